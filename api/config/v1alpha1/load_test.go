@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+)
+
+func TestLoadGivesDefaultsForAnEmptyDocument(t *testing.T) {
+	g := NewWithT(t)
+	c, err := Load(nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(c.Mode).To(BeEmpty())
+	g.Expect(c.Controllers.Network.ConcurrentSyncs).To(Equal(5))
+	g.Expect(c.Controllers.ManagedResource.SyncPeriod.Duration).To(Equal(time.Minute))
+	g.Expect(c.ClientConnection.QPS).To(BeNumerically("==", 100))
+}
+
+func TestLoadNamesWhatIsWrong(t *testing.T) {
+	for name, test := range map[string]struct{ document, wants string }{
+		"unknown field":   {"modus: Gardener", `unknown field "modus"`},
+		"unknown mode":    {"mode: gardener", `mode: Unsupported value: "gardener"`},
+		"another kind":    {"kind: Deployment", `kind: Unsupported value: "Deployment"`},
+		"another version": {"apiVersion: v1", `apiVersion: Unsupported value: "v1"`},
+		"bad address":     {"metrics: {bindAddress: here}", `metrics.bindAddress: Invalid value: "here"`},
+		"negative":        {"controllers: {health: {syncPeriod: -1s}}", "controllers.health.syncPeriod"},
+		"not YAML":        {"a: [", "cannot be decoded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			_, err := Load([]byte(test.document))
+			g.Expect(err).To(MatchError(ContainSubstring(test.wants)))
+		})
+	}
+}

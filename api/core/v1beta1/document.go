@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1beta1
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+)
+
+// known has the fields of Shoot without its methods, so that decoding and
+// encoding do not call themselves.
+type known Shoot
+
+// UnmarshalJSON decodes a Shoot and remembers the document, so that encoding it
+// again loses nothing.
+func (s *Shoot) UnmarshalJSON(data []byte) error {
+	var k known
+	if err := json.Unmarshal(data, &k); err != nil {
+		return err
+	}
+	*s = Shoot(k)
+	s.document = bytes.Clone(data)
+	return nil
+}
+
+// MarshalJSON encodes a Shoot: the document that it was decoded from, with what
+// has changed since in the known fields. Lists are replaced as a whole.
+func (s Shoot) MarshalJSON() ([]byte, error) {
+	now, err := json.Marshal(known(s))
+	if err != nil || s.document == nil {
+		return now, err
+	}
+	var then known
+	if err := json.Unmarshal(s.document, &then); err != nil {
+		return nil, fmt.Errorf("decode the remembered Shoot: %w", err)
+	}
+	before, err := json.Marshal(then)
+	if err != nil {
+		return nil, err
+	}
+	change, err := jsonpatch.CreateMergePatch(before, now)
+	if err != nil {
+		return nil, fmt.Errorf("compare the Shoot with its document: %w", err)
+	}
+	return jsonpatch.MergePatch(s.document, change)
+}

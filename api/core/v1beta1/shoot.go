@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1beta1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Shoot is a user's cluster.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:path=shoots,scope=Namespaced
+// +kubebuilder:printcolumn:name=CloudProfile,type=string,JSONPath=`.spec.cloudProfileName`
+// +kubebuilder:printcolumn:name=Provider,type=string,JSONPath=`.spec.provider.type`
+// +kubebuilder:printcolumn:name=Region,type=string,JSONPath=`.spec.region`
+// +kubebuilder:printcolumn:name=K8S Version,type=string,JSONPath=`.spec.kubernetes.version`
+// +kubebuilder:printcolumn:name=Hibernation,type=boolean,JSONPath=`.spec.hibernation.enabled`
+// +kubebuilder:printcolumn:name=Last Operation,type=string,JSONPath=`.status.lastOperation.state`
+// +kubebuilder:printcolumn:name=Status,type=string,JSONPath=`.status.conditions[?(@.type=="SystemComponentsHealthy")].status`
+// +kubebuilder:printcolumn:name=Age,type=date,JSONPath=`.metadata.creationTimestamp`
+type Shoot struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Spec ShootSpec `json:"spec"`
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Status ShootStatus `json:"status,omitempty"`
+
+	// document is the JSON that this Shoot was decoded from: it keeps the
+	// fields that have no place in the type.
+	document []byte `json:"-"`
+}
+
+// ShootList is a list of Shoots.
+//
+// +kubebuilder:object:root=true
+type ShootList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []Shoot `json:"items"`
+}
+
+// ShootSpec is the wanted cluster.
+//
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.region) || has(self.region) && self.region == oldSelf.region",message="region is immutable"
+type ShootSpec struct {
+	// CloudProfileName is the name of the cloud profile.
+	// +optional
+	CloudProfileName *string `json:"cloudProfileName,omitempty"`
+	// Hibernation says whether the cluster sleeps.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Hibernation *Hibernation `json:"hibernation,omitempty"`
+	// Kubernetes is the version and the settings of its components.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Kubernetes Kubernetes `json:"kubernetes,omitempty"`
+	// Networking is the cluster's pod network; clusters without workers have none.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Networking *Networking `json:"networking,omitempty"`
+	// Provider is the infrastructure.
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Provider Provider `json:"provider"`
+	// Purpose of the cluster.
+	// +optional
+	Purpose *string `json:"purpose,omitempty"`
+	// Region of the infrastructure. Immutable.
+	// +optional
+	Region string `json:"region,omitempty"`
+	// SeedName is the seed that hosts the control plane.
+	// +optional
+	SeedName *string `json:"seedName,omitempty"`
+	// SystemComponents are settings of the components in kube-system.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	SystemComponents *SystemComponents `json:"systemComponents,omitempty"`
+}
+
+// Hibernation says whether the cluster sleeps.
+type Hibernation struct {
+	// Enabled says that it shall sleep.
+	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
+}
+
+// Kubernetes is the version and the settings of Kubernetes' components.
+type Kubernetes struct {
+	// Version is Kubernetes' semantic version.
+	// +optional
+	Version string `json:"version,omitempty"`
+	// KubeAPIServer are settings of the kube-apiserver.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	KubeAPIServer *KubeAPIServer `json:"kubeAPIServer,omitempty"`
+	// KubeControllerManager are settings of the kube-controller-manager.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	KubeControllerManager *KubeControllerManager `json:"kubeControllerManager,omitempty"`
+	// KubeProxy are settings of kube-proxy.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	KubeProxy *KubeProxy `json:"kubeProxy,omitempty"`
+	// VerticalPodAutoscaler says whether the cluster has the VPA.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	VerticalPodAutoscaler *VerticalPodAutoscaler `json:"verticalPodAutoscaler,omitempty"`
+}
+
+// KubeAPIServer are settings of the kube-apiserver.
+type KubeAPIServer struct {
+	// FeatureGates of the component.
+	// +optional
+	FeatureGates map[string]bool `json:"featureGates,omitempty"`
+	// RuntimeConfig are the APIs that are switched on or off.
+	// +optional
+	RuntimeConfig map[string]bool `json:"runtimeConfig,omitempty"`
+}
+
+// KubeControllerManager are settings of the kube-controller-manager.
+//
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.nodeCIDRMaskSize) || has(self.nodeCIDRMaskSize) && self.nodeCIDRMaskSize == oldSelf.nodeCIDRMaskSize",message="nodeCIDRMaskSize is immutable"
+type KubeControllerManager struct {
+	// NodeCIDRMaskSize is the prefix length of each node's pod range, 24 if
+	// absent. Immutable.
+	// +optional
+	NodeCIDRMaskSize *int32 `json:"nodeCIDRMaskSize,omitempty"`
+}
+
+// ProxyMode is how kube-proxy works.
+type ProxyMode string
+
+const (
+	// ProxyModeIPTables is kube-proxy's default mode.
+	ProxyModeIPTables ProxyMode = "IPTables"
+	// ProxyModeIPVS makes kube-proxy use IPVS.
+	ProxyModeIPVS ProxyMode = "IPVS"
+	// ProxyModeNFTables makes kube-proxy use nftables.
+	ProxyModeNFTables ProxyMode = "NFTables"
+)
+
+// KubeProxy are settings of kube-proxy.
+type KubeProxy struct {
+	// Enabled says whether there is a kube-proxy; absent means yes.
+	// +optional
+	Enabled *bool `json:"enabled,omitempty"`
+	// Mode is how kube-proxy works; absent means IPTables.
+	// +optional
+	Mode *ProxyMode `json:"mode,omitempty"`
+}
+
+// VerticalPodAutoscaler says whether the cluster has the VPA.
+type VerticalPodAutoscaler struct {
+	// Enabled says whether it is there.
+	Enabled bool `json:"enabled"`
+}
+
+// Networking is the cluster's pod network.
+//
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.type) || has(self.type) && self.type == oldSelf.type",message="type is immutable"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.pods) || has(self.pods) && self.pods == oldSelf.pods",message="pods is immutable once set"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.services) || has(self.services) && self.services == oldSelf.services",message="services is immutable once set"
+type Networking struct {
+	// Type names the network plugin. Immutable.
+	// +optional
+	Type *string `json:"type,omitempty"`
+	// ProviderConfig is the plugin's own configuration.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	ProviderConfig *runtime.RawExtension `json:"providerConfig,omitempty"`
+	// Pods is the pods' range, 100.96.0.0/11 if absent. Immutable once set.
+	// +optional
+	Pods *string `json:"pods,omitempty"`
+	// Nodes is the nodes' range.
+	// +optional
+	Nodes *string `json:"nodes,omitempty"`
+	// Services is the Services' range, 100.64.0.0/13 if absent. Immutable once set.
+	// +optional
+	Services *string `json:"services,omitempty"`
+	// IPFamilies are the wanted families, [IPv4] if absent.
+	// +optional
+	IPFamilies []string `json:"ipFamilies,omitempty"`
+}
+
+// Provider is the infrastructure.
+//
+// +kubebuilder:validation:XValidation:rule="self.type == oldSelf.type",message="type is immutable"
+type Provider struct {
+	// Type of the infrastructure, for example azure. Immutable.
+	Type string `json:"type"`
+	// InfrastructureConfig is the provider's own configuration.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	InfrastructureConfig *runtime.RawExtension `json:"infrastructureConfig,omitempty"`
+	// ControlPlaneConfig is the provider's own configuration.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	ControlPlaneConfig *runtime.RawExtension `json:"controlPlaneConfig,omitempty"`
+	// Workers are the groups of nodes.
+	// +optional
+	Workers []Worker `json:"workers,omitempty"`
+}
+
+// Worker is a group of nodes.
+//
+// +kubebuilder:pruning:PreserveUnknownFields
+type Worker struct {
+	// Name of the group.
+	Name string `json:"name"`
+	// Minimum is the least number of nodes.
+	// +optional
+	Minimum int32 `json:"minimum,omitempty"`
+	// Maximum is the greatest number of nodes.
+	// +optional
+	Maximum int32 `json:"maximum,omitempty"`
+	// Zones of the nodes.
+	// +optional
+	Zones []string `json:"zones,omitempty"`
+}
+
+// SystemComponents are settings of the components in kube-system.
+type SystemComponents struct {
+	// NodeLocalDNS is the DNS cache on the nodes.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	NodeLocalDNS *NodeLocalDNS `json:"nodeLocalDNS,omitempty"`
+}
+
+// NodeLocalDNS is the DNS cache on the nodes.
+type NodeLocalDNS struct {
+	// Enabled says whether it is there.
+	Enabled bool `json:"enabled"`
+}
+
+// ShootStatus is the state of the cluster.
+//
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.technicalID) || has(self.technicalID) && self.technicalID == oldSelf.technicalID",message="technicalID is immutable"
+type ShootStatus struct {
+	// Conditions are aspects of the cluster's health.
+	// +optional
+	Conditions []Condition `json:"conditions,omitempty"`
+	// Constraints are what stands against certain operations.
+	// +optional
+	Constraints []Condition `json:"constraints,omitempty"`
+	// Hibernated says whether the cluster really sleeps.
+	// +optional
+	Hibernated bool `json:"hibernated,omitempty"`
+	// LastErrors are the errors of the last operation.
+	// +optional
+	LastErrors []LastError `json:"lastErrors,omitempty"`
+	// LastOperation tells what was done last.
+	// +optional
+	LastOperation *LastOperation `json:"lastOperation,omitempty"`
+	// Networking are the ranges that are really used.
+	// +optional
+	Networking *NetworkingStatus `json:"networking,omitempty"`
+	// ObservedGeneration is the generation that the status is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// TechnicalID is the name of the control-plane namespace. Immutable.
+	// +optional
+	TechnicalID string `json:"technicalID,omitempty"`
+}
+
+// NetworkingStatus are the ranges that a cluster really uses, of all families.
+type NetworkingStatus struct {
+	// Pods are the pods' ranges.
+	// +optional
+	Pods []string `json:"pods,omitempty"`
+	// Nodes are the nodes' ranges.
+	// +optional
+	Nodes []string `json:"nodes,omitempty"`
+	// Services are the Services' ranges.
+	// +optional
+	Services []string `json:"services,omitempty"`
+}

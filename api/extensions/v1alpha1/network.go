@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	"cmp"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// IPFamily is an IP family in Kubernetes' spelling.
+type IPFamily string
+
+const (
+	// IPv4 is the IP version 4 family.
+	IPv4 IPFamily = "IPv4"
+	// IPv6 is the IP version 6 family.
+	IPv6 IPFamily = "IPv6"
+)
+
+// NetworkFinalizer is the finalizer that a Network carries while its objects
+// may exist in the shoot.
+const NetworkFinalizer = "extensions.gardener.cloud/network"
+
+// Network states which pod network a cluster shall have. There is one for each
+// shoot, in the shoot's control-plane namespace of the seed.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:path=networks,scope=Namespaced
+// +kubebuilder:printcolumn:name=Type,type=string,JSONPath=`.spec.type`,description="The type of the network plugin."
+// +kubebuilder:printcolumn:name=Pod CIDR,type=string,JSONPath=`.spec.podCIDR`,description="The CIDR used for pods."
+// +kubebuilder:printcolumn:name=Service CIDR,type=string,JSONPath=`.spec.serviceCIDR`,description="The CIDR used for services."
+// +kubebuilder:printcolumn:name=Status,type=string,JSONPath=`.status.lastOperation.state`,description="State of the last operation."
+// +kubebuilder:printcolumn:name=Age,type=date,JSONPath=`.metadata.creationTimestamp`,description="Time since creation."
+type Network struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// Spec is what the user wants. Nothing but the user writes here.
+	Spec NetworkSpec `json:"spec"`
+	// Status is what is in force and whether it works.
+	// +optional
+	Status NetworkStatus `json:"status,omitempty"`
+}
+
+// NetworkList is a list of Networks.
+//
+// +kubebuilder:object:root=true
+type NetworkList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []Network `json:"items"`
+}
+
+// NetworkSpec is the wanted pod network.
+//
+// The pod range has two spellings: podCIDR, and clusterCIDR of the first
+// proposal. One of them must be there, and the range they state never changes.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.podCIDR) || has(self.clusterCIDR)",message="podCIDR is required (clusterCIDR is an older spelling of it)"
+// +kubebuilder:validation:XValidation:rule="self.type == oldSelf.type",message="type is immutable: create a new cluster to change its network plugin"
+// +kubebuilder:validation:XValidation:rule="(has(self.podCIDR) ? self.podCIDR : self.clusterCIDR) == (has(oldSelf.podCIDR) ? oldSelf.podCIDR : oldSelf.clusterCIDR)",message="podCIDR (or clusterCIDR) is immutable"
+// +kubebuilder:validation:XValidation:rule="self.serviceCIDR == oldSelf.serviceCIDR",message="serviceCIDR is immutable"
+type NetworkSpec struct {
+	DefaultSpec `json:",inline"`
+
+	// PodCIDR is the range that pods get their addresses from. Immutable. For
+	// two IP families it is the IPv4 range.
+	// +optional
+	PodCIDR string `json:"podCIDR,omitempty"`
+	// ServiceCIDR is the range of the cluster's Services. Immutable.
+	ServiceCIDR string `json:"serviceCIDR"`
+	// IPFamilies are the wanted families, the primary one first; none means IPv4.
+	// +optional
+	IPFamilies []IPFamily `json:"ipFamilies,omitempty"`
+
+	// ClusterCIDR is podCIDR as the first proposal spelt it.
+	// +optional
+	ClusterCIDR string `json:"clusterCIDR,omitempty"`
+	// CloudProvider is the infrastructure's type as the first proposal stated
+	// it. It is used where no Cluster tells the infrastructure.
+	// +optional
+	CloudProvider string `json:"cloudProvider,omitempty"`
+}
+
+// EffectivePodCIDR is the pod range in whichever spelling it was given.
+func (s *NetworkSpec) EffectivePodCIDR() string { return cmp.Or(s.PodCIDR, s.ClusterCIDR) }
+
+// NetworkStatus is the state of the pod network.
+type NetworkStatus struct {
+	DefaultStatus `json:",inline"`
+
+	// IPFamilies are the families that are deployed now. They differ from the
+	// spec's while a cluster migrates to or from dual-stack.
+	// +optional
+	IPFamilies []IPFamily `json:"ipFamilies,omitempty"`
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package v1alpha1 holds Gardener's ManagedResource, wire-compatible with
+// resources.gardener.cloud/v1alpha1: objects for another cluster, as data in
+// Secrets, and what became of them.
+//
+// +kubebuilder:object:generate=true
+// +groupName=resources.gardener.cloud
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// GroupVersion is the API group and version of this package's kinds.
+var GroupVersion = schema.GroupVersion{Group: "resources.gardener.cloud", Version: "v1alpha1"}
+
+// The kinds of this package.
+var (
+	builder = runtime.NewSchemeBuilder(func(s *runtime.Scheme) error {
+		s.AddKnownTypes(GroupVersion, &ManagedResource{}, &ManagedResourceList{})
+		metav1.AddToGroupVersion(s, GroupVersion)
+		return nil
+	})
+	// AddToScheme registers them.
+	AddToScheme = builder.AddToScheme
+)

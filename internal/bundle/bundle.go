@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package bundle writes objects for another cluster the way that Gardener's
+// resource manager reads them: an immutable Secret whose name contains a hash of
+// its content, and a ManagedResource that refers to it. Section 3.4 of Gardener's
+// contract gives the names.
+//
+// It refuses to know what is in a bundle, and what becomes of it.
+package bundle
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+)
+
+const (
+	// dataKey is the one key of a bundle's Secret.
+	dataKey = "objects.json"
+	// originLabel tells who made a ManagedResource. Gardener's own code leaves
+	// alone what carries another value than its own.
+	originLabel = "origin"
+	// ownerLabel is on the Secrets of a bundle and names its ManagedResource.
+	ownerLabel = "trellis.network/managed-resource"
+	// noCleanup keeps Gardener's clean-up of a deleted shoot from the objects.
+	noCleanup = "shoot.gardener.cloud/no-cleanup"
+)
+
+// Bundle is a set of objects for one target cluster.
+type Bundle struct {
+	// Namespace is the shoot's control-plane namespace, Name that of the
+	// ManagedResource.
+	Namespace, Name string
+	// Origin is the value of the label which tells who made it.
+	Origin string
+	// Class of the ManagedResource; empty means that the target is the shoot.
+	Class string
+	// Data are the objects, as a stream of documents.
+	Data []byte
+}
+
+// SecretName is the name of the Secret with exactly this content.
+func (b *Bundle) SecretName() string {
+	data, _ := json.Marshal(map[string][]byte{dataKey: b.Data})
+	return "managedresource-" + b.Name + "-" + shortHash(data)
+}
+
+func (b *Bundle) secret() *corev1.Secret {
+	immutable := true
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: b.SecretName(), Namespace: b.Namespace,
+			Labels: map[string]string{
+				resourcesv1alpha1.GarbageCollectable: "true",
+				ownerLabel:                           b.Name,
+			},
+		},
+		Type:      corev1.SecretTypeOpaque,
+		Immutable: &immutable,
+		Data:      map[string][]byte{dataKey: b.Data},
+	}
+}
+
+// Write brings the Secret and then the ManagedResource into being, and says
+// whether anything had to be written. current is the ManagedResource as last
+// seen, nil if there is none. It is safe to be killed in between: the next Write
+// goes on where this one stopped.
+func (b *Bundle) Write(ctx context.Context, c client.Client, current *resourcesv1alpha1.ManagedResource) (bool, error) {
+	if current == nil {
+		if err := b.WriteSecret(ctx, c); err != nil {
+			return false, err
+		}
+		fresh := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Name: b.Name, Namespace: b.Namespace}}
+		b.shape(fresh)
+		return true, client.IgnoreAlreadyExists(c.Create(ctx, fresh))
+	}
+	wanted := current.DeepCopy()
+	b.shape(wanted)
+	if apiequality.Semantic.DeepEqual(current, wanted) {
+		return false, nil
+	}
+	if err := b.WriteSecret(ctx, c); err != nil {
+		return false, err
+	}
+	patch := client.MergeFromWithOptions(current, client.MergeFromWithOptimisticLock{})
+	return true, c.Patch(ctx, wanted, patch)
+}
+
+// Written says whether current already is what Write would make of it.
+func (b *Bundle) Written(current *resourcesv1alpha1.ManagedResource) bool {
+	if current == nil || !current.DeletionTimestamp.IsZero() {
+		return false
+	}
+	wanted := current.DeepCopy()
+	b.shape(wanted)
+	return apiequality.Semantic.DeepEqual(current, wanted)
+}
+
+// WriteSecret brings the Secret into being, if it is not there.
+func (b *Bundle) WriteSecret(ctx context.Context, c client.Client) error {
+	if err := client.IgnoreAlreadyExists(c.Create(ctx, b.secret())); err != nil {
+		return fmt.Errorf("write the bundle's Secret: %w", err)
+	}
+	return nil
+}
+
+// shape makes mr what this bundle's ManagedResource has to be. Labels and
+// annotations of others stay, but for references to older Secrets.
+func (b *Bundle) shape(mr *resourcesv1alpha1.ManagedResource) {
+	secret := b.SecretName()
+	if mr.Labels == nil {
+		mr.Labels = map[string]string{}
+	}
+	mr.Labels[originLabel] = b.Origin
+	maps.DeleteFunc(mr.Annotations, func(key, _ string) bool {
+		return strings.HasPrefix(key, resourcesv1alpha1.ReferencePrefix)
+	})
+	if mr.Annotations == nil {
+		mr.Annotations = map[string]string{}
+	}
+	mr.Annotations[resourcesv1alpha1.ReferencePrefix+"secret-"+shortHash([]byte(secret))] = secret
+	mr.Spec.SecretRefs = []corev1.LocalObjectReference{{Name: secret}}
+	keep := false
+	mr.Spec.KeepObjects = &keep
+	if b.Class == "" {
+		mr.Spec.Class = nil
+		mr.Spec.InjectLabels = map[string]string{noCleanup: "true"}
+	} else {
+		mr.Spec.Class = &b.Class
+		mr.Spec.InjectLabels = nil
+	}
+}
+
+// Applied says whether the resource manager has applied exactly this bundle.
+func Applied(mr *resourcesv1alpha1.ManagedResource, secretName string) bool {
+	return refersTo(mr, secretName) && mr.Status.ObservedGeneration == mr.Generation &&
+		conditionStatus(mr, resourcesv1alpha1.ResourcesApplied) == "True"
+}
+
+func refersTo(mr *resourcesv1alpha1.ManagedResource, secretName string) bool {
+	return len(mr.Spec.SecretRefs) == 1 && mr.Spec.SecretRefs[0].Name == secretName
+}
+
+func conditionStatus(mr *resourcesv1alpha1.ManagedResource, conditionType string) string {
+	for _, condition := range mr.Status.Conditions {
+		if condition.Type == conditionType {
+			return string(condition.Status)
+		}
+	}
+	return ""
+}
+
+// RemoveObsolete deletes those of the Secrets that belong to the ManagedResource
+// mr but are not referenced by it any more. secrets are the metadata of all
+// Secrets in its namespace that List selects.
+func RemoveObsolete(ctx context.Context, c client.Client, mr *resourcesv1alpha1.ManagedResource, secrets []metav1.PartialObjectMetadata) error {
+	for i := range secrets {
+		secret := &secrets[i]
+		if refersTo(mr, secret.Name) || !secret.DeletionTimestamp.IsZero() {
+			continue
+		}
+		if err := client.IgnoreNotFound(c.Delete(ctx, secret)); err != nil {
+			return fmt.Errorf("delete the obsolete Secret %s: %w", secret.Name, err)
+		}
+	}
+	return nil
+}
+
+// Secrets lists the metadata of all Secrets of a ManagedResource.
+func Secrets(ctx context.Context, r client.Reader, namespace, name string) ([]metav1.PartialObjectMetadata, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
+	err := r.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{ownerLabel: name})
+	return list.Items, err
+}
+
+// Delete deletes a bundle's Secrets and then its ManagedResource, and says
+// whether all of it is gone. The inventory in the ManagedResource's status is
+// what its objects are deleted by, so the Secrets may go first.
+func Delete(ctx context.Context, c client.Client, namespace, name string) (gone bool, err error) {
+	secrets, err := Secrets(ctx, c, namespace, name)
+	if err != nil {
+		return false, err
+	}
+	for i := range secrets {
+		if err := client.IgnoreNotFound(c.Delete(ctx, &secrets[i])); err != nil {
+			return false, err
+		}
+	}
+	mr := &resourcesv1alpha1.ManagedResource{}
+	err = c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, mr)
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	if err != nil || !mr.DeletionTimestamp.IsZero() {
+		return false, err
+	}
+	return false, client.IgnoreNotFound(c.Delete(ctx, mr))
+}
+
+func shortHash(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])[:8]
+}

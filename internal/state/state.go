@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package state is what Trellis keeps in a Network's status.state: what was
+// applied last, what was written and is waited for, and which workloads to
+// watch. It moves with the control plane to another seed.
+//
+// It refuses to know how any of it came about.
+package state
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// State is the content of status.state.
+type State struct {
+	// Applied is what the shoot is known to have.
+	Applied *pipeline.Applied `json:"applied,omitempty"`
+	// Written is what was written for the shoot last. It is kept after it was
+	// applied, to tell what a ManagedResource's status is about.
+	Written *Written `json:"written,omitempty"`
+	// Components are the workloads by which the network's health is judged.
+	Components []plugin.Component `json:"components,omitempty"`
+}
+
+// Written is a bundle that was written for the shoot.
+type Written struct {
+	// Generation of the Network that it was built from.
+	Generation int64 `json:"generation"`
+	// Bundle is the name of the Secret that holds it; it contains a hash of the
+	// content.
+	Bundle string `json:"bundle"`
+	// Config is what becomes State.Applied once the bundle is applied.
+	Config *pipeline.Applied `json:"config"`
+	// IPFamilies are what status.ipFamilies becomes then.
+	IPFamilies []extensionsv1alpha1.IPFamily `json:"ipFamilies,omitempty"`
+	// Warnings are what the user is told then.
+	Warnings []plugin.Warning `json:"warnings,omitempty"`
+}
+
+// Equal says whether both are the same to the last field. Either may be nil.
+func (w *Written) Equal(other *Written) bool {
+	if w == nil || other == nil {
+		return w == other
+	}
+	one, err := json.Marshal(w)
+	two, err2 := json.Marshal(other)
+	return err == nil && err2 == nil && bytes.Equal(one, two)
+}
+
+// Decode reads status.state. Nothing gives an empty State.
+func Decode(raw *runtime.RawExtension) (*State, error) {
+	s := &State{}
+	if raw == nil || len(raw.Raw) == 0 {
+		return s, nil
+	}
+	if err := json.Unmarshal(raw.Raw, s); err != nil {
+		return nil, fmt.Errorf("status.state is not Trellis': %w", err)
+	}
+	return s, nil
+}
+
+// Encode is the inverse of Decode.
+func (s *State) Encode() (*runtime.RawExtension, error) {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("encode status.state: %w", err)
+	}
+	return &runtime.RawExtension{Raw: raw}, nil
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// Pipeline builds Results with a set of plugins and providers.
+type Pipeline struct {
+	plugins   map[string]plugin.Plugin
+	providers map[string]plugin.Provider
+}
+
+// New makes a Pipeline. Two plugins, or two providers, of one type are an error.
+func New(plugins []plugin.Plugin, providers []plugin.Provider) (*Pipeline, error) {
+	p := &Pipeline{plugins: map[string]plugin.Plugin{}, providers: map[string]plugin.Provider{}}
+	for _, one := range plugins {
+		if _, twice := p.plugins[one.Type]; twice {
+			return nil, fmt.Errorf("two plugins answer to the network type %q", one.Type)
+		}
+		p.plugins[one.Type] = one
+	}
+	for _, one := range providers {
+		if _, twice := p.providers[one.Type()]; twice {
+			return nil, fmt.Errorf("two providers answer to the infrastructure type %q", one.Type())
+		}
+		p.providers[one.Type()] = one
+	}
+	return p, nil
+}
+
+// Types are the network types that there is a plugin for, sorted.
+func (p *Pipeline) Types() []string { return slices.Sorted(maps.Keys(p.plugins)) }
+
+// Plugin returns the plugin for a network type.
+func (p *Pipeline) Plugin(networkType string) (plugin.Plugin, bool) {
+	found, ok := p.plugins[networkType]
+	return found, ok
+}
+
+// Result is what a Request comes to.
+type Result struct {
+	// Errors are why there are no objects. With errors, all below but Warnings
+	// may be incomplete and must not be applied.
+	Errors field.ErrorList
+	// Warnings are what the user should know.
+	Warnings []plugin.Warning
+
+	// Config is the effective config, every default explicit, in the plugin's
+	// first config version.
+	Config json.RawMessage
+	// Origins are where the values of Config come from, by path.
+	Origins map[string]plugin.Origin
+	// Changes are how Config differs from what was applied last.
+	Changes []Change
+	// IPFamilies are the families that the objects are for.
+	IPFamilies []extensionsv1alpha1.IPFamily
+	// Objects are the network's objects.
+	Objects plugin.Objects
+}
+
+// Build runs all stages. A stage that finds errors is the last one: what comes
+// after it could not be trusted.
+func (p *Pipeline) Build(request Request) Result {
+	b := &build{pipeline: p, request: &request, facts: &request.Facts, paths: pathsOf(&request)}
+	for _, stage := range []func() error{
+		b.checkNetwork, b.decode, b.validateWritten, b.applyDefaults, b.validateEffective, b.compare, b.render,
+	} {
+		if err := stage(); err != nil {
+			b.result.Errors = append(b.result.Errors, field.InternalError(b.paths.config, err))
+		}
+		if len(b.result.Errors) > 0 {
+			break
+		}
+	}
+	return b.result
+}
+
+// build is one Build under way.
+type build struct {
+	pipeline *Pipeline
+	request  *Request
+	facts    *plugin.Facts
+	paths    paths
+
+	plugin  plugin.Plugin
+	written any // the config as the spec has it
+	config  any // the effective config
+	result  Result
+}
+
+func (b *build) decode() error {
+	var raw []byte
+	if config := b.request.Spec.ProviderConfig; config != nil {
+		raw = config.Raw
+	}
+	b.written, b.result.Errors = b.plugin.Decode(raw, b.paths.config)
+	return nil
+}
+
+func (b *build) validateWritten() error {
+	b.found(b.plugin.Validate(b.written, b.facts, b.paths.config))
+	return nil
+}
+
+func (b *build) validateEffective() error {
+	b.found(b.plugin.ValidateEffective(b.config, b.written, b.facts, b.paths.config))
+	return nil
+}
+
+func (b *build) found(findings plugin.Findings) {
+	b.result.Errors = append(b.result.Errors, findings.Errors...)
+	b.result.Warnings = append(b.result.Warnings, findings.Warnings...)
+}
+
+func (b *build) render() error {
+	objects, err := b.plugin.Render(b.config, b.facts)
+	if err != nil {
+		return err
+	}
+	for _, group := range [][]plugin.Object{objects.Shoot, objects.ShootLater, objects.Seed} {
+		if err := complete(group); err != nil {
+			return err
+		}
+	}
+	if access := b.facts.PodAccess; access != nil {
+		givePodsAccess(objects.Shoot, access)
+		givePodsAccess(objects.ShootLater, access)
+	}
+	b.result.Objects = objects
+	b.result.IPFamilies = b.facts.IPFamilies
+	return nil
+}
+
+// complete checks that objects can be told apart and applied.
+func complete(objects []plugin.Object) error {
+	seen := map[string]bool{}
+	for _, object := range objects {
+		gvk := object.GetObjectKind().GroupVersionKind()
+		id := gvk.GroupKind().String() + " " + object.GetNamespace() + "/" + object.GetName()
+		switch {
+		case gvk.Kind == "" || gvk.Version == "":
+			return fmt.Errorf("the plugin rendered a %T named %q without apiVersion or kind", object, object.GetName())
+		case object.GetName() == "":
+			return fmt.Errorf("the plugin rendered a %s without a name", gvk.Kind)
+		case seen[id]:
+			return fmt.Errorf("the plugin rendered %s twice", id)
+		}
+		seen[id] = true
+	}
+	return nil
+}

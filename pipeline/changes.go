@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// Change is a value of the effective config that differs from what was applied.
+type Change struct {
+	// Path is the field of the config, for example overlay.enabled.
+	Path string `json:"path"`
+	// Before and After are the values; nil where there is none.
+	Before any `json:"before,omitempty"`
+	After  any `json:"after,omitempty"`
+	// Class says what the change means for a running network, Reason why.
+	Class  plugin.ChangeClass `json:"class"`
+	Reason string             `json:"reason"`
+}
+
+// compare lists what changes against what was applied last, and refuses what
+// would break the running network.
+func (b *build) compare() error {
+	applied := b.request.Applied
+	if applied == nil {
+		return nil
+	}
+	before, errs := b.plugin.Decode(applied.Config, b.paths.config)
+	if len(errs) > 0 {
+		b.result.Warnings = append(b.result.Warnings, plugin.Warning{
+			Field:   b.paths.config.String(),
+			Message: "what was applied last cannot be compared: " + errs.ToAggregate().Error(),
+		})
+		return nil
+	}
+	then, err := leaves(applied.Config)
+	if err != nil {
+		return err
+	}
+	now, err := leaves(b.result.Config)
+	if err != nil {
+		return err
+	}
+	all := maps.Clone(then)
+	maps.Copy(all, now)
+	for _, path := range slices.Sorted(maps.Keys(all)) {
+		if reflect.DeepEqual(then[path], now[path]) {
+			continue
+		}
+		change := Change{Path: path, Before: then[path], After: now[path]}
+		change.Class, change.Reason = b.plugin.Classify(path, before, b.config)
+		if change.Class == "" {
+			change.Class, change.Reason = plugin.Disruptive, "the plugin does not say what this change means"
+		}
+		b.result.Changes = append(b.result.Changes, change)
+		if change.Class == plugin.Forbidden {
+			b.wrong(field.Forbidden(fieldAt(b.paths.config, path),
+				fmt.Sprintf("cannot change from %v to %v in a running network: %s", change.Before, change.After, change.Reason)))
+		}
+	}
+	return nil
+}

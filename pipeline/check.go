@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+)
+
+// paths are the field paths of a Request in its author's terms.
+type paths struct {
+	networkType, config, pods, services, nodes, families *field.Path
+}
+
+func pathsOf(request *Request) paths {
+	if request.Author == AuthorShoot {
+		networking := field.NewPath("spec", "networking")
+		return paths{
+			networkType: networking.Child("type"), config: networking.Child("providerConfig"),
+			pods: networking.Child("pods"), services: networking.Child("services"), nodes: networking.Child("nodes"),
+			families: networking.Child("ipFamilies"),
+		}
+	}
+	spec := field.NewPath("spec")
+	pods := "podCIDR"
+	if request.Spec.PodCIDR == "" && request.Spec.ClusterCIDR != "" {
+		pods = "clusterCIDR"
+	}
+	return paths{
+		networkType: spec.Child("type"), config: spec.Child("providerConfig"),
+		pods: spec.Child(pods), services: spec.Child("serviceCIDR"), nodes: field.NewPath("shoot", "spec", "networking", "nodes"),
+		families: spec.Child("ipFamilies"),
+	}
+}
+
+// checkNetwork applies the rules of Gardener's validation of Networks, finds the
+// plugin, and completes the facts with what the spec states.
+func (b *build) checkNetwork() error {
+	b.checkType()
+	familiesFine := b.checkFamilies()
+	spec := &b.request.Spec
+	if spec.PodCIDR != "" && spec.ClusterCIDR != "" && spec.PodCIDR != spec.ClusterCIDR {
+		b.wrong(field.Invalid(field.NewPath("spec", "clusterCIDR"), spec.ClusterCIDR,
+			fmt.Sprintf("is another spelling of podCIDR, which says %s; leave one of them out", spec.PodCIDR)))
+	}
+	b.facts.PodCIDR, b.facts.ServiceCIDR = spec.EffectivePodCIDR(), spec.ServiceCIDR
+	pods, podsFine := b.checkCIDR(b.paths.pods, b.facts.PodCIDR)
+	services, servicesFine := b.checkCIDR(b.paths.services, b.facts.ServiceCIDR)
+	if familiesFine && podsFine && servicesFine {
+		b.checkRanges(pods, services)
+	}
+	return nil
+}
+
+func (b *build) wrong(err *field.Error) { b.result.Errors = append(b.result.Errors, err) }
+
+func (b *build) checkType() {
+	networkType := b.request.Spec.Type
+	found, ok := b.pipeline.plugins[networkType]
+	switch {
+	case networkType == "":
+		b.wrong(field.Required(b.paths.networkType, fmt.Sprintf("name the network plugin; there are %v", b.pipeline.Types())))
+	case !ok:
+		b.wrong(field.NotSupported(b.paths.networkType, networkType, b.pipeline.Types()))
+	}
+	b.plugin = found
+}
+
+func (b *build) checkFamilies() bool {
+	before := len(b.result.Errors)
+	wanted := b.request.Spec.IPFamilies
+	seen := map[extensionsv1alpha1.IPFamily]bool{}
+	for i, family := range wanted {
+		switch {
+		case family != extensionsv1alpha1.IPv4 && family != extensionsv1alpha1.IPv6:
+			b.wrong(field.NotSupported(b.paths.families.Index(i), family,
+				[]extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4, extensionsv1alpha1.IPv6}))
+		case seen[family]:
+			b.wrong(field.Duplicate(b.paths.families.Index(i), family))
+		}
+		seen[family] = true
+	}
+	if len(b.result.Errors) == before && b.plugin.Type != "" && !b.plugin.IPFamilies.Supports(wanted) {
+		b.wrong(field.Invalid(b.paths.families, wanted,
+			fmt.Sprintf("the %s plugin serves %s", b.plugin.Type, b.plugin.IPFamilies)))
+	}
+	return len(b.result.Errors) == before
+}
+
+func (b *build) checkCIDR(path *field.Path, cidr string) (netip.Prefix, bool) {
+	if cidr == "" {
+		b.wrong(field.Required(path, "an IP range such as 100.96.0.0/11"))
+		return netip.Prefix{}, false
+	}
+	prefix, err := netip.ParsePrefix(cidr)
+	if err != nil {
+		b.wrong(field.Invalid(path, cidr, "must be an IP range such as 100.96.0.0/11"))
+		return netip.Prefix{}, false
+	}
+	return prefix.Masked(), true
+}
+
+// checkRanges checks families and overlaps of ranges that are well-formed.
+func (b *build) checkRanges(pods, services netip.Prefix) {
+	wanted := b.request.Spec.IPFamilies
+	if len(wanted) < 2 {
+		ipv6 := len(wanted) == 1 && wanted[0] == extensionsv1alpha1.IPv6
+		b.checkFamilyOf(b.paths.pods, pods, ipv6)
+		b.checkFamilyOf(b.paths.services, services, ipv6)
+		if ipv6 {
+			return
+		}
+	}
+	if pods.Overlaps(services) {
+		b.wrong(field.Invalid(b.paths.services, services.String(), fmt.Sprintf("overlaps with the pods' range %s", pods)))
+	}
+	if b.facts.NodeCIDR == "" {
+		return
+	}
+	nodes, fine := b.checkCIDR(b.paths.nodes, b.facts.NodeCIDR)
+	if !fine {
+		return
+	}
+	if nodes.Overlaps(pods) {
+		b.wrong(field.Invalid(b.paths.nodes, nodes.String(), fmt.Sprintf("overlaps with the pods' range %s", pods)))
+	}
+	if nodes.Overlaps(services) {
+		b.wrong(field.Invalid(b.paths.nodes, nodes.String(), fmt.Sprintf("overlaps with the Services' range %s", services)))
+	}
+}
+
+func (b *build) checkFamilyOf(path *field.Path, prefix netip.Prefix, ipv6 bool) {
+	if prefix.Addr().Is6() == ipv6 {
+		return
+	}
+	family := extensionsv1alpha1.IPv4
+	if ipv6 {
+		family = extensionsv1alpha1.IPv6
+	}
+	b.wrong(field.Invalid(path, prefix.String(), fmt.Sprintf("must be an %s range, since %s lists no other family", family, b.paths.families)))
+}
+
+// fieldAt is the path of a dotted field beneath root.
+func fieldAt(root *field.Path, dotted string) *field.Path {
+	for _, name := range strings.Split(dotted, ".") {
+		root = root.Child(name)
+	}
+	return root
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+)
+
+type spec = extensionsv1alpha1.NetworkSpec
+
+// Gardener's rules for Networks (contract, section 1.3), in its terms.
+func TestNetworksAreChecked(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*spec)
+		wants  string // "" means that it is fine
+	}{
+		"a plain one":                   {func(*spec) {}, ""},
+		"IPv4 said":                     {func(s *spec) { s.IPFamilies = []extensionsv1alpha1.IPFamily{"IPv4"} }, ""},
+		"the older spelling":            {func(s *spec) { s.PodCIDR, s.ClusterCIDR = "", s.PodCIDR }, ""},
+		"both spellings, the same":      {func(s *spec) { s.ClusterCIDR = s.PodCIDR }, ""},
+		"both spellings, not the same":  {func(s *spec) { s.ClusterCIDR = "10.9.0.0/16" }, "spec.clusterCIDR: Invalid value: \"10.9.0.0/16\""},
+		"no type":                       {func(s *spec) { s.Type = "" }, "spec.type: Required value: name the network plugin; there are [string]"},
+		"unknown type":                  {func(s *spec) { s.Type = "rope" }, "spec.type: Unsupported value: \"rope\": supported values: \"string\""},
+		"no pod range":                  {func(s *spec) { s.PodCIDR = "" }, "spec.podCIDR: Required value"},
+		"pod range not a range":         {func(s *spec) { s.PodCIDR = "10.1.0.0" }, "spec.podCIDR: Invalid value: \"10.1.0.0\""},
+		"older spelling not a range":    {func(s *spec) { s.PodCIDR, s.ClusterCIDR = "", "x" }, "spec.clusterCIDR: Invalid value: \"x\""},
+		"no service range":              {func(s *spec) { s.ServiceCIDR = "" }, "spec.serviceCIDR: Required value"},
+		"overlapping ranges":            {func(s *spec) { s.ServiceCIDR = "10.1.128.0/24" }, "spec.serviceCIDR: Invalid value: \"10.1.128.0/24\": overlaps with the pods' range 10.1.0.0/16"},
+		"IPv6 range in an IPv4 network": {func(s *spec) { s.PodCIDR = "fd00::/64" }, "spec.podCIDR: Invalid value: \"fd00::/64\": must be an IPv4 range"},
+		"unknown family":                {func(s *spec) { s.IPFamilies = []extensionsv1alpha1.IPFamily{"IPv5"} }, "spec.ipFamilies[0]: Unsupported value: \"IPv5\""},
+		"a family twice":                {func(s *spec) { s.IPFamilies = []extensionsv1alpha1.IPFamily{"IPv4", "IPv4"} }, "spec.ipFamilies[1]: Duplicate value: \"IPv4\""},
+		"a family the plugin lacks": {func(s *spec) {
+			s.IPFamilies = []extensionsv1alpha1.IPFamily{"IPv6"}
+			s.PodCIDR, s.ServiceCIDR = "fd00::/64", "fd01::/112"
+		}, "the string plugin serves [IPv4], both families together"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			result := build(t, "", test.change)
+			if test.wants == "" {
+				g.Expect(result.Errors).To(BeEmpty())
+				return
+			}
+			g.Expect(lines(result.Errors)).To(ContainSubstring(test.wants))
+			g.Expect(result.Objects.Shoot).To(BeEmpty(), "nothing is rendered from a wrong Network")
+		})
+	}
+}
+
+func TestNodeRangeMustNotOverlap(t *testing.T) {
+	for nodes, wants := range map[string]string{
+		"10.3.0.0/16":   "",
+		"10.1.7.0/24":   "shoot.spec.networking.nodes: Invalid value: \"10.1.7.0/24\": overlaps with the pods' range",
+		"10.2.0.0/20":   "overlaps with the Services' range",
+		"not a network": "shoot.spec.networking.nodes: Invalid value: \"not a network\"",
+	} {
+		t.Run(nodes, func(t *testing.T) {
+			g := NewWithT(t)
+			p := newPipeline(t, stringPlugin{})
+			request := p.NewRequest(network(""), nil, noEnvironment)
+			request.Facts.NodeCIDR = nodes
+			g.Expect(lines(p.Build(request).Errors)).To(ContainSubstring(wants))
+			g.Expect(p.Build(request).Errors == nil).To(Equal(wants == ""))
+		})
+	}
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"encoding/json"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// Request is all that a Result depends on. It is a value: encoded as JSON and
+// decoded again it is the same Request.
+type Request struct {
+	// Name and Namespace are the Network's.
+	Name      string `json:"name"`
+	Namespace string `json:"namespace"`
+	// Spec is the Network's.
+	Spec extensionsv1alpha1.NetworkSpec `json:"spec"`
+	// Author says in whose terms field paths are given.
+	Author Author `json:"author"`
+	// Written is the providerConfig as the user wrote it in the Shoot, where that
+	// is known; the spec's may have passed webhooks since. Origins go by it.
+	Written json.RawMessage `json:"written,omitempty"`
+	// Facts are what is known of the cluster. Build completes those that the spec
+	// states: the CIDRs and the IP families.
+	Facts plugin.Facts `json:"facts"`
+	// Applied is what was applied last; nil for a new network.
+	Applied *Applied `json:"applied,omitempty"`
+}
+
+// Author says which resource a user wrote, and so what field paths look like.
+type Author string
+
+const (
+	// AuthorNetwork gives the paths of a Network: spec.providerConfig.
+	AuthorNetwork Author = "Network"
+	// AuthorShoot gives the paths of a Shoot: spec.networking.providerConfig.
+	AuthorShoot Author = "Shoot"
+)
+
+// Applied is what a network was last applied with. It is kept in the Network's
+// status.state, and moves with it to another seed.
+type Applied struct {
+	// Config is the effective config.
+	Config json.RawMessage `json:"config"`
+	// Sources are the sources of its values which are not the plugin's defaults,
+	// by path.
+	Sources map[string]plugin.Source `json:"sources,omitempty"`
+}
+
+// Environment is what a Request takes from whoever runs the pipeline.
+type Environment struct {
+	// FeatureGates are the operator's.
+	FeatureGates map[string]bool
+	// Images replaces images, by name.
+	Images map[string]string
+	// PodAccess is set in standalone mode.
+	PodAccess *plugin.PodAccess
+}
+
+// NewRequest makes the Request for a Network and, where it is known, its Shoot.
+// Facts that neither states have documented defaults: an unknown infrastructure
+// allows everything, kube-proxy runs, nobody sleeps.
+func (p *Pipeline) NewRequest(network *extensionsv1alpha1.Network, shoot *corev1beta1.Shoot, env Environment) Request {
+	request := Request{
+		Name: network.Name, Namespace: network.Namespace,
+		Spec:   *network.Spec.DeepCopy(),
+		Author: AuthorNetwork,
+		Facts: plugin.Facts{
+			Namespace:    network.Namespace,
+			KubeProxy:    plugin.KubeProxy{Enabled: true},
+			FeatureGates: env.FeatureGates,
+			Images:       env.Images,
+			PodAccess:    env.PodAccess,
+		},
+	}
+	infrastructure := network.Spec.CloudProvider
+	if shoot != nil {
+		shootFacts(&request.Facts, shoot)
+		infrastructure = shoot.Spec.Provider.Type
+		if n := shoot.Spec.Networking; n != nil && n.ProviderConfig != nil {
+			request.Written = json.RawMessage(n.ProviderConfig.Raw)
+		}
+	}
+	request.Facts.IPFamilies = effectiveIPFamilies(network.Spec.IPFamilies, shoot)
+	request.Facts.Infrastructure = plugin.Infrastructure{Type: infrastructure}
+	if provider, ok := p.providers[infrastructure]; ok {
+		request.Facts.Infrastructure = provider.Infrastructure(shoot)
+	}
+	return request
+}
+
+func shootFacts(facts *plugin.Facts, shoot *corev1beta1.Shoot) {
+	spec := &shoot.Spec
+	facts.KubernetesVersion = spec.Kubernetes.Version
+	if proxy := spec.Kubernetes.KubeProxy; proxy != nil {
+		facts.KubeProxy.Enabled = proxy.Enabled == nil || *proxy.Enabled
+		if proxy.Mode != nil {
+			facts.KubeProxy.Mode = *proxy.Mode
+		}
+	}
+	if api := spec.Kubernetes.KubeAPIServer; api != nil {
+		facts.APIServer = plugin.APIServer{FeatureGates: api.FeatureGates, RuntimeConfig: api.RuntimeConfig}
+	}
+	if vpa := spec.Kubernetes.VerticalPodAutoscaler; vpa != nil {
+		facts.VPA = vpa.Enabled
+	}
+	if system := spec.SystemComponents; system != nil && system.NodeLocalDNS != nil {
+		facts.NodeLocalDNS = system.NodeLocalDNS.Enabled
+	}
+	if h := spec.Hibernation; h != nil && h.Enabled != nil {
+		facts.Hibernated = *h.Enabled
+	}
+	if n := spec.Networking; n != nil && n.Nodes != nil {
+		facts.NodeCIDR = *n.Nodes
+	}
+	for _, worker := range spec.Provider.Workers {
+		facts.NodesAtMost += worker.Maximum
+	}
+	if n := shoot.Status.Networking; n != nil {
+		facts.PodCIDRs, facts.ServiceCIDRs, facts.NodeCIDRs = n.Pods, n.Services, n.Nodes
+	}
+}
+
+// dualStackReady is the Shoot's constraint that, while it is not True, holds a
+// migration to dual-stack at the primary family (Gardener's contract).
+const dualStackReady = "DualStackNodesMigrationReady"
+
+// effectiveIPFamilies are the families to deploy now: the wanted ones, [IPv4] if
+// none are, and only the first of them until all nodes are ready for two.
+func effectiveIPFamilies(wanted []extensionsv1alpha1.IPFamily, shoot *corev1beta1.Shoot) []extensionsv1alpha1.IPFamily {
+	if len(wanted) == 0 {
+		return []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4}
+	}
+	if shoot == nil || len(wanted) == 1 {
+		return wanted
+	}
+	for _, constraint := range shoot.Status.Constraints {
+		if constraint.Type == dualStackReady && constraint.Status != corev1beta1.ConditionTrue {
+			return wanted[:1]
+		}
+	}
+	return wanted
+}

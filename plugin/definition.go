@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+)
+
+// Definition is what the author of a plugin writes, for their config type C: a
+// struct with JSON tags that embeds metav1.TypeMeta inline.
+//
+// The methods are called in the order in which they stand here.
+type Definition[C any] interface {
+	// Describe says what the plugin is. It always returns the same.
+	Describe() Description
+
+	// Validate judges the config as the user wrote it, before any default: enums,
+	// ranges, combinations. Paths in findings begin with path. It must not fail
+	// on what the user left out, and must not change the config.
+	Validate(written *C, facts *Facts, path *field.Path) Findings
+
+	// Default makes the config what is in force: it fills in what the user left
+	// out, and it replaces what a rule or the infrastructure does not allow. Each
+	// value that differs from what the user wrote and is not a plain default is
+	// explained in because. Default is idempotent.
+	Default(config *C, facts *Facts, because *Origins)
+
+	// ValidateEffective judges what is in force, together with the facts: what
+	// only shows once all defaults are known. It also warns where written, the
+	// user's config, is not what is in force.
+	ValidateEffective(effective, written *C, facts *Facts, path *field.Path) Findings
+
+	// Classify says what it means for a running network when the value at path (a
+	// field of C in JSON spelling, for example overlay.enabled) changes, and why,
+	// in one sentence. An empty class means that the plugin does not know the
+	// path; it is then taken as disruptive.
+	Classify(path string, before, after *C) (ChangeClass, string)
+
+	// Render returns the objects of the network. It is only called with a config
+	// without findings that are errors. An error means a defect of the plugin.
+	Render(effective *C, facts *Facts) (Objects, error)
+}
+
+// Description says what a plugin is.
+type Description struct {
+	// Type is the value of Network.spec.type that the plugin answers to.
+	Type string
+	// ConfigVersions are the group versions in which kind NetworkConfig is
+	// accepted. The first is what the effective config and the status are written
+	// in; a config without apiVersion is taken as being of the first.
+	ConfigVersions []schema.GroupVersion
+	// ManagedResource is the name of the ManagedResource that carries the
+	// network's objects, and Origin the value of its label "origin".
+	ManagedResource, Origin string
+	// IPFamilies says which combinations of IP families the plugin can serve.
+	IPFamilies IPFamilySupport
+}
+
+// IPFamilySupport says which combinations of IP families a plugin can serve.
+type IPFamilySupport struct {
+	IPv4, IPv6, DualStack bool
+}
+
+// Supports says whether the plugin can serve these families; none means IPv4.
+func (s IPFamilySupport) Supports(families []extensionsv1alpha1.IPFamily) bool {
+	switch {
+	case len(families) > 1:
+		return s.DualStack
+	case len(families) == 1 && families[0] == extensionsv1alpha1.IPv6:
+		return s.IPv6
+	default:
+		return s.IPv4
+	}
+}
+
+// String lists what is supported, for error messages.
+func (s IPFamilySupport) String() string {
+	var list []string
+	for _, each := range []struct {
+		supported bool
+		families  string
+	}{{s.IPv4, "[IPv4]"}, {s.IPv6, "[IPv6]"}, {s.DualStack, "both families together"}} {
+		if each.supported {
+			list = append(list, each.families)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// Object is a typed or unstructured Kubernetes object. Its apiVersion and kind
+// must be set.
+type Object interface {
+	metav1.Object
+	runtime.Object
+}
+
+// Objects are what a network consists of.
+type Objects struct {
+	// Shoot are the objects for the shoot that can be applied at once, in an
+	// order that a reader would like. CRDs and their custom resources may be
+	// together in it.
+	Shoot []Object
+	// ShootLater are objects for the shoot that need a CRD which one of the
+	// network's own workloads brings. Nobody waits for them.
+	ShootLater []Object
+	// Seed are objects for the shoot's control-plane namespace in the seed.
+	Seed []Object
+	// Components are the workloads in the shoot by which people judge whether the
+	// network is healthy.
+	Components []Component
+}
+
+// Component is a workload in the shoot whose health is reported.
+type Component struct {
+	// Name is the key under providerStatus.components, for example calicoNodes.
+	Name string `json:"name"`
+	// Kind is DaemonSet or Deployment.
+	Kind string `json:"kind"`
+	// Workload is the name of the DaemonSet or Deployment.
+	Workload string `json:"workload"`
+	// Namespace of the workload.
+	Namespace string `json:"namespace"`
+}
+
+// Findings are what is wrong with a config, and what its author should know.
+type Findings struct {
+	// Errors make the config unusable.
+	Errors field.ErrorList
+	// Warnings do not.
+	Warnings []Warning
+}
+
+// Warning tells the author of a config something that does not make it
+// unusable: a setting without effect, or a value that is not in force.
+type Warning struct {
+	// Field is the path, for example spec.providerConfig.ipam.type.
+	Field string `json:"field"`
+	// Message is a sentence for people.
+	Message string `json:"message"`
+}
+
+// String is the warning as one line.
+func (w Warning) String() string { return w.Field + ": " + w.Message }
+
+// Error adds an error.
+func (f *Findings) Error(err *field.Error) { f.Errors = append(f.Errors, err) }
+
+// Warn adds a warning.
+func (f *Findings) Warn(path *field.Path, message string) {
+	f.Warnings = append(f.Warnings, Warning{Field: path.String(), Message: message})
+}
+
+// Add adds all findings of others.
+func (f *Findings) Add(others Findings) {
+	f.Errors = append(f.Errors, others.Errors...)
+	f.Warnings = append(f.Warnings, others.Warnings...)
+}
+
+// ChangeClass says what a change means for a running network.
+type ChangeClass string
+
+const (
+	// Safe changes restart nothing that carries traffic.
+	Safe ChangeClass = "safe"
+	// Rolling changes restart the network's workloads node after node; traffic of
+	// running pods goes on.
+	Rolling ChangeClass = "rolling"
+	// Disruptive changes interrupt traffic.
+	Disruptive ChangeClass = "disruptive"
+	// Forbidden changes would break the network; they are refused.
+	Forbidden ChangeClass = "forbidden"
+)

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"slices"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+)
+
+// Facts are what a plugin may know of the cluster that it makes a network for.
+// They are values only: a Request with all its facts can be written to a file
+// and replayed.
+type Facts struct {
+	// Namespace is the control-plane namespace in the seed.
+	Namespace string `json:"namespace"`
+	// KubernetesVersion is the shoot's version, without a leading v.
+	KubernetesVersion string `json:"kubernetesVersion"`
+
+	// PodCIDR is the pods' range; for dual-stack the IPv4 one.
+	PodCIDR string `json:"podCIDR"`
+	// ServiceCIDR is the Services' range; for dual-stack the IPv4 one.
+	ServiceCIDR string `json:"serviceCIDR"`
+	// NodeCIDR is the nodes' range as the Shoot's spec states it, or empty.
+	NodeCIDR string `json:"nodeCIDR,omitempty"`
+	// PodCIDRs, ServiceCIDRs and NodeCIDRs are the ranges of all families that
+	// the Shoot's status reports, or empty.
+	PodCIDRs     []string `json:"podCIDRs,omitempty"`
+	ServiceCIDRs []string `json:"serviceCIDRs,omitempty"`
+	NodeCIDRs    []string `json:"nodeCIDRs,omitempty"`
+	// IPFamilies are the families to deploy now, the primary one first; never
+	// empty. During a migration to dual-stack they are fewer than wanted.
+	IPFamilies []extensionsv1alpha1.IPFamily `json:"ipFamilies"`
+
+	// KubeProxy says whether and how kube-proxy runs.
+	KubeProxy KubeProxy `json:"kubeProxy"`
+	// NodeLocalDNS says whether the nodes have a DNS cache.
+	NodeLocalDNS bool `json:"nodeLocalDNS,omitempty"`
+	// VPA says whether the shoot has the vertical pod autoscaler.
+	VPA bool `json:"vpa,omitempty"`
+	// Hibernated says that the cluster sleeps, and its API server with it.
+	Hibernated bool `json:"hibernated,omitempty"`
+	// NodesAtMost is the number of nodes that the workers can grow to; 0 if
+	// unknown.
+	NodesAtMost int32 `json:"nodesAtMost,omitempty"`
+	// APIServer are settings of the shoot's kube-apiserver.
+	APIServer APIServer `json:"apiServer"`
+
+	// Infrastructure is what the infrastructure allows.
+	Infrastructure Infrastructure `json:"infrastructure"`
+
+	// FeatureGates are the operator's, by name; one that is absent is off.
+	FeatureGates map[string]bool `json:"featureGates,omitempty"`
+	// Images replaces images, by the name in the plugin's images.yaml.
+	Images map[string]string `json:"images,omitempty"`
+
+	// PodAccess is set where nobody but Trellis gives the network's pods access
+	// to their API server. Plugins need not look at it: the pipeline does.
+	PodAccess *PodAccess `json:"podAccess,omitempty"`
+}
+
+// KubeProxy says whether and how kube-proxy runs.
+type KubeProxy struct {
+	Enabled bool                  `json:"enabled"`
+	Mode    corev1beta1.ProxyMode `json:"mode,omitempty"`
+}
+
+// APIServer are settings of a kube-apiserver.
+type APIServer struct {
+	FeatureGates  map[string]bool `json:"featureGates,omitempty"`
+	RuntimeConfig map[string]bool `json:"runtimeConfig,omitempty"`
+}
+
+// PodAccess is how the pods of a network reach their API server before the
+// network works.
+type PodAccess struct {
+	// Host and Port are those of the API server, from outside of the cluster's
+	// Services.
+	Host string `json:"host"`
+	Port string `json:"port"`
+}
+
+// HasIPFamily says whether family is to be deployed.
+func (f *Facts) HasIPFamily(family extensionsv1alpha1.IPFamily) bool {
+	return slices.Contains(f.IPFamilies, family)
+}
+
+// Infrastructure is what an infrastructure allows, in neutral words. The zero
+// value allows everything and demands nothing.
+type Infrastructure struct {
+	// Type is the provider's type, for example azure; empty if unknown.
+	Type string `json:"type"`
+	// NoIPIP says that the network between the nodes drops IP-in-IP packets.
+	NoIPIP bool `json:"noIPIP,omitempty"`
+	// PodRoutes says that a controller of the cloud makes routes to the nodes'
+	// pod ranges, so that pods can talk without encapsulation.
+	PodRoutes bool `json:"podRoutes,omitempty"`
+	// OverlayOffUnlessAsked says that without a word from the user there is no
+	// overlay.
+	OverlayOffUnlessAsked bool `json:"overlayOffUnlessAsked,omitempty"`
+}
+
+// Provider states the facts of one kind of infrastructure. It never edits a
+// config: what follows from its facts is the plugin's affair.
+type Provider interface {
+	// Type is the value of Shoot.spec.provider.type that the provider answers to.
+	Type() string
+	// Infrastructure returns what the infrastructure of the shoot allows. The
+	// shoot is nil where only a Network is known.
+	Infrastructure(shoot *corev1beta1.Shoot) Infrastructure
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"fmt"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Images are the container images of a plugin, by name.
+type Images struct{ byName map[string]string }
+
+// ParseImages reads a plugin's images.yaml, a list of name, repository and tag.
+// It panics on a malformed document: the file is part of the program, and
+// plugins parse it while the program starts.
+func ParseImages(document []byte) Images {
+	var list []struct {
+		Name       string `json:"name"`
+		Repository string `json:"repository"`
+		Tag        string `json:"tag"`
+	}
+	if err := yaml.UnmarshalStrict(document, &list); err != nil {
+		panic(fmt.Sprintf("images.yaml: %v", err))
+	}
+	images := Images{byName: make(map[string]string, len(list))}
+	for _, image := range list {
+		if image.Name == "" || image.Repository == "" || image.Tag == "" {
+			panic(fmt.Sprintf("images.yaml: %+v lacks a name, repository or tag", image))
+		}
+		images.byName[image.Name] = image.Repository + ":" + image.Tag
+	}
+	return images
+}
+
+// For returns the reference of the named image, replaced where the facts say so.
+// It panics on a name that images.yaml does not have.
+func (i Images) For(name string, facts *Facts) string {
+	if replaced := facts.Images[name]; replaced != "" {
+		return replaced
+	}
+	reference, ok := i.byName[name]
+	if !ok {
+		panic(fmt.Sprintf("images.yaml has no image named %q", name))
+	}
+	return reference
+}

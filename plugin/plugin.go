@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// Plugin is a Definition whose config type is hidden, so that plugins of
+// different types can stand in one list. Make it with New.
+type Plugin struct {
+	Description
+
+	decode            func(raw []byte, path *field.Path) (any, field.ErrorList)
+	encode            func(config any) ([]byte, error)
+	validate          func(written any, facts *Facts, path *field.Path) Findings
+	defaults          func(config any, facts *Facts, because *Origins)
+	validateEffective func(effective, written any, facts *Facts, path *field.Path) Findings
+	classify          func(path string, before, after any) (ChangeClass, string)
+	render            func(effective any, facts *Facts) (Objects, error)
+}
+
+// New makes a Plugin of its Definition.
+func New[C any](d Definition[C]) Plugin {
+	description := d.Describe()
+	return Plugin{
+		Description: description,
+		decode: func(raw []byte, path *field.Path) (any, field.ErrorList) {
+			config := new(C)
+			errs := decodeStrict(raw, config, description.ConfigVersions, path)
+			return config, errs
+		},
+		encode: func(config any) ([]byte, error) { return encode(config, description.ConfigVersions) },
+		validate: func(written any, facts *Facts, path *field.Path) Findings {
+			return d.Validate(written.(*C), facts, path)
+		},
+		defaults: func(config any, facts *Facts, because *Origins) { d.Default(config.(*C), facts, because) },
+		validateEffective: func(effective, written any, facts *Facts, path *field.Path) Findings {
+			return d.ValidateEffective(effective.(*C), written.(*C), facts, path)
+		},
+		classify: func(path string, before, after any) (ChangeClass, string) {
+			return d.Classify(path, before.(*C), after.(*C))
+		},
+		render: func(effective any, facts *Facts) (Objects, error) { return d.Render(effective.(*C), facts) },
+	}
+}
+
+// Decode decodes a providerConfig strictly: unknown and duplicate fields and
+// wrong types are errors with their path. Nothing decodes as an empty config.
+// The result is only to be handed back to the same Plugin.
+func (p *Plugin) Decode(raw []byte, path *field.Path) (any, field.ErrorList) {
+	return p.decode(raw, path)
+}
+
+// Encode is the inverse of Decode, in the plugin's first config version.
+func (p *Plugin) Encode(config any) ([]byte, error) { return p.encode(config) }
+
+// Validate calls the Definition's method of this name.
+func (p *Plugin) Validate(written any, facts *Facts, path *field.Path) Findings {
+	return p.validate(written, facts, path)
+}
+
+// Default calls the Definition's method of this name.
+func (p *Plugin) Default(config any, facts *Facts, because *Origins) {
+	p.defaults(config, facts, because)
+}
+
+// ValidateEffective calls the Definition's method of this name.
+func (p *Plugin) ValidateEffective(effective, written any, facts *Facts, path *field.Path) Findings {
+	return p.validateEffective(effective, written, facts, path)
+}
+
+// Classify calls the Definition's method of this name.
+func (p *Plugin) Classify(path string, before, after any) (ChangeClass, string) {
+	return p.classify(path, before, after)
+}
+
+// Render calls the Definition's method of this name. A panic in it is returned
+// as an error, so that one plugin cannot take the others down.
+func (p *Plugin) Render(effective any, facts *Facts) (objects Objects, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the %s plugin panicked while rendering: %v", p.Type, r)
+		}
+	}()
+	return p.render(effective, facts)
+}
+
+// StatusTypeMeta returns apiVersion and kind of the plugin's providerStatus.
+func (p *Plugin) StatusTypeMeta() (apiVersion, kind string) {
+	return p.ConfigVersions[0].String(), "NetworkStatus"
+}
+
+// Clone returns a deep copy of a config.
+func (p *Plugin) Clone(config any) (any, error) {
+	raw, err := json.Marshal(config)
+	if err != nil {
+		return nil, fmt.Errorf("copy the %s config: %w", p.Type, err)
+	}
+	clone, errs := p.decode(raw, nil)
+	return clone, errs.ToAggregate()
+}
