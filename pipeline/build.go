@@ -75,7 +75,7 @@ func (p *Pipeline) Build(request Request) Result {
 	for _, stage := range []func() error{
 		b.checkNetwork, b.decode, b.validateWritten, b.applyDefaults, b.validateEffective, b.compare, b.render,
 	} {
-		if err := stage(); err != nil {
+		if err := b.guard(stage); err != nil {
 			b.result.Errors = append(b.result.Errors, field.InternalError(b.paths.config, err))
 		}
 		if len(b.result.Errors) > 0 {
@@ -83,6 +83,18 @@ func (p *Pipeline) Build(request Request) Result {
 		}
 	}
 	return b.result
+}
+
+// guard runs a stage. A panic of the plugin is returned as an error, so that one
+// plugin cannot take the others down.
+func (b *build) guard(stage func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the %s plugin panicked: %v", b.plugin.Type, r)
+			b.result.Objects = plugin.Objects{}
+		}
+	}()
+	return stage()
 }
 
 // build is one Build under way.

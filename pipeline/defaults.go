@@ -132,13 +132,20 @@ func (b *build) keepApplied() error {
 	if err != nil {
 		return err
 	}
+	today := now
 	if err := b.explain(effective, noted); err != nil {
 		return err
 	}
-	for path := range kept {
+	if now, err = leaves(b.result.Config); err != nil {
+		return err
+	}
+	for path, before := range kept {
+		if !reflect.DeepEqual(now[path], before) {
+			continue // the plugin does not let it be kept, and has said why
+		}
 		b.result.Origins[path] = plugin.Origin{
 			Source: plugin.FromApplied,
-			Reason: fmt.Sprintf("kept from when it was first applied; today's default is %v", now[path]),
+			Reason: fmt.Sprintf("kept from when it was first applied; today's default is %v", today[path]),
 		}
 	}
 	return nil

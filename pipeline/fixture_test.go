@@ -39,7 +39,7 @@ type tunnel struct {
 // stringPlugin has the knobs that tests turn.
 type stringPlugin struct {
 	defaultMTU string
-	breaks     string // what Render does: "", "error", "panic", "nameless", "kindless", "twice"
+	breaks     string // what is wrong with it, "" if nothing
 }
 
 var _ plugin.Definition[stringConfig] = stringPlugin{}
@@ -62,6 +62,9 @@ func (stringPlugin) Validate(written *stringConfig, _ *plugin.Facts, path *field
 }
 
 func (p stringPlugin) Default(config *stringConfig, facts *plugin.Facts, because *plugin.Origins) {
+	if p.breaks == "default" {
+		panic("a tangle")
+	}
 	config.MTU = cmp.Or(config.MTU, p.defaultMTU, "1400")
 	if config.Mode == "" {
 		config.Mode = "taut"

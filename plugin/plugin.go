@@ -78,14 +78,8 @@ func (p *Plugin) Classify(path string, before, after any) (ChangeClass, string) 
 	return p.classify(path, before, after)
 }
 
-// Render calls the Definition's method of this name. A panic in it is returned
-// as an error, so that one plugin cannot take the others down.
-func (p *Plugin) Render(effective any, facts *Facts) (objects Objects, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("the %s plugin panicked while rendering: %v", p.Type, r)
-		}
-	}()
+// Render calls the Definition's method of this name.
+func (p *Plugin) Render(effective any, facts *Facts) (Objects, error) {
 	return p.render(effective, facts)
 }
 

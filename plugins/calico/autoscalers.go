@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package calico
+
+import (
+	"encoding/json"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
+)
+
+const (
+	typhaHorizontalName = "calico-typha-horizontal-autoscaler"
+	typhaVerticalName   = "calico-typha-vertical-autoscaler"
+	nodeVerticalName    = "calico-node-vertical-autoscaler"
+
+	typhaHorizontalAccount = "typha-cpha"
+	typhaVerticalAccount   = "typha-cpva"
+	nodeVerticalAccount    = "calico-node-cpva"
+
+	ladderKey        = "ladder"
+	typhaVerticalKey = "typha-autoscaler"
+	nodeVerticalKey  = "node-autoscaler"
+
+	horizontalUser = 65532
+	verticalUser   = 65534
+)
+
+// typhaLadder are the numbers of Typha's replicas: from so many nodes on, so many.
+var typhaLadder = [][2]int{{1, 1}, {2, 2}, {100, 3}, {250, 4}, {500, 5}, {1000, 6}, {1500, 7}, {2000, 8}}
+
+// growth lets a request grow with the number of nodes: base, and a step more for
+// every nodesPerStep nodes begun, up to max.
+type growth struct {
+	Base         string `json:"base"`
+	Step         string `json:"step"`
+	NodesPerStep int    `json:"nodesPerStep"`
+	Max          string `json:"max"`
+}
+
+type containerGrowth struct {
+	Requests map[string]growth `json:"requests"`
+}
+
+var (
+	nodeGrowth = map[string]containerGrowth{nodeName: {Requests: map[string]growth{
+		"memory": {Base: "50Mi", Step: "50Mi", NodesPerStep: 10, Max: "1400Mi"},
+	}}}
+	typhaGrowth = map[string]containerGrowth{typhaName: {Requests: map[string]growth{
+		"cpu":    {Base: "180m", Step: "140m", NodesPerStep: 17, Max: "1000m"},
+		"memory": {Base: "180Mi", Step: "70Mi", NodesPerStep: 17, Max: "2000Mi"},
+	}}}
+)
+
+// requestsGrow says whether autoscalers of ours write requests.
+func (n *network) requestsGrow() bool {
+	return n.config.AutoScaling.Mode == v1alpha1.ClusterProportional
+}
+
+// letAutoscalersWrite keeps what they wrote from being taken back.
+func (n *network) letAutoscalersWrite(meta *metav1.ObjectMeta) {
+	if n.config.AutoScaling.Mode == v1alpha1.Static {
+		return
+	}
+	meta.Annotations = map[string]string{preserveResources: "true"}
+}
+
+func (n *network) autoscalers() []plugin.Object {
+	var objects []plugin.Object
+	if n.config.Typha.Enabled {
+		objects = append(objects, n.typhaHorizontal()...)
+		if n.requestsGrow() {
+			objects = append(objects, n.typhaVertical()...)
+		}
+	}
+	if n.requestsGrow() {
+		objects = append(objects, n.nodeVertical()...)
+	}
+	return objects
+}
+
+func (n *network) typhaHorizontal() []plugin.Object {
+	config := autoscalerConfig(typhaHorizontalName, ladderKey, map[string]any{
+		"coresToReplicas": [][2]int{},
+		"nodesToReplicas": typhaLadder,
+	})
+	scaler := n.autoscaler(typhaHorizontalName, typhaHorizontalName, typhaHorizontalAccount, config)
+	scaler.Annotations = map[string]string{deleteOnInvalidUpdate: "true"}
+	fromGardener(scaler.Spec.Template.Labels)
+	pod := &scaler.Spec.Template.Spec
+	pod.SecurityContext.RunAsUser = new(int64(horizontalUser))
+	pod.SecurityContext.FSGroup = new(int64(horizontalUser))
+	pod.SecurityContext.SupplementalGroups = []int64{horizontalUser}
+	pod.SecurityContext.SeccompProfile = runtimeDefault()
+	pod.PriorityClassName = shootSystemPriority
+	pod.Containers[0].Image = n.image("calico-cpa")
+	pod.Containers[0].Command = []string{
+		"/cluster-proportional-autoscaler",
+		"--namespace=" + namespace,
+		"--configmap=" + typhaHorizontalName,
+		"--target=deployment/" + typhaDeployment,
+		"--logtostderr=true",
+		"--v=2",
+	}
+	return []plugin.Object{
+		serviceAccount(typhaHorizontalAccount),
+		clusterRole(typhaHorizontalAccount, rule(coreGroup, []string{"nodes"}, "list", "watch", "get")),
+		clusterRoleBinding(typhaHorizontalAccount, account(typhaHorizontalAccount)),
+		typhaHorizontalRole(), typhaHorizontalRoleBinding(), config, scaler,
+	}
+}
+
+func typhaHorizontalRole() *rbacv1.Role {
+	scale := rule("apps", []string{"deployments/scale"}, "get", "update")
+	scale.APIGroups = append(scale.APIGroups, "extensions")
+	return &rbacv1.Role{
+		TypeMeta:   typeMeta(rbacv1.SchemeGroupVersion.String(), "Role"),
+		ObjectMeta: named(typhaHorizontalAccount, nil),
+		Rules:      []rbacv1.PolicyRule{rule(coreGroup, []string{"configmaps"}, "get"), scale},
+	}
+}
+
+func typhaHorizontalRoleBinding() *rbacv1.RoleBinding {
+	return &rbacv1.RoleBinding{
+		TypeMeta:   typeMeta(rbacv1.SchemeGroupVersion.String(), "RoleBinding"),
+		ObjectMeta: named(typhaHorizontalAccount, nil),
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: typhaHorizontalAccount},
+		Subjects:   []rbacv1.Subject{account(typhaHorizontalAccount)},
+	}
+}
+
+func (n *network) typhaVertical() []plugin.Object {
+	config := autoscalerConfig(typhaVerticalName, typhaVerticalKey, typhaGrowth)
+	scaler := n.verticalAutoscaler(typhaVerticalName, typhaVerticalName, typhaVerticalAccount, config,
+		"deployment/"+typhaDeployment, typhaVerticalKey)
+	scaler.Annotations = map[string]string{deleteOnInvalidUpdate: "true"}
+	scaler.Spec.Template.Spec.PriorityClassName = shootSystemPriority
+	fromGardener(scaler.Spec.Template.Labels)
+	return append(verticalAccess(typhaVerticalAccount, "deployments"), config, scaler)
+}
+
+func (n *network) nodeVertical() []plugin.Object {
+	config := autoscalerConfig(nodeVerticalName, nodeVerticalKey, nodeGrowth)
+	scaler := n.verticalAutoscaler(nodeVerticalName, "calico-node-autoscaler", nodeVerticalAccount, config,
+		"daemonset/"+nodeName, nodeVerticalKey)
+	scaler.Spec.Template.Spec.PriorityClassName = clusterPriority
+	return append(verticalAccess(nodeVerticalAccount, "deployments", "daemonsets"), config, scaler)
+}
+
+// verticalAccess are identity and rights of a vertical autoscaler.
+func verticalAccess(name string, workloads ...string) []plugin.Object {
+	patch := rule("apps", workloads, "patch")
+	patch.APIGroups = append(patch.APIGroups, "extensions")
+	return []plugin.Object{
+		serviceAccount(name),
+		clusterRole(name, rule(coreGroup, []string{"nodes"}, "list"), patch),
+		clusterRoleBinding(name, account(name)),
+	}
+}
+
+func (n *network) verticalAutoscaler(name, appName, accountName string, config *corev1.ConfigMap, target, key string) *appsv1.Deployment {
+	const mountPath = "/etc/config"
+	scaler := n.autoscaler(name, appName, accountName, config)
+	pod := &scaler.Spec.Template.Spec
+	pod.SecurityContext.RunAsUser = new(int64(verticalUser))
+	pod.SecurityContext.FSGroup = new(int64(1))
+	pod.SecurityContext.SupplementalGroups = []int64{1}
+	pod.Volumes = []corev1.Volume{{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+		LocalObjectReference: corev1.LocalObjectReference{Name: config.Name},
+	}}}}
+	container := &pod.Containers[0]
+	container.Image = n.image("calico-cpva")
+	container.Command = []string{
+		"/cpvpa",
+		"--target=" + target,
+		"--namespace=" + namespace,
+		"--logtostderr=true",
+		"--poll-period-seconds=30",
+		"--v=2",
+		"--config-file=" + mountPath + "/" + key,
+	}
+	container.VolumeMounts = []corev1.VolumeMount{{Name: "config", MountPath: mountPath}}
+	return scaler
+}
+
+// autoscaler is what all autoscalers have in common.
+func (n *network) autoscaler(name, appName, accountName string, config *corev1.ConfigMap) *appsv1.Deployment {
+	annotation, sum := checksum(config)
+	template := podMeta(mayReachOut(app(appName)))
+	template.Annotations = map[string]string{annotation: sum}
+	return &appsv1.Deployment{
+		TypeMeta:   typeMeta("apps/v1", "Deployment"),
+		ObjectMeta: named(name, app(appName)),
+		Spec: appsv1.DeploymentSpec{
+			Replicas: new(int32(1)),
+			Selector: selecting(app(appName)),
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: template,
+				Spec: corev1.PodSpec{
+					ServiceAccountName: accountName,
+					DNSPolicy:          corev1.DNSDefault,
+					SecurityContext:    &corev1.PodSecurityContext{RunAsNonRoot: new(true)},
+					Containers: []corev1.Container{{
+						Name:            "autoscaler",
+						Resources:       corev1.ResourceRequirements{Requests: requests("10m", "50Mi")},
+						SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: new(false)},
+					}},
+				},
+			},
+		},
+	}
+}
+
+func autoscalerConfig(name, key string, content any) *corev1.ConfigMap {
+	document, err := json.Marshal(content)
+	if err != nil {
+		panic(fmt.Sprintf("the configuration of %s cannot be encoded: %v", name, err))
+	}
+	return &corev1.ConfigMap{
+		TypeMeta:   typeMeta("v1", "ConfigMap"),
+		ObjectMeta: named(name, nil),
+		Data:       map[string]string{key: string(document)},
+	}
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package calico
+
+import (
+	"strings"
+
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
+)
+
+// change is what it means for a running network when a value changes.
+type change struct {
+	class  plugin.ChangeClass
+	reason string
+	// judge, if there is one, decides instead, by what was and will be in force.
+	judge func(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string)
+}
+
+// restarts ends the reason of changes that calico-node picks up by restarting.
+// What Felix has set up goes on without it.
+const restarts = "calico-node restarts node after node, and traffic goes on meanwhile"
+
+// changes has an entry for every value of NetworkConfig; an entry for a block is
+// for all values in it.
+var changes = map[string]change{
+	"backend":                   {class: plugin.Disruptive, reason: "somebody else makes the routes between nodes from then on, and the old ones go before all new ones are there"},
+	"ipam.type":                 {judge: changedIPAM},
+	"ipam.cidr":                 {judge: changedRange},
+	"ipv4.pool":                 {class: plugin.Rolling, reason: restarts + "; the address pool that is there stays as it is, since calico-node makes one only where there is none"},
+	"ipv4.mode":                 {class: plugin.Rolling, reason: restarts + "; the address pool that is there stays as it is, since calico-node makes one only where there is none"},
+	"ipv4.autoDetectionMethod":  {class: plugin.Rolling, reason: restarts + "; a node that finds another address than before is cut off until all others know it"},
+	"ipv6.pool":                 {class: plugin.Rolling, reason: restarts + "; the address pool that is there stays as it is"},
+	"ipv6.mode":                 {class: plugin.Rolling, reason: restarts + "; the address pool that is there stays as it is"},
+	"ipv6.autoDetectionMethod":  {class: plugin.Rolling, reason: restarts + "; a node that finds another address than before is cut off until all others know it"},
+	"ipv6.sourceNATEnabled":     {class: plugin.Disruptive, reason: "connections that leave the pod network break, since their source address changes"},
+	"typha.enabled":             {class: plugin.Rolling, reason: restarts + "; it then watches the API server through Typha, or no longer does"},
+	"vethMTU":                   {class: plugin.Rolling, reason: restarts + "; only pods that start from then on get the new MTU"},
+	"ebpfDataplane.enabled":     {class: plugin.Disruptive, reason: "connections that are open break, since the other dataplane does not know them"},
+	"overlay.enabled":           {judge: changedOverlay},
+	"overlay.createPodRoutes":   {judge: changedPodRoutes},
+	"snatToUpstreamDNS.enabled": {class: plugin.Rolling, reason: restarts + "; what was masqueraded stays so until the node is replaced"},
+	"autoScaling.mode":          {class: plugin.Rolling, reason: "calico-node and Typha may restart one after the other with other requests, and traffic goes on meanwhile"},
+	"autoScaling.resources":     {class: plugin.Rolling, reason: "calico-node and Typha may restart one after the other with other requests, and traffic goes on meanwhile"},
+	"vxlan.enabled":             {judge: changedVXLAN},
+	"wireguardEncryption":       {class: plugin.Rolling, reason: restarts + "; two nodes encrypt as soon as both have it, and talk in the clear until then"},
+	"birdExporter.enabled":      {class: plugin.Rolling, reason: restarts + ", since the exporter is a container of it"},
+	"multus.enabled":            {class: plugin.Disruptive, reason: "pods with further networks cannot start without Multus"},
+	"multus.installCNIPlugins":  {class: plugin.Safe, reason: "plugins are only added to the nodes; nothing that runs uses them yet"},
+	"serviceLoopPrevention":     {class: plugin.Rolling, reason: restarts},
+	"ipip":                      {class: plugin.Safe, reason: "the field is deprecated and has no effect"},
+	"ipAutodetectionMethod":     {class: plugin.Safe, reason: "the field is deprecated and has no effect"},
+}
+
+func classify(path string, before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	found, ok := nearest(changes, path)
+	switch {
+	case !ok:
+		return "", ""
+	case found.judge != nil:
+		return found.judge(before, after)
+	default:
+		return found.class, found.reason
+	}
+}
+
+func changedIPAM(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	reason := "pods that run keep addresses which the other IPAM does not know of and would give to others; "
+	switch wasVXLAN, isVXLAN := isOn(before.VXLAN), isOn(after.VXLAN); {
+	case isVXLAN && !wasVXLAN:
+		return plugin.Forbidden, reason + "VXLAN brings calico-ipam with it, so leave vxlan and overlay as they were, or create a new cluster"
+	case wasVXLAN && !isVXLAN:
+		return plugin.Forbidden, reason + "keep it by writing ipam.type: calico-ipam"
+	default:
+		return plugin.Forbidden, reason + "go back to the former type, or create a new cluster"
+	}
+}
+
+func isOn(vxlan *v1alpha1.VXLAN) bool { return vxlan != nil && vxlan.Enabled }
+
+func changedRange(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	if strings.EqualFold(rangeOf(before), rangeOf(after)) {
+		return plugin.Rolling, restarts + "; only the spelling changes"
+	}
+	return plugin.Disruptive, "pods that start from then on get addresses of the other range, to which the routes between nodes may not lead"
+}
+
+func rangeOf(c *v1alpha1.NetworkConfig) string {
+	if c.IPAM == nil || c.IPAM.CIDR == nil {
+		return v1alpha1.UsePodCIDR
+	}
+	return *c.IPAM.CIDR
+}
+
+func changedOverlay(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	switch {
+	case after.Overlay == nil:
+		return plugin.Disruptive, "the address pools that come with overlay are removed, and pods are cut off until calico-node has made one; write overlay.enabled instead"
+	case encapsulationChanges(before, after):
+		return plugin.Disruptive, "packets between nodes travel in another way, and a node that has changed does not reach one that has not"
+	default:
+		return plugin.Rolling, restarts + "; packets between nodes travel as before"
+	}
+}
+
+func changedPodRoutes(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	if createsPodRoutes(before) == createsPodRoutes(after) {
+		return plugin.Safe, "the value only became explicit or ceased to be so"
+	}
+	return plugin.Disruptive, "somebody else makes the routes between nodes from then on, and the old ones go before all new ones are there"
+}
+
+func createsPodRoutes(c *v1alpha1.NetworkConfig) bool {
+	return overlayOff(c) && c.Overlay.CreatePodRoutes != nil && *c.Overlay.CreatePodRoutes
+}
+
+func changedVXLAN(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	if encapsulationChanges(before, after) {
+		return plugin.Disruptive, "packets between nodes travel in another way, and a node that has changed does not reach one that has not"
+	}
+	return plugin.Rolling, restarts + "; packets between nodes travel as before"
+}
+
+// encapsulationChanges takes a config that another release wrote, and that lacks
+// a value, for one with another encapsulation.
+func encapsulationChanges(before, after *v1alpha1.NetworkConfig) bool {
+	if !isComplete(before) || !isComplete(after) {
+		return true
+	}
+	return encapsulationOf(before) != encapsulationOf(after)
+}
+
+func isComplete(c *v1alpha1.NetworkConfig) bool {
+	return c.Backend != nil && c.VXLAN != nil && c.IPv4 != nil && c.IPv4.Mode != nil && c.IPv4.Pool != nil
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package calico
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// ConfigMap calico-config, and the keys under which containers find their part.
+const (
+	configName       = "calico-config"
+	typhaServiceKey  = "typha_service_name"
+	backendKey       = "calico_backend"
+	mtuKey           = "veth_mtu"
+	cniConfigKey     = "cni_network_config"
+	noTypha          = "none"
+	mtuPlaceholder   = "__CNI_MTU__"
+	cniConfigName    = "10-calico.conflist"
+	cniSchemaVersion = "0.3.1"
+)
+
+func (n *network) cniConfig() []plugin.Object { return []plugin.Object{n.calicoConfig()} }
+
+func (n *network) calicoConfig() *corev1.ConfigMap {
+	typhaService := noTypha
+	if n.config.Typha.Enabled {
+		typhaService = typhaName
+	}
+	return &corev1.ConfigMap{
+		TypeMeta:   typeMeta("v1", "ConfigMap"),
+		ObjectMeta: named(configName, nil),
+		Data: map[string]string{
+			typhaServiceKey: typhaService,
+			backendKey:      string(*n.config.Backend),
+			mtuKey:          *n.config.VethMTU,
+			cniConfigKey:    n.networkConfigList(),
+		},
+	}
+}
+
+// networkConfigList is the CNI configuration that container install-cni writes on
+// each node, after it has put the node's values where the placeholders are.
+type networkConfigList struct {
+	Name       string `json:"name"`
+	CNIVersion string `json:"cniVersion"`
+	Plugins    []any  `json:"plugins"`
+}
+
+type calicoPlugin struct {
+	Type          string         `json:"type"`
+	LogLevel      string         `json:"log_level"`
+	LogFilePath   string         `json:"log_file_path"`
+	DatastoreType string         `json:"datastore_type"`
+	NodeName      string         `json:"nodename"`
+	MTU           string         `json:"mtu"`
+	IPAM          ipamPlugin     `json:"ipam"`
+	Policy        policyConfig   `json:"policy"`
+	Kubernetes    kubeconfigFile `json:"kubernetes"`
+}
+
+type ipamPlugin struct {
+	Type       string `json:"type"`
+	Subnet     string `json:"subnet"`
+	AssignIPv4 string `json:"assign_ipv4"`
+	AssignIPv6 string `json:"assign_ipv6"`
+}
+
+type policyConfig struct {
+	Type string `json:"type"`
+}
+
+type kubeconfigFile struct {
+	Kubeconfig string `json:"kubeconfig"`
+}
+
+type portmapPlugin struct {
+	Type         string              `json:"type"`
+	SNAT         bool                `json:"snat"`
+	Capabilities portmapCapabilities `json:"capabilities"`
+}
+
+type portmapCapabilities struct {
+	PortMappings bool `json:"portMappings"`
+}
+
+func (n *network) networkConfigList() string {
+	list := networkConfigList{
+		Name:       "k8s-pod-network",
+		CNIVersion: cniSchemaVersion,
+		Plugins: []any{
+			calicoPlugin{
+				Type:          "calico",
+				LogLevel:      "error",
+				LogFilePath:   "/var/log/calico/cni/cni.log",
+				DatastoreType: datastore,
+				NodeName:      "__KUBERNETES_NODE_NAME__",
+				MTU:           mtuPlaceholder,
+				IPAM: ipamPlugin{
+					Type:       string(n.config.IPAM.Type),
+					Subnet:     *n.config.IPAM.CIDR,
+					AssignIPv4: "true",
+					AssignIPv6: "false",
+				},
+				Policy:     policyConfig{Type: "k8s"},
+				Kubernetes: kubeconfigFile{Kubeconfig: "__KUBECONFIG_FILEPATH__"},
+			},
+			portmapPlugin{Type: "portmap", SNAT: true, Capabilities: portmapCapabilities{PortMappings: true}},
+		},
+	}
+	document, err := json.MarshalIndent(list, "", "  ")
+	if err != nil {
+		panic(fmt.Sprintf("the CNI configuration cannot be encoded: %v", err))
+	}
+	// The number that comes there must not be in quotes, and JSON has no other
+	// way to leave it open.
+	return strings.Replace(string(document), `"`+mtuPlaceholder+`"`, mtuPlaceholder, 1)
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package calico_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// onAzure is an infrastructure that drops IP-in-IP.
+func onAzure(facts *plugin.Facts) {
+	facts.Infrastructure = plugin.Infrastructure{Type: "azure", NoIPIP: true, PodRoutes: true}
+}
+
+func TestWithoutIPIPNobodyDistributesRoutesUnlessAsked(t *testing.T) {
+	for _, config := range []string{"", "backend: bird", "backend: vxlan", "backend: none"} {
+		t.Run(config, func(t *testing.T) {
+			g := NewWithT(t)
+			n := build(t, config, onAzure)
+			want := matrix[10] // A11
+			got := observe(n)
+			got.name, got.config = want.name, want.config
+			g.Expect(got).To(Equal(want))
+			if config == "" {
+				g.Expect(n.Origins["backend"].String()).To(Equal("infrastructure: azure has no IP-in-IP"))
+			}
+		})
+	}
+}
+
+func TestWithoutIPIPAWrittenBackendIsNotInForce(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(build(t, "backend: bird", onAzure).warned("backend")).To(ConsistOf("bird is not in force, none is: azure has no IP-in-IP"))
+	g.Expect(build(t, "backend: none", onAzure).Warnings).To(BeEmpty())
+}
+
+func TestWithoutIPIPAnOverlayUsesVXLAN(t *testing.T) {
+	for _, config := range []string{
+		"overlay: {enabled: true}",
+		"{overlay: {enabled: true}, vxlan: {enabled: false}}",
+		"{overlay: {enabled: true}, ipam: {type: host-local}}",
+	} {
+		t.Run(config, func(t *testing.T) {
+			g := NewWithT(t)
+			n := build(t, config, onAzure)
+			want := matrix[2] // A3
+			got := observe(n)
+			got.name, got.config = want.name, want.config
+			g.Expect(got).To(Equal(want))
+			g.Expect(n.warned("overlay.enabled")).To(ConsistOf(
+				"IP-in-IP is not available on azure, so the overlay uses VXLAN; and VXLAN needs calico-ipam"))
+		})
+	}
+}
+
+func TestTheSeedsAzureExampleIsToldWhatItGets(t *testing.T) {
+	g := NewWithT(t)
+	n := build(t, `{ipam: {type: host-local}, vethMTU: "1440", overlay: {enabled: true}, typha: {enabled: false}}`, onAzure)
+	g.Expect(n.warned("overlay.enabled")).To(HaveLen(1))
+	g.Expect(n.warned("ipam.type")).To(ConsistOf("host-local is not in force, calico-ipam is: VXLAN needs calico-ipam"))
+	g.Expect(n.Warnings).To(HaveLen(2))
+	g.Expect(n.Origins["vxlan.enabled"].String()).To(Equal("infrastructure: azure has no IP-in-IP"))
+	g.Expect(n.Origins["ipam.type"].String()).To(Equal("rule: VXLAN needs calico-ipam"))
+}
+
+func TestWhoAsksForVXLANIsNotWarnedOfIt(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(build(t, "{overlay: {enabled: true}, vxlan: {enabled: true}, ipam: {type: calico-ipam}}", onAzure).Warnings).To(BeEmpty())
+}
+
+func TestOverlayOffIsTheSameEverywhere(t *testing.T) {
+	g := NewWithT(t)
+	for _, config := range []string{"overlay: {enabled: false}", "overlay: {enabled: false, createPodRoutes: true}"} {
+		g.Expect(observe(build(t, config, onAzure))).To(Equal(observe(build(t, config))))
+	}
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package calico_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+// row is a row of the two matrices that say what combinations of overlay, vxlan,
+// backend, pool and mode come to. An empty value means that the variable is
+// absent.
+type row struct {
+	name, config string
+
+	backend              string
+	poolIPIP, poolVXLAN  string
+	felixIPIP, felixVXLN string
+	ipam                 string
+	pool                 string // ipipMode/vxlanMode of default-ipv4-ippool
+	noSNATPool           bool
+	kubeControllers      bool
+	cleanupRoutes        bool
+	snat                 bool
+	ensurer              bool
+	birdProbes           bool
+}
+
+var matrix = []row{
+	{name: "A1 nothing", backend: "bird", poolIPIP: "Always", felixIPIP: "true", ipam: "host-local", kubeControllers: true, ensurer: true, birdProbes: true},
+	{name: "A2 overlay", config: "overlay: {enabled: true}",
+		backend: "bird", poolIPIP: "Always", felixIPIP: "true", ipam: "host-local", pool: "Always/Never", kubeControllers: true, ensurer: true, birdProbes: true},
+	{name: "A3 overlay with VXLAN", config: "{overlay: {enabled: true}, vxlan: {enabled: true}}",
+		backend: "vxlan", poolIPIP: "Never", poolVXLAN: "Always", felixVXLN: "true", ipam: "calico-ipam", pool: "Never/Always", kubeControllers: true, ensurer: true},
+	{name: "A4 overlay with a VXLAN pool only", config: "{overlay: {enabled: true}, ipv4: {pool: vxlan}}",
+		backend: "bird", poolVXLAN: "Always", felixIPIP: "true", ipam: "host-local", pool: "Always/Never", kubeControllers: true, ensurer: true, birdProbes: true},
+	{name: "A5 overlay goes before backend and mode", config: "{overlay: {enabled: true}, backend: none, ipv4: {mode: CrossSubnet}}",
+		backend: "bird", poolIPIP: "Always", felixIPIP: "true", ipam: "host-local", pool: "Always/Never", kubeControllers: true, ensurer: true, birdProbes: true},
+	{name: "A6 no overlay", config: "overlay: {enabled: false}",
+		backend: "none", poolIPIP: "Never", felixIPIP: "false", ipam: "host-local", pool: "Never/Never", noSNATPool: true, cleanupRoutes: true, snat: true},
+	{name: "A7 no overlay, Calico's routes", config: "overlay: {enabled: false, createPodRoutes: true}",
+		backend: "bird", poolIPIP: "Never", felixIPIP: "false", ipam: "host-local", pool: "Never/Never", noSNATPool: true, kubeControllers: true, cleanupRoutes: true, snat: true, ensurer: true, birdProbes: true},
+	{name: "A8 no overlay, but VXLAN", config: "{overlay: {enabled: false}, vxlan: {enabled: true}}",
+		backend: "none", poolVXLAN: "Never", felixIPIP: "false", ipam: "calico-ipam", pool: "Never/Never", noSNATPool: true, cleanupRoutes: true, snat: true},
+	{name: "A9 no overlay, no SNAT", config: "{overlay: {enabled: false}, snatToUpstreamDNS: {enabled: false}}",
+		backend: "none", poolIPIP: "Never", felixIPIP: "false", ipam: "host-local", pool: "Never/Never", noSNATPool: true, cleanupRoutes: true},
+	{name: "A10 VXLAN alone", config: "vxlan: {enabled: true}",
+		backend: "bird", poolVXLAN: "Always", felixIPIP: "true", ipam: "calico-ipam", kubeControllers: true, ensurer: true, birdProbes: true},
+	{name: "A11 backend none alone", config: "backend: none",
+		backend: "none", poolIPIP: "Never", felixIPIP: "false", ipam: "host-local"},
+	{name: "A12 backend vxlan alone", config: "backend: vxlan",
+		backend: "vxlan", poolIPIP: "Always", felixIPIP: "true", ipam: "host-local", kubeControllers: true, ensurer: true},
+	{name: "A13 mode alone", config: "ipv4: {mode: CrossSubnet}",
+		backend: "bird", poolIPIP: "CrossSubnet", felixIPIP: "true", ipam: "host-local", kubeControllers: true, ensurer: true, birdProbes: true},
+	{name: "A14 backend none with a mode", config: "{backend: none, ipv4: {mode: Always}}",
+		backend: "none", poolIPIP: "Always", felixIPIP: "false", ipam: "host-local"},
+	{name: "A15 calico-ipam", config: "ipam: {type: calico-ipam}",
+		backend: "bird", poolIPIP: "Always", felixIPIP: "true", ipam: "calico-ipam", kubeControllers: true, ensurer: true, birdProbes: true},
+}
+
+func TestMatrixOfOverlayBackendAndPool(t *testing.T) {
+	for _, want := range matrix {
+		t.Run(want.name, func(t *testing.T) {
+			g := NewWithT(t)
+			got := observe(build(t, want.config))
+			got.name, got.config = want.name, want.config
+			g.Expect(got).To(Equal(want))
+		})
+	}
+}
+
+// observe reads a row off a network.
+func observe(n *network) row {
+	env := n.env("calico-node")
+	pod := n.node().Spec.Template.Spec
+	inits, containers := names(pod.InitContainers), names(pod.Containers)
+	probe := n.container("calico-node").ReadinessProbe.Exec.Command
+	got := row{
+		backend:         n.data("calico-config")["calico_backend"],
+		poolIPIP:        env["CALICO_IPV4POOL_IPIP"],
+		poolVXLAN:       env["CALICO_IPV4POOL_VXLAN"],
+		felixIPIP:       env["FELIX_IPINIPENABLED"],
+		felixVXLN:       env["FELIX_VXLANENABLED"],
+		ipam:            cniPlugin(n)["ipam"].(map[string]any)["type"].(string),
+		noSNATPool:      n.has("IPPool", "no-snat-for-node-cidr"),
+		kubeControllers: n.has("Deployment", "calico-kube-controllers"),
+		cleanupRoutes:   inits[0] == "cleanup-routes",
+		snat:            containers[0] == "add-snat-rule-to-upstream-dns" && env["FELIX_CHAININSERTMODE"] == "Append",
+		ensurer:         slices.Contains(containers, "network-unavailable-condition-ensurer"),
+		birdProbes:      slices.Contains(probe, "-bird-ready"),
+	}
+	if n.has("IPPool", "default-ipv4-ippool") {
+		spec := n.spec("IPPool", "default-ipv4-ippool")
+		got.pool = spec["ipipMode"].(string) + "/" + spec["vxlanMode"].(string)
+	}
+	return got
+}
+
+// cniPlugin returns Calico's part of the CNI configuration.
+func cniPlugin(n *network) map[string]any {
+	n.t.Helper()
+	return cniPlugins(n)[0].(map[string]any)
+}
+
+func cniPlugins(n *network) []any {
+	n.t.Helper()
+	var list map[string]any
+	document := strings.Replace(n.data("calico-config")["cni_network_config"], "__CNI_MTU__", "1440", 1)
+	NewWithT(n.t).Expect(json.Unmarshal([]byte(document), &list)).To(Succeed())
+	return list["plugins"].([]any)
+}
+
+func TestUsePodCIDRGoesWithHostLocal(t *testing.T) {
+	for _, each := range matrix {
+		t.Run(each.name, func(t *testing.T) {
+			g := NewWithT(t)
+			n := build(t, each.config)
+			want := ""
+			if each.ipam == "host-local" {
+				want = "true"
+			}
+			g.Expect(n.env("calico-node")["USE_POD_CIDR"]).To(Equal(want))
+			g.Expect(envOf(t, typhaContainer(n))["USE_POD_CIDR"]).To(Equal(want))
+		})
+	}
+}
+
+func TestKubeControllersAreThereOrGoneAsAWhole(t *testing.T) {
+	for _, each := range matrix {
+		t.Run(each.name, func(t *testing.T) {
+			g := NewWithT(t)
+			n := build(t, each.config)
+			for _, kind := range []string{"Deployment", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "PodDisruptionBudget"} {
+				g.Expect(n.has(kind, "calico-kube-controllers")).To(Equal(each.kubeControllers), kind)
+			}
+			components := map[string]bool{}
+			for _, component := range n.Objects.Components {
+				components[component.Name] = true
+			}
+			g.Expect(components).To(And(HaveKey("calicoNodes"), HaveKey("typha")))
+			g.Expect(components["kubeControllers"]).To(Equal(each.kubeControllers))
+		})
+	}
+}

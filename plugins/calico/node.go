@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package calico
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
+)
+
+const (
+	// nodeName is the name of the DaemonSet, of its ServiceAccount, and the app
+	// label of its pods, by which webhooks of infrastructures find it.
+	nodeName = "calico-node"
+	// nodeImage holds calico-node and the tools that its helpers need.
+	nodeImage = "calico-node"
+	nodeUser  = 999
+	// nodesAtOnce pods may be replaced at a time. One is not enough: with BGP a pod
+	// may only get ready once another node has made the same step.
+	nodesAtOnce = 2
+)
+
+func (n *network) node() []plugin.Object { return []plugin.Object{n.nodeDaemonSet()} }
+
+func (n *network) nodeDaemonSet() *appsv1.DaemonSet {
+	daemonSet := &appsv1.DaemonSet{
+		TypeMeta:   typeMeta("apps/v1", "DaemonSet"),
+		ObjectMeta: named(nodeName, nodeLabels()),
+		Spec: appsv1.DaemonSetSpec{
+			Selector:             selecting(app(nodeName)),
+			RevisionHistoryLimit: new(int32(2)),
+			UpdateStrategy: appsv1.DaemonSetUpdateStrategy{
+				Type:          appsv1.RollingUpdateDaemonSetStrategyType,
+				RollingUpdate: &appsv1.RollingUpdateDaemonSet{MaxUnavailable: new(intstr.FromInt32(nodesAtOnce))},
+			},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: podMeta(mayReachOut(nodeLabels())),
+				Spec: corev1.PodSpec{
+					ServiceAccountName:            nodeName,
+					HostNetwork:                   true,
+					PriorityClassName:             nodePriority,
+					TerminationGracePeriodSeconds: new(int64(0)),
+					NodeSelector:                  map[string]string{corev1.LabelOSStable: "linux"},
+					Tolerations:                   tolerateAll(corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute),
+					SecurityContext:               &corev1.PodSecurityContext{SeccompProfile: runtimeDefault()},
+					InitContainers:                n.nodeInitContainers(),
+					Containers:                    n.nodeContainers(),
+					Volumes:                       n.nodeVolumes(),
+				},
+			},
+		},
+	}
+	annotation, sum := checksum(n.calicoConfig())
+	daemonSet.Spec.Template.Annotations = map[string]string{annotation: sum}
+	n.letAutoscalersWrite(&daemonSet.ObjectMeta)
+	return daemonSet
+}
+
+func nodeLabels() map[string]string {
+	labels := systemApp(nodeName)
+	labels[criticalLabel] = "true"
+	return labels
+}
+
+func (n *network) nodeContainers() []corev1.Container {
+	var containers []corev1.Container
+	if n.config.SnatToUpstreamDNS.Enabled {
+		containers = append(containers, n.snatContainer())
+	}
+	if !hasBackend(n.config, v1alpha1.None) {
+		containers = append(containers, n.conditionEnsurer())
+	}
+	containers = append(containers, n.nodeContainer())
+	if n.config.BirdExporter.Enabled && n.isPrivileged() {
+		containers = append(containers, n.birdExporter())
+	}
+	return containers
+}
+
+func (n *network) nodeContainer() corev1.Container {
+	return corev1.Container{
+		Name:    nodeName,
+		Image:   n.image(nodeImage),
+		EnvFrom: serviceEndpoint(),
+		Env:     n.nodeEnv(),
+		Ports: []corev1.ContainerPort{
+			{Name: "metrics", ContainerPort: felixMetricsPort, Protocol: corev1.ProtocolTCP},
+		},
+		Resources:       corev1.ResourceRequirements{Requests: n.nodeRequests()},
+		SecurityContext: n.nodeSecurityContext(),
+		Lifecycle: &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{
+			Exec: &corev1.ExecAction{Command: []string{"/bin/calico-node", "-shutdown"}},
+		}},
+		LivenessProbe: &corev1.Probe{
+			ProbeHandler:        n.nodeProbe("-felix-live", "-bird-live"),
+			InitialDelaySeconds: 10,
+			PeriodSeconds:       10,
+			TimeoutSeconds:      10,
+			FailureThreshold:    6,
+		},
+		ReadinessProbe: &corev1.Probe{
+			ProbeHandler:   n.nodeProbe("-felix-ready", "-bird-ready"),
+			PeriodSeconds:  10,
+			TimeoutSeconds: 10,
+		},
+		VolumeMounts: n.nodeMounts(),
+	}
+}
+
+func (n *network) nodeProbe(felix, bird string) corev1.ProbeHandler {
+	command := []string{"/bin/calico-node", felix}
+	if hasBackend(n.config, v1alpha1.Bird) {
+		command = append(command, bird)
+	}
+	return execute(command...)
+}
+
+func (n *network) isPrivileged() bool { return isPrivileged(n.config, n.facts) }
+
+func (n *network) nodeSecurityContext() *corev1.SecurityContext {
+	if n.isPrivileged() {
+		return privileged()
+	}
+	return &corev1.SecurityContext{
+		RunAsUser:                new(int64(nodeUser)),
+		RunAsGroup:               new(int64(0)),
+		Privileged:               new(false),
+		AllowPrivilegeEscalation: new(false),
+		Capabilities:             &corev1.Capabilities{Add: []corev1.Capability{"NET_RAW", "NET_ADMIN", "NET_BIND_SERVICE"}},
+	}
+}
+
+func (n *network) nodeRequests() corev1.ResourceList {
+	if resources := n.config.AutoScaling.Resources; resources != nil {
+		return resources.Node
+	}
+	return requests(nodeCPU, nodeMemory)
+}
+
+// serviceEndpoint lets whoever runs a cluster without kube-proxy state the API
+// server's address, in a ConfigMap that need not be there.
+func serviceEndpoint() []corev1.EnvFromSource {
+	return []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{
+		LocalObjectReference: corev1.LocalObjectReference{Name: "kubernetes-services-endpoint"},
+		Optional:             new(true),
+	}}}
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package calico
+
+import (
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// nodeInitContainers prepare a node. Their order matters: what an overlay left
+// behind has to be gone before pods get interfaces.
+func (n *network) nodeInitContainers() []corev1.Container {
+	var containers []corev1.Container
+	if overlayOff(n.config) {
+		containers = append(containers, n.script("cleanup-routes", cleanupRoutes))
+	}
+	containers = append(containers, n.script("log-mtu-issues", logMTUIssues), n.installCNI())
+	if n.config.EBPFDataplane.Enabled {
+		containers = append(containers, n.ebpfBootstrap())
+	}
+	if !n.isPrivileged() {
+		containers = append(containers, n.hostpathInit())
+	}
+	return containers
+}
+
+// script runs a script of ours in the node's network, with all rights.
+func (n *network) script(name, source string) corev1.Container {
+	return corev1.Container{
+		Name:            name,
+		Image:           n.image(nodeImage),
+		Command:         shell(source),
+		SecurityContext: privileged(),
+	}
+}
+
+func (n *network) installCNI() corev1.Container {
+	var env environment
+	env.set("CNI_CONF_NAME", cniConfigName)
+	env.fromConfig("CNI_NETWORK_CONFIG", cniConfigKey)
+	env.nodeName("KUBERNETES_NODE_NAME")
+	env.fromConfig("CNI_MTU", mtuKey)
+	env.set("SLEEP", "false")
+	return corev1.Container{
+		Name:            "install-cni",
+		Image:           n.image("calico-cni"),
+		Command:         []string{"/opt/cni/bin/install"},
+		EnvFrom:         serviceEndpoint(),
+		Env:             env,
+		SecurityContext: privileged(),
+		VolumeMounts: []corev1.VolumeMount{
+			{Name: "cni-bin-dir", MountPath: "/host/secondary-bin-dir"},
+			{Name: "cni-net-dir", MountPath: "/host/etc/cni/net.d"},
+		},
+	}
+}
+
+// ebpfBootstrap mounts the file systems that eBPF programs are kept in, for the
+// host to see.
+func (n *network) ebpfBootstrap() corev1.Container {
+	return corev1.Container{
+		Name:            "ebpf-bootstrap",
+		Image:           n.image(nodeImage),
+		Command:         []string{"calico-node", "-init", "-best-effort"},
+		SecurityContext: privileged(),
+		VolumeMounts: []corev1.VolumeMount{
+			{Name: "sys-fs", MountPath: "/sys/fs", MountPropagation: new(corev1.MountPropagationBidirectional)},
+			{Name: "var-run-calico", MountPath: "/var/run/calico", MountPropagation: new(corev1.MountPropagationBidirectional)},
+			{Name: "nodeproc", MountPath: "/nodeproc", ReadOnly: true},
+		},
+	}
+}
+
+// hostpathInit gives the host's folders to the user that calico-node runs as.
+func (n *network) hostpathInit() corev1.Container {
+	return corev1.Container{
+		Name:    "hostpath-init",
+		Image:   n.image(nodeImage),
+		Command: shell("exec calico-node -hostpath-init"),
+		Env:     []corev1.EnvVar{{Name: "NODE_USER_ID", Value: strconv.Itoa(nodeUser)}},
+		SecurityContext: &corev1.SecurityContext{
+			RunAsUser:                new(int64(0)),
+			AllowPrivilegeEscalation: new(false),
+		},
+		VolumeMounts: hostFolders(),
+	}
+}

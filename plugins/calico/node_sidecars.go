@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package calico
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// snatContainer masquerades pods' requests to the node's name servers.
+func (n *network) snatContainer() corev1.Container {
+	container := n.script("add-snat-rule-to-upstream-dns", snatToUpstreamDNS)
+	container.ImagePullPolicy = corev1.PullIfNotPresent
+	container.Env = []corev1.EnvVar{{Name: "POD_CIDR", Value: n.facts.PodCIDR}}
+	container.VolumeMounts = []corev1.VolumeMount{{Name: "xtables-lock", MountPath: "/run/xtables.lock"}}
+	if !n.isPrivileged() {
+		container.SecurityContext = &corev1.SecurityContext{
+			Privileged:               new(false),
+			AllowPrivilegeEscalation: new(false),
+			Capabilities:             &corev1.Capabilities{Add: []corev1.Capability{"NET_ADMIN"}},
+		}
+	}
+	return container
+}
+
+// conditionEnsurer says once more that the node's network is available, because
+// the pod that ends says the contrary and may come last. With backend none the
+// condition belongs to the cloud's route controller.
+func (n *network) conditionEnsurer() corev1.Container {
+	var env environment
+	env.fromConfig("CALICO_NETWORKING_BACKEND", backendKey)
+	n.addressEnv(&env)
+	env.set("NO_DEFAULT_POOLS", "true")
+	env.nodeName("NODENAME")
+	return corev1.Container{
+		Name:            "network-unavailable-condition-ensurer",
+		Image:           n.image(nodeImage),
+		Command:         shell(ensureCondition),
+		Env:             env,
+		SecurityContext: &corev1.SecurityContext{Privileged: new(false)},
+	}
+}
+
+func (n *network) birdExporter() corev1.Container {
+	return corev1.Container{
+		Name:  "bird-exporter",
+		Image: n.image("bird-exporter"),
+		Args: []string{
+			"-format.new=true",
+			"-bird.socket=/var/run/calico/bird.ctl",
+			"-bird.ipv6=false",
+			fmt.Sprintf("-web.listen-address=:%d", birdMetricsPort),
+		},
+		Ports: []corev1.ContainerPort{
+			{Name: "bird-metrics", ContainerPort: birdMetricsPort, Protocol: corev1.ProtocolTCP},
+		},
+		Resources:    corev1.ResourceRequirements{Requests: requests("10m", "32Mi")},
+		VolumeMounts: []corev1.VolumeMount{{Name: "var-run-calico", MountPath: "/var/run/calico", ReadOnly: true}},
+	}
+}

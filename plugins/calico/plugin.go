@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package calico is the network plugin for Calico: pods talk through routes
+// that BIRD distributes, or through IP-in-IP or VXLAN tunnels, and Felix enforces
+// NetworkPolicies on every node.
+//
+// It turns a NetworkConfig and the facts of a cluster into the objects that
+// Calico consists of there. It refuses to know how they get into the cluster,
+// and any infrastructure by name: it goes by the facts that a provider states.
+//
+// To change what calico-node is told, see node_env.go. Every other component has
+// a file of its own; render.go lists them.
+package calico
+
+import (
+	_ "embed"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
+)
+
+// Type is the value of Network.spec.type that this plugin answers to.
+const Type = "calico"
+
+// New returns the plugin.
+func New() plugin.Plugin { return plugin.New[v1alpha1.NetworkConfig](definition{}) }
+
+//go:embed images.yaml
+var imagesDocument []byte
+
+var images = plugin.ParseImages(imagesDocument)
+
+type definition struct{}
+
+var _ plugin.Definition[v1alpha1.NetworkConfig] = definition{}
+
+func (definition) Describe() plugin.Description {
+	return plugin.Description{
+		Type:            Type,
+		ConfigVersions:  []schema.GroupVersion{v1alpha1.GroupVersion, v1alpha1.FirstProposalGroupVersion},
+		ManagedResource: "extension-networking-calico-config",
+		Origin:          "extension-networking-calico",
+		IPFamilies:      plugin.IPFamilySupport{IPv4: true},
+	}
+}
+
+func (definition) Validate(written *v1alpha1.NetworkConfig, _ *plugin.Facts, path *field.Path) plugin.Findings {
+	return validate(written, path)
+}
+
+func (definition) Default(config *v1alpha1.NetworkConfig, facts *plugin.Facts, because *plugin.Origins) {
+	setDefaults(config, facts, because)
+}
+
+func (definition) ValidateEffective(effective, written *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) plugin.Findings {
+	return validateEffective(effective, written, facts, path)
+}
+
+func (definition) Classify(path string, before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	return classify(path, before, after)
+}
+
+func (definition) Render(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) (plugin.Objects, error) {
+	return render(effective, facts)
+}

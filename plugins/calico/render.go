@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package calico
+
+import (
+	"slices"
+
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
+)
+
+// network is one network to render: what is in force, and what is known of its
+// cluster.
+type network struct {
+	config *v1alpha1.NetworkConfig
+	facts  *plugin.Facts
+}
+
+// render returns the objects of a network. Every component has a file of its own.
+func render(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) (plugin.Objects, error) {
+	n := &network{effective, facts}
+	return plugin.Objects{
+		Shoot: slices.Concat(
+			n.nodeAccess(),      // node_rbac.go
+			n.crds(),            // crds.go
+			n.cniConfig(),       // cni.go
+			n.pools(),           // ippools.go
+			n.node(),            // node.go, node_env.go, node_init.go, node_sidecars.go, node_volumes.go
+			n.typha(),           // typha.go
+			n.typhaPolicy(),     // typha.go
+			n.autoscalers(),     // autoscalers.go
+			n.kubeControllers(), // kubecontrollers.go
+			n.monitoring(),      // monitoring.go
+		),
+		Components: n.components(),
+	}, nil
+}
+
+func (n *network) components() []plugin.Component {
+	list := []plugin.Component{{Name: "calicoNodes", Kind: "DaemonSet", Workload: nodeName, Namespace: namespace}}
+	if hasKubeControllers(n.config) {
+		list = append(list, plugin.Component{Name: "kubeControllers", Kind: "Deployment", Workload: kubeControllersName, Namespace: namespace})
+	}
+	if n.config.Typha.Enabled {
+		list = append(list, plugin.Component{Name: "typha", Kind: "Deployment", Workload: typhaDeployment, Namespace: namespace})
+	}
+	return list
+}
+
+// image returns the reference of an image of images.yaml.
+func (n *network) image(name string) string { return images.For(name, n.facts) }

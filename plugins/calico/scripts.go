@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package calico
+
+import _ "embed"
+
+// Scripts of calico-node's helpers. Its image is small, so they get by with what
+// a POSIX shell has, ip, iptables and sleep.
+var (
+	//go:embed scripts/iptables.sh
+	iptables string
+	//go:embed scripts/cleanup-routes.sh
+	cleanupRoutes string
+	//go:embed scripts/network-unavailable-condition-ensurer.sh
+	ensureCondition string
+	//go:embed scripts/log-mtu-issues.sh
+	mtuRules string
+	//go:embed scripts/add-snat-rule-to-upstream-dns.sh
+	snatRules string
+
+	logMTUIssues      = iptables + "\n" + mtuRules
+	snatToUpstreamDNS = iptables + "\n" + snatRules
+)
+
+func shell(script string) []string { return []string{"/bin/sh", "-c", script} }

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package calico
+
+import (
+	"strconv"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/trellis-network/trellis/plugin"
+)
+
+const (
+	// typhaName is the name of Typha's Service, ServiceAccount and budget, and its
+	// app label.
+	typhaName = "calico-typha"
+	// typhaDeployment differs from it, as it has in Gardener ever since a
+	// Deployment calico-typha with 0 replicas had to go.
+	typhaDeployment = "calico-typha-deploy"
+	typhaPort       = 5473
+	typhaHealthPort = 9098
+	typhaUser       = 65534
+	// typhaGraceSeconds is the time in which an instance that ends sheds its
+	// clients, a few at a time.
+	typhaGraceSeconds = 300
+)
+
+func (n *network) typha() []plugin.Object {
+	if !n.config.Typha.Enabled {
+		return nil
+	}
+	return []plugin.Object{
+		serviceAccount(typhaName),
+		n.typhaDeployment(),
+		typhaService(),
+		disruptionBudget(typhaName),
+	}
+}
+
+func (n *network) typhaDeployment() *appsv1.Deployment {
+	deployment := &appsv1.Deployment{
+		TypeMeta:   typeMeta("apps/v1", "Deployment"),
+		ObjectMeta: named(typhaDeployment, systemApp(typhaName)),
+		Spec: appsv1.DeploymentSpec{
+			// The horizontal autoscaler states the number of replicas.
+			RevisionHistoryLimit: new(int32(2)),
+			// Clients move once, to instances that are new already.
+			Strategy: appsv1.DeploymentStrategy{
+				Type: appsv1.RollingUpdateDeploymentStrategyType,
+				RollingUpdate: &appsv1.RollingUpdateDeployment{
+					MaxUnavailable: new(intstr.FromInt32(1)),
+					MaxSurge:       new(intstr.FromString("100%")),
+				},
+			},
+			Selector: selecting(app(typhaName)),
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: podMeta(fromGardener(mayReachOut(systemApp(typhaName)))),
+				Spec: corev1.PodSpec{
+					ServiceAccountName:            typhaName,
+					HostNetwork:                   true,
+					PriorityClassName:             clusterPriority,
+					TerminationGracePeriodSeconds: new(int64(typhaGraceSeconds)),
+					Tolerations:                   tolerateAll(corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute),
+					SecurityContext: &corev1.PodSecurityContext{
+						RunAsUser:          new(int64(typhaUser)),
+						FSGroup:            new(int64(typhaUser)),
+						SupplementalGroups: []int64{1},
+						SeccompProfile:     runtimeDefault(),
+					},
+					Containers: []corev1.Container{n.typhaContainer()},
+				},
+			},
+		},
+	}
+	deployment.Spec.Template.Annotations = map[string]string{safeToEvict: "true"}
+	n.letAutoscalersWrite(&deployment.ObjectMeta)
+	return deployment
+}
+
+func (n *network) typhaContainer() corev1.Container {
+	return corev1.Container{
+		Name:  typhaName,
+		Image: n.image("calico-typha"),
+		Env:   n.typhaEnv(),
+		Ports: []corev1.ContainerPort{
+			{Name: typhaName, ContainerPort: typhaPort, Protocol: corev1.ProtocolTCP},
+			{Name: "metrics", ContainerPort: typhaMetricsPort, Protocol: corev1.ProtocolTCP},
+		},
+		Resources: corev1.ResourceRequirements{Requests: n.typhaRequests()},
+		LivenessProbe: &corev1.Probe{
+			ProbeHandler:        typhaHealth("/liveness"),
+			InitialDelaySeconds: 30,
+			PeriodSeconds:       30,
+			TimeoutSeconds:      10,
+		},
+		ReadinessProbe: &corev1.Probe{
+			ProbeHandler:   typhaHealth("/readiness"),
+			PeriodSeconds:  10,
+			TimeoutSeconds: 10,
+		},
+		SecurityContext: &corev1.SecurityContext{
+			RunAsNonRoot:             new(true),
+			AllowPrivilegeEscalation: new(false),
+		},
+	}
+}
+
+func (n *network) typhaEnv() environment {
+	var env environment
+	env.setIf(usesHostLocal(n.config), "USE_POD_CIDR", "true")
+	env.set("TYPHA_PROMETHEUSMETRICSENABLED", "true")
+	env.set("TYPHA_PROMETHEUSMETRICSPORT", strconv.Itoa(typhaMetricsPort))
+	env.set("TYPHA_LOGSEVERITYSCREEN", "info")
+	env.set("TYPHA_LOGFILEPATH", "none")
+	env.set("TYPHA_LOGSEVERITYSYS", "none")
+	env.set("TYPHA_CONNECTIONREBALANCINGMODE", "kubernetes")
+	env.set("TYPHA_DATASTORETYPE", datastore)
+	env.set("TYPHA_HEALTHENABLED", "true")
+	env.set("TYPHA_SHUTDOWNTIMEOUTSECS", strconv.Itoa(typhaGraceSeconds))
+	return env
+}
+
+func (n *network) typhaRequests() corev1.ResourceList {
+	if resources := n.config.AutoScaling.Resources; resources != nil {
+		return resources.Typha
+	}
+	return requests(typhaCPU, typhaMemory)
+}
+
+func typhaHealth(path string) corev1.ProbeHandler {
+	return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
+		Host: "localhost", Path: path, Port: intstr.FromInt32(typhaHealthPort),
+	}}
+}
+
+func typhaService() *corev1.Service {
+	return &corev1.Service{
+		TypeMeta:   typeMeta("v1", "Service"),
+		ObjectMeta: named(typhaName, app(typhaName)),
+		Spec: corev1.ServiceSpec{
+			Selector: app(typhaName),
+			Ports: []corev1.ServicePort{{
+				Name: typhaName, Protocol: corev1.ProtocolTCP, Port: typhaPort, TargetPort: intstr.FromString(typhaName),
+			}},
+		},
+	}
+}
+
+// typhaPolicy lets calico-node reach Typha. It is there even without Typha, as in
+// Gardener's extension.
+func (n *network) typhaPolicy() []plugin.Object {
+	return []plugin.Object{&networkingv1.NetworkPolicy{
+		TypeMeta: typeMeta("networking.k8s.io/v1", "NetworkPolicy"),
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "gardener.cloud--allow-from-calico-node", Namespace: namespace,
+			Labels:      fromGardener(map[string]string{}),
+			Annotations: map[string]string{descriptionAnnotation: "Lets pods labelled k8s-app=calico-node connect to Typha."},
+		},
+		Spec: networkingv1.NetworkPolicySpec{
+			PodSelector: *selecting(app(typhaName)),
+			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
+			Ingress: []networkingv1.NetworkPolicyIngressRule{{
+				From:  []networkingv1.NetworkPolicyPeer{{PodSelector: selecting(app(nodeName))}},
+				Ports: []networkingv1.NetworkPolicyPort{{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(typhaPort))}},
+			}},
+		},
+	}}
+}

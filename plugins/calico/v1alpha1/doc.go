@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package v1alpha1 is what users write to configure Calico: NetworkConfig, and
+// what they read back: NetworkStatus. Both are wire-compatible with Gardener's
+// calico.networking.extensions.gardener.cloud/v1alpha1.
+//
+// It refuses to know defaults and rules as code: it only tells them, on each
+// field. They live in the plugin's defaults.go and validate.go.
+//
+// +kubebuilder:object:generate=true
+package v1alpha1
+
+import "k8s.io/apimachinery/pkg/runtime/schema"
+
+var (
+	// GroupVersion is the API group and version of this package's kinds.
+	GroupVersion = schema.GroupVersion{Group: "calico.networking.extensions.gardener.cloud", Version: "v1alpha1"}
+	// FirstProposalGroupVersion is the group in which Gardener's first proposal
+	// of network extensions wrote the same kinds; it is still read.
+	FirstProposalGroupVersion = schema.GroupVersion{Group: "calico.extensions.gardener.cloud", Version: "v1alpha1"}
+)

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// NetworkStatus stands in Network.status.providerStatus and says what is in
+// force and whether it works. What nobody has observed is absent.
+type NetworkStatus struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// Components says which of Calico's workloads are healthy in the shoot.
+	// +optional
+	Components *Components `json:"components,omitempty"`
+	// ConnectivityTests says what recent probes from inside the shoot reached.
+	// +optional
+	ConnectivityTests *ConnectivityTests `json:"connectivityTests,omitempty"`
+	// Config is the configuration in force, every default explicit.
+	// +optional
+	Config *NetworkConfig `json:"config,omitempty"`
+}
+
+// Components says which of Calico's workloads are healthy. One that the network
+// does not have is absent.
+type Components struct {
+	// CalicoNodes is DaemonSet calico-node.
+	// +optional
+	CalicoNodes *bool `json:"calicoNodes,omitempty"`
+	// KubeControllers is Deployment calico-kube-controllers, which is not there
+	// with backend none.
+	// +optional
+	KubeControllers *bool `json:"kubeControllers,omitempty"`
+	// Typha is Deployment calico-typha-deploy, which is there if typha.enabled.
+	// +optional
+	Typha *bool `json:"typha,omitempty"`
+}
+
+// ConnectivityTests says what recent probes reached.
+type ConnectivityTests struct {
+	// Pods says whether pods reached pods on other nodes.
+	// +optional
+	Pods *bool `json:"pods,omitempty"`
+	// Services says whether pods reached Services.
+	// +optional
+	Services *bool `json:"services,omitempty"`
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package calico
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
+)
+
+// validate judges what the user wrote.
+func validate(written *v1alpha1.NetworkConfig, path *field.Path) plugin.Findings {
+	var found plugin.Findings
+	oneOf(&found, path.Child("backend"), written.Backend, v1alpha1.Bird, v1alpha1.None, v1alpha1.VXLANBackend)
+	validateIPAM(&found, written.IPAM, path.Child("ipam"))
+	if ipv4 := written.IPv4; ipv4 != nil {
+		validatePool(&found, path.Child("ipv4"), ipv4.Pool, ipv4.Mode, ipv4.AutoDetectionMethod)
+	}
+	if ipv6 := written.IPv6; ipv6 != nil {
+		found.Error(field.Forbidden(path.Child("ipv6"),
+			"the network has no IPv6, which this version does not serve yet; leave the block out"))
+		validatePool(&found, path.Child("ipv6"), ipv6.Pool, ipv6.Mode, ipv6.AutoDetectionMethod)
+	}
+	if written.VethMTU != nil {
+		validateMTU(&found, path.Child("vethMTU"), *written.VethMTU)
+	}
+	validateAutoScaling(&found, written.AutoScaling, path.Child("autoScaling"))
+	oneOf(&found, path.Child("serviceLoopPrevention"), written.ServiceLoopPrevention,
+		v1alpha1.ServiceLoopDisabled, v1alpha1.ServiceLoopDrop, v1alpha1.ServiceLoopReject)
+	if written.Multus != nil && written.Multus.Enabled {
+		found.Error(field.Forbidden(path.Child("multus", "enabled"), "Multus is not available yet; leave it out or write false"))
+	}
+	oneOf(&found, path.Child("ipip"), written.IPIP, poolModes...)
+	if method := written.IPAutodetectionMethod; method != nil {
+		validateAutoDetection(&found, path.Child("ipAutodetectionMethod"), *method)
+	}
+	return found
+}
+
+func validateIPAM(found *plugin.Findings, ipam *v1alpha1.IPAM, path *field.Path) {
+	if ipam == nil {
+		return
+	}
+	if ipam.Type != "" {
+		oneOf(found, path.Child("type"), &ipam.Type, v1alpha1.HostLocal, v1alpha1.CalicoIPAM)
+	}
+	if ipam.CIDR == nil || strings.EqualFold(*ipam.CIDR, v1alpha1.UsePodCIDR) {
+		return
+	}
+	if !isCIDR(*ipam.CIDR) {
+		found.Error(field.Invalid(path.Child("cidr"), *ipam.CIDR,
+			"must be usePodCIDR, for the node's own pod range, or a range such as 100.96.0.0/24"))
+	}
+}
+
+var poolModes = []v1alpha1.PoolMode{v1alpha1.Always, v1alpha1.Never, v1alpha1.CrossSubnet, v1alpha1.Off}
+
+func validatePool(found *plugin.Findings, path *field.Path, pool *v1alpha1.Pool, mode *v1alpha1.PoolMode, method *string) {
+	oneOf(found, path.Child("pool"), pool, v1alpha1.PoolIPIP, v1alpha1.PoolVXLAN)
+	oneOf(found, path.Child("mode"), mode, poolModes...)
+	if pool != nil && *pool == v1alpha1.PoolVXLAN && mode != nil && slices.Contains(poolModes, *mode) {
+		withVXLAN := []v1alpha1.PoolMode{v1alpha1.Always, v1alpha1.Never}
+		if !slices.Contains(withVXLAN, *mode) {
+			found.Error(field.Invalid(path.Child("mode"), *mode, fmt.Sprintf("must be one of %v together with pool: vxlan", withVXLAN)))
+		}
+	}
+	if method != nil && *method != "" {
+		validateAutoDetection(found, path.Child("autoDetectionMethod"), *method)
+	}
+}
+
+func validateMTU(found *plugin.Findings, path *field.Path, mtu string) {
+	if number, err := strconv.Atoi(mtu); err != nil || number < 0 {
+		found.Error(field.Invalid(path, mtu, `must be a decimal number that is not negative, in quotes, such as "1440"; "0" lets Calico find out`))
+	}
+}
+
+func validateAutoScaling(found *plugin.Findings, scaling *v1alpha1.AutoScaling, path *field.Path) {
+	if scaling == nil {
+		return
+	}
+	oneOf(found, path.Child("mode"), &scaling.Mode, v1alpha1.ClusterProportional, v1alpha1.VPA, v1alpha1.Static)
+	if resources := scaling.Resources; resources != nil {
+		validateResources(found, path.Child("resources", "node"), resources.Node)
+		validateResources(found, path.Child("resources", "typha"), resources.Typha)
+	}
+}
+
+// validateResources finds two errors in a negative quantity, as Gardener's
+// extension does.
+func validateResources(found *plugin.Findings, path *field.Path, list corev1.ResourceList) {
+	for _, name := range sortedKeys(list) {
+		quantity, at := list[name], path.Child(string(name))
+		switch {
+		case name != corev1.ResourceCPU && name != corev1.ResourceMemory:
+			found.Error(field.Invalid(at, string(name), "unsupported resource; there are cpu and memory"))
+		case quantity.IsZero():
+			found.Error(field.Invalid(at, quantity.String(), "must be specified and not zero"))
+		case quantity.Sign() < 0:
+			found.Error(field.Invalid(at, quantity.String(), "must be positive"))
+			found.Error(field.Invalid(at, quantity.String(), "must be greater than or equal to 0"))
+		}
+	}
+}
+
+// oneOf finds an error in a value that is there and not allowed.
+func oneOf[T ~string](found *plugin.Findings, path *field.Path, value *T, allowed ...T) {
+	if value == nil || slices.Contains(allowed, *value) {
+		return
+	}
+	names := make([]string, 0, len(allowed))
+	for _, name := range allowed {
+		names = append(names, string(name))
+	}
+	found.Error(field.Invalid(path, string(*value), "must be one of "+strings.Join(names, ", ")))
+}

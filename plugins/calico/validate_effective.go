@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package calico
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
+)
+
+// validateEffective judges what is in force, and tells the user where that is not
+// what they wrote.
+func validateEffective(effective, written *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) plugin.Findings {
+	var found plugin.Findings
+	validateKubeProxy(&found, effective, facts)
+	validateNodeRanges(&found, facts)
+	warnVXLANOverlay(&found, effective, written, facts, path)
+	warnNotInForce(&found, effective, written, facts, path)
+	warnSurprises(&found, effective, facts, path)
+	return found
+}
+
+// validateKubeProxy makes sure that somebody implements Services. The paths are
+// the Shoot's, wherever the config was written.
+func validateKubeProxy(found *plugin.Findings, effective *v1alpha1.NetworkConfig, facts *plugin.Facts) {
+	proxy := field.NewPath("spec", "kubernetes", "kubeProxy")
+	switch {
+	case facts.KubeProxy.Enabled:
+	case !effective.EBPFDataplane.Enabled:
+		found.Error(field.Forbidden(proxy.Child("enabled"),
+			"without kube-proxy nobody implements Services, unless ebpfDataplane.enabled of the network's providerConfig is true; switch one of them on"))
+	case facts.KubeProxy.Mode != "":
+		found.Error(field.Forbidden(proxy.Child("mode"), "must not be set when kube-proxy is disabled; leave it out"))
+	}
+}
+
+func validateNodeRanges(found *plugin.Findings, facts *plugin.Facts) {
+	for i, cidr := range facts.NodeCIDRs {
+		if _, err := netip.ParsePrefix(cidr); err != nil {
+			found.Error(field.Invalid(field.NewPath("status", "networking", "nodes").Index(i), cidr, "must be an IP range such as 10.250.0.0/16"))
+		}
+	}
+}
+
+// warnVXLANOverlay tells who asked for an overlay, and did not ask for VXLAN,
+// that they get it.
+func warnVXLANOverlay(found *plugin.Findings, effective, written *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) {
+	asked := written.VXLAN != nil && written.VXLAN.Enabled
+	if !facts.Infrastructure.NoIPIP || !vxlanOverlay(effective) || asked {
+		return
+	}
+	found.Warn(at(path, "overlay.enabled"), fmt.Sprintf(
+		"IP-in-IP is not available on %s, so the overlay uses VXLAN; and VXLAN needs calico-ipam",
+		cmp.Or(facts.Infrastructure.Type, "this infrastructure")))
+}

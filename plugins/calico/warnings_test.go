@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package calico_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/trellis-network/trellis/plugin"
+)
+
+func withNodeLocalDNS(facts *plugin.Facts) { facts.NodeLocalDNS = true }
+
+func TestUsersAreToldWhatIsNotInForce(t *testing.T) {
+	for _, test := range []struct {
+		name, config string
+		options      []option
+		want         map[string]string // the warnings' paths, and part of their messages
+	}{
+		{name: "nothing to tell of a default network", config: ""},
+		{name: "A2", config: "overlay: {enabled: true}"},
+		{name: "A3", config: "{overlay: {enabled: true}, vxlan: {enabled: true}}"},
+		{name: "A4", config: "{overlay: {enabled: true}, ipv4: {pool: vxlan}}",
+			want: map[string]string{"ipv4.pool": "packets travel through IP-in-IP all the same"}},
+		{name: "A5", config: "{overlay: {enabled: true}, backend: none, ipv4: {mode: CrossSubnet}}", want: map[string]string{
+			"backend":   "none is not in force, bird is: overlay.enabled is true",
+			"ipv4.mode": "CrossSubnet is not in force, Always is: overlay.enabled is true"}},
+		{name: "A6", config: "overlay: {enabled: false}"},
+		{name: "A8", config: "{overlay: {enabled: false}, vxlan: {enabled: true}}", want: map[string]string{
+			"vxlan.enabled": "packets are not encapsulated all the same",
+			"ipam.type":     "nobody collects addresses"}},
+		{name: "A11", config: "backend: none"},
+		{name: "A12", config: "backend: vxlan", want: map[string]string{"backend": "the address pool uses IP-in-IP"}},
+		{name: "A13", config: "ipv4: {mode: CrossSubnet}"},
+		{name: "A14", config: "{backend: none, ipv4: {mode: Always}}", want: map[string]string{"ipv4.mode": "Felix sets up no IP-in-IP"}},
+		{name: "a pool against VXLAN", config: "{vxlan: {enabled: true}, ipv4: {pool: ipip}}",
+			want: map[string]string{"vxlan.enabled": "since ipv4.pool is ipip"}},
+		{name: "a pool against a VXLAN overlay", config: "{overlay: {enabled: true}, vxlan: {enabled: true}, ipv4: {pool: ipip}}",
+			want: map[string]string{"ipv4.pool": "ipip is not in force, vxlan is"}},
+		{name: "VXLAN against backend none", config: "{vxlan: {enabled: true}, backend: none}", want: map[string]string{
+			"vxlan.enabled": "write overlay.enabled: true", "ipam.type": "nobody collects addresses"}},
+		{name: "host-local against VXLAN", config: "{overlay: {enabled: true}, vxlan: {enabled: true}, ipam: {type: host-local}}",
+			want: map[string]string{"ipam.type": "host-local is not in force, calico-ipam is: VXLAN needs calico-ipam"}},
+		{name: "a range for calico-ipam", config: "ipam: {type: calico-ipam, cidr: 100.64.1.0/24}",
+			want: map[string]string{"ipam.cidr": "100.64.1.0/24 is not in force, usePodCidr is"}},
+		{name: "one range for all nodes", config: "ipam: {cidr: 100.64.1.0/24}",
+			want: map[string]string{"ipam.cidr": "two pods on different nodes can get the same"}},
+		{name: "routes of an overlay", config: "overlay: {enabled: true, createPodRoutes: true}",
+			want: map[string]string{"overlay.createPodRoutes": "true is not in force, false is"}},
+		{name: "SNAT with an overlay", config: "{overlay: {enabled: true}, snatToUpstreamDNS: {enabled: true}}",
+			want: map[string]string{"snatToUpstreamDNS.enabled": "true is not in force, false is"}},
+		{name: "SNAT without a word about overlay", config: "snatToUpstreamDNS: {enabled: true}",
+			want: map[string]string{"snatToUpstreamDNS.enabled": "true is not in force, false is"}},
+		{name: "NodeLocalDNS without overlay", config: "overlay: {enabled: false}", options: []option{withNodeLocalDNS},
+			want: map[string]string{"snatToUpstreamDNS.enabled": "NetworkPolicies cannot block"}},
+		{name: "NodeLocalDNS without SNAT", config: "{overlay: {enabled: false}, snatToUpstreamDNS: {enabled: false}}", options: []option{withNodeLocalDNS}},
+		{name: "an exporter for no BIRD", config: "{backend: none, birdExporter: {enabled: true}}",
+			want: map[string]string{"birdExporter.enabled": "nothing to export"}},
+		{name: "plugins for no Multus", config: "multus: {enabled: false, installCNIPlugins: true}",
+			want: map[string]string{"multus.installCNIPlugins": "multus.enabled is false"}},
+		{name: "deprecated fields", config: "{ipip: Never, ipAutodetectionMethod: first-found}", want: map[string]string{
+			"ipip":                  "Never has no effect: it is deprecated; write ipv4.mode instead",
+			"ipAutodetectionMethod": "first-found has no effect: it is deprecated; write ipv4.autoDetectionMethod instead"}},
+		{name: "resources of no use", config: "autoScaling: {mode: cluster-proportional, resources: {node: {cpu: 1}}}",
+			want: map[string]string{"autoScaling.resources.node.cpu": "1 has no effect: only mode static"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			g := NewWithT(t)
+			n := build(t, test.config, test.options...)
+			g.Expect(n.Warnings).To(HaveLen(len(test.want)))
+			for path, message := range test.want {
+				g.Expect(n.warned(path)).To(ConsistOf(ContainSubstring(message)), path)
+			}
+		})
+	}
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package local states what Gardener's local infrastructure allows, whose nodes
+// are containers on one machine. It refuses to know what plugins make of that.
+package local
+
+import (
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// Type is the value of Shoot.spec.provider.type.
+const Type = "local"
+
+// Provider states the local infrastructure's facts.
+type Provider struct{}
+
+var _ plugin.Provider = Provider{}
+
+// Type returns local.
+func (Provider) Type() string { return Type }
+
+// Infrastructure returns that everything is allowed, and that nobody makes routes
+// for pods.
+func (Provider) Infrastructure(*corev1beta1.Shoot) plugin.Infrastructure {
+	return plugin.Infrastructure{Type: Type}
+}
