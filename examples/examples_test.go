@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package examples_test holds the manifests of this folder to what their README
+// and their comments say of them.
+package examples_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/trellis-network/trellis/internal/cli"
+	"github.com/trellis-network/trellis/plugins"
+	"github.com/trellis-network/trellis/providers"
+)
+
+// verdicts are the last lines about examples that are not valid, or not without
+// a warning that belongs to what they show.
+var verdicts = map[string]string{
+	"broken.yaml":                     "shoot garden-dev/broken: invalid (calico, 2 errors)",
+	"network-cilium.yaml":             "network shoot--foo--bar/cilium-network: invalid (cilium, 1 error)",
+	"network-gardenet.yaml":           "network default/my-network: invalid (gardenet, 1 error)",
+	"shoot-aws-cilium.yaml":           "shoot garden-dev/aws-cilium: invalid (cilium, 1 error)",
+	"shoot-cilium-networkconfig.yaml": "shoot garden-dev/config-cilium: invalid (cilium, 1 error)",
+	"shoot-johndoe-azure.yaml":        "shoot garden-dev/johndoe-azure: valid (calico, 2 warnings)",
+}
+
+func TestEveryExampleIsWhatItIsMeantToBe(t *testing.T) {
+	for _, file := range manifests(t) {
+		t.Run(file, func(t *testing.T) {
+			g := NewWithT(t)
+			exit, report := trellis("validate", "-f", file)
+			if verdict, has := verdicts[file]; has {
+				g.Expect(report).To(HaveSuffix(verdict + "\n"))
+			} else {
+				g.Expect(report).To(ContainSubstring(": valid (calico"))
+			}
+			wanted := cli.ExitOK
+			if strings.Contains(report, ": invalid (") {
+				wanted = cli.ExitInvalid
+			}
+			g.Expect(exit).To(Equal(wanted), "validate")
+			exit, _ = trellis("render", "-f", file)
+			g.Expect(exit).To(Equal(wanted), "render")
+		})
+	}
+}
+
+func TestTypesWithoutAPluginSayWhichThereAre(t *testing.T) {
+	g := NewWithT(t)
+	_, report := trellis("validate", "-f", "network-gardenet.yaml")
+	g.Expect(report).To(ContainSubstring(`error: spec.type: Unsupported value: "gardenet": supported values: `))
+}
+
+func TestTheBrokenExampleNamesBothMistakes(t *testing.T) {
+	g := NewWithT(t)
+	_, report := trellis("validate", "-f", "broken.yaml")
+	g.Expect(report).To(And(
+		ContainSubstring(`spec.networking.providerConfig.backend: Invalid value: "ipvlan"`),
+		ContainSubstring(`spec.networking.providerConfig.vethMTU: Invalid value: "1440 bytes"`),
+	))
+}
+
+func TestExamplesSayWhereTheyAreFromAndHaveNoPlaceholders(t *testing.T) {
+	for _, file := range manifests(t) {
+		g := NewWithT(t)
+		text, err := os.ReadFile(file)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(string(text)).To(MatchRegexp(`^# (From [A-Za-z]|Our own: )`), file)
+		for line := range strings.Lines(string(text)) {
+			content, _, _ := strings.Cut(line, "#")
+			g.Expect(content).NotTo(ContainSubstring("..."), file)
+			g.Expect(content).NotTo(ContainSubstring("<"), file)
+		}
+	}
+}
+
+func TestTheReadmeListsEveryExample(t *testing.T) {
+	g := NewWithT(t)
+	readme, err := os.ReadFile("README.md")
+	g.Expect(err).NotTo(HaveOccurred())
+	var listed []string
+	for _, row := range regexp.MustCompile(`(?m)^\| \[(.+?)\]\((.+?)\)`).FindAllStringSubmatch(string(readme), -1) {
+		g.Expect(row[1]).To(Equal(row[2]))
+		listed = append(listed, row[1])
+	}
+	slices.Sort(listed)
+	g.Expect(listed).To(Equal(manifests(t)))
+}
+
+// manifests are the names of the examples, sorted.
+func manifests(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no examples: %v", err)
+	}
+	return files
+}
+
+// trellis calls the command line and returns what it says, on whichever stream.
+func trellis(args ...string) (exit int, said string) {
+	var out bytes.Buffer
+	exit = cli.Run(args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out}, plugins.All(), providers.All())
+	return exit, out.String()
+}

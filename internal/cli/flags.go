@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The modes that the operator runs in.
+const (
+	modeGardener   = "gardener"
+	modeStandalone = "standalone"
+)
+
+// choice is a flag that is one of a few words.
+type choice struct {
+	value   string
+	allowed []string
+}
+
+// Set implements pflag.Value.
+func (c *choice) Set(value string) error {
+	if !slices.Contains(c.allowed, value) {
+		return fmt.Errorf("must be %s", strings.Join(c.allowed, " or "))
+	}
+	c.value = value
+	return nil
+}
+
+func (c *choice) String() string { return c.value }
+
+// Type implements pflag.Value.
+func (c *choice) Type() string { return "string" }
+
+// featureGates is a flag such as A=true,B=false. A later one wins.
+type featureGates struct{ byName map[string]bool }
+
+// Set implements pflag.Value.
+func (g *featureGates) Set(value string) error {
+	parsed := maps.Clone(g.byName)
+	if parsed == nil {
+		parsed = map[string]bool{}
+	}
+	for _, one := range strings.Split(value, ",") {
+		name, text, _ := strings.Cut(one, "=")
+		on, err := strconv.ParseBool(text)
+		if name = strings.TrimSpace(name); name == "" || err != nil {
+			return fmt.Errorf("%q must be NAME=true or NAME=false", one)
+		}
+		parsed[name] = on
+	}
+	g.byName = parsed
+	return nil
+}
+
+func (g *featureGates) String() string {
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(g.byName)) {
+		list = append(list, fmt.Sprintf("%s=%t", name, g.byName[name]))
+	}
+	return strings.Join(list, ",")
+}
+
+// Type implements pflag.Value.
+func (g *featureGates) Type() string { return "gates" }
+
+// apiServer is a flag such as api.example.com:443.
+type apiServer struct{ text, host, port string }
+
+// Set implements pflag.Value. The URL of a kubeconfig will do, too.
+func (a *apiServer) Set(value string) error {
+	address := strings.TrimSuffix(strings.TrimPrefix(value, "https://"), "/")
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		host, port, err = net.SplitHostPort(address + ":443")
+	}
+	if err != nil || host == "" || strings.ContainsAny(host, "/@ ") {
+		return fmt.Errorf("must be HOST:PORT, such as %s or [2001:db8::1]:443", defaultAPIServer)
+	}
+	if number, err := strconv.ParseUint(port, 10, 16); err != nil || number == 0 {
+		return fmt.Errorf("port %q must be from 1 to 65535", port)
+	}
+	*a = apiServer{text: value, host: host, port: port}
+	return nil
+}
+
+func (a *apiServer) String() string { return a.text }
+
+// Type implements pflag.Value.
+func (a *apiServer) Type() string { return "address" }

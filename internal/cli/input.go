@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trellis-network/trellis/internal/cli/manifest"
+	"github.com/trellis-network/trellis/internal/state"
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+const (
+	stdin = "-"
+	// stdinName is what standard input is called in messages.
+	stdinName = "<stdin>"
+	// defaultAPIServer is a name that never resolves, so that objects rendered
+	// without a real address fail for an obvious reason.
+	defaultAPIServer = "api-server.invalid:443"
+)
+
+// inputHelp is said in the help of each command that takes an input.
+const inputHelp = `
+The input is a stream of YAML or JSON documents (or several, with -f repeated):
+  a Shoot     its Network is derived the way gardenlet does it
+  a Network   what only a Shoot would tell is taken as follows: kube-proxy runs;
+              no NodeLocalDNS, no vertical pod autoscaler, not hibernated;
+              Kubernetes version, range and number of nodes unknown;
+              infrastructure as spec.cloudProvider says, and otherwise unknown,
+              which allows everything. No namespace means default
+  both        the Shoot (or a Cluster, which contains one) tells all that about
+              the Network in its control-plane namespace; a single Network and a
+              single Shoot belong together in any case`
+
+// input is how commands are told what to work on.
+type input struct {
+	files       []string
+	requestFile string
+	gates       featureGates
+	mode        choice
+	apiServer   apiServer
+}
+
+func (in *input) addFlags(cmd *cobra.Command) {
+	in.mode = choice{value: modeGardener, allowed: []string{modeGardener, modeStandalone}}
+	if err := in.apiServer.Set(defaultAPIServer); err != nil {
+		panic(err)
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVarP(&in.files, "filename", "f", nil, "`FILE` with manifests, - for standard input; repeatable")
+	flags.Var(&in.gates, "feature-gates", "the operator's feature gates: `A=true,B=false`; those not named are off")
+	flags.Var(&in.mode, "mode", "`MODE` the operator runs in: gardener, or standalone, where Trellis itself gives\npods their tokens and the address of their API server")
+	flags.Var(&in.apiServer, "api-server", "`HOST:PORT` of the shoot's API server, for --mode standalone; the operator takes it\nfrom the shoot's kubeconfig")
+}
+
+// addRequestFlag offers a dumped Request in place of manifests.
+func (in *input) addRequestFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&in.requestFile, "request", "", "`FILE` with a dumped Request to replay in place of manifests, - for standard input")
+	for _, other := range []string{"filename", "feature-gates", "mode", "api-server"} {
+		cmd.MarkFlagsMutuallyExclusive("request", other)
+	}
+}
+
+// work is one network to build.
+type work struct {
+	source   manifest.Source
+	name     string
+	request  pipeline.Request
+	warnings []plugin.Warning
+}
+
+// load reads all input. Problems are the input's, an error is a failure to run.
+func (in *input) load(cmd *cobra.Command, p *pipeline.Pipeline) ([]work, []manifest.Problem, error) {
+	if cmd.Flags().Changed("api-server") && in.mode.value != modeStandalone {
+		return nil, nil, errors.New("--api-server is for --mode standalone")
+	}
+	if in.requestFile != "" {
+		return in.loadRequest(cmd)
+	}
+	if len(in.files) == 0 {
+		return nil, nil, errors.New("name the input: -f FILE, or -f - for standard input")
+	}
+	if first := slices.Index(in.files, stdin); first >= 0 && slices.Contains(in.files[first+1:], stdin) {
+		return nil, nil, errors.New("standard input can be read only once")
+	}
+	var set manifest.Set
+	for _, name := range in.files {
+		err := open(cmd, name, func(name string, r io.Reader) error { return set.Add(name, r) })
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	subjects, problems := set.Subjects()
+	works := make([]work, 0, len(subjects))
+	for i := range subjects {
+		works = append(works, in.workFor(&subjects[i], p))
+	}
+	return works, problems, nil
+}
+
+func (in *input) workFor(subject *manifest.Subject, p *pipeline.Pipeline) work {
+	environment := pipeline.Environment{FeatureGates: in.gates.byName}
+	if in.mode.value == modeStandalone {
+		environment.PodAccess = &plugin.PodAccess{Host: in.apiServer.host, Port: in.apiServer.port}
+	}
+	one := work{source: subject.Source, name: subject.String()}
+	one.request = p.NewRequest(subject.Network, subject.Shoot, environment)
+	one.request.Author = subject.Author
+	remembered, err := state.Decode(subject.Network.Status.State)
+	if err != nil {
+		one.warnings = append(one.warnings, plugin.Warning{
+			Field: "status.state", Message: "is ignored, since Trellis did not write it",
+		})
+		return one
+	}
+	one.request.Applied = remembered.Applied
+	return one
+}
+
+func (in *input) loadRequest(cmd *cobra.Command) (works []work, problems []manifest.Problem, err error) {
+	err = open(cmd, in.requestFile, func(name string, r io.Reader) error {
+		source := manifest.Source{File: name}
+		request, wrong, err := decodeRequest(r)
+		if wrong != nil {
+			problems = []manifest.Problem{{Source: source, Err: wrong}}
+			return nil
+		}
+		works = []work{{source: source, name: "network " + request.Namespace + "/" + request.Name, request: request}}
+		return err
+	})
+	return works, problems, err
+}
+
+// open calls read with the named file or standard input.
+func open(cmd *cobra.Command, name string, read func(name string, r io.Reader) error) error {
+	r := cmd.InOrStdin()
+	if name == stdin {
+		name = stdinName
+	} else {
+		file, err := os.Open(name)
+		if err != nil {
+			return &ioError{err}
+		}
+		defer file.Close()
+		r = file
+	}
+	if err := read(name, r); err != nil {
+		return &ioError{fmt.Errorf("read %s: %w", name, errorAlone(err))}
+	}
+	return nil
+}
+
+// errorAlone is the error of a file operation without the file's name.
+func errorAlone(err error) error {
+	var pathError *os.PathError
+	if errors.As(err, &pathError) {
+		return pathError.Err
+	}
+	return err
+}
+
+// single returns the one network that there is, or reports what is wrong.
+func single(works []work, problems []manifest.Problem, r *reporter) (*work, error) {
+	r.problems(problems)
+	switch {
+	case len(problems) > 0:
+		return nil, errInvalid
+	case len(works) > 1:
+		names := make([]string, 0, len(works))
+		for i := range works {
+			names = append(names, works[i].name)
+		}
+		r.line("error", "", fmt.Sprintf("the input has %d networks (%s); give one at a time", len(works), listed(names)))
+		return nil, errInvalid
+	}
+	return &works[0], nil
+}
+
+// manyFiles says whether messages must name the file.
+func (in *input) manyFiles() bool { return len(in.files) > 1 }
+
+// typeOf is the network's type for messages.
+func (w *work) typeOf() string { return cmp.Or(w.request.Spec.Type, "no type") }

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	kjson "sigs.k8s.io/json"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/pipeline"
+)
+
+// Set is what was read from any number of inputs.
+type Set struct {
+	networks []network
+	contexts []context
+	problems []Problem
+}
+
+// network is a Network and where it stands.
+type network struct {
+	source Source
+	object *extensionsv1alpha1.Network
+}
+
+// context is a Shoot and where it stands. It may have come in a Cluster, and
+// then only serves Networks.
+type context struct {
+	source    Source
+	object    *corev1beta1.Shoot
+	namespace string // the control-plane namespace
+	inCluster bool
+}
+
+// shootFields is a Shoot without its methods, which decode leniently.
+type shootFields corev1beta1.Shoot
+
+// Add reads one more input. What is wrong in it is kept for Subjects; an error
+// is only one of r itself.
+func (s *Set) Add(name string, r io.Reader) error {
+	documents, found, err := read(name, r)
+	if err != nil {
+		return err
+	}
+	s.problems = append(s.problems, found...)
+	for _, one := range documents {
+		s.add(one)
+	}
+	return nil
+}
+
+func (s *Set) add(one document) {
+	if one.json[0] != '{' {
+		s.wrong(one.source, fmt.Errorf("is not an object: a manifest begins with apiVersion and kind"))
+		return
+	}
+	meta := generic(one.json)
+	apiVersion, _ := meta["apiVersion"].(string)
+	kind, _ := meta["kind"].(string)
+	switch what := apiVersion + " " + kind; {
+	case what == "v1 List":
+		s.addItems(one)
+	case what == extensionsv1alpha1.GroupVersion.String()+" Network":
+		s.addNetwork(one)
+	case what == corev1beta1.GroupVersion.String()+" Shoot":
+		s.addShoot(one.source, nil, generic(one.json), "")
+	case what == extensionsv1alpha1.GroupVersion.String()+" Cluster":
+		s.addCluster(one)
+	default:
+		s.wrong(one.source, unknownKind(apiVersion, kind))
+	}
+}
+
+func unknownKind(apiVersion, kind string) error {
+	allowed := fmt.Sprintf("give Networks and Clusters (%s), Shoots (%s), or a v1 List of them",
+		extensionsv1alpha1.GroupVersion, corev1beta1.GroupVersion)
+	if apiVersion == "" || kind == "" {
+		return fmt.Errorf("lacks apiVersion or kind; %s", allowed)
+	}
+	return fmt.Errorf("%s of %s is of no use here; %s", kind, apiVersion, allowed)
+}
+
+func (s *Set) addItems(list document) {
+	var items struct {
+		Items []json.RawMessage `json:"items"`
+	}
+	if err := json.Unmarshal(list.json, &items); err != nil {
+		s.wrong(list.source, fmt.Errorf("items must be a list of objects"))
+		return
+	}
+	if list.source.Item > 0 {
+		s.wrong(list.source, fmt.Errorf("is a List in a List"))
+		return
+	}
+	for i, item := range items.Items {
+		source := list.source
+		source.Item = i + 1
+		s.add(document{source, item})
+	}
+}
+
+func (s *Set) addNetwork(one document) {
+	value := generic(one.json)
+	// The status is not the author's, and the API server ignores it; only what
+	// Trellis itself keeps there is of use.
+	status, _ := value["status"].(map[string]any)
+	delete(value, "status")
+	object := &extensionsv1alpha1.Network{}
+	if !s.decode(one.source, nil, value, object, &object.ObjectMeta, shape{strict: true}) {
+		return
+	}
+	if state, has := status["state"].(map[string]any); has {
+		if raw, err := json.Marshal(state); err == nil {
+			object.Status.State = &runtime.RawExtension{Raw: raw}
+		}
+	}
+	s.networks = append(s.networks, network{one.source, object})
+}
+
+func (s *Set) addCluster(one document) {
+	value := generic(one.json)
+	cluster := &extensionsv1alpha1.Cluster{}
+	if !s.decode(one.source, nil, value, cluster, &cluster.ObjectMeta, shape{}) {
+		return
+	}
+	path := field.NewPath("spec", "shoot")
+	spec, _ := value["spec"].(map[string]any)
+	switch shoot := spec["shoot"].(type) {
+	case map[string]any:
+		s.addShoot(one.source, path, shoot, cluster.Name)
+	case nil:
+		s.wrong(one.source, field.Required(path, "the Shoot that the Cluster is about"))
+	default:
+		s.wrong(one.source, field.TypeInvalid(path, shoot, "must be an object"))
+	}
+}
+
+// addShoot adds a Shoot that stands at path in a document. The namespace is
+// that of its control plane if a Cluster tells it.
+func (s *Set) addShoot(source Source, path *field.Path, value map[string]any, namespace string) {
+	fields := &shootFields{}
+	if !s.decode(source, path, value, fields, &fields.ObjectMeta, shape{}) {
+		return
+	}
+	shoot := (*corev1beta1.Shoot)(fields)
+	s.contexts = append(s.contexts, context{
+		source: source, object: shoot, inCluster: namespace != "",
+		namespace: cmp.Or(namespace, pipeline.ControlPlaneNamespace(shoot)),
+	})
+}
+
+// decode decodes a value that stands at path into an object, if it has the
+// object's shape, a spec, and metadata that an API server takes. Otherwise it
+// notes all that is wrong and returns false.
+func (s *Set) decode(source Source, path *field.Path, value map[string]any, object any, meta *metav1.ObjectMeta, check shape) bool {
+	check.check(path, value, reflect.TypeOf(object).Elem())
+	errs := check.errs
+	if value["spec"] == nil {
+		errs = append(errs, field.Required(child(path, "spec"), ""))
+	}
+	if len(errs) == 0 {
+		errs = into(value, object)
+	}
+	if len(errs) == 0 {
+		errs = checkMeta(child(path, "metadata"), meta)
+	}
+	for _, err := range errs {
+		s.wrong(source, err)
+	}
+	return len(errs) == 0
+}
+
+func (s *Set) wrong(source Source, err error) {
+	s.problems = append(s.problems, Problem{source, err})
+}
+
+// generic decodes a document that is known to be an object or null.
+func generic(raw []byte) map[string]any {
+	var value map[string]any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &value); err != nil {
+		return nil
+	}
+	return value
+}
+
+// into decodes a value into a type that its shape was compared with.
+func into(value map[string]any, object any) field.ErrorList {
+	raw, err := json.Marshal(value)
+	if err == nil {
+		err = kjson.UnmarshalCaseSensitivePreserveInts(raw, object)
+	}
+	if err != nil {
+		return field.ErrorList{field.Invalid(orRoot(nil), "{…}", err.Error())}
+	}
+	return nil
+}
+
+// checkMeta checks what an API server would check.
+func checkMeta(path *field.Path, meta *metav1.ObjectMeta) field.ErrorList {
+	if meta.Name == "" && meta.GenerateName == "" {
+		return field.ErrorList{field.Required(path.Child("name"), "")}
+	}
+	var errs field.ErrorList
+	for _, message := range validation.IsDNS1123Subdomain(cmp.Or(meta.Name, meta.GenerateName+"x")) {
+		errs = append(errs, field.Invalid(path.Child("name"), meta.Name, message))
+	}
+	if meta.Namespace == "" {
+		return errs
+	}
+	for _, message := range validation.IsDNS1123Label(meta.Namespace) {
+		errs = append(errs, field.Invalid(path.Child("namespace"), meta.Namespace, message))
+	}
+	return errs
+}

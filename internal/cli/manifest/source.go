@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package manifest
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Source is where a document stands.
+type Source struct {
+	// File is the name of the input; Documents is how many there are in it.
+	File      string
+	Documents int
+	// Document counts from 1. Empty documents do not count.
+	Document int
+	// Item counts from 1 in a List; 0 for a document that is none.
+	Item int
+}
+
+// Label names the document for people, with its file if they gave several, and
+// with its number if the file has several or it is asked for.
+func (s Source) Label(file, number bool) string {
+	var parts []string
+	if file && s.File != "" {
+		parts = append(parts, s.File)
+	}
+	if s.Document > 0 && (number || s.Documents > 1) {
+		parts = append(parts, fmt.Sprintf("document %d", s.Document))
+	}
+	if s.Item > 0 {
+		parts = append(parts, fmt.Sprintf("item %d", s.Item))
+	}
+	return strings.Join(parts, ": ")
+}
+
+// Problem is something wrong in an input, or in one of its documents.
+type Problem struct {
+	Source Source
+	// Err is a *field.Error where a field is to blame.
+	Err error
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// The formats of objects.
+const (
+	formatYAML = "yaml"
+	formatJSON = "json"
+	formatDir  = "dir"
+)
+
+// output is the flag that says in which format objects are written, and where.
+type output struct{ format, directory string }
+
+// Set implements pflag.Value.
+func (o *output) Set(value string) error {
+	format, directory, hasPath := strings.Cut(value, "=")
+	switch {
+	case format == formatDir && directory != "":
+	case !hasPath && (format == formatYAML || format == formatJSON):
+	default:
+		return errors.New("must be yaml, json or dir=PATH")
+	}
+	*o = output{format, directory}
+	return nil
+}
+
+func (o *output) String() string {
+	if o.directory != "" {
+		return o.format + "=" + o.directory
+	}
+	return o.format
+}
+
+// Type implements pflag.Value.
+func (o *output) Type() string { return "format" }
+
+// write writes all objects or nothing to w. For a directory it returns the files
+// in it which are not of this network: they are left alone.
+func (o *output) write(w io.Writer, objects []plugin.Object) (leftAlone []string, err error) {
+	documents := make([]map[string]any, 0, len(objects))
+	for _, object := range objects {
+		document, err := pipeline.Document(object)
+		if err != nil {
+			return nil, err
+		}
+		documents = append(documents, document)
+	}
+	var text []byte
+	switch o.format {
+	case formatDir:
+		return o.writeFiles(objects, documents)
+	case formatJSON:
+		text, err = json.MarshalIndent(map[string]any{"apiVersion": "v1", "kind": "List", "items": documents}, "", "    ")
+		text = append(text, '\n')
+	default:
+		text, err = yamlStream(documents)
+	}
+	if err != nil {
+		return nil, err
+	}
+	_, err = w.Write(text)
+	return nil, err
+}
+
+func yamlStream(documents []map[string]any) ([]byte, error) {
+	var stream bytes.Buffer
+	for i, document := range documents {
+		text, err := yaml.Marshal(document)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			stream.WriteString("---\n")
+		}
+		stream.Write(text)
+	}
+	return stream.Bytes(), nil
+}
+
+func (o *output) writeFiles(objects []plugin.Object, documents []map[string]any) (leftAlone []string, err error) {
+	if err := os.MkdirAll(o.directory, 0o755); err != nil {
+		return nil, err
+	}
+	own := map[string]bool{}
+	for i, document := range documents {
+		text, err := yaml.Marshal(document)
+		if err != nil {
+			return nil, err
+		}
+		name := fileName(objects[i])
+		own[name] = true
+		if err := os.WriteFile(filepath.Join(o.directory, name), text, 0o644); err != nil {
+			return nil, err
+		}
+	}
+	entries, err := os.ReadDir(o.directory)
+	for _, entry := range entries {
+		if !own[entry.Name()] {
+			leftAlone = append(leftAlone, entry.Name())
+		}
+	}
+	return leftAlone, err
+}
+
+// fileName is an object's file: kind.group_namespace_name.yaml. Underscores
+// occur in no name, so that there are no two of one.
+func fileName(object plugin.Object) string {
+	kind := object.GetObjectKind().GroupVersionKind().GroupKind()
+	parts := []string{strings.ToLower(kind.Kind)}
+	if kind.Group != "" {
+		parts[0] += "." + kind.Group
+	}
+	if namespace := object.GetNamespace(); namespace != "" {
+		parts = append(parts, namespace)
+	}
+	parts = append(parts, object.GetName())
+	for i := range parts {
+		parts[i] = strings.ReplaceAll(url.PathEscape(parts[i]), ":", "%3A")
+	}
+	return strings.Join(parts, "_") + ".yaml"
+}

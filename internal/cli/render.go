@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// The clusters that objects are for.
+const (
+	targetShoot = "shoot"
+	targetSeed  = "seed"
+)
+
+func newRender(p *pipeline.Pipeline) *cobra.Command {
+	var in input
+	out := output{format: formatYAML}
+	target := choice{value: targetShoot, allowed: []string{targetShoot, targetSeed}}
+	cmd := &cobra.Command{
+		Use:   "render -f FILE",
+		Short: "Print the objects of a network",
+		Long: `Print the objects of a network, as the operator would apply them. Nothing else is
+printed to standard output; errors and warnings go to standard error.
+` + inputHelp + `
+
+render takes one network at a time.`,
+		Example: `  trellis render -f shoot.yaml
+  trellis render -f shoot.yaml --target seed -o json
+  trellis render -f shoot.yaml -o dir=before
+  trellis render --request request.json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return render(cmd, p, &in, &out, target.value)
+		},
+	}
+	in.addFlags(cmd)
+	in.addRequestFlag(cmd)
+	cmd.Flags().Var(&target, "target", "`CLUSTER` whose objects to print: shoot or seed")
+	cmd.Flags().VarP(&out, "output", "o", "`FORMAT`: yaml (a stream of documents), json (a v1 List), or dir=PATH (a YAML file\nfor each object)")
+	return cmd
+}
+
+func render(cmd *cobra.Command, p *pipeline.Pipeline, in *input, out *output, target string) error {
+	works, problems, err := in.load(cmd, p)
+	if err != nil {
+		return err
+	}
+	report := &reporter{to: cmd.ErrOrStderr(), manyFiles: in.manyFiles()}
+	one, err := single(works, problems, report)
+	if err != nil {
+		return err
+	}
+	result := p.Build(one.request)
+	report.findings(one, &result)
+	if len(result.Errors) > 0 {
+		report.verdict(one, &result)
+		return errInvalid
+	}
+	objects := result.Objects.Seed
+	if target == targetShoot {
+		objects = append(append([]plugin.Object(nil), result.Objects.Shoot...), result.Objects.ShootLater...)
+	}
+	if len(objects) == 0 {
+		report.print(fmt.Sprintf("%s: the network has no objects for the %s", one.name, target))
+	}
+	leftAlone, err := out.write(cmd.OutOrStdout(), objects)
+	if err != nil {
+		return &ioError{err}
+	}
+	if len(leftAlone) > 0 {
+		report.line("warning", "", fmt.Sprintf("%s has %s that this network does not: %s",
+			out.directory, count(len(leftAlone), "file"), listed(leftAlone)))
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli_test
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+const wholeYAML = `
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: system:wire
+  namespace: kube-system
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  name: wire
+  namespace: kube-system
+spec:
+  selector:
+    matchLabels:
+      app: wire
+  template:
+    metadata:
+      labels:
+        app: wire
+    spec:
+      containers:
+      - args:
+        - --colour=red
+        - --pods=100.96.0.0/11
+        - --kubernetes=1.36.3
+        - --fast=false
+        image: registry.example.com/wire:v1
+        name: wire
+        resources: {}
+      serviceAccountName: system:wire
+  updateStrategy: {}
+`
+
+func TestRenderPrintsObjectsAndNothingElse(t *testing.T) {
+	monitored := shoot("mine", `{type: wire, providerConfig: {monitored: true, length: "1"}}`)
+	runAll(t, []script{
+		{name: "a YAML stream", args: "render -f -", stdin: shoot("mine", "{type: wire}"), stdout: wholeYAML},
+		{
+			name: "the seed's objects; warnings go to stderr", args: "render --target seed -f -", stdin: monitored,
+			stdout: `
+apiVersion: v1
+data:
+  title: Wire
+kind: ConfigMap
+metadata:
+  name: wire-dashboard
+  namespace: shoot--dev--mine
+`,
+			stderr: "warning: spec.networking.providerConfig.length: is deprecated and has no effect\n",
+		},
+		{
+			name: "no objects for the seed is not silent", args: "render --target seed -f -", stdin: shoot("mine", "{type: wire}"),
+			stderr: "shoot garden-dev/mine: the network has no objects for the seed\n",
+		},
+		{
+			name: "an empty List is a List", args: "render --target seed -o json -f -", stdin: shoot("mine", "{type: wire}"),
+			stdout: `
+{
+    "apiVersion": "v1",
+    "items": [],
+    "kind": "List"
+}
+`,
+			stderr: "~no objects",
+		},
+		{
+			name: "what is invalid has no objects", args: "render -f -", exit: 1,
+			stdin: shoot("mine", "{type: wire, providerConfig: {colour: green}}"),
+			stderr: `
+error: spec.networking.providerConfig.colour: Unsupported value: "green": supported values: "red", "blue"
+shoot garden-dev/mine: invalid (wire, 1 error)
+`,
+		},
+		{
+			name: "one network at a time", args: "render -f -", exit: 1,
+			stdin:  shoot("one", "{type: wire}") + "---\n" + shoot("two", "{type: wire}"),
+			stderr: "error: the input has 2 networks (shoot garden-dev/one, shoot garden-dev/two); give one at a time\n",
+		},
+		{
+			name: "feature gates are facts", args: "render --feature-gates Other=false,FastWire=true -f -",
+			stdin: shoot("mine", "{type: wire}"), stdout: "~--fast=true",
+		},
+		{
+			name: "a Network's cloudProvider tells the infrastructure where no Shoot does", args: "render -f -",
+			stdin: network("net", "ns", "{}") + "  cloudProvider: marsh\n", stdout: "~--colour=blue",
+		},
+		{
+			name: "in standalone mode pods carry what they need", args: "render --mode standalone --api-server https://[2001:db8::1]:6443/ -f -",
+			stdin: shoot("mine", "{type: wire}"),
+			stdout: `~KUBERNETES_SERVICE_HOST
+				value: 2001:db8::1
+				value: "6443"
+				serviceAccountToken:`,
+		},
+		{
+			name: "with an address that resolves nowhere unless one is given", args: "render --mode standalone -f -",
+			stdin: shoot("mine", "{type: wire}"), stdout: "~value: api-server.invalid\nvalue: \"443\"",
+		},
+	})
+}
+
+func TestRenderWritesAFileForEachObject(t *testing.T) {
+	g := NewWithT(t)
+	t.Chdir(t.TempDir())
+	g.Expect(os.MkdirAll("out/old", 0o755)).To(Succeed())
+
+	exit, stdout, stderr := call([]string{"render", "-f", "-", "-o", "dir=out"}, shoot("mine", "{type: wire}"))
+	g.Expect(exit).To(Equal(0))
+	g.Expect(stdout).To(BeEmpty())
+	g.Expect(stderr).To(Equal("warning: out has 1 file that this network does not: old\n"))
+	g.Expect(os.ReadFile("out/serviceaccount_kube-system_system%3Awire.yaml")).To(ContainSubstring("name: system:wire\n"))
+	g.Expect(os.ReadFile("out/daemonset.apps_kube-system_wire.yaml")).To(ContainSubstring("kind: DaemonSet\n"))
+}
+
+func TestADumpedRequestReplays(t *testing.T) {
+	g := NewWithT(t)
+	t.Chdir(t.TempDir())
+	flags := []string{"--mode=standalone", "--feature-gates=FastWire=true", "-f", "-"}
+	input := shoot("mine", `{type: wire, providerConfig: {colour: blue}}`)
+
+	exit, dumped, _ := call(append([]string{"request"}, flags...), input)
+	g.Expect(exit).To(Equal(0))
+	g.Expect(json.Valid([]byte(dumped))).To(BeTrue())
+	g.Expect(os.WriteFile("request.json", []byte(dumped), 0o644)).To(Succeed())
+
+	_, direct, _ := call(append([]string{"render"}, flags...), input)
+	exit, replayed, stderr := call([]string{"render", "--request", "request.json"}, "")
+	g.Expect(exit).To(Equal(0), stderr)
+	g.Expect(replayed).To(Equal(direct))
+
+	exit, stdout, _ := call([]string{"validate", "--request", "-"}, dumped)
+	g.Expect(exit).To(Equal(0))
+	g.Expect(stdout).To(Equal("network shoot--dev--mine/mine: valid (wire)\n"))
+}
+
+func TestRequestsAreOnlyTakenWhole(t *testing.T) {
+	runAll(t, []script{
+		{
+			name: "a refused network can be dumped", args: "request -f -", stdin: shoot("mine", "{type: rope}"),
+			stdout: `~"type": "rope"`,
+		},
+		{
+			name: "not JSON", args: "render --request -", exit: 1, stdin: "hello",
+			stderr: "~error: <stdin>: is not a Request of this version of Trellis: invalid character",
+		},
+		{
+			name: "fields of another version", args: "render --request -", exit: 1, stdin: `{"colour": 1}`,
+			stderr: "error: <stdin>: is not a Request of this version of Trellis: unknown field \"colour\"\n",
+		},
+		{
+			name: "half of one", args: "render --request -", exit: 1, stdin: `{"author": "Shoot"}`,
+			stderr: "error: <stdin>: lacks name or namespace\n",
+		},
+	})
+}

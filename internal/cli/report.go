@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/trellis-network/trellis/internal/cli/manifest"
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+const (
+	// maxProblems is how many lines of one kind are worth reading.
+	maxProblems = 50
+	// maxLine is the length of a line at most: values of users can be long.
+	maxLine = 600
+)
+
+// reporter writes findings for people, one a line. The first failure to write is
+// kept in err.
+type reporter struct {
+	to        io.Writer
+	manyFiles bool
+	err       error
+}
+
+func (r *reporter) print(text string) {
+	if r.err != nil {
+		return
+	}
+	if _, err := io.WriteString(r.to, oneLine(text)+"\n"); err != nil {
+		r.err = &ioError{fmt.Errorf("write the report: %w", err)}
+	}
+}
+
+func (r *reporter) line(severity, label, message string) {
+	if label != "" {
+		label += ": "
+	}
+	r.print(severity + ": " + label + message)
+}
+
+// problems reports what is wrong with the input itself.
+func (r *reporter) problems(found []manifest.Problem) {
+	for i, problem := range found {
+		if i == maxProblems {
+			r.print(fmt.Sprintf("error: and %d more", len(found)-i))
+			return
+		}
+		// What is wrong with a whole document names file and number, since there
+		// is no field to tell which one it is.
+		_, isField := problem.Err.(*field.Error)
+		r.line("error", problem.Source.Label(r.manyFiles || !isField, !isField), problem.Err.Error())
+	}
+}
+
+// findings reports what the pipeline says of one network.
+func (r *reporter) findings(w *work, result *pipeline.Result) {
+	var errs, warnings []string
+	for _, err := range result.Errors {
+		errs = append(errs, err.Error())
+	}
+	for _, warning := range warningsOf(w, result) {
+		warnings = append(warnings, warning.String())
+	}
+	label := w.source.Label(r.manyFiles, false)
+	r.lines("error", label, errs)
+	r.lines("warning", label, warnings)
+}
+
+func (r *reporter) lines(severity, label string, messages []string) {
+	for i, message := range messages {
+		if i == maxProblems {
+			r.line(severity, label, fmt.Sprintf("and %d more", len(messages)-i))
+			return
+		}
+		r.line(severity, label, message)
+	}
+}
+
+// verdict says in one line how it stands about a network.
+func (r *reporter) verdict(w *work, result *pipeline.Result) {
+	verdict, details := "valid", []string{w.typeOf()}
+	if n := len(result.Errors); n > 0 {
+		verdict = "invalid"
+		details = append(details, count(n, "error"))
+	}
+	if n := len(warningsOf(w, result)); n > 0 {
+		details = append(details, count(n, "warning"))
+	}
+	r.print(fmt.Sprintf("%s: %s (%s)", w.name, verdict, strings.Join(details, ", ")))
+}
+
+func warningsOf(w *work, result *pipeline.Result) []plugin.Warning {
+	return append(w.warnings[:len(w.warnings):len(w.warnings)], result.Warnings...)
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// listed names the first few of many.
+func listed(names []string) string {
+	const most = 5
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
+
+// oneLine keeps users' values from filling or confusing a terminal.
+func oneLine(text string) string {
+	var out strings.Builder
+	written := 0
+	for _, r := range text {
+		if written++; written > maxLine {
+			out.WriteString("…")
+			break
+		}
+		switch {
+		case r == '\n' || r == '\t':
+			out.WriteByte(' ')
+		case unicode.IsPrint(r):
+			out.WriteRune(r)
+		default:
+			fmt.Fprintf(&out, "\\u%04x", r)
+		}
+	}
+	return out.String()
+}

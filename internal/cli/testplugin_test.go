@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli_test
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// wireConfig is the config of a network plugin that exists for these tests only.
+type wireConfig struct {
+	metav1.TypeMeta `json:",inline"`
+	// Colour is red or blue.
+	Colour string `json:"colour,omitempty"`
+	// Length is a number in a string.
+	Length string `json:"length,omitempty"`
+	// Monitored adds an object for the seed.
+	Monitored bool `json:"monitored,omitempty"`
+}
+
+type wire struct{}
+
+var _ plugin.Definition[wireConfig] = wire{}
+
+func (wire) Describe() plugin.Description {
+	return plugin.Description{
+		Type:            "wire",
+		ConfigVersions:  []schema.GroupVersion{{Group: "wire.example.com", Version: "v1"}},
+		ManagedResource: "wire", Origin: "wire",
+		IPFamilies: plugin.IPFamilySupport{IPv4: true},
+	}
+}
+
+func (wire) Validate(written *wireConfig, _ *plugin.Facts, path *field.Path) plugin.Findings {
+	var found plugin.Findings
+	switch written.Colour {
+	case "", "red", "blue":
+	default:
+		found.Error(field.NotSupported(path.Child("colour"), written.Colour, []string{"red", "blue"}))
+	}
+	if written.Length != "" {
+		found.Warn(path.Child("length"), "is deprecated and has no effect")
+	}
+	return found
+}
+
+func (wire) Default(config *wireConfig, facts *plugin.Facts, because *plugin.Origins) {
+	if config.Colour == "" {
+		config.Colour = "red"
+		if facts.Infrastructure.NoIPIP {
+			config.Colour = "blue"
+			because.Infrastructure("colour", facts.Infrastructure.Type+" has no red")
+		}
+	}
+}
+
+func (wire) ValidateEffective(*wireConfig, *wireConfig, *plugin.Facts, *field.Path) plugin.Findings {
+	return plugin.Findings{}
+}
+
+func (wire) Classify(path string, _, _ *wireConfig) (plugin.ChangeClass, string) {
+	if path == "colour" {
+		return plugin.Forbidden, "both ends must have the same colour"
+	}
+	return plugin.Safe, ""
+}
+
+func (wire) Render(effective *wireConfig, facts *plugin.Facts) (plugin.Objects, error) {
+	labels := map[string]string{"app": "wire"}
+	account := &corev1.ServiceAccount{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
+		ObjectMeta: metav1.ObjectMeta{Name: "system:wire", Namespace: "kube-system"},
+	}
+	daemons := &appsv1.DaemonSet{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "DaemonSet"},
+		ObjectMeta: metav1.ObjectMeta{Name: "wire", Namespace: "kube-system"},
+		Spec: appsv1.DaemonSetSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec: corev1.PodSpec{
+					ServiceAccountName: account.Name,
+					Containers: []corev1.Container{{
+						Name: "wire", Image: "registry.example.com/wire:v1",
+						Args: []string{
+							"--colour=" + effective.Colour, "--pods=" + facts.PodCIDR, "--kubernetes=" + facts.KubernetesVersion,
+							fmt.Sprintf("--fast=%t", facts.FeatureGates["FastWire"]),
+						},
+					}},
+				},
+			},
+		},
+	}
+	objects := plugin.Objects{Shoot: []plugin.Object{account, daemons}}
+	if effective.Monitored {
+		objects.Seed = []plugin.Object{&corev1.ConfigMap{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+			ObjectMeta: metav1.ObjectMeta{Name: "wire-dashboard", Namespace: facts.Namespace},
+			Data:       map[string]string{"title": "Wire"},
+		}}
+	}
+	return objects, nil
+}
+
+// marsh is an infrastructure without IP-in-IP.
+type marsh struct{}
+
+func (marsh) Type() string { return "marsh" }
+
+func (marsh) Infrastructure(*corev1beta1.Shoot) plugin.Infrastructure {
+	return plugin.Infrastructure{Type: "marsh", NoIPIP: true}
+}

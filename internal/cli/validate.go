@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/trellis-network/trellis/pipeline"
+)
+
+func newValidate(p *pipeline.Pipeline) *cobra.Command {
+	var in input
+	cmd := &cobra.Command{
+		Use:   "validate -f FILE",
+		Short: "Say whether networks are valid, and what is wrong where",
+		Long: `Say whether networks are valid. Each problem stands on a line of its own, with
+the path of the field, its value and what is allowed; warnings are what works
+but may surprise. Everything is printed to standard output.
+` + inputHelp + `
+
+The Network of a running cluster, with its status, is also compared with what
+was applied there last, so that a change that its network would not survive is
+an error.`,
+		Example: `  trellis validate -f shoot.yaml
+  kubectl get shoot mine -o yaml | trellis validate -f -
+  trellis validate -f network.yaml -f shoot.yaml`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return validate(cmd, p, &in) },
+	}
+	in.addFlags(cmd)
+	in.addRequestFlag(cmd)
+	return cmd
+}
+
+func validate(cmd *cobra.Command, p *pipeline.Pipeline, in *input) error {
+	works, problems, err := in.load(cmd, p)
+	if err != nil {
+		return err
+	}
+	report := &reporter{to: cmd.OutOrStdout(), manyFiles: in.manyFiles()}
+	report.problems(problems)
+	valid := len(problems) == 0
+	for i := range works {
+		result := p.Build(works[i].request)
+		report.findings(&works[i], &result)
+		report.verdict(&works[i], &result)
+		valid = valid && len(result.Errors) == 0
+	}
+	if report.err == nil && !valid {
+		return errInvalid
+	}
+	return report.err
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+func TestValidateSaysWhatIsWrongWhere(t *testing.T) {
+	runAll(t, []script{
+		{
+			name: "a valid Shoot is one line", args: "validate -f -", stdin: shoot("mine", "{type: wire}"),
+			stdout: "shoot garden-dev/mine: valid (wire)\n",
+		},
+		{
+			name: "warnings are counted", args: "validate -f s.yaml",
+			files: map[string]string{"s.yaml": shoot("mine", `{type: wire, providerConfig: {length: "7"}}`)},
+			stdout: `
+warning: spec.networking.providerConfig.length: is deprecated and has no effect
+shoot garden-dev/mine: valid (wire, 1 warning)
+`,
+		},
+		{
+			name: "errors have the path in the Shoot, the value and what is allowed", args: "validate -f -",
+			stdin: shoot("mine", `{type: wire, providerConfig: {colour: green}}`), exit: 1,
+			stdout: `
+error: spec.networking.providerConfig.colour: Unsupported value: "green": supported values: "red", "blue"
+shoot garden-dev/mine: invalid (wire, 1 error)
+`,
+		},
+		{
+			name: "a number for a string", args: "validate -f -",
+			stdin: shoot("mine", `{type: wire, providerConfig: {length: 7}}`), exit: 1,
+			stdout: `
+error: spec.networking.providerConfig.length: Invalid value: 7: must be a string, not a number; write it in quotes
+shoot garden-dev/mine: invalid (wire, 1 error)
+`,
+		},
+		{
+			name: "a Network alone has the paths of a Network", args: "validate -f -",
+			stdin: network("net", "shoot--dev--mine", "{colour: green}"), exit: 1,
+			stdout: `
+error: spec.providerConfig.colour: Unsupported value: "green": supported values: "red", "blue"
+network shoot--dev--mine/net: invalid (wire, 1 error)
+`,
+		},
+		{
+			name: "an unknown network type lists the known ones", args: "validate -f -",
+			stdin: shoot("mine", "{type: string-and-cups}"), exit: 1,
+			stdout: `
+error: spec.networking.type: Unsupported value: "string-and-cups": supported values: "wire"
+shoot garden-dev/mine: invalid (string-and-cups, 1 error)
+`,
+		},
+		{
+			name: "a Shoot without workers has no network to validate", args: "validate -f -", exit: 1,
+			stdin: `{apiVersion: core.gardener.cloud/v1beta1, kind: Shoot, metadata: {name: a}, spec: {provider: {type: x}}}`,
+			stdout: `
+error: spec.provider.workers: Required value: a Shoot without workers has no pod network
+`,
+		},
+		{
+			name: "all wrong types at once, with indices", args: "validate -f -", exit: 1,
+			stdin: strings.Replace(shoot("mine", "{type: no, pods: 10}"), "maximum: 3", "maximum: three", 1),
+			stdout: `
+error: spec.networking.pods: Invalid value: 10: must be a string, not a number; write it in quotes
+error: spec.networking.type: Invalid value: false: must be a string, not true or false; write it in quotes
+error: spec.provider.workers[0].maximum: Invalid value: "three": must be a whole number, not a string
+`,
+		},
+		{
+			name: "a Shoot may have fields that networking does not know", args: "validate -f -",
+			stdin:  strings.Replace(shoot("mine", "{type: wire}"), "spec:", "spec:\n  addons: {dashboard: {enabled: true}}", 1),
+			stdout: "shoot garden-dev/mine: valid (wire)\n",
+		},
+		{
+			name: "but none that only capitals tell from one it knows", args: "validate -f -", exit: 1,
+			stdin: shoot("mine", "{type: wire, providerconfig: {colour: red}}"),
+			stdout: `
+error: spec.networking.providerconfig: Invalid value: "providerconfig": is not a field here; write providerConfig
+`,
+		},
+		{
+			name: "a Network has no unknown fields", args: "validate -f -", exit: 1,
+			stdin: strings.Replace(network("net", "ns", "{}"), "podCIDR", "podRange", 1),
+			stdout: `
+error: spec.podRange: Invalid value: "podRange": is not a field here; there are class, cloudProvider, clusterCIDR, ipFamilies, podCIDR, providerConfig, serviceCIDR, type
+`,
+		},
+		{
+			name: "the status of a Network is not its author's", args: "validate -f -",
+			stdin:  network("net", "ns", "{}") + "status: {observedGeneration: ..., anything: goes}\n",
+			stdout: "network ns/net: valid (wire)\n",
+		},
+		{
+			name: "what a running network would not survive is an error", args: "validate -f -", exit: 1,
+			stdin: network("net", "ns", "{colour: blue}") +
+				"status: {state: {applied: {config: {apiVersion: wire.example.com/v1, kind: NetworkConfig, colour: red}}}}\n",
+			stdout: `
+error: spec.providerConfig.colour: Forbidden: cannot change from red to blue in a running network: both ends must have the same colour
+network ns/net: invalid (wire, 1 error)
+`,
+		},
+		{
+			name: "names are those that an API server takes", args: "validate -f -", exit: 1,
+			stdin:  network("Not_A_Name", "ns", "{}"),
+			stdout: "~error: metadata.name: Invalid value: \"Not_A_Name\": a lowercase RFC 1123 subdomain",
+		},
+	})
+}
+
+func TestValidateReadsSeveralDocumentsAndFiles(t *testing.T) {
+	runAll(t, []script{
+		{
+			name: "documents are told apart by number", args: "validate -f -", exit: 1,
+			stdin: shoot("one", "{type: wire}") + "---\n# nothing\n---\n" + shoot("two", "{type: rope}"),
+			stdout: `
+shoot garden-dev/one: valid (wire)
+error: document 2: spec.networking.type: Unsupported value: "rope": supported values: "wire"
+shoot garden-dev/two: invalid (rope, 1 error)
+`,
+		},
+		{
+			name: "files by name", args: "validate -f a.yaml -f b.yaml", exit: 1,
+			files: map[string]string{"a.yaml": shoot("one", "{type: wire}"), "b.yaml": shoot("two", "{type: rope}")},
+			stdout: `
+shoot garden-dev/one: valid (wire)
+error: b.yaml: spec.networking.type: Unsupported value: "rope": supported values: "wire"
+shoot garden-dev/two: invalid (rope, 1 error)
+`,
+		},
+		{
+			name: "the items of a List, too", args: "validate -f -", exit: 1,
+			stdin: `{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Pod"}]}`,
+			stdout: `
+error: <stdin>: document 1: item 1: Pod of v1 is of no use here; give Networks and Clusters (extensions.gardener.cloud/v1alpha1), Shoots (core.gardener.cloud/v1beta1), or a v1 List of them
+`,
+		},
+		{
+			name: "another kind is named with its document; the rest is still looked at", args: "validate -f -", exit: 1,
+			stdin: shoot("one", "{type: wire}") + "---\napiVersion: apps/v1\nkind: Deployment\n",
+			stdout: `~error: <stdin>: document 2: Deployment of apps/v1 is of no use here
+				shoot garden-dev/one: valid (wire)`,
+		},
+		{
+			name: "JSON documents one after the other", args: "validate -f -",
+			stdin: `{"apiVersion":"extensions.gardener.cloud/v1alpha1","kind":"Network","metadata":{"name":"a","namespace":"x"},
+				"spec":{"type":"wire","podCIDR":"10.1.0.0/16","serviceCIDR":"10.2.0.0/16"}}
+				{"apiVersion":"extensions.gardener.cloud/v1alpha1","kind":"Network","metadata":{"name":"b"},
+				"spec":{"type":"wire","clusterCIDR":"10.1.0.0/16","serviceCIDR":"10.2.0.0/16"}}`,
+			stdout: "network x/a: valid (wire)\nnetwork default/b: valid (wire)\n",
+		},
+	})
+}
+
+func TestUndecodableInputIsInvalidAndSaysWhy(t *testing.T) {
+	runAll(t, []script{
+		{
+			name: "empty", args: "validate -f -", exit: 1, stdin: "---\n# only a comment\n",
+			stdout: "error: <stdin>: has no document; give a Network, a Shoot, or both\n",
+		},
+		{
+			name: "not YAML, with the line in the file", args: "validate -f -", exit: 1,
+			stdin:  shoot("one", "{type: wire}") + "---\na: [\n",
+			stdout: "~error: <stdin>: document 2: cannot be read as YAML: line 9: did not find expected node content",
+		},
+		{
+			name: "a duplicate field", args: "validate -f -", exit: 1,
+			stdin:  "apiVersion: v1\nkind: List\nkind: List\n",
+			stdout: "~document 1: cannot be read as YAML: line 3: key \"kind\" already set in map",
+		},
+		{
+			name: "a duplicate field in JSON", args: "validate -f -", exit: 1,
+			stdin:  `{"apiVersion":"v1","spec":{"a":1,"a":2}}`,
+			stdout: "error: <stdin>: document 1: duplicate field \"spec.a\"\n",
+		},
+		{
+			name: "a scalar", args: "validate -f -", exit: 1, stdin: "hello\n",
+			stdout: "error: <stdin>: document 1: is not an object: a manifest begins with apiVersion and kind\n",
+		},
+		{
+			name: "binary", args: "validate -f -", exit: 1, stdin: "a: b\x00",
+			stdout: "error: <stdin>: is not text in UTF-8: byte 5 is 0x00\n",
+		},
+		{
+			name: "terminal control characters are shown, not obeyed", args: "validate -f -", exit: 1,
+			stdin:  "apiVersion: \"\\e[31m\"\nkind: X\n",
+			stdout: "~X of \\u001b[31m is of no use here",
+		},
+		{
+			name: "render says so, too, and prints no objects", args: "render -f -", exit: 1, stdin: "hello\n",
+			stderr: "error: <stdin>: document 1: is not an object: a manifest begins with apiVersion and kind\n",
+		},
+	})
+}
+
+func TestNetworksFindTheirShoots(t *testing.T) {
+	inTwoNamespaces := network("net", "shoot--dev--one", "{}") + "---\n" + network("net", "shoot--dev--two", "{}")
+	runAll(t, []script{
+		{
+			name: "by the control-plane namespace", args: "validate -f -",
+			stdin: inTwoNamespaces + "---\n" + shoot("two", "{type: wire}") + "---\n" + shoot("three", "{type: wire}"),
+			stdout: `
+network shoot--dev--one/net: valid (wire)
+network shoot--dev--two/net: valid (wire)
+shoot garden-dev/three: valid (wire)
+`,
+		},
+		{
+			name: "a single pair belongs together anyhow", args: "render -f -",
+			stdin:  network("net", "elsewhere", "{}") + "---\n" + shoot("mine", "{type: wire}"),
+			stdout: "~--kubernetes=1.36.3\n--pods=10.1.0.0/16",
+		},
+		{
+			name: "a Cluster is as good as the Shoot in it", args: "render -f -",
+			stdin: network("net", "shoot--dev--mine", "{}") + `---
+apiVersion: extensions.gardener.cloud/v1alpha1
+kind: Cluster
+metadata: {name: shoot--dev--mine}
+spec:
+  cloudProfile: {}
+  shoot: {spec: {kubernetes: {version: 1.35.1}, provider: {type: marsh}}, metadata: {name: mine}}
+`,
+			stdout: "~--kubernetes=1.35.1\n--colour=blue",
+		},
+		{
+			name: "a Cluster without a Network is no network", args: "validate -f -", exit: 1,
+			stdin: `{apiVersion: extensions.gardener.cloud/v1alpha1, kind: Cluster, metadata: {name: c},
+				spec: {cloudProfile: {}, shoot: {metadata: {name: x}, spec: {provider: {type: dry}}}}}`,
+			stdout: "~the Cluster c has no Network beside it",
+		},
+		{
+			name: "no guessing", args: "validate -f -", exit: 1,
+			stdin:  strings.Replace(inTwoNamespaces, ", namespace: shoot--dev--one", "", 1) + "---\n" + shoot("one", "{type: wire}"),
+			stdout: `~error: document 1: metadata.namespace: Required value: which Shoot belongs to the Network net? Their control-plane namespaces are shoot--dev--one`,
+		},
+		{
+			name: "two Networks of one cluster", args: "validate -f -", exit: 1,
+			stdin:  network("a", "ns", "{}") + "---\n" + network("b", "ns", "{}"),
+			stdout: "~error: <stdin>: document 2: there are two Networks in namespace ns, the other one in document 1",
+		},
+	})
+}
+
+func TestReportsStayReadable(t *testing.T) {
+	g := NewWithT(t)
+	fields := ""
+	for i := range 1000 {
+		fields += fmt.Sprintf("  field%d: 1\n", i)
+	}
+	exit, stdout, _ := call([]string{"validate", "-f", "-"}, network("net", "ns", "{}")+fields)
+	g.Expect(exit).To(Equal(1))
+	g.Expect(strings.Count(stdout, "\n")).To(Equal(51))
+	g.Expect(stdout).To(HaveSuffix("error: and 950 more\n"))
+
+	long := strings.Repeat("ü", 1<<20)
+	exit, stdout, _ = call([]string{"validate", "-f", "-"}, shoot("mine", "{type: wire, pods: "+long+"}"))
+	g.Expect(exit).To(Equal(1))
+	g.Expect(len([]rune(stdout))).To(BeNumerically("<", 1000))
+}
