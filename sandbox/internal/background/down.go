@@ -1,0 +1,63 @@
+package background
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/trellis-network/trellis/sandbox/internal/options"
+	"github.com/trellis-network/trellis/sandbox/internal/workdir"
+)
+
+const (
+	// patience is how long a sandbox has to stop in order.
+	patience = 30 * time.Second
+	// afterKill is how long the kernel and the lifeline may take.
+	afterKill = 5 * time.Second
+	interval  = 50 * time.Millisecond
+)
+
+// Down stops the sandbox that runs in the directory at path and waits until all
+// is gone. It returns false if none ran there.
+func Down(path string) (stopped bool, err error) {
+	if path == "" {
+		return false, options.Invalidf("--dir is missing; name the directory of the sandbox to stop, the dir in what `up` printed")
+	}
+	pid, running := workdir.Holder(path)
+	if !running {
+		return false, notASandbox(path)
+	}
+	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
+		return false, fmt.Errorf("stop the sandbox with process id %d: %w", pid, err)
+	}
+	if gone(path, patience) {
+		return true, nil
+	}
+	// Its components end with it.
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		return false, fmt.Errorf("kill the sandbox with process id %d: %w", pid, err)
+	}
+	if !gone(path, afterKill) {
+		return false, fmt.Errorf("the sandbox with process id %d does not end, not even killed", pid)
+	}
+	return true, nil
+}
+
+// notASandbox refuses a path that is something else than a sandbox's directory;
+// one that is not there may have been a sandbox's.
+func notASandbox(path string) error {
+	if _, err := os.Stat(path); err == nil && !workdir.IsSandbox(path) {
+		return options.Invalidf("--dir %s is not the directory of a sandbox; name the dir in what `up` printed", path)
+	}
+	return nil
+}
+
+func gone(path string, within time.Duration) bool {
+	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(interval) {
+		if _, running := workdir.Holder(path); !running {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,114 @@
+package cluster
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/trellis-network/trellis/sandbox/internal/options"
+	"github.com/trellis-network/trellis/sandbox/internal/process"
+)
+
+// issuer signs service account tokens and is their default audience.
+const issuer = "https://kubernetes.default.svc.cluster.local"
+
+// audiences are those that the API server accepts in tokens. Gardener asks for
+// tokens of its own audience.
+var audiences = []string{issuer, "gardener"}
+
+// seedControllers are what operators need where no pods run: namespaces and
+// owned objects are deleted, service accounts and their tokens exist, and the
+// aggregated ClusterRoles (admin, edit, view) have rules.
+var seedControllers = []string{
+	"clusterrole-aggregation-controller",
+	"namespace-controller",
+	"garbage-collector-controller",
+	"serviceaccount-controller",
+	"serviceaccount-token-controller",
+}
+
+// APIServer describes the API server.
+func (c *ControlPlane) APIServer() process.Spec {
+	return c.component(apiServer, process.Server, []string{
+		"--etcd-servers=" + etcdClientURL,
+		"--etcd-prefix=/" + c.Name,
+		"--bind-address=127.0.0.1",
+		fmt.Sprintf("--secure-port=%d", c.port.Port()),
+		"--permit-port-sharing", // with the reservation
+		// The kubernetes Service cannot have an endpoint on the loopback interface.
+		"--advertise-address=127.0.0.1",
+		"--endpoint-reconciler-type=none",
+		"--service-cluster-ip-range=" + c.Network.Services.String(),
+		"--tls-cert-file=" + c.file("apiserver.crt"),
+		"--tls-private-key-file=" + c.file("apiserver.key"),
+		"--client-ca-file=" + c.file("ca.crt"),
+		"--service-account-issuer=" + issuer,
+		"--api-audiences=" + strings.Join(audiences, ","),
+		"--service-account-key-file=" + c.file("service-accounts.key"),
+		"--service-account-signing-key-file=" + c.file("service-accounts.key"),
+		"--authorization-mode=Node,RBAC",
+		"--enable-admission-plugins=NodeRestriction",
+		"--allow-privileged",
+		"--profiling=false",
+	})
+}
+
+// ControllerManager describes the controller-manager: with all controllers in a
+// shoot, with few in the seed. It serves no port; its work shows whether it is
+// well.
+func (c *ControlPlane) ControllerManager() process.Spec {
+	args := []string{
+		"--kubeconfig=" + c.Kubeconfig(controllerManager),
+		"--secure-port=0",
+		"--leader-elect=false",
+		"--profiling=false",
+		"--use-service-account-credentials",
+		"--service-account-private-key-file=" + c.file("service-accounts.key"),
+		"--root-ca-file=" + c.file("ca.crt"),
+		// The default of 20 a second makes dozens of controllers wait for their
+		// tokens, and rollouts for their pods.
+		"--kube-api-qps=500",
+		"--kube-api-burst=1000",
+		// The default lies outside the sandbox, and would be created.
+		"--flex-volume-plugin-dir=" + filepath.Join(c.dir.Etcd(), "flexvolume"),
+	}
+	if !c.IsShoot {
+		args = append(args, "--controllers="+strings.Join(seedControllers, ","))
+		return c.component(controllerManager, process.Client, args)
+	}
+	args = append(args,
+		"--allocate-node-cidrs",
+		"--cluster-cidr="+c.Network.Pods.String(),
+		fmt.Sprintf("--node-cidr-mask-size=%d", options.NodeMaskSize),
+		"--service-cluster-ip-range="+c.Network.Services.String(),
+		"--cluster-signing-cert-file="+c.file("ca.crt"),
+		"--cluster-signing-key-file="+c.file("ca.key"),
+	)
+	return c.component(controllerManager, process.Client, args)
+}
+
+// Scheduler describes a shoot's scheduler.
+func (c *ControlPlane) Scheduler() process.Spec {
+	return c.component(scheduler, process.Client, []string{
+		"--kubeconfig=" + c.Kubeconfig(scheduler),
+		"--secure-port=0",
+		"--leader-elect=false",
+		"--profiling=false",
+	})
+}
+
+// SimulatedNodes describes the process that plays the kubelets of a shoot.
+func (c *ControlPlane) SimulatedNodes() process.Spec {
+	return c.component(nodes, process.Client, []string{
+		"--kubeconfig=" + c.Kubeconfig(nodes),
+		"--pod-cidr=" + c.Network.Pods.String(),
+	})
+}
+
+// Clients describes what is to run against the API server once that is ready.
+func (c *ControlPlane) Clients() []process.Spec {
+	if !c.IsShoot {
+		return []process.Spec{c.ControllerManager()}
+	}
+	return []process.Spec{c.ControllerManager(), c.Scheduler(), c.SimulatedNodes()}
+}

@@ -1,0 +1,160 @@
+package cluster
+
+import (
+	"fmt"
+	"net"
+	"path/filepath"
+
+	"github.com/trellis-network/trellis/sandbox/internal/options"
+	"github.com/trellis-network/trellis/sandbox/internal/pki"
+	"github.com/trellis-network/trellis/sandbox/internal/port"
+	"github.com/trellis-network/trellis/sandbox/internal/process"
+	"github.com/trellis-network/trellis/sandbox/internal/workdir"
+)
+
+// Seed is the name of the cluster that is garden and seed together.
+const Seed = "seed"
+
+// smallHeap makes components collect garbage at half the default growth, which
+// costs a little time and saves much memory.
+var smallHeap = []string{"GOGC=50"}
+
+// ControlPlane is one Kubernetes control plane: an API server, and the
+// components that work against it.
+type ControlPlane struct {
+	// Name tells clusters apart: Seed, or shoots/NAMESPACE/NAME. It is also the
+	// prefix in etcd and the path below pki, kubeconfigs and logs.
+	Name string
+	// IsShoot says that the cluster has nodes and all controllers.
+	IsShoot bool
+	Network options.Network
+	Nodes   int
+
+	dir       *workdir.Dir
+	port      *port.Reservation
+	authority *pki.Authority
+}
+
+// NewSeed plans the seed. Close must be called when the cluster is gone.
+func NewSeed(dir *workdir.Dir, network options.Network) (*ControlPlane, error) {
+	return newControlPlane(&ControlPlane{Name: Seed, Network: network, dir: dir})
+}
+
+// NewShoot plans a shoot. Close must be called when the cluster is gone.
+func NewShoot(dir *workdir.Dir, shoot options.Shoot, network options.Network, nodes int) (*ControlPlane, error) {
+	name := filepath.Join("shoots", shoot.Namespace, shoot.Name)
+	return newControlPlane(&ControlPlane{Name: name, IsShoot: true, Network: network, Nodes: nodes, dir: dir})
+}
+
+func newControlPlane(c *ControlPlane) (_ *ControlPlane, err error) {
+	if c.port, err = port.Reserve(); err != nil {
+		return nil, err
+	}
+	if c.authority, err = pki.NewAuthority("sandbox-ca"); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Close gives the cluster's port back.
+func (c *ControlPlane) Close() { c.port.Release() }
+
+// Server is the API server's URL.
+func (c *ControlPlane) Server() string { return "https://" + c.port.Address() }
+
+// identities are the users that the control plane itself consists of, with
+// their groups, by the name of the kubeconfig.
+func (c *ControlPlane) identities() map[string][]string {
+	all := map[string][]string{
+		Admin:             {"admin", "system:masters"},
+		controllerManager: {"system:kube-controller-manager"},
+	}
+	if c.IsShoot {
+		all[scheduler] = []string{"system:kube-scheduler"}
+		// One process plays all kubelets and updates what belongs to each of them,
+		// which no single node's identity may.
+		all[nodes] = []string{"trellis-sandbox:nodes", "system:masters"}
+	}
+	return all
+}
+
+// Names of components, and of their kubeconfigs.
+const (
+	// Admin may do everything.
+	Admin = "admin"
+
+	apiServer         = "kube-apiserver"
+	controllerManager = "kube-controller-manager"
+	scheduler         = "kube-scheduler"
+	nodes             = "nodes"
+)
+
+// Kubeconfig is the file with an identity's credentials.
+func (c *ControlPlane) Kubeconfig(identity string) string { return c.dir.Kubeconfig(c.Name, identity) }
+
+// AdminKubeconfig makes another admin kubeconfig, to give away.
+func (c *ControlPlane) AdminKubeconfig() ([]byte, error) {
+	return c.authority.Kubeconfig(c.shortName(), c.Server(), "admin", "system:masters")
+}
+
+// WriteUser writes the kubeconfig of a user and returns the file's path.
+func (c *ControlPlane) WriteUser(user options.User) (string, error) {
+	path := c.dir.UserKubeconfig(user.Name)
+	return path, c.writeKubeconfig(path, user.Name, user.Groups...)
+}
+
+// WriteCredentials writes all certificates, keys and kubeconfigs.
+func (c *ControlPlane) WriteCredentials() error {
+	own, err := c.authority.Pair()
+	if err != nil {
+		return err
+	}
+	serving, err := c.authority.Serving(apiServer,
+		[]string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"},
+		[]net.IP{net.IPv4(127, 0, 0, 1), c.Network.APIServerIP().AsSlice()})
+	if err != nil {
+		return err
+	}
+	for name, pair := range map[string]pki.Pair{"ca": own, "apiserver": serving} {
+		if err := pair.Write(c.dir.PKI(c.Name), name); err != nil {
+			return err
+		}
+	}
+	if err := pki.WriteSigningKey(c.file("service-accounts.key")); err != nil {
+		return err
+	}
+	for identity, user := range c.identities() {
+		if err := c.writeKubeconfig(c.Kubeconfig(identity), user[0], user[1:]...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *ControlPlane) writeKubeconfig(path, user string, groups ...string) error {
+	content, err := c.authority.Kubeconfig(c.shortName(), c.Server(), user, groups...)
+	if err != nil {
+		return fmt.Errorf("make the kubeconfig of %s for %s: %w", user, c.Name, err)
+	}
+	return pki.WriteFile(path, content)
+}
+
+// shortName is the cluster's name for people.
+func (c *ControlPlane) shortName() string { return filepath.Base(c.Name) }
+
+// file is a file of the cluster's certificates and keys.
+func (c *ControlPlane) file(name string) string { return filepath.Join(c.dir.PKI(c.Name), name) }
+
+// component describes a process of this control plane.
+func (c *ControlPlane) component(name string, stage process.Stage, args []string) process.Spec {
+	return process.Spec{
+		Component: name,
+		Cluster:   c.Name,
+		Stage:     stage,
+		Args:      args,
+		Env:       smallHeap,
+		Dir:       c.dir.Etcd(),
+		Log:       filepath.Join(c.dir.Logs(c.Name), name+".log"),
+	}
+}

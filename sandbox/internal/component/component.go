@@ -1,0 +1,58 @@
+// Package component holds the programs within the program: what a process of
+// this binary becomes when it is called by a component's name. It alone imports
+// the components, and with them most of Kubernetes.
+package component
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"go.etcd.io/etcd/server/v3/etcdmain"
+	"k8s.io/component-base/cli"
+	_ "k8s.io/component-base/logs/json/register"          // the components' JSON logs
+	_ "k8s.io/component-base/metrics/prometheus/clientgo" // the components' metrics
+	_ "k8s.io/component-base/metrics/prometheus/version"
+	kubectl "k8s.io/kubectl/pkg/cmd"
+	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"
+	controllermanager "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
+
+	"github.com/trellis-network/trellis/sandbox/internal/nodes"
+)
+
+var programs = map[string]func() int{
+	"etcd":                    etcd,
+	"kube-apiserver":          kubernetes(apiserver.NewAPIServerCommand),
+	"kube-controller-manager": kubernetes(controllermanager.NewControllerManagerCommand),
+	"kube-scheduler":          kubernetes(func() *cobra.Command { return scheduler.NewSchedulerCommand() }),
+	"nodes":                   simulatedNodes,
+}
+
+// Named returns the component of this name. It reads its flags from os.Args and
+// returns the exit status.
+func Named(name string) (run func() int, found bool) {
+	run, found = programs[name]
+	return run, found
+}
+
+// Kubectl is kubectl. It reads its arguments from os.Args, of which the first
+// must be its own name, and returns the exit status.
+func Kubectl() int { return cli.Run(kubectl.NewDefaultKubectlCommand()) }
+
+func kubernetes(command func() *cobra.Command) func() int {
+	return func() int { return cli.Run(command()) }
+}
+
+func etcd() int {
+	etcdmain.Main(os.Args)
+	return 0
+}
+
+func simulatedNodes() int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	return cli.Run(nodes.NewCommand(ctx))
+}

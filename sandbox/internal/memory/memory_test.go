@@ -1,0 +1,40 @@
+package memory
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/trellis-network/trellis/sandbox/internal/options"
+)
+
+func TestMeasured(t *testing.T) {
+	if available, known := AvailableMiB(); !known || available <= 0 {
+		t.Errorf("available: %d MiB, %v", available, known)
+	}
+	if used := UsedMiB([]int{os.Getpid()}); used <= 0 {
+		t.Errorf("used: %d MiB", used)
+	}
+	if used := UsedMiB([]int{1 << 30}); used != 0 {
+		t.Errorf("a process that does not exist uses %d MiB", used)
+	}
+}
+
+func TestEnough(t *testing.T) {
+	if err := Enough(2, ExpectedMiB(2)); err != nil {
+		t.Error(err)
+	}
+	if err := Enough(2, ExpectedMiB(2)-1); !options.IsInvalid(err) || !strings.Contains(err.Error(), "--ignore-memory") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestField(t *testing.T) {
+	content := []byte("MemTotal:  9 kB\nMemAvailable:    2048 kB\n")
+	if got, found := field(content, "MemAvailable:"); !found || got != 2048 {
+		t.Errorf("got %d, %v", got, found)
+	}
+	if _, found := field(content, "Pss:"); found {
+		t.Error("found what is not there")
+	}
+}

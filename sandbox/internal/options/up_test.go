@@ -1,0 +1,116 @@
+package options
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+func parse(t *testing.T, args ...string) (Up, error) {
+	t.Helper()
+	var flags Flags
+	set := pflag.NewFlagSet("up", pflag.ContinueOnError)
+	flags.AddTo(set)
+	if err := set.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return flags.Up()
+}
+
+func TestDefaults(t *testing.T) {
+	up, err := parse(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(up.Shoots) != 0 || up.Nodes != 1 || len(up.Users) != 0 || up.Dir != "" || up.Detach {
+		t.Errorf("unexpected defaults: %+v", up)
+	}
+	if got := up.Network.APIServerIP().String(); got != "100.64.0.1" {
+		t.Errorf("the kubernetes Service has %s", got)
+	}
+}
+
+func TestShootsAndUsers(t *testing.T) {
+	up, err := parse(t, "--shoot=garden-dev/johndoe-azure", "--shoot=garden-it/x", "--shoots=2", "--user=alice", "--user=system:bob=dev,ops")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, shoot := range up.Shoots {
+		names = append(names, shoot.String())
+	}
+	if got, want := strings.Join(names, " "), "garden-dev/johndoe-azure garden-it/x garden-dev/shoot-1 garden-dev/shoot-2"; got != want {
+		t.Errorf("got shoots %s, want %s", got, want)
+	}
+	if len(up.Users) != 2 || up.Users[0].Groups != nil || strings.Join(up.Users[1].Groups, "+") != "dev+ops" {
+		t.Errorf("got users %+v", up.Users)
+	}
+}
+
+// TestRefusals checks that what cannot be had is refused, and that the error
+// says which input it is about and what to do.
+func TestRefusals(t *testing.T) {
+	for name, test := range map[string]struct {
+		args []string
+		want []string
+	}{
+		"shoot without namespace":  {[]string{"--shoot=johndoe"}, []string{`--shoot "johndoe"`, "NAMESPACE/NAME"}},
+		"shoot with bad name":      {[]string{"--shoot=garden-dev/John_Doe"}, []string{`name "John_Doe"`, "lower case"}},
+		"shoot with bad namespace": {[]string{"--shoot=-x/y"}, []string{`namespace "-x"`}},
+		"shoot with two slashes":   {[]string{"--shoot=a/b/c"}, []string{`name "b/c"`}},
+		"shoot with long name":     {[]string{"--shoot=a/" + strings.Repeat("b", 64)}, []string{"63"}},
+		"shoot twice":              {[]string{"--shoot=a/b", "--shoot=a/b"}, []string{"a/b", "twice"}},
+		"named like an unnamed":    {[]string{"--shoot=garden-dev/shoot-1", "--shoots=1"}, []string{"garden-dev/shoot-1", "twice"}},
+		"negative shoots":          {[]string{"--shoots=-1"}, []string{"0 to 100"}},
+		"too many shoots":          {[]string{"--shoots=101"}, []string{"0 to 100"}},
+		"negative nodes":           {[]string{"--nodes=-1"}, []string{"--nodes -1", "0 to 1000"}},
+		"too many nodes":           {[]string{"--nodes=1001"}, []string{"--nodes 1001", "0 to 1000"}},
+		"user without name":        {[]string{"--user==dev"}, []string{"name is missing", "NAME=GROUP"}},
+		"user with empty group":    {[]string{"--user=a=b,,c"}, []string{`group ""`}},
+		"user with long name":      {[]string{"--user=" + strings.Repeat("a", 65)}, []string{"65", "at most 64"}},
+		"user twice":               {[]string{"--user=a", "--user=a=b"}, []string{"twice"}},
+		"pod range is no range":    {[]string{"--pod-cidr=10.0.0.0"}, []string{"--pod-cidr", "10.0.0.0/16"}},
+		"pod range is an address":  {[]string{"--pod-cidr=10.1.2.3/16"}, []string{"the range is 10.1.0.0/16"}},
+		"pod range is IPv6":        {[]string{"--pod-cidr=fd00::/48"}, []string{"IPv4"}},
+		"pod range too narrow":     {[]string{"--pod-cidr=10.0.0.0/25"}, []string{"/8 to /24"}},
+		"pod range too wide":       {[]string{"--pod-cidr=96.0.0.0/7"}, []string{"/8 to /24"}},
+		"no room for the nodes":    {[]string{"--pod-cidr=10.0.0.0/23", "--nodes=3"}, []string{"room for 2 nodes"}},
+		"service range too wide":   {[]string{"--service-cidr=100.0.0.0/11"}, []string{"--service-cidr", "/12 to /29"}},
+		"ranges overlap":           {[]string{"--pod-cidr=100.64.0.0/16"}, []string{"overlaps", "--service-cidr"}},
+		"range of the nodes":       {[]string{"--service-cidr=10.250.4.0/24"}, []string{"overlaps", "nodes"}},
+		"no time":                  {[]string{"--timeout=0s"}, []string{"--timeout 0s", "at least 1s"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := parse(t, test.args...)
+			if !IsInvalid(err) {
+				t.Fatalf("%v: want an Invalid, got %v", test.args, err)
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q does not say %q", err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestAllRefusalsAtOnce(t *testing.T) {
+	_, err := parse(t, "--shoot=x", "--user=", "--nodes=-3", "--service-cidr=y")
+	if err == nil {
+		t.Fatal("want an error")
+	}
+	for _, want := range []string{"--shoot", "--user", "--nodes", "--service-cidr"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q does not name %s", err, want)
+		}
+	}
+}
+
+func TestNodeIP(t *testing.T) {
+	for index, want := range map[int]string{0: "10.250.0.1", 254: "10.250.0.255", 999: "10.250.3.232"} {
+		if got := NodeIP(index).String(); got != want {
+			t.Errorf("node %d has %s, want %s", index, got, want)
+		}
+	}
+}

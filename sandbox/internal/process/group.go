@@ -1,0 +1,138 @@
+// Package process runs the component processes of a sandbox as one: none dies
+// unnoticed, and none outlives the sandbox.
+package process
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// Stage says when a component is stopped: those of a higher stage first.
+type Stage int
+
+// The stages, from the one that all others need.
+const (
+	Storage Stage = iota
+	Server
+	Client
+	stages
+)
+
+// Spec describes a component process.
+type Spec struct {
+	// Component is the name by which the program knows what to be.
+	Component string
+	// Cluster is whose component it is, for people; empty if it serves all.
+	Cluster string
+	Stage   Stage
+	Args    []string
+	// Env is added to the environment of the supervisor.
+	Env []string
+	// Dir is the working directory.
+	Dir string
+	// Log is the file which takes standard output and standard error.
+	Log string
+}
+
+// String names the component for people.
+func (s Spec) String() string {
+	if s.Cluster == "" {
+		return s.Component
+	}
+	return s.Component + " of " + s.Cluster
+}
+
+// Group starts components and stops them all. Its methods are safe for
+// concurrent use.
+type Group struct {
+	executable string
+	onDeath    func(error)
+
+	// lifeline is the end of the pipe that only this process holds.
+	lifeline      *os.File
+	componentsEnd *os.File
+
+	mu       sync.Mutex
+	stopping bool
+	running  []*component
+}
+
+// NewGroup makes a group whose components are further processes of this
+// program. When one of them ends before Stop, onDeath is called with a *Death.
+func NewGroup(onDeath func(error)) (*Group, error) {
+	executable, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	componentsEnd, lifeline, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("make the lifeline: %w", err)
+	}
+	return &Group{executable: executable, onDeath: onDeath, lifeline: lifeline, componentsEnd: componentsEnd}, nil
+}
+
+// Start starts a component and returns without waiting for it to be ready.
+func (g *Group) Start(spec Spec) error {
+	if err := os.MkdirAll(filepath.Dir(spec.Log), 0o700); err != nil {
+		return fmt.Errorf("start %s: %w", spec, err)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.stopping {
+		return fmt.Errorf("start %s: the sandbox is being stopped", spec)
+	}
+	started, err := start(g.executable, spec, g.componentsEnd)
+	if err != nil {
+		return fmt.Errorf("start %s: %w", spec, err)
+	}
+	g.running = append(g.running, started)
+	go g.watch(started)
+	return nil
+}
+
+// watch reports the component's end, unless it was asked for.
+func (g *Group) watch(c *component) {
+	<-c.done
+	g.mu.Lock()
+	stopping := g.stopping
+	g.mu.Unlock()
+	if !stopping {
+		g.onDeath(c.death())
+	}
+}
+
+// PIDs are the process ids of all components that were started.
+func (g *Group) PIDs() []int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	pids := make([]int, 0, len(g.running))
+	for _, c := range g.running {
+		pids = append(pids, c.pid())
+	}
+	return pids
+}
+
+// Stop ends all components, those of one stage together and stage by stage. It
+// asks them to stop, and kills what still runs after the stage's grace. It
+// returns when no component is left.
+func (g *Group) Stop(grace time.Duration) {
+	g.mu.Lock()
+	g.stopping = true
+	running := g.running
+	g.mu.Unlock()
+
+	for stage := stages - 1; stage >= Storage; stage-- {
+		var wait sync.WaitGroup
+		for _, c := range running {
+			if c.spec.Stage == stage {
+				wait.Go(func() { c.stop(grace) })
+			}
+		}
+		wait.Wait()
+	}
+	_ = g.lifeline.Close()
+	_ = g.componentsEnd.Close()
+}

@@ -1,0 +1,133 @@
+// Package sandbox brings a whole landscape up, keeps it, and takes it down.
+package sandbox
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/trellis-network/trellis/sandbox/internal/memory"
+	"github.com/trellis-network/trellis/sandbox/internal/options"
+	"github.com/trellis-network/trellis/sandbox/internal/process"
+	"github.com/trellis-network/trellis/sandbox/internal/progress"
+	"github.com/trellis-network/trellis/sandbox/internal/workdir"
+)
+
+// grace is how long the components of one stage have to stop by themselves.
+const grace = 3 * time.Second
+
+// IO is where a sandbox writes to.
+type IO struct {
+	// Out takes the one line of JSON.
+	Out io.Writer
+	// Progress takes what people read.
+	Progress io.Writer
+	// Ready, unless nil, is called when all is ready, right before that line is
+	// written.
+	Ready func(dir string) error
+}
+
+// Up runs a sandbox until ctx ends; then it returns nil if the cause of that is
+// ErrStopped. Any other end is an error: an options.Invalid for what was asked
+// for and cannot be had, a *process.Death if a component died, or what else
+// kept the sandbox from starting. When Up returns, no process is left, nor the
+// directory if it was a temporary one.
+func Up(ctx context.Context, wanted options.Up, io IO) (err error) {
+	log := progress.NewLog(io.Progress)
+	defer log.Close()
+	if err := checkMemory(wanted, log); err != nil {
+		return err
+	}
+	dir, err := workdir.Claim(wanted.Dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dir.Release()) }()
+
+	err = run(ctx, wanted, dir, io, log)
+	if errors.As(err, new(*process.Death)) && dir.Temporary() {
+		err = fmt.Errorf("%w\nall logs are removed with the temporary directory; --dir keeps them", err)
+	}
+	return err
+}
+
+// run is Up within a directory.
+func run(ctx context.Context, wanted options.Up, dir *workdir.Dir, io IO, log *progress.Log) error {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	group, err := process.NewGroup(end)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		stopping := time.Now()
+		group.Stop(grace)
+		log.Printf("all processes have ended after %.1f s", time.Since(stopping).Seconds())
+	}()
+
+	s := &starter{wanted: wanted, dir: dir, group: group, log: log}
+	defer s.close()
+	report, err := s.start(ctx)
+	if err != nil {
+		return whyNotReady(ctx, err)
+	}
+	if err := announce(report, io); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	if cause := context.Cause(ctx); !errors.Is(cause, ErrStopped) {
+		return cause
+	}
+	return nil
+}
+
+// whyNotReady prefers what ended the start to the errors that followed from it.
+func whyNotReady(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, ErrStopped) {
+		return fmt.Errorf("%w before everything was ready", cause)
+	}
+	if cause != nil {
+		return cause
+	}
+	return err
+}
+
+// ErrStopped is, wrapped, the cause of a context that ends because somebody
+// wanted the sandbox to stop.
+var ErrStopped = errors.New("stopped")
+
+func checkMemory(wanted options.Up, log *progress.Log) error {
+	shoots := len(wanted.Shoots)
+	log.Printf("one seed, shoots: %d, nodes in each: %d; this takes about %d MiB of memory", shoots, wanted.Nodes, memory.ExpectedMiB(shoots))
+	available, known := memory.AvailableMiB()
+	if !known || wanted.IgnoreMemory {
+		return nil
+	}
+	return memory.Enough(shoots, available)
+}
+
+func announce(report *Report, io IO) error {
+	line, err := json.Marshal(report)
+	if err != nil {
+		return err
+	}
+	if io.Ready != nil {
+		if err := io.Ready(report.Dir); err != nil {
+			return err
+		}
+	}
+	if _, err := fmt.Fprintf(io.Out, "%s\n", line); err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
+
+// used is the memory of this process and its components.
+func used(group *process.Group) int {
+	return memory.UsedMiB(append(group.PIDs(), os.Getpid()))
+}

@@ -1,0 +1,125 @@
+package workdir
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trellis-network/trellis/sandbox/internal/options"
+)
+
+func claim(t *testing.T, path string) *Dir {
+	t.Helper()
+	dir, err := Claim(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func TestClaimIsExclusive(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "dir")
+	dir := claim(t, path)
+	if pid, running := Holder(path); !running || pid != os.Getpid() {
+		t.Errorf("holder is %d, %v", pid, running)
+	}
+	if _, err := Claim(path); !options.IsInvalid(err) || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("a second claim gives %v", err)
+	}
+	if err := dir.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if _, running := Holder(path); running {
+		t.Error("still held after the release")
+	}
+	if err := claim(t, path).Release(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestGivenDirectoryIsKeptAndCleared(t *testing.T) {
+	path := t.TempDir()
+	dir := claim(t, path)
+	leftover := filepath.Join(dir.Etcd(), "data")
+	if err := os.MkdirAll(leftover, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := dir.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(leftover); err != nil {
+		t.Errorf("the release removed data: %v", err)
+	}
+	defer claim(t, path).Release()
+	if _, err := os.Stat(leftover); err == nil {
+		t.Error("data of an earlier sandbox was left")
+	}
+	if info, _ := os.Stat(path); info.Mode().Perm() != 0o700 {
+		t.Errorf("the directory's mode is %v", info.Mode())
+	}
+}
+
+func TestTemporaryDirectoryIsRemoved(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	dir := claim(t, "")
+	if err := dir.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir.Path()); err == nil {
+		t.Error("the temporary directory is still there")
+	}
+}
+
+func TestAbandonedDirectoriesAreSwept(t *testing.T) {
+	parent := t.TempDir()
+	t.Setenv("TMPDIR", parent)
+	old := time.Now().Add(-time.Hour)
+	lockOf := func(path string) string { return filepath.Join(path, lockFile) }
+
+	held := claim(t, "")
+	defer held.Release()
+	fresh, abandoned := filepath.Join(parent, prefix+"fresh"), filepath.Join(parent, prefix+"abandoned")
+	for _, path := range []string{fresh, abandoned} {
+		if err := os.Mkdir(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(lockOf(path), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, path := range []string{abandoned, held.Path()} {
+		if err := os.Chtimes(lockOf(path), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer claim(t, "").Release()
+	for path, want := range map[string]bool{abandoned: false, fresh: true, held.Path(): true} {
+		if _, err := os.Stat(path); (err == nil) != want {
+			t.Errorf("%s: there is %v, want %v", filepath.Base(path), err == nil, want)
+		}
+	}
+}
+
+func TestRefusedDirectories(t *testing.T) {
+	parent := t.TempDir()
+	file := filepath.Join(parent, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, path := range map[string]string{"a file": file, "below a file": filepath.Join(file, "x"), "foreign files": parent, "not writable": "/proc/x"} {
+		if _, err := Claim(path); !options.IsInvalid(err) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func TestUserKubeconfigStaysInside(t *testing.T) {
+	dir := &Dir{path: "/d"}
+	for _, user := range []string{"../../etc/x", "system:serviceaccount:a:b", "..", "a/b"} {
+		if got := filepath.Dir(dir.UserKubeconfig(user)); got != "/d/kubeconfigs/users" {
+			t.Errorf("user %q gets a file in %s", user, got)
+		}
+	}
+}

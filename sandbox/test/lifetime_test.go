@@ -1,0 +1,160 @@
+package test
+
+import (
+	"bytes"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// minimum is how many processes a sandbox without shoots has: the supervisor,
+// etcd, the API server, the controller-manager.
+const minimum = 4
+
+func (s *sandbox) processes(t *testing.T) []int {
+	t.Helper()
+	pids := processes(t, s.Dir, s.PID)
+	if len(pids) < minimum {
+		t.Fatalf("found the processes %v, want at least %d", pids, minimum)
+	}
+	return pids
+}
+
+// TestSideBySide also checks that neither takes the other down with it.
+func TestSideBySide(t *testing.T) {
+	one, other := start(t), start(t)
+	for _, s := range []*sandbox{one, other} {
+		s.report = readReport(t, s.stdout, s.stderr)
+	}
+	if one.Dir == other.Dir || one.Seed.Server == other.Seed.Server {
+		t.Errorf("both are in %s and %s, at %s and %s", one.Dir, other.Dir, one.Seed.Server, other.Seed.Server)
+	}
+
+	pids := one.processes(t)
+	if status := one.stop(t, syscall.SIGTERM); status != 0 {
+		t.Errorf("exit status %d after SIGTERM\n%s", status, one.stderr)
+	}
+	gone(t, pids)
+	if !missing(one.Dir) {
+		t.Errorf("the temporary directory %s is left", one.Dir)
+	}
+	other.must(t, other.Seed.Kubeconfig, "get", "namespace", "kube-system")
+}
+
+func TestKilledSupervisor(t *testing.T) {
+	s := up(t, "--dir", t.TempDir())
+	pids := s.processes(t)
+	s.stop(t, syscall.SIGKILL)
+	gone(t, pids)
+	// The lock went with the process: the directory can be used again.
+	again := up(t, "--dir", s.Dir)
+	again.must(t, again.Seed.Kubeconfig, "get", "namespace", "kube-system")
+}
+
+func TestDeadComponent(t *testing.T) {
+	s := up(t, "--dir", t.TempDir())
+	pids := s.processes(t)
+	for _, pid := range pids {
+		name, _ := exec.Command("ps", "-o", "args=", "-p", strconv.Itoa(pid)).Output()
+		if bytes.HasPrefix(name, []byte("kube-controller-manager ")) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+	_ = s.cmd.Wait()
+	if status := s.cmd.ProcessState.ExitCode(); status != 1 {
+		t.Errorf("exit status %d", status)
+	}
+	for _, want := range []string{"kube-controller-manager of seed died (signal: killed)", "last lines of its log"} {
+		if !strings.Contains(s.stderr.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, s.stderr)
+		}
+	}
+	gone(t, pids)
+}
+
+// TestDeadParent has a shell start the sandbox, and kills the shell.
+func TestDeadParent(t *testing.T) {
+	shell := exec.Command("sh", "-c", `"$0" up --dir "$1"; exit $?`, program(t), filepath.Join(t.TempDir(), "dir"))
+	s := &sandbox{cmd: shell, stderr: &bytes.Buffer{}}
+	s.launch(t)
+	s.report = readReport(t, s.stdout, s.stderr)
+	pids := s.processes(t)
+	if s.PID == shell.Process.Pid {
+		t.Skip("this shell replaces itself by its last command")
+	}
+	_ = shell.Process.Kill()
+	_ = shell.Wait()
+	gone(t, pids)
+}
+
+func TestDetach(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "dir")
+	status, stdout, stderr := run(t, "up", "--detach", "--dir", dir)
+	if status != 0 {
+		t.Fatalf("exit status %d\n%s", status, stderr)
+	}
+	s := &sandbox{report: readReport(t, strings.NewReader(stdout), nil)}
+	pids := s.processes(t)
+	s.must(t, s.Seed.Kubeconfig, "get", "namespace", "kube-system")
+	for range 2 { // the second time there is nothing to do
+		if status, _, stderr := run(t, "down", "--dir", dir); status != 0 {
+			t.Errorf("down: exit status %d\n%s", status, stderr)
+		}
+	}
+	for _, pid := range pids {
+		if alive(pid) && pid != s.PID {
+			t.Errorf("process %d still runs after down", pid)
+		}
+	}
+	gone(t, pids)
+}
+
+func TestInterruptedStart(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "dir")
+	s := start(t, "--dir", dir)
+	eventually(t, "API server", func() bool { return len(processes(t, dir, 0)) > 1 })
+	if status := s.stop(t, syscall.SIGINT); status != 1 {
+		t.Errorf("exit status %d\n%s", status, s.stderr)
+	}
+	if pids := processes(t, dir, 0); len(pids) > 0 {
+		t.Errorf("processes %v are left", pids)
+	}
+}
+
+// TestMisuse checks that what cannot be had is refused with exit status 2 and
+// an error, and nothing on standard output.
+func TestMisuse(t *testing.T) {
+	for name, test := range map[string]struct {
+		args []string
+		want string
+	}{
+		"unknown command": {[]string{"upp"}, `no command "upp"`},
+		"unknown flag":    {[]string{"up", "--shot=a/b"}, "--shot"},
+		"argument":        {[]string{"up", "garden-dev/x"}, "takes no argument"},
+		"bad shoot":       {[]string{"up", "--shoot=x"}, "NAMESPACE/NAME"},
+		"bad number":      {[]string{"up", "--nodes=three"}, "three"},
+		"dir is a file":   {[]string{"up", "--dir=/proc/version"}, "--dir /proc/version"},
+		"foreign dir":     {[]string{"up", "--dir=/usr"}, "other files"},
+		"too big":         {[]string{"up", "--shoots=101"}, "from 0 to 100 shoots"},
+		"detached":        {[]string{"up", "--detach", "--dir=/usr"}, "other files"},
+		"down nowhere":    {[]string{"down"}, "--dir is missing"},
+		"down elsewhere":  {[]string{"down", "--dir=/usr"}, "not the directory of a sandbox"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, stdout, stderr := run(t, test.args...)
+			if status != 2 || stdout != "" || !strings.Contains(stderr, test.want) {
+				t.Errorf("exit status %d, output %q, want %q in\n%s", status, stdout, test.want, stderr)
+			}
+		})
+	}
+}
+
+func TestTooSlow(t *testing.T) {
+	status, stdout, stderr := run(t, "up", "--timeout=1s")
+	if status != 1 || stdout != "" || !strings.Contains(stderr, "seed: API server: not ready within 1s") {
+		t.Errorf("exit status %d, output %q\n%s", status, stdout, stderr)
+	}
+}

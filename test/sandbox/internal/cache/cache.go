@@ -1,0 +1,147 @@
+// Package cache knows where the built sandbox program lies: outside the tree,
+// under a name that changes whenever the program would.
+package cache
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"sort"
+	"strings"
+)
+
+// Program is the name of the built program.
+const Program = "trellis-sandbox"
+
+// Entry is the program of one state of the sources.
+type Entry struct {
+	// Module is the directory of the sandbox's Go module.
+	Module string
+	// KubernetesVersion is the version that the module requires, like v1.36.3.
+	KubernetesVersion string
+	// Root holds the entries of all states, Dir is this one's.
+	Root, Dir string
+}
+
+// Path is where the program lies once it is built.
+func (e *Entry) Path() string { return filepath.Join(e.Dir, Program) }
+
+// Built tells whether the program is there.
+func (e *Entry) Built() bool {
+	info, err := os.Stat(e.Path())
+	return err == nil && info.Mode().IsRegular()
+}
+
+// Find returns the entry for the sources around the working directory: those of
+// the checkout which the working directory is in.
+func Find() (*Entry, error) {
+	module, err := findModule()
+	if err != nil {
+		return nil, err
+	}
+	version, err := kubernetesVersion(module)
+	if err != nil {
+		return nil, err
+	}
+	hash, err := hash(module)
+	if err != nil {
+		return nil, fmt.Errorf("hash the sources of the sandbox: %w", err)
+	}
+	root, err := root()
+	if err != nil {
+		return nil, err
+	}
+	return &Entry{
+		Module:            module,
+		KubernetesVersion: version,
+		Root:              root,
+		Dir:               filepath.Join(root, version+"-"+hash),
+	}, nil
+}
+
+// root is $TRELLIS_CACHE/sandbox, or its like in the user's cache directory.
+func root() (string, error) {
+	if dir := os.Getenv("TRELLIS_CACHE"); dir != "" {
+		absolute, err := filepath.Abs(dir)
+		return filepath.Join(absolute, "sandbox"), err
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("no directory for caches: %w; set TRELLIS_CACHE to one", err)
+	}
+	return filepath.Join(dir, "trellis", "sandbox"), nil
+}
+
+const moduleLine = "module github.com/trellis-network/trellis/sandbox"
+
+// findModule looks for sandbox/go.mod beside or above the working directory.
+func findModule() (string, error) {
+	start, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		module := filepath.Join(dir, "sandbox")
+		content, err := os.ReadFile(filepath.Join(module, "go.mod"))
+		if err == nil && strings.HasPrefix(string(content), moduleLine+"\n") {
+			return module, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("no sandbox/go.mod in %s or above it; run this inside a checkout of Trellis", start)
+		}
+	}
+}
+
+var kubernetesRequirement = regexp.MustCompile(`(?m)^\s*(?:require )?k8s\.io/kubernetes (v\S+)`)
+
+func kubernetesVersion(module string) (string, error) {
+	content, err := os.ReadFile(filepath.Join(module, "go.mod"))
+	if err != nil {
+		return "", err
+	}
+	match := kubernetesRequirement.FindSubmatch(content)
+	if match == nil {
+		return "", errors.New("sandbox/go.mod does not require k8s.io/kubernetes")
+	}
+	return string(match[1]), nil
+}
+
+// hash covers all that makes the program what it is.
+func hash(module string) (string, error) {
+	files, err := sources(module)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	fmt.Fprintln(sum, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	for _, file := range files {
+		content, err := os.ReadFile(filepath.Join(module, file))
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintln(sum, filepath.ToSlash(file), len(content))
+		_, _ = sum.Write(content)
+	}
+	return hex.EncodeToString(sum.Sum(nil))[:16], nil
+}
+
+// sources lists the module's files that end up in the program.
+func sources(module string) ([]string, error) {
+	files := []string{"go.mod", "go.sum"}
+	err := filepath.WalkDir(module, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := filepath.Rel(module, path)
+		files = append(files, file)
+		return err
+	})
+	sort.Strings(files)
+	return files, err
+}

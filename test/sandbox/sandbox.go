@@ -1,0 +1,68 @@
+// Package sandbox runs the sandbox program (see sandbox/README.md) from Go
+// tests: real Kubernetes clusters with simulated nodes. It needs the standard
+// library only; whoever wants a client builds one from the kubeconfigs.
+//
+// A package whose tests share one sandbox:
+//
+//	var landscape = sandbox.Share(sandbox.Options{Shoots: []string{"garden-dev/one"}})
+//
+//	func TestMain(m *testing.M) { os.Exit(landscape.Main(m)) }
+//
+//	func TestSomething(t *testing.T) { s := landscape.Get(t) … }
+package sandbox
+
+import (
+	"fmt"
+
+	"github.com/trellis-network/trellis/test/sandbox/internal/cache"
+)
+
+// Sandbox is a running sandbox. Its fields are what the program reports.
+type Sandbox struct {
+	// Dir holds kubeconfigs and logs.
+	Dir string `json:"dir"`
+	// PID is the program's process.
+	PID int `json:"pid"`
+	// KubernetesVersion is what the API servers report.
+	KubernetesVersion string `json:"kubernetesVersion"`
+	// MemoryMiB is what all processes used when everything was ready.
+	MemoryMiB int `json:"memoryMiB"`
+	// Kubectl is the path of a kubectl of the same version.
+	Kubectl string  `json:"kubectl"`
+	Seed    Seed    `json:"seed"`
+	Shoots  []Shoot `json:"shoots"`
+
+	run *run
+}
+
+// Seed is the cluster that is garden and seed together.
+type Seed struct {
+	Server string `json:"server"`
+	// Kubeconfig is the path of an admin's kubeconfig.
+	Kubeconfig string `json:"kubeconfig"`
+	// Users are the paths of the users' kubeconfigs by the users' names.
+	Users map[string]string `json:"users"`
+}
+
+// Shoot is a shoot cluster. The seed has the Secret NAME.kubeconfig for it.
+type Shoot struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	Server    string `json:"server"`
+	// Kubeconfig is the path of an admin's kubeconfig.
+	Kubeconfig string `json:"kubeconfig"`
+	Nodes      int    `json:"nodes"`
+}
+
+// Binary returns the path of the built sandbox program. It fails if the program
+// is not built, or not from the present sources.
+func Binary() (string, error) {
+	entry, err := cache.Find()
+	if err != nil {
+		return "", err
+	}
+	if !entry.Built() {
+		return "", fmt.Errorf("the sandbox is not built from the present sources (no %s); run `make sandbox`", entry.Path())
+	}
+	return entry.Path(), nil
+}

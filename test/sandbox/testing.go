@@ -1,0 +1,64 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+)
+
+// ForTest starts a sandbox for one test and stops it when the test is over. It
+// fails the test if the sandbox does not start, or ends before the test does.
+func ForTest(tb testing.TB, options Options) *Sandbox {
+	tb.Helper()
+	s, err := Start(context.Background(), options)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return s
+}
+
+// Shared is one sandbox for all tests of a package. It starts when the first
+// test asks for it, so tests that don't need it don't wait for it.
+type Shared struct {
+	options Options
+
+	once    sync.Once
+	running *Sandbox
+	err     error
+}
+
+// Share prepares a sandbox. Nothing is started yet.
+func Share(options Options) *Shared { return &Shared{options: options} }
+
+// Get returns the sandbox, starting it if need be. It fails the test if it
+// doesn't start.
+func (s *Shared) Get(tb testing.TB) *Sandbox {
+	tb.Helper()
+	s.once.Do(func() { s.running, s.err = Start(context.Background(), s.options) })
+	if s.err != nil {
+		tb.Fatal(s.err)
+	}
+	return s.running
+}
+
+// Main runs the package's tests and stops the sandbox after them, if one of
+// them had it started. It is all that TestMain has to call, and returns the exit
+// status.
+func (s *Shared) Main(m *testing.M) int {
+	status := m.Run()
+	if s.running == nil {
+		return status
+	}
+	if err := s.running.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return max(1, status)
+	}
+	return status
+}
