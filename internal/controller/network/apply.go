@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/bundle"
+	"github.com/trellis-network/trellis/internal/state"
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// reconcile carries out the spec as it is now, and writes nothing if that is
+// already done. The order of its writes makes it safe to be killed between any
+// two: while the status says Processing, or the annotation is still there, the
+// next run starts over.
+func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
+	asked := operationOf(w.network) == extensionsv1alpha1.OperationReconcile
+	kept, err := state.Decode(w.network.Status.State)
+	if err != nil {
+		return ctrl.Result{}, w.failed(ctx, err)
+	}
+	request, err := w.request(kept)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	built := w.Pipeline.Build(request)
+	if len(built.Errors) > 0 {
+		return w.invalid(ctx, asked, kept, built.Errors.ToAggregate())
+	}
+	wanted, err := w.bundle(&built)
+	if err != nil {
+		return w.invalid(ctx, asked, kept, err)
+	}
+	next := &state.Written{
+		Generation: w.network.Generation,
+		Bundle:     wanted.SecretName(),
+		Config:     built.Applied(),
+		IPFamilies: built.IPFamilies,
+		Warnings:   built.Warnings,
+	}
+	if !asked && kept.Written.Equal(next) && wanted.Written(w.mr) {
+		return w.look(ctx, wanted, kept)
+	}
+	kept.Written, kept.Components = next, built.Objects.Components
+	if err := w.processing(ctx, kept, asked); err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := w.takeOver(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
+	if w.mr != nil && !w.mr.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, nil // its end is awaited through the watch
+	}
+	written, err := wanted.Write(ctx, w.client, w.mr)
+	if err != nil {
+		return ctrl.Result{}, w.failed(ctx, fmt.Errorf("write the bundle for the shoot: %w", err))
+	}
+	if written && !w.sleeps() {
+		return ctrl.Result{}, nil
+	}
+	return w.observeWritten(ctx, kept)
+}
+
+// look is what remains when all is written: wait for it to be applied, and tidy
+// up once it is. A Secret that somebody has deleted is put back.
+func (w *work) look(ctx context.Context, wanted *bundle.Bundle, kept *state.State) (ctrl.Result, error) {
+	if applied := conditionOf(w.mr, resourcesv1alpha1.ResourcesApplied); applied != nil && applied.Reason == "CannotReadSecret" {
+		if err := wanted.WriteSecret(ctx, w.client); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	n := w.network
+	if succeeded(n) && n.Status.ObservedGeneration == n.Generation {
+		return ctrl.Result{}, w.collectGarbage(ctx)
+	}
+	return w.observeWritten(ctx, kept)
+}
+
+// request is the pipeline's Request for the Network.
+func (w *work) request(kept *state.State) (pipeline.Request, error) {
+	environment := pipeline.Environment{FeatureGates: w.FeatureGates, Images: w.Images}
+	if address := w.cluster.Annotations[extensionsv1alpha1.APIServerAnnotation]; address != "" {
+		host, port, err := net.SplitHostPort(address)
+		if err != nil {
+			return pipeline.Request{}, fmt.Errorf("annotation %s of Cluster %s: %w",
+				extensionsv1alpha1.APIServerAnnotation, w.cluster.Name, err)
+		}
+		environment.PodAccess = &plugin.PodAccess{Host: host, Port: port}
+	}
+	request := w.Pipeline.NewRequest(w.network, w.shoot, environment)
+	request.Applied = kept.Applied
+	if w.DumpRequests == "" {
+		return request, nil
+	}
+	dump, err := json.MarshalIndent(request, "", "  ")
+	if err != nil {
+		return request, err
+	}
+	return request, os.WriteFile(filepath.Join(w.DumpRequests, w.network.Namespace+".json"), dump, 0o600)
+}
+
+func (w *work) bundle(built *pipeline.Result) (*bundle.Bundle, error) {
+	data, err := pipeline.Documents(built.Objects.Shoot)
+	if err != nil {
+		return nil, err
+	}
+	definition, _ := w.Pipeline.Plugin(w.network.Spec.Type)
+	return &bundle.Bundle{
+		Namespace: w.network.Namespace,
+		Name:      definition.ManagedResource,
+		Origin:    definition.Origin,
+		Data:      data,
+	}, nil
+}
+
+// takeOver adds the finalizer, without which nothing may be made in the shoot,
+// and takes the operation annotation away, in one request.
+func (w *work) takeOver(ctx context.Context) error {
+	before := w.network.DeepCopy()
+	added := controllerutil.AddFinalizer(w.network, extensionsv1alpha1.NetworkFinalizer)
+	if w.network.Annotations[extensionsv1alpha1.OperationAnnotation] == extensionsv1alpha1.OperationReconcile {
+		delete(w.network.Annotations, extensionsv1alpha1.OperationAnnotation)
+	} else if !added {
+		return nil
+	}
+	patch := client.MergeFrom(before)
+	if added {
+		patch = client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	}
+	return w.client.Patch(ctx, w.network, patch)
+}
+
+// invalid ends a reconciliation that retrying won't cure: the bundle stays what
+// it is, and nothing happens until the user changes something. What was written
+// before is not waited for any more, so that its success is not taken for one of
+// the spec.
+func (w *work) invalid(ctx context.Context, asked bool, kept *state.State, cause error) (ctrl.Result, error) {
+	kept.Written = nil
+	if asked {
+		if err := w.processing(ctx, kept, true); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	if err := w.takeOver(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{}, w.error(ctx, w.network.Generation, kept, cause, corev1beta1.ErrorConfigurationProblem)
+}
+
+// failed writes an error that retrying may cure, and returns it to be retried.
+func (w *work) failed(ctx context.Context, cause error) error {
+	if err := w.error(ctx, w.network.Generation, nil, cause); err != nil {
+		logf.FromContext(ctx).Info("The error could not be written into the status", "reason", err.Error())
+	}
+	return cause
+}
+
+// sleeps says whether the shoot is hibernated: nothing is waited for then.
+func (w *work) sleeps() bool {
+	h := w.shoot.Spec.Hibernation
+	return h != nil && h.Enabled != nil && *h.Enabled
+}
+
+// collectGarbage removes Secrets of older bundles, once the present one is
+// applied, where no garbage collector of Gardener's does.
+func (w *work) collectGarbage(ctx context.Context) error {
+	if !w.Standalone || w.mr == nil {
+		return nil
+	}
+	secrets, err := bundle.Secrets(ctx, w.cached, w.mr.Namespace, w.mr.Name)
+	if err != nil {
+		return err
+	}
+	return bundle.RemoveObsolete(ctx, w.client, w.mr, secrets)
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/pipeline"
+)
+
+// Trigger is what makes the controller pick up a Network's spec.
+type Trigger string
+
+const (
+	// TriggerOperation picks up a spec when the operation annotation asks for it,
+	// as Gardener's callers expect: an edited spec alone changes nothing.
+	TriggerOperation Trigger = "Operation"
+	// TriggerGeneration picks up every change of a spec.
+	TriggerGeneration Trigger = "Generation"
+)
+
+// failingFor is how long the resource manager may fail to apply before the
+// Network says Error. Short failures are normal while a shoot starts.
+const failingFor = 2 * time.Minute
+
+// Options are the settings of the controller.
+type Options struct {
+	// Pipeline builds the objects.
+	Pipeline *pipeline.Pipeline
+	// Trigger is what makes the controller pick up a spec.
+	Trigger Trigger
+	// Standalone says that nobody else is there: Networks of unknown types are
+	// answered rather than left to another extension, and Secrets of older bundles
+	// are removed here.
+	Standalone bool
+	// FeatureGates and Images are facts for the plugins.
+	FeatureGates map[string]bool
+	Images       map[string]string
+	// DumpRequests is a folder that each pipeline.Request is written to before it
+	// is built, or empty.
+	DumpRequests string
+	// MaxConcurrentReconciles is how many Networks are worked on at once.
+	MaxConcurrentReconciles int
+	// Clock gives the time of status updates.
+	Clock clock.PassiveClock
+}
+
+// Reconciler carries out Networks.
+type Reconciler struct {
+	Options
+	client   client.Client
+	cached   client.Reader // reads metadata of Secrets from the cache, which client does not
+	recorder events.EventRecorder
+
+	// memories has, by types.NamespacedName, what this process knows of a Network
+	// beyond its status.
+	memories sync.Map
+}
+
+// +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=networks,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=networks/status,verbs=patch
+// +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=clusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=resources.gardener.cloud,resources=managedresources,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=list;watch;create;delete
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Add adds the controller to a manager.
+func Add(mgr ctrl.Manager, options Options) error {
+	r := &Reconciler{Options: options, client: mgr.GetClient(), cached: mgr.GetCache(), recorder: mgr.GetEventRecorder("trellis-network")}
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("network").
+		For(&extensionsv1alpha1.Network{}, builder.WithPredicates(r.mine(), r.triggered())).
+		Watches(&resourcesv1alpha1.ManagedResource{}, handler.EnqueueRequestsFromMapFunc(r.networkOfManagedResource)).
+		Watches(&extensionsv1alpha1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.networksOfCluster),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{}, r.onlyWhenTriggeredByGeneration())).
+		WithOptions(controller.Options{MaxConcurrentReconciles: options.MaxConcurrentReconciles}).
+		Complete(r)
+}
+
+// networkOfManagedResource maps a bundle's ManagedResource to the Networks of
+// its namespace which write it: its status is what a Network waits for.
+func (r *Reconciler) networkOfManagedResource(ctx context.Context, mr client.Object) []reconcile.Request {
+	return r.networksIn(ctx, mr.GetNamespace(), func(n *extensionsv1alpha1.Network) bool {
+		plugin, known := r.Pipeline.Plugin(n.Spec.Type)
+		return known && plugin.ManagedResource == mr.GetName()
+	})
+}
+
+func (r *Reconciler) networksOfCluster(ctx context.Context, cluster client.Object) []reconcile.Request {
+	return r.networksIn(ctx, cluster.GetName(), r.isMine)
+}
+
+func (r *Reconciler) networksIn(ctx context.Context, namespace string, which func(*extensionsv1alpha1.Network) bool) []reconcile.Request {
+	list := &extensionsv1alpha1.NetworkList{}
+	if err := r.client.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		if n := &list.Items[i]; which(n) && r.isMine(n) {
+			requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Namespace: n.Namespace, Name: n.Name}})
+		}
+	}
+	return requests
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network_test
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+)
+
+// N3, N5, N6, N7, N24: an invalid config is an error with its path; what runs
+// goes on running; correcting it is all that is needed.
+func TestInvalidConfigsAreErrorsAndChangeNothing(t *testing.T) {
+	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
+		n := e.network(asked, withConfig(`{"backend":"tangled"}`))
+		e.becomes(n, create, erroneous)
+		e.Expect(n.Status.LastOperation.Progress).To(BeEquivalentTo(50))
+		e.Expect(n.Status.LastOperation.Description).To(HavePrefix(`Error reconciling Network: Spec.providerConfig.backend: Unsupported value: "tangled"`))
+		e.Expect(n.Status.LastError.Description).To(Equal(n.Status.LastOperation.Description))
+		e.Expect(n.Status.LastError.Codes).To(ConsistOf(corev1beta1.ErrorConfigurationProblem))
+		e.Expect(n.Status.LastError.TaskID).To(BeNil())
+		e.Expect(n.Status.LastError.LastUpdateTime).NotTo(BeNil())
+		e.Expect(n.Status.ObservedGeneration).To(Equal(n.Generation))
+		e.stays(n)
+
+		e.patch(n, func(n *extensionsv1alpha1.Network) { withConfig(`{"backend":"taut"}`)(n); asked(n) })
+		mr := e.managedResource()
+		e.becomes(n, create, working)
+		e.Expect(n.Status.LastError).NotTo(BeNil(), "what was wrong stays known until it is right")
+		e.applied()
+		e.becomes(n, create, fine)
+		e.Expect(n.Status.LastError).To(BeNil())
+
+		secret := mr.Spec.SecretRefs
+		e.patch(n, func(n *extensionsv1alpha1.Network) { withConfig(`{"backend":"tangled"}`)(n); asked(n) })
+		e.becomes(n, again, erroneous)
+		e.get(mr)
+		e.Expect(mr.Spec.SecretRefs).To(Equal(secret))
+	})
+}
+
+// N23: Gardener's webhooks write configs without apiVersion and kind.
+func TestConfigsWithoutKindAreTaken(t *testing.T) {
+	e := setup(t)
+	n := e.finished(withConfig(`{"backend":"none","kind":""}`))
+	e.Expect(string(n.Status.ProviderStatus.Raw)).To(ContainSubstring(`"backend":"none"`))
+}
+
+// Standalone, nobody else would tell the user about a wrong type.
+func TestUnknownTypesAreErrorsWhenStandalone(t *testing.T) {
+	e := setup(t)
+	n := e.network(func(n *extensionsv1alpha1.Network) { n.Spec.Type = "rope" })
+	e.becomes(n, create, erroneous)
+	e.Expect(n.Status.LastError.Description).To(ContainSubstring(`Unsupported value: "rope": supported values: "string"`))
+	e.Expect(e.client.Delete(t.Context(), n)).To(Succeed())
+	e.gone(n)
+}
+
+// What the resource manager cannot apply is an error at once where retrying
+// won't help, and after two minutes otherwise.
+func TestObjectsThatCannotBeAppliedAreErrors(t *testing.T) {
+	begin := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	for name, test := range map[string]struct {
+		reason, message string
+		since           time.Duration
+		state           corev1beta1.LastOperationState
+		codes           []corev1beta1.ErrorCode
+	}{
+		"invalid":               {"ApplyFailed", `error during apply of object "v1/ConfigMap/kube-system/string": ConfigMap "string" is invalid: data`, 0, erroneous, []corev1beta1.ErrorCode{corev1beta1.ErrorConfigurationProblem}},
+		"forbidden":             {"ApplyFailed", `error during apply of object "v1/ConfigMap/kube-system/string": configmaps "string" is forbidden: no`, 0, erroneous, []corev1beta1.ErrorCode{corev1beta1.ErrorConfigurationProblem}},
+		"undecodable":           {"DecodingFailed", "not YAML", 0, erroneous, []corev1beta1.ErrorCode{corev1beta1.ErrorConfigurationProblem}},
+		"unreachable, just now": {"ApplyFailed", "connection refused", time.Minute, working, nil},
+		"unreachable for long":  {"ApplyFailed", "connection refused", 2 * time.Minute, erroneous, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := setup(t, at(clocktesting.NewFakePassiveClock(begin)))
+			n := e.network()
+			e.resourceManager("False", test.reason, test.message, begin.Add(-test.since))
+			e.becomes(n, create, test.state)
+			e.stays(n)
+			e.Expect(n.Status.LastOperation.State).To(Equal(test.state))
+			if test.state == erroneous {
+				e.Expect(n.Status.LastError.Description).To(And(HavePrefix("Error reconciling Network: "), HaveSuffix(test.message)))
+				e.Expect(n.Status.LastError.Codes).To(Equal(test.codes))
+			}
+			e.applied()
+			e.becomes(n, create, fine)
+			e.Expect(n.Status.LastError).To(BeNil())
+		})
+	}
+}
+
+func TestADeletedSecretIsPutBack(t *testing.T) {
+	e := setup(t)
+	e.finished()
+	mr := e.managedResource()
+	secret := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
+	secret.Name, secret.Namespace = mr.Spec.SecretRefs[0].Name, e.namespace
+	e.Expect(e.client.Delete(t.Context(), secret)).To(Succeed())
+	e.resourceManager("False", "CannotReadSecret", "no such Secret", time.Now())
+	e.Eventually(func() error { return e.client.Get(t.Context(), keyOf(secret), secret) }).Should(Succeed())
+}
+
+func TestADeletedManagedResourceIsPutBack(t *testing.T) {
+	e := setup(t)
+	n := e.finished()
+	e.Expect(e.client.Delete(t.Context(), e.managedResource())).To(Succeed())
+	e.becomes(n, again, working)
+	e.applied()
+	e.becomes(n, again, fine)
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/bundle"
+	"github.com/trellis-network/trellis/internal/state"
+)
+
+// observe looks after the bundle that was written last, whatever the spec says
+// by now.
+func (w *work) observe(ctx context.Context) (ctrl.Result, error) {
+	kept, err := state.Decode(w.network.Status.State)
+	if err != nil || kept.Written == nil || succeeded(w.network) {
+		return ctrl.Result{}, nil
+	}
+	return w.observeWritten(ctx, kept)
+}
+
+// observeWritten turns what the resource manager says of the written bundle
+// into the Network's status: Succeeded once it is applied, Error once it is clear
+// that it will not be. Nodes and health are nobody's concern here.
+func (w *work) observeWritten(ctx context.Context, kept *state.State) (ctrl.Result, error) {
+	if w.sleeps() || w.mr != nil && bundle.Applied(w.mr, kept.Written.Bundle) {
+		if err := w.success(ctx, kept); err != nil {
+			return ctrl.Result{}, err
+		}
+		return ctrl.Result{}, w.collectGarbage(ctx)
+	}
+	if w.mr == nil || w.mr.Status.ObservedGeneration > w.mr.Generation {
+		return ctrl.Result{}, nil
+	}
+	applied := conditionOf(w.mr, resourcesv1alpha1.ResourcesApplied)
+	if applied == nil || applied.Status != corev1beta1.ConditionFalse {
+		return ctrl.Result{}, nil
+	}
+	cause := fmt.Errorf("the network's objects could not be applied in the shoot: %s", applied.Message)
+	if code := incurable(applied); code != "" {
+		return ctrl.Result{}, w.error(ctx, kept.Written.Generation, nil, cause, code)
+	}
+	if left := failingFor - w.Clock.Since(applied.LastTransitionTime.Time); left > 0 {
+		return ctrl.Result{RequeueAfter: left}, nil
+	}
+	return ctrl.Result{}, w.error(ctx, kept.Written.Generation, nil, cause)
+}
+
+func conditionOf(mr *resourcesv1alpha1.ManagedResource, conditionType string) *corev1beta1.Condition {
+	for i := range mr.Status.Conditions {
+		if mr.Status.Conditions[i].Type == conditionType {
+			return &mr.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// refused matches what the API server says of an object that it will never take.
+// The resource manager's message is all that tells it apart: Gardener's own
+// clients read it the same way (section 2.7).
+var refused = regexp.MustCompile(`(?is)error during apply of object .* is (invalid|forbidden):`)
+
+// incurable returns the code of a failure that retrying won't cure, or nothing.
+func incurable(applied *corev1beta1.Condition) corev1beta1.ErrorCode {
+	if applied.Reason == "DecodingFailed" || refused.MatchString(applied.Message) {
+		return corev1beta1.ErrorConfigurationProblem
+	}
+	return ""
+}
+
+// stuck is why a ManagedResource does not go away, in the resource manager's
+// words.
+func stuck(mr *resourcesv1alpha1.ManagedResource) error {
+	if applied := conditionOf(mr, resourcesv1alpha1.ResourcesApplied); applied != nil {
+		return errors.New(applied.Message)
+	}
+	return errors.New("no resource manager has begun to delete them")
+}

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/controller/network"
+)
+
+const (
+	create    = corev1beta1.LastOperationTypeCreate
+	again     = corev1beta1.LastOperationTypeReconcile
+	deleting  = corev1beta1.LastOperationTypeDelete
+	working   = corev1beta1.LastOperationStateProcessing
+	fine      = corev1beta1.LastOperationStateSucceeded
+	erroneous = corev1beta1.LastOperationStateError
+)
+
+// modes runs a test once as in a landscape of Gardener's and once standalone.
+func modes(t *testing.T, test func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network))) {
+	t.Run("Gardener", func(t *testing.T) { test(t, setup(t, inGardener), asking("reconcile")) })
+	t.Run("standalone", func(t *testing.T) { test(t, setup(t), func(*extensionsv1alpha1.Network) {}) })
+}
+
+// N1, N2, N4
+func TestANetworkIsCreatedAndReconciled(t *testing.T) {
+	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
+		n := e.network(asked)
+		mr := e.managedResource()
+		e.becomes(n, create, working)
+		e.Expect(n.Status.LastOperation.Progress).To(BeEquivalentTo(1))
+		e.Expect(n.Status.LastOperation.Description).To(Equal("Reconciling the Network"))
+		e.Expect(n.Status.ObservedGeneration).To(BeZero(), "nothing is applied yet")
+		e.Expect(n.Finalizers).To(ConsistOf("extensions.gardener.cloud/network"))
+		e.Expect(n.Annotations).NotTo(HaveKey(extensionsv1alpha1.OperationAnnotation))
+
+		e.applied()
+		e.becomes(n, create, fine)
+		e.Expect(n.Status.LastOperation.Progress).To(BeEquivalentTo(100))
+		e.Expect(n.Status.LastOperation.Description).To(Equal("Successfully reconciled Network"))
+		e.Expect(n.Status.ObservedGeneration).To(Equal(n.Generation))
+		e.Expect(n.Status.LastError).To(BeNil())
+		e.Expect(n.Status.IPFamilies).To(ConsistOf(extensionsv1alpha1.IPv4))
+
+		e.patch(n, func(n *extensionsv1alpha1.Network) { withConfig(`{"backend":"none"}`)(n); asked(n) })
+		e.Eventually(func() int64 { e.get(mr); return mr.Generation }).Should(BeEquivalentTo(2))
+		e.applied()
+		e.becomes(n, again, fine)
+		e.Expect(n.Status.ObservedGeneration).To(Equal(n.Generation))
+	})
+}
+
+// Invariants 2 and 4: the spec is the user's, and the status shows what is in
+// force once it is.
+func TestTheStatusShowsWhatIsInForce(t *testing.T) {
+	e := setup(t)
+	n := e.network(withConfig(`{"backend":"none"}`))
+	e.managedResource()
+	e.becomes(n, create, working)
+	e.Expect(n.Status.ProviderStatus).To(BeNil(), "nothing is in force yet")
+	e.applied()
+	e.becomes(n, create, fine)
+	var shown map[string]any
+	e.Expect(json.Unmarshal(n.Status.ProviderStatus.Raw, &shown)).To(Succeed())
+	e.Expect(shown).To(Equal(map[string]any{
+		"apiVersion": "string.example.org/v1", "kind": "NetworkStatus",
+		"config":   map[string]any{"backend": "none", "clusterCIDR": "10.1.0.0/16", "serviceCIDR": "10.2.0.0/16"},
+		"warnings": []any{map[string]any{"field": "spec.providerConfig.backend", "message": "nobody will hear you"}},
+	}))
+	e.Expect(string(n.Spec.ProviderConfig.Raw)).To(MatchJSON(`{"backend":"none"}`))
+}
+
+// L1, L3, L4: the bundle is as Gardener's resource manager expects it.
+func TestTheBundleIsImmutableAndHashed(t *testing.T) {
+	e := setup(t)
+	n := e.finished()
+	mr := e.managedResource()
+	first := mr.Spec.SecretRefs[0].Name
+	e.Expect(first).To(MatchRegexp(`^managedresource-string-config-[0-9a-f]{8}$`))
+	e.Expect(mr.Labels).To(HaveKeyWithValue("origin", "string"))
+	e.Expect(mr.Spec.InjectLabels).To(Equal(map[string]string{"shoot.gardener.cloud/no-cleanup": "true"}))
+	e.Expect(mr.Spec.Class).To(BeNil())
+	e.Expect(mr.Annotations).To(ContainElement(first))
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: first, Namespace: e.namespace}}
+	e.get(secret)
+	e.Expect(*secret.Immutable).To(BeTrue())
+	e.Expect(secret.Labels).To(HaveKeyWithValue(resourcesv1alpha1.GarbageCollectable, "true"))
+
+	e.patch(n, withConfig(`{"backend":"none"}`))
+	e.Eventually(func() string { return e.managedResource().Spec.SecretRefs[0].Name }).ShouldNot(Equal(first))
+	e.Expect(e.client.Get(t.Context(), keyOf(secret), secret)).To(Succeed(), "the old one stays until the new one is applied")
+	e.applied()
+	e.becomes(n, again, fine)
+	e.Eventually(func() error { return e.client.Get(t.Context(), keyOf(secret), secret) }).Should(MatchError(ContainSubstring("not found")))
+}
+
+// N21: generation changes trigger, annotations of others do not.
+func TestStandaloneSpecsAreTriggers(t *testing.T) {
+	e := setup(t)
+	n := e.finished()
+	e.requests.forget()
+	e.patch(n, func(n *extensionsv1alpha1.Network) { metav1.SetMetaDataAnnotation(&n.ObjectMeta, "color", "blue") })
+	e.stays(n)
+	e.Expect(e.requests.all()).To(BeEmpty())
+}
+
+// N18: without the annotation, an edited spec waits.
+func TestInGardenerOnlyTheAnnotationTriggers(t *testing.T) {
+	e := setup(t, inGardener)
+	n := e.finished(asking("reconcile"))
+	e.patch(n, withConfig(`{"backend":"none"}`))
+	e.stays(n)
+	e.patch(n, asking("reconcile"))
+	e.becomes(n, again, working)
+}
+
+// An edit that nobody asked to carry out is not passed off as carried out when
+// an earlier one succeeds.
+func TestWaitingDoesNotPickUpEdits(t *testing.T) {
+	e := setup(t, inGardener)
+	n := e.network(asking("reconcile"))
+	mr := e.managedResource()
+	e.patch(n, withConfig(`{"backend":"none"}`))
+	e.applied()
+	e.becomes(n, create, fine)
+	e.Expect(n.Generation).To(BeEquivalentTo(2))
+	e.Expect(n.Status.ObservedGeneration).To(BeEquivalentTo(1))
+	e.Expect(string(n.Status.ProviderStatus.Raw)).To(ContainSubstring(`"backend":"taut"`))
+	e.stays(mr)
+}
+
+// N19: a restart finishes what was left unfinished, and nothing else.
+func TestARestartFinishesWhatWasBegun(t *testing.T) {
+	e := setup(t, inGardener)
+	n := e.finished(asking("reconcile"))
+	e.patch(n, withConfig(`{"backend":"none"}`))
+	e.restart()
+	e.stays(n)
+
+	e.patch(n, asking("reconcile"))
+	e.becomes(n, again, working)
+	e.stop()
+	mr := e.managedResource()
+	e.Expect(e.client.Delete(t.Context(), mr)).To(Succeed())
+	e.restart()
+	e.applied()
+	e.becomes(n, again, fine)
+	e.Expect(n.Status.ObservedGeneration).To(Equal(n.Generation))
+}
+
+// N8
+func TestWaitForStateMeansToDoNothing(t *testing.T) {
+	modes(t, func(t *testing.T, e *env, _ func(*extensionsv1alpha1.Network)) {
+		n := e.network(asking("wait-for-state"))
+		e.stays(n)
+		e.Expect(n.Finalizers).To(BeEmpty())
+	})
+}
+
+// N16: facts are waited for.
+func TestAMissingClusterIsRetried(t *testing.T) {
+	e := setup(t)
+	cluster := &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}}
+	e.Expect(e.client.Delete(t.Context(), cluster)).To(Succeed())
+	n := e.network()
+	e.stays(n)
+	e.Expect(n.Status.LastOperation).To(BeNil())
+	e.cluster(func(*corev1beta1.Shoot) {})
+	e.becomes(n, create, working)
+}
+
+// N17
+func TestFailedShootsAreLeftAlone(t *testing.T) {
+	e := setup(t)
+	e.cluster(func(s *corev1beta1.Shoot) {
+		s.Status.LastOperation = &corev1beta1.LastOperation{State: corev1beta1.LastOperationStateFailed, Type: create}
+	})
+	e.stays(e.network())
+}
+
+// N22
+func TestNetworksOfOthersAreLeftAlone(t *testing.T) {
+	e := setup(t, inGardener)
+	n := e.network(asking("reconcile"), func(n *extensionsv1alpha1.Network) { n.Spec.Type = "rope" })
+	e.stays(n)
+	garden := e.network(asking("reconcile"), func(n *extensionsv1alpha1.Network) {
+		n.Name = "of-the-garden"
+		class := extensionsv1alpha1.ExtensionClass("garden")
+		n.Spec.Class = &class
+	})
+	e.stays(garden)
+}
+
+// N28: nothing is waited for while the shoot sleeps.
+func TestHibernatedShootsAreNotWaitedFor(t *testing.T) {
+	e := setup(t)
+	e.cluster(func(s *corev1beta1.Shoot) { yes := true; s.Spec.Hibernation = &corev1beta1.Hibernation{Enabled: &yes} })
+	n := e.network()
+	e.becomes(n, create, fine)
+	e.managedResource()
+}
+
+// N29: neither nodes nor health are waited for.
+func TestUnhealthyObjectsAreNotWaitedFor(t *testing.T) {
+	e := setup(t)
+	n := e.network()
+	mr := e.managedResource()
+	mr.Status.ObservedGeneration = mr.Generation
+	now := metav1.NewTime(time.Now())
+	for conditionType, status := range map[string]corev1beta1.ConditionStatus{"ResourcesApplied": "True", "ResourcesHealthy": "False"} {
+		mr.Status.Conditions = append(mr.Status.Conditions, corev1beta1.Condition{Type: conditionType, Status: status, LastTransitionTime: now, LastUpdateTime: now})
+	}
+	e.Expect(e.client.Status().Update(t.Context(), mr)).To(Succeed())
+	e.becomes(n, create, fine)
+}
+
+// The address at which pods reach their API server comes with the Cluster.
+func TestAWrongAPIServerAddressIsNamed(t *testing.T) {
+	e := setup(t, func(o *network.Options) { o.Standalone = true })
+	cluster := &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}}
+	e.get(cluster)
+	metav1.SetMetaDataAnnotation(&cluster.ObjectMeta, extensionsv1alpha1.APIServerAnnotation, "nowhere")
+	e.Expect(e.client.Update(t.Context(), cluster)).To(Succeed())
+	e.stays(e.network())
+}

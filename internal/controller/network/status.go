@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"unicode"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	"github.com/trellis-network/trellis/internal/state"
+)
+
+// What a status says in each moment of an operation (section 2.4 of Gardener's
+// contract).
+var (
+	doing = map[corev1beta1.LastOperationType]string{
+		corev1beta1.LastOperationTypeCreate:    "Reconciling the Network",
+		corev1beta1.LastOperationTypeReconcile: "Reconciling the Network",
+		corev1beta1.LastOperationTypeDelete:    "Deleting the Network",
+	}
+	done = map[corev1beta1.LastOperationType]string{
+		corev1beta1.LastOperationTypeCreate:    "Successfully reconciled Network",
+		corev1beta1.LastOperationTypeReconcile: "Successfully reconciled Network",
+		corev1beta1.LastOperationTypeDelete:    "Successfully deleted Network",
+	}
+	failing = map[corev1beta1.LastOperationType]string{
+		corev1beta1.LastOperationTypeCreate:    "Error reconciling Network",
+		corev1beta1.LastOperationTypeReconcile: "Error reconciling Network",
+		corev1beta1.LastOperationTypeDelete:    "Error deleting Network",
+	}
+)
+
+// processing says that work begins. observedGeneration and lastError stay. A nil
+// state stays as well. Unless an operation was asked for, a status that already
+// says the same is not written again.
+func (w *work) processing(ctx context.Context, kept *state.State, asked bool) error {
+	kind := operationType(w.network)
+	return w.patch(ctx, func() error {
+		if !asked && isProcessing(w.network.Status.LastOperation, kind) {
+			return w.keep(kept)
+		}
+		w.operation(kind, corev1beta1.LastOperationStateProcessing, 1, doing[kind])
+		return w.keep(kept)
+	})
+}
+
+// deleting is processing for a Network that goes.
+func (w *work) deleting(ctx context.Context) error {
+	last := w.network.Status.LastOperation
+	if last != nil && last.Type == corev1beta1.LastOperationTypeDelete && last.State != corev1beta1.LastOperationStateSucceeded {
+		return nil // an error is not wiped while its cause may still be there
+	}
+	return w.processing(ctx, nil, false)
+}
+
+// success says that what was written is applied, and shows what is in force.
+func (w *work) success(ctx context.Context, kept *state.State) error {
+	kind := operationType(w.network)
+	shown, err := w.providerStatus(kept)
+	if err != nil {
+		return err
+	}
+	kept.Applied = kept.Written.Config
+	before := w.network.Status.ProviderStatus
+	err = w.patch(ctx, func() error {
+		w.operation(kind, corev1beta1.LastOperationStateSucceeded, 100, done[kind])
+		w.network.Status.LastError = nil
+		w.network.Status.ObservedGeneration = kept.Written.Generation
+		w.network.Status.IPFamilies = kept.Written.IPFamilies
+		w.network.Status.ProviderStatus = shown
+		return w.keep(kept)
+	})
+	if err == nil {
+		w.tellWarnings(before, kept)
+	}
+	return err
+}
+
+// deleted says that nothing is left in the shoot.
+func (w *work) deleted(ctx context.Context) error {
+	return w.patch(ctx, func() error {
+		kind := corev1beta1.LastOperationTypeDelete
+		w.operation(kind, corev1beta1.LastOperationStateSucceeded, 100, done[kind])
+		w.network.Status.LastError = nil
+		w.network.Status.ObservedGeneration = w.network.Generation
+		return nil
+	})
+}
+
+// error says what went wrong. The same error about the same generation is not
+// written twice. A nil state stays.
+func (w *work) error(ctx context.Context, generation int64, kept *state.State, cause error, codes ...corev1beta1.ErrorCode) error {
+	kind := operationType(w.network)
+	description := failing[kind] + ": " + capitalized(cause.Error())
+	status := &w.network.Status
+	if status.LastError != nil && status.LastError.Description == description &&
+		status.ObservedGeneration == generation && status.LastOperation != nil &&
+		status.LastOperation.State == corev1beta1.LastOperationStateError {
+		return w.patch(ctx, func() error { return w.keep(kept) })
+	}
+	return w.patch(ctx, func() error {
+		w.operation(kind, corev1beta1.LastOperationStateError, 50, description)
+		now := status.LastOperation.LastUpdateTime
+		status.LastError = &corev1beta1.LastError{Description: description, Codes: codes, LastUpdateTime: &now}
+		status.ObservedGeneration = generation
+		return w.keep(kept)
+	})
+}
+
+func (w *work) operation(kind corev1beta1.LastOperationType, state corev1beta1.LastOperationState, progress int32, description string) {
+	w.network.Status.LastOperation = &corev1beta1.LastOperation{
+		Type: kind, State: state, Progress: progress, Description: description,
+		LastUpdateTime: metav1.NewTime(w.Clock.Now()).Rfc3339Copy(),
+	}
+}
+
+func (w *work) keep(kept *state.State) error {
+	if kept == nil {
+		return nil
+	}
+	encoded, err := kept.Encode()
+	w.network.Status.State = encoded
+	return err
+}
+
+// patch writes what change does to the status, if it does anything.
+func (w *work) patch(ctx context.Context, change func() error) error {
+	before := w.network.DeepCopy()
+	if err := change(); err != nil {
+		return err
+	}
+	patch := client.MergeFrom(before)
+	if difference, err := patch.Data(w.network); err != nil || string(difference) == "{}" {
+		return err
+	}
+	return w.client.Status().Patch(ctx, w.network, patch)
+}
+
+func isProcessing(last *corev1beta1.LastOperation, kind corev1beta1.LastOperationType) bool {
+	return last != nil && last.Type == kind && last.State == corev1beta1.LastOperationStateProcessing
+}
+
+// providerStatus is the plugin's status with what is in force. Components, which
+// are another's to write, are left as they are.
+func (w *work) providerStatus(kept *state.State) (*runtime.RawExtension, error) {
+	content := map[string]any{}
+	if current := w.network.Status.ProviderStatus; current != nil {
+		if err := json.Unmarshal(current.Raw, &content); err != nil {
+			content = map[string]any{}
+		}
+	}
+	config := map[string]any{}
+	if err := json.Unmarshal(kept.Written.Config.Config, &config); err != nil {
+		return nil, err
+	}
+	delete(config, "apiVersion")
+	delete(config, "kind")
+	config["clusterCIDR"], config["serviceCIDR"] = w.network.Spec.EffectivePodCIDR(), w.network.Spec.ServiceCIDR
+	content["config"] = config
+	delete(content, "warnings")
+	if len(kept.Written.Warnings) > 0 {
+		content["warnings"] = kept.Written.Warnings
+	}
+	if definition, known := w.Pipeline.Plugin(w.network.Spec.Type); known {
+		content["apiVersion"], content["kind"] = definition.StatusTypeMeta()
+	}
+	raw, err := json.Marshal(content)
+	return &runtime.RawExtension{Raw: raw}, err
+}
+
+// tellWarnings records the warnings that were not there before as events.
+func (w *work) tellWarnings(before *runtime.RawExtension, kept *state.State) {
+	for _, warning := range kept.Written.Warnings {
+		quoted, _ := json.Marshal(warning.Message)
+		if before == nil || !strings.Contains(string(before.Raw), string(quoted)) {
+			w.recorder.Eventf(w.network, nil, corev1.EventTypeWarning, "ConfigurationWarning", "Reconcile", "%s", warning.String())
+		}
+	}
+}
+
+func capitalized(s string) string {
+	for i, r := range s {
+		return string(unicode.ToUpper(r)) + s[i+len(string(r)):]
+	}
+	return s
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+)
+
+// mine admits Networks that this controller answers to.
+func (r *Reconciler) mine() predicate.Predicate {
+	return predicate.NewPredicateFuncs(func(object client.Object) bool {
+		n, ok := object.(*extensionsv1alpha1.Network)
+		return ok && r.isMine(n)
+	})
+}
+
+// isMine says whether a Network is meant for a shoot and of a type that has a
+// plugin. Standalone, there is nobody else to tell the user about a wrong type.
+func (r *Reconciler) isMine(n *extensionsv1alpha1.Network) bool {
+	if class := n.Spec.Class; class != nil && *class != extensionsv1alpha1.ExtensionClassShoot {
+		return false
+	}
+	_, known := r.Pipeline.Plugin(n.Spec.Type)
+	return known || r.Standalone
+}
+
+// triggered admits the events that Gardener's contract lets an extension act on
+// (section 2.6).
+func (r *Reconciler) triggered() predicate.Predicate {
+	if r.Trigger == TriggerGeneration {
+		return predicate.Or(predicate.GenerationChangedPredicate{}, asksForOperation())
+	}
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool {
+			n, ok := e.Object.(*extensionsv1alpha1.Network)
+			return ok && (operationOf(n) != "" || !n.DeletionTimestamp.IsZero() || !succeeded(n))
+		},
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, ok := e.ObjectOld.(*extensionsv1alpha1.Network)
+			after, fine := e.ObjectNew.(*extensionsv1alpha1.Network)
+			if !ok || !fine {
+				return false
+			}
+			return operationOf(after) != "" ||
+				!after.DeletionTimestamp.IsZero() && apiequality.Semantic.DeepEqual(before.Status, after.Status)
+		},
+		DeleteFunc:  func(event.DeleteEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
+}
+
+// asksForOperation admits Networks with an operation annotation, which is
+// honoured in every mode.
+func asksForOperation() predicate.Predicate {
+	return predicate.NewPredicateFuncs(func(object client.Object) bool {
+		n, ok := object.(*extensionsv1alpha1.Network)
+		return ok && operationOf(n) != ""
+	})
+}
+
+// onlyWhenTriggeredByGeneration admits everything in that mode and nothing in
+// the other: a changed Cluster must not be picked up without an annotation.
+func (r *Reconciler) onlyWhenTriggeredByGeneration() predicate.Predicate {
+	return predicate.NewPredicateFuncs(func(client.Object) bool { return r.Trigger == TriggerGeneration })
+}
+
+// operationOf returns the operation that is asked for, or nothing if it is none
+// that concerns a Network.
+func operationOf(n *extensionsv1alpha1.Network) string {
+	switch operation := n.Annotations[extensionsv1alpha1.OperationAnnotation]; operation {
+	case extensionsv1alpha1.OperationReconcile, extensionsv1alpha1.OperationMigrate, extensionsv1alpha1.OperationRestore:
+		return operation
+	}
+	return ""
+}
+
+func succeeded(n *extensionsv1alpha1.Network) bool {
+	return n.Status.LastOperation != nil && n.Status.LastOperation.State == corev1beta1.LastOperationStateSucceeded
+}
+
+// operationType is the type of the operation that is due (section 2.3).
+func operationType(n *extensionsv1alpha1.Network) corev1beta1.LastOperationType {
+	last := n.Status.LastOperation
+	switch {
+	case !n.DeletionTimestamp.IsZero():
+		return corev1beta1.LastOperationTypeDelete
+	case last == nil, last.Type == corev1beta1.LastOperationTypeCreate && !succeeded(n):
+		return corev1beta1.LastOperationTypeCreate
+	default:
+		return corev1beta1.LastOperationTypeReconcile
+	}
+}
