@@ -125,8 +125,21 @@ func (b *build) validateWritten() error {
 }
 
 func (b *build) validateEffective() error {
-	b.found(b.plugin.ValidateEffective(b.config, b.written, b.facts, b.paths.config))
+	b.found(b.plugin.ValidateEffective(b.config, b.userConfig(), b.facts, b.paths.config))
 	return nil
+}
+
+// userConfig is the config as the user wrote it, or as the spec has it where that
+// is not known: nobody is to be warned about what a webhook has added.
+func (b *build) userConfig() any {
+	if b.request.Written == nil {
+		return b.written
+	}
+	config, errs := b.plugin.Decode(b.request.Written, b.paths.config)
+	if len(errs) > 0 {
+		return b.written
+	}
+	return config
 }
 
 func (b *build) found(findings plugin.Findings) {

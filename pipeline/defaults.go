@@ -75,14 +75,10 @@ func (b *build) explain(effective any, noted map[string]plugin.Origin) error {
 // writtenLeaves returns the values that the user wrote and those of the spec,
 // which differ where a webhook has changed the Network on its way.
 func (b *build) writtenLeaves() (byUser, inSpec map[string]any, err error) {
-	if inSpec, err = b.leavesOf(b.written); err != nil || b.request.Written == nil {
-		return inSpec, inSpec, err
+	if inSpec, err = b.leavesOf(b.written); err != nil {
+		return nil, nil, err
 	}
-	config, errs := b.plugin.Decode(b.request.Written, b.paths.config)
-	if len(errs) > 0 {
-		return inSpec, inSpec, nil
-	}
-	byUser, err = b.leavesOf(config)
+	byUser, err = b.leavesOf(b.userConfig())
 	return byUser, inSpec, err
 }
 

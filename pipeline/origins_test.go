@@ -58,3 +58,13 @@ func TestWarningsSayWhatIsNotInForce(t *testing.T) {
 	g.Expect(result.Warnings).To(HaveLen(1))
 	g.Expect(result.Warnings[0].String()).To(Equal("spec.providerConfig.mtu: is not in force: it is 1200"))
 }
+
+func TestNobodyIsWarnedAboutWhatAWebhookWrote(t *testing.T) {
+	g := NewWithT(t)
+	p := newPipeline(t, stringPlugin{})
+	shoot := &corev1beta1.Shoot{Spec: corev1beta1.ShootSpec{Networking: &corev1beta1.Networking{
+		ProviderConfig: &runtime.RawExtension{Raw: []byte(`{"tunnel":{"enabled":true}}`)},
+	}}}
+	result := p.Build(p.NewRequest(network(`{"tunnel":{"enabled":true},"mtu":"9000"}`), shoot, pipeline.Environment{}))
+	g.Expect(result.Warnings).To(BeEmpty())
+}

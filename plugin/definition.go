@@ -119,7 +119,7 @@ type Objects struct {
 
 // Component is a workload in the shoot whose health is reported.
 type Component struct {
-	// Name is the key under providerStatus.components, for example calicoNodes.
+	// Name is the key under providerStatus.components, for example nodes.
 	Name string `json:"name"`
 	// Kind is DaemonSet or Deployment.
 	Kind string `json:"kind"`

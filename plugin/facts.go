@@ -89,7 +89,7 @@ func (f *Facts) HasIPFamily(family extensionsv1alpha1.IPFamily) bool {
 // Infrastructure is what an infrastructure allows, in neutral words. The zero
 // value allows everything and demands nothing.
 type Infrastructure struct {
-	// Type is the provider's type, for example azure; empty if unknown.
+	// Type is the provider's type, for example local; empty if unknown.
 	Type string `json:"type"`
 	// NoIPIP says that the network between the nodes drops IP-in-IP packets.
 	NoIPIP bool `json:"noIPIP,omitempty"`

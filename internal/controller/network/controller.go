@@ -87,7 +87,8 @@ func Add(mgr ctrl.Manager, options Options) error {
 		For(&extensionsv1alpha1.Network{}, builder.WithPredicates(r.mine(), r.triggered())).
 		Watches(&resourcesv1alpha1.ManagedResource{}, handler.EnqueueRequestsFromMapFunc(r.networkOfManagedResource)).
 		Watches(&extensionsv1alpha1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.networksOfCluster),
-			builder.WithPredicates(predicate.GenerationChangedPredicate{}, r.onlyWhenTriggeredByGeneration())).
+			builder.WithPredicates(
+				predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}), r.onlyWhenTriggeredByGeneration())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: options.MaxConcurrentReconciles}).
 		Complete(r)
 }

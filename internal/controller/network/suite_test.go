@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -19,7 +18,6 @@ import (
 	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -34,7 +32,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	crconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	"sigs.k8s.io/yaml"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
@@ -43,6 +40,7 @@ import (
 	"github.com/trellis-network/trellis/internal/seed"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/test/install"
 	"github.com/trellis-network/trellis/test/sandbox"
 )
 
@@ -134,7 +132,7 @@ func setup(t *testing.T, change ...func(*network.Options)) *env {
 	config.QPS = -1
 	admin, err := client.New(config, client.Options{Scheme: seed.Scheme()})
 	g.Expect(err).NotTo(HaveOccurred())
-	installCRDs(g, admin)
+	g.Expect(install.CRDs(t.Context(), admin)).To(Succeed())
 	e := &env{
 		WithT: g, t: t, client: admin,
 		namespace: fmt.Sprintf("shoot--test--%d", namespaces.Add(1)),
@@ -185,24 +183,6 @@ func (e *env) run(api *rest.Config, options network.Options) func() {
 				e.t.Errorf("the manager ended with %v", err)
 			}
 		})
-	}
-}
-
-func installCRDs(g *WithT, c client.Client) {
-	files, err := filepath.Glob("../../../config/crd/*.yaml")
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(files).NotTo(BeEmpty())
-	for _, file := range files {
-		document, err := os.ReadFile(file)
-		g.Expect(err).NotTo(HaveOccurred())
-		crd := &apiextensionsv1.CustomResourceDefinition{}
-		g.Expect(yaml.Unmarshal(document, crd)).To(Succeed())
-		g.Expect(client.IgnoreAlreadyExists(c.Create(context.Background(), crd.DeepCopy()))).To(Succeed())
-		g.Eventually(func(g Gomega) {
-			g.Expect(c.Get(context.Background(), client.ObjectKeyFromObject(crd), crd)).To(Succeed())
-			g.Expect(crd.Status.Conditions).To(ContainElement(And(
-				HaveField("Type", apiextensionsv1.Established), HaveField("Status", apiextensionsv1.ConditionTrue))))
-		}).Should(Succeed())
 	}
 }
 

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package health_test
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+const (
+	// often makes a controller notice the moved clock of its test.
+	often = 200 * time.Millisecond
+	// never leaves it to events.
+	never = time.Hour
+)
+
+func TestHealthyComponentsAreTrue(t *testing.T) {
+	e := setup(t, never)
+	e.daemonSet("cans", plain)
+	e.deployment("knots", plain)
+	n := e.network(e.component("cans", "DaemonSet", "cans"), e.component("knots", "Deployment", "knots"))
+	condition := e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful", "cans (2 of 2 pods)", "knots (1 of 1 pods)")
+	e.Expect(condition.LastTransitionTime.UTC()).To(Equal(noon))
+	e.Expect(condition.LastUpdateTime.UTC()).To(Equal(noon))
+	e.Expect(providerStatus(n)).To(MatchJSON(`{"components":{"cans":true,"knots":true}}`))
+}
+
+// On no nodes there is nothing to be wrong.
+func TestADaemonSetWithoutNodesIsHealthy(t *testing.T) {
+	e := setup(t, never)
+	e.daemonSet("cans", func(p *corev1.PodSpec) { p.NodeSelector = map[string]string{"no": "where"} })
+	n := e.network(e.component("cans", "DaemonSet", "cans"))
+	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful", "cans (no nodes)")
+}
+
+// For five minutes it may be a rollout; after that it is a failure.
+func TestAnUnhealthyNetworkProgressesAndThenFails(t *testing.T) {
+	e := setup(t, often)
+	d := e.deployment("knots", func(p *corev1.PodSpec) { p.NodeSelector = map[string]string{"no": "where"} })
+	n := e.network(e.component("knots", "Deployment", "knots"))
+	e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing",
+		"knots: 0 of 1 pods of the Deployment kube-system/"+d.Name+" are available", "cannot be scheduled")
+	e.Expect(providerStatus(n)).To(MatchJSON(`{"components":{"knots":false}}`))
+
+	e.clock.SetTime(noon.Add(5*time.Minute - time.Second))
+	e.stays(n)
+	e.clock.SetTime(noon.Add(5 * time.Minute))
+	condition := e.becomes(n, corev1beta1.ConditionFalse, "HealthCheckUnsuccessful", "cannot be scheduled")
+	e.Expect(condition.LastTransitionTime.UTC()).To(Equal(noon.Add(5 * time.Minute)))
+
+	before := d.DeepCopy()
+	d.Spec.Template.Spec.NodeSelector = nil
+	e.Expect(e.shoot.Patch(t.Context(), d, client.MergeFrom(before))).To(Succeed())
+	e.clock.SetTime(noon.Add(10 * time.Minute))
+	condition = e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
+	e.Expect(condition.LastTransitionTime.UTC()).To(Equal(noon.Add(10 * time.Minute)))
+	e.Expect(providerStatus(n)).To(MatchJSON(`{"components":{"knots":true}}`))
+}
+
+// A DaemonSet without pods says nothing; the event of its controller does.
+func TestRefusedPodsAreExplained(t *testing.T) {
+	e := setup(t, often)
+	e.daemonSet("cans", func(p *corev1.PodSpec) { p.PriorityClassName = "missing" })
+	n := e.network(e.component("cans", "DaemonSet", "cans"))
+	e.Eventually(func() string {
+		e.clock.SetTime(e.clock.Now().Add(11 * time.Second)) // a message alone changes only so often
+		return e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing").Message
+	}).Should(And(HavePrefix("cans: 0 of 2 pods"), ContainSubstring("pods cannot be created"), ContainSubstring("PriorityClass")))
+}
+
+// Without waiting for the period.
+func TestADeletedWorkloadIsNoticed(t *testing.T) {
+	e := setup(t, never)
+	d := e.daemonSet("cans", plain)
+	e.deployment("knots", plain)
+	n := e.network(e.component("cans", "DaemonSet", "cans"), e.component("knots", "Deployment", "knots"))
+	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
+	e.Expect(e.shoot.Delete(t.Context(), d)).To(Succeed())
+	e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing", "cans: the DaemonSet kube-system/"+d.Name+" does not exist")
+	e.Expect(providerStatus(n)).To(MatchJSON(`{"components":{"cans":false,"knots":true}}`))
+}
+
+func TestAHibernatedClusterAlarmsNobody(t *testing.T) {
+	e := setup(t, never)
+	sleep := func(enabled bool) {
+		e.cluster(func(s *corev1beta1.Shoot) { s.Spec.Hibernation = &corev1beta1.Hibernation{Enabled: ptr.To(enabled)} })
+	}
+	sleep(true)
+	n := e.network(e.component("cans", "DaemonSet", "cans"))
+	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful", "hibernated")
+	e.Expect(providerStatus(n)).To(MatchJSON(`{}`))
+	sleep(false)
+	e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing", "does not exist")
+	e.Expect(providerStatus(n)).To(MatchJSON(`{"components":{"cans":false}}`))
+	sleep(true)
+	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful", "hibernated")
+	e.Expect(providerStatus(n)).NotTo(ContainSubstring("cans"), "what nobody measures is absent")
+}
+
+func TestAnUnreachableShootIsUnknown(t *testing.T) {
+	const nowhere = `{"apiVersion":"v1","kind":"Config","current-context":"c",
+"clusters":[{"name":"c","cluster":{"server":"https://127.0.0.1:1"}}],
+"contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],"users":[{"name":"u","user":{"token":"t"}}]}`
+	e := setup(t, often)
+	e.daemonSet("cans", plain)
+	n := e.network(e.component("cans", "DaemonSet", "cans"))
+	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
+	e.access(nowhere)
+	e.becomes(n, corev1beta1.ConditionUnknown, "ConditionCheckError", "127.0.0.1:1")
+	e.Expect(providerStatus(n)).NotTo(ContainSubstring("cans"))
+	e.access("scribble")
+	e.clock.SetTime(noon.Add(time.Minute))
+	e.becomes(n, corev1beta1.ConditionUnknown, "ConditionCheckError", "not a kubeconfig")
+}
+
+func TestNothingIsSaidOfANetworkWithoutComponents(t *testing.T) {
+	e := setup(t, often)
+	n := e.network()
+	e.stays(n)
+	e.Expect(n.Status.Conditions).To(BeEmpty())
+	e.Expect(n.Status.ProviderStatus).To(BeNil())
+}
+
+// 2.12 of the contract: a Network that leaves is left alone.
+func TestNothingIsSaidOfANetworkThatLeaves(t *testing.T) {
+	e := setup(t, often)
+	n := e.network()
+	before := n.DeepCopy()
+	n.Annotations = map[string]string{"gardener.cloud/operation": "migrate"}
+	e.Expect(e.seed.Patch(t.Context(), n, client.MergeFrom(before))).To(Succeed())
+	e.keep(n, e.component("cans", "DaemonSet", "cans"))
+	e.stays(n)
+	e.Expect(n.Status.Conditions).To(BeEmpty())
+
+	before = n.DeepCopy()
+	n.Annotations, n.Finalizers = nil, []string{"extensions.gardener.cloud/network"}
+	e.Expect(e.seed.Patch(t.Context(), n, client.MergeFrom(before))).To(Succeed())
+	e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing", "does not exist")
+	e.Expect(e.seed.Delete(t.Context(), n)).To(Succeed())
+	e.daemonSet("cans", plain)
+	e.clock.SetTime(noon.Add(time.Hour))
+	e.stays(n)
+	before = n.DeepCopy()
+	n.Finalizers = nil
+	e.Expect(e.seed.Patch(t.Context(), n, client.MergeFrom(before))).To(Succeed())
+}
+
+// A kind that cannot be judged is not called healthy.
+func TestAnUnknownKindIsUnknown(t *testing.T) {
+	e := setup(t, never)
+	e.daemonSet("cans", plain)
+	n := e.network(e.component("cans", "DaemonSet", "cans"), plugin.Component{Name: "odd", Kind: "StatefulSet", Namespace: "kube-system", Workload: "odd"})
+	e.becomes(n, corev1beta1.ConditionUnknown, "ConditionCheckError", "odd: ", "StatefulSet kube-system/odd")
+	e.Expect(providerStatus(n)).To(ContainSubstring("cans"))
+	e.Expect(providerStatus(n)).NotTo(ContainSubstring("odd"))
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package health
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	// podsLookedAt bounds what is read of a large cluster to explain one problem.
+	podsLookedAt = 500
+	// eventsLookedAt does so for the events of a workload without pods.
+	eventsLookedAt = 50
+)
+
+// explain says why a workload is not healthy: what ails its worst pod, or why it
+// has none. It is empty when that cannot be found out; the numbers must do then.
+func explain(ctx context.Context, live client.Reader, seen inspection) string {
+	if seen.selector == nil {
+		return ""
+	}
+	selector, err := metav1.LabelSelectorAsSelector(seen.selector)
+	if err != nil {
+		return ""
+	}
+	pods := &corev1.PodList{}
+	err = live.List(ctx, pods, client.InNamespace(seen.component.Namespace),
+		client.MatchingLabelsSelector{Selector: selector}, client.Limit(podsLookedAt))
+	if err != nil {
+		return ""
+	}
+	if reason := worst(pods.Items); reason != "" {
+		return "; " + reason
+	}
+	if refusal := cmp.Or(seen.refusal, refusedPods(ctx, live, seen)); refusal != "" {
+		return "; pods cannot be created: " + oneLine(refusal)
+	}
+	return ""
+}
+
+// refusedPods is the latest complaint of a workload's controller that it could
+// not create pods.
+func refusedPods(ctx context.Context, live client.Reader, seen inspection) string {
+	events := &corev1.EventList{}
+	err := live.List(ctx, events, client.InNamespace(seen.component.Namespace), client.Limit(eventsLookedAt), client.MatchingFields{
+		"involvedObject.kind": seen.component.Kind, "involvedObject.name": seen.component.Workload, "reason": "FailedCreate",
+	})
+	if err != nil || len(events.Items) == 0 {
+		return ""
+	}
+	latest := slices.MaxFunc(events.Items, func(a, b corev1.Event) int { return a.LastTimestamp.Compare(b.LastTimestamp.Time) })
+	return latest.Message
+}
+
+// ailment is what is wrong with a pod; the graver, the more it tells.
+type ailment struct {
+	gravity int
+	text    string
+}
+
+const (
+	notReady = iota + 1
+	starting
+	unschedulable
+	failed
+	stuck
+)
+
+// worst describes the pod with the gravest ailment; of equal ones the first by
+// name, so that the description does not change without need.
+func worst(pods []corev1.Pod) string {
+	var found ailment
+	var description string
+	slices.SortFunc(pods, func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
+	for i := range pods {
+		pod := &pods[i]
+		if a := diagnose(pod); a.gravity > found.gravity {
+			found, description = a, fmt.Sprintf("pod %s%s: %s", pod.Name, onNode(pod), oneLine(a.text))
+		}
+	}
+	return description
+}
+
+func onNode(pod *corev1.Pod) string {
+	if pod.Spec.NodeName == "" {
+		return ""
+	}
+	return " on node " + pod.Spec.NodeName
+}
+
+// diagnose says what is wrong with a pod; the zero ailment means nothing.
+func diagnose(pod *corev1.Pod) ailment {
+	if !pod.DeletionTimestamp.IsZero() {
+		return ailment{}
+	}
+	if pod.Status.Phase == corev1.PodFailed {
+		return ailment{failed, sentence("has failed", pod.Status.Reason, pod.Status.Message)}
+	}
+	if scheduled := podCondition(pod, corev1.PodScheduled); scheduled != nil && scheduled.Status == corev1.ConditionFalse {
+		return ailment{unschedulable, sentence("cannot be scheduled", scheduled.Message)}
+	}
+	var found ailment
+	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for i := range statuses {
+			if a := diagnoseContainer(&statuses[i]); a.gravity > found.gravity {
+				found = a
+			}
+		}
+	}
+	if found.gravity > 0 {
+		return found
+	}
+	ready := podCondition(pod, corev1.PodReady)
+	switch {
+	case ready != nil && ready.Status == corev1.ConditionTrue:
+		return ailment{}
+	case pod.Status.Phase == corev1.PodRunning:
+		return ailment{notReady, "runs, but is not ready"}
+	default:
+		return ailment{starting, "is starting"}
+	}
+}
+
+func podCondition(pod *corev1.Pod, conditionType corev1.PodConditionType) *corev1.PodCondition {
+	for i := range pod.Status.Conditions {
+		if pod.Status.Conditions[i].Type == conditionType {
+			return &pod.Status.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// diagnoseContainer knows the reasons with which the kubelet lets a container
+// wait. Those of a container that is only being started are none of its ailments.
+func diagnoseContainer(status *corev1.ContainerStatus) ailment {
+	waits := status.State.Waiting
+	if waits == nil || waits.Reason == "" || waits.Reason == "ContainerCreating" || waits.Reason == "PodInitializing" {
+		return ailment{}
+	}
+	switch waits.Reason {
+	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable":
+		return ailment{stuck, sentence("cannot pull the image "+status.Image, waits.Reason, waits.Message)}
+	case "CrashLoopBackOff":
+		text := fmt.Sprintf("container %s crashes again and again", status.Name)
+		if last := status.LastTerminationState.Terminated; last != nil {
+			text = sentence(fmt.Sprintf("%s (exit status %d)", text, last.ExitCode), last.Reason, last.Message)
+		}
+		return ailment{stuck, text}
+	default:
+		return ailment{stuck, sentence(fmt.Sprintf("container %s waits", status.Name), waits.Reason, waits.Message)}
+	}
+}
+
+// sentence puts the parts that say something behind each other.
+func sentence(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ": ")
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

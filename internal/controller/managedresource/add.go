@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package managedresource
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/shootclient"
+)
+
+// +kubebuilder:rbac:groups=resources.gardener.cloud,resources=managedresources,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=resources.gardener.cloud,resources=managedresources/status,verbs=patch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
+
+const (
+	// firstRetry and lastRetry bound how soon a failed pass is repeated.
+	firstRetry = 200 * time.Millisecond
+	lastRetry  = time.Minute
+	// gatherTime is how long events are gathered which tend to come in swarms.
+	gatherTime = time.Second
+)
+
+// Add adds the controller to a manager, whose client must read the metadata of
+// Secrets from its cache, as it does by default.
+func Add(mgr manager.Manager, options Options) error {
+	options.setDefaults()
+	r := &Reconciler{client: mgr.GetClient(), secrets: mgr.GetAPIReader(), options: options}
+	return builder.ControllerManagedBy(mgr).
+		Named("managedresource").
+		For(&resourcesv1alpha1.ManagedResource{}, builder.WithPredicates(changed())).
+		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.requestsForSecret)).
+		WatchesRawSource(options.Shoots.Source(requestsForEvent)).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: options.MaxConcurrentReconciles,
+			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
+				firstRetry, lastRetry),
+		}).
+		Complete(r)
+}
+
+// changed passes what is not just a change of the status, which is our own.
+func changed() predicate.Predicate {
+	return predicate.Or[client.Object](
+		predicate.GenerationChangedPredicate{},
+		predicate.AnnotationChangedPredicate{},
+		predicate.Funcs{
+			CreateFunc:  func(event.CreateEvent) bool { return true },
+			DeleteFunc:  func(event.DeleteEvent) bool { return true },
+			GenericFunc: func(event.GenericEvent) bool { return true },
+			UpdateFunc: func(e event.UpdateEvent) bool {
+				return !slices.Equal(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers())
+			},
+		},
+	)
+}
+
+// requestsForSecret returns the ManagedResources that a Secret matters to: those
+// that refer to it, or all in its namespace if it is the access to the shoot.
+func (r *Reconciler) requestsForSecret(ctx context.Context, secret client.Object) []reconcile.Request {
+	list := &resourcesv1alpha1.ManagedResourceList{}
+	if err := r.client.List(ctx, list, client.InNamespace(secret.GetNamespace())); err != nil {
+		return nil
+	}
+	var requests []reconcile.Request
+	for i := range list.Items {
+		mr := &list.Items[i]
+		if secret.GetName() == shootclient.SecretName ||
+			slices.Contains(mr.Spec.SecretRefs, corev1.LocalObjectReference{Name: secret.GetName()}) {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(mr)})
+		}
+	}
+	return requests
+}
+
+// requestsForEvent returns the ManagedResource that a changed object is of.
+// Deletions and edits are looked at immediately.
+func requestsForEvent(e shootclient.Event) ([]reconcile.Request, time.Duration) {
+	namespace, name, ok := parseOrigin(e.Origin)
+	if !ok || namespace != e.Namespace {
+		return nil, 0
+	}
+	after := time.Duration(0)
+	if e.Change == shootclient.StatusChanged || e.Change == shootclient.Created {
+		after = gatherTime
+	}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}}, after
+}

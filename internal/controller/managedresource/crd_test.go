@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package managedresource
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+)
+
+// widgets returns a definition and a custom resource of it, in a group of its
+// own.
+func (e *env) widgets(group string) (*apiextensionsv1.CustomResourceDefinition, *unstructured.Unstructured) {
+	group += ".example.com"
+	crd := &apiextensionsv1.CustomResourceDefinition{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"},
+		ObjectMeta: metav1.ObjectMeta{Name: "widgets." + group},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: group, Scope: apiextensionsv1.ClusterScoped,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "widgets", Singular: "widget", Kind: "Widget", ListKind: "WidgetList"},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
+				Name: "v1", Served: true, Storage: true,
+				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
+					Type: "object", XPreserveUnknownFields: ptr.To(true),
+				}},
+			}},
+		},
+	}
+	widget := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": group + "/v1", "kind": "Widget",
+		"metadata": map[string]any{"name": "w"}, "spec": map[string]any{"size": int64(1)},
+	}}
+	return crd, widget
+}
+
+// R27: a definition and a custom resource of it need no help to come into being
+// together, nor to come back.
+func TestDefinitionAndCustomResource(t *testing.T) {
+	e := newEnv(t)
+	crd, widget := e.widgets("together")
+	e.state("network", widget, crd)
+	e.operator()
+	e.becomesGood("network")
+	e.Expect(live(e, widget).GetLabels()).To(HaveKey("injected"))
+	for _, ref := range e.get("network").Status.Resources {
+		e.Expect(ref.Namespace).To(BeEmpty(), "cluster-scoped, though nobody knew at first")
+	}
+
+	uid := live(e, crd).UID
+	e.Expect(e.shoot.Delete(e.ctx, live(e, crd))).To(Succeed())
+	e.Eventually(func() bool { return e.exists(widget)() && live(e, crd).UID != uid }).Should(BeTrue())
+	e.becomesGood("network")
+
+	by := live(e, widget)
+	by.Object["spec"] = map[string]any{"size": int64(2), "colour": "red"}
+	e.Expect(e.shoot.Update(e.ctx, by)).To(Succeed())
+	e.Eventually(func() any { return live(e, widget).Object["spec"] }).Should(Equal(widget.Object["spec"]))
+}
+
+// A custom resource whose definition nobody brings is named, and applied as soon
+// as somebody does.
+func TestCustomResourceWithoutDefinition(t *testing.T) {
+	e := newEnv(t)
+	crd, widget := e.widgets("alone")
+	e.state("network", widget)
+	e.operator()
+	e.Eventually(e.message("network", "ResourcesApplied")).Should(And(
+		HavePrefix(`error during apply of object "alone.example.com/v1/Widget/`),
+		HaveSuffix("the shoot does not know the kind Widget of alone.example.com/v1")))
+	e.Expect(e.shoot.Create(e.ctx, crd)).To(Succeed())
+	e.becomesGood("network")
+	e.Expect(e.shoot.Delete(e.ctx, crd)).To(Succeed())
+}

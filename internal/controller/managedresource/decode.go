@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package managedresource
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/andybalholm/brotli"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	// compressedSuffix of a key says that its value is compressed.
+	compressedSuffix = ".br"
+	// mostDecompressed bounds what a value may become; a Secret has at most one
+	// mebibyte.
+	mostDecompressed = 64 << 20
+)
+
+// document is an object as it is in a Secret.
+type document struct {
+	object *unstructured.Unstructured
+	// raw is the whole value of the key that it was in.
+	raw []byte
+}
+
+// decode returns the objects in a Secret's data, by sorted keys, and what could
+// not be decoded, as sentences. One broken document does not affect the others.
+func decode(secretName string, data map[string][]byte) (documents []document, problems []string) {
+	for _, key := range slices.Sorted(maps.Keys(data)) {
+		where := fmt.Sprintf("Secret %s, key %s", secretName, key)
+		content, err := decompress(key, data[key])
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("%s: %v", where, err))
+			continue
+		}
+		reader := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(content)))
+		for number := 1; ; number++ {
+			text, err := reader.Read()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				problems = append(problems, fmt.Sprintf("%s, document %d: %v", where, number, err))
+				break
+			}
+			objects, err := decodeDocument(text)
+			if err != nil {
+				problems = append(problems, fmt.Sprintf("%s, document %d: %v", where, number, err))
+			}
+			for _, object := range objects {
+				documents = append(documents, document{object: object, raw: data[key]})
+			}
+		}
+	}
+	return documents, problems
+}
+
+func decompress(key string, value []byte) ([]byte, error) {
+	if !strings.HasSuffix(key, compressedSuffix) {
+		return value, nil
+	}
+	content, err := io.ReadAll(io.LimitReader(brotli.NewReader(bytes.NewReader(value)), mostDecompressed+1))
+	if err != nil {
+		return nil, fmt.Errorf("the value is not brotli-compressed: %w", err)
+	}
+	if len(content) > mostDecompressed {
+		return nil, fmt.Errorf("the value is more than %d MiB when decompressed", mostDecompressed>>20)
+	}
+	return content, nil
+}
+
+// decodeDocument returns the objects of a document: none if it is empty, the
+// items if it is a list, otherwise one.
+func decodeDocument(text []byte) ([]*unstructured.Unstructured, error) {
+	text = bytes.TrimSpace(text)
+	if len(text) == 0 {
+		return nil, nil
+	}
+	if text[0] != '{' {
+		converted, err := yaml.YAMLToJSON(text)
+		if err != nil {
+			return nil, err
+		}
+		if text = converted; string(text) == "null" {
+			return nil, nil
+		}
+	}
+	object := &unstructured.Unstructured{}
+	if err := object.UnmarshalJSON(text); err != nil {
+		return nil, err
+	}
+	var items []*unstructured.Unstructured
+	var broken []error
+	keep := func(each runtime.Object) error {
+		one := each.(*unstructured.Unstructured)
+		if err := check(one); err != nil {
+			broken = append(broken, err)
+		} else {
+			items = append(items, one)
+		}
+		return nil
+	}
+	if !object.IsList() {
+		_ = keep(object)
+	} else if err := object.EachListItem(keep); err != nil {
+		broken = append(broken, err)
+	}
+	return items, errors.Join(broken...)
+}
+
+// check says what keeps an object from being applied that no API server need be
+// asked for.
+func check(object *unstructured.Unstructured) error {
+	switch {
+	case object.GetAPIVersion() == "":
+		return errors.New("apiVersion is missing")
+	case object.GetKind() == "":
+		return errors.New("kind is missing")
+	case object.GetName() == "":
+		return fmt.Errorf("%s without metadata.name", object.GetKind())
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package managedresource
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
+
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+)
+
+// A deleted ManagedResource goes when its objects are gone; custom resources are
+// deleted before their definition.
+func TestDeletion(t *testing.T) {
+	e := newEnv(t)
+	crd, widget := e.widgets("deletions")
+	widget.SetFinalizers([]string{holder})
+	one := e.configMap("one")
+	mr := e.state("network", crd, widget, one)
+	e.operator()
+	e.becomesGood("network")
+
+	e.Expect(e.seed.Delete(e.ctx, mr)).To(Succeed())
+	e.Eventually(e.conditions("network")).Should(And(
+		HaveKeyWithValue("ResourcesApplied", "Progressing DeletionPending"),
+		HaveKeyWithValue("ResourcesHealthy", "False DeletionPending"),
+		HaveKeyWithValue("ResourcesProgressing", "True DeletionPending")))
+	e.Eventually(e.exists(one)).Should(BeFalse())
+	e.Expect(live(e, crd).DeletionTimestamp).To(BeNil())
+
+	current := live(e, widget)
+	current.SetFinalizers(nil)
+	e.Expect(e.shoot.Update(e.ctx, current)).To(Succeed())
+	e.isGone(mr)
+	e.Expect(e.exists(crd)()).To(BeFalse())
+	writes := e.audit.writes()
+	e.Expect(slices.IndexFunc(writes, func(w string) bool { return strings.Contains(w, "DELETE") && strings.HasSuffix(w, "/w") })).
+		To(BeNumerically("<", slices.IndexFunc(writes, func(w string) bool {
+			return strings.Contains(w, "DELETE") && strings.Contains(w, "customresourcedefinitions")
+		})))
+}
+
+// R18: objects that are to be kept are not even looked at.
+func TestKeepObjects(t *testing.T) {
+	e := newEnv(t)
+	one := e.configMap("one")
+	mr := e.state("network", one)
+	stop := e.operator()
+	e.becomesGood("network")
+	stop()
+	e.edit("network", func(mr *resourcesv1alpha1.ManagedResource) { mr.Spec.KeepObjects = ptr.To(true) })
+	e.Expect(e.seed.Delete(e.ctx, mr)).To(Succeed())
+
+	e.audit.reset()
+	e.operator()
+	e.isGone(mr)
+	e.Expect(e.exists(one)()).To(BeTrue())
+	e.Expect(e.audit.sent("shoot ")).To(BeEmpty())
+}
+
+// R9: an ignored ManagedResource is left alone until it is deleted.
+func TestIgnoredManagedResource(t *testing.T) {
+	e := newEnv(t)
+	one := e.configMap("one", "key", "value")
+	mr := e.state("network", one)
+	e.operator()
+	e.becomesGood("network")
+
+	e.edit("network", func(mr *resourcesv1alpha1.ManagedResource) {
+		mr.Annotations = map[string]string{resourcesv1alpha1.Ignore: "true"}
+	})
+	e.Eventually(e.conditions("network")).Should(Equal(map[string]string{
+		"ResourcesApplied":     "True ManagedResourceIgnored",
+		"ResourcesHealthy":     "True ManagedResourceIgnored",
+		"ResourcesProgressing": "False ManagedResourceIgnored",
+	}))
+	change(e, one, func(cm *corev1.ConfigMap) { cm.Data["key"] = "theirs" })
+	e.Consistently(func() string { return live(e, one).Data["key"] }, "2s").Should(Equal("theirs"))
+
+	e.Expect(e.seed.Delete(e.ctx, mr)).To(Succeed())
+	e.isGone(mr)
+	e.Expect(e.exists(one)()).To(BeFalse())
+}
+
+// R17: a ManagedResource of another class is none of our business, and one that
+// changes its class takes its objects with it.
+func TestOtherClasses(t *testing.T) {
+	e := newEnv(t)
+	one := e.configMap("one")
+	e.state("network", one)
+	e.operator()
+	e.becomesGood("network")
+
+	e.edit("network", func(mr *resourcesv1alpha1.ManagedResource) { mr.Spec.Class = ptr.To("seed") })
+	e.Eventually(func() []string { return e.get("network").Finalizers }).Should(BeEmpty())
+	e.Expect(e.exists(one)()).To(BeFalse())
+
+	e.edit("network", func(mr *resourcesv1alpha1.ManagedResource) { mr.Finalizers = []string{Finalizer + "-seed"} })
+	e.edit("network", func(mr *resourcesv1alpha1.ManagedResource) { mr.Spec.Class = nil })
+	e.Consistently(e.exists(one), "2s").Should(BeFalse())
+	e.edit("network", func(mr *resourcesv1alpha1.ManagedResource) { mr.Finalizers = nil })
+	e.Eventually(e.exists(one)).Should(BeTrue())
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package managedresource
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+)
+
+// description is what people find on the objects.
+const description = `DO NOT EDIT - This object is managed by Trellis.
+Any change to it is reverted.`
+
+// item is one object that is wanted in the shoot.
+type item struct {
+	id  identity
+	ref reference
+	// object is what is applied; nil in an item that is only remembered.
+	object *unstructured.Unstructured
+	// hash of object.
+	hash string
+	// createOnly says that the object is left alone once it exists.
+	createOnly bool
+}
+
+// desired is what a ManagedResource wants in its shoot.
+type desired struct {
+	// items in the order in which they are applied.
+	items []*item
+	// inventory refers to the items, sorted as in the status.
+	inventory []reference
+	// released are objects that are to be left to others.
+	released []identity
+	// checksum of the Secrets' content.
+	checksum string
+	// problems say what could not be decoded.
+	problems []string
+}
+
+// composer makes a desired of the content of Secrets.
+type composer struct {
+	mr      *resourcesv1alpha1.ManagedResource
+	options *Options
+	// namespaced says whether the objects of a kind are in namespaces.
+	namespaced func(kind schema.GroupVersionKind) (bool, error)
+}
+
+// compose gives every document its namespace, labels and annotations. An error
+// means that the shoot could not be asked about a kind.
+func (c *composer) compose(documents []document, problems []string) (*desired, error) {
+	d := &desired{problems: problems}
+	sum := sha256.New()
+	seen := map[identity]bool{}
+	scopes := scopesOf(documents)
+	for _, doc := range documents {
+		if err := c.settleNamespace(doc.object, scopes); err != nil {
+			return nil, err
+		}
+		id := identityOfObject(doc.object)
+		switch {
+		case seen[id]:
+			d.problems = append(d.problems, fmt.Sprintf("%s is stated more than once; only the first one counts", id))
+			continue
+		case doc.object.GetAnnotations()[resourcesv1alpha1.Mode] == resourcesv1alpha1.ModeIgnore:
+			d.released = append(d.released, id)
+		default:
+			d.items = append(d.items, c.item(id, doc.object))
+			sum.Write(doc.raw)
+		}
+		seen[id] = true
+	}
+	sortForApply(d.items)
+	for _, each := range d.items {
+		d.inventory = append(d.inventory, each.ref)
+	}
+	sortInventory(d.inventory)
+	d.checksum = hex.EncodeToString(sum.Sum(nil))
+	return d, nil
+}
+
+func (c *composer) item(id identity, object *unstructured.Unstructured) *item {
+	i := &item{id: id, object: object, createOnly: truthy(object.GetAnnotations()[resourcesv1alpha1.Ignore])}
+	for _, path := range [][]string{
+		{"status"}, {"metadata", "managedFields"}, {"metadata", "resourceVersion"}, {"metadata", "uid"},
+		{"metadata", "generation"}, {"metadata", "creationTimestamp"}, {"metadata", "selfLink"},
+	} {
+		unstructured.RemoveNestedField(object.Object, path...)
+	}
+	annotations := object.GetAnnotations()
+	labels := map[string]string{}
+	if !i.createOnly {
+		maps.Copy(labels, c.mr.Spec.InjectLabels)
+	}
+	labels[resourcesv1alpha1.ManagedBy] = c.options.ManagedBy
+	object.SetLabels(merged(object.GetLabels(), labels))
+	injectIntoTemplates(object, labels)
+	i.ref = newReference(object.GroupVersionKind(), id.NamespacedName, object.GetLabels(), annotations)
+	if !i.createOnly {
+		object.SetAnnotations(merged(annotations, map[string]string{
+			resourcesv1alpha1.Origin:      c.options.origin(c.mr),
+			resourcesv1alpha1.Description: description,
+		}))
+	}
+	i.hash = hashOf(object)
+	return i
+}
+
+// settleNamespace gives an object of a namespaced kind the namespace "default"
+// if it has none, and takes it from an object of a cluster-scoped kind. CRDs in
+// the same ManagedResource are asked first: before they are applied nobody else
+// knows.
+func (c *composer) settleNamespace(object *unstructured.Unstructured, scopes map[schema.GroupKind]bool) error {
+	kind := object.GroupVersionKind()
+	namespaced, known := scopes[kind.GroupKind()]
+	if !known {
+		var err error
+		if namespaced, err = c.namespaced(kind); err != nil {
+			return err
+		}
+	}
+	switch {
+	case !namespaced:
+		object.SetNamespace("")
+	case object.GetNamespace() == "":
+		object.SetNamespace("default")
+	}
+	return nil
+}
+
+// scopesOf returns, for the kinds that CRDs among the documents define, whether
+// their objects are in namespaces.
+func scopesOf(documents []document) map[schema.GroupKind]bool {
+	scopes := map[schema.GroupKind]bool{}
+	for _, doc := range documents {
+		if isCRD(doc.object.GroupVersionKind().GroupKind()) {
+			scope, _, _ := unstructured.NestedString(doc.object.Object, "spec", "scope")
+			scopes[definedBy(doc.object)] = scope == "Namespaced"
+		}
+	}
+	return scopes
+}
+
+func isCRD(kind schema.GroupKind) bool {
+	return kind == schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}
+}
+
+// definedBy returns the kind that a CRD defines.
+func definedBy(crd *unstructured.Unstructured) schema.GroupKind {
+	group, _, _ := unstructured.NestedString(crd.Object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(crd.Object, "spec", "names", "kind")
+	return schema.GroupKind{Group: group, Kind: kind}
+}
+
+// injectIntoTemplates adds labels to what a workload makes pods and claims of.
+func injectIntoTemplates(object *unstructured.Unstructured, labels map[string]string) {
+	if template := podTemplate(object); template != nil {
+		addLabels(template, labels)
+	}
+	if object.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "apps", Kind: "StatefulSet"}) {
+		return
+	}
+	spec, _ := object.Object["spec"].(map[string]any)
+	claims, _ := spec["volumeClaimTemplates"].([]any)
+	for _, claim := range claims {
+		if claim, ok := claim.(map[string]any); ok {
+			addLabels(claim, labels)
+		}
+	}
+}
+
+// podTemplate returns spec.template of a workload, or nil.
+func podTemplate(object *unstructured.Unstructured) map[string]any {
+	switch object.GroupVersionKind().GroupKind() {
+	case schema.GroupKind{Group: "apps", Kind: "DaemonSet"}, schema.GroupKind{Group: "apps", Kind: "Deployment"},
+		schema.GroupKind{Group: "apps", Kind: "StatefulSet"}, schema.GroupKind{Group: "apps", Kind: "ReplicaSet"},
+		schema.GroupKind{Kind: "ReplicationController"}, schema.GroupKind{Group: "batch", Kind: "Job"}:
+		spec, _ := object.Object["spec"].(map[string]any)
+		template, _ := spec["template"].(map[string]any)
+		return template
+	}
+	return nil
+}
+
+func addLabels(object map[string]any, labels map[string]string) {
+	metadata, ok := object["metadata"].(map[string]any)
+	if !ok {
+		metadata = map[string]any{}
+		object["metadata"] = metadata
+	}
+	delete(metadata, "creationTimestamp")
+	present, ok := metadata["labels"].(map[string]any)
+	if !ok {
+		present = map[string]any{}
+		metadata["labels"] = present
+	}
+	for key, value := range labels {
+		present[key] = value
+	}
+}
+
+func identityOfObject(object *unstructured.Unstructured) identity {
+	return identity{
+		object.GroupVersionKind().GroupKind(),
+		types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()},
+	}
+}
+
+func merged(a, b map[string]string) map[string]string {
+	all := make(map[string]string, len(a)+len(b))
+	maps.Copy(all, a)
+	maps.Copy(all, b)
+	return all
+}
+
+// hashOf tells one content of an object from all others; encoding/json sorts
+// the keys.
+func hashOf(object *unstructured.Unstructured) string {
+	raw, _ := json.Marshal(object.Object)
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:16])
+}
+
+func truthy(value string) bool {
+	is, err := strconv.ParseBool(value)
+	return err == nil && is
+}
+
+// origin is the value of the origin annotation.
+func (o *Options) origin(mr *resourcesv1alpha1.ManagedResource) string {
+	origin := mr.Namespace + "/" + mr.Name
+	if o.ClusterID != "" {
+		origin = o.ClusterID + ":" + origin
+	}
+	return origin
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package managedresource
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+)
+
+// R16: whatever is done to an object, it is undone at once: the sync period plays
+// no part in this test.
+func TestDriftOfADaemonSet(t *testing.T) {
+	e := newEnv(t)
+	agent := e.daemonSet("agent")
+	e.state("network", agent)
+	e.operator()
+	e.becomesGood("network")
+	stated := live(e, agent)
+
+	for _, c := range []struct {
+		name string
+		edit func(*appsv1.DaemonSet)
+	}{
+		{"a stated field is edited", func(ds *appsv1.DaemonSet) { pod(ds).Containers[0].Image = "registry.example/evil:1" }},
+		{"a stated variable is edited", func(ds *appsv1.DaemonSet) { pod(ds).Containers[0].Env[0].Value = "2" }},
+		{"a variable is added", func(ds *appsv1.DaemonSet) {
+			pod(ds).Containers[0].Env = append(pod(ds).Containers[0].Env, corev1.EnvVar{Name: "FOO", Value: "bar"})
+		}},
+		{"a container is added", func(ds *appsv1.DaemonSet) {
+			pod(ds).Containers = append(pod(ds).Containers, corev1.Container{Name: "more", Image: "registry.example/more:1"})
+		}},
+		{"arguments are added", func(ds *appsv1.DaemonSet) { pod(ds).Containers[0].Args = []string{"--evil"} }},
+		{"a default is edited", func(ds *appsv1.DaemonSet) {
+			ds.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable = ptr.To(intstr.FromInt32(2))
+		}},
+		{"an unset field is set", func(ds *appsv1.DaemonSet) { pod(ds).PriorityClassName = "system-node-critical" }},
+		{"a label on the pods is added", func(ds *appsv1.DaemonSet) { ds.Spec.Template.Labels["theirs"] = "yes" }},
+		{"our label is edited", func(ds *appsv1.DaemonSet) { ds.Labels["ours"] = "no" }},
+		{"our mark is removed", func(ds *appsv1.DaemonSet) { delete(ds.Labels, resourcesv1alpha1.ManagedBy) }},
+		{"the origin is removed", func(ds *appsv1.DaemonSet) { delete(ds.Annotations, resourcesv1alpha1.Origin) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := live(e, agent)
+			change(e, agent, c.edit)
+			e.Expect(live(e, agent).ResourceVersion).NotTo(Equal(before.ResourceVersion))
+			e.Eventually(func() bool {
+				now := live(e, agent)
+				return equalButStatus(stated, now)
+			}).Should(BeTrue(), "it is as stated again")
+		})
+	}
+	e.becomesGood("network")
+}
+
+func pod(ds *appsv1.DaemonSet) *corev1.PodSpec { return &ds.Spec.Template.Spec }
+
+func equalButStatus(a, b *appsv1.DaemonSet) bool {
+	same := func(x, y any) bool { ok, _ := Equal(x).Match(y); return ok }
+	annotations := func(ds *appsv1.DaemonSet) string { return ds.Annotations[resourcesv1alpha1.Origin] }
+	return same(a.Spec, b.Spec) && same(a.Labels, b.Labels) && annotations(a) == annotations(b)
+}
+
+// R16: so with kinds that have no generation.
+func TestDriftOfOtherKinds(t *testing.T) {
+	e := newEnv(t)
+	cm := e.configMap("one", "key", "value")
+	role := &rbacv1.Role{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "Role"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "role"},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get"}}},
+	}
+	e.state("network", cm, role)
+	e.operator()
+	e.becomesGood("network")
+
+	change(e, cm, func(cm *corev1.ConfigMap) { cm.Data["more"] = "x" })
+	e.Eventually(func() map[string]string { return live(e, cm).Data }).Should(Equal(cm.Data))
+	change(e, role, func(r *rbacv1.Role) {
+		r.Rules = append(r.Rules, rbacv1.PolicyRule{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}})
+	})
+	e.Eventually(func() []rbacv1.PolicyRule { return live(e, role).Rules }).Should(Equal(role.Rules))
+}
+
+// R16, R22: a deleted object comes back at once, and the status tells of it.
+func TestDeletedObjectsComeBack(t *testing.T) {
+	e := newEnv(t)
+	cm := e.configMap("one")
+	e.state("network", cm)
+	e.operator()
+	e.becomesGood("network")
+	uid := live(e, cm).UID
+	e.refuse(func(cluster string, request *http.Request) error {
+		if cluster == "shoot" && request.Method == http.MethodPatch {
+			return errors.New("not now")
+		}
+		return nil
+	})
+	e.Expect(e.shoot.Delete(e.ctx, cm.DeepCopy())).To(Succeed())
+	e.Eventually(e.conditions("network")).Should(HaveKeyWithValue("ResourcesApplied", "False ApplyFailed"))
+	e.refuse(nil)
+	e.Eventually(func() bool { return e.exists(cm)() && live(e, cm).UID != uid }).Should(BeTrue())
+	e.becomesGood("network")
+	e.Expect(e.audit.bodies()).To(ContainElement(And(
+		ContainSubstring(`"reason":"ConfigMapMissing"`),
+		ContainSubstring(`"message":"ConfigMap `+e.namespace+`/one is missing in the shoot."`))))
+}
+
+// R10, R12: what users may have on an object survives its updates; what was ours
+// and is no longer stated goes.
+func TestToleratedFields(t *testing.T) {
+	e := newEnv(t)
+	agent := e.daemonSet("agent")
+	e.state("network", agent)
+	e.operator()
+	e.becomesGood("network")
+	change(e, agent, func(ds *appsv1.DaemonSet) {
+		ds.Labels["theirs"], ds.Annotations["theirs"] = "yes", "yes"
+		ds.Spec.Template.Annotations = map[string]string{restartedAt: "today", "other": "goes"}
+	})
+	e.Eventually(func() map[string]string { return live(e, agent).Spec.Template.Annotations }).Should(
+		Equal(map[string]string{restartedAt: "today"}))
+
+	changed := agent.DeepCopy()
+	delete(changed.Labels, "ours")
+	pod(changed).Containers[0].Image = "registry.example/agent:2"
+	e.state("network", changed)
+	e.Eventually(func() string { return pod(live(e, agent)).Containers[0].Image }).Should(HaveSuffix(":2"))
+	now := live(e, agent)
+	e.Expect(now.Labels).To(And(HaveKeyWithValue("theirs", "yes"), Not(HaveKey("ours"))))
+	e.Expect(now.Annotations).To(HaveKeyWithValue("theirs", "yes"))
+	e.Expect(now.Spec.Template.Annotations).To(HaveKeyWithValue(restartedAt, "today"))
+
+	e.edit("network", func(mr *resourcesv1alpha1.ManagedResource) { mr.Spec.ForceOverwriteLabels = ptr.To(true) })
+	e.becomesGood("network")
+	change(e, agent, func(ds *appsv1.DaemonSet) { ds.Labels["more"] = "yes" })
+	e.Eventually(func() map[string]string { return live(e, agent).Labels }).ShouldNot(Or(HaveKey("theirs"), HaveKey("more")))
+}
+
+func (e *env) deployment(name string, annotations map[string]string) *appsv1.Deployment {
+	ds := e.daemonSet(name)
+	return &appsv1.Deployment{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: name, Annotations: annotations},
+		Spec:       appsv1.DeploymentSpec{Selector: ds.Spec.Selector, Template: ds.Spec.Template},
+	}
+}
+
+// R11: replicas that are not stated, or marked as others', are others'; stated
+// ones are ours. So with CPU and memory.
+func TestPreservedFields(t *testing.T) {
+	e := newEnv(t)
+	unstated := e.deployment("unstated", nil)
+	preserved := e.deployment("preserved", map[string]string{
+		resourcesv1alpha1.PreserveReplicas: "true", resourcesv1alpha1.PreserveResources: "true"})
+	stated := e.deployment("stated", nil)
+	preserved.Spec.Replicas, stated.Spec.Replicas = ptr.To[int32](1), ptr.To[int32](1)
+	requests := func(cpu string) corev1.ResourceRequirements {
+		return corev1.ResourceRequirements{Requests: corev1.ResourceList{"cpu": resource.MustParse(cpu)}}
+	}
+	preserved.Spec.Template.Spec.Containers[0].Resources = requests("10m")
+	stated.Spec.Template.Spec.Containers[0].Resources = requests("10m")
+	all := []*appsv1.Deployment{unstated, preserved, stated}
+	write := func(image string) {
+		var objects []client.Object
+		for _, each := range all {
+			each.Spec.Template.Spec.Containers[0].Image = image
+			objects = append(objects, each)
+		}
+		e.state("network", objects...)
+	}
+	write("registry.example/agent:1")
+	e.operator()
+	e.becomesGood("network")
+	for _, each := range all {
+		change(e, each, func(d *appsv1.Deployment) {
+			d.Spec.Replicas = ptr.To[int32](3)
+			d.Spec.Template.Spec.Containers[0].Resources = requests("20m")
+		})
+	}
+	write("registry.example/agent:2")
+	e.becomesGood("network")
+	state := func(d *appsv1.Deployment) string {
+		now := live(e, d)
+		container := now.Spec.Template.Spec.Containers[0]
+		return strings.Join([]string{container.Image, resource.NewQuantity(int64(*now.Spec.Replicas), "").String(),
+			container.Resources.Requests.Cpu().String()}, " ")
+	}
+	e.Expect(state(unstated)).To(Equal("registry.example/agent:2 3 0"))
+	e.Expect(state(preserved)).To(Equal("registry.example/agent:2 3 20m"))
+	e.Expect(state(stated)).To(Equal("registry.example/agent:2 1 10m"))
+}
+
+// R13: what the API server has allocated for a Service stays.
+func TestServicesKeepWhatWasAllocated(t *testing.T) {
+	e := newEnv(t)
+	service := &corev1.Service{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "s"},
+		Spec: corev1.ServiceSpec{
+			Type: corev1.ServiceTypeNodePort, Selector: map[string]string{"app": "x"},
+			Ports: []corev1.ServicePort{{Name: "http", Port: 80}},
+		},
+	}
+	// Somebody made it before us, so all its fields are theirs.
+	e.Expect(e.shoot.Create(e.ctx, service.DeepCopy(), client.FieldOwner("kubectl-create"))).To(Succeed())
+	before := live(e, service)
+	service.Spec.Ports[0].TargetPort = intstr.FromInt32(8080)
+	e.state("network", service)
+	e.operator()
+	e.becomesGood("network")
+	now := live(e, service)
+	e.Expect(now.Spec.ClusterIP).To(Equal(before.Spec.ClusterIP))
+	e.Expect(now.Spec.Ports[0].NodePort).To(Equal(before.Spec.Ports[0].NodePort))
+	e.Expect(now.Spec.Ports[0].TargetPort.IntValue()).To(Equal(8080))
+}
+
+// Objects that somebody else made become ours entirely: what they have stated
+// and we do not, goes.
+func TestTakingOverFromOthers(t *testing.T) {
+	e := newEnv(t)
+	agent := e.daemonSet("agent")
+	theirs := agent.DeepCopy()
+	pod(theirs).Containers[0].Env = append(pod(theirs).Containers[0].Env, corev1.EnvVar{Name: "THEIRS", Value: "1"})
+	theirs.Labels["theirs"] = "yes"
+	e.Expect(e.shoot.Create(e.ctx, theirs, client.FieldOwner("gardener-resource-manager"))).To(Succeed())
+	e.state("network", agent)
+	e.operator()
+	e.becomesGood("network")
+	now := live(e, agent)
+	e.Expect(pod(now).Containers[0].Env).To(Equal(pod(agent).Containers[0].Env))
+	e.Expect(now.Labels).To(HaveKey("theirs"))
+}
+
+// R8: an object that is only to be created is not corrected.
+func TestCreateOnlyObjects(t *testing.T) {
+	e := newEnv(t)
+	cm := e.configMap("one", "key", "value")
+	cm.Annotations = map[string]string{resourcesv1alpha1.Ignore: "true"}
+	mr := e.state("network", cm)
+	e.operator()
+	e.becomesGood("network")
+	e.Expect(live(e, cm).Annotations).NotTo(HaveKey(resourcesv1alpha1.Origin))
+	change(e, cm, func(cm *corev1.ConfigMap) { cm.Data["key"] = "theirs" })
+	other := e.configMap("other")
+	e.state("network", cm, other)
+	e.Eventually(e.exists(other)).Should(BeTrue())
+	e.becomesGood("network")
+	e.Expect(live(e, cm).Data).To(HaveKeyWithValue("key", "theirs"))
+	e.Expect(e.seed.Delete(e.ctx, mr)).To(Succeed())
+	e.isGone(mr)
+	e.Expect(e.exists(cm)()).To(BeFalse())
+}
+
+// An update that the API server refuses leads to a new object, if that is
+// wanted.
+func TestDeleteOnInvalidUpdate(t *testing.T) {
+	e := newEnv(t)
+	d := e.deployment("d", nil)
+	e.state("network", d)
+	e.operator()
+	e.becomesGood("network")
+	uid := live(e, d).UID
+
+	other := e.deployment("d", nil)
+	other.Spec.Selector.MatchLabels["more"], other.Spec.Template.Labels["more"] = "x", "x"
+	e.state("network", other)
+	e.Eventually(e.message("network", "ResourcesApplied")).Should(And(
+		HavePrefix(`error during apply of object "apps/v1/Deployment/%s/d": `, e.namespace), HaveSuffix("field is immutable")))
+	e.Expect(live(e, d).UID).To(Equal(uid))
+
+	other.Annotations = map[string]string{resourcesv1alpha1.DeleteOnInvalidUpdate: "true"}
+	e.state("network", other)
+	e.becomesGood("network")
+	e.Expect(live(e, d).UID).NotTo(Equal(uid))
+}

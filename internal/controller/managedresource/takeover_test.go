@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package managedresource
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"pgregory.net/rapid"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+func workload() *item {
+	object := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apps/v1", "kind": "Deployment",
+		"metadata": map[string]any{"name": "d", "namespace": "n", "labels": map[string]any{"ours": "yes"}},
+		"spec":     map[string]any{"template": map[string]any{}},
+	}}
+	return &item{id: identityOfObject(object), object: object}
+}
+
+// What others may own, by the path of the field.
+func TestTolerance(t *testing.T) {
+	formerly := &reference{Labels: map[string]string{"formerly": "ours"}}
+	for _, c := range []struct {
+		path    fieldpath.Path
+		allowed bool
+	}{
+		{fieldpath.MakePathOrDie("metadata", "labels", "theirs"), true},
+		{fieldpath.MakePathOrDie("metadata", "labels", "ours"), false},
+		{fieldpath.MakePathOrDie("metadata", "labels", "formerly"), false},
+		{fieldpath.MakePathOrDie("metadata", "annotations", "theirs"), true},
+		{fieldpath.MakePathOrDie("metadata", "annotations", "reference.resources.gardener.cloud/secret-1"), false},
+		{fieldpath.MakePathOrDie("metadata", "finalizers", "x"), true},
+		{fieldpath.MakePathOrDie("metadata", "ownerReferences"), false},
+		{fieldpath.MakePathOrDie("status", "replicas"), true},
+		{fieldpath.MakePathOrDie("spec", "replicas"), true},
+		{fieldpath.MakePathOrDie("spec", "paused"), false},
+		{fieldpath.MakePathOrDie("spec", "template", "metadata", "annotations", restartedAt), true},
+		{fieldpath.MakePathOrDie("spec", "template", "metadata", "annotations", "theirs"), false},
+		{fieldpath.MakePathOrDie("spec", "template", "metadata", "labels", "theirs"), false},
+		{fieldpath.MakePathOrDie("spec", "template", "spec", "containers", fieldpath.KeyByFields("name", "x")), false},
+	} {
+		t.Run(c.path.String(), func(t *testing.T) {
+			NewWithT(t).Expect(toleranceFor(workload(), circumstances{before: formerly}).allows(c.path)).To(Equal(c.allowed))
+		})
+	}
+}
+
+// Whoever owns which fields: afterwards others own exactly those of theirs that
+// they may, we own all else, no field has lost its owner, and a second look
+// finds nothing to do.
+func TestTakeOverKeepsEveryFieldOwned(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		i := workload()
+		allowed := toleranceFor(i, circumstances{})
+		live := i.object.DeepCopy()
+		names := rapid.SampledFrom([]string{"spec", "metadata", "labels", "annotations", "ours", "replicas", "template", "status", "x"})
+		var entries []metav1.ManagedFieldsEntry
+		for range rapid.IntRange(0, 4).Draw(t, "managers") {
+			fields := &fieldpath.Set{}
+			for range rapid.IntRange(1, 6).Draw(t, "fields") {
+				var parts []any
+				for _, name := range rapid.SliceOfN(names, 1, 4).Draw(t, "path") {
+					parts = append(parts, name)
+				}
+				fields.Insert(fieldpath.MakePathOrDie(parts...))
+			}
+			encoded, err := encodeFields(fields)
+			if err != nil {
+				t.Fatal(err)
+			}
+			entries = append(entries, metav1.ManagedFieldsEntry{
+				Manager:    rapid.SampledFrom([]string{FieldManager, "kubectl", "other"}).Draw(t, "manager"),
+				Operation:  rapid.SampledFrom([]metav1.ManagedFieldsOperationType{"Apply", "Update"}).Draw(t, "operation"),
+				APIVersion: "apps/v1", FieldsType: "FieldsV1", FieldsV1: encoded,
+				Subresource: rapid.SampledFrom([]string{"", "", "status"}).Draw(t, "subresource"),
+			})
+		}
+		// Of each manager, operation and subresource an API server has one entry.
+		live.SetManagedFields(unique(entries))
+		before := &fieldpath.Set{}
+		for _, entry := range live.GetManagedFields() {
+			fields, _ := decodeFields(&entry)
+			before = before.Union(fields)
+		}
+
+		who, err := takeOver(live, allowed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !who.ours.Union(who.others).Equals(before) {
+			t.Fatalf("owned before:\n%s\nafter:\n%s\n%s", before, who.ours, who.others)
+		}
+		live.SetManagedFields(who.entries)
+		again, err := takeOver(live, allowed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again.moved {
+			t.Fatalf("a second look finds more: %v", again.entries)
+		}
+	})
+}
+
+func unique(entries []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
+	var kept []metav1.ManagedFieldsEntry
+	seen := map[[3]string]bool{}
+	for _, entry := range entries {
+		key := [3]string{entry.Manager, string(entry.Operation), entry.Subresource}
+		if !seen[key] {
+			kept = append(kept, entry)
+		}
+		seen[key] = true
+	}
+	return kept
+}

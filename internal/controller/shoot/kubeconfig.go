@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shoot
+
+import (
+	"errors"
+	"net"
+	"net/url"
+
+	"github.com/trellis-network/trellis/internal/shootclient"
+)
+
+// apiServerAddress is "<host>:<port>" of the API server that a kubeconfig leads
+// to. It accepts just those kubeconfigs that the seed's components will use.
+func apiServerAddress(kubeconfig []byte) (string, error) {
+	config, err := shootclient.Config(kubeconfig)
+	if err != nil {
+		return "", err
+	}
+	return addressOf(config.Host)
+}
+
+func addressOf(server string) (string, error) {
+	parsed, err := url.Parse(server)
+	if err != nil || parsed.Hostname() == "" || parsed.Scheme != "https" && parsed.Scheme != "http" {
+		return "", errors.New("the server of the kubeconfig's cluster must be a URL such as https://api.example.com:6443")
+	}
+	port := parsed.Port()
+	switch {
+	case port != "":
+	case parsed.Scheme == "http":
+		port = "80"
+	default:
+		port = "443"
+	}
+	return net.JoinHostPort(parsed.Hostname(), port), nil
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shoot_test
+
+import (
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	"github.com/trellis-network/trellis/internal/controller/shoot"
+)
+
+func TestNamesThatMakeNoNamespaceAreRefused(t *testing.T) {
+	for name, test := range map[string]struct{ name, wanted string }{
+		"too long": {strings.Repeat("x", 60), "at most 63 are allowed"},
+		"a dot":    {"cherry.tree", "another name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := setup(t)
+			s := e.shoot(func(s *corev1beta1.Shoot) { s.Name = test.name })
+			e.becomes(s, create, failing, "control-plane namespace would be called shoot--", test.wanted)
+			e.Expect(s.Finalizers).To(BeEmpty(), "nothing was created that would have to be deleted")
+			e.Expect(s.Status.TechnicalID).To(BeEmpty())
+			e.Expect(e.client.Delete(t.Context(), s)).To(Succeed())
+			e.gone(s)
+		})
+	}
+}
+
+// garden-x/cherry and x/cherry would share a namespace: the first has it.
+func TestTwoShootsNeverShareAControlPlane(t *testing.T) {
+	e := setup(t)
+	first := e.finished()
+	e.namespace(e.twin(), nil)
+	second := e.shoot(func(s *corev1beta1.Shoot) { s.Namespace = e.twin() })
+	e.becomes(second, create, failing, e.controlPlane+" belongs to the Shoot "+e.project+"/cherry already")
+	e.Expect(second.Status.Conditions).To(BeEmpty())
+
+	e.Expect(e.client.Delete(t.Context(), second)).To(Succeed())
+	e.gone(second)
+	e.get(first)
+	e.stays(first)
+	e.get(e.network())
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.controlPlane}}
+	e.get(namespace)
+	e.Expect(namespace.DeletionTimestamp).To(BeNil())
+}
+
+func TestANamespaceOfNobodyIsNotTaken(t *testing.T) {
+	e := project(t)
+	e.namespace(e.controlPlane, nil)
+	e.start()
+	e.kubeconfig(kubeconfig)
+	s := e.shoot()
+	e.becomes(s, create, failing, "exists already and belongs to no Shoot", shoot.ShootAnnotation)
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.controlPlane}}
+	patch(e, namespace, func(n *corev1.Namespace) {
+		n.Annotations = map[string]string{shoot.ShootAnnotation: e.project + "/cherry"}
+	})
+	e.becomes(s, create, processing, "Waiting until the Network")
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shoot_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	crconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/yaml"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/controller/shoot"
+	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/test/install"
+	"github.com/trellis-network/trellis/test/sandbox"
+)
+
+// The tests share one API server, which is garden and seed together. Each has
+// namespaces of its own, and starts the controller for itself.
+var landscape = sandbox.Share(sandbox.Options{})
+
+func TestMain(m *testing.M) {
+	// The tests wait for the API server most of the time.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
+	ctrl.SetLogger(logr.Discard())
+	SetDefaultEventuallyTimeout(30 * time.Second)
+	SetDefaultEventuallyPollingInterval(20 * time.Millisecond)
+	os.Exit(landscape.Main(m))
+}
+
+const (
+	succeeded  = corev1beta1.LastOperationStateSucceeded
+	processing = corev1beta1.LastOperationStateProcessing
+	failing    = corev1beta1.LastOperationStateError
+
+	create    = corev1beta1.LastOperationTypeCreate
+	reconcile = corev1beta1.LastOperationTypeReconcile
+	deleting  = corev1beta1.LastOperationTypeDelete
+)
+
+// env is one test's project, with the controller running in it.
+type env struct {
+	*WithT
+	t            *testing.T
+	api          *rest.Config
+	client       client.Client
+	project      string // the Shoots' namespace
+	controlPlane string // that of the Shoot cherry
+	requests     *audit
+	stop         func()
+}
+
+var projects atomic.Int32
+
+// setup starts the controller in a new project.
+func setup(t *testing.T) *env {
+	t.Helper()
+	e := project(t)
+	e.start()
+	return e
+}
+
+// project makes a new project, in which the controller does not run yet.
+func project(t *testing.T) *env {
+	t.Helper()
+	t.Parallel()
+	g := NewWithT(t)
+	api, err := clientcmd.BuildConfigFromFlags("", landscape.Get(t).Seed.Kubeconfig)
+	g.Expect(err).NotTo(HaveOccurred())
+	api.QPS = -1
+	admin, err := client.New(api, client.Options{Scheme: seed.Scheme()})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(install.CRDs(t.Context(), admin)).To(Succeed())
+	name := fmt.Sprintf("p%d", projects.Add(1))
+	e := &env{
+		WithT: g, t: t, api: api, client: admin, requests: &audit{}, stop: func() {},
+		project: "garden-" + name, controlPlane: "shoot--" + name + "--cherry",
+	}
+	e.namespace(e.project, nil)
+	t.Cleanup(func() { e.stop() })
+	return e
+}
+
+// start starts the controller's process, as far as it knows.
+func (e *env) start() {
+	api := rest.CopyConfig(e.api)
+	api.Wrap(e.requests.wrap)
+	e.stop = e.run(api, func(mgr manager.Manager) error { return shoot.Add(mgr, shoot.Options{}) })
+}
+
+// run runs controllers until the returned function is called.
+func (e *env) run(api *rest.Config, add func(manager.Manager) error) (stop func()) {
+	mgr, err := ctrl.NewManager(api, ctrl.Options{
+		Scheme:     seed.Scheme(),
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Controller: crconfig.Controller{SkipNameValidation: ptr.To(true)},
+		Client:     seed.ClientOptions(),
+		Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{
+			e.project: {}, e.twin(): {}, e.controlPlane: {},
+		}},
+	})
+	e.Expect(err).NotTo(HaveOccurred())
+	e.Expect(add(mgr)).To(Succeed())
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- mgr.Start(ctx) }()
+	return func() {
+		cancel()
+		if err, running := <-done; running && err != nil {
+			e.t.Errorf("the manager ended with %v", err)
+		}
+		close(done)
+	}
+}
+
+// twin is the namespace whose Shoots share control planes with the project's.
+func (e *env) twin() string { return e.project[len("garden-"):] }
+
+func (e *env) namespace(name string, annotations map[string]string) {
+	e.t.Helper()
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: annotations}}
+	e.Expect(e.client.Create(e.t.Context(), namespace)).To(Succeed())
+}
+
+// cherry is a Shoot as a user would write it, with fields that we do not know.
+const cherry = `
+apiVersion: core.gardener.cloud/v1beta1
+kind: Shoot
+metadata:
+  name: cherry
+  annotations: {color: red}
+spec:
+  cloudProfileName: orchard
+  region: east
+  dns: {domain: cherry.example.org}
+  kubernetes: {version: 1.33.1, clusterAutoscaler: {scanInterval: 10s}}
+  networking:
+    type: string
+    nodes: 10.250.0.0/16
+    providerConfig: {knots: 3, nothing: null}
+  provider:
+    type: cloud
+    workers: [{name: one, minimum: 1, maximum: 3, machine: {type: small}}]
+`
+
+// shoot creates the Shoot cherry with what change makes of it.
+func (e *env) shoot(change ...func(*corev1beta1.Shoot)) *corev1beta1.Shoot {
+	e.t.Helper()
+	s := &corev1beta1.Shoot{}
+	e.Expect(yaml.Unmarshal([]byte(cherry), s)).To(Succeed())
+	s.Namespace = e.project
+	for _, c := range change {
+		c(s)
+	}
+	e.Expect(e.client.Create(e.t.Context(), s)).To(Succeed())
+	return s
+}
+
+const kubeconfig = `{"apiVersion":"v1","kind":"Config","current-context":"c",
+"clusters":[{"name":"c","cluster":{"server":"https://api.cherry.example.org"}}],
+"contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],
+"users":[{"name":"u","user":{"token":"secret"}}]}`
+
+// kubeconfig writes the user's Secret for the Shoot cherry.
+func (e *env) kubeconfig(content string) *corev1.Secret {
+	e.t.Helper()
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cherry.kubeconfig", Namespace: e.project}}
+	_, err := ctrl.CreateOrUpdate(e.t.Context(), e.client, secret, func() error {
+		secret.Data = map[string][]byte{"kubeconfig": []byte(content)}
+		return nil
+	})
+	e.Expect(err).NotTo(HaveOccurred())
+	return secret
+}
+
+// finished is the Shoot cherry when all that there is to do is done.
+func (e *env) finished(change ...func(*corev1beta1.Shoot)) *corev1beta1.Shoot {
+	e.t.Helper()
+	e.kubeconfig(kubeconfig)
+	s := e.shoot(change...)
+	e.applied()
+	e.networkSays(succeeded, func(*extensionsv1alpha1.Network) {})
+	e.becomes(s, create, succeeded)
+	return s
+}
+
+// patch changes an object as its user would.
+func patch[O client.Object](e *env, object O, change func(O)) {
+	e.t.Helper()
+	e.get(object)
+	before := object.DeepCopyObject().(O)
+	change(object)
+	e.Expect(e.client.Patch(e.t.Context(), object, client.MergeFrom(before))).To(Succeed())
+}
+
+func (e *env) get(object client.Object) {
+	e.t.Helper()
+	e.Expect(e.client.Get(e.t.Context(), client.ObjectKeyFromObject(object), object)).To(Succeed())
+}
+
+// appears waits for an object and reads it.
+func (e *env) appears(object client.Object) {
+	e.t.Helper()
+	e.Eventually(func() error {
+		return e.client.Get(e.t.Context(), client.ObjectKeyFromObject(object), object)
+	}).Should(Succeed())
+}
+
+func (e *env) network() *extensionsv1alpha1.Network {
+	return &extensionsv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Name: "cherry", Namespace: e.controlPlane}}
+}
+
+func (e *env) cluster() *extensionsv1alpha1.Cluster {
+	return &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: e.controlPlane}}
+}
+
+func (e *env) access() *corev1.Secret {
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "gardener", Namespace: e.controlPlane}}
+}
+
+func (e *env) prerequisites() *resourcesv1alpha1.ManagedResource {
+	return &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Name: shoot.PrerequisitesName, Namespace: e.controlPlane}}
+}
+
+// networkSays plays the Network's controller: it says how the present generation
+// has come off.
+func (e *env) networkSays(state corev1beta1.LastOperationState, change func(*extensionsv1alpha1.Network)) *extensionsv1alpha1.Network {
+	e.t.Helper()
+	n := e.network()
+	e.appears(n)
+	before := n.DeepCopy()
+	n.Status.ObservedGeneration = n.Generation
+	n.Status.LastOperation = &corev1beta1.LastOperation{
+		Type: reconcile, State: state, Progress: 50, Description: "Tying knots", LastUpdateTime: metav1.Now(),
+	}
+	change(n)
+	e.Expect(e.client.Status().Patch(e.t.Context(), n, client.MergeFrom(before))).To(Succeed())
+	return n
+}
+
+// applied plays the resource manager, which has applied the prerequisites.
+func (e *env) applied() {
+	e.t.Helper()
+	managed := e.prerequisites()
+	e.appears(managed)
+	before := managed.DeepCopy()
+	managed.Status.ObservedGeneration = managed.Generation
+	managed.Status.Conditions = []corev1beta1.Condition{{
+		Type: resourcesv1alpha1.ResourcesApplied, Status: corev1beta1.ConditionTrue, Reason: "ApplySucceeded",
+		LastTransitionTime: metav1.Now(), LastUpdateTime: metav1.Now(),
+	}}
+	e.Expect(e.client.Status().Patch(e.t.Context(), managed, client.MergeFrom(before))).To(Succeed())
+}
+
+// becomes waits until the Shoot's status, about its present generation, says this.
+func (e *env) becomes(s *corev1beta1.Shoot, operation corev1beta1.LastOperationType, state corev1beta1.LastOperationState, descriptions ...string) {
+	e.t.Helper()
+	e.Eventually(func(g Gomega) {
+		fresh := &corev1beta1.Shoot{}
+		g.Expect(e.client.Get(context.Background(), client.ObjectKeyFromObject(s), fresh)).To(Succeed())
+		fresh.DeepCopyInto(s)
+		last := s.Status.LastOperation
+		g.Expect(last).NotTo(BeNil())
+		g.Expect(string(last.Type)+" "+string(last.State)).To(Equal(string(operation)+" "+string(state)), last.Description)
+		g.Expect(s.Status.ObservedGeneration).To(Equal(s.Generation))
+		for _, description := range descriptions {
+			g.Expect(last.Description).To(ContainSubstring(description))
+		}
+	}).Should(Succeed())
+}
+
+// gone waits until an object is not there any more.
+func (e *env) gone(object client.Object) {
+	e.t.Helper()
+	e.Eventually(func() error {
+		return e.client.Get(context.Background(), client.ObjectKeyFromObject(object), object)
+	}).WithTimeout(90 * time.Second).Should(MatchError(ContainSubstring("not found")))
+}
+
+// stays says that, for a while, an object does not change at all.
+func (e *env) stays(object client.Object) {
+	e.t.Helper()
+	e.get(object)
+	version := object.GetResourceVersion()
+	e.Consistently(func() string {
+		e.get(object)
+		return object.GetResourceVersion()
+	}).WithTimeout(700 * time.Millisecond).Should(Equal(version))
+}

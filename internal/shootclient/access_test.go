@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shootclient
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	testclock "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Access lasts as long as the Secret stays as it is, and no longer.
+func TestAccessNeverOutlivesItsSecret(t *testing.T) {
+	e := newEnv(t)
+	var noAccess *NoAccessError
+	_, err := e.clients.For(e.ctx, e.namespace)
+	e.Expect(errors.As(err, &noAccess)).To(BeTrue())
+
+	e.grant(e.kubeconfig(t))
+	first, err := e.clients.For(e.ctx, e.namespace)
+	e.Expect(err).NotTo(HaveOccurred())
+	e.Expect(first.Client.Get(e.ctx, client.ObjectKey{Name: "kube-system"}, &corev1.Namespace{})).To(Succeed())
+	sent := e.requests.Load()
+	e.Expect(e.clients.For(e.ctx, e.namespace)).To(BeIdenticalTo(first))
+	e.Expect(e.requests.Load()).To(Equal(sent), "the same access costs no request")
+
+	e.grant(append(e.kubeconfig(t), '\n'))
+	second, err := e.clients.For(e.ctx, e.namespace)
+	e.Expect(err).NotTo(HaveOccurred())
+	e.Expect(second).NotTo(BeIdenticalTo(first))
+	e.Expect(first.stopped).To(BeClosed())
+
+	e.Expect(e.seed.Delete(e.ctx, e.secret())).To(Succeed())
+	_, err = e.clients.For(e.ctx, e.namespace)
+	e.Expect(errors.As(err, &noAccess)).To(BeTrue())
+	e.Expect(second.stopped).To(BeClosed())
+}
+
+// Nothing of a closed shoot goes on running.
+func TestClosingLeavesNothingBehind(t *testing.T) {
+	e := newEnv(t)
+	e.grant(e.kubeconfig(t))
+	before := runtime.NumGoroutine()
+	for range 3 {
+		shoot, err := e.clients.For(e.ctx, e.namespace)
+		e.Expect(err).NotTo(HaveOccurred())
+		e.Expect(shoot.Watch(e.ctx, configMaps, daemonSets, crdKind)).To(Succeed())
+		e.Expect(runtime.NumGoroutine()).To(BeNumerically(">", before+10))
+		e.clients.Forget(e.namespace)
+	}
+	e.Eventually(runtime.NumGoroutine).Should(BeNumerically("<=", before+2))
+
+	e.clients.Close()
+	_, err := e.clients.For(e.ctx, e.namespace)
+	e.Expect(err).To(MatchError(errClosed))
+}
+
+// pretend returns the kubeconfig of an API server at an address.
+func pretend(address string) []byte {
+	return fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Config","current-context":"c",
+"clusters":[{"name":"c","cluster":{"server":"https://%s","insecure-skip-tls-verify":true}}],
+"contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],"users":[{"name":"u","user":{"token":"t"}}]}`, address)
+}
+
+// A shoot that is dead is found out quickly, and not asked again all the time.
+func TestDeadShootsDelayNobody(t *testing.T) {
+	refusing, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = refusing.Close()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = silent.Close() }()
+
+	for name, address := range map[string]string{
+		"refuses connections":           refusing.Addr().String(),
+		"takes them and says nothing":   silent.Addr().String(),
+		"has a name that nobody serves": "shoot.invalid:443",
+	} {
+		t.Run(name, func(t *testing.T) {
+			clock := testclock.NewFakePassiveClock(time.Now())
+			e := newEnv(t, func(o *Options) { o.Clock, o.ConnectTimeout = clock, 500*time.Millisecond })
+			e.grant(pretend(address))
+			ask := func() time.Duration {
+				start := time.Now()
+				_, err := e.clients.For(e.ctx, e.namespace)
+				var unreachable *UnreachableError
+				e.Expect(errors.As(err, &unreachable)).To(BeTrue())
+				e.Expect(err.Error()).To(HavePrefix("the shoot's API server https://" + address + " cannot be reached: "))
+				return time.Since(start)
+			}
+			e.Expect(ask()).To(BeNumerically("<", 5*time.Second))
+			sent := e.requests.Load()
+			ask()
+			e.Expect(e.requests.Load()).To(Equal(sent), "it was asked a moment ago")
+			clock.SetTime(clock.Now().Add(time.Minute))
+			ask()
+			e.Expect(e.requests.Load()).To(Equal(sent + 1))
+
+			e.grant(e.kubeconfig(t))
+			_, err := e.clients.For(e.ctx, e.namespace)
+			e.Expect(err).NotTo(HaveOccurred())
+		})
+	}
+}
+
+// A kubeconfig of a user must not make the operator run programs or read its own
+// files.
+func TestKubeconfigsAreJudged(t *testing.T) {
+	config := func(user, cluster string) string {
+		return fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","current-context":"c",
+"clusters":[{"name":"c","cluster":{"server":"https://shoot.example"%s}}],
+"contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],"users":[{"name":"u","user":{%s}}]}`, cluster, user)
+	}
+	for name, c := range map[string]struct{ kubeconfig, problem string }{
+		"fine":                {config(`"token":"t"`, ""), ""},
+		"missing":             {"", "no key kubeconfig"},
+		"no kubeconfig":       {"hello", "is not a kubeconfig"},
+		"empty kubeconfig":    {"{}", "names no cluster"},
+		"a program":           {config(`"exec":{"apiVersion":"client.authentication.k8s.io/v1","command":"sh"}`, ""), "credential plugin"},
+		"an old plugin":       {config(`"auth-provider":{"name":"x"}`, ""), "credential plugin"},
+		"a token file":        {config(`"tokenFile":"/etc/passwd"`, ""), "refers to files"},
+		"a certificate file":  {config(`"client-certificate":"/a","client-key":"/b"`, ""), "refers to files"},
+		"a certificate of CA": {config(`"token":"t"`, `,"certificate-authority":"/a"`), "refers to a file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			_, err := Config([]byte(c.kubeconfig))
+			if c.problem == "" {
+				g.Expect(err).NotTo(HaveOccurred())
+			} else {
+				g.Expect(err).To(MatchError(ContainSubstring(c.problem)))
+			}
+		})
+	}
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shootclient
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Clients hands out access to shoots. All methods may be called from any number
+// of goroutines. As a Runnable of a manager it closes everything at the end.
+type Clients struct {
+	options     Options
+	subscribers subscribers
+
+	mu     sync.Mutex
+	slots  map[string]*slot
+	closed bool
+}
+
+// slot holds the access to one shoot. Its lock is held while the shoot is being
+// contacted, so that several controllers do it once, and only for that shoot.
+type slot struct {
+	mu     sync.Mutex
+	gone   bool
+	secret secretVersion
+	shoot  *Shoot
+}
+
+// secretVersion tells one content of a Secret from all others.
+type secretVersion struct {
+	uid             types.UID
+	resourceVersion string
+}
+
+// New makes Clients.
+func New(options Options) *Clients {
+	options.setDefaults()
+	return &Clients{options: options, slots: map[string]*slot{}}
+}
+
+// For returns access to the shoot whose control plane is in namespace, as the
+// Secret there gives it now. It sends no request where nothing has changed and
+// the shoot answered last. The errors are a *NoAccessError, an
+// *UnreachableError, or one of the seed's API server.
+//
+// A Shoot is to be asked for anew in each reconciliation, and not to be kept.
+func (c *Clients) For(ctx context.Context, namespace string) (*Shoot, error) {
+	version, err := c.versionOf(ctx, namespace)
+	if err != nil {
+		if apierrors.IsNotFound(err) {
+			c.Forget(namespace)
+			return nil, &NoAccessError{Namespace: namespace, Err: err}
+		}
+		return nil, err
+	}
+	s, err := c.lockedSlot(namespace)
+	if err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	if s.shoot != nil && s.secret == version {
+		return s.shoot, s.shoot.reach(ctx)
+	}
+	s.close()
+	if err := c.open(ctx, s, namespace); err != nil {
+		return nil, err
+	}
+	return s.shoot, s.shoot.reach(ctx)
+}
+
+// Forget ends the access to a shoot: its watches stop, its connections close.
+// Whoever calls For afterwards gets it anew.
+func (c *Clients) Forget(namespace string) {
+	c.mu.Lock()
+	s := c.slots[namespace]
+	delete(c.slots, namespace)
+	c.mu.Unlock()
+	if s != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.gone = true
+		s.close()
+	}
+}
+
+// Start waits for the end of ctx and then closes everything.
+func (c *Clients) Start(ctx context.Context) error {
+	<-ctx.Done()
+	c.Close()
+	return nil
+}
+
+// Close ends the access to all shoots, and returns when all watches have ended.
+func (c *Clients) Close() {
+	c.mu.Lock()
+	c.closed = true
+	namespaces := make([]string, 0, len(c.slots))
+	for namespace := range c.slots {
+		namespaces = append(namespaces, namespace)
+	}
+	c.mu.Unlock()
+	for _, namespace := range namespaces {
+		c.Forget(namespace)
+	}
+}
+
+func (c *Clients) versionOf(ctx context.Context, namespace string) (secretVersion, error) {
+	secret := &metav1.PartialObjectMetadata{}
+	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	key := client.ObjectKey{Namespace: namespace, Name: SecretName}
+	err := c.options.Metadata.Get(ctx, key, secret)
+	return secretVersion{secret.UID, secret.ResourceVersion}, err
+}
+
+// lockedSlot returns the slot of a namespace, locked.
+func (c *Clients) lockedSlot(namespace string) (*slot, error) {
+	for {
+		c.mu.Lock()
+		if c.closed {
+			c.mu.Unlock()
+			return nil, errClosed
+		}
+		s, ok := c.slots[namespace]
+		if !ok {
+			s = &slot{}
+			c.slots[namespace] = s
+		}
+		c.mu.Unlock()
+		s.mu.Lock()
+		if !s.gone {
+			return s, nil
+		}
+		// Forgotten between the two locks.
+		s.mu.Unlock()
+	}
+}
+
+func (c *Clients) open(ctx context.Context, s *slot, namespace string) error {
+	secret := &corev1.Secret{}
+	if err := c.options.Secrets.Get(ctx, client.ObjectKey{Namespace: namespace, Name: SecretName}, secret); err != nil {
+		if apierrors.IsNotFound(err) {
+			return &NoAccessError{Namespace: namespace, Err: err}
+		}
+		return fmt.Errorf("read Secret %s/%s: %w", namespace, SecretName, err)
+	}
+	shoot, err := newShoot(namespace, secret.Data[SecretKey], &c.options, c.subscribers.tell)
+	if err != nil {
+		return &NoAccessError{Namespace: namespace, Err: err}
+	}
+	s.shoot, s.secret = shoot, secretVersion{secret.UID, secret.ResourceVersion}
+	return nil
+}
+
+func (s *slot) close() {
+	if s.shoot != nil {
+		s.shoot.close()
+		s.shoot = nil
+	}
+}
+
+// due says whether a shoot that failed at a time may be tried again.
+func (o *Options) due(failed time.Time) bool { return !o.Clock.Now().Before(failed.Add(o.RetryAfter)) }

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shootclient
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/utils/clock"
+)
+
+// idleTimeout is how long a connection without requests is kept, and so how long
+// one may outlast its shoot: those which are in use at its end become idle only
+// afterwards.
+const idleTimeout = 10 * time.Second
+
+// connection is the way to one API server: its TCP connections, and whether it
+// answered last.
+type connection struct {
+	config    *rest.Config
+	transport *http.Transport
+	// requests has a time limit for each request, watches has none.
+	requests, watches *http.Client
+	state             *answers
+}
+
+// connect prepares a connection. It sends nothing yet. It does not use
+// client-go's shared transports, which are never closed and outlive a rotated
+// kubeconfig.
+func connect(kubeconfig []byte, namespace string, options *Options) (*connection, error) {
+	config, err := Config(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(options.QPS, options.Burst)
+	tlsConfig, err := rest.TLSConfigFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("the kubeconfig's certificates cannot be used: %w", err)
+	}
+	proxy := http.ProxyFromEnvironment
+	if config.Proxy != nil {
+		proxy = config.Proxy
+	}
+	transport := utilnet.SetTransportDefaults(&http.Transport{
+		Proxy:               proxy,
+		TLSClientConfig:     tlsConfig,
+		TLSHandshakeTimeout: options.ConnectTimeout,
+		IdleConnTimeout:     idleTimeout,
+		DialContext:         (&net.Dialer{Timeout: options.ConnectTimeout, KeepAlive: 30 * time.Second}).DialContext,
+	})
+	state := &answers{next: transport, clock: options.Clock, err: errNotAsked}
+	var outer http.RoundTripper = state
+	if options.WrapTransport != nil {
+		outer = options.WrapTransport(namespace, outer)
+	}
+	authenticated, err := rest.HTTPWrappersForConfig(config, outer)
+	if err != nil {
+		return nil, fmt.Errorf("the kubeconfig's credentials cannot be used: %w", err)
+	}
+	return &connection{
+		config: config, transport: transport, state: state,
+		requests: &http.Client{Transport: authenticated, Timeout: options.RequestTimeout},
+		watches:  &http.Client{Transport: authenticated},
+	}, nil
+}
+
+// probe finds out whether the API server answers at all; any answer will do.
+func (c *connection) probe(ctx context.Context, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	server, _, err := rest.DefaultServerUrlFor(c.config)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.JoinPath("version").String(), nil)
+	if err != nil {
+		return err
+	}
+	response, err := c.requests.Do(request)
+	if err != nil {
+		return err
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<16))
+	return response.Body.Close()
+}
+
+func (c *connection) close() { c.transport.CloseIdleConnections() }
+
+// answers is a transport that remembers whether the last request was answered.
+type answers struct {
+	next  http.RoundTripper
+	clock clock.PassiveClock
+
+	mu     sync.Mutex
+	err    error
+	failed time.Time
+}
+
+// RoundTrip implements http.RoundTripper.
+func (a *answers) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := a.next.RoundTrip(request)
+	if errors.Is(err, context.Canceled) {
+		// Whoever asked went away; that says nothing about the server.
+		return response, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.err = err
+	if err != nil {
+		a.failed = a.clock.Now()
+	}
+	return response, err
+}
+
+// last returns the error of the last request, and when it failed.
+func (a *answers) last() (failed time.Time, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.failed, a.err
+}
+
+// errNotAsked stands for the answer to a request that was never made.
+var errNotAsked = errors.New("it has not been asked yet")

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shootclient
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Fingerprint tells two states of an object apart by its metadata: it differs
+// when anything but the status differs. For kinds that others write the status
+// of, the generation stands for the spec; for all others the resourceVersion
+// stands for everything.
+func Fingerprint(kind schema.GroupKind, object metav1.Object) string {
+	version := object.GetResourceVersion()
+	if object.GetGeneration() != 0 && generationIsReliable(kind) {
+		version = ""
+	}
+	raw, _ := json.Marshal(struct {
+		UID         types.UID
+		Generation  int64
+		Version     string
+		Deleting    bool
+		Labels      map[string]string
+		Annotations map[string]string
+		Owners      []metav1.OwnerReference
+		Finalizers  []string
+	}{
+		object.GetUID(), object.GetGeneration(), version, object.GetDeletionTimestamp() != nil,
+		object.GetLabels(), object.GetAnnotations(), object.GetOwnerReferences(), object.GetFinalizers(),
+	})
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:16])
+}
+
+// generationIsReliable says whether each change of the spec raises the
+// generation. Some built-in kinds set a generation and never raise it, so for
+// those only kinds count whose status changes often enough to matter. For custom
+// resources the API server itself takes care of it.
+func generationIsReliable(kind schema.GroupKind) bool {
+	switch kind.Group {
+	case "apps", "batch", "apiextensions.k8s.io":
+		return true
+	case "policy":
+		return kind.Kind == "PodDisruptionBudget"
+	}
+	return IsCustom(kind.Group)
+}
+
+// IsCustom says whether a group is not one of Kubernetes' own.
+func IsCustom(group string) bool {
+	return strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io")
+}

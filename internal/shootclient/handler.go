@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shootclient
+
+import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+)
+
+// handler turns what the watch of one kind sees into events.
+type handler struct {
+	shoot *Shoot
+	kind  schema.GroupVersionKind
+}
+
+var _ toolscache.ResourceEventHandler = &handler{}
+
+// OnAdd implements toolscache.ResourceEventHandler.
+func (h *handler) OnAdd(added any, isInInitialList bool) {
+	if object, ok := added.(metav1.Object); ok && !isInInitialList {
+		h.tell(Created, object)
+	}
+}
+
+// OnUpdate implements toolscache.ResourceEventHandler.
+func (h *handler) OnUpdate(before, after any) {
+	old, okOld := before.(metav1.Object)
+	object, ok := after.(metav1.Object)
+	if !okOld || !ok || old.GetResourceVersion() == object.GetResourceVersion() {
+		return
+	}
+	change := Edited
+	if kind := h.kind.GroupKind(); Fingerprint(kind, old) == Fingerprint(kind, object) {
+		change = StatusChanged
+	}
+	h.tell(change, old, object)
+}
+
+// OnDelete implements toolscache.ResourceEventHandler.
+func (h *handler) OnDelete(deleted any) {
+	if tombstone, ok := deleted.(toolscache.DeletedFinalStateUnknown); ok {
+		deleted = tombstone.Obj
+	}
+	if crd, ok := deleted.(*apiextensionsv1.CustomResourceDefinition); ok {
+		h.shoot.unwatchKind(schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind})
+	}
+	if object, ok := deleted.(metav1.Object); ok {
+		h.tell(Deleted, object)
+	}
+}
+
+// tell sends an event for each origin that the states of the object name.
+func (h *handler) tell(change Change, states ...metav1.Object) {
+	told := map[string]bool{}
+	for _, object := range states {
+		origin := object.GetAnnotations()[resourcesv1alpha1.Origin]
+		if told[origin] {
+			continue
+		}
+		told[origin] = true
+		h.shoot.tell(Event{
+			Namespace: h.shoot.Namespace, Kind: h.kind, Change: change, Origin: origin,
+			Object: types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()},
+		})
+	}
+}

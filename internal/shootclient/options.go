@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shootclient
+
+import (
+	"net/http"
+	"time"
+
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+const (
+	// SecretName is the name of the Secret, in a control-plane namespace, that
+	// gives access to the shoot.
+	SecretName = "gardener"
+	// SecretKey is the key of the kubeconfig in that Secret.
+	SecretKey = "kubeconfig"
+)
+
+// Options are what Clients need. Everything but the two readers has a default.
+type Options struct {
+	// Metadata reads the metadata of Secrets in the seed; it should be a cache,
+	// as it is asked each time.
+	Metadata client.Reader
+	// Secrets reads Secrets in the seed. It should not be a cache, so that
+	// kubeconfigs do not lie about in memory.
+	Secrets client.Reader
+
+	// ManagedBy is the value of the label resources.gardener.cloud/managed-by on
+	// the objects that are cached and watched. Default: gardener.
+	ManagedBy string
+	// QPS and Burst limit the requests to each shoot. Default: 50 and 100.
+	QPS   float32
+	Burst int
+	// RequestTimeout bounds each request but watches. Default: 10 seconds.
+	RequestTimeout time.Duration
+	// ConnectTimeout bounds the first contact to a shoot, and the first one after
+	// a failure. Default: 3 seconds.
+	ConnectTimeout time.Duration
+	// SyncTimeout bounds how long a read waits for the cache to be filled.
+	// Default: 5 seconds.
+	SyncTimeout time.Duration
+	// RetryAfter is how long a shoot that did not answer is not asked again.
+	// Default: 5 seconds.
+	RetryAfter time.Duration
+	// WrapTransport, if set, sees all requests to a shoot; for audits in tests.
+	WrapTransport func(namespace string, next http.RoundTripper) http.RoundTripper
+	// Clock is the time. Default: the real one.
+	Clock clock.PassiveClock
+}
+
+func (o *Options) setDefaults() {
+	setDefault(&o.ManagedBy, "gardener")
+	setDefault(&o.QPS, 50)
+	setDefault(&o.Burst, 100)
+	setDefault(&o.RequestTimeout, 10*time.Second)
+	setDefault(&o.ConnectTimeout, 3*time.Second)
+	setDefault(&o.SyncTimeout, 5*time.Second)
+	setDefault(&o.RetryAfter, 5*time.Second)
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shootclient
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// whole are the kinds that are cached with spec and status, because their health
+// cannot be told from metadata.
+var whole = map[schema.GroupVersionKind]func() client.Object{
+	appsv1.SchemeGroupVersion.WithKind("DaemonSet"):   func() client.Object { return &appsv1.DaemonSet{} },
+	appsv1.SchemeGroupVersion.WithKind("Deployment"):  func() client.Object { return &appsv1.Deployment{} },
+	appsv1.SchemeGroupVersion.WithKind("StatefulSet"): func() client.Object { return &appsv1.StatefulSet{} },
+	appsv1.SchemeGroupVersion.WithKind("ReplicaSet"):  func() client.Object { return &appsv1.ReplicaSet{} },
+	batchv1.SchemeGroupVersion.WithKind("Job"):        func() client.Object { return &batchv1.Job{} },
+	corev1.SchemeGroupVersion.WithKind("Pod"):         func() client.Object { return &corev1.Pod{} },
+	corev1.SchemeGroupVersion.WithKind("Service"):     func() client.Object { return &corev1.Service{} },
+	corev1.SchemeGroupVersion.WithKind("ReplicationController"): func() client.Object {
+		return &corev1.ReplicationController{}
+	},
+	crdKind: func() client.Object { return &apiextensionsv1.CustomResourceDefinition{} },
+}
+
+var crdKind = apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
+
+// Whole says whether objects of a kind are cached with spec and status.
+func Whole(kind schema.GroupVersionKind) bool { return whole[kind] != nil }
+
+// cachedForm returns an empty object in the form in which a kind is cached.
+func cachedForm(kind schema.GroupVersionKind) client.Object {
+	if empty := whole[kind]; empty != nil {
+		return empty()
+	}
+	object := &metav1.PartialObjectMetadata{}
+	object.SetGroupVersionKind(kind)
+	return object
+}
+
+// Watch begins to watch the kinds that are not watched yet, and returns when all
+// of them are in the cache. It is an error if that takes too long; the watches
+// go on all the same, and a later call may find them ready. A kind that the
+// shoot does not have gives a no-match error (see meta.IsNoMatchError).
+func (s *Shoot) Watch(ctx context.Context, kinds ...schema.GroupVersionKind) error {
+	waiting := map[schema.GroupVersionKind]toolscache.InformerSynced{}
+	for _, kind := range kinds {
+		ready, err := s.watch(ctx, kind)
+		if err != nil {
+			return err
+		}
+		if !ready() {
+			waiting[kind] = ready
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.options.SyncTimeout)
+	defer cancel()
+	err := wait.PollUntilContextCancel(ctx, 10*time.Millisecond, true, func(context.Context) (bool, error) {
+		maps.DeleteFunc(waiting, func(_ schema.GroupVersionKind, ready toolscache.InformerSynced) bool { return ready() })
+		return len(waiting) == 0, nil
+	})
+	if err != nil {
+		var names []string
+		for kind := range waiting {
+			names = append(names, kind.Kind)
+		}
+		slices.Sort(names)
+		return s.Failure(fmt.Errorf("the shoot did not list its objects of kind %s within %s",
+			strings.Join(names, ", "), s.options.SyncTimeout))
+	}
+	return nil
+}
+
+func (s *Shoot) watch(ctx context.Context, kind schema.GroupVersionKind) (toolscache.InformerSynced, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ready, ok := s.watched[kind]; ok {
+		return ready, nil
+	}
+	informer, err := s.cache.GetInformer(ctx, cachedForm(kind), cache.BlockUntilSynced(false))
+	if err != nil {
+		return nil, s.Failure(err)
+	}
+	registration, err := informer.AddEventHandler(&handler{shoot: s, kind: kind})
+	if err != nil {
+		return nil, err
+	}
+	s.watched[kind] = registration.HasSynced
+	return registration.HasSynced, nil
+}
+
+// unwatchKind ends the watches of a custom kind whose definition is gone. If the
+// definition comes back, the next Watch starts afresh and need not wait until
+// the old watch tries again.
+func (s *Shoot) unwatchKind(gone schema.GroupKind) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for kind := range s.watched {
+		if kind.GroupKind() == gone {
+			delete(s.watched, kind)
+			_ = s.cache.RemoveInformer(context.Background(), cachedForm(kind))
+		}
+	}
+}
+
+// Cached returns a managed object from the cache in the form in which it is
+// there: typed for kinds that are Whole, otherwise metadata.
+func (s *Shoot) Cached(ctx context.Context, kind schema.GroupVersionKind, key types.NamespacedName) (client.Object, error) {
+	object := cachedForm(kind)
+	err := s.Reader.Get(ctx, key, object)
+	return object, err
+}
+
+// reader reads from the cache, and only what the cache is meant for.
+type reader struct{ shoot *Shoot }
+
+// Get implements client.Reader.
+func (r *reader) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
+	kind, err := apiutil.GVKForObject(object, scheme)
+	if err != nil {
+		return err
+	}
+	if err := r.prepare(ctx, kind, object); err != nil {
+		return err
+	}
+	return r.shoot.cache.Get(ctx, key, object, options...)
+}
+
+// List implements client.Reader.
+func (r *reader) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
+	kind, err := apiutil.GVKForObject(list, scheme)
+	if err != nil {
+		return err
+	}
+	if n := len(kind.Kind) - len("List"); n > 0 && meta.IsListType(list) {
+		kind.Kind = kind.Kind[:n]
+	}
+	if err := r.prepare(ctx, kind, list); err != nil {
+		return err
+	}
+	return r.shoot.cache.List(ctx, list, options...)
+}
+
+func (r *reader) prepare(ctx context.Context, kind schema.GroupVersionKind, object any) error {
+	_, single := object.(*metav1.PartialObjectMetadata)
+	_, list := object.(*metav1.PartialObjectMetadataList)
+	if metadataOnly := single || list; metadataOnly == Whole(kind) {
+		return fmt.Errorf("%s cannot be read from the cache as %T", kind.Kind, object)
+	}
+	return r.shoot.Watch(ctx, kind)
+}
+
+// strip takes out of an object what nobody reads from the cache.
+func strip(in any) (any, error) {
+	if object, err := meta.Accessor(in); err == nil {
+		object.SetManagedFields(nil)
+	}
+	if crd, ok := in.(*apiextensionsv1.CustomResourceDefinition); ok {
+		crd.Spec.Versions = nil
+	}
+	return in, nil
+}

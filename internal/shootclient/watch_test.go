@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shootclient
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+)
+
+var (
+	configMaps = corev1.SchemeGroupVersion.WithKind("ConfigMap")
+	daemonSets = appsv1.SchemeGroupVersion.WithKind("DaemonSet")
+)
+
+func managed(namespace, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Namespace: "default", Name: namespace + "-" + name,
+		Labels:      map[string]string{resourcesv1alpha1.ManagedBy: "gardener"},
+		Annotations: map[string]string{resourcesv1alpha1.Origin: namespace + "/network"},
+	}
+}
+
+// Each change of a managed object is told, with what sort of change it is.
+func TestEvents(t *testing.T) {
+	e := newEnv(t)
+	e.grant(e.kubeconfig(t))
+	old := &corev1.ConfigMap{ObjectMeta: managed(e.namespace, "old")}
+	e.Expect(e.shoot.Create(e.ctx, old)).To(Succeed())
+	var mu sync.Mutex
+	var told []string
+	unsubscribe := e.clients.Subscribe(func(event Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		if event.Object.Name == e.namespace+"-one" || event.Object.Name == old.Name {
+			told = append(told, event.Namespace+" "+event.Kind.Kind+" "+event.Origin+" "+string(event.Change))
+		}
+	})
+	tells := func(kind, origin string, changes ...Change) {
+		t.Helper()
+		want := make([]string, 0, len(changes))
+		for _, each := range changes {
+			want = append(want, e.namespace+" "+kind+" "+origin+" "+string(each))
+		}
+		e.Eventually(func() []string {
+			mu.Lock()
+			defer mu.Unlock()
+			return told
+		}).Should(HaveExactElements(want))
+		mu.Lock()
+		defer mu.Unlock()
+		told = nil
+	}
+	shoot, err := e.clients.For(e.ctx, e.namespace)
+	e.Expect(err).NotTo(HaveOccurred())
+	e.Expect(shoot.Watch(e.ctx, configMaps, daemonSets)).To(Succeed())
+	origin := e.namespace + "/network"
+
+	cm := &corev1.ConfigMap{ObjectMeta: managed(e.namespace, "one")}
+	e.Expect(e.shoot.Create(e.ctx, cm)).To(Succeed())
+	tells("ConfigMap", origin, Created)
+	cm.Data = map[string]string{"a": "b"}
+	e.Expect(e.shoot.Update(e.ctx, cm)).To(Succeed())
+	tells("ConfigMap", origin, Edited)
+	delete(cm.Labels, resourcesv1alpha1.ManagedBy)
+	e.Expect(e.shoot.Update(e.ctx, cm)).To(Succeed())
+	tells("ConfigMap", origin, Deleted)
+
+	ds := &appsv1.DaemonSet{ObjectMeta: managed(e.namespace, "one"), Spec: appsv1.DaemonSetSpec{
+		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
+		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}}, Spec: corev1.PodSpec{
+			NodeSelector: map[string]string{"no": "node"}, Containers: []corev1.Container{{Name: "c", Image: "i"}}}},
+	}}
+	e.Expect(e.shoot.Create(e.ctx, ds)).To(Succeed())
+	tells("DaemonSet", origin, Created, StatusChanged)
+	unsubscribe()
+	e.Expect(e.shoot.Delete(e.ctx, ds)).To(Succeed())
+	e.Eventually(func() bool {
+		_, err := shoot.Cached(e.ctx, daemonSets, client.ObjectKeyFromObject(ds))
+		return apierrors.IsNotFound(err)
+	}).Should(BeTrue())
+	tells("", "") // nobody listens any more
+}
+
+// The cache holds what is managed, whole where health needs it, and refuses to
+// become a copy of the cluster.
+func TestReader(t *testing.T) {
+	e := newEnv(t, func(o *Options) { o.SyncTimeout = 2 * time.Second })
+	e.grant(e.kubeconfig(t))
+	cm := &corev1.ConfigMap{ObjectMeta: managed(e.namespace, "one"), Data: map[string]string{"a": "b"}}
+	other := &corev1.ConfigMap{ObjectMeta: managed(e.namespace, "other")}
+	other.Labels = nil
+	e.Expect(e.shoot.Create(e.ctx, cm)).To(Succeed())
+	e.Expect(e.shoot.Create(e.ctx, other)).To(Succeed())
+	shoot, err := e.clients.For(e.ctx, e.namespace)
+	e.Expect(err).NotTo(HaveOccurred())
+
+	found, err := shoot.Cached(e.ctx, configMaps, client.ObjectKeyFromObject(cm))
+	e.Expect(err).NotTo(HaveOccurred())
+	e.Expect(found).To(BeAssignableToTypeOf(&metav1.PartialObjectMetadata{}))
+	_, err = shoot.Cached(e.ctx, configMaps, client.ObjectKeyFromObject(other))
+	e.Expect(apierrors.IsNotFound(err)).To(BeTrue())
+	e.Expect(shoot.Reader.List(e.ctx, &appsv1.DaemonSetList{})).To(Succeed())
+	e.Expect(shoot.Reader.Get(e.ctx, client.ObjectKeyFromObject(cm), &corev1.ConfigMap{})).To(
+		MatchError("ConfigMap cannot be read from the cache as *v1.ConfigMap"))
+	_, err = shoot.Cached(e.ctx, schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Nothing"}, client.ObjectKeyFromObject(cm))
+	e.Expect(meta.IsNoMatchError(err)).To(BeTrue())
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
+	"github.com/trellis-network/trellis/internal/controller/health"
+	"github.com/trellis-network/trellis/internal/controller/managedresource"
+	"github.com/trellis-network/trellis/internal/controller/network"
+	"github.com/trellis-network/trellis/internal/controller/shoot"
+	"github.com/trellis-network/trellis/internal/shootclient"
+	"github.com/trellis-network/trellis/pipeline"
+)
+
+// addControllers adds the controllers that the mode asks for.
+func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mode configv1alpha1.Mode) error {
+	settings := &o.Config.Controllers
+	shoots := shootclient.New(shootclient.Options{
+		Metadata: mgr.GetCache(),
+		Secrets:  mgr.GetAPIReader(),
+		QPS:      o.Config.ShootClientConnection.QPS,
+		Burst:    o.Config.ShootClientConnection.Burst,
+		Clock:    o.Clock,
+	})
+	if err := mgr.Add(shoots); err != nil {
+		return err
+	}
+	standalone := mode == configv1alpha1.ModeStandalone
+	trigger := network.TriggerOperation
+	if standalone {
+		trigger = network.TriggerGeneration
+	}
+	err := errors.Join(
+		network.Add(mgr, network.Options{
+			Pipeline: built, Trigger: trigger, Standalone: standalone, Clock: o.Clock,
+			FeatureGates: o.Config.FeatureGates, Images: o.Config.Images, DumpRequests: o.Config.DumpRequests,
+			MaxConcurrentReconciles: settings.Network.ConcurrentSyncs,
+		}),
+		health.Add(mgr, health.Options{
+			Clients: shoots, Clock: o.Clock, Period: settings.Health.SyncPeriod.Duration,
+			MaxConcurrentReconciles: settings.Health.ConcurrentSyncs,
+		}),
+	)
+	if err != nil || !standalone {
+		return err
+	}
+	return errors.Join(
+		shoot.Add(mgr, shoot.Options{Clock: o.Clock, MaxConcurrentReconciles: settings.Shoot.ConcurrentSyncs}),
+		managedresource.Add(mgr, managedresource.Options{
+			Shoots: shoots, Clock: o.Clock, SyncPeriod: settings.ManagedResource.SyncPeriod.Duration,
+			MaxConcurrentReconciles: settings.ManagedResource.ConcurrentSyncs,
+		}),
+	)
+}
+
+// cachesSynced returns an error until the manager's caches are filled. The first
+// call begins to wait; none waits for long.
+func cachesSynced(mgr ctrl.Manager) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if !mgr.GetCache().WaitForCacheSync(ctx) {
+		return errors.New("the caches are not filled yet")
+	}
+	return nil
+}

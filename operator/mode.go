@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"context"
+	"fmt"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
+	"github.com/trellis-network/trellis/internal/seed"
+)
+
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=shoots.core.gardener.cloud,verbs=get
+
+// shootCRD is the CRD that only a seed without Gardener has: Gardener serves
+// Shoots from an API server of its own.
+const shootCRD = "shoots.core.gardener.cloud"
+
+// mode is the configured mode or, if none is, the one that the seed shows.
+func (o *Options) mode(ctx context.Context) (configv1alpha1.Mode, error) {
+	if o.Config.Mode != "" {
+		return o.Config.Mode, nil
+	}
+	c, err := client.New(o.Seed, client.Options{Scheme: seed.Scheme()})
+	if err != nil {
+		return "", fmt.Errorf("connect to the seed %s: %w", o.Seed.Host, err)
+	}
+	crd := &metav1.PartialObjectMetadata{}
+	crd.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+	switch err := c.Get(ctx, client.ObjectKey{Name: shootCRD}, crd); {
+	case err == nil:
+		return configv1alpha1.ModeStandalone, nil
+	case apierrors.IsNotFound(err):
+		return configv1alpha1.ModeGardener, nil
+	default:
+		return "", fmt.Errorf("find out whether Gardener runs here (set mode in the configuration to do without): %w", err)
+	}
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/go-logr/logr"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
+	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// Options are what an operator is made of.
+type Options struct {
+	// Plugins are the network plugins. Two of one type are an error.
+	Plugins []plugin.Plugin
+	// Providers are the infrastructures. Two of one type are an error.
+	Providers []plugin.Provider
+	// Config is the operator's configuration; nil means the defaults.
+	Config *configv1alpha1.OperatorConfiguration
+	// Seed is the API server with the Networks.
+	Seed *rest.Config
+	// Log is where the operator tells what it does.
+	Log logr.Logger
+	// Clock gives the time of status updates; nil means the real one.
+	Clock clock.WithTicker
+}
+
+// Run runs an operator until ctx ends. It returns an error if the operator could
+// not start or lost what it cannot do without.
+func Run(ctx context.Context, options Options) error {
+	if err := options.complete(); err != nil {
+		return err
+	}
+	ctrl.SetLogger(options.Log)
+	built, err := pipeline.New(options.Plugins, options.Providers)
+	if err != nil {
+		return err
+	}
+	mode, err := options.mode(ctx)
+	if err != nil {
+		return err
+	}
+	mgr, err := options.manager()
+	if err != nil {
+		return err
+	}
+	options.Log.Info("Starting", "mode", mode, "networks", built.Types(), "seed", options.Seed.Host)
+	if err := options.addControllers(mgr, built, mode); err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}
+
+func (o *Options) complete() error {
+	if o.Seed == nil {
+		return errors.New("operator.Options.Seed is required: the API server with the Networks")
+	}
+	if o.Config == nil {
+		config, err := configv1alpha1.Load(nil)
+		if err != nil {
+			return err
+		}
+		o.Config = config
+	}
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	o.Seed = rest.CopyConfig(o.Seed)
+	o.Seed.QPS, o.Seed.Burst = o.Config.ClientConnection.QPS, o.Config.ClientConnection.Burst
+	o.Seed.UserAgent = "trellis-operator"
+	return nil
+}
+
+func (o *Options) manager() (ctrl.Manager, error) {
+	mgr, err := ctrl.NewManager(o.Seed, manager.Options{
+		Scheme:                 seed.Scheme(),
+		Logger:                 o.Log,
+		Metrics:                metricsserver.Options{BindAddress: o.Config.Metrics.BindAddress},
+		HealthProbeBindAddress: o.Config.HealthProbes.BindAddress,
+		Client:                 seed.ClientOptions(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("connect to the seed %s: %w", o.Seed.Host, err)
+	}
+	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return nil, err
+	}
+	return mgr, mgr.AddReadyzCheck("caches", func(*http.Request) error { return cachesSynced(mgr) })
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package api shows what an API server makes of Trellis' CRDs.
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/test/install"
+	"github.com/trellis-network/trellis/test/sandbox"
+)
+
+var landscape = sandbox.Share(sandbox.Options{})
+
+func TestMain(m *testing.M) { os.Exit(landscape.Main(m)) }
+
+func setup(t *testing.T, namespace string) (*WithT, client.Client) {
+	t.Helper()
+	g := NewWithT(t)
+	config, err := clientcmd.BuildConfigFromFlags("", landscape.Get(t).Seed.Kubeconfig)
+	g.Expect(err).NotTo(HaveOccurred())
+	c, err := client.New(config, client.Options{Scheme: seed.Scheme()})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(install.CRDs(t.Context(), c)).To(Succeed())
+	g.Expect(client.IgnoreAlreadyExists(c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))).To(Succeed())
+	return g, c
+}
+
+type networkSpec = extensionsv1alpha1.NetworkSpec
+
+// What Gardener's webhook refuses in a landscape, the CRD refuses here.
+func TestTypeAndRangesOfANetworkAreImmutable(t *testing.T) {
+	g, c := setup(t, "networks")
+	newer := networkSpec{DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "calico"}, PodCIDR: "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16"}
+	older := newer
+	older.PodCIDR, older.ClusterCIDR = "", newer.PodCIDR
+	for name, test := range map[string]struct {
+		before  networkSpec
+		change  func(*networkSpec)
+		refused string
+	}{
+		"type":                                 {newer, func(s *networkSpec) { s.Type = "flannel" }, "type is immutable"},
+		"serviceCIDR":                          {newer, func(s *networkSpec) { s.ServiceCIDR = "10.3.0.0/16" }, "serviceCIDR is immutable"},
+		"podCIDR":                              {newer, func(s *networkSpec) { s.PodCIDR = "10.3.0.0/16" }, "podCIDR (or clusterCIDR) is immutable"},
+		"clusterCIDR":                          {older, func(s *networkSpec) { s.ClusterCIDR = "10.3.0.0/16" }, "podCIDR (or clusterCIDR) is immutable"},
+		"podCIDR removed":                      {newer, func(s *networkSpec) { s.PodCIDR = "" }, "podCIDR is required"},
+		"podCIDR over clusterCIDR":             {older, func(s *networkSpec) { s.PodCIDR = "10.3.0.0/16" }, "podCIDR (or clusterCIDR) is immutable"},
+		"from the older spelling to the newer": {older, func(s *networkSpec) { s.PodCIDR, s.ClusterCIDR = s.ClusterCIDR, "" }, ""},
+		"providerConfig":                       {newer, func(s *networkSpec) { s.CloudProvider = "azure" }, ""},
+		"ipFamilies":                           {newer, func(s *networkSpec) { s.IPFamilies = []extensionsv1alpha1.IPFamily{"IPv4", "IPv6"} }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			n := &extensionsv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{GenerateName: "n-", Namespace: "networks"}, Spec: test.before}
+			g.Expect(c.Create(t.Context(), n)).To(Succeed())
+			test.change(&n.Spec)
+			err := c.Update(t.Context(), n)
+			if test.refused == "" {
+				g.Expect(err).NotTo(HaveOccurred())
+				return
+			}
+			g.Expect(err).To(MatchError(ContainSubstring(test.refused)))
+		})
+	}
+	g.Expect(c.Create(t.Context(), &extensionsv1alpha1.Network{
+		ObjectMeta: metav1.ObjectMeta{Name: "none", Namespace: "networks"},
+		Spec:       networkSpec{DefaultSpec: newer.DefaultSpec, ServiceCIDR: newer.ServiceCIDR},
+	})).To(MatchError(ContainSubstring("podCIDR is required (clusterCIDR is an older spelling of it)")))
+}
+
+func TestWhatGardenerMakesImmutableInAShootIsImmutable(t *testing.T) {
+	_, c := setup(t, "shoots")
+	for name, test := range map[string]struct {
+		change  func(*corev1beta1.ShootSpec)
+		refused string
+	}{
+		"network type":   {func(s *corev1beta1.ShootSpec) { s.Networking.Type = ptr.To("flannel") }, "type is immutable"},
+		"pods":           {func(s *corev1beta1.ShootSpec) { s.Networking.Pods = ptr.To("10.9.0.0/16") }, "pods is immutable once set"},
+		"pods removed":   {func(s *corev1beta1.ShootSpec) { s.Networking.Pods = nil }, "pods is immutable once set"},
+		"services set":   {func(s *corev1beta1.ShootSpec) { s.Networking.Services = ptr.To("10.9.0.0/16") }, ""},
+		"nodes":          {func(s *corev1beta1.ShootSpec) { s.Networking.Nodes = ptr.To("10.9.0.0/16") }, ""},
+		"infrastructure": {func(s *corev1beta1.ShootSpec) { s.Provider.Type = "azure" }, "type is immutable"},
+		"region":         {func(s *corev1beta1.ShootSpec) { s.Region = "there" }, "region is immutable"},
+		"providerConfig": {func(s *corev1beta1.ShootSpec) { s.Networking.ProviderConfig = nil }, ""},
+		"node range size": {func(s *corev1beta1.ShootSpec) {
+			s.Kubernetes.KubeControllerManager.NodeCIDRMaskSize = ptr.To(int32(25))
+		}, "nodeCIDRMaskSize is immutable"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			s := &corev1beta1.Shoot{
+				ObjectMeta: metav1.ObjectMeta{GenerateName: "s-", Namespace: "shoots"},
+				Spec: corev1beta1.ShootSpec{
+					Region:     "here",
+					Provider:   corev1beta1.Provider{Type: "local"},
+					Networking: &corev1beta1.Networking{Type: ptr.To("calico"), Pods: ptr.To("10.1.0.0/16")},
+					Kubernetes: corev1beta1.Kubernetes{KubeControllerManager: &corev1beta1.KubeControllerManager{NodeCIDRMaskSize: ptr.To(int32(24))}},
+				},
+			}
+			g.Expect(c.Create(t.Context(), s)).To(Succeed())
+			test.change(&s.Spec)
+			err := c.Update(t.Context(), s)
+			if test.refused == "" {
+				g.Expect(err).NotTo(HaveOccurred())
+				return
+			}
+			g.Expect(err).To(MatchError(ContainSubstring(test.refused)))
+		})
+	}
+}
+
+// The examples are taken by an API server as they are, and nothing of them is
+// lost: neither in the API server nor in our types.
+func TestExamplesSurviveTheAPIServer(t *testing.T) {
+	g, c := setup(t, "examples")
+	files, err := filepath.Glob("../../examples/*.yaml")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(files).NotTo(BeEmpty())
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			g := NewWithT(t)
+			content, err := os.ReadFile(file)
+			g.Expect(err).NotTo(HaveOccurred())
+			object := &unstructured.Unstructured{}
+			g.Expect(yaml.Unmarshal(content, &object.Object)).To(Succeed())
+			object.SetNamespace("examples")
+			object.SetName(strings.TrimSuffix(filepath.Base(file), ".yaml"))
+			wanted := object.DeepCopy()
+			g.Expect(c.Create(t.Context(), object, client.FieldValidation(metav1.FieldValidationStrict))).To(Succeed())
+			for _, stored := range []any{object.Object["spec"], throughOurTypes(g, c, object)["spec"]} {
+				one, err := json.Marshal(wanted.Object["spec"])
+				g.Expect(err).NotTo(HaveOccurred())
+				two, err := json.Marshal(stored)
+				g.Expect(err).NotTo(HaveOccurred())
+				g.Expect(two).To(MatchJSON(one))
+			}
+		})
+	}
+}
+
+// throughOurTypes reads an object with our client and writes it as JSON again.
+func throughOurTypes(g *WithT, c client.Client, object *unstructured.Unstructured) map[string]any {
+	typed, err := seed.Scheme().New(object.GroupVersionKind())
+	g.Expect(err).NotTo(HaveOccurred())
+	read := typed.(client.Object)
+	g.Expect(c.Get(context.Background(), client.ObjectKeyFromObject(object), read)).To(Succeed())
+	raw, err := json.Marshal(read)
+	g.Expect(err).NotTo(HaveOccurred())
+	var content map[string]any
+	g.Expect(json.Unmarshal(raw, &content)).To(Succeed())
+	return content
+}

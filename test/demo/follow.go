@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/state"
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/test/install"
+)
+
+const (
+	pollEvery = 100 * time.Millisecond
+	remind    = 10 * time.Second
+)
+
+// step is something that has to come true. It returns what to print once it has,
+// and before that nothing and what it waits for.
+type step func(ctx context.Context) (came, waiting string, err error)
+
+// errFailed ends the demo: Trellis has said that it cannot do what is asked.
+var errFailed = errors.New("the network was refused")
+
+// follow prints each step as it comes true. It returns an error if one does not
+// in time, if Trellis reports an error, or if the operator ends.
+func (d *demo) follow(ctx context.Context, ended <-chan error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for _, s := range []step{
+		d.namespaceThere, d.clusterThere, d.networkThere, d.bundleThere, d.bundleApplied, d.crdsEstablished,
+		d.workloadsReady, d.networkSucceeded, d.networkHealthy, d.shootSucceeded,
+	} {
+		if err := d.await(ctx, s, ended); err != nil {
+			return err
+		}
+	}
+	d.say("all of it came true")
+	return nil
+}
+
+func (d *demo) await(ctx context.Context, s step, ended <-chan error) error {
+	reminded := time.Now()
+	for {
+		came, waiting, err := s(ctx)
+		if came != "" {
+			d.say("%s", came)
+			return nil
+		}
+		if client.IgnoreNotFound(err) != nil {
+			return err
+		}
+		if err := d.refusal(ctx); err != nil {
+			return err
+		}
+		if time.Since(reminded) > remind {
+			reminded = time.Now()
+			d.say("… still waiting for %s", waiting)
+		}
+		select {
+		case err := <-ended:
+			return d.operatorEnded(err)
+		case <-ctx.Done():
+			return fmt.Errorf("gave up waiting for %s", waiting)
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+// refusal is the error that the Shoot reports, if it does.
+func (d *demo) refusal(ctx context.Context) error {
+	shoot, err := d.current(ctx)
+	if err != nil || shoot.Status.LastOperation == nil || shoot.Status.LastOperation.State != corev1beta1.LastOperationStateError {
+		return nil
+	}
+	d.say("Shoot %s reports an error", d.name)
+	return errFailed
+}
+
+func (d *demo) namespaceThere(ctx context.Context) (string, string, error) {
+	name, err := d.controlPlane(ctx)
+	if err != nil || name == "" {
+		return "", "the Shoot's technical ID", err
+	}
+	err = d.seed.Get(ctx, client.ObjectKey{Name: name}, &corev1.Namespace{})
+	return unless(err, "control-plane namespace %s", name), "the namespace " + name, err
+}
+
+func (d *demo) clusterThere(ctx context.Context) (string, string, error) {
+	name, err := d.controlPlane(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	err = d.seed.Get(ctx, client.ObjectKey{Name: name}, &extensionsv1alpha1.Cluster{})
+	return unless(err, "Cluster %s tells what the network is for", name), "the Cluster " + name, err
+}
+
+func (d *demo) networkThere(ctx context.Context) (string, string, error) {
+	n, err := d.network(ctx)
+	if err != nil {
+		return "", "the Network", err
+	}
+	return fmt.Sprintf("Network %s/%s asks for %s, pods %s, Services %s",
+		n.Namespace, n.Name, n.Spec.Type, n.Spec.EffectivePodCIDR(), n.Spec.ServiceCIDR), "", nil
+}
+
+func (d *demo) bundleThere(ctx context.Context) (string, string, error) {
+	mr, err := d.managedResource(ctx)
+	if err != nil || mr == nil {
+		return "", "the network's objects to be rendered", err
+	}
+	return fmt.Sprintf("objects rendered into Secret %s for ManagedResource %s", mr.Spec.SecretRefs[0].Name, mr.Name), "", nil
+}
+
+func (d *demo) bundleApplied(ctx context.Context) (string, string, error) {
+	mr, err := d.managedResource(ctx)
+	if err != nil || mr == nil {
+		return "", "the ManagedResource", err
+	}
+	for _, condition := range mr.Status.Conditions {
+		if condition.Type == resourcesv1alpha1.ResourcesApplied && condition.Status == corev1beta1.ConditionTrue &&
+			mr.Status.ObservedGeneration == mr.Generation {
+			return fmt.Sprintf("%d objects applied in the shoot", len(mr.Status.Resources)), "", nil
+		}
+	}
+	return "", "the objects to be applied in the shoot", nil
+}
+
+func (d *demo) crdsEstablished(ctx context.Context) (string, string, error) {
+	established, all, err := install.Established(ctx, d.shoot)
+	if err != nil || established < all {
+		return "", fmt.Sprintf("CRDs in the shoot: %d of %d established", established, all), err
+	}
+	return fmt.Sprintf("%d CRDs established in the shoot", all), "", nil
+}
+
+func (d *demo) workloadsReady(ctx context.Context) (string, string, error) {
+	components, err := d.components(ctx)
+	if err != nil {
+		return "", "the network's workloads", err
+	}
+	came := ""
+	for i, component := range components {
+		ready, wanted, err := d.rollOut(ctx, component)
+		if err != nil || ready < wanted || wanted == 0 {
+			return "", fmt.Sprintf("%s %s: %d of %d ready", component.Kind, component.Workload, ready, wanted), err
+		}
+		if i > 0 {
+			came += ", "
+		}
+		came += fmt.Sprintf("%s %s rolled out %d/%d", component.Kind, component.Workload, ready, wanted)
+	}
+	return came, "the network's workloads", nil
+}
+
+func (d *demo) networkSucceeded(ctx context.Context) (string, string, error) {
+	n, err := d.network(ctx)
+	if err != nil || n.Status.LastOperation == nil || n.Status.LastOperation.State != corev1beta1.LastOperationStateSucceeded {
+		return "", "the Network to succeed", err
+	}
+	return "Network: " + n.Status.LastOperation.Description, "", nil
+}
+
+func (d *demo) networkHealthy(ctx context.Context) (string, string, error) {
+	n, err := d.network(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	for _, condition := range n.Status.Conditions {
+		if condition.Type == "SystemComponentsHealthy" {
+			if condition.Status == corev1beta1.ConditionTrue {
+				return "Network is healthy: " + condition.Message, "", nil
+			}
+			return "", "the network to be healthy: " + condition.Message, nil
+		}
+	}
+	return "", "the Network's health to be reported", nil
+}
+
+func (d *demo) shootSucceeded(ctx context.Context) (string, string, error) {
+	shoot, err := d.current(ctx)
+	if err != nil || shoot.Status.LastOperation == nil || shoot.Status.LastOperation.State != corev1beta1.LastOperationStateSucceeded {
+		return "", "the Shoot to succeed", err
+	}
+	return "Shoot: " + shoot.Status.LastOperation.Description, "", nil
+}
+
+func (d *demo) controlPlane(ctx context.Context) (string, error) {
+	shoot, err := d.current(ctx)
+	return shoot.Status.TechnicalID, err
+}
+
+// network is the Shoot's Network.
+func (d *demo) network(ctx context.Context) (*extensionsv1alpha1.Network, error) {
+	n := &extensionsv1alpha1.Network{}
+	namespace, err := d.controlPlane(ctx)
+	if err != nil {
+		return n, err
+	}
+	return n, d.seed.Get(ctx, client.ObjectKey{Namespace: namespace, Name: d.name.Name}, n)
+}
+
+// managedResource is the one that the Network's state is about, nil if there is
+// none yet.
+func (d *demo) managedResource(ctx context.Context) (*resourcesv1alpha1.ManagedResource, error) {
+	n, err := d.network(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := state.Decode(n.Status.State)
+	if err != nil || kept.Written == nil {
+		return nil, err
+	}
+	list := &resourcesv1alpha1.ManagedResourceList{}
+	if err := d.seed.List(ctx, list, client.InNamespace(n.Namespace)); err != nil {
+		return nil, err
+	}
+	for i := range list.Items {
+		if refs := list.Items[i].Spec.SecretRefs; len(refs) == 1 && refs[0].Name == kept.Written.Bundle {
+			return &list.Items[i], nil
+		}
+	}
+	return nil, nil
+}
+
+func (d *demo) components(ctx context.Context) ([]plugin.Component, error) {
+	n, err := d.network(ctx)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := state.Decode(n.Status.State)
+	if err != nil {
+		return nil, err
+	}
+	return kept.Components, nil
+}
+
+func unless(err error, format string, args ...any) string {
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf(format, args...)
+}

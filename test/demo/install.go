@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	"github.com/trellis-network/trellis/test/install"
+)
+
+// readShoot returns the one Shoot in a file.
+func readShoot(file string) (*unstructured.Unstructured, error) {
+	documents, err := readDocuments(file)
+	if err != nil {
+		return nil, err
+	}
+	var shoots []*unstructured.Unstructured
+	for _, document := range documents {
+		if document.GroupVersionKind() == corev1beta1.GroupVersion.WithKind("Shoot") {
+			shoots = append(shoots, document)
+		}
+	}
+	if len(shoots) != 1 {
+		return nil, fmt.Errorf("%s must hold one Shoot of %s, but holds %d", file, corev1beta1.GroupVersion, len(shoots))
+	}
+	if shoots[0].GetNamespace() == "" || shoots[0].GetName() == "" {
+		return nil, fmt.Errorf("%s: the Shoot needs metadata.name and metadata.namespace", file)
+	}
+	return shoots[0], nil
+}
+
+func readDocuments(file string) ([]*unstructured.Unstructured, error) {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var documents []*unstructured.Unstructured
+	decoder := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(content), 4096)
+	for {
+		document := &unstructured.Unstructured{}
+		switch err := decoder.Decode(&document.Object); {
+		case errors.Is(err, io.EOF):
+			return documents, nil
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", file, err)
+		case len(document.Object) > 0:
+			documents = append(documents, document)
+		}
+	}
+}
+
+// install brings the CRDs into the seed, and gives the operator's user the rights
+// that config/rbac states and no others.
+func (d *demo) install(ctx context.Context) error {
+	d.say("installing CRDs and the operator's rights in the seed")
+	if err := install.CRDs(ctx, d.seed); err != nil {
+		return err
+	}
+	return install.Rights(ctx, d.seed, operatorUser)
+}
+
+// apply creates the Shoot.
+func (d *demo) apply(ctx context.Context, shoot *unstructured.Unstructured) error {
+	d.say("applying Shoot %s", d.name)
+	if err := d.seed.Create(ctx, shoot); err != nil {
+		return fmt.Errorf("the API server does not take the Shoot: %w", err)
+	}
+	return nil
+}

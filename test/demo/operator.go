@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// operatorConfig keeps the operator from binding ports that may be taken.
+const operatorConfig = `apiVersion: config.trellis.network/v1alpha1
+kind: OperatorConfiguration
+metrics: {bindAddress: "0"}
+healthProbes: {bindAddress: "0"}
+`
+
+// process is the operator's process.
+type process struct {
+	command *exec.Cmd
+	log     string
+	ended   chan error
+}
+
+// startOperator runs the operator with its own identity. The channel tells when
+// it ends.
+func (d *demo) startOperator(program string) (<-chan error, error) {
+	config := filepath.Join(d.box.Dir, "operator.yaml")
+	if err := os.WriteFile(config, []byte(operatorConfig), 0o600); err != nil {
+		return nil, err
+	}
+	log, err := os.Create(filepath.Join(d.box.Dir, "operator.log"))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	command := exec.Command(program, "--kubeconfig", d.box.Seed.Users[operatorUser], "--config", config)
+	command.Stdout, command.Stderr = log, log
+	endWithUs(command)
+	if err := command.Start(); err != nil {
+		return nil, fmt.Errorf("start the operator: %w", err)
+	}
+	d.say("operator started as user %s, process %d, log %s", operatorUser, command.Process.Pid, log.Name())
+	d.operator = &process{command: command, log: log.Name(), ended: make(chan error, 1)}
+	go func() { d.operator.ended <- command.Wait() }()
+	return d.operator.ended, nil
+}
+
+func (d *demo) stopOperator() {
+	_ = d.operator.command.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-d.operator.ended:
+	case <-time.After(10 * time.Second):
+		_ = d.operator.command.Process.Kill()
+	}
+}
+
+// operatorEnded is the error for an operator that ended by itself, with the last
+// lines of its log.
+func (d *demo) operatorEnded(err error) error {
+	d.operator.ended <- err // stopOperator need not wait
+	const lines = 10
+	log, _ := os.ReadFile(d.operator.log)
+	last := bytes.Split(bytes.TrimSpace(log), []byte("\n"))
+	last = last[max(0, len(last)-lines):]
+	return fmt.Errorf("the operator has ended (%v); the end of its log:\n%s", err, bytes.Join(last, []byte("\n")))
+}

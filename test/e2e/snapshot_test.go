@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+)
+
+// coming are kinds whose objects come and go, or are renamed, by themselves.
+var coming = []string{"Event", "Lease", "Pod", "ReplicaSet", "ControllerRevision", "EndpointSlice", "Endpoints", "Node", "ComponentStatus", "APIService", "PodMetrics", "NodeMetrics", "ServiceCIDR", "IPAddress"}
+
+// snapshot is all objects of a cluster by kind, namespace and name, without what
+// no two runs have in common.
+func (w *world) snapshot(c cluster) map[string]string {
+	w.t.Helper()
+	all := map[string]string{}
+	for gvr, kind := range w.listable(c) {
+		list, err := c.dynamic.Resource(gvr).List(context.Background(), metav1.ListOptions{})
+		w.Expect(err).NotTo(HaveOccurred(), kind)
+		for i := range list.Items {
+			object := &list.Items[i]
+			all[kind+" "+object.GetNamespace()+"/"+object.GetName()] = normalized(w, object)
+		}
+	}
+	return all
+}
+
+func (w *world) listable(c cluster) map[schema.GroupVersionResource]string {
+	lists, err := c.discovery.ServerPreferredResources()
+	w.Expect(err).NotTo(HaveOccurred())
+	lists = discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list", "delete"}}, lists)
+	found := map[schema.GroupVersionResource]string{}
+	for _, list := range lists {
+		group, err := schema.ParseGroupVersion(list.GroupVersion)
+		w.Expect(err).NotTo(HaveOccurred())
+		for _, resource := range list.APIResources {
+			if !slices.Contains(coming, resource.Kind) {
+				found[group.WithResource(resource.Name)] = resource.Kind + "." + group.Group
+			}
+		}
+	}
+	return found
+}
+
+// normalized is an object as text, without what differs from run to run.
+func normalized(w *world, object *unstructured.Unstructured) string {
+	content := object.DeepCopy().Object
+	for _, path := range [][]string{
+		{"status"}, {"metadata", "uid"}, {"metadata", "resourceVersion"}, {"metadata", "creationTimestamp"},
+		{"metadata", "managedFields"}, {"metadata", "generation"}, {"spec", "clusterIP"}, {"spec", "clusterIPs"},
+		{"metadata", "annotations", "deprecated.daemonset.template.generation"},
+		{"metadata", "annotations", "deployment.kubernetes.io/revision"},
+	} {
+		unstructured.RemoveNestedField(content, path...)
+	}
+	if annotations, has, _ := unstructured.NestedMap(content, "metadata", "annotations"); has && len(annotations) == 0 {
+		unstructured.RemoveNestedField(content, "metadata", "annotations")
+	}
+	if object.GetKind() == "Cluster" {
+		unstructured.RemoveNestedField(content, "spec", "shoot") // has a status and its times
+	}
+	text, err := json.Marshal(content)
+	w.Expect(err).NotTo(HaveOccurred())
+	return string(text)
+}
+
+// difference is how two snapshots differ, a line an object.
+func difference(before, after map[string]string) []string {
+	var lines []string
+	for key, was := range before {
+		switch is, still := after[key]; {
+		case !still:
+			lines = append(lines, "missing: "+key)
+		case is != was:
+			lines = append(lines, "differs: "+key+"\n  "+was+"\n  "+is)
+		}
+	}
+	for key := range after {
+		if _, known := before[key]; !known {
+			lines = append(lines, "left over: "+key)
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// only keeps the objects whose key contains one of the words.
+func only(all map[string]string, words ...string) map[string]string {
+	kept := map[string]string{}
+	for key, value := range all {
+		if slices.ContainsFunc(words, func(word string) bool { return strings.Contains(key, word) }) {
+			kept[key] = value
+		}
+	}
+	return kept
+}

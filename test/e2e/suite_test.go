@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package e2e shows the whole way: a user's Shoot, the operator as a process of
+// its own with its least-privilege identity, a real seed and a real shoot.
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/yaml"
+
+	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/operator"
+	"github.com/trellis-network/trellis/plugins"
+	"github.com/trellis-network/trellis/providers"
+	"github.com/trellis-network/trellis/test/install"
+	"github.com/trellis-network/trellis/test/sandbox"
+)
+
+const (
+	operatorUser = "trellis-operator"
+	// asOperator, in the environment, makes the test's program the operator.
+	asOperator = "TRELLIS_E2E_OPERATOR_KUBECONFIG"
+)
+
+var landscape = sandbox.Share(sandbox.Options{
+	Shoots: []string{"garden-dev/johndoe-azure"}, Nodes: 3, Users: []string{operatorUser},
+})
+
+func TestMain(m *testing.M) {
+	if kubeconfig := os.Getenv(asOperator); kubeconfig != "" {
+		if err := runOperator(kubeconfig); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	ctrl.SetLogger(logr.Discard())
+	SetDefaultEventuallyTimeout(90 * time.Second)
+	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
+	os.Exit(landscape.Main(m))
+}
+
+// runOperator is cmd/trellis-operator with a configuration for tests.
+func runOperator(kubeconfig string) error {
+	api, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return err
+	}
+	config, err := configv1alpha1.Load([]byte(`{metrics: {bindAddress: "0"}, healthProbes: {bindAddress: "0"}}`))
+	if err != nil {
+		return err
+	}
+	return operator.Run(ctrl.SetupSignalHandler(), operator.Options{
+		Plugins: plugins.All(), Providers: providers.All(), Config: config, Seed: api, Log: zap.New(),
+	})
+}
+
+// world is the landscape as an admin sees it.
+type world struct {
+	*WithT
+	t           *testing.T
+	box         *sandbox.Sandbox
+	seed, shoot cluster
+	operator    *exec.Cmd
+}
+
+// cluster is a cluster as an admin sees it.
+type cluster struct {
+	client.Client
+	dynamic   dynamic.Interface
+	discovery discovery.DiscoveryInterface
+}
+
+// setup connects to the landscape, installs what an operator needs and starts
+// it. The test must leave no Shoot behind.
+func setup(t *testing.T) *world {
+	t.Helper()
+	w := &world{WithT: NewWithT(t), t: t, box: landscape.Get(t)}
+	w.seed = w.connect(w.box.Seed.Kubeconfig)
+	w.shoot = w.connect(w.box.Shoots[0].Kubeconfig)
+	w.install()
+	w.startOperator()
+	t.Cleanup(func() {
+		w.stopOperator(syscall.SIGTERM)
+		if t.Failed() {
+			w.tell()
+			log, _ := os.ReadFile(w.log())
+			t.Logf("the operator's log:\n%s", log[max(0, len(log)-20000):])
+		}
+	})
+	return w
+}
+
+// tell prints how things stand in the seed.
+func (w *world) tell() {
+	networks, managed := &extensionsv1alpha1.NetworkList{}, &resourcesv1alpha1.ManagedResourceList{}
+	for _, list := range []client.ObjectList{networks, managed} {
+		_ = w.seed.List(context.Background(), list)
+		text, _ := yaml.Marshal(list)
+		w.t.Logf("%T:\n%s", list, text)
+	}
+}
+
+func (w *world) connect(kubeconfig string) cluster {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	w.Expect(err).NotTo(HaveOccurred())
+	config.QPS = -1
+	config.WarningHandlerWithContext = rest.NoWarnings{}
+	c, err := client.New(config, client.Options{Scheme: seed.Scheme()})
+	w.Expect(err).NotTo(HaveOccurred())
+	return cluster{Client: c, dynamic: dynamic.NewForConfigOrDie(config), discovery: discovery.NewDiscoveryClientForConfigOrDie(config)}
+}
+
+// install does what the installation guide says.
+func (w *world) install() {
+	w.Expect(install.CRDs(w.t.Context(), w.seed)).To(Succeed())
+	w.Expect(install.Rights(w.t.Context(), w.seed, operatorUser)).To(Succeed())
+}
+
+func read(w *world, file string) *unstructured.Unstructured {
+	document, err := os.ReadFile(file)
+	w.Expect(err).NotTo(HaveOccurred())
+	object := &unstructured.Unstructured{}
+	w.Expect(yaml.Unmarshal(document, &object.Object)).To(Succeed())
+	return object
+}
+
+func (w *world) log() string { return filepath.Join(w.box.Dir, "operator-"+w.t.Name()+".log") }
+
+func (w *world) startOperator() {
+	log, err := os.OpenFile(w.log(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	w.Expect(err).NotTo(HaveOccurred())
+	defer log.Close()
+	w.operator = exec.Command(os.Args[0])
+	w.operator.Env = append(os.Environ(), asOperator+"="+w.box.Seed.Users[operatorUser])
+	w.operator.Stdout, w.operator.Stderr = log, log
+	w.Expect(w.operator.Start()).To(Succeed())
+}
+
+// stopOperator ends the operator's process with a signal and waits for its end.
+func (w *world) stopOperator(signal syscall.Signal) {
+	_ = w.operator.Process.Signal(signal)
+	_ = w.operator.Wait()
+}
+
+// johndoe is the seeds' Shoot, with its networking changed.
+func (w *world) johndoe(change ...func(providerConfig map[string]any)) *unstructured.Unstructured {
+	shoot := read(w, "../../examples/shoot-johndoe-azure.yaml")
+	config, _, err := unstructured.NestedMap(shoot.Object, "spec", "networking", "providerConfig")
+	w.Expect(err).NotTo(HaveOccurred())
+	for _, c := range change {
+		c(config)
+	}
+	w.Expect(unstructured.SetNestedMap(shoot.Object, config, "spec", "networking", "providerConfig")).To(Succeed())
+	return shoot
+}
+
+// apply creates or changes a Shoot as kubectl apply does.
+func (w *world) apply(shoot *unstructured.Unstructured) {
+	w.Expect(w.seed.Apply(w.t.Context(), client.ApplyConfigurationFromUnstructured(shoot.DeepCopy()),
+		client.FieldOwner("kubectl"), client.ForceOwnership)).To(Succeed())
+}
+
+func (w *world) johndoeNow() *corev1beta1.Shoot {
+	shoot := &corev1beta1.Shoot{}
+	w.Expect(w.seed.Get(w.t.Context(), client.ObjectKey{Namespace: "garden-dev", Name: "johndoe-azure"}, shoot)).To(Succeed())
+	return shoot
+}
+
+func (w *world) network() *extensionsv1alpha1.Network {
+	n := &extensionsv1alpha1.Network{}
+	w.Expect(w.seed.Get(w.t.Context(), client.ObjectKey{Namespace: "shoot--dev--johndoe-azure", Name: "johndoe-azure"}, n)).To(Succeed())
+	return n
+}
+
+// succeeds waits until the Shoot, as it is now, is carried out and healthy.
+func (w *world) succeeds() {
+	w.t.Helper()
+	w.Eventually(func(g Gomega) {
+		shoot := w.johndoeNow()
+		g.Expect(shoot.Status.ObservedGeneration).To(Equal(shoot.Generation))
+		g.Expect(shoot.Status.LastOperation).To(HaveField("State", corev1beta1.LastOperationStateSucceeded))
+		g.Expect(shoot.Status.Conditions).To(ContainElement(And(
+			HaveField("Type", "SystemComponentsHealthy"), HaveField("Status", corev1beta1.ConditionTrue))))
+	}).Should(Succeed())
+}
+
+// delete deletes the Shoot and waits until it is gone.
+func (w *world) delete() {
+	w.t.Helper()
+	w.Expect(client.IgnoreNotFound(w.seed.Delete(w.t.Context(), w.johndoe()))).To(Succeed())
+	w.gone()
+}
+
+// gone waits until the Shoot is gone. Kubernetes' garbage collector pauses, for
+// half a minute and more, when the kinds of a cluster change while it learns of
+// them, and a network brings many kinds; so this may take a while.
+func (w *world) gone() {
+	w.t.Helper()
+	begin, told := time.Now(), false
+	w.Eventually(func() error {
+		if time.Since(begin) > time.Minute && !told {
+			told = true
+			w.tell()
+		}
+		shoot := &corev1beta1.Shoot{}
+		err := w.seed.Get(w.t.Context(), client.ObjectKeyFromObject(w.johndoe()), shoot)
+		if err == nil {
+			return fmt.Errorf("it is still there: %+v", shoot.Status.LastOperation)
+		}
+		return client.IgnoreNotFound(err)
+	}).WithTimeout(5 * time.Minute).Should(Succeed())
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package install brings Trellis' manifests into a sandbox's seed, as an operator
+// of Trellis would.
+package install
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/trellis-network/trellis/config"
+)
+
+// operatorRole is the name of the ClusterRole in config/rbac.
+const operatorRole = "trellis-operator"
+
+// CRDs creates the CRDs, where they are not there yet, and waits until the API
+// server serves them.
+func CRDs(ctx context.Context, c client.Client) error {
+	if err := create(ctx, c, "crd/*.yaml"); err != nil {
+		return err
+	}
+	const poll, patience = 50 * time.Millisecond, 30 * time.Second
+	return wait.PollUntilContextTimeout(ctx, poll, patience, true, func(ctx context.Context) (bool, error) {
+		established, all, err := Established(ctx, c)
+		return established == all, err
+	})
+}
+
+// Established counts the CRDs that a cluster serves, and all that it has.
+func Established(ctx context.Context, c client.Client) (established, all int, err error) {
+	crds := &apiextensionsv1.CustomResourceDefinitionList{}
+	if err := c.List(ctx, crds); err != nil {
+		return 0, 0, err
+	}
+	for _, crd := range crds.Items {
+		for _, condition := range crd.Status.Conditions {
+			if condition.Type == apiextensionsv1.Established && condition.Status == apiextensionsv1.ConditionTrue {
+				established++
+			}
+		}
+	}
+	return established, len(crds.Items), nil
+}
+
+// Rights gives a user the operator's rights, and no others.
+func Rights(ctx context.Context, c client.Client, user string) error {
+	if err := create(ctx, c, "rbac/*.yaml"); err != nil {
+		return err
+	}
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: operatorRole},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: operatorRole},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+	}
+	return client.IgnoreAlreadyExists(c.Create(ctx, binding))
+}
+
+func create(ctx context.Context, c client.Client, pattern string) error {
+	files, err := fs.Glob(config.Manifests, pattern)
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		document, err := config.Manifests.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		object := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal(document, &object.Object); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		if err := client.IgnoreAlreadyExists(c.Create(ctx, object)); err != nil {
+			return fmt.Errorf("install %s: %w", file, err)
+		}
+	}
+	return nil
+}
