@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package docs runs what the documents tell readers to type.
+package docs
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/trellis-network/trellis/test/sandbox"
+)
+
+const root = "../.."
+
+var landscape = sandbox.Share(sandbox.Options{Shoots: []string{"garden-dev/johndoe-azure"}, Nodes: 2, Users: []string{"trellis-operator"}})
+
+func TestMain(m *testing.M) { os.Exit(landscape.Main(m)) }
+
+var (
+	block = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
+	link  = regexp.MustCompile(`\]\(([^)#:]+)\)`)
+)
+
+// blocks are the code blocks of a document in a language.
+func blocks(t *testing.T, document, language string) []string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(root, document))
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	var found []string
+	for _, match := range block.FindAllStringSubmatch(string(content), -1) {
+		if match[1] == language {
+			found = append(found, match[2])
+		}
+	}
+	return found
+}
+
+func documents(t *testing.T) []string {
+	t.Helper()
+	g := NewWithT(t)
+	var all []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "examples/*.md", "plugins/*/*.md", "sandbox/*.md"} {
+		files, err := filepath.Glob(filepath.Join(root, pattern))
+		g.Expect(err).NotTo(HaveOccurred())
+		for _, file := range files {
+			relative, err := filepath.Rel(root, file)
+			g.Expect(err).NotTo(HaveOccurred())
+			all = append(all, relative)
+		}
+	}
+	return all
+}
+
+func TestLinksLeadSomewhere(t *testing.T) {
+	for _, document := range documents(t) {
+		content, err := os.ReadFile(filepath.Join(root, document))
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		for _, match := range link.FindAllStringSubmatch(string(content), -1) {
+			target := filepath.Join(root, filepath.Dir(document), match[1])
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s links to %s, which is not there", document, match[1])
+			}
+		}
+	}
+}
+
+// build puts the programs where the documents have them, in a copy of the tree's
+// surface.
+func build(t *testing.T) (folder string) {
+	t.Helper()
+	g := NewWithT(t)
+	folder = t.TempDir()
+	for _, name := range []string{"config", "examples"} {
+		absolute, err := filepath.Abs(filepath.Join(root, name))
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(os.Symlink(absolute, filepath.Join(folder, name))).To(Succeed())
+	}
+	command := exec.Command("go", "build", "-o", filepath.Join(folder, "bin")+"/", "./cmd/...")
+	command.Dir = root
+	output, err := command.CombinedOutput()
+	g.Expect(err).NotTo(HaveOccurred(), string(output))
+	return folder
+}
+
+// What a document calls wrong must be told so, everything else must work.
+func TestCommandsOfTheREADME(t *testing.T) {
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	folder := build(t)
+	for _, lines := range append(blocks(t, "README.md", "sh"), blocks(t, "examples/README.md", "")...) {
+		for line := range strings.Lines(lines) {
+			command := strings.TrimSpace(strings.Split(line, "#")[0])
+			if strings.HasPrefix(command, "trellis ") {
+				command = "bin/" + command
+			}
+			t.Run(command, func(t *testing.T) {
+				g := NewWithT(t)
+				if target, isMake := strings.CutPrefix(command, "make "); isMake {
+					g.Expect(string(makefile)).To(ContainSubstring("\n" + strings.Fields(target)[0] + ":"))
+					return
+				}
+				shell := exec.Command("bash", "-c", command)
+				shell.Dir = folder
+				output, err := shell.CombinedOutput()
+				g.Expect(shell.ProcessState.ExitCode()).To(Equal(wrong(command)), "%s: %v", output, err)
+			})
+		}
+	}
+}
+
+// The guide is followed to the letter, in a landscape of its own.
+func TestTheStandaloneGuideWorks(t *testing.T) {
+	g := NewWithT(t)
+	box := landscape.Get(t)
+	folder := build(t)
+	g.Expect(os.WriteFile(filepath.Join(folder, "operator.yaml"), []byte(blocks(t, "docs/run-standalone.md", "yaml")[0]), 0o600)).To(Succeed())
+	script := "set -euo pipefail\ntrap 'kill %1' EXIT\n" + strings.Join(blocks(t, "docs/run-standalone.md", "sh"), "\n")
+	shell := exec.Command("bash", "-c", script)
+	shell.Dir = folder
+	shell.Env = append(os.Environ(),
+		"PATH="+filepath.Dir(box.Kubectl)+":"+os.Getenv("PATH"),
+		"KUBECONFIG="+box.Seed.Kubeconfig,
+		"OPERATOR_KUBECONFIG="+box.Seed.Users["trellis-operator"],
+		"SHOOT_KUBECONFIG="+box.Shoots[0].Kubeconfig)
+	output, err := shell.CombinedOutput()
+	g.Expect(err).NotTo(HaveOccurred(), string(output))
+	g.Expect(string(output)).To(And(
+		ContainSubstring("shoot.core.gardener.cloud/johndoe-azure condition met"),
+		ContainSubstring("backend: vxlan"),
+		MatchRegexp(`extension-networking-calico-config\s+True\s+`)))
+}
+
+// wrong is the exit status of a command: 1 for what the examples have wrong.
+func wrong(command string) int {
+	if strings.Contains(command, "broken") {
+		return 1
+	}
+	return 0
+}
