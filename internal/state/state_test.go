@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package state
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+func TestStateSurvivesTheStatus(t *testing.T) {
+	g := NewWithT(t)
+	kept := &State{
+		Applied:    &pipeline.Applied{Config: []byte(`{"a":1}`), Sources: map[string]plugin.Source{"a": plugin.FromUser}},
+		Written:    &Written{Generation: 2, Bundle: "b", Config: &pipeline.Applied{Config: []byte(`{"a":2}`)}, Warnings: []plugin.Warning{{Field: "f", Message: "<m>"}}},
+		Components: []plugin.Component{{Name: "cans", Kind: "DaemonSet"}},
+	}
+	raw, err := kept.Encode()
+	g.Expect(err).NotTo(HaveOccurred())
+	again, err := Decode(raw)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(again).To(Equal(kept))
+	g.Expect(again.Written.Equal(kept.Written)).To(BeTrue())
+	again.Written.Generation++
+	g.Expect(again.Written.Equal(kept.Written)).To(BeFalse())
+}
+
+func TestAnEmptyStatusIsAnEmptyState(t *testing.T) {
+	g := NewWithT(t)
+	for _, raw := range []*runtime.RawExtension{nil, {}} {
+		kept, err := Decode(raw)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(kept).To(Equal(&State{}))
+		g.Expect(kept.Written.Equal(nil)).To(BeTrue())
+	}
+}
+
+func TestForeignStateIsNamed(t *testing.T) {
+	_, err := Decode(&runtime.RawExtension{Raw: []byte(`{"written":"yesterday"}`)})
+	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("status.state is not Trellis'")))
+}
