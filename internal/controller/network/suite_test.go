@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -315,19 +314,30 @@ func at(passive *clocktesting.FakePassiveClock) func(*network.Options) {
 // fill caches or record events.
 type audit struct {
 	mutex sync.Mutex
-	lines []string
+	notes []*note
 }
+
+type note struct{ line string }
 
 func (a *audit) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {
-		response, err := next.RoundTrip(request)
 		query := request.URL.Query()
 		own := !query.Has("watch") && !query.Has("limit") && !query.Has("sendInitialEvents") &&
 			!strings.Contains(request.URL.Path, "/events") && strings.Count(request.URL.Path, "/") > 4
-		if own && err == nil {
+		if !own {
+			return next.RoundTrip(request)
+		}
+		// Noted before its effect can be seen, so that a test which sees the effect
+		// sees the note.
+		noted := &note{line: request.Method + " " + request.URL.Path}
+		a.mutex.Lock()
+		a.notes = append(a.notes, noted)
+		a.mutex.Unlock()
+		response, err := next.RoundTrip(request)
+		if err == nil {
 			a.mutex.Lock()
-			defer a.mutex.Unlock()
-			a.lines = append(a.lines, fmt.Sprintf("%s %s %d", request.Method, request.URL.Path, response.StatusCode))
+			noted.line += fmt.Sprintf(" %d", response.StatusCode)
+			a.mutex.Unlock()
 		}
 		return response, err
 	})
@@ -336,13 +346,17 @@ func (a *audit) wrap(next http.RoundTripper) http.RoundTripper {
 func (a *audit) all() []string {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	return slices.Clone(a.lines)
+	var lines []string
+	for _, n := range a.notes {
+		lines = append(lines, n.line)
+	}
+	return lines
 }
 
 func (a *audit) forget() {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()
-	a.lines = nil
+	a.notes = nil
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)
