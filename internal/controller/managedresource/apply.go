@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/fluxcd/pkg/ssa"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -116,13 +118,16 @@ func definition(items []*item, kind schema.GroupKind) *item {
 }
 
 // isEstablished says whether a CRD that was applied is served, as far as the
-// cache knows.
+// cache knows. It may be so under names that are not all accepted.
 func (p *pass) isEstablished(ctx context.Context, crd *item) bool {
 	cached, err := p.shoot.Cached(ctx, kindOf(&crd.ref), crd.id.NamespacedName)
-	if err != nil || cached.GetUID() != p.record.seen[crd.id].uid {
+	if err != nil || cached.GetUID() != p.record.seen[crd.id].uid || cached.GetDeletionTimestamp() != nil {
 		return false
 	}
-	return unhealthy(cached) == ""
+	served, ok := cached.(*apiextensionsv1.CustomResourceDefinition)
+	return ok && slices.ContainsFunc(served.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
+		return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
+	})
 }
 
 // ensure makes sure that one item is in the shoot as it is wanted. It sends no
