@@ -68,10 +68,10 @@ func TestEditedObjectsArePutRight(t *testing.T) {
 				return err
 			}
 			w.Expect(err).NotTo(HaveOccurred(), "%s %s", object.GetKind(), object.GetName())
+			w.Expect(normalized(w, object)).NotTo(Equal(before[keyOf(object)]), "the API server took what we did to %s", keyOf(object))
 			return nil
 		}).Should(Succeed())
 	}
-	w.Expect(difference(before, w.snapshot(w.shoot))).NotTo(BeEmpty())
 	w.Eventually(func() []string { return difference(before, w.snapshot(w.shoot)) }).Should(BeEmpty())
 	w.succeeds()
 	w.delete()

@@ -28,10 +28,16 @@ func (w *world) snapshot(c cluster) map[string]string {
 		w.Expect(err).NotTo(HaveOccurred(), kind)
 		for i := range list.Items {
 			object := &list.Items[i]
-			all[kind+" "+object.GetNamespace()+"/"+object.GetName()] = normalized(w, object)
+			all[keyOf(object)] = normalized(w, object)
 		}
 	}
 	return all
+}
+
+// keyOf names an object in a snapshot.
+func keyOf(object *unstructured.Unstructured) string {
+	kind := object.GroupVersionKind()
+	return kind.Kind + "." + kind.Group + " " + object.GetNamespace() + "/" + object.GetName()
 }
 
 func (w *world) listable(c cluster) map[schema.GroupVersionResource]string {

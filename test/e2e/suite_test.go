@@ -16,7 +16,9 @@ import (
 
 	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -103,14 +105,29 @@ func setup(t *testing.T) *world {
 	w.install()
 	w.startOperator()
 	t.Cleanup(func() {
-		w.stopOperator(syscall.SIGTERM)
 		if t.Failed() {
 			w.tell()
+			w.leaveNothing()
+		}
+		w.stopOperator(syscall.SIGTERM)
+		if t.Failed() {
 			log, _ := os.ReadFile(w.log())
 			t.Logf("the operator's log:\n%s", log[max(0, len(log)-20000):])
 		}
 	})
 	return w
+}
+
+// leaveNothing keeps a failed test from failing those after it.
+func (w *world) leaveNothing() {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	shoot := &corev1beta1.Shoot{}
+	shoot.Namespace, shoot.Name = "garden-dev", "johndoe-azure"
+	_ = w.seed.Delete(ctx, shoot)
+	_ = wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
+		return apierrors.IsNotFound(w.seed.Get(ctx, client.ObjectKeyFromObject(shoot), shoot)), nil
+	})
 }
 
 // tell prints how things stand in the seed.
