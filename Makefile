@@ -16,7 +16,7 @@ help: ## Say what there is
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 20
 
 demo: sandbox build ## A Shoot asks for a network and gets it; EXIT=1 leaves by itself, SHOOT=FILE takes another Shoot
-	bin/demo --shoot $(SHOOT) --operator bin/trellis-operator $(if $(filter-out 0 false,$(EXIT)),--exit)
+	bin/demo --shoot "$(SHOOT)" --operator bin/trellis-operator $(if $(filter-out 0 false,$(EXIT)),--exit)
 
 test: sandbox ## All tests
 	go test -timeout 20m ./...

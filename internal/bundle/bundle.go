@@ -143,6 +143,17 @@ func (b *Bundle) shape(mr *resourcesv1alpha1.ManagedResource) {
 	}
 }
 
+// SecretMissing says whether the resource manager could not read the bundle's
+// Secret: somebody has deleted it, and WriteSecret puts it back.
+func SecretMissing(mr *resourcesv1alpha1.ManagedResource) bool {
+	for _, condition := range mr.Status.Conditions {
+		if condition.Type == resourcesv1alpha1.ResourcesApplied {
+			return condition.Reason == "CannotReadSecret"
+		}
+	}
+	return false
+}
+
 // Applied says whether the resource manager has applied exactly this bundle.
 func Applied(mr *resourcesv1alpha1.ManagedResource, secretName string) bool {
 	return refersTo(mr, secretName) && mr.Status.ObservedGeneration == mr.Generation &&

@@ -93,6 +93,7 @@ func run(ctx context.Context, shootFile, operator string, exit bool) error {
 	if exit {
 		return outcome
 	}
+	d.showAccess()
 	if outcome != nil {
 		fmt.Printf("\n%v\n", outcome)
 	}

@@ -40,7 +40,7 @@ func (n *node) print(indent string) {
 	}
 }
 
-// show prints what there is now, as a tree, and how to look around in it.
+// show prints what there is now, as a tree.
 func (d *demo) show(ctx context.Context) {
 	shoot, err := d.current(ctx)
 	if err != nil {
@@ -55,7 +55,10 @@ func (d *demo) show(ctx context.Context) {
 	}
 	fmt.Println("\n" + root.text)
 	root.print("")
+}
 
+// showAccess prints how to look around.
+func (d *demo) showAccess() {
 	fmt.Println("\nTo look around:")
 	fmt.Printf("  export PATH=%s/bin:$PATH\n", d.box.Dir)
 	fmt.Printf("  export KUBECONFIG=%s   # garden and seed\n", d.box.Seed.Kubeconfig)

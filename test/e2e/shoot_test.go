@@ -79,7 +79,7 @@ func TestABrokenShootHarmsNothing(t *testing.T) {
 	reported := w.johndoeNow().Status.LastErrors
 	w.Expect(reported).To(HaveLen(1))
 	w.Expect(reported[0].Description).To(And(
-		ContainSubstring("pec.networking.providerConfig.backend"), ContainSubstring(`"ipvlan"`), ContainSubstring("bird, none, vxlan")))
+		ContainSubstring("spec.networking.providerConfig.backend"), ContainSubstring(`"ipvlan"`), ContainSubstring("bird, none, vxlan")))
 	w.Expect(reported[0].Codes).To(ConsistOf(corev1beta1.ErrorConfigurationProblem))
 	w.Expect(difference(before, w.snapshot(w.shoot))).To(BeEmpty())
 

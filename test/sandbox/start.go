@@ -78,7 +78,10 @@ func Start(ctx context.Context, options Options) (*Sandbox, error) {
 	r := &run{tail: &tail{}, ended: make(chan struct{})}
 	r.cmd = exec.CommandContext(ctx, binary, options.args()...)
 	r.cmd.Stderr = io.MultiWriter(options.Stderr, r.tail)
-	r.cmd.Cancel = func() error { return r.cmd.Process.Signal(syscall.SIGTERM) }
+	r.cmd.Cancel = func() error { r.askToStop(); return nil }
+	// A Ctrl-C in the terminal is for this process, which then stops the sandbox:
+	// a second signal would keep it from cleaning up.
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	r.cmd.WaitDelay = stopTimeout
 	stdout, err := r.cmd.StdoutPipe()
 	if err != nil {
@@ -105,11 +108,16 @@ func Start(ctx context.Context, options Options) (*Sandbox, error) {
 	return s, nil
 }
 
+// askToStop tells the program to stop, once.
+func (r *run) askToStop() {
+	r.once.Do(func() { _ = r.cmd.Process.Signal(syscall.SIGTERM) })
+}
+
 // Stop ends the sandbox and returns when nothing of it is left. Its error says
 // that the sandbox had ended by itself, or did not end in order. Further calls
 // return the same.
 func (s *Sandbox) Stop() error {
-	s.run.once.Do(func() { _ = s.run.cmd.Process.Signal(syscall.SIGTERM) })
+	s.run.askToStop()
 	select {
 	case <-s.run.ended:
 	case <-time.After(stopTimeout):

@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/fluxcd/pkg/ssa"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -285,7 +287,8 @@ func (p *pass) send(ctx context.Context, object *unstructured.Unstructured) erro
 }
 
 // recreate deletes an object whose update was refused as invalid, if its author
-// wants that, or if it is immutable as a whole; the next attempt creates it.
+// wants that, or if what differs can never be updated: an immutable object as a
+// whole, the role of a binding. The next attempt creates it.
 func (p *pass) recreate(ctx context.Context, i *item, refused error) error {
 	if !apierrors.IsInvalid(refused) {
 		return refused
@@ -295,7 +298,7 @@ func (p *pass) recreate(ctx context.Context, i *item, refused error) error {
 		return refused
 	}
 	immutable, _, _ := unstructured.NestedBool(live.Object, "immutable")
-	if !immutable && !truthy(i.object.GetAnnotations()[resourcesv1alpha1.DeleteOnInvalidUpdate]) {
+	if !immutable && !hasOtherRole(live, i.object) && !truthy(i.object.GetAnnotations()[resourcesv1alpha1.DeleteOnInvalidUpdate]) {
 		return refused
 	}
 	options := &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(live.GetUID())}}
@@ -308,6 +311,14 @@ func (p *pass) recreate(ctx context.Context, i *item, refused error) error {
 	}
 	delete(p.record.seen, i.id)
 	return &recreating{refused}
+}
+
+// hasOtherRole says whether live is a binding to another role than wanted, and so
+// grants rights that nobody has stated.
+func hasOtherRole(live, wanted *unstructured.Unstructured) bool {
+	there, isBinding, _ := unstructured.NestedMap(live.Object, "roleRef")
+	stated, _, _ := unstructured.NestedMap(wanted.Object, "roleRef")
+	return isBinding && live.GroupVersionKind().Group == rbacv1.GroupName && !maps.Equal(there, stated)
 }
 
 // propagationOnInvalidUpdate says how such a deletion treats dependents.

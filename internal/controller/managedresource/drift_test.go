@@ -74,6 +74,34 @@ func equalButStatus(a, b *appsv1.DaemonSet) bool {
 	return same(a.Spec, b.Spec) && same(a.Labels, b.Labels) && annotations(a) == annotations(b)
 }
 
+// R16: a binding's role cannot be updated, so one that somebody has put in the
+// place of ours is replaced.
+func TestABindingToAnotherRoleIsReplaced(t *testing.T) {
+	e := newEnv(t)
+	binding := &rbacv1.RoleBinding{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "RoleBinding"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "binding"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: "ours"},
+	}
+	e.state("network", binding)
+	e.operator()
+	e.becomesGood("network")
+
+	theirs := live(e, binding)
+	e.Expect(e.shoot.Delete(e.ctx, theirs.DeepCopy())).To(Succeed())
+	theirs.ObjectMeta = metav1.ObjectMeta{Namespace: e.namespace, Name: "binding", Labels: theirs.Labels, Annotations: theirs.Annotations}
+	theirs.RoleRef.Name = "theirs"
+	e.Expect(client.IgnoreAlreadyExists(e.shoot.Create(e.ctx, theirs))).To(Succeed())
+	e.Eventually(func() string {
+		now := &rbacv1.RoleBinding{}
+		if e.shoot.Get(e.ctx, client.ObjectKeyFromObject(binding), now) != nil {
+			return "gone"
+		}
+		return now.RoleRef.Name
+	}).Should(Equal("ours"))
+	e.becomesGood("network")
+}
+
 // R16: so with kinds that have no generation.
 func TestDriftOfOtherKinds(t *testing.T) {
 	e := newEnv(t)

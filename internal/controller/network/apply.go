@@ -17,7 +17,6 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/bundle"
 	"github.com/trellis-network/trellis/internal/state"
 	"github.com/trellis-network/trellis/pipeline"
@@ -79,7 +78,7 @@ func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
 // look is what remains when all is written: wait for it to be applied, and tidy
 // up once it is. A Secret that somebody has deleted is put back.
 func (w *work) look(ctx context.Context, wanted *bundle.Bundle, kept *state.State) (ctrl.Result, error) {
-	if applied := conditionOf(w.mr, resourcesv1alpha1.ResourcesApplied); applied != nil && applied.Reason == "CannotReadSecret" {
+	if bundle.SecretMissing(w.mr) {
 		if err := wanted.WriteSecret(ctx, w.client); err != nil {
 			return ctrl.Result{}, err
 		}

@@ -21,7 +21,7 @@ func TestInvalidConfigsAreErrorsAndChangeNothing(t *testing.T) {
 		n := e.network(asked, withConfig(`{"backend":"tangled"}`))
 		e.becomes(n, create, erroneous)
 		e.Expect(n.Status.LastOperation.Progress).To(BeEquivalentTo(50))
-		e.Expect(n.Status.LastOperation.Description).To(HavePrefix(`Error reconciling Network: Spec.providerConfig.backend: Unsupported value: "tangled"`))
+		e.Expect(n.Status.LastOperation.Description).To(HavePrefix(`Error reconciling Network: spec.providerConfig.backend: Unsupported value: "tangled"`))
 		e.Expect(n.Status.LastError.Description).To(Equal(n.Status.LastOperation.Description))
 		e.Expect(n.Status.LastError.Codes).To(ConsistOf(corev1beta1.ErrorConfigurationProblem))
 		e.Expect(n.Status.LastError.TaskID).To(BeNil())

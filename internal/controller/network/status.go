@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
-	"unicode"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -98,7 +97,7 @@ func (w *work) deleted(ctx context.Context) error {
 // written twice. A nil state stays.
 func (w *work) error(ctx context.Context, generation int64, kept *state.State, cause error, codes ...corev1beta1.ErrorCode) error {
 	kind := operationType(w.network)
-	description := failing[kind] + ": " + capitalized(cause.Error())
+	description := failing[kind] + ": " + cause.Error()
 	status := &w.network.Status
 	if status.LastError != nil && status.LastError.Description == description &&
 		status.ObservedGeneration == generation && status.LastOperation != nil &&
@@ -183,11 +182,4 @@ func (w *work) tellWarnings(before *runtime.RawExtension, kept *state.State) {
 			w.recorder.Eventf(w.network, nil, corev1.EventTypeWarning, "ConfigurationWarning", "Reconcile", "%s", warning.String())
 		}
 	}
-}
-
-func capitalized(s string) string {
-	for i, r := range s {
-		return string(unicode.ToUpper(r)) + s[i+len(string(r)):]
-	}
-	return s
 }

@@ -66,6 +66,11 @@ func (op *operation) deployPrerequisites(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if current != nil && bundle.SecretMissing(current) {
+		if err := wanted.WriteSecret(ctx, op.client); err != nil {
+			return err
+		}
+	}
 	_, err = wanted.Write(ctx, op.client, current)
 	return err
 }
