@@ -28,7 +28,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.memories.Delete(request.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if n.Annotations[extensionsv1alpha1.OperationAnnotation] == extensionsv1alpha1.OperationWaitForState {
+	if leftAlone(n) {
 		return ctrl.Result{}, nil
 	}
 	known := r.memoryOf(n)
@@ -73,6 +73,20 @@ func (r *Reconciler) memoryOf(n *extensionsv1alpha1.Network) memory {
 func (m memory) isNewerThan(n *extensionsv1alpha1.Network) bool {
 	order, err := resourceversion.CompareResourceVersion(n.ResourceVersion, m.version)
 	return m.version != "" && err == nil && order < 0
+}
+
+// leftAlone says whether nothing may be done for a Network: its state is still
+// being written, or its control plane is on the move, which this controller does
+// not take part in yet. Above all, a Network that leaves its seed must not take
+// the shoot's objects along.
+func leftAlone(n *extensionsv1alpha1.Network) bool {
+	switch n.Annotations[extensionsv1alpha1.OperationAnnotation] {
+	case extensionsv1alpha1.OperationWaitForState, extensionsv1alpha1.OperationMigrate:
+		return true
+	case extensionsv1alpha1.OperationRestore:
+		return n.DeletionTimestamp.IsZero()
+	}
+	return false
 }
 
 // work is one Network under reconciliation.
