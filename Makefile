@@ -2,7 +2,7 @@
 # `make` alone says what there is.
 
 SHELL := /bin/bash -o pipefail
-SHOOT ?= examples/shoot-johndoe-azure.yaml
+SHOOT ?=
 EXIT ?=
 # The sandbox is built, tested and checked with the same flags, so that Kubernetes
 # is compiled once.
@@ -16,14 +16,16 @@ help: ## Say what there is
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 20
 
 demo: sandbox build ## A Shoot asks for a network and gets it; EXIT=1 leaves by itself, SHOOT=FILE takes another Shoot
-	bin/demo --shoot "$(SHOOT)" --operator bin/trellis-operator $(if $(filter-out 0 false,$(EXIT)),--exit)
+	bin/demo $(if $(SHOOT),--shoot "$(SHOOT)") --operator bin/trellis-operator $(if $(filter-out 0 false,$(EXIT)),--exit)
 
 test: sandbox ## All tests
+	@go run ./hack/compile -tests ./...
 	go test -timeout 20m ./...
 	$(IN_SANDBOX) go test -timeout 20m ./...
 
 lint: sandbox ## gofmt, vet, staticcheck, and whether make generate would change anything
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted; run make fmt:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	@go run ./hack/compile -tests ./...
 	go vet ./...
 	go build -o bin/ honnef.co/go/tools/cmd/staticcheck
 	bin/staticcheck ./...
@@ -38,7 +40,7 @@ generate: ## Deep copies, CRDs and RBAC from the Go types
 	go tool controller-gen rbac:roleName=trellis-operator paths="./internal/...;./operator/..." output:rbac:dir=config/rbac
 
 build: ## The programs, into bin/
-	go build -o bin/ ./cmd/... ./test/demo
+	@go run ./hack/compile -o bin/ ./cmd/... ./test/demo
 
 sandbox: ## The embedded Kubernetes, built once and cached outside the tree
 	@go run ./test/sandbox/build >/dev/null

@@ -44,7 +44,7 @@ func (d *demo) follow(ctx context.Context, ended <-chan error) error {
 			return err
 		}
 	}
-	d.say("all of it came true")
+	d.say("all of it came true, %.1f s after the Shoot was applied", time.Since(d.asked).Seconds())
 	return nil
 }
 

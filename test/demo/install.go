@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
@@ -71,6 +72,7 @@ func (d *demo) install(ctx context.Context) error {
 // apply creates the Shoot.
 func (d *demo) apply(ctx context.Context, shoot *unstructured.Unstructured) error {
 	d.say("applying Shoot %s", d.name)
+	d.asked = time.Now()
 	if err := d.seed.Create(ctx, shoot); err != nil {
 		return fmt.Errorf("the API server does not take the Shoot: %w", err)
 	}

@@ -37,12 +37,14 @@ const patience = 3 * time.Minute
 func init() { runtime.LockOSThread() }
 
 func main() {
-	shootFile := flag.String("shoot", "examples/shoot-johndoe-azure.yaml", "file with the Shoot to apply")
-	operator := flag.String("operator", "bin/trellis-operator", "the operator's program")
-	exit := flag.Bool("exit", false, "leave when everything has come true, or has not")
-	flag.Parse()
-	if flag.NArg() > 0 {
-		fmt.Fprintf(os.Stderr, "demo takes no arguments, only flags; got %q\n", flag.Args())
+	// Libraries have flags of their own in the common set.
+	flags := flag.NewFlagSet("demo", flag.ExitOnError)
+	shootFile := flags.String("shoot", "examples/shoot-johndoe-azure.yaml", "file with the Shoot to apply")
+	operator := flags.String("operator", "bin/trellis-operator", "the operator's program")
+	exit := flags.Bool("exit", false, "leave when everything has come true, or has not")
+	_ = flags.Parse(os.Args[1:])
+	if flags.NArg() > 0 {
+		fmt.Fprintf(os.Stderr, "demo takes no arguments, only flags; got %q\n", flags.Args())
 		os.Exit(2)
 	}
 	ctrl.SetLogger(logr.Discard())
@@ -63,6 +65,7 @@ func run(ctx context.Context, shootFile, operator string, exit bool) error {
 		return err
 	}
 	name := client.ObjectKeyFromObject(shoot)
+	begin := time.Now() // with the sandbox, whose lines are among these
 	box, err := sandbox.Start(ctx, sandbox.Options{
 		Shoots: []string{name.String()}, Nodes: 3, Users: []string{operatorUser}, Stderr: os.Stderr,
 	})
@@ -70,7 +73,7 @@ func run(ctx context.Context, shootFile, operator string, exit bool) error {
 		return err
 	}
 	defer func() { _ = box.Stop() }()
-	d := &demo{box: box, name: name, begin: time.Now()}
+	d := &demo{box: box, name: name, begin: begin}
 	if err := d.connect(); err != nil {
 		return err
 	}
@@ -111,6 +114,7 @@ type demo struct {
 	box   *sandbox.Sandbox
 	name  client.ObjectKey // of the Shoot
 	begin time.Time
+	asked time.Time // when the Shoot was applied
 
 	seed, shoot client.Client
 	operator    *process

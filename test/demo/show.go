@@ -80,13 +80,7 @@ func (d *demo) addNetwork(ctx context.Context, root *node, n *extensionsv1alpha1
 			network.add("warning: %s", warning)
 		}
 	}
-	health := network.add("components")
-	components, _ := d.components(ctx)
-	for _, component := range components {
-		ready, wanted, _ := d.rollOut(ctx, component)
-		health.add("%-16s healthy: %-5v  %s %s/%s %d/%d", component.Name, status.Components[component.Name],
-			component.Kind, component.Namespace, component.Workload, ready, wanted)
-	}
+	d.addComponents(ctx, network, status.Components)
 	for _, condition := range n.Status.Conditions {
 		network.add("%s: %s, %s", condition.Type, condition.Status, condition.Message)
 	}
@@ -95,6 +89,19 @@ func (d *demo) addNetwork(ctx context.Context, root *node, n *extensionsv1alpha1
 		for _, condition := range mr.Status.Conditions {
 			managed.add("%s: %s, %s", condition.Type, condition.Status, condition.Message)
 		}
+	}
+}
+
+func (d *demo) addComponents(ctx context.Context, network *node, healthy map[string]bool) {
+	components, err := d.components(ctx)
+	if err != nil || len(components) == 0 {
+		return
+	}
+	health := network.add("components")
+	for _, component := range components {
+		ready, wanted, _ := d.rollOut(ctx, component)
+		health.add("%-16s healthy: %-5v  %s %s/%s %d/%d", component.Name, healthy[component.Name],
+			component.Kind, component.Namespace, component.Workload, ready, wanted)
 	}
 }
 

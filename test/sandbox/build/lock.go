@@ -8,6 +8,9 @@ import (
 	"time"
 )
 
+// reminder is how often is said that another build is waited for.
+const reminder = 10 * time.Second
+
 // lock waits until no other build uses the cache. The kernel drops the lock
 // when the process ends, however it ends.
 func lock(ctx context.Context, path string) (unlock func(), err error) {

@@ -1,4 +1,6 @@
-package main
+// SPDX-License-Identifier: Apache-2.0
+
+package gobuild
 
 import (
 	"fmt"
@@ -14,18 +16,20 @@ const (
 	few = 300
 )
 
-// progress writes to standard error how far a build is.
+// progress writes to standard error how far a build is. What is done within a
+// reminder leaves no line.
 type progress struct {
-	started time.Time
-	ended   chan struct{}
+	name, long string
+	started    time.Time
+	ended      chan struct{}
 
 	mu          sync.Mutex
 	doing       string
 	done, total int
 }
 
-func startProgress() *progress {
-	p := &progress{started: time.Now(), ended: make(chan struct{})}
+func startProgress(name, long string) *progress {
+	p := &progress{name: name, long: long, started: time.Now(), ended: make(chan struct{})}
 	go p.remind()
 	return p
 }
@@ -37,18 +41,17 @@ func (p *progress) phase(doing string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.doing = doing
-	p.say()
 }
 
 // compiling says how many packages are to be compiled.
 func (p *progress) compiling(total int) {
-	if total > few {
-		fmt.Fprintln(os.Stderr, "sandbox: compiling Kubernetes takes about 6 to 12 minutes on two cores; this is needed once")
-	}
 	p.mu.Lock()
-	p.total = total
-	p.mu.Unlock()
-	p.phase("compiling")
+	defer p.mu.Unlock()
+	p.doing, p.total = "compiling", total
+	if total > few {
+		fmt.Fprintf(os.Stderr, "%s: %s\n", p.name, p.long)
+		p.say()
+	}
 }
 
 // compiled counts a package.
@@ -78,10 +81,10 @@ func (p *progress) say() {
 	elapsed := time.Since(p.started).Round(time.Second)
 	switch {
 	case p.total == 0:
-		fmt.Fprintf(os.Stderr, "sandbox: [%s] %s\n", elapsed, p.doing)
+		fmt.Fprintf(os.Stderr, "%s: [%s] %s\n", p.name, elapsed, p.doing)
 	case p.done >= p.total:
-		fmt.Fprintf(os.Stderr, "sandbox: [%s] linking\n", elapsed)
+		fmt.Fprintf(os.Stderr, "%s: [%s] linking\n", p.name, elapsed)
 	default:
-		fmt.Fprintf(os.Stderr, "sandbox: [%s] %s: %d %% (%d of %d packages)\n", elapsed, p.doing, 100*p.done/p.total, p.done, p.total)
+		fmt.Fprintf(os.Stderr, "%s: [%s] %s: %d %% (%d of %d packages)\n", p.name, elapsed, p.doing, 100*p.done/p.total, p.done, p.total)
 	}
 }
