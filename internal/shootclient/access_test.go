@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,19 +45,40 @@ func TestAccessNeverOutlivesItsSecret(t *testing.T) {
 	e.Expect(second.stopped).To(BeClosed())
 }
 
+// goroutines counts those with one of the functions on their stacks.
+func goroutines(functions ...string) int {
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	count := 0
+	for stack := range strings.SplitSeq(string(stacks), "\n\n") {
+		if slices.ContainsFunc(functions, func(f string) bool { return strings.Contains(stack, f) }) {
+			count++
+		}
+	}
+	return count
+}
+
+// watching counts what goes on for watches, and connected the open connections.
+func watching() int  { return goroutines("client-go/tools/cache.", "controller-runtime/pkg/cache") }
+func connected() int { return goroutines(".readLoop(") }
+
 // Nothing of a closed shoot goes on running.
 func TestClosingLeavesNothingBehind(t *testing.T) {
 	e := newEnv(t)
 	e.grant(e.kubeconfig(t))
-	before := runtime.NumGoroutine()
+	e.Expect(e.shoot.Get(e.ctx, client.ObjectKey{Name: "kube-system"}, &corev1.Namespace{})).To(Succeed())
+	e.Eventually(watching).Should(BeZero(), "what other tests have left")
+	before := connected()
 	for range 3 {
 		shoot, err := e.clients.For(e.ctx, e.namespace)
 		e.Expect(err).NotTo(HaveOccurred())
 		e.Expect(shoot.Watch(e.ctx, configMaps, daemonSets, crdKind)).To(Succeed())
-		e.Expect(runtime.NumGoroutine()).To(BeNumerically(">", before+10))
+		e.Expect(watching()).To(BeNumerically(">=", 3))
+		e.Expect(connected()).To(BeNumerically(">", before))
 		e.clients.Forget(e.namespace)
 	}
-	e.Eventually(runtime.NumGoroutine).Should(BeNumerically("<=", before+2))
+	e.Eventually(watching).Should(BeZero())
+	e.Eventually(connected).Should(BeNumerically("<=", before))
 
 	e.clients.Close()
 	_, err := e.clients.For(e.ctx, e.namespace)
