@@ -9,6 +9,7 @@ import (
 	"net/http"
 
 	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -48,6 +49,9 @@ func Run(ctx context.Context, options Options) error {
 	built, err := pipeline.New(options.Plugins, options.Providers)
 	if err != nil {
 		return err
+	}
+	if errs := built.CheckFeatureGates(field.NewPath("featureGates"), options.Config.FeatureGates); len(errs) > 0 {
+		return fmt.Errorf("the configuration is invalid: %w", errs.ToAggregate())
 	}
 	mode, err := options.mode(ctx)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
@@ -41,6 +42,10 @@ func New(plugins []plugin.Plugin, providers []plugin.Provider) (*Pipeline, error
 // Types are the network types that there is a plugin for, sorted.
 func (p *Pipeline) Types() []string { return slices.Sorted(maps.Keys(p.plugins)) }
 
+// Infrastructures are the infrastructure types that there is a provider for,
+// sorted.
+func (p *Pipeline) Infrastructures() []string { return slices.Sorted(maps.Keys(p.providers)) }
+
 // Plugin returns the plugin for a network type.
 func (p *Pipeline) Plugin(networkType string) (plugin.Plugin, bool) {
 	found, ok := p.plugins[networkType]
@@ -69,11 +74,12 @@ type Result struct {
 }
 
 // Build runs all stages. A stage that finds errors is the last one: what comes
-// after it could not be trusted.
+// after it could not be trusted. The first stage finds all that is wrong with the
+// spec as it is written, be it in the Network or in the config.
 func (p *Pipeline) Build(request Request) Result {
 	b := &build{pipeline: p, request: &request, facts: &request.Facts, paths: pathsOf(&request)}
 	for _, stage := range []func() error{
-		b.checkNetwork, b.decode, b.validateWritten, b.applyDefaults, b.validateEffective, b.compare, b.render,
+		b.judgeWritten, b.applyDefaults, b.validateEffective, b.compare, b.render,
 	} {
 		if err := b.guard(stage); err != nil {
 			b.result.Errors = append(b.result.Errors, field.InternalError(b.paths.config, err))
@@ -110,17 +116,20 @@ type build struct {
 	result  Result
 }
 
-func (b *build) decode() error {
+func (b *build) judgeWritten() error {
+	b.checkNetwork()
+	if b.plugin.Type == "" {
+		return nil
+	}
 	var raw []byte
 	if config := b.request.Spec.ProviderConfig; config != nil {
 		raw = config.Raw
 	}
-	b.written, b.result.Errors = b.plugin.Decode(raw, b.paths.config)
-	return nil
-}
-
-func (b *build) validateWritten() error {
-	b.found(b.plugin.Validate(b.written, b.facts, b.paths.config))
+	written, errs := b.plugin.Decode(raw, b.paths.config)
+	b.result.Errors = append(b.result.Errors, errs...)
+	if b.written = written; len(errs) == 0 {
+		b.found(b.plugin.Validate(written, b.facts, b.paths.config))
+	}
 	return nil
 }
 
@@ -166,21 +175,28 @@ func (b *build) render() error {
 	return nil
 }
 
+// identity is what tells objects apart.
+type identity struct {
+	kind            schema.GroupKind
+	namespace, name string
+}
+
 // complete checks that objects can be told apart and applied.
 func complete(objects []plugin.Object) error {
-	seen := map[string]bool{}
+	seen := make(map[identity]struct{}, len(objects))
 	for _, object := range objects {
 		gvk := object.GetObjectKind().GroupVersionKind()
-		id := gvk.GroupKind().String() + " " + object.GetNamespace() + "/" + object.GetName()
+		id := identity{gvk.GroupKind(), object.GetNamespace(), object.GetName()}
+		_, twice := seen[id]
 		switch {
 		case gvk.Kind == "" || gvk.Version == "":
-			return fmt.Errorf("the plugin rendered a %T named %q without apiVersion or kind", object, object.GetName())
-		case object.GetName() == "":
+			return fmt.Errorf("the plugin rendered a %T named %q without apiVersion or kind", object, id.name)
+		case id.name == "":
 			return fmt.Errorf("the plugin rendered a %s without a name", gvk.Kind)
-		case seen[id]:
-			return fmt.Errorf("the plugin rendered %s twice", id)
+		case twice:
+			return fmt.Errorf("the plugin rendered %s %s/%s twice", id.kind, id.namespace, id.name)
 		}
-		seen[id] = true
+		seen[id] = struct{}{}
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func pathsOf(request *Request) paths {
 
 // checkNetwork applies the rules of Gardener's validation of Networks, finds the
 // plugin, and completes the facts with what the spec states.
-func (b *build) checkNetwork() error {
+func (b *build) checkNetwork() {
 	b.checkType()
 	familiesFine := b.checkFamilies()
 	spec := &b.request.Spec
@@ -54,7 +54,6 @@ func (b *build) checkNetwork() error {
 	if familiesFine && podsFine && servicesFine {
 		b.checkRanges(pods, services)
 	}
-	return nil
 }
 
 func (b *build) wrong(err *field.Error) { b.result.Errors = append(b.result.Errors, err) }

@@ -75,8 +75,8 @@ func (b *build) explain(effective any, noted map[string]plugin.Origin) error {
 // writtenLeaves returns the values that the user wrote and those of the spec,
 // which differ where a webhook has changed the Network on its way.
 func (b *build) writtenLeaves() (byUser, inSpec map[string]any, err error) {
-	if inSpec, err = b.leavesOf(b.written); err != nil {
-		return nil, nil, err
+	if inSpec, err = b.leavesOf(b.written); err != nil || b.request.Written == nil {
+		return inSpec, inSpec, err
 	}
 	byUser, err = b.leavesOf(b.userConfig())
 	return byUser, inSpec, err

@@ -4,63 +4,44 @@ package pipeline
 
 import (
 	"bytes"
-	"encoding/json"
-	"fmt"
-	"reflect"
+	"sync"
 
-	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/trellis-network/trellis/plugin"
 )
 
 // Document is an object as it is written into a bundle or printed: without a
-// status, which is not ours to state, and without empty leftovers of its Go type.
+// status, which is not ours to state.
 func Document(object plugin.Object) (map[string]any, error) {
-	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
+	raw, err := plugin.AppendJSON(nil, object)
 	if err != nil {
-		return nil, fmt.Errorf("encode %s %s: %w", object.GetObjectKind().GroupVersionKind().Kind, object.GetName(), err)
+		return nil, err
 	}
-	delete(content, "status")
-	dropNullTimestamps(content)
-	return content, nil
+	var document map[string]any
+	return document, utiljson.Unmarshal(raw, &document)
 }
+
+// scratch are slices to write documents into before their length is known. A
+// bundle is long, and a slice that grows with it costs more than writing it.
+var scratch = sync.Pool{New: func() any { return new([]byte) }}
 
 // Documents writes objects as JSON documents, one a line, separated as in a YAML
 // stream.
 func Documents(objects []plugin.Object) ([]byte, error) {
-	var out bytes.Buffer
+	buffer := scratch.Get().(*[]byte)
+	defer scratch.Put(buffer)
+	out := (*buffer)[:0]
+	var err error
 	for i, object := range objects {
-		document, err := Document(object)
-		if err != nil {
-			return nil, err
-		}
-		raw, err := json.Marshal(document)
-		if err != nil {
-			return nil, err
-		}
 		if i > 0 {
-			out.WriteString("---\n")
+			out = append(out, "---\n"...)
 		}
-		out.Write(raw)
-		out.WriteByte('\n')
+		if out, err = plugin.AppendJSON(out, object); err != nil {
+			return nil, err
+		}
+		out = append(out, '\n')
 	}
-	return out.Bytes(), nil
-}
-
-// dropNullTimestamps removes the creationTimestamp: null that Kubernetes' types
-// encode in metadata, of the object and of templates in it.
-func dropNullTimestamps(value any) {
-	switch v := value.(type) {
-	case map[string]any:
-		if timestamp, has := v["creationTimestamp"]; has && (timestamp == nil || reflect.ValueOf(timestamp).IsZero()) {
-			delete(v, "creationTimestamp")
-		}
-		for _, inner := range v {
-			dropNullTimestamps(inner)
-		}
-	case []any:
-		for _, inner := range v {
-			dropNullTimestamps(inner)
-		}
-	}
+	*buffer = out
+	return bytes.Clone(out), nil
 }

@@ -71,7 +71,7 @@ func (p *Pipeline) NewRequest(network *extensionsv1alpha1.Network, shoot *corev1
 		Facts: plugin.Facts{
 			Namespace:    network.Namespace,
 			KubeProxy:    plugin.KubeProxy{Enabled: true},
-			FeatureGates: env.FeatureGates,
+			FeatureGates: p.featureGates(network.Spec.Type, env.FeatureGates),
 			Images:       env.Images,
 			PodAccess:    env.PodAccess,
 		},
@@ -85,6 +85,7 @@ func (p *Pipeline) NewRequest(network *extensionsv1alpha1.Network, shoot *corev1
 		}
 	}
 	request.Facts.IPFamilies = effectiveIPFamilies(network.Spec.IPFamilies, shoot)
+	request.Facts.WantedIPFamilies = request.Spec.IPFamilies
 	request.Facts.Infrastructure = plugin.Infrastructure{Type: infrastructure}
 	if provider, ok := p.providers[infrastructure]; ok {
 		request.Facts.Infrastructure = provider.Infrastructure(shoot)

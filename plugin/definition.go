@@ -23,7 +23,9 @@ type Definition[C any] interface {
 
 	// Validate judges the config as the user wrote it, before any default: enums,
 	// ranges, combinations. Paths in findings begin with path. It must not fail
-	// on what the user left out, and must not change the config.
+	// on what the user left out, and must not change the config. Errors of the
+	// Network itself are reported beside its findings, so IP ranges and families
+	// among the facts may be malformed.
 	Validate(written *C, facts *Facts, path *field.Path) Findings
 
 	// Default makes the config what is in force: it fills in what the user left
@@ -61,6 +63,11 @@ type Description struct {
 	ManagedResource, Origin string
 	// IPFamilies says which combinations of IP families the plugin can serve.
 	IPFamilies IPFamilySupport
+	// FeatureGates are all gates that the plugin looks at. Others are refused.
+	FeatureGates []FeatureGate
+	// ConfigSchema is the JSON schema of the config, as hack/schema makes it of the
+	// Go type; empty if the plugin has none. It is what people are told of fields.
+	ConfigSchema []byte
 }
 
 // IPFamilySupport says which combinations of IP families a plugin can serve.

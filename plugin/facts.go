@@ -32,6 +32,9 @@ type Facts struct {
 	// IPFamilies are the families to deploy now, the primary one first; never
 	// empty. During a migration to dual-stack they are fewer than wanted.
 	IPFamilies []extensionsv1alpha1.IPFamily `json:"ipFamilies"`
+	// WantedIPFamilies are the families that the network is to have in the end;
+	// empty means IPFamilies.
+	WantedIPFamilies []extensionsv1alpha1.IPFamily `json:"wantedIPFamilies,omitempty"`
 
 	// KubeProxy says whether and how kube-proxy runs.
 	KubeProxy KubeProxy `json:"kubeProxy"`
@@ -86,6 +89,11 @@ func (f *Facts) HasIPFamily(family extensionsv1alpha1.IPFamily) bool {
 	return slices.Contains(f.IPFamilies, family)
 }
 
+// WantsIPFamily says whether family is to be deployed, now or in the end.
+func (f *Facts) WantsIPFamily(family extensionsv1alpha1.IPFamily) bool {
+	return f.HasIPFamily(family) || slices.Contains(f.WantedIPFamilies, family)
+}
+
 // Infrastructure is what an infrastructure allows, in neutral words. The zero
 // value allows everything and demands nothing.
 type Infrastructure struct {
@@ -99,6 +107,13 @@ type Infrastructure struct {
 	// OverlayOffUnlessAsked says that without a word from the user there is no
 	// overlay.
 	OverlayOffUnlessAsked bool `json:"overlayOffUnlessAsked,omitempty"`
+	// OwnNetwork says that no other cluster has nodes in the network of this
+	// cluster's nodes, so that nobody else's pod range can get in its way. False
+	// means that nobody knows.
+	OwnNetwork bool `json:"ownNetwork,omitempty"`
+	// VirtualFunctions says that nodes show interfaces named enP… beside their main
+	// ones, which carry part of the same traffic and are not to be touched.
+	VirtualFunctions bool `json:"virtualFunctions,omitempty"`
 }
 
 // Provider states the facts of one kind of infrastructure. It never edits a

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/trellis-network/trellis/plugin"
 )
 
 // The modes that the operator runs in.
@@ -68,6 +70,15 @@ func (g *featureGates) String() string {
 
 // Type implements pflag.Value.
 func (g *featureGates) Type() string { return "gates" }
+
+// gatesHelp lists the gates that there are, one a line.
+func gatesHelp(gates []plugin.FeatureGate) string {
+	var help strings.Builder
+	for _, gate := range gates {
+		fmt.Fprintf(&help, "\n  %s", gate)
+	}
+	return help.String()
+}
 
 // apiServer is a flag such as api.example.com:443.
 type apiServer struct{ text, host, port string }

@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/trellis-network/trellis/internal/cli/manifest"
 	"github.com/trellis-network/trellis/internal/state"
@@ -49,14 +50,14 @@ type input struct {
 	apiServer   apiServer
 }
 
-func (in *input) addFlags(cmd *cobra.Command) {
+func (in *input) addFlags(cmd *cobra.Command, p *pipeline.Pipeline) {
 	in.mode = choice{value: modeGardener, allowed: []string{modeGardener, modeStandalone}}
 	if err := in.apiServer.Set(defaultAPIServer); err != nil {
 		panic(err)
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&in.files, "filename", "f", nil, "`FILE` with manifests, - for standard input; repeatable")
-	flags.Var(&in.gates, "feature-gates", "the operator's feature gates: `A=true,B=false`; those not named are off")
+	flags.Var(&in.gates, "feature-gates", "the operator's feature gates: `A=true,B=false`"+gatesHelp(p.FeatureGates()))
 	flags.Var(&in.mode, "mode", "`MODE` the operator runs in: gardener, or standalone, where Trellis itself gives\npods their tokens and the address of their API server")
 	flags.Var(&in.apiServer, "api-server", "`HOST:PORT` of the shoot's API server, for --mode standalone; the operator takes it\nfrom the shoot's kubeconfig")
 }
@@ -81,6 +82,9 @@ type work struct {
 func (in *input) load(cmd *cobra.Command, p *pipeline.Pipeline) ([]work, []manifest.Problem, error) {
 	if cmd.Flags().Changed("api-server") && in.mode.value != modeStandalone {
 		return nil, nil, errors.New("--api-server is for --mode standalone")
+	}
+	if errs := p.CheckFeatureGates(field.NewPath("--feature-gates"), in.gates.byName); len(errs) > 0 {
+		return nil, nil, errs.ToAggregate()
 	}
 	if in.requestFile != "" {
 		return in.loadRequest(cmd)

@@ -20,6 +20,7 @@ const (
 func newRender(p *pipeline.Pipeline) *cobra.Command {
 	var in input
 	out := output{format: formatYAML}
+	var origins bool
 	target := choice{value: targetShoot, allowed: []string{targetShoot, targetSeed}}
 	cmd := &cobra.Command{
 		Use:   "render -f FILE",
@@ -32,20 +33,22 @@ render takes one network at a time.`,
 		Example: `  trellis render -f shoot.yaml
   trellis render -f shoot.yaml --target seed -o json
   trellis render -f shoot.yaml -o dir=before
+  trellis render -f shoot.yaml --show-origins >/dev/null
   trellis render --request request.json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return render(cmd, p, &in, &out, target.value)
+			return render(cmd, p, &in, &out, target.value, origins)
 		},
 	}
-	in.addFlags(cmd)
+	in.addFlags(cmd, p)
 	in.addRequestFlag(cmd)
 	cmd.Flags().Var(&target, "target", "`CLUSTER` whose objects to print: shoot or seed")
 	cmd.Flags().VarP(&out, "output", "o", "`FORMAT`: yaml (a stream of documents), json (a v1 List), or dir=PATH (a YAML file\nfor each object)")
+	addOriginsFlag(cmd, &origins, "standard error")
 	return cmd
 }
 
-func render(cmd *cobra.Command, p *pipeline.Pipeline, in *input, out *output, target string) error {
+func render(cmd *cobra.Command, p *pipeline.Pipeline, in *input, out *output, target string, origins bool) error {
 	works, problems, err := in.load(cmd, p)
 	if err != nil {
 		return err
@@ -57,6 +60,9 @@ func render(cmd *cobra.Command, p *pipeline.Pipeline, in *input, out *output, ta
 	}
 	result := p.Build(one.request)
 	report.findings(one, &result)
+	if origins {
+		defer report.origins(&result) // below the objects, where a terminal shows it
+	}
 	if len(result.Errors) > 0 {
 		report.verdict(one, &result)
 		return errInvalid

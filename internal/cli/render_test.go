@@ -37,6 +37,7 @@ spec:
         - --pods=100.96.0.0/11
         - --kubernetes=1.36.3
         - --fast=false
+        - --safe=true
         image: registry.example.com/wire:v1
         name: wire
         resources: {}
@@ -90,8 +91,8 @@ shoot garden-dev/mine: invalid (wire, 1 error)
 			stderr: "error: the input has 2 networks (shoot garden-dev/one, shoot garden-dev/two); give one at a time\n",
 		},
 		{
-			name: "feature gates are facts", args: "render --feature-gates Other=false,FastWire=true -f -",
-			stdin: shoot("mine", "{type: wire}"), stdout: "~--fast=true",
+			name: "feature gates are facts", args: "render --feature-gates SafeWire=false,FastWire=true -f -",
+			stdin: shoot("mine", "{type: wire}"), stdout: "~--fast=true\n--safe=false",
 		},
 		{
 			name: "a Network's cloudProvider tells the infrastructure where no Shoot does", args: "render -f -",

@@ -35,7 +35,7 @@ request takes one network at a time.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return dumpRequest(cmd, p, &in) },
 	}
-	in.addFlags(cmd)
+	in.addFlags(cmd, p)
 	return cmd
 }
 

@@ -79,6 +79,6 @@ Exit status: 0 fine, 1 the input is invalid, 2 the command could not run.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newValidate(p), newRender(p), newRequest(p), newVersion())
+	root.AddCommand(newValidate(p), newRender(p), newRequest(p), newExplain(p), newSchema(p), newVersion())
 	return root
 }

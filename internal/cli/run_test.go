@@ -24,6 +24,10 @@ func TestWhatCannotRunExitsWithTwo(t *testing.T) {
 		{name: "a directory", args: "validate -f .", exit: 2, stderr: "Error: read .: is a directory\n"},
 		{name: "standard input twice", args: "validate -f - -f -", exit: 2, stderr: "~standard input can be read only once"},
 		{name: "a feature gate without a value", args: "render --feature-gates Fast -f -", stdin: fine, exit: 2, stderr: "~\"Fast\" must be NAME=true or NAME=false"},
+		{
+			name: "a feature gate that no plugin has", args: "validate --feature-gates Fast=true -f -", stdin: fine, exit: 2,
+			stderr: "~--feature-gates[Fast]: Invalid value: \"true\": is not a feature gate; there are FastWire, SafeWire\nSee 'trellis validate --help'.",
+		},
 		{name: "an unknown mode", args: "render --mode alone -f -", stdin: fine, exit: 2, stderr: "~must be gardener or standalone"},
 		{name: "an address without use", args: "render --api-server a:1 -f -", stdin: fine, exit: 2, stderr: "~--api-server is for --mode standalone"},
 		{name: "no address", args: "render --mode standalone --api-server a:b:c -f -", stdin: fine, exit: 2, stderr: "~must be HOST:PORT"},
@@ -39,7 +43,7 @@ func TestWhatCannotRunExitsWithTwo(t *testing.T) {
 }
 
 func TestAFullDiskIsNotSuccess(t *testing.T) {
-	for _, args := range []string{"validate -f -", "render -f -", "request -f -", "version"} {
+	for _, args := range []string{"validate -f -", "render -f -", "request -f -", "version", "explain", "explain wire", "schema wire"} {
 		t.Run(args, func(t *testing.T) {
 			g := NewWithT(t)
 			exit := cli.Run(strings.Fields(args),
@@ -70,8 +74,10 @@ func TestVersion(t *testing.T) {
 func TestEveryCommandHasHelpWithExamples(t *testing.T) {
 	runAll(t, []script{
 		{name: "trellis", args: "", stdout: "~validate\nrender\nrequest\nversion\nExit status: 0 fine"},
-		{name: "validate", args: "validate --help", stdout: "~Examples:\nkubectl get shoot mine -o yaml | trellis validate -f -\ndefault api-server.invalid:443"},
+		{name: "validate", args: "validate --help", stdout: "~Examples:\nkubectl get shoot mine -o yaml | trellis validate -f -\ndefault api-server.invalid:443\nFastWire=true|false (default false): makes the wire fast\nSafeWire=true|false (default true)"},
 		{name: "render", args: "render --help", stdout: "~Examples:\n--target seed -o json"},
+		{name: "explain", args: "explain --help", stdout: "~Examples:\ntrellis explain TYPE.FIELD.FIELD"},
+		{name: "schema", args: "schema --help", stdout: "~Examples:\n> networkconfig.schema.json"},
 		{name: "request", args: "request --help", stdout: "~Examples:\ntrellis render --request request.json"},
 	})
 }

@@ -36,6 +36,11 @@ func (wire) Describe() plugin.Description {
 		ConfigVersions:  []schema.GroupVersion{{Group: "wire.example.com", Version: "v1"}},
 		ManagedResource: "wire", Origin: "wire",
 		IPFamilies: plugin.IPFamilySupport{IPv4: true},
+		FeatureGates: []plugin.FeatureGate{
+			{Name: "FastWire", Doc: "makes the wire fast"},
+			{Name: "SafeWire", Default: true, Doc: "insulates the wire"},
+		},
+		ConfigSchema: []byte(wireSchema),
 	}
 }
 
@@ -93,6 +98,7 @@ func (wire) Render(effective *wireConfig, facts *plugin.Facts) (plugin.Objects, 
 						Args: []string{
 							"--colour=" + effective.Colour, "--pods=" + facts.PodCIDR, "--kubernetes=" + facts.KubernetesVersion,
 							fmt.Sprintf("--fast=%t", facts.FeatureGates["FastWire"]),
+							fmt.Sprintf("--safe=%t", facts.FeatureGates["SafeWire"]),
 						},
 					}},
 				},

@@ -10,6 +10,7 @@ import (
 
 func newValidate(p *pipeline.Pipeline) *cobra.Command {
 	var in input
+	var origins bool
 	cmd := &cobra.Command{
 		Use:   "validate -f FILE",
 		Short: "Say whether networks are valid, and what is wrong where",
@@ -25,14 +26,15 @@ an error.`,
   kubectl get shoot mine -o yaml | trellis validate -f -
   trellis validate -f network.yaml -f shoot.yaml`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return validate(cmd, p, &in) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return validate(cmd, p, &in, origins) },
 	}
-	in.addFlags(cmd)
+	in.addFlags(cmd, p)
 	in.addRequestFlag(cmd)
+	addOriginsFlag(cmd, &origins, "standard output")
 	return cmd
 }
 
-func validate(cmd *cobra.Command, p *pipeline.Pipeline, in *input) error {
+func validate(cmd *cobra.Command, p *pipeline.Pipeline, in *input, origins bool) error {
 	works, problems, err := in.load(cmd, p)
 	if err != nil {
 		return err
@@ -44,6 +46,9 @@ func validate(cmd *cobra.Command, p *pipeline.Pipeline, in *input) error {
 		result := p.Build(works[i].request)
 		report.findings(&works[i], &result)
 		report.verdict(&works[i], &result)
+		if origins {
+			report.origins(&result)
+		}
 		valid = valid && len(result.Errors) == 0
 	}
 	if report.err == nil && !valid {

@@ -81,14 +81,14 @@ error: spec.provider.workers[0].maximum: Invalid value: "three": must be a whole
 			name: "but none that only capitals tell from one it knows", args: "validate -f -", exit: 1,
 			stdin: shoot("mine", "{type: wire, providerconfig: {colour: red}}"),
 			stdout: `
-error: spec.networking.providerconfig: Invalid value: "providerconfig": is not a field here; write providerConfig
+error: spec.networking.providerconfig: Invalid value: {"colour":"red"}: is not a field here; write providerConfig: names are case-sensitive
 `,
 		},
 		{
 			name: "a Network has no unknown fields", args: "validate -f -", exit: 1,
 			stdin: strings.Replace(network("net", "ns", "{}"), "podCIDR", "podRange", 1),
 			stdout: `
-error: spec.podRange: Invalid value: "podRange": is not a field here; there are class, cloudProvider, clusterCIDR, ipFamilies, podCIDR, providerConfig, serviceCIDR, type
+error: spec.podRange: Invalid value: "10.1.0.0/16": is not a field here; there are class, cloudProvider, clusterCIDR, ipFamilies, podCIDR, providerConfig, serviceCIDR, type
 `,
 		},
 		{

@@ -126,6 +126,66 @@ func TestWhatGardenerMakesImmutableInAShootIsImmutable(t *testing.T) {
 	}
 }
 
+// A range that is stated only after the default one came into use would be one
+// that the cluster does not have. Where it got into a spec all the same, it can be
+// taken back.
+func TestOnlyRangesInUseCanBeStatedLater(t *testing.T) {
+	_, c := setup(t, "shoots")
+	const used, other = "100.96.0.0/11", "10.9.0.0/16"
+	for name, test := range map[string]struct {
+		before *string
+		inUse  []string
+		after  *string
+		taken  bool
+	}{
+		"any, as long as nothing is in use":       {nil, nil, ptr.To(other), true},
+		"the one in use":                          {nil, []string{used}, ptr.To(used), true},
+		"one of those in use":                     {nil, []string{"fd00::/64", used}, ptr.To(used), true},
+		"another one than is in use":              {nil, []string{used}, ptr.To(other), false},
+		"another one in place of the one in use":  {ptr.To(used), []string{used}, ptr.To(other), false},
+		"none in place of the one in use":         {ptr.To(used), []string{used}, nil, false},
+		"another family's in place of this one's": {ptr.To(used), []string{used, "fd00::/64"}, ptr.To("fd00::/64"), false},
+		"a wrong one taken back":                  {ptr.To(other), []string{used}, nil, true},
+		"a wrong one set back":                    {ptr.To(other), []string{used}, ptr.To(used), true},
+		"a wrong one that becomes another":        {ptr.To(other), []string{used}, ptr.To("10.8.0.0/16"), false},
+		"a wrong one beside other changes":        {ptr.To(other), []string{used}, ptr.To(other), true},
+	} {
+		for _, field := range []string{"pods", "services"} {
+			t.Run(field+", "+name, func(t *testing.T) {
+				g := NewWithT(t)
+				s := &corev1beta1.Shoot{
+					ObjectMeta: metav1.ObjectMeta{GenerateName: "s-", Namespace: "shoots"},
+					Spec:       corev1beta1.ShootSpec{Provider: corev1beta1.Provider{Type: "local"}},
+				}
+				state(s, field, test.before)
+				g.Expect(c.Create(t.Context(), s)).To(Succeed())
+				if test.inUse != nil {
+					s.Status.Networking = &corev1beta1.NetworkingStatus{Pods: test.inUse, Services: test.inUse}
+					g.Expect(c.Status().Update(t.Context(), s)).To(Succeed())
+				}
+				state(s, field, test.after)
+				s.Spec.Purpose = ptr.To("testing")
+				err := c.Update(t.Context(), s)
+				if test.taken {
+					g.Expect(err).NotTo(HaveOccurred())
+					return
+				}
+				g.Expect(err).To(MatchError(ContainSubstring("spec.networking." + field)))
+			})
+		}
+	}
+}
+
+// state states a range of a Shoot.
+func state(s *corev1beta1.Shoot, field string, cidr *string) {
+	s.Spec.Networking = &corev1beta1.Networking{Type: ptr.To("calico")}
+	if field == "pods" {
+		s.Spec.Networking.Pods = cidr
+	} else {
+		s.Spec.Networking.Services = cidr
+	}
+}
+
 // The examples are taken by an API server as they are, and nothing of them is
 // lost: neither in the API server nor in our types.
 func TestExamplesSurviveTheAPIServer(t *testing.T) {

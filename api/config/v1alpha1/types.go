@@ -45,7 +45,9 @@ type OperatorConfiguration struct {
 	// Controllers are the settings of the controllers.
 	// +optional
 	Controllers Controllers `json:"controllers,omitempty"`
-	// FeatureGates switches features that are off by default.
+	// FeatureGates switches features of the plugins, by name. A name that no
+	// plugin has keeps the operator from starting; trellis render --help lists
+	// those that there are.
 	// +optional
 	FeatureGates map[string]bool `json:"featureGates,omitempty"`
 	// Images replaces container images, by the name in a plugin's images.yaml.

@@ -20,6 +20,14 @@ import (
 // +kubebuilder:printcolumn:name=Last Operation,type=string,JSONPath=`.status.lastOperation.state`
 // +kubebuilder:printcolumn:name=Status,type=string,JSONPath=`.status.conditions[?(@.type=="SystemComponentsHealthy")].status`
 // +kubebuilder:printcolumn:name=Age,type=date,JSONPath=`.metadata.creationTimestamp`
+//
+// A range that is stated stays, unless another one is in use: that can be taken
+// back, and the one in use be stated.
+//
+// +kubebuilder:validation:XValidation:rule="!oldSelf.spec.?networking.pods.hasValue() || self.?status.networking.pods.hasValue() && !(oldSelf.spec.networking.pods in self.status.networking.pods) || self.spec.?networking.pods.hasValue() && self.spec.networking.pods == oldSelf.spec.networking.pods",message="spec.networking.pods is immutable once set"
+// +kubebuilder:validation:XValidation:rule="!self.spec.?networking.pods.hasValue() || !self.?status.networking.pods.hasValue() || self.spec.networking.pods in self.status.networking.pods || oldSelf.spec.?networking.pods.hasValue() && self.spec.networking.pods == oldSelf.spec.networking.pods",message="spec.networking.pods cannot be another range than status.networking.pods says is in use"
+// +kubebuilder:validation:XValidation:rule="!oldSelf.spec.?networking.services.hasValue() || self.?status.networking.services.hasValue() && !(oldSelf.spec.networking.services in self.status.networking.services) || self.spec.?networking.services.hasValue() && self.spec.networking.services == oldSelf.spec.networking.services",message="spec.networking.services is immutable once set"
+// +kubebuilder:validation:XValidation:rule="!self.spec.?networking.services.hasValue() || !self.?status.networking.services.hasValue() || self.spec.networking.services in self.status.networking.services || oldSelf.spec.?networking.services.hasValue() && self.spec.networking.services == oldSelf.spec.networking.services",message="spec.networking.services cannot be another range than status.networking.services says is in use"
 type Shoot struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional
@@ -165,8 +173,6 @@ type VerticalPodAutoscaler struct {
 // Networking is the cluster's pod network.
 //
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.type) || has(self.type) && self.type == oldSelf.type",message="type is immutable"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.pods) || has(self.pods) && self.pods == oldSelf.pods",message="pods is immutable once set"
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.services) || has(self.services) && self.services == oldSelf.services",message="services is immutable once set"
 type Networking struct {
 	// Type names the network plugin. Immutable.
 	// +optional
@@ -175,14 +181,17 @@ type Networking struct {
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	ProviderConfig *runtime.RawExtension `json:"providerConfig,omitempty"`
-	// Pods is the pods' range, 100.96.0.0/11 if absent. Immutable once set.
+	// Pods is the pods' range, 100.96.0.0/11 if absent. Immutable once in use.
 	// +optional
+	// +kubebuilder:validation:MaxLength=64
 	Pods *string `json:"pods,omitempty"`
 	// Nodes is the nodes' range.
 	// +optional
 	Nodes *string `json:"nodes,omitempty"`
-	// Services is the Services' range, 100.64.0.0/13 if absent. Immutable once set.
+	// Services is the Services' range, 100.64.0.0/13 if absent. Immutable once in
+	// use.
 	// +optional
+	// +kubebuilder:validation:MaxLength=64
 	Services *string `json:"services,omitempty"`
 	// IPFamilies are the wanted families, [IPv4] if absent.
 	// +optional
@@ -273,11 +282,15 @@ type ShootStatus struct {
 type NetworkingStatus struct {
 	// Pods are the pods' ranges.
 	// +optional
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=64
 	Pods []string `json:"pods,omitempty"`
 	// Nodes are the nodes' ranges.
 	// +optional
 	Nodes []string `json:"nodes,omitempty"`
 	// Services are the Services' ranges.
 	// +optional
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=64
 	Services []string `json:"services,omitempty"`
 }

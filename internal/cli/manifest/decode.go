@@ -17,6 +17,7 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/shape"
 	"github.com/trellis-network/trellis/pipeline"
 )
 
@@ -116,7 +117,7 @@ func (s *Set) addNetwork(one document) {
 	status, _ := value["status"].(map[string]any)
 	delete(value, "status")
 	object := &extensionsv1alpha1.Network{}
-	if !s.decode(one.source, nil, value, object, &object.ObjectMeta, shape{strict: true}) {
+	if !s.decode(one.source, nil, value, object, &object.ObjectMeta, shape.RefuseUnknown) {
 		return
 	}
 	if state, has := status["state"].(map[string]any); has {
@@ -130,7 +131,7 @@ func (s *Set) addNetwork(one document) {
 func (s *Set) addCluster(one document) {
 	value := generic(one.json)
 	cluster := &extensionsv1alpha1.Cluster{}
-	if !s.decode(one.source, nil, value, cluster, &cluster.ObjectMeta, shape{}) {
+	if !s.decode(one.source, nil, value, cluster, &cluster.ObjectMeta, shape.RefuseMisspelt) {
 		return
 	}
 	path := field.NewPath("spec", "shoot")
@@ -149,7 +150,7 @@ func (s *Set) addCluster(one document) {
 // that of its control plane if a Cluster tells it.
 func (s *Set) addShoot(source Source, path *field.Path, value map[string]any, namespace string) {
 	fields := &shootFields{}
-	if !s.decode(source, path, value, fields, &fields.ObjectMeta, shape{}) {
+	if !s.decode(source, path, value, fields, &fields.ObjectMeta, shape.RefuseMisspelt) {
 		return
 	}
 	shoot := (*corev1beta1.Shoot)(fields)
@@ -162,17 +163,13 @@ func (s *Set) addShoot(source Source, path *field.Path, value map[string]any, na
 // decode decodes a value that stands at path into an object, if it has the
 // object's shape, a spec, and metadata that an API server takes. Otherwise it
 // notes all that is wrong and returns false.
-func (s *Set) decode(source Source, path *field.Path, value map[string]any, object any, meta *metav1.ObjectMeta, check shape) bool {
-	check.check(path, value, reflect.TypeOf(object).Elem())
-	errs := check.errs
+func (s *Set) decode(source Source, path *field.Path, value map[string]any, object any, meta *metav1.ObjectMeta, unknown shape.Unknown) bool {
+	errs := into(path, value, object, unknown)
 	if value["spec"] == nil {
-		errs = append(errs, field.Required(child(path, "spec"), ""))
+		errs = append(errs, field.Required(path.Child("spec"), ""))
 	}
 	if len(errs) == 0 {
-		errs = into(value, object)
-	}
-	if len(errs) == 0 {
-		errs = checkMeta(child(path, "metadata"), meta)
+		errs = checkMeta(path.Child("metadata"), meta)
 	}
 	for _, err := range errs {
 		s.wrong(source, err)
@@ -193,14 +190,17 @@ func generic(raw []byte) map[string]any {
 	return value
 }
 
-// into decodes a value into a type that its shape was compared with.
-func into(value map[string]any, object any) field.ErrorList {
+// into decodes a value into an object, or returns all that does not fit.
+func into(path *field.Path, value map[string]any, object any, unknown shape.Unknown) field.ErrorList {
 	raw, err := json.Marshal(value)
 	if err == nil {
+		if errs := shape.Check(path, raw, reflect.TypeOf(object).Elem(), unknown); len(errs) > 0 {
+			return errs
+		}
 		err = kjson.UnmarshalCaseSensitivePreserveInts(raw, object)
 	}
 	if err != nil {
-		return field.ErrorList{field.Invalid(orRoot(nil), "{…}", err.Error())}
+		return field.ErrorList{field.Invalid(path.Child("spec"), shape.Shown(raw), err.Error())}
 	}
 	return nil
 }

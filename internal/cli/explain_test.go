@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+// wireSchema is what hack/schema would make of wireConfig.
+const wireSchema = `{
+  "$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "additionalProperties": false,
+  "description": "NetworkConfig says what the wire is like.",
+  "properties": {
+    "apiVersion": {"type": "string"},
+    "kind": {"type": "string"},
+    "colour": {"type": "string", "enum": ["red", "blue"], "description": "colour is red or blue.\nDefault: red; blue in a marsh.\nEffect: the colour of every wire.\nRule: both ends have the same,\nalways."},
+    "length": {"type": "string", "pattern": "^[0-9]+$", "examples": ["7"], "description": "length is a number."},
+    "monitored": {"type": "boolean"}
+  }
+}`
+
+func TestExplainTellsAllAboutAField(t *testing.T) {
+	runAll(t, []script{
+		{
+			name: "the types", args: "explain",
+			stdout: `
+TYPE   KIND            API VERSION
+wire   NetworkConfig   wire.example.com/v1
+`,
+		},
+		{
+			name: "the fields of a type", args: "explain wire",
+			stdout: `
+KIND:     NetworkConfig
+VERSION:  wire.example.com/v1
+
+DESCRIPTION:
+    NetworkConfig says what the wire is like.
+
+FIELDS:
+  apiVersion	<string>
+    apiVersion is that of the config, not of the object that it stands in.
+
+  colour	<string>
+    colour is red or blue.
+
+  kind	<string>
+    kind is NetworkConfig.
+
+  length	<string>
+    length is a number.
+
+  monitored	<boolean>
+`,
+		},
+		{
+			name: "what is in force where, and which change does what", args: "explain wire.colour",
+			stdout: `
+KIND:     NetworkConfig
+VERSION:  wire.example.com/v1
+FIELD:    wire.colour <string>
+
+DESCRIPTION:
+    colour is red or blue.
+
+ALLOWED:
+    red, blue
+
+DEFAULT:
+    red; blue in a marsh.
+    - if nothing is written: red
+    - on infrastructure marsh: blue, since marsh has no red
+
+EFFECT:
+    the colour of every wire.
+
+RULE:
+    both ends have the same, always.
+
+A LATER CHANGE:
+    - forbidden, and refused: both ends must have the same colour
+`,
+		},
+		{name: "a pattern and an example", args: "explain wire.length", stdout: "~what matches ^[0-9]+$\nfor example \"7\"\nif nothing is written: absent"},
+		{
+			name: "an unknown field", args: "explain wire.color", exit: 1,
+			stderr: "error: wire has no field \"color\"; there are apiVersion, colour, kind, length, monitored\n",
+		},
+		{name: "a field of what has none", args: "explain wire.colour.hue", exit: 1, stderr: "error: wire.colour has no field \"hue\"; it has no fields\n"},
+		{name: "an unknown type", args: "explain rope.colour", exit: 1, stderr: "error: there is no network type \"rope\"; there are wire\n"},
+		{name: "two at once", args: "explain wire.colour wire.length", exit: 2, stderr: "~accepts at most 1 arg"},
+	})
+}
+
+func TestSchemaIsForEditors(t *testing.T) {
+	g := NewWithT(t)
+	exit, stdout, stderr := call([]string{"schema", "wire"}, "")
+	g.Expect(exit).To(Equal(0), stderr)
+	var schema struct {
+		Schema     string `json:"$schema"`
+		Title      string
+		Properties map[string]map[string]any
+	}
+	g.Expect(json.Unmarshal([]byte(stdout), &schema)).To(Succeed())
+	g.Expect(schema.Schema).To(Equal("http://json-schema.org/draft-07/schema#"))
+	g.Expect(schema.Title).To(Equal("NetworkConfig of wire.example.com/v1"))
+	g.Expect(schema.Properties["apiVersion"]).To(HaveKeyWithValue("enum", []any{"wire.example.com/v1"}))
+	g.Expect(schema.Properties["kind"]).To(HaveKeyWithValue("const", "NetworkConfig"))
+	g.Expect(schema.Properties["colour"]).To(HaveKeyWithValue("enum", []any{"red", "blue"}))
+	runAll(t, []script{
+		{name: "an unknown type", args: "schema rope", exit: 1, stderr: "error: there is no network type \"rope\"; there are wire\n"},
+		{name: "no type", args: "schema", exit: 2, stderr: "~accepts 1 arg"},
+	})
+}
+
+func TestOriginsAreShownOnRequest(t *testing.T) {
+	const table = `
+PATH     VALUE   ORIGIN
+colour   blue    infrastructure: marsh has no red
+length   "7"     user
+`
+	network := network("net", "ns", `{length: "7"}`) + "  cloudProvider: marsh\n"
+	runAll(t, []script{
+		{
+			name: "render keeps them off standard output", args: "render --show-origins --target seed -f -", stdin: network,
+			stderr: "\nwarning: spec.providerConfig.length: is deprecated and has no effect\n" +
+				"network ns/net: the network has no objects for the seed" + table,
+		},
+		{
+			name: "validate has them in its report", args: "validate --show-origins -f -", stdin: network,
+			stdout: "\nwarning: spec.providerConfig.length: is deprecated and has no effect\nnetwork ns/net: valid (wire, 1 warning)" + table,
+		},
+		{
+			name: "there are none of what is refused before", args: "validate --show-origins -f -", exit: 1,
+			stdin:  shoot("mine", "{type: wire, providerConfig: {colour: green}}"),
+			stdout: "~invalid (wire, 1 error)",
+		},
+	})
+}

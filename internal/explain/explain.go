@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// Explanation is all that is known of a field, or of a config as a whole.
+type Explanation struct {
+	// Kind and Versions are those of the config.
+	Kind     string
+	Versions []string
+	// Path is the field's, empty for the whole config.
+	Path string
+	// Type is a type of JSON schema.
+	Type string
+	// Text is the documentation.
+	Text Text
+	// Around is the documentation of the block that it stands in, if any.
+	Around Text
+	// Required says that it cannot be left out of the block that it stands in.
+	Required bool
+	// Allowed are the values that may be written; nil if they cannot be listed.
+	Allowed []any
+	// Pattern is a regular expression for what may be written.
+	Pattern string
+	// Examples are values that may be written.
+	Examples []any
+	// Defaults are what is in force without a word from the user.
+	Defaults []Default
+	// Changes are what it means for a running network when the value changes.
+	Changes []Change
+	// Fields are those in the block.
+	Fields []Field
+}
+
+// Field is a field of a block, in short.
+type Field struct {
+	Name, Type string
+	Required   bool
+	Text       Text
+}
+
+// Text is the documentation of a field: sentences, and those that begin with a
+// word and a colon on a line of their own.
+type Text struct {
+	Intro, Default, Effect, Rule string
+}
+
+// Of explains the field at path in the config of a plugin.
+func Of(p *pipeline.Pipeline, one *plugin.Plugin, path []string) (*Explanation, error) {
+	root, err := parse(one)
+	if err != nil {
+		return nil, err
+	}
+	n, err := root.at(one, path)
+	if err != nil {
+		return nil, err
+	}
+	e := &Explanation{
+		Kind: kind, Versions: versions(one), Path: strings.Join(path, "."),
+		Type: n.typeName(), Text: textOf(n.Description), Allowed: n.allowed(), Pattern: n.Pattern, Examples: n.Examples,
+	}
+	if len(path) > 0 {
+		around, _ := root.at(one, path[:len(path)-1])
+		e.Required = slices.Contains(around.Required, path[len(path)-1])
+		if len(path) > 1 {
+			e.Around = textOf(around.Description)
+		}
+	}
+	for _, name := range n.names() {
+		inner := n.fields()[name]
+		e.Fields = append(e.Fields, Field{
+			Name: name, Type: inner.typeName(), Required: slices.Contains(n.Required, name), Text: textOf(inner.Description),
+		})
+	}
+	if len(path) == 0 || len(e.Fields) > 0 || e.isTypeMeta() {
+		return e, nil
+	}
+	t := trial{pipeline: p, plugin: one, path: path}
+	e.Defaults = t.defaults()
+	e.Changes = t.changes(n)
+	return e, nil
+}
+
+func (e *Explanation) isTypeMeta() bool { return e.Path == "apiVersion" || e.Path == "kind" }
+
+func textOf(description string) Text {
+	var text Text
+	into := &text.Intro
+	for line := range strings.Lines(description) {
+		for label, section := range map[string]*string{"Default: ": &text.Default, "Effect: ": &text.Effect, "Rule: ": &text.Rule} {
+			if rest, begins := strings.CutPrefix(line, label); begins {
+				into, line = section, rest
+			}
+		}
+		*into += line
+	}
+	for _, section := range []*string{&text.Intro, &text.Default, &text.Effect, &text.Rule} {
+		*section = strings.TrimSpace(*section)
+	}
+	return text
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package explain
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// trial finds out by building networks what a field does.
+type trial struct {
+	pipeline *pipeline.Pipeline
+	plugin   *plugin.Plugin
+	path     []string
+}
+
+// circumstance is what is known of a cluster, and may change a default.
+type circumstance struct {
+	// when says it in words; empty where nothing is known.
+	when   string
+	change func(*extensionsv1alpha1.NetworkSpec)
+}
+
+// circumstances begin with a cluster of which nothing is known.
+func (t *trial) circumstances() []circumstance {
+	all := []circumstance{{"", func(*extensionsv1alpha1.NetworkSpec) {}}}
+	for _, infrastructure := range t.pipeline.Infrastructures() {
+		all = append(all, circumstance{"on infrastructure " + infrastructure, func(s *extensionsv1alpha1.NetworkSpec) {
+			s.CloudProvider = infrastructure
+		}})
+	}
+	if t.plugin.IPFamilies.IPv6 {
+		all = append(all, circumstance{"with IPv6 alone", func(s *extensionsv1alpha1.NetworkSpec) {
+			s.IPFamilies = []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv6}
+			s.PodCIDR, s.ServiceCIDR = "2001:db8:1::/48", "2001:db8:2::/112"
+		}})
+	}
+	if t.plugin.IPFamilies.DualStack {
+		all = append(all, circumstance{"with both IP families", func(s *extensionsv1alpha1.NetworkSpec) {
+			s.IPFamilies = []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4, extensionsv1alpha1.IPv6}
+		}})
+	}
+	return all
+}
+
+// build builds a network with this config where nothing else is known but the
+// circumstance. It replaces a network that was built before, if there is one.
+func (t *trial) build(config map[string]any, c circumstance, before *pipeline.Result) pipeline.Result {
+	raw, err := json.Marshal(config)
+	if err != nil {
+		raw = nil // nothing comes here but values that were JSON
+	}
+	network := &extensionsv1alpha1.Network{
+		ObjectMeta: metav1.ObjectMeta{Name: "network", Namespace: "default"},
+		Spec: extensionsv1alpha1.NetworkSpec{
+			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: t.plugin.Type, ProviderConfig: &runtime.RawExtension{Raw: raw}},
+			PodCIDR:     pipeline.DefaultPodCIDR, ServiceCIDR: pipeline.DefaultServiceCIDR,
+		},
+	}
+	c.change(&network.Spec)
+	request := t.pipeline.NewRequest(network, nil, pipeline.Environment{})
+	if before != nil {
+		request.Applied = before.Applied()
+	}
+	return t.pipeline.Build(request)
+}
+
+// Default is what is in force without a word from the user.
+type Default struct {
+	// When says in which clusters; empty where nothing is known of the cluster.
+	When string
+	// Value is nil if the field is absent then.
+	Value any
+	// Reason says why, where it is not a plain default.
+	Reason string
+}
+
+// defaults are the value where nothing is known, those that differ from it, and
+// for an absent field the value that it has once its block is there.
+func (t *trial) defaults() []Default {
+	var found []Default
+	for _, c := range t.circumstances() {
+		value, fine := t.defaultIn(nil, c)
+		if fine && (len(found) == 0 || !reflect.DeepEqual(value.Value, found[0].Value)) {
+			found = append(found, value)
+		}
+	}
+	if len(t.path) < 2 || len(found) == 0 || found[0].Value != nil {
+		return found
+	}
+	around := t.path[:len(t.path)-1]
+	within, fine := t.defaultIn(put(nil, around, map[string]any{}), t.circumstances()[0])
+	if fine && within.Value != nil {
+		within.When = "with an empty block " + strings.Join(around, ".")
+		found = append(found, within)
+	}
+	return found
+}
+
+func (t *trial) defaultIn(config map[string]any, c circumstance) (Default, bool) {
+	result := t.build(config, c, nil)
+	if len(result.Errors) > 0 {
+		return Default{}, false
+	}
+	var effective any
+	if json.Unmarshal(result.Config, &effective) != nil {
+		return Default{}, false
+	}
+	for _, name := range t.path {
+		object, _ := effective.(map[string]any)
+		effective = object[name]
+	}
+	return Default{When: c.when, Value: effective, Reason: result.Origins[strings.Join(t.path, ".")].Reason}, true
+}
+
+// put returns a config in which value stands at path.
+func put(config map[string]any, path []string, value any) map[string]any {
+	if config == nil {
+		config = map[string]any{}
+	}
+	if len(path) == 1 {
+		config[path[0]] = value
+		return config
+	}
+	inner, _ := config[path[0]].(map[string]any)
+	config[path[0]] = put(inner, path[1:], value)
+	return config
+}

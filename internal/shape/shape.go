@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package shape compares JSON documents with the Go types that they are meant
+// for, and tells all that does not fit at once: where a decoder stops at the
+// first value of a wrong type, people want to know each of them.
+//
+// It refuses to judge what values mean: what fits may still be nonsense.
+package shape
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	kjson "sigs.k8s.io/json"
+)
+
+// Unknown says what is done about fields that a type does not have.
+type Unknown int
+
+const (
+	// RefuseUnknown makes an error of each.
+	RefuseUnknown Unknown = iota
+	// RefuseMisspelt makes an error only of those that differ from a known field
+	// in nothing but capitals.
+	RefuseMisspelt
+)
+
+// Check returns an error for each value in a well-formed JSON document that
+// cannot be decoded into type t, and for fields that t does not have. Paths
+// begin with path, which is nil for a whole document.
+func Check(path *field.Path, document []byte, t reflect.Type, unknown Unknown) field.ErrorList {
+	c := checker{unknown: unknown}
+	c.check(path, document, t)
+	return c.errs
+}
+
+type checker struct {
+	unknown Unknown
+	errs    field.ErrorList
+}
+
+var (
+	jsonUnmarshaler = reflect.TypeFor[json.Unmarshaler]()
+	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
+)
+
+func (c *checker) check(path *field.Path, raw json.RawMessage, t reflect.Type) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	raw = bytes.TrimSpace(raw)
+	switch {
+	case string(raw) == "null":
+	case decodesItself(t):
+		c.checkLeaf(path, raw, t)
+	case t.Kind() == reflect.Struct:
+		c.checkStruct(path, raw, t)
+	case t.Kind() == reflect.Map && t.Key().Kind() == reflect.String:
+		c.checkMap(path, raw, t)
+	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
+		c.checkList(path, raw, t)
+	default:
+		c.checkLeaf(path, raw, t)
+	}
+}
+
+func decodesItself(t reflect.Type) bool {
+	pointer := reflect.PointerTo(t)
+	return pointer.Implements(jsonUnmarshaler) || pointer.Implements(textUnmarshaler)
+}
+
+func (c *checker) checkStruct(path *field.Path, raw json.RawMessage, t reflect.Type) {
+	object, ok := fieldsIn(raw)
+	if !ok {
+		c.wrong(path, raw, "must be an object")
+		return
+	}
+	known := fieldsOf(t)
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		if inner, ok := known[name]; ok {
+			c.check(child(path, name), object[name], inner)
+			continue
+		}
+		c.checkUnknown(child(path, name), name, object[name], known)
+	}
+}
+
+func (c *checker) checkUnknown(path *field.Path, name string, raw json.RawMessage, known map[string]reflect.Type) {
+	for _, meant := range slices.Sorted(maps.Keys(known)) {
+		if strings.EqualFold(meant, name) {
+			c.errs = append(c.errs, field.Invalid(path, Shown(raw), "is not a field here; write "+meant+": names are case-sensitive"))
+			return
+		}
+	}
+	if c.unknown == RefuseUnknown {
+		there := "is not a field here; there are " + strings.Join(slices.Sorted(maps.Keys(known)), ", ")
+		c.errs = append(c.errs, field.Invalid(path, Shown(raw), there))
+	}
+}
+
+func (c *checker) checkMap(path *field.Path, raw json.RawMessage, t reflect.Type) {
+	object, ok := fieldsIn(raw)
+	if !ok {
+		c.wrong(path, raw, "must be an object")
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		c.check(child(path, name), object[name], t.Elem())
+	}
+}
+
+func (c *checker) checkList(path *field.Path, raw json.RawMessage, t reflect.Type) {
+	var list []json.RawMessage
+	if raw[0] != '[' || json.Unmarshal(raw, &list) != nil {
+		c.wrong(path, raw, "must be a list")
+		return
+	}
+	for i, item := range list {
+		c.check(path.Index(i), item, t.Elem())
+	}
+}
+
+// checkLeaf decodes a value that has no fields or items of its own.
+func (c *checker) checkLeaf(path *field.Path, raw json.RawMessage, t reflect.Type) {
+	err := kjson.UnmarshalCaseSensitivePreserveInts(raw, reflect.New(t).Interface())
+	switch {
+	case err == nil:
+	case decodesItself(t):
+		c.errs = append(c.errs, field.Invalid(orRoot(path), Shown(raw), fmt.Sprintf("is not a %s: %v", t.Name(), err)))
+	default:
+		c.wrong(path, raw, mustBe(t, raw))
+	}
+}
+
+// wrong notes a value of another type than it must be.
+func (c *checker) wrong(path *field.Path, raw json.RawMessage, must string) {
+	is, hint := kindOf(raw), ""
+	if must == mustBeString && (is == "a number" || is == "true or false") {
+		hint = "; write it in quotes"
+	}
+	if !strings.HasPrefix(must, "must be "+is) {
+		must += ", not " + is
+	}
+	c.errs = append(c.errs, field.TypeInvalid(orRoot(path), Shown(raw), must+hint))
+}
+
+const mustBeString = "must be a string"
+
+// mustBe says what is allowed where a value of t is wanted and raw is no such.
+func mustBe(t reflect.Type, raw json.RawMessage) string {
+	switch kind := t.Kind(); {
+	case kind == reflect.String:
+		return mustBeString
+	case kind == reflect.Bool:
+		return "must be true or false"
+	case kind >= reflect.Int && kind <= reflect.Int64 && kindOf(raw) == "a number":
+		bits := t.Bits() - 1
+		return fmt.Sprintf("must be a number without a fraction, from %d to %d", -1<<bits, 1<<bits-1)
+	case kind >= reflect.Uint && kind <= reflect.Uintptr && kindOf(raw) == "a number":
+		return fmt.Sprintf("must be a number without a fraction, from 0 to %d", ^uint64(0)>>(64-t.Bits()))
+	case kind >= reflect.Int && kind <= reflect.Uintptr:
+		return "must be a whole number"
+	case kind == reflect.Float32, kind == reflect.Float64:
+		return "must be a number"
+	case kind == reflect.Slice:
+		return "must be a string in base64"
+	default:
+		return "must be " + t.String()
+	}
+}
+
+// kindOf names the kind of a JSON value.
+func kindOf(raw json.RawMessage) string {
+	switch raw[0] {
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	case '"':
+		return "a string"
+	case 't', 'f':
+		return "true or false"
+	default:
+		return "a number"
+	}
+}
+
+func fieldsIn(raw json.RawMessage) (object map[string]json.RawMessage, ok bool) {
+	return object, raw[0] == '{' && json.Unmarshal(raw, &object) == nil
+}
+
+// fieldsOf are the fields of a struct by their names in JSON.
+func fieldsOf(t reflect.Type) map[string]reflect.Type {
+	known := map[string]reflect.Type{}
+	embedded := map[string]reflect.Type{}
+	for f := range t.Fields() {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		inner := f.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		switch {
+		case name == "-" && options == "":
+		case name == "" && f.Anonymous && inner.Kind() == reflect.Struct:
+			maps.Copy(embedded, fieldsOf(inner))
+		case !f.IsExported():
+		case strings.Contains(options, "string"):
+			known[nameOr(name, f.Name)] = reflect.TypeFor[any]() // the decoder looks into the string
+		default:
+			known[nameOr(name, f.Name)] = f.Type
+		}
+	}
+	for name, inner := range embedded {
+		if _, shadowed := known[name]; !shadowed {
+			known[name] = inner
+		}
+	}
+	return known
+}
+
+func nameOr(name, fallback string) string {
+	if name == "" {
+		return fallback
+	}
+	return name
+}
