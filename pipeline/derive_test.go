@@ -106,6 +106,7 @@ func TestFamiliesWaitForTheNodesToMigrate(t *testing.T) {
 					}
 				}), noEnvironment).Facts
 			g.Expect(facts.IPFamilies).To(HaveLen(wants))
+			g.Expect(facts.WantedIPFamilies).To(HaveLen(2))
 		})
 	}
 }

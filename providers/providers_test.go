@@ -15,7 +15,7 @@ import (
 
 func TestWhatInfrastructuresAllow(t *testing.T) {
 	want := map[string]plugin.Infrastructure{
-		"azure": {Type: "azure", NoIPIP: true, PodRoutes: true},
+		"azure": {Type: "azure", NoIPIP: true, PodRoutes: true, VirtualFunctions: true},
 		"local": {Type: "local"},
 	}
 	g := NewWithT(t)

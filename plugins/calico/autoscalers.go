@@ -63,6 +63,24 @@ func (n *network) requestsGrow() bool {
 	return n.config.AutoScaling.Mode == v1alpha1.ClusterProportional
 }
 
+// nodeRequests are what calico-node starts with; in mode vpa also where the user
+// wants it to start.
+func (n *network) nodeRequests() corev1.ResourceList {
+	if resources := n.config.AutoScaling.Resources; resources != nil {
+		return withDefaults(resources.Node, nodeCPU, nodeMemory)
+	}
+	return requests(nodeCPU, nodeMemory)
+}
+
+// typhaRequests are what Typha starts with. In mode vpa the user only says what it
+// gets at least.
+func (n *network) typhaRequests() corev1.ResourceList {
+	if resources := n.config.AutoScaling.Resources; resources != nil && n.config.AutoScaling.Mode == v1alpha1.Static {
+		return withDefaults(resources.Typha, typhaCPU, typhaMemory)
+	}
+	return requests(typhaCPU, typhaMemory)
+}
+
 // letAutoscalersWrite keeps what they wrote from being taken back.
 func (n *network) letAutoscalersWrite(meta *metav1.ObjectMeta) {
 	if n.config.AutoScaling.Mode == v1alpha1.Static {
@@ -108,13 +126,20 @@ func (n *network) typhaHorizontal() []plugin.Object {
 		"--logtostderr=true",
 		"--v=2",
 	}
-	return []plugin.Object{
+	return append(typhaHorizontalAccess, config, scaler)
+}
+
+// What the autoscalers are and may do.
+var (
+	typhaHorizontalAccess = shared(
 		serviceAccount(typhaHorizontalAccount),
 		clusterRole(typhaHorizontalAccount, rule(coreGroup, []string{"nodes"}, "list", "watch", "get")),
 		clusterRoleBinding(typhaHorizontalAccount, account(typhaHorizontalAccount)),
-		typhaHorizontalRole(), typhaHorizontalRoleBinding(), config, scaler,
-	}
-}
+		typhaHorizontalRole(), typhaHorizontalRoleBinding(),
+	)
+	typhaVerticalAccess = verticalAccess(typhaVerticalAccount, "deployments")
+	nodeVerticalAccess  = verticalAccess(nodeVerticalAccount, "deployments", "daemonsets")
+)
 
 func typhaHorizontalRole() *rbacv1.Role {
 	scale := rule("apps", []string{"deployments/scale"}, "get", "update")
@@ -142,7 +167,7 @@ func (n *network) typhaVertical() []plugin.Object {
 	scaler.Annotations = map[string]string{deleteOnInvalidUpdate: "true"}
 	scaler.Spec.Template.Spec.PriorityClassName = shootSystemPriority
 	fromGardener(scaler.Spec.Template.Labels)
-	return append(verticalAccess(typhaVerticalAccount, "deployments"), config, scaler)
+	return append(typhaVerticalAccess, config, scaler)
 }
 
 func (n *network) nodeVertical() []plugin.Object {
@@ -150,18 +175,18 @@ func (n *network) nodeVertical() []plugin.Object {
 	scaler := n.verticalAutoscaler(nodeVerticalName, "calico-node-autoscaler", nodeVerticalAccount, config,
 		"daemonset/"+nodeName, nodeVerticalKey)
 	scaler.Spec.Template.Spec.PriorityClassName = clusterPriority
-	return append(verticalAccess(nodeVerticalAccount, "deployments", "daemonsets"), config, scaler)
+	return append(nodeVerticalAccess, config, scaler)
 }
 
 // verticalAccess are identity and rights of a vertical autoscaler.
 func verticalAccess(name string, workloads ...string) []plugin.Object {
 	patch := rule("apps", workloads, "patch")
 	patch.APIGroups = append(patch.APIGroups, "extensions")
-	return []plugin.Object{
+	return shared(
 		serviceAccount(name),
 		clusterRole(name, rule(coreGroup, []string{"nodes"}, "list"), patch),
 		clusterRoleBinding(name, account(name)),
-	}
+	)
 }
 
 func (n *network) verticalAutoscaler(name, appName, accountName string, config *corev1.ConfigMap, target, key string) *appsv1.Deployment {

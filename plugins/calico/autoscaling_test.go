@@ -3,59 +3,78 @@
 package calico_test
 
 import (
+	"fmt"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/trellis-network/trellis/plugin"
 )
 
-func withVPA(facts *plugin.Facts) { facts.VPA = true }
-
+// The table of what scales what: section 2.8 of the facts about Gardener's
+// extension, with and without Typha.
 func TestAutoscalingModes(t *testing.T) {
 	const resources = ", resources: {node: {cpu: 300m}, typha: {memory: 1Gi}}}"
 	for _, test := range []struct {
-		name, config   string
-		options        []option
-		verticals      bool
-		preserves      bool
-		node, typha    string
-		warnsResources bool
+		name, config string
+		options      []option
+		proportional bool // whether cpva scales, and not VPA or nobody
+		vpa          bool
+		preserves    bool
+		node, typha  string
 	}{
-		{name: "default", verticals: true, preserves: true, node: "250m/100Mi", typha: "200m/100Mi"},
+		{name: "unset", proportional: true, preserves: true, node: "250m/100Mi", typha: "200m/100Mi"},
+		{name: "unset, VPA wanted", options: []option{withVPA}, proportional: true, preserves: true, node: "250m/100Mi", typha: "200m/100Mi"},
 		{name: "cluster-proportional", config: "autoScaling: {mode: cluster-proportional" + resources,
-			verticals: true, preserves: true, node: "250m/100Mi", typha: "200m/100Mi", warnsResources: true},
-		{name: "vpa without one in the Shoot", config: "autoScaling: {mode: vpa}", verticals: true, preserves: true, node: "250m/100Mi", typha: "200m/100Mi"},
-		{name: "vpa", config: "autoScaling: {mode: vpa}", options: []option{withVPA}, verticals: true, preserves: true, node: "250m/100Mi", typha: "200m/100Mi"},
+			proportional: true, preserves: true, node: "250m/100Mi", typha: "200m/100Mi"},
+		{name: "cluster-proportional, VPA wanted", config: "autoScaling: {mode: cluster-proportional}", options: []option{withVPA},
+			proportional: true, preserves: true, node: "250m/100Mi", typha: "200m/100Mi"},
+		{name: "vpa, VPA not wanted", config: "autoScaling: {mode: vpa" + resources,
+			proportional: true, preserves: true, node: "250m/100Mi", typha: "200m/100Mi"},
+		{name: "vpa, VPA wanted", config: "autoScaling: {mode: vpa}", options: []option{withVPA},
+			vpa: true, preserves: true, node: "250m/100Mi", typha: "200m/100Mi"},
+		{name: "vpa with resources, VPA wanted", config: "autoScaling: {mode: vpa" + resources, options: []option{withVPA},
+			vpa: true, preserves: true, node: "300m/100Mi", typha: "200m/100Mi"},
 		{name: "static", config: "autoScaling: {mode: static}", node: "250m/100Mi", typha: "200m/100Mi"},
 		{name: "static with resources", config: "autoScaling: {mode: static" + resources, node: "300m/100Mi", typha: "200m/1Gi"},
+		{name: "static with resources, VPA wanted", config: "autoScaling: {mode: static" + resources, options: []option{withVPA},
+			node: "300m/100Mi", typha: "200m/1Gi"},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			g := NewWithT(t)
-			n := build(t, test.config, test.options...)
-			for name, kinds := range map[string][]string{
-				"calico-typha-vertical-autoscaler": {"Deployment", "ConfigMap"},
-				"typha-cpva":                       {"ServiceAccount", "ClusterRole", "ClusterRoleBinding"},
-				"calico-node-vertical-autoscaler":  {"Deployment", "ConfigMap"},
-				"calico-node-cpva":                 {"ServiceAccount", "ClusterRole", "ClusterRoleBinding"},
-			} {
-				for _, kind := range kinds {
-					g.Expect(n.has(kind, name)).To(Equal(test.verticals), "%s %s", kind, name)
+		for _, typha := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, typha %t", test.name, typha), func(t *testing.T) {
+				g := NewWithT(t)
+				n := build(t, fmt.Sprintf("{typha: {enabled: %t}, %s}", typha, test.config), test.options...)
+				expectEach(g, n, test.proportional, "calico-node-vertical-autoscaler", "Deployment", "ConfigMap")
+				expectEach(g, n, test.proportional, "calico-node-cpva", "ServiceAccount", "ClusterRole", "ClusterRoleBinding")
+				expectEach(g, n, test.proportional && typha, "calico-typha-vertical-autoscaler", "Deployment", "ConfigMap")
+				expectEach(g, n, test.proportional && typha, "typha-cpva", "ServiceAccount", "ClusterRole", "ClusterRoleBinding")
+				expectEach(g, n, test.vpa, "calico-node", "VerticalPodAutoscaler")
+				expectEach(g, n, test.vpa && typha, "calico-typha", "VerticalPodAutoscaler")
+				expectEach(g, n, typha, "calico-typha-horizontal-autoscaler", "Deployment", "ConfigMap")
+				expectEach(g, n, typha, "typha-cpha", "ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
+				g.Expect(preservesResources(n.node().Annotations)).To(Equal(test.preserves))
+				g.Expect(requested(n.container("calico-node"))).To(Equal(test.node))
+				if typha {
+					deployment := need[*appsv1.Deployment](n, "calico-typha-deploy")
+					g.Expect(deployment.Spec.Replicas).To(BeNil())
+					g.Expect(preservesResources(deployment.Annotations)).To(Equal(test.preserves))
+					g.Expect(requested(typhaContainer(n))).To(Equal(test.typha))
 				}
-			}
-			g.Expect(n.has("Deployment", "calico-typha-horizontal-autoscaler")).To(BeTrue())
-			typha := need[*appsv1.Deployment](n, "calico-typha-deploy")
-			for _, annotations := range []map[string]string{n.node().Annotations, typha.Annotations} {
-				_, preserves := annotations["resources.gardener.cloud/preserve-resources"]
-				g.Expect(preserves).To(Equal(test.preserves))
-			}
-			g.Expect(requested(n.container("calico-node"))).To(Equal(test.node))
-			g.Expect(requested(typhaContainer(n))).To(Equal(test.typha))
-			g.Expect(n.warned("autoScaling.resources.node.cpu") != nil).To(Equal(test.warnsResources))
-		})
+			})
+		}
 	}
+}
+
+// expectEach expects that there are, or are not, objects of these kinds under name.
+func expectEach(g *WithT, n *network, want bool, name string, kinds ...string) {
+	n.t.Helper()
+	for _, kind := range kinds {
+		g.Expect(n.has(kind, name)).To(Equal(want), "%s %s", kind, name)
+	}
+}
+
+func preservesResources(annotations map[string]string) bool {
+	return annotations["resources.gardener.cloud/preserve-resources"] == "true"
 }
 
 func requested(container corev1.Container) string {
@@ -82,12 +101,4 @@ func TestAutoscalersRestartWithTheirConfiguration(t *testing.T) {
 		template := need[*appsv1.Deployment](n, name).Spec.Template
 		g.Expect(template.Annotations).To(HaveKeyWithValue("checksum/configmap-"+name, HaveLen(64)))
 	}
-}
-
-func TestModeVPASaysThatItIsNotInForce(t *testing.T) {
-	g := NewWithT(t)
-	g.Expect(build(t, "autoScaling: {mode: vpa}").warned("autoScaling.mode")).To(ConsistOf(
-		"vpa is not in force, cluster-proportional is: the Shoot has no vertical pod autoscaler"))
-	g.Expect(build(t, "autoScaling: {mode: vpa}", withVPA).warned("autoScaling.mode")).To(ConsistOf(
-		"vpa is not in force, cluster-proportional is: this version does not bring VerticalPodAutoscaler objects"))
 }

@@ -22,6 +22,7 @@ const (
 	podCIDR     = "100.64.0.0/12"
 	serviceCIDR = "100.96.0.0/13"
 	nodeCIDR    = "10.250.0.0/16"
+	podCIDR6    = "2001:db8:1::/56"
 )
 
 // option changes what is known of the cluster.
@@ -47,19 +48,57 @@ func requestFor(t *testing.T, config string, options ...option) pipeline.Request
 			NodeCIDR:   nodeCIDR,
 			IPFamilies: []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4},
 			KubeProxy:  plugin.KubeProxy{Enabled: true},
+			// Nobody else's pods are near, of which there would be a warning.
+			Infrastructure: plugin.Infrastructure{OwnNetwork: true},
 		},
 	}
 	if config != "" {
-		raw, err := yaml.YAMLToJSON([]byte(config))
-		if err != nil {
-			t.Fatalf("the test's config is not YAML: %v", err)
-		}
-		request.Spec.ProviderConfig = &runtime.RawExtension{Raw: raw}
+		request.Spec.ProviderConfig = &runtime.RawExtension{Raw: jsonOf(t, config)}
 	}
 	for _, change := range options {
 		change(&request.Facts)
 	}
+	completeSpec(&request)
 	return request
+}
+
+func jsonOf(t testing.TB, config string) []byte {
+	t.Helper()
+	raw, err := yaml.YAMLToJSON([]byte(config))
+	if err != nil {
+		t.Fatalf("the test's config is not YAML: %v", err)
+	}
+	return raw
+}
+
+// completeSpec lets the Network say what the facts do.
+func completeSpec(request *pipeline.Request) {
+	facts := &request.Facts
+	request.Spec.IPFamilies = facts.IPFamilies
+	if len(facts.WantedIPFamilies) > 0 {
+		request.Spec.IPFamilies = facts.WantedIPFamilies
+	}
+	if !facts.HasIPFamily(extensionsv1alpha1.IPv4) {
+		request.Spec.PodCIDR, request.Spec.ServiceCIDR = podCIDR6, "2001:db8:2::/112"
+	}
+}
+
+// ipv6Only and dualStack are networks with IPv6, whose range the Shoot reports.
+func ipv6Only(facts *plugin.Facts) {
+	facts.IPFamilies = []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv6}
+	facts.PodCIDRs = []string{podCIDR6}
+}
+
+func dualStack(facts *plugin.Facts) {
+	facts.IPFamilies = []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4, extensionsv1alpha1.IPv6}
+	facts.PodCIDRs = []string{podCIDR, podCIDR6}
+}
+
+// migrating is a network of IPv4 on its way to dual-stack.
+func migrating(facts *plugin.Facts) {
+	facts.IPFamilies = []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4}
+	facts.WantedIPFamilies = []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4, extensionsv1alpha1.IPv6}
+	facts.PodCIDRs = []string{podCIDR, podCIDR6}
 }
 
 // try builds a network that may have errors.
@@ -70,11 +109,24 @@ func try(t *testing.T, config string, options ...option) *network {
 
 func tryRequest(t *testing.T, request pipeline.Request) *network {
 	t.Helper()
+	result := resultOf(t, request)
+	for _, group := range [][]plugin.Object{result.Objects.Shoot, result.Objects.ShootLater, result.Objects.Seed} {
+		for i, object := range group {
+			if constant, ok := object.(*plugin.Constant); ok {
+				group[i] = constant.DeepCopyObject().(plugin.Object) // tests look into it
+			}
+		}
+	}
+	return &network{t, result}
+}
+
+func resultOf(t *testing.T, request pipeline.Request) pipeline.Result {
+	t.Helper()
 	p, err := pipeline.New([]plugin.Plugin{calico.New()}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &network{t, p.Build(request)}
+	return p.Build(request)
 }
 
 // build builds a network without errors.

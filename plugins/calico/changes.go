@@ -28,12 +28,12 @@ var changes = map[string]change{
 	"ipam.type":                 {judge: changedIPAM},
 	"ipam.cidr":                 {judge: changedRange},
 	"ipv4.pool":                 {class: plugin.Rolling, reason: restarts + "; the address pool that is there stays as it is, since calico-node makes one only where there is none"},
-	"ipv4.mode":                 {class: plugin.Rolling, reason: restarts + "; the address pool that is there stays as it is, since calico-node makes one only where there is none"},
+	"ipv4.mode":                 {judge: changedIPv4Mode},
 	"ipv4.autoDetectionMethod":  {class: plugin.Rolling, reason: restarts + "; a node that finds another address than before is cut off until all others know it"},
-	"ipv6.pool":                 {class: plugin.Rolling, reason: restarts + "; the address pool that is there stays as it is"},
-	"ipv6.mode":                 {class: plugin.Rolling, reason: restarts + "; the address pool that is there stays as it is"},
+	"ipv6.pool":                 {class: plugin.Rolling, reason: restarts + "; IPv6 packets travel as they are whatever it says"},
+	"ipv6.mode":                 {judge: changedIPv6Mode},
 	"ipv6.autoDetectionMethod":  {class: plugin.Rolling, reason: restarts + "; a node that finds another address than before is cut off until all others know it"},
-	"ipv6.sourceNATEnabled":     {class: plugin.Disruptive, reason: "connections that leave the pod network break, since their source address changes"},
+	"ipv6.sourceNATEnabled":     {judge: changedSourceNAT},
 	"typha.enabled":             {class: plugin.Rolling, reason: restarts + "; it then watches the API server through Typha, or no longer does"},
 	"vethMTU":                   {class: plugin.Rolling, reason: restarts + "; only pods that start from then on get the new MTU"},
 	"ebpfDataplane.enabled":     {class: plugin.Disruptive, reason: "connections that are open break, since the other dataplane does not know them"},
@@ -45,8 +45,8 @@ var changes = map[string]change{
 	"vxlan.enabled":             {judge: changedVXLAN},
 	"wireguardEncryption":       {class: plugin.Rolling, reason: restarts + "; two nodes encrypt as soon as both have it, and talk in the clear until then"},
 	"birdExporter.enabled":      {class: plugin.Rolling, reason: restarts + ", since the exporter is a container of it"},
-	"multus.enabled":            {class: plugin.Disruptive, reason: "pods with further networks cannot start without Multus"},
-	"multus.installCNIPlugins":  {class: plugin.Safe, reason: "plugins are only added to the nodes; nothing that runs uses them yet"},
+	"multus.enabled":            {judge: changedMultus},
+	"multus.installCNIPlugins":  {class: plugin.Rolling, reason: "Multus restarts node after node, and pods that start on a node meanwhile get no further networks; plugins that are on the nodes stay there"},
 	"serviceLoopPrevention":     {class: plugin.Rolling, reason: restarts},
 	"ipip":                      {class: plugin.Safe, reason: "the field is deprecated and has no effect"},
 	"ipAutodetectionMethod":     {class: plugin.Safe, reason: "the field is deprecated and has no effect"},
@@ -92,6 +92,50 @@ func rangeOf(c *v1alpha1.NetworkConfig) string {
 	return *c.IPAM.CIDR
 }
 
+// changedIPv4Mode and changedIPv6Mode also judge that a family comes or goes: there
+// always is a mode of a family that the network has.
+func changedIPv4Mode(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	if hasIPv4(before) && !hasIPv4(after) {
+		return plugin.Forbidden, familyGoes
+	}
+	return plugin.Rolling, restarts + "; the address pool that is there stays as it is, since calico-node makes one only where there is none"
+}
+
+func changedIPv6Mode(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	switch {
+	case hasIPv6(before) && !hasIPv6(after):
+		return plugin.Forbidden, familyGoes
+	case !hasIPv6(before) && hasIPv6(after):
+		return plugin.Rolling, restarts + "; pods that start from then on get an IPv6 address as well"
+	default:
+		return plugin.Rolling, restarts + "; IPv6 packets travel as they are whatever it says"
+	}
+}
+
+const familyGoes = "pods that run would lose their addresses of an IP family; list the family in ipFamilies as before, or create a new cluster"
+
+func changedSourceNAT(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	switch {
+	case !hasIPv6(before) || !hasIPv6(after):
+		return plugin.Rolling, restarts + "; the value comes and goes with IPv6"
+	case masquerades(after):
+		return plugin.Rolling, restarts + "; connections that pods open to the outside from then on come from their node's address"
+	default:
+		return plugin.Disruptive, "pods' connections to the outside come from their own addresses from then on, to which no answer may find the way"
+	}
+}
+
+func masquerades(c *v1alpha1.NetworkConfig) bool {
+	return hasIPv6(c) && c.IPv6.SourceNATEnabled != nil && *c.IPv6.SourceNATEnabled
+}
+
+func changedMultus(_, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	if after.Multus != nil && after.Multus.Enabled {
+		return plugin.Rolling, "pods that start from then on go through Multus, and those that run keep their networks"
+	}
+	return plugin.Disruptive, "pods with further networks cannot start without Multus"
+}
+
 func changedOverlay(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
 	switch {
 	case after.Overlay == nil:
@@ -131,5 +175,8 @@ func encapsulationChanges(before, after *v1alpha1.NetworkConfig) bool {
 }
 
 func isComplete(c *v1alpha1.NetworkConfig) bool {
-	return c.Backend != nil && c.VXLAN != nil && c.IPv4 != nil && c.IPv4.Mode != nil && c.IPv4.Pool != nil
+	if c.Backend == nil || c.VXLAN == nil {
+		return false
+	}
+	return c.IPv4 == nil && hasIPv6(c) || c.IPv4 != nil && c.IPv4.Mode != nil && c.IPv4.Pool != nil
 }

@@ -105,10 +105,10 @@ func TestWhatChangesMeanForARunningNetwork(t *testing.T) {
 }
 
 // changed builds a network for after where before was applied last.
-func changed(t *testing.T, before, after string) *network {
+func changed(t *testing.T, before, after string, options ...option) *network {
 	t.Helper()
-	applied := build(t, before).Applied()
-	request := requestFor(t, after)
+	applied := build(t, before, options...).Applied()
+	request := requestFor(t, after, options...)
 	request.Applied = applied
 	return tryRequest(t, request)
 }
@@ -125,7 +125,7 @@ func TestNothingChangesByItself(t *testing.T) {
 	for _, each := range matrix {
 		t.Run(each.name, func(t *testing.T) {
 			g := NewWithT(t)
-			n := changed(t, each.config, each.config)
+			n := changed(t, each.config, each.config, each.options()...)
 			g.Expect(n.Errors).To(BeEmpty())
 			g.Expect(n.Changes).To(BeEmpty())
 		})

@@ -5,11 +5,13 @@ package calico
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
 // ConfigMap calico-config, and the keys under which containers find their part.
@@ -65,10 +67,15 @@ type calicoPlugin struct {
 }
 
 type ipamPlugin struct {
-	Type       string `json:"type"`
-	Subnet     string `json:"subnet"`
-	AssignIPv4 string `json:"assign_ipv4"`
-	AssignIPv6 string `json:"assign_ipv6"`
+	Type       string        `json:"type"`
+	Subnet     string        `json:"subnet,omitempty"`
+	Ranges     [][]ipamRange `json:"ranges,omitempty"`
+	AssignIPv4 string        `json:"assign_ipv4"`
+	AssignIPv6 string        `json:"assign_ipv6"`
+}
+
+type ipamRange struct {
+	Subnet string `json:"subnet"`
 }
 
 type policyConfig struct {
@@ -101,14 +108,9 @@ func (n *network) networkConfigList() string {
 				DatastoreType: datastore,
 				NodeName:      "__KUBERNETES_NODE_NAME__",
 				MTU:           mtuPlaceholder,
-				IPAM: ipamPlugin{
-					Type:       string(n.config.IPAM.Type),
-					Subnet:     *n.config.IPAM.CIDR,
-					AssignIPv4: "true",
-					AssignIPv6: "false",
-				},
-				Policy:     policyConfig{Type: "k8s"},
-				Kubernetes: kubeconfigFile{Kubeconfig: "__KUBECONFIG_FILEPATH__"},
+				IPAM:          n.ipamPlugin(),
+				Policy:        policyConfig{Type: "k8s"},
+				Kubernetes:    kubeconfigFile{Kubeconfig: "__KUBECONFIG_FILEPATH__"},
 			},
 			portmapPlugin{Type: "portmap", SNAT: true, Capabilities: portmapCapabilities{PortMappings: true}},
 		},
@@ -120,4 +122,20 @@ func (n *network) networkConfigList() string {
 	// The number that comes there must not be in quotes, and JSON has no other
 	// way to leave it open.
 	return strings.Replace(string(document), `"`+mtuPlaceholder+`"`, mtuPlaceholder, 1)
+}
+
+// ipamPlugin says where pods get their addresses from. With two families they get
+// one of each, from the node's own ranges.
+func (n *network) ipamPlugin() ipamPlugin {
+	ipam := ipamPlugin{
+		Type:       string(n.config.IPAM.Type),
+		AssignIPv4: strconv.FormatBool(hasIPv4(n.config)),
+		AssignIPv6: strconv.FormatBool(hasIPv6(n.config)),
+	}
+	if isDualStack(n.config) {
+		ipam.Ranges = [][]ipamRange{{{Subnet: v1alpha1.UsePodCIDRIPv6}}, {{Subnet: v1alpha1.UsePodCIDR}}}
+	} else {
+		ipam.Subnet = *n.config.IPAM.CIDR
+	}
+	return ipam
 }

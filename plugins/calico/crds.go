@@ -94,7 +94,9 @@ var policyFields = properties{
 
 // crds are the definitions of all kinds that Calico v3.31 works with. Calico makes
 // objects of some of them at its start.
-func (n *network) crds() []plugin.Object {
+var crds = shared(calicoCRDs()...)
+
+func calicoCRDs() []plugin.Object {
 	objects := make([]plugin.Object, 0, len(calicoKinds)+2)
 	for _, k := range calicoKinds {
 		objects = append(objects, crd(calicoGroup, k.name, k.namespaced, version("v1", k.spec, k.required)))

@@ -4,7 +4,6 @@ package calico
 
 import (
 	"cmp"
-	"net/netip"
 	"strings"
 
 	"github.com/trellis-network/trellis/plugin"
@@ -28,15 +27,15 @@ type defaulting struct {
 func setDefaults(config *v1alpha1.NetworkConfig, facts *plugin.Facts, because *plugin.Origins) {
 	d := &defaulting{config, facts, because}
 	d.dropDeprecated()
+	d.families()
 	d.vxlan()
 	d.createPodRoutes()
 	d.backend()
 	d.ipam()
-	d.pool()
-	d.mode()
-	d.autoDetection()
-	d.snatToUpstreamDNS()
 	d.switches()
+	d.ipv4()
+	d.ipv6()
+	d.snatToUpstreamDNS()
 	d.autoScaling()
 }
 
@@ -50,7 +49,7 @@ func (d *defaulting) dropDeprecated() {
 
 func (d *defaulting) vxlan() {
 	vxlan := orDefault(&d.config.VXLAN, v1alpha1.VXLAN{})
-	if d.facts.Infrastructure.NoIPIP && overlayOn(d.config) && !vxlan.Enabled {
+	if d.facts.Infrastructure.NoIPIP && overlayOn(d.config) && !vxlan.Enabled && d.config.IPv4 != nil {
 		vxlan.Enabled = true
 		d.because.Infrastructure("vxlan.enabled", d.noIPIP())
 	}
@@ -69,6 +68,9 @@ func (d *defaulting) createPodRoutes() {
 
 func (d *defaulting) backend() {
 	switch {
+	case d.config.Overlay == nil && d.config.IPv6 != nil:
+		d.config.Backend = new(v1alpha1.None)
+		d.because.Rule("backend", "IPv6 packets travel as they are unless overlay is there")
 	case d.config.Overlay == nil && d.facts.Infrastructure.NoIPIP:
 		d.config.Backend = new(v1alpha1.None)
 		d.because.Infrastructure("backend", d.noIPIP())
@@ -92,76 +94,34 @@ func (d *defaulting) backend() {
 func (d *defaulting) ipam() {
 	ipam := orDefault(&d.config.IPAM, v1alpha1.IPAM{})
 	ipam.Type = cmp.Or(ipam.Type, v1alpha1.HostLocal)
-	if d.config.VXLAN.Enabled {
+	if d.config.VXLAN.Enabled && d.config.IPv4 != nil {
 		ipam.Type = v1alpha1.CalicoIPAM
 		d.because.Rule("ipam.type", "VXLAN needs calico-ipam")
 	}
-	orDefault(&ipam.CIDR, v1alpha1.UsePodCIDR)
-	if ipam.Type != v1alpha1.HostLocal && !strings.EqualFold(*ipam.CIDR, v1alpha1.UsePodCIDR) {
-		ipam.CIDR = new(v1alpha1.UsePodCIDR)
-		d.because.Rule("ipam.cidr", "only host-local takes its range from here, and the type is calico-ipam")
-	}
+	d.ipamRange(ipam)
 }
 
-func (d *defaulting) pool() {
-	ipv4 := orDefault(&d.config.IPv4, v1alpha1.IPv4{})
+// ipamRange says what host-local takes addresses from.
+func (d *defaulting) ipamRange(ipam *v1alpha1.IPAM) {
+	nodesRange := v1alpha1.UsePodCIDR
+	if d.config.IPv4 == nil {
+		nodesRange = v1alpha1.UsePodCIDRIPv6
+	}
+	set := func(reason string) {
+		ipam.CIDR = new(nodesRange)
+		d.because.Rule("ipam.cidr", reason)
+	}
+	isNodesRange := ipam.CIDR == nil || strings.EqualFold(*ipam.CIDR, v1alpha1.UsePodCIDR)
 	switch {
-	case vxlanOverlay(d.config):
-		ipv4.Pool = new(v1alpha1.PoolVXLAN)
-		d.because.Rule("ipv4.pool", "overlay.enabled and vxlan.enabled are true")
-	case ipv4.Pool == nil && d.config.VXLAN.Enabled:
-		ipv4.Pool = new(v1alpha1.PoolVXLAN)
-		d.because.Rule("ipv4.pool", "vxlan.enabled is true")
-	default:
-		orDefault(&ipv4.Pool, v1alpha1.PoolIPIP)
+	case isNodesRange && d.config.IPv4 == nil:
+		set("the network has IPv6 only")
+	case isNodesRange:
+		orDefault(&ipam.CIDR, nodesRange)
+	case d.config.IPv4 != nil && d.config.IPv6 != nil:
+		set("with two IP families each node uses its own ranges")
+	case ipam.Type != v1alpha1.HostLocal:
+		set("only host-local takes its range from here, and the type is calico-ipam")
 	}
-}
-
-func (d *defaulting) mode() {
-	ipv4 := d.config.IPv4
-	switch {
-	case overlayOn(d.config):
-		ipv4.Mode = new(v1alpha1.Always)
-		d.because.Rule("ipv4.mode", "overlay.enabled is true")
-	case overlayOff(d.config):
-		ipv4.Mode = new(v1alpha1.Never)
-		d.because.Rule("ipv4.mode", "overlay.enabled is false")
-	case ipv4.Mode == nil && *d.config.Backend == v1alpha1.None && !d.config.VXLAN.Enabled:
-		ipv4.Mode = new(v1alpha1.Never)
-		d.because.Rule("ipv4.mode", "the backend is none")
-	default:
-		orDefault(&ipv4.Mode, v1alpha1.Always)
-	}
-}
-
-// autoDetection lets nodes find their address in the range that the Shoot states
-// for them. What its status reports is more exact than its spec.
-func (d *defaulting) autoDetection() {
-	if method := d.config.IPv4.AutoDetectionMethod; method != nil && *method == "" {
-		d.config.IPv4.AutoDetectionMethod = nil
-	}
-	if d.facts.NodeCIDR == "" {
-		return
-	}
-	ranges := []string{d.facts.NodeCIDR}
-	if len(d.facts.NodeCIDRs) > 0 {
-		ranges = ipv4Ranges(d.facts.NodeCIDRs)
-	}
-	d.because.Rule("ipv4.autoDetectionMethod", "the Shoot states its nodes' range")
-	d.config.IPv4.AutoDetectionMethod = nil
-	if len(ranges) > 0 {
-		d.config.IPv4.AutoDetectionMethod = new("cidr=" + strings.Join(ranges, ","))
-	}
-}
-
-func ipv4Ranges(cidrs []string) []string {
-	var ranges []string
-	for _, cidr := range cidrs {
-		if prefix, err := netip.ParsePrefix(cidr); err == nil && prefix.Addr().Is4() {
-			ranges = append(ranges, cidr)
-		}
-	}
-	return ranges
 }
 
 func (d *defaulting) snatToUpstreamDNS() {
@@ -190,22 +150,24 @@ func (d *defaulting) switches() {
 func (d *defaulting) autoScaling() {
 	scaling := orDefault(&d.config.AutoScaling, v1alpha1.AutoScaling{})
 	scaling.Mode = cmp.Or(scaling.Mode, v1alpha1.ClusterProportional)
-	if scaling.Mode == v1alpha1.VPA {
+	if scaling.Mode == v1alpha1.VPA && !d.facts.VPA {
 		scaling.Mode = v1alpha1.ClusterProportional
-		reason := "this version does not bring VerticalPodAutoscaler objects"
-		if !d.facts.VPA {
-			reason = "the Shoot has no vertical pod autoscaler"
-		}
-		d.because.Rule("autoScaling.mode", reason)
+		d.because.Rule("autoScaling.mode", "the Shoot has no vertical pod autoscaler")
+	}
+	if scaling.Mode == v1alpha1.ClusterProportional {
+		d.because.Rule("autoScaling.resources", "only modes static and vpa look at it")
+		scaling.Resources = nil
+		return
 	}
 	if scaling.Mode == v1alpha1.Static {
 		resources := orDefault(&scaling.Resources, v1alpha1.StaticResources{})
 		resources.Node = withDefaults(resources.Node, nodeCPU, nodeMemory)
 		resources.Typha = withDefaults(resources.Typha, typhaCPU, typhaMemory)
-		return
 	}
-	d.because.Rule("autoScaling.resources", "only mode static takes requests from here")
-	scaling.Resources = nil
+	if scaling.Resources != nil && !d.config.Typha.Enabled {
+		d.because.Rule("autoScaling.resources.typha", "typha.enabled is false")
+		scaling.Resources.Typha = nil
+	}
 }
 
 func (d *defaulting) noIPIP() string {

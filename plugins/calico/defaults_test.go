@@ -10,7 +10,6 @@ import (
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
 
-	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins/calico"
 )
@@ -107,88 +106,4 @@ func TestDefaultsAreIdempotent(t *testing.T) {
 			t.Fatalf("%s becomes\n%s\nand then\n%s", raw, once, twice)
 		}
 	})
-}
-
-func TestWhateverIsValidRenders(t *testing.T) {
-	p := calico.New()
-	rapid.Check(t, func(t *rapid.T) {
-		raw, facts := anyConfig(t), anyFacts(t)
-		written, _ := p.Decode(raw, nil)
-		effective, err := p.Clone(written)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if found := p.Validate(written, facts, nil); len(found.Errors) > 0 {
-			t.Skip("invalid")
-		}
-		p.Default(effective, facts, &plugin.Origins{})
-		if found := p.ValidateEffective(effective, written, facts, nil); len(found.Errors) > 0 {
-			t.Skip("invalid")
-		}
-		if _, err := p.Render(effective, facts); err != nil {
-			t.Fatalf("%s: %v", raw, err)
-		}
-	})
-}
-
-// anyConfig draws a config, of which most are valid.
-func anyConfig(t *rapid.T) []byte {
-	document := map[string]any{}
-	block := func(name string, fields map[string][]any) {
-		if !rapid.Bool().Draw(t, name) {
-			return
-		}
-		inner := map[string]any{}
-		for _, field := range sorted(fields) {
-			if rapid.Bool().Draw(t, name+"."+field) {
-				inner[field] = rapid.SampledFrom(fields[field]).Draw(t, name+"."+field+" value")
-			}
-		}
-		document[name] = inner
-	}
-	value := func(name string, values ...any) {
-		if rapid.Bool().Draw(t, name) {
-			document[name] = rapid.SampledFrom(values).Draw(t, name+" value")
-		}
-	}
-	booleans := []any{true, false}
-	modes := []any{"Always", "Never", "CrossSubnet", "Off"}
-	value("backend", "bird", "none", "vxlan")
-	block("ipam", map[string][]any{"type": {"", "host-local", "calico-ipam"}, "cidr": {"usePodCIDR", "100.64.1.0/24"}})
-	block("ipv4", map[string][]any{"pool": {"ipip", "vxlan"}, "mode": modes, "autoDetectionMethod": {"", "first-found"}})
-	block("typha", map[string][]any{"enabled": booleans})
-	value("vethMTU", "0", "1440")
-	block("ebpfDataplane", map[string][]any{"enabled": booleans})
-	block("overlay", map[string][]any{"enabled": booleans, "createPodRoutes": booleans})
-	block("snatToUpstreamDNS", map[string][]any{"enabled": booleans})
-	block("autoScaling", map[string][]any{"mode": {"", "cluster-proportional", "vpa", "static"}, "resources": {
-		map[string]any{}, map[string]any{"node": map[string]any{"cpu": "0.5"}}, map[string]any{"typha": map[string]any{"memory": "1024Mi"}}}})
-	block("vxlan", map[string][]any{"enabled": booleans})
-	value("wireguardEncryption", booleans...)
-	block("birdExporter", map[string][]any{"enabled": booleans})
-	block("multus", map[string][]any{"enabled": booleans, "installCNIPlugins": booleans})
-	value("serviceLoopPrevention", "Disabled", "Drop", "Reject")
-	value("ipip", modes...)
-	value("ipAutodetectionMethod", "first-found")
-	raw, err := json.Marshal(document)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return raw
-}
-
-func anyFacts(t *rapid.T) *plugin.Facts {
-	return &plugin.Facts{
-		PodCIDR:  podCIDR,
-		NodeCIDR: rapid.SampledFrom([]string{"", nodeCIDR}).Draw(t, "node CIDR"),
-		NodeCIDRs: rapid.SampledFrom([][]string{nil, {nodeCIDR}, {"2001:db8::/56"}, {"10.1.0.0/16", "10.2.0.0/16"}}).
-			Draw(t, "node CIDRs"),
-		VPA:            rapid.Bool().Draw(t, "VPA"),
-		Infrastructure: plugin.Infrastructure{NoIPIP: rapid.Bool().Draw(t, "no IP-in-IP")},
-		KubeProxy: plugin.KubeProxy{
-			Enabled: rapid.Bool().Draw(t, "kube-proxy"),
-			Mode:    rapid.SampledFrom([]corev1beta1.ProxyMode{"", corev1beta1.ProxyModeNFTables}).Draw(t, "mode"),
-		},
-		FeatureGates: map[string]bool{"NonPrivilegedCalicoNode": rapid.Bool().Draw(t, "gate")},
-	}
 }

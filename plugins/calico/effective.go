@@ -10,6 +10,12 @@ import (
 // What an effective config means. Defaults, warnings, changes and objects all ask
 // here, so that they never disagree.
 
+// hasIPv4, hasIPv6 and isDualStack say which families the network has. A family
+// that it does not have has no block.
+func hasIPv4(c *v1alpha1.NetworkConfig) bool     { return c.IPv4 != nil }
+func hasIPv6(c *v1alpha1.NetworkConfig) bool     { return c.IPv6 != nil }
+func isDualStack(c *v1alpha1.NetworkConfig) bool { return hasIPv4(c) && hasIPv6(c) }
+
 // overlayOn, overlayOff and neither of them are the three states of overlay.
 func overlayOn(c *v1alpha1.NetworkConfig) bool  { return c.Overlay != nil && c.Overlay.Enabled }
 func overlayOff(c *v1alpha1.NetworkConfig) bool { return c.Overlay != nil && !c.Overlay.Enabled }
@@ -26,10 +32,10 @@ func usesHostLocal(c *v1alpha1.NetworkConfig) bool { return c.IPAM.Type == v1alp
 // Calico's own there is nothing for them to do.
 func hasKubeControllers(c *v1alpha1.NetworkConfig) bool { return !hasBackend(c, v1alpha1.None) }
 
-// felixUsesIPIP says whether Felix sets up IP-in-IP tunnels; it does not go by
-// the mode of a pool.
+// felixUsesIPIP says whether Felix sets up IP-in-IP tunnels. It does not go by the
+// mode of a pool, and in a network with IPv6 there are none.
 func felixUsesIPIP(c *v1alpha1.NetworkConfig) bool {
-	return !vxlanOverlay(c) && !overlayOff(c) && !hasBackend(c, v1alpha1.None)
+	return !hasIPv6(c) && !vxlanOverlay(c) && !overlayOff(c) && !hasBackend(c, v1alpha1.None)
 }
 
 // nonPrivilegedGate is the operator's switch for a calico-node with few rights.
@@ -41,7 +47,13 @@ func isPrivileged(c *v1alpha1.NetworkConfig, facts *plugin.Facts) bool {
 	return !facts.FeatureGates[nonPrivilegedGate] || c.EBPFDataplane.Enabled
 }
 
-// encapsulation is how packets of pods travel from node to node.
+// poolIs says whether the IPv4 pool that calico-node makes by itself is of this
+// kind.
+func poolIs(c *v1alpha1.NetworkConfig, pool v1alpha1.Pool) bool {
+	return hasIPv4(c) && *c.IPv4.Pool == pool
+}
+
+// encapsulation is how packets of pods are to travel from node to node.
 type encapsulation string
 
 const (
@@ -50,20 +62,26 @@ const (
 	vxlan          encapsulation = "VXLAN"
 )
 
+// encapsulationOf is that of IPv4 packets. Those of IPv6 have none.
 func encapsulationOf(c *v1alpha1.NetworkConfig) encapsulation {
-	never := *c.IPv4.Mode == v1alpha1.Never || *c.IPv4.Mode == v1alpha1.Off
 	switch {
+	case !hasIPv4(c):
+		return unencapsulated
 	case vxlanOverlay(c):
 		return vxlan
 	case overlayOn(c):
 		return ipip
-	case overlayOff(c) || never:
+	case overlayOff(c) || !encapsulates(*c.IPv4.Mode):
 		return unencapsulated
-	case *c.IPv4.Pool == v1alpha1.PoolVXLAN:
+	case poolIs(c, v1alpha1.PoolVXLAN):
 		return vxlan
 	case hasBackend(c, v1alpha1.None):
 		return unencapsulated
 	default:
 		return ipip
 	}
+}
+
+func encapsulates(mode v1alpha1.PoolMode) bool {
+	return mode != v1alpha1.Never && mode != v1alpha1.Off
 }

@@ -20,6 +20,13 @@ func (e *environment) setIf(condition bool, name, value string) {
 	}
 }
 
+// setKnown sets a variable if there is a value.
+func (e *environment) setKnown(name string, value *string) {
+	if value != nil {
+		e.set(name, *value)
+	}
+}
+
 // fromConfig sets a variable to what ConfigMap calico-config has under key.
 func (e *environment) fromConfig(name, key string) {
 	*e = append(*e, corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{

@@ -3,6 +3,7 @@
 package calico_test
 
 import (
+	"regexp"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -12,7 +13,7 @@ import (
 
 // onAzure is an infrastructure that drops IP-in-IP.
 func onAzure(facts *plugin.Facts) {
-	facts.Infrastructure = plugin.Infrastructure{Type: "azure", NoIPIP: true, PodRoutes: true}
+	facts.Infrastructure = plugin.Infrastructure{Type: "azure", NoIPIP: true, PodRoutes: true, OwnNetwork: true}
 }
 
 func TestWithoutIPIPNobodyDistributesRoutesUnlessAsked(t *testing.T) {
@@ -75,5 +76,48 @@ func TestOverlayOffIsTheSameEverywhere(t *testing.T) {
 	g := NewWithT(t)
 	for _, config := range []string{"overlay: {enabled: false}", "overlay: {enabled: false, createPodRoutes: true}"} {
 		g.Expect(observe(build(t, config, onAzure))).To(Equal(observe(build(t, config))))
+	}
+}
+
+// On Azure a webhook looks for this variable too, and for nothing else to change.
+func TestEBPFKeepsOffVirtualFunctions(t *testing.T) {
+	const variable = "FELIX_BPFDATAIFACEPATTERN"
+	virtual := func(f *plugin.Facts) { f.Infrastructure.VirtualFunctions = true }
+	g := NewWithT(t)
+	g.Expect(build(t, "", virtual).env("calico-node")).NotTo(HaveKey(variable))
+	g.Expect(build(t, "ebpfDataplane: {enabled: true}").env("calico-node")).NotTo(HaveKey(variable))
+	n := build(t, "ebpfDataplane: {enabled: true}", virtual)
+	g.Expect(n.env("calico-node")).To(HaveKeyWithValue(variable,
+		"^((en|wl|ww|sl|ib)[opsx].*|(eth|wlan|wwan).*|tunl0$|vxlan.calico$|wireguard.cali$|wg-v6.cali$)"))
+	pattern := regexp.MustCompile(n.env("calico-node")[variable])
+	g.Expect(pattern.MatchString("enP12345s1")).To(BeFalse())
+	g.Expect(pattern.MatchString("ens1")).To(BeTrue())
+	for _, object := range n.Objects.Shoot {
+		g.Expect(object.GetObjectKind().GroupVersionKind().Kind).NotTo(Equal("FelixConfiguration"), "it is the user's")
+	}
+}
+
+func TestWhoMayShareANetworkIsToldToKeepPodRangesApart(t *testing.T) {
+	shared := func(f *plugin.Facts) { f.Infrastructure.OwnNetwork = false }
+	for _, test := range []struct {
+		name, config string
+		options      []option
+		want         bool
+	}{
+		{"no overlay", "overlay: {enabled: false}", []option{shared}, true},
+		{"nobody's routes but the cloud's", "backend: none", []option{shared}, true},
+		{"both families", "", []option{dualStack, shared}, true},
+		{"an overlay hides pods", "overlay: {enabled: true}", []option{shared}, false},
+		{"and so does the default", "", []option{shared}, false},
+		{"a network of its own", "overlay: {enabled: false}", nil, false},
+		{"IPv6 ranges are never the same", "overlay: {enabled: false}", []option{ipv6Only, shared}, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			matcher := BeEmpty()
+			if test.want {
+				matcher = ConsistOf(ContainSubstring("must not overlap"))
+			}
+			NewWithT(t).Expect(build(t, test.config, test.options...).warned("overlay.enabled")).To(matcher)
+		})
 	}
 }

@@ -112,7 +112,7 @@ func TestEveryWorkloadMeetsTheNetworkPoliciesOfKubeSystem(t *testing.T) {
 func TestEveryBindingHasItsRoleAndEveryPodItsAccount(t *testing.T) {
 	g := NewWithT(t)
 	for _, each := range matrix {
-		n := build(t, each.config)
+		n := each.build(t)
 		for _, object := range n.Objects.Shoot {
 			switch typed := object.(type) {
 			case *rbacv1.ClusterRoleBinding:

@@ -3,6 +3,8 @@
 package calico
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -11,9 +13,11 @@ import (
 )
 
 const (
-	defaultPoolName = "default-ipv4-ippool"
-	noSNATPoolName  = "no-snat-for-node-cidr"
-	ipv4BlockSize   = 26
+	ipv4PoolName   = "default-ipv4-ippool"
+	ipv6PoolName   = "default-ipv6-ippool"
+	noSNATPoolName = "no-snat-for-node-cidr"
+	ipv4BlockSize  = 26
+	ipv6BlockSize  = 122
 )
 
 // ipPool is Calico's IPPool as far as this plugin writes it.
@@ -30,7 +34,7 @@ type ipPoolSpec struct {
 	CIDR             string            `json:"cidr"`
 	IPIPMode         v1alpha1.PoolMode `json:"ipipMode,omitempty"`
 	VXLANMode        v1alpha1.PoolMode `json:"vxlanMode,omitempty"`
-	NATOutgoing      bool              `json:"natOutgoing,omitempty"`
+	NATOutgoing      *bool             `json:"natOutgoing,omitempty"`
 	NodeSelector     string            `json:"nodeSelector,omitempty"`
 	Disabled         bool              `json:"disabled,omitempty"`
 	DisableBGPExport bool              `json:"disableBGPExport,omitempty"`
@@ -40,38 +44,58 @@ type ipPoolSpec struct {
 func (p *ipPool) DeepCopyObject() runtime.Object {
 	copied := *p
 	copied.ObjectMeta = *p.ObjectMeta.DeepCopy()
-	copied.Spec.AllowedUses = append([]string(nil), p.Spec.AllowedUses...)
+	copied.Spec.AllowedUses = slices.Clone(p.Spec.AllowedUses)
+	if nat := p.Spec.NATOutgoing; nat != nil {
+		copied.Spec.NATOutgoing = new(*nat)
+	}
 	return &copied
 }
 
-// pools are the address pools that are stated. Without overlay in the config
-// there is none, and calico-node makes its own when it first starts.
+// pools are the address pools that are stated. Without overlay in the config there
+// is none for IPv4, and calico-node makes its own when it first starts.
 func (n *network) pools() []plugin.Object {
-	if n.config.Overlay == nil {
-		return nil
+	var pools []plugin.Object
+	if hasIPv4(n.config) && n.config.Overlay != nil {
+		pools = append(pools, n.ipv4Pool())
 	}
-	spec := ipPoolSpec{
-		AllowedUses:  []string{"Workload", "Tunnel"},
-		BlockSize:    ipv4BlockSize,
-		CIDR:         n.facts.PodCIDR,
-		IPIPMode:     v1alpha1.Never,
-		VXLANMode:    v1alpha1.Never,
-		NATOutgoing:  true,
-		NodeSelector: "all()",
+	if hasIPv4(n.config) && overlayOff(n.config) && n.facts.NodeCIDR != "" {
+		// What is sent into any pool keeps its source address. A pool that gives no
+		// addresses therefore lets nodes see pods as they are.
+		pools = append(pools, pool(noSNATPoolName, ipPoolSpec{CIDR: n.facts.NodeCIDR, Disabled: true, DisableBGPExport: true}))
 	}
+	if hasIPv6(n.config) {
+		pools = append(pools, n.ipv6Pool())
+	}
+	return pools
+}
+
+func (n *network) ipv4Pool() *ipPool {
+	spec := podPool(n.facts.PodCIDR, ipv4BlockSize, true)
 	switch encapsulationOf(n.config) {
 	case ipip:
 		spec.IPIPMode = v1alpha1.Always
 	case vxlan:
 		spec.VXLANMode = v1alpha1.Always
 	}
-	pools := []plugin.Object{pool(defaultPoolName, spec)}
-	if overlayOff(n.config) && n.facts.NodeCIDR != "" {
-		// What is sent into any pool keeps its source address. A pool that gives no
-		// addresses therefore lets nodes see pods as they are.
-		pools = append(pools, pool(noSNATPoolName, ipPoolSpec{CIDR: n.facts.NodeCIDR, Disabled: true, DisableBGPExport: true}))
+	return pool(ipv4PoolName, spec)
+}
+
+// ipv6Pool never encapsulates: for IPv6 there is native routing only.
+func (n *network) ipv6Pool() *ipPool {
+	return pool(ipv6PoolName, podPool(podRangeIPv6(n.facts), ipv6BlockSize, *n.config.IPv6.SourceNATEnabled))
+}
+
+// podPool is a pool that pods and tunnels get addresses of, without encapsulation.
+func podPool(cidr string, blockSize int, natOutgoing bool) ipPoolSpec {
+	return ipPoolSpec{
+		AllowedUses:  []string{"Workload", "Tunnel"},
+		BlockSize:    blockSize,
+		CIDR:         cidr,
+		IPIPMode:     v1alpha1.Never,
+		VXLANMode:    v1alpha1.Never,
+		NATOutgoing:  &natOutgoing,
+		NodeSelector: "all()",
 	}
-	return pools
 }
 
 func pool(name string, spec ipPoolSpec) *ipPool {

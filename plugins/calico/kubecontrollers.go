@@ -18,14 +18,15 @@ func (n *network) kubeControllers() []plugin.Object {
 	if !hasKubeControllers(n.config) {
 		return nil
 	}
-	return []plugin.Object{
-		serviceAccount(kubeControllersName),
-		clusterRole(kubeControllersName, kubeControllersRules()...),
-		clusterRoleBinding(kubeControllersName, account(kubeControllersName)),
-		n.kubeControllersDeployment(),
-		disruptionBudget(kubeControllersName),
-	}
+	return append(kubeControllersAccess, n.kubeControllersDeployment())
 }
+
+var kubeControllersAccess = shared(
+	serviceAccount(kubeControllersName),
+	clusterRole(kubeControllersName, kubeControllersRules()...),
+	clusterRoleBinding(kubeControllersName, account(kubeControllersName)),
+	disruptionBudget(kubeControllersName),
+)
 
 func (n *network) kubeControllersDeployment() *appsv1.Deployment {
 	return &appsv1.Deployment{

@@ -4,6 +4,7 @@ package calico_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -16,12 +17,15 @@ import (
 // absent.
 type row struct {
 	name, config string
+	families     option
 
 	backend              string
 	poolIPIP, poolVXLAN  string
+	poolIPv6             string
 	felixIPIP, felixVXLN string
 	ipam                 string
 	pool                 string // ipipMode/vxlanMode of default-ipv4-ippool
+	ipv6Pool             string // the same of default-ipv6-ippool, and natOutgoing
 	noSNATPool           bool
 	kubeControllers      bool
 	cleanupRoutes        bool
@@ -60,14 +64,72 @@ var matrix = []row{
 		backend: "none", poolIPIP: "Always", felixIPIP: "false", ipam: "host-local"},
 	{name: "A15 calico-ipam", config: "ipam: {type: calico-ipam}",
 		backend: "bird", poolIPIP: "Always", felixIPIP: "true", ipam: "calico-ipam", kubeControllers: true, ensurer: true, birdProbes: true},
+
+	{name: "B1 IPv6", families: ipv6Only,
+		backend: "none", poolIPv6: "Never", felixIPIP: "false", ipam: "host-local", ipv6Pool: nativeIPv6},
+	{name: "B2 IPv6 without overlay", families: ipv6Only, config: "overlay: {enabled: false}",
+		backend: "none", poolIPv6: "Never", felixIPIP: "false", ipam: "host-local", ipv6Pool: nativeIPv6, cleanupRoutes: true, snat: true},
+	{name: "B3 IPv6 with overlay", families: ipv6Only, config: "overlay: {enabled: true}",
+		backend: "bird", poolIPv6: "Always", felixIPIP: "false", ipam: "host-local", ipv6Pool: nativeIPv6, kubeControllers: true, ensurer: true, birdProbes: true},
+
+	{name: "C1 dual-stack", families: dualStack,
+		backend: "none", poolIPIP: "Never", poolIPv6: "Never", felixIPIP: "false", ipam: "host-local", ipv6Pool: nativeIPv6},
+	{name: "C2 dual-stack without overlay", families: dualStack, config: "overlay: {enabled: false}",
+		backend: "none", poolIPIP: "Never", poolIPv6: "Never", felixIPIP: "false", ipam: "host-local", pool: "Never/Never", ipv6Pool: nativeIPv6,
+		noSNATPool: true, cleanupRoutes: true, snat: true},
+	{name: "C3 dual-stack with overlay", families: dualStack, config: "overlay: {enabled: true}",
+		backend: "bird", poolIPIP: "Always", poolIPv6: "Always", felixIPIP: "false", ipam: "host-local", pool: "Always/Never", ipv6Pool: nativeIPv6,
+		kubeControllers: true, ensurer: true, birdProbes: true},
+	{name: "C4 dual-stack with VXLAN", families: dualStack, config: "{overlay: {enabled: true}, vxlan: {enabled: true}}",
+		backend: "vxlan", poolIPIP: "Never", poolVXLAN: "Always", poolIPv6: "Always", felixVXLN: "true", ipam: "calico-ipam", pool: "Never/Always", ipv6Pool: nativeIPv6,
+		kubeControllers: true, ensurer: true},
+
+	// What follows from the rules and is in no table.
+	{name: "D1 dual-stack, a backend without overlay", families: dualStack, config: "backend: bird",
+		backend: "none", poolIPIP: "Never", poolIPv6: "Never", felixIPIP: "false", ipam: "host-local", ipv6Pool: nativeIPv6},
+	{name: "D2 dual-stack, the mode of IPv4 stays the user's", families: dualStack, config: "{overlay: {enabled: false}, ipv4: {mode: CrossSubnet}}",
+		backend: "none", poolIPIP: "CrossSubnet", poolIPv6: "Never", felixIPIP: "false", ipam: "host-local", pool: "Never/Never", ipv6Pool: nativeIPv6,
+		noSNATPool: true, cleanupRoutes: true, snat: true},
+	{name: "D3 dual-stack, the mode of IPv6 does not", families: dualStack, config: "{overlay: {enabled: false}, ipv6: {mode: Always}}",
+		backend: "none", poolIPIP: "Never", poolIPv6: "Never", felixIPIP: "false", ipam: "host-local", pool: "Never/Never", ipv6Pool: nativeIPv6,
+		noSNATPool: true, cleanupRoutes: true, snat: true},
+	{name: "D4 dual-stack, VXLAN without overlay", families: dualStack, config: "{overlay: {enabled: false}, vxlan: {enabled: true}}",
+		backend: "none", poolVXLAN: "Always", poolIPv6: "Never", felixIPIP: "false", ipam: "calico-ipam", pool: "Never/Never", ipv6Pool: nativeIPv6,
+		noSNATPool: true, cleanupRoutes: true, snat: true},
+	{name: "D5 dual-stack, Calico's routes", families: dualStack, config: "overlay: {enabled: false, createPodRoutes: true}",
+		backend: "bird", poolIPIP: "Never", poolIPv6: "Never", felixIPIP: "false", ipam: "host-local", pool: "Never/Never", ipv6Pool: nativeIPv6,
+		noSNATPool: true, kubeControllers: true, cleanupRoutes: true, snat: true, ensurer: true, birdProbes: true},
+	{name: "D6 IPv6, NAT", families: ipv6Only, config: "ipv6: {sourceNATEnabled: true}",
+		backend: "none", poolIPv6: "Never", felixIPIP: "false", ipam: "host-local", ipv6Pool: "Never/Never/true"},
+	{name: "D7 IPv6, WireGuard", families: ipv6Only, config: "wireguardEncryption: true",
+		backend: "none", poolIPv6: "Never", felixIPIP: "false", ipam: "host-local", ipv6Pool: "Never/Never/true"},
+	{name: "D8 IPv6, WireGuard without NAT", families: ipv6Only, config: "{wireguardEncryption: true, ipv6: {sourceNATEnabled: false}}",
+		backend: "none", poolIPv6: "Never", felixIPIP: "false", ipam: "host-local", ipv6Pool: nativeIPv6},
+	{name: "D9 IPv6, a VXLAN that there is not", families: ipv6Only, config: "vxlan: {enabled: true}",
+		backend: "none", poolIPv6: "Never", felixIPIP: "false", ipam: "host-local", ipv6Pool: nativeIPv6},
+}
+
+const nativeIPv6 = "Never/Never/false"
+
+// build builds the network of a row.
+func (r row) build(t *testing.T, options ...option) *network {
+	t.Helper()
+	return build(t, r.config, append(r.options(), options...)...)
+}
+
+func (r row) options() []option {
+	if r.families == nil {
+		return nil
+	}
+	return []option{r.families}
 }
 
 func TestMatrixOfOverlayBackendAndPool(t *testing.T) {
 	for _, want := range matrix {
 		t.Run(want.name, func(t *testing.T) {
 			g := NewWithT(t)
-			got := observe(build(t, want.config))
-			got.name, got.config = want.name, want.config
+			got := observe(want.build(t))
+			got.name, got.config, want.families = want.name, want.config, nil
 			g.Expect(got).To(Equal(want))
 		})
 	}
@@ -83,6 +145,7 @@ func observe(n *network) row {
 		backend:         n.data("calico-config")["calico_backend"],
 		poolIPIP:        env["CALICO_IPV4POOL_IPIP"],
 		poolVXLAN:       env["CALICO_IPV4POOL_VXLAN"],
+		poolIPv6:        env["CALICO_IPV6POOL_VXLAN"],
 		felixIPIP:       env["FELIX_IPINIPENABLED"],
 		felixVXLN:       env["FELIX_VXLANENABLED"],
 		ipam:            cniPlugin(n)["ipam"].(map[string]any)["type"].(string),
@@ -96,6 +159,10 @@ func observe(n *network) row {
 	if n.has("IPPool", "default-ipv4-ippool") {
 		spec := n.spec("IPPool", "default-ipv4-ippool")
 		got.pool = spec["ipipMode"].(string) + "/" + spec["vxlanMode"].(string)
+	}
+	if n.has("IPPool", "default-ipv6-ippool") {
+		spec := n.spec("IPPool", "default-ipv6-ippool")
+		got.ipv6Pool = fmt.Sprintf("%v/%v/%v", spec["ipipMode"], spec["vxlanMode"], spec["natOutgoing"])
 	}
 	return got
 }
@@ -118,7 +185,7 @@ func TestUsePodCIDRGoesWithHostLocal(t *testing.T) {
 	for _, each := range matrix {
 		t.Run(each.name, func(t *testing.T) {
 			g := NewWithT(t)
-			n := build(t, each.config)
+			n := each.build(t)
 			want := ""
 			if each.ipam == "host-local" {
 				want = "true"
@@ -133,7 +200,7 @@ func TestKubeControllersAreThereOrGoneAsAWhole(t *testing.T) {
 	for _, each := range matrix {
 		t.Run(each.name, func(t *testing.T) {
 			g := NewWithT(t)
-			n := build(t, each.config)
+			n := each.build(t)
 			for _, kind := range []string{"Deployment", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "PodDisruptionBudget"} {
 				g.Expect(n.has(kind, "calico-kube-controllers")).To(Equal(each.kubeControllers), kind)
 			}

@@ -3,6 +3,8 @@
 package calico
 
 import (
+	"slices"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -16,18 +18,32 @@ const (
 	birdMetricsPort  = 9094
 )
 
+// Names of the Services that lead to them, and of the containers' ports.
+const (
+	felixMetricsService = "calico-felix-monitoring"
+	typhaMetricsService = "calico-typha-monitoring"
+	birdMetricsService  = "calico-bird-monitoring"
+
+	metricsPortName     = "metrics"
+	birdMetricsPortName = "bird-metrics"
+)
+
 // monitoring are the Services through which a Prometheus finds the endpoints. The
 // one for Typha is there even without Typha, as in Gardener's extension.
 func (n *network) monitoring() []plugin.Object {
-	services := []plugin.Object{
-		metricsService("calico-felix-monitoring", nodeName, felixMetricsPort),
-		metricsService("calico-typha-monitoring", typhaName, typhaMetricsPort),
-	}
 	if n.config.BirdExporter.Enabled {
-		services = append(services, metricsService("calico-bird-monitoring", nodeName, birdMetricsPort))
+		return slices.Concat(metricsServices, birdMetrics)
 	}
-	return services
+	return metricsServices
 }
+
+var (
+	metricsServices = shared(
+		metricsService(felixMetricsService, nodeName, felixMetricsPort),
+		metricsService(typhaMetricsService, typhaName, typhaMetricsPort),
+	)
+	birdMetrics = shared(metricsService(birdMetricsService, nodeName, birdMetricsPort))
+)
 
 func metricsService(name, selectedApp string, port int32) *corev1.Service {
 	return &corev1.Service{

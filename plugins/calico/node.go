@@ -87,7 +87,7 @@ func (n *network) nodeContainer() corev1.Container {
 		EnvFrom: serviceEndpoint(),
 		Env:     n.nodeEnv(),
 		Ports: []corev1.ContainerPort{
-			{Name: "metrics", ContainerPort: felixMetricsPort, Protocol: corev1.ProtocolTCP},
+			{Name: metricsPortName, ContainerPort: felixMetricsPort, Protocol: corev1.ProtocolTCP},
 		},
 		Resources:       corev1.ResourceRequirements{Requests: n.nodeRequests()},
 		SecurityContext: n.nodeSecurityContext(),
@@ -131,13 +131,6 @@ func (n *network) nodeSecurityContext() *corev1.SecurityContext {
 		AllowPrivilegeEscalation: new(false),
 		Capabilities:             &corev1.Capabilities{Add: []corev1.Capability{"NET_RAW", "NET_ADMIN", "NET_BIND_SERVICE"}},
 	}
-}
-
-func (n *network) nodeRequests() corev1.ResourceList {
-	if resources := n.config.AutoScaling.Resources; resources != nil {
-		return resources.Node
-	}
-	return requests(nodeCPU, nodeMemory)
 }
 
 // serviceEndpoint lets whoever runs a cluster without kube-proxy state the API

@@ -16,6 +16,10 @@ import (
 // inside it, as long as the real one runs and has the usual port.
 const kubeProxyHealthPort = "10257"
 
+// mainInterfaces are Calico's own default but for interfaces named enP…, the virtual
+// functions beside a node's main ones: an eBPF program on them breaks the node.
+const mainInterfaces = `^((en|wl|ww|sl|ib)[opsx].*|(eth|wlan|wwan).*|tunl0$|vxlan.calico$|wireguard.cali$|wg-v6.cali$)`
+
 func (n *network) nodeEnv() environment {
 	var env environment
 	env.setIf(usesHostLocal(n.config), "USE_POD_CIDR", "true")
@@ -29,7 +33,7 @@ func (n *network) nodeEnv() environment {
 	env.set("CLUSTER_TYPE", "k8s,bgp")
 	n.addressEnv(&env)
 	n.poolEnv(&env)
-	env.set("FELIX_IPV6SUPPORT", "false")
+	env.set("FELIX_IPV6SUPPORT", strconv.FormatBool(hasIPv6(n.config)))
 	env.fromConfig("FELIX_IPINIPMTU", mtuKey)
 	env.fromConfig("FELIX_VXLANMTU", mtuKey)
 	env.fromConfig("FELIX_WIREGUARDMTU", mtuKey)
@@ -53,24 +57,39 @@ func (n *network) nodeEnv() environment {
 	return env
 }
 
-// addressEnv says how the node finds its own address.
+// addressEnv says how the node finds its own addresses.
 func (n *network) addressEnv(env *environment) {
-	env.set("IP", "autodetect")
-	if method := n.config.IPv4.AutoDetectionMethod; method != nil {
-		env.set("IP_AUTODETECTION_METHOD", *method)
+	if hasIPv4(n.config) {
+		env.set("IP", "autodetect")
+		env.setKnown("IP_AUTODETECTION_METHOD", n.config.IPv4.AutoDetectionMethod)
+	} else {
+		env.set("IP", "none")
+	}
+	if hasIPv6(n.config) {
+		env.set("IP6", "autodetect")
+		env.setKnown("IP6_AUTODETECTION_METHOD", n.config.IPv6.AutoDetectionMethod)
 	}
 }
 
-// poolEnv describes the address pool that calico-node makes if there is none.
+// poolEnv describes the address pools that calico-node makes if there are none.
 func (n *network) poolEnv(env *environment) {
-	env.set("CALICO_IPV4POOL_CIDR", n.facts.PodCIDR)
-	mode := string(*n.config.IPv4.Mode)
-	if *n.config.IPv4.Pool == v1alpha1.PoolVXLAN {
-		env.setIf(vxlanOverlay(n.config), "CALICO_IPV4POOL_IPIP", string(v1alpha1.Never))
-		env.set("CALICO_IPV4POOL_VXLAN", mode)
-		return
+	if hasIPv4(n.config) {
+		variable := "CALICO_IPV4POOL_IPIP"
+		if poolIs(n.config, v1alpha1.PoolVXLAN) {
+			variable = "CALICO_IPV4POOL_VXLAN"
+		}
+		env.set(variable, string(*n.config.IPv4.Mode))
+		env.set("CALICO_IPV4POOL_CIDR", n.facts.PodCIDR)
 	}
-	env.set("CALICO_IPV4POOL_IPIP", mode)
+	// Calico would otherwise make a pool with IP-in-IP.
+	env.setIf(vxlanOverlay(n.config), "CALICO_IPV4POOL_IPIP", string(v1alpha1.Never))
+	if hasIPv6(n.config) {
+		env.set("CALICO_IPV6POOL_VXLAN", string(*n.config.IPv6.Mode))
+		env.set("CALICO_IPV6POOL_CIDR", podRangeIPv6(n.facts))
+		env.set("CALICO_IPV6POOL_NAT_OUTGOING", strconv.FormatBool(*n.config.IPv6.SourceNATEnabled))
+		// BIRD takes its ID from the node's IPv4 address, which there may not be.
+		env.set("CALICO_ROUTER_ID", "hash")
+	}
 }
 
 // encapsulationEnv says which tunnels Felix sets up. With a VXLAN overlay it
@@ -93,4 +112,5 @@ func (n *network) dataplaneEnv(env *environment) {
 	env.setIf(ebpf && kubeProxy.Enabled, "FELIX_BPFKUBEPROXYHEALTHZPORT", kubeProxyHealthPort)
 	env.set("FELIX_BPFKUBEPROXYIPTABLESCLEANUPENABLED", strconv.FormatBool(!kubeProxy.Enabled))
 	env.setIf(kubeProxy.Enabled && kubeProxy.Mode == corev1beta1.ProxyModeNFTables, "FELIX_NFTABLESMODE", "Enabled")
+	env.setIf(ebpf && n.facts.Infrastructure.VirtualFunctions, "FELIX_BPFDATAIFACEPATTERN", mainInterfaces)
 }

@@ -3,6 +3,8 @@
 package calico
 
 import (
+	"slices"
+
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/trellis-network/trellis/plugin"
@@ -20,10 +22,15 @@ func (n *network) nodeAccess() []plugin.Object {
 		// Typha watches for the nodes what they may watch, and has no role of its own.
 		subjects = append(subjects, account(typhaName))
 	}
-	return []plugin.Object{
+	return slices.Concat(nodeRole, []plugin.Object{clusterRoleBinding(nodeName, subjects...)}, cniAccess)
+}
+
+var (
+	nodeRole = shared(
 		serviceAccount(nodeName),
 		clusterRole(nodeName, nodeRules()...),
-		clusterRoleBinding(nodeName, subjects...),
+	)
+	cniAccess = shared(
 		serviceAccount(cniAccount),
 		clusterRole(cniAccount, cniRules()...),
 		clusterRoleBinding(cniAccount, account(cniAccount)),
@@ -33,8 +40,8 @@ func (n *network) nodeAccess() []plugin.Object {
 		clusterRoleBinding(tierGetterName, rbacv1.Subject{
 			APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "system:kube-controller-manager",
 		}),
-	}
-}
+	)
+)
 
 // calicoResources are the kinds that Felix and confd watch.
 var calicoResources = []string{

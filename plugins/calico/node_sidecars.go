@@ -8,9 +8,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
+// Names of what runs beside calico-node.
+const (
+	snatName             = "add-snat-rule-to-upstream-dns"
+	conditionEnsurerName = "network-unavailable-condition-ensurer"
+	birdExporterName     = "bird-exporter"
+)
+
 // snatContainer masquerades pods' requests to the node's name servers.
 func (n *network) snatContainer() corev1.Container {
-	container := n.script("add-snat-rule-to-upstream-dns", snatToUpstreamDNS)
+	container := n.script(snatName, snatToUpstreamDNS)
 	container.ImagePullPolicy = corev1.PullIfNotPresent
 	container.Env = []corev1.EnvVar{{Name: "POD_CIDR", Value: n.facts.PodCIDR}}
 	container.VolumeMounts = []corev1.VolumeMount{{Name: "xtables-lock", MountPath: "/run/xtables.lock"}}
@@ -34,7 +41,7 @@ func (n *network) conditionEnsurer() corev1.Container {
 	env.set("NO_DEFAULT_POOLS", "true")
 	env.nodeName("NODENAME")
 	return corev1.Container{
-		Name:            "network-unavailable-condition-ensurer",
+		Name:            conditionEnsurerName,
 		Image:           n.image(nodeImage),
 		Command:         shell(ensureCondition),
 		Env:             env,
@@ -43,17 +50,16 @@ func (n *network) conditionEnsurer() corev1.Container {
 }
 
 func (n *network) birdExporter() corev1.Container {
+	args := []string{"-format.new=true", "-bird.socket=/var/run/calico/bird.ctl"}
+	if !hasIPv6(n.config) {
+		args = append(args, "-bird.ipv6=false")
+	}
 	return corev1.Container{
-		Name:  "bird-exporter",
+		Name:  birdExporterName,
 		Image: n.image("bird-exporter"),
-		Args: []string{
-			"-format.new=true",
-			"-bird.socket=/var/run/calico/bird.ctl",
-			"-bird.ipv6=false",
-			fmt.Sprintf("-web.listen-address=:%d", birdMetricsPort),
-		},
+		Args:  append(args, fmt.Sprintf("-web.listen-address=:%d", birdMetricsPort)),
 		Ports: []corev1.ContainerPort{
-			{Name: "bird-metrics", ContainerPort: birdMetricsPort, Protocol: corev1.ProtocolTCP},
+			{Name: birdMetricsPortName, ContainerPort: birdMetricsPort, Protocol: corev1.ProtocolTCP},
 		},
 		Resources:    corev1.ResourceRequirements{Requests: requests("10m", "32Mi")},
 		VolumeMounts: []corev1.VolumeMount{{Name: "var-run-calico", MountPath: "/var/run/calico", ReadOnly: true}},

@@ -43,12 +43,17 @@ func (definition) Describe() plugin.Description {
 		ConfigVersions:  []schema.GroupVersion{v1alpha1.GroupVersion, v1alpha1.FirstProposalGroupVersion},
 		ManagedResource: "extension-networking-calico-config",
 		Origin:          "extension-networking-calico",
-		IPFamilies:      plugin.IPFamilySupport{IPv4: true},
+		IPFamilies:      plugin.IPFamilySupport{IPv4: true, IPv6: true, DualStack: true},
+		FeatureGates: []plugin.FeatureGate{
+			{Name: nonPrivilegedGate, Doc: "lets calico-node run with few rights and as no root, except with eBPF"},
+			{Name: "SeamlessOverlaySwitch", Doc: "turns an overlay off only once the cloud has made the routes of every node (without effect yet)"},
+		},
+		ConfigSchema: v1alpha1.Schema,
 	}
 }
 
-func (definition) Validate(written *v1alpha1.NetworkConfig, _ *plugin.Facts, path *field.Path) plugin.Findings {
-	return validate(written, path)
+func (definition) Validate(written *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) plugin.Findings {
+	return validate(written, facts, path)
 }
 
 func (definition) Default(config *v1alpha1.NetworkConfig, facts *plugin.Facts, because *plugin.Origins) {

@@ -22,16 +22,19 @@ func render(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) (plugin.Obje
 	return plugin.Objects{
 		Shoot: slices.Concat(
 			n.nodeAccess(),      // node_rbac.go
-			n.crds(),            // crds.go
+			crds,                // crds.go
 			n.cniConfig(),       // cni.go
 			n.pools(),           // ippools.go
 			n.node(),            // node.go, node_env.go, node_init.go, node_sidecars.go, node_volumes.go
 			n.typha(),           // typha.go
-			n.typhaPolicy(),     // typha.go
+			typhaPolicy,         // typha.go
 			n.autoscalers(),     // autoscalers.go
 			n.kubeControllers(), // kubecontrollers.go
+			n.podAutoscalers(),  // vpa.go
+			n.multus(),          // multus.go
 			n.monitoring(),      // monitoring.go
 		),
+		Seed:       n.seedMonitoring(), // monitoring_seed.go
 		Components: n.components(),
 	}, nil
 }
@@ -43,6 +46,9 @@ func (n *network) components() []plugin.Component {
 	}
 	if n.config.Typha.Enabled {
 		list = append(list, plugin.Component{Name: "typha", Kind: "Deployment", Workload: typhaDeployment, Namespace: namespace})
+	}
+	if n.config.Multus.Enabled {
+		list = append(list, plugin.Component{Name: "multus", Kind: "DaemonSet", Workload: multusName, Namespace: namespace})
 	}
 	return list
 }

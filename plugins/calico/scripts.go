@@ -4,8 +4,8 @@ package calico
 
 import _ "embed"
 
-// Scripts of calico-node's helpers. Its image is small, so they get by with what
-// a POSIX shell has, ip, iptables and sleep.
+// Scripts of helper containers. Their images are small, so they get by with what a
+// POSIX shell has, cp, ip, iptables, mv and sleep.
 var (
 	//go:embed scripts/iptables.sh
 	iptables string
@@ -17,6 +17,8 @@ var (
 	mtuRules string
 	//go:embed scripts/add-snat-rule-to-upstream-dns.sh
 	snatRules string
+	//go:embed scripts/install-cni-plugins.sh
+	installCNIPlugins string
 
 	logMTUIssues      = iptables + "\n" + mtuRules
 	snatToUpstreamDNS = iptables + "\n" + snatRules

@@ -33,13 +33,14 @@ func (n *network) typha() []plugin.Object {
 	if !n.config.Typha.Enabled {
 		return nil
 	}
-	return []plugin.Object{
-		serviceAccount(typhaName),
-		n.typhaDeployment(),
-		typhaService(),
-		disruptionBudget(typhaName),
-	}
+	return append(typhaAccess, n.typhaDeployment())
 }
+
+var typhaAccess = shared(
+	serviceAccount(typhaName),
+	typhaService(),
+	disruptionBudget(typhaName),
+)
 
 func (n *network) typhaDeployment() *appsv1.Deployment {
 	deployment := &appsv1.Deployment{
@@ -88,7 +89,7 @@ func (n *network) typhaContainer() corev1.Container {
 		Env:   n.typhaEnv(),
 		Ports: []corev1.ContainerPort{
 			{Name: typhaName, ContainerPort: typhaPort, Protocol: corev1.ProtocolTCP},
-			{Name: "metrics", ContainerPort: typhaMetricsPort, Protocol: corev1.ProtocolTCP},
+			{Name: metricsPortName, ContainerPort: typhaMetricsPort, Protocol: corev1.ProtocolTCP},
 		},
 		Resources: corev1.ResourceRequirements{Requests: n.typhaRequests()},
 		LivenessProbe: &corev1.Probe{
@@ -124,13 +125,6 @@ func (n *network) typhaEnv() environment {
 	return env
 }
 
-func (n *network) typhaRequests() corev1.ResourceList {
-	if resources := n.config.AutoScaling.Resources; resources != nil {
-		return resources.Typha
-	}
-	return requests(typhaCPU, typhaMemory)
-}
-
 func typhaHealth(path string) corev1.ProbeHandler {
 	return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
 		Host: "localhost", Path: path, Port: intstr.FromInt32(typhaHealthPort),
@@ -152,8 +146,10 @@ func typhaService() *corev1.Service {
 
 // typhaPolicy lets calico-node reach Typha. It is there even without Typha, as in
 // Gardener's extension.
-func (n *network) typhaPolicy() []plugin.Object {
-	return []plugin.Object{&networkingv1.NetworkPolicy{
+var typhaPolicy = shared(newTyphaPolicy())
+
+func newTyphaPolicy() *networkingv1.NetworkPolicy {
+	return &networkingv1.NetworkPolicy{
 		TypeMeta: typeMeta("networking.k8s.io/v1", "NetworkPolicy"),
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "gardener.cloud--allow-from-calico-node", Namespace: namespace,
@@ -168,5 +164,5 @@ func (n *network) typhaPolicy() []plugin.Object {
 				Ports: []networkingv1.NetworkPolicyPort{{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(typhaPort))}},
 			}},
 		},
-	}}
+	}
 }

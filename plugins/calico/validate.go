@@ -16,27 +16,17 @@ import (
 )
 
 // validate judges what the user wrote.
-func validate(written *v1alpha1.NetworkConfig, path *field.Path) plugin.Findings {
+func validate(written *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	oneOf(&found, path.Child("backend"), written.Backend, v1alpha1.Bird, v1alpha1.None, v1alpha1.VXLANBackend)
 	validateIPAM(&found, written.IPAM, path.Child("ipam"))
-	if ipv4 := written.IPv4; ipv4 != nil {
-		validatePool(&found, path.Child("ipv4"), ipv4.Pool, ipv4.Mode, ipv4.AutoDetectionMethod)
-	}
-	if ipv6 := written.IPv6; ipv6 != nil {
-		found.Error(field.Forbidden(path.Child("ipv6"),
-			"the network has no IPv6, which this version does not serve yet; leave the block out"))
-		validatePool(&found, path.Child("ipv6"), ipv6.Pool, ipv6.Mode, ipv6.AutoDetectionMethod)
-	}
+	validateFamilies(&found, written, facts, path)
 	if written.VethMTU != nil {
 		validateMTU(&found, path.Child("vethMTU"), *written.VethMTU)
 	}
 	validateAutoScaling(&found, written.AutoScaling, path.Child("autoScaling"))
 	oneOf(&found, path.Child("serviceLoopPrevention"), written.ServiceLoopPrevention,
 		v1alpha1.ServiceLoopDisabled, v1alpha1.ServiceLoopDrop, v1alpha1.ServiceLoopReject)
-	if written.Multus != nil && written.Multus.Enabled {
-		found.Error(field.Forbidden(path.Child("multus", "enabled"), "Multus is not available yet; leave it out or write false"))
-	}
 	oneOf(&found, path.Child("ipip"), written.IPIP, poolModes...)
 	if method := written.IPAutodetectionMethod; method != nil {
 		validateAutoDetection(&found, path.Child("ipAutodetectionMethod"), *method)
@@ -62,8 +52,8 @@ func validateIPAM(found *plugin.Findings, ipam *v1alpha1.IPAM, path *field.Path)
 
 var poolModes = []v1alpha1.PoolMode{v1alpha1.Always, v1alpha1.Never, v1alpha1.CrossSubnet, v1alpha1.Off}
 
-func validatePool(found *plugin.Findings, path *field.Path, pool *v1alpha1.Pool, mode *v1alpha1.PoolMode, method *string) {
-	oneOf(found, path.Child("pool"), pool, v1alpha1.PoolIPIP, v1alpha1.PoolVXLAN)
+func validatePool(found *plugin.Findings, path *field.Path, pool *v1alpha1.Pool, mode *v1alpha1.PoolMode, method *string, pools ...v1alpha1.Pool) {
+	oneOf(found, path.Child("pool"), pool, pools...)
 	oneOf(found, path.Child("mode"), mode, poolModes...)
 	if pool != nil && *pool == v1alpha1.PoolVXLAN && mode != nil && slices.Contains(poolModes, *mode) {
 		withVXLAN := []v1alpha1.PoolMode{v1alpha1.Always, v1alpha1.Never}

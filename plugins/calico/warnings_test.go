@@ -63,7 +63,7 @@ func TestUsersAreToldWhatIsNotInForce(t *testing.T) {
 			"ipip":                  "Never has no effect: it is deprecated; write ipv4.mode instead",
 			"ipAutodetectionMethod": "first-found has no effect: it is deprecated; write ipv4.autoDetectionMethod instead"}},
 		{name: "resources of no use", config: "autoScaling: {mode: cluster-proportional, resources: {node: {cpu: 1}}}",
-			want: map[string]string{"autoScaling.resources.node.cpu": "1 has no effect: only mode static"}},
+			want: map[string]string{"autoScaling.resources.node.cpu": "1 has no effect: only modes static and vpa"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -5,6 +5,8 @@
 package azure
 
 import (
+	"encoding/json"
+
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -20,8 +22,32 @@ var _ plugin.Provider = Provider{}
 // Type returns azure.
 func (Provider) Type() string { return Type }
 
-// Infrastructure returns that Azure's virtual networks drop IP-in-IP, and that
-// its cloud controller manager makes a route for the pods of each node.
-func (Provider) Infrastructure(*corev1beta1.Shoot) plugin.Infrastructure {
-	return plugin.Infrastructure{Type: Type, NoIPIP: true, PodRoutes: true}
+// Infrastructure returns that Azure's virtual networks drop IP-in-IP, that its
+// cloud controller manager makes a route for the pods of each node, and that nodes
+// have virtual functions, since most machine types come with accelerated networking.
+func (Provider) Infrastructure(shoot *corev1beta1.Shoot) plugin.Infrastructure {
+	return plugin.Infrastructure{
+		Type:             Type,
+		NoIPIP:           true,
+		PodRoutes:        true,
+		OwnNetwork:       hasOwnNetwork(shoot),
+		VirtualFunctions: true,
+	}
+}
+
+// hasOwnNetwork says whether the Shoot's virtual network is made for it alone: it
+// then has no name, by which an existing one is chosen.
+func hasOwnNetwork(shoot *corev1beta1.Shoot) bool {
+	if shoot == nil || shoot.Spec.Provider.InfrastructureConfig == nil {
+		return false
+	}
+	var config struct {
+		Networks struct {
+			VNet struct {
+				Name string `json:"name"`
+			} `json:"vnet"`
+		} `json:"networks"`
+	}
+	err := json.Unmarshal(shoot.Spec.Provider.InfrastructureConfig.Raw, &config)
+	return err == nil && config.Networks.VNet.Name == ""
 }

@@ -18,21 +18,24 @@ type NetworkConfig struct {
 
 	// Backend distributes the routes between nodes: bird (BGP), vxlan, or none
 	// where somebody else makes them, for example the cloud.
-	// Default: bird; none on infrastructure without IP-in-IP.
+	// Default: bird; none on infrastructure without IP-in-IP, and in a network with
+	// IPv6.
 	// Effect: calico_backend in ConfigMap calico-config. With none there are no
 	// kube-controllers, and addresses are not encapsulated unless ipv4.mode says so.
-	// Rule: whenever overlay is present, it decides the backend; on infrastructure
-	// without IP-in-IP it is none unless overlay is present.
+	// Rule: whenever overlay is present, it decides the backend; without it, on
+	// infrastructure without IP-in-IP and in a network with IPv6, it is none.
 	// +optional
 	Backend *Backend `json:"backend,omitempty"`
 	// IPAM says who gives pods their addresses.
 	// +optional
 	IPAM *IPAM `json:"ipam,omitempty"`
 	// IPv4 are settings of the IPv4 address pool.
+	// Rule: a network without IPv4 must not have it.
 	// +optional
 	IPv4 *IPv4 `json:"ipv4,omitempty"`
-	// IPv6 are settings of the IPv6 address pool. This version serves IPv4 only
-	// and refuses the block.
+	// IPv6 are settings of the IPv6 address pool, which never encapsulates.
+	// Rule: a network without IPv6 must not have it, nor one that is on the way to
+	// dual-stack, until its nodes are ready.
 	// +optional
 	IPv6 *IPv6 `json:"ipv6,omitempty"`
 	// Typha stands between the nodes and the API server.
@@ -45,6 +48,8 @@ type NetworkConfig struct {
 	// those that run keep theirs.
 	// Rule: Gardener types it as a string, so it must be quoted in YAML.
 	// +optional
+	// +kubebuilder:validation:Pattern=`^[0-9]+$`
+	// +kubebuilder:example="1440"
 	VethMTU *string `json:"vethMTU,omitempty"`
 	// EBPFDataplane replaces iptables by eBPF programs.
 	// +optional
@@ -66,7 +71,8 @@ type NetworkConfig struct {
 	VXLAN *VXLAN `json:"vxlan,omitempty"`
 	// WireguardEncryption encrypts traffic between nodes.
 	// Default: false.
-	// Effect: FELIX_WIREGUARDENABLED and FELIX_WIREGUARDENABLEDV6 on calico-node.
+	// Effect: FELIX_WIREGUARDENABLED and FELIX_WIREGUARDENABLEDV6 on calico-node, and
+	// true as the default of ipv6.sourceNATEnabled.
 	// +optional
 	WireguardEncryption *bool `json:"wireguardEncryption,omitempty"`
 	// BirdExporter exports metrics of BIRD.
@@ -114,16 +120,20 @@ type IPAM struct {
 	// Effect: ipam.type in the CNI configuration; with host-local USE_POD_CIDR on
 	// calico-node and Typha.
 	// Rule: it cannot change while pods run, since neither knows the addresses
-	// that the other one gave away.
+	// that the other one gave away. calico-ipam is for networks of IPv4 only.
 	// +optional
 	// +kubebuilder:validation:Enum=host-local;calico-ipam;""
 	Type IPAMType `json:"type,omitempty"`
 	// CIDR is the range that host-local takes addresses from: usePodCIDR (in any
 	// letter case) for the node's own pod range, or a range such as 100.96.0.0/24.
-	// Default: usePodCidr.
-	// Effect: ipam.subnet in the CNI configuration, spelt as written.
-	// Rule: calico-ipam takes no range from here, so usePodCidr is in force then.
+	// Default: usePodCidr; usePodCidrIPv6, which users must not write, in a network
+	// of IPv6 only.
+	// Effect: ipam.subnet in the CNI configuration, spelt as written. In dual-stack
+	// ipam.ranges instead, with the node's two ranges.
+	// Rule: calico-ipam takes no range from here, nor does dual-stack, so usePodCidr
+	// is in force then.
 	// +optional
+	// +kubebuilder:example="100.96.0.0/24"
 	CIDR *string `json:"cidr,omitempty"`
 }
 
@@ -137,9 +147,13 @@ const (
 	CalicoIPAM IPAMType = "calico-ipam"
 )
 
-// UsePodCIDR stands for the node's own pod range, in the spelling that is the
-// default.
-const UsePodCIDR = "usePodCidr"
+// What stands for the node's own pod range, as the CNI configuration spells it.
+const (
+	// UsePodCIDR is the IPv4 range.
+	UsePodCIDR = "usePodCidr"
+	// UsePodCIDRIPv6 is the IPv6 range. Users write UsePodCIDR for it, too.
+	UsePodCIDRIPv6 = "usePodCidrIPv6"
+)
 
 // IPv4 are settings of the IPv4 address pool.
 type IPv4 struct {
@@ -154,9 +168,10 @@ type IPv4 struct {
 	// Mode says when packets are encapsulated: Always, CrossSubnet (only between
 	// subnets), Never, or Off, which is another word for Never. Together with
 	// pool: vxlan it is Always or Never.
-	// Default: Always; Never with backend none.
+	// Default: Always; Never with backend none or overlay.enabled: false.
 	// Effect: the value of the variable that ipv4.pool names.
-	// Rule: overlay.enabled decides it wherever overlay is present.
+	// Rule: overlay.enabled decides it wherever overlay is present, but not in
+	// dual-stack, where it only decides that of IPv6.
 	// +optional
 	Mode *PoolMode `json:"mode,omitempty"`
 	// AutoDetectionMethod says how a node finds its own address: first-found,
@@ -167,21 +182,40 @@ type IPv4 struct {
 	// Rule: where the Shoot states its nodes' range, cidr= with the ranges that
 	// its status reports, or else that one, goes before.
 	// +optional
+	// +kubebuilder:example="interface=eth.*"
 	AutoDetectionMethod *string `json:"autoDetectionMethod,omitempty"`
 }
 
-// IPv6 are settings of the IPv6 address pool.
+// IPv6 are settings of the IPv6 address pool. The pool is always there in a network
+// with IPv6, and never encapsulates: IPv6 packets travel as they are.
 type IPv6 struct {
-	// Pool is how packets are encapsulated: vxlan.
+	// Pool is how calico-node would encapsulate in a pool that it makes itself:
+	// vxlan.
+	// Default: vxlan.
+	// Effect: none but the name of the variable that carries ipv6.mode on
+	// calico-node, CALICO_IPV6POOL_VXLAN.
 	// +optional
-	Pool *Pool `json:"pool,omitempty"`
-	// Mode says when packets are encapsulated: Always, CrossSubnet, Never or Off.
+	Pool *IPv6Pool `json:"pool,omitempty"`
+	// Mode says when packets would be encapsulated in such a pool: Always,
+	// CrossSubnet, Never or Off; with a pool that is written, Always or Never.
+	// Default: Never; Always with overlay.enabled: true.
+	// Effect: CALICO_IPV6POOL_VXLAN on calico-node.
+	// Rule: the default is always in force.
 	// +optional
 	Mode *PoolMode `json:"mode,omitempty"`
-	// AutoDetectionMethod says how a node finds its own address, as in ipv4.
+	// AutoDetectionMethod says how a node finds its own IPv6 address: as
+	// ipv4.autoDetectionMethod.
+	// Default: absent; Calico then takes the first address that it finds.
+	// Effect: IP6_AUTODETECTION_METHOD on calico-node.
+	// Rule: where the Shoot states its nodes' range, cidr= with the IPv6 ranges
+	// that its status reports goes before.
 	// +optional
+	// +kubebuilder:example="interface=eth.*"
 	AutoDetectionMethod *string `json:"autoDetectionMethod,omitempty"`
 	// SourceNATEnabled masquerades what pods send out of the pod network.
+	// Default: false; true with wireguardEncryption.
+	// Effect: natOutgoing of the IPPool default-ipv6-ippool, and
+	// CALICO_IPV6POOL_NAT_OUTGOING on calico-node.
 	// +optional
 	SourceNATEnabled *bool `json:"sourceNATEnabled,omitempty"`
 }
@@ -196,6 +230,13 @@ const (
 	// PoolVXLAN is VXLAN.
 	PoolVXLAN Pool = "vxlan"
 )
+
+// IPv6Pool is a kind of encapsulation that there is for IPv6.
+// +kubebuilder:validation:Enum=vxlan
+type IPv6Pool string
+
+// IPv6PoolVXLAN is VXLAN.
+const IPv6PoolVXLAN IPv6Pool = "vxlan"
 
 // PoolMode says when packets are encapsulated.
 // +kubebuilder:validation:Enum=Always;Never;CrossSubnet;Off
@@ -219,6 +260,7 @@ type Typha struct {
 	// Default: true.
 	// Effect: Deployment calico-typha-deploy with its Service, budget and
 	// autoscalers; typha_service_name in ConfigMap calico-config.
+	// +optional
 	Enabled bool `json:"enabled"`
 }
 
@@ -230,6 +272,7 @@ type EBPFDataplane struct {
 	// host. calico-node is privileged then, whatever the feature gate
 	// NonPrivilegedCalicoNode says.
 	// Rule: a Shoot without kube-proxy needs it.
+	// +optional
 	Enabled bool `json:"enabled"`
 }
 
@@ -241,7 +284,9 @@ type Overlay struct {
 	// Effect: true gives backend bird (vxlan with vxlan.enabled) and ipv4.mode
 	// Always; false gives backend none and ipv4.mode Never, removes what an
 	// overlay left on the nodes, and keeps pods' addresses towards nodes.
-	// Rule: on infrastructure without IP-in-IP true means VXLAN.
+	// Rule: on infrastructure without IP-in-IP true means VXLAN. IPv6 packets travel
+	// as they are all the same.
+	// +optional
 	Enabled bool `json:"enabled"`
 	// CreatePodRoutes makes Calico itself distribute the routes in a network
 	// without overlay. All nodes must be in one layer 2 segment.
@@ -260,6 +305,7 @@ type SnatToUpstreamDNS struct {
 	// do, since packets leave with the node's address anyway, and it is false.
 	// Effect: container add-snat-rule-to-upstream-dns and
 	// FELIX_CHAININSERTMODE=Append on calico-node.
+	// +optional
 	Enabled bool `json:"enabled"`
 }
 
@@ -269,13 +315,16 @@ type AutoScaling struct {
 	// nodes, static, which leaves them as stated here, or vpa, which leaves them
 	// to the vertical pod autoscaler.
 	// Default: cluster-proportional.
-	// Effect: Deployments calico-node-vertical-autoscaler and
-	// calico-typha-vertical-autoscaler, absent with static. Typha's number of
-	// replicas grows with the cluster in every mode.
-	// Rule: cluster-proportional is in force instead of vpa, since this version
-	// does not bring the objects for it.
+	// Effect: cluster-proportional: Deployments calico-node-vertical-autoscaler and
+	// calico-typha-vertical-autoscaler; vpa: VerticalPodAutoscalers calico-node and
+	// calico-typha; static: none of them. Typha's number of replicas grows with the
+	// cluster in every mode.
+	// Rule: cluster-proportional is in force instead of vpa where the Shoot has no
+	// vertical pod autoscaler.
 	Mode AutoScalingMode `json:"mode"`
-	// Resources are the requests of mode static.
+	// Resources are the requests of mode static, and the least requests of mode
+	// vpa.
+	// Rule: with cluster-proportional they are not in force.
 	// +optional
 	Resources *StaticResources `json:"resources,omitempty"`
 }
@@ -293,18 +342,21 @@ const (
 	Static AutoScalingMode = "static"
 )
 
-// StaticResources are the requests of mode static: cpu and memory, each more than
-// zero. What is not stated keeps its default.
+// StaticResources are the requests of mode static and the least requests of mode
+// vpa: cpu and memory, each more than zero. What is not stated keeps its default.
 type StaticResources struct {
-	// Node are the requests of container calico-node.
-	// Default: cpu 250m, memory 100Mi.
-	// Rule: in other modes they are not in force.
+	// Node are the requests of container calico-node. In mode vpa it starts with
+	// them, and never gets less.
+	// Default: cpu 250m, memory 100Mi; in mode vpa nothing is the least.
 	// +optional
+	// +trellis:keys=cpu;memory
 	Node corev1.ResourceList `json:"node,omitempty"`
-	// Typha are the requests of Typha.
-	// Default: cpu 200m, memory 100Mi.
-	// Rule: in other modes they are not in force.
+	// Typha are the requests of Typha. In mode vpa it never gets less, but starts
+	// with the default.
+	// Default: cpu 200m, memory 100Mi; in mode vpa nothing is the least.
+	// Rule: they mean nothing without typha.enabled.
 	// +optional
+	// +trellis:keys=cpu;memory
 	Typha corev1.ResourceList `json:"typha,omitempty"`
 }
 
@@ -314,7 +366,8 @@ type VXLAN struct {
 	// Default: false; true for an overlay on infrastructure without IP-in-IP.
 	// Effect: ipv4.pool vxlan and ipam.type calico-ipam; with overlay.enabled
 	// also backend vxlan, an address pool with VXLAN, and Felix without IP-in-IP.
-	// Rule: VXLAN needs calico-ipam, whatever ipam.type says.
+	// Rule: VXLAN needs calico-ipam, whatever ipam.type says. It is for IPv4.
+	// +optional
 	Enabled bool `json:"enabled"`
 }
 
@@ -324,6 +377,7 @@ type BirdExporter struct {
 	// Default: false.
 	// Effect: container bird-exporter in calico-node (not if calico-node is not
 	// privileged) and Service calico-bird-monitoring.
+	// +optional
 	Enabled bool `json:"enabled"`
 }
 
@@ -331,11 +385,17 @@ type BirdExporter struct {
 type Multus struct {
 	// Enabled says whether Multus is installed.
 	// Default: false.
-	// Rule: this version does not bring Multus and refuses true.
+	// Effect: DaemonSet multus, which puts Multus before Calico in the nodes' CNI
+	// configuration, and kind NetworkAttachmentDefinition, in which people
+	// describe further networks.
+	// +optional
 	Enabled bool `json:"enabled"`
-	// InstallCNIPlugins also installs the CNI plugins that further networks use.
+	// InstallCNIPlugins also installs the CNI plugins that further networks use,
+	// but for those that Calico brings.
 	// Default: false.
+	// Effect: init container install-cni-plugins of DaemonSet multus.
 	// Rule: it means nothing without multus.enabled.
+	// +optional
 	InstallCNIPlugins bool `json:"installCNIPlugins"`
 }
 

@@ -33,6 +33,9 @@ type Components struct {
 	// Typha is Deployment calico-typha-deploy, which is there if typha.enabled.
 	// +optional
 	Typha *bool `json:"typha,omitempty"`
+	// Multus is DaemonSet multus, which is there if multus.enabled.
+	// +optional
+	Multus *bool `json:"multus,omitempty"`
 }
 
 // ConnectivityTests says what recent probes reached.

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// jsonSchema turns a schema as CRDs have it into one for editors: strict, and
+// without Kubernetes' extensions.
+func jsonSchema(s *apiextensionsv1.JSONSchemaProps) map[string]any {
+	out := map[string]any{}
+	set(out, "type", s.Type)
+	set(out, "description", s.Description)
+	set(out, "pattern", s.Pattern)
+	if len(s.Enum) > 0 {
+		out["enum"] = s.Enum
+	}
+	if s.Example != nil {
+		out["examples"] = []any{s.Example}
+	}
+	if len(s.Required) > 0 {
+		out["required"] = s.Required
+	}
+	if s.Items != nil && s.Items.Schema != nil {
+		out["items"] = jsonSchema(s.Items.Schema)
+	}
+	if s.XIntOrString { // any number: quantities are decoded with this, too
+		out["anyOf"] = []any{map[string]any{"type": "number"}, map[string]any{"type": "string"}}
+	}
+	if s.Type == "object" {
+		addProperties(out, s)
+	}
+	return out
+}
+
+func addProperties(out map[string]any, s *apiextensionsv1.JSONSchemaProps) {
+	out["additionalProperties"] = false
+	var values *apiextensionsv1.JSONSchemaProps
+	if s.AdditionalProperties != nil {
+		values = s.AdditionalProperties.Schema
+	}
+	if values != nil && len(s.Properties) == 0 {
+		out["additionalProperties"] = jsonSchema(values)
+	}
+	properties := map[string]any{}
+	for name, property := range s.Properties {
+		if values != nil {
+			property = *values
+		}
+		property.Description = called(name, property.Description)
+		if property.XIntOrString && property.Description == "" {
+			property.Description = name + " is a quantity: a number, with or without a suffix, such as 250m or 100Mi."
+		}
+		properties[name] = jsonSchema(&property)
+	}
+	if len(properties) > 0 {
+		out["properties"] = properties
+	}
+}
+
+// called begins a description with the field's name as users write it, where it
+// began with the one that it has in Go.
+func called(name, description string) string {
+	first, rest, found := strings.Cut(description, " ")
+	if found && strings.EqualFold(first, name) {
+		return name + " " + rest
+	}
+	return description
+}
+
+func set(out map[string]any, name, value string) {
+	if value != "" {
+		out[name] = value
+	}
+}

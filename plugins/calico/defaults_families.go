@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package calico
+
+import (
+	"net/netip"
+	"strings"
+
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
+)
+
+// What is in force for each IP family. A family that the network does not have
+// has no block in the effective config, by which everybody can tell.
+
+// Paths of how nodes find their addresses.
+const (
+	ipv4Method = "ipv4.autoDetectionMethod"
+	ipv6Method = "ipv6.autoDetectionMethod"
+)
+
+func deploysIPv4(facts *plugin.Facts) bool {
+	return len(facts.IPFamilies) == 0 || facts.HasIPFamily(extensionsv1alpha1.IPv4)
+}
+
+func deploysIPv6(facts *plugin.Facts) bool { return facts.HasIPFamily(extensionsv1alpha1.IPv6) }
+
+// families gives each family of the network its block.
+func (d *defaulting) families() {
+	if deploysIPv4(d.facts) {
+		orDefault(&d.config.IPv4, v1alpha1.IPv4{})
+	} else {
+		d.config.IPv4 = nil
+		d.because.Rule("ipv4", "the network has no IPv4")
+	}
+	if deploysIPv6(d.facts) {
+		orDefault(&d.config.IPv6, v1alpha1.IPv6{})
+	} else {
+		d.config.IPv6 = nil
+		d.because.Rule("ipv6", "the network has no IPv6")
+	}
+}
+
+func (d *defaulting) ipv4() {
+	if d.config.IPv4 == nil {
+		return
+	}
+	d.ipv4Pool()
+	d.ipv4Mode()
+	d.autoDetection(&d.config.IPv4.AutoDetectionMethod, ipv4Method, netip.Addr.Is4)
+}
+
+func (d *defaulting) ipv4Pool() {
+	pool := &d.config.IPv4.Pool
+	switch {
+	case vxlanOverlay(d.config):
+		*pool = new(v1alpha1.PoolVXLAN)
+		d.because.Rule("ipv4.pool", "overlay.enabled and vxlan.enabled are true")
+	case *pool == nil && d.config.VXLAN.Enabled:
+		*pool = new(v1alpha1.PoolVXLAN)
+		d.because.Rule("ipv4.pool", "vxlan.enabled is true")
+	default:
+		orDefault(pool, v1alpha1.PoolIPIP)
+	}
+}
+
+// ipv4Mode lets overlay decide the mode, but for dual-stack: there it decides that
+// of IPv6 only, and the user's one of IPv4 stays.
+func (d *defaulting) ipv4Mode() {
+	mode, alone := &d.config.IPv4.Mode, d.config.IPv6 == nil
+	set := func(value v1alpha1.PoolMode, reason string) {
+		*mode = new(value)
+		d.because.Rule("ipv4.mode", reason)
+	}
+	switch {
+	case alone && overlayOn(d.config):
+		set(v1alpha1.Always, "overlay.enabled is true")
+	case alone && overlayOff(d.config):
+		set(v1alpha1.Never, "overlay.enabled is false")
+	case *mode != nil:
+	case d.config.VXLAN.Enabled:
+		set(v1alpha1.Always, "vxlan.enabled is true")
+	case overlayOff(d.config):
+		set(v1alpha1.Never, "overlay.enabled is false")
+	case hasBackend(d.config, v1alpha1.None):
+		set(v1alpha1.Never, "the backend is none")
+	default:
+		*mode = new(v1alpha1.Always)
+	}
+}
+
+// ipv6 gives what is stated of the IPv6 address pool. The pool itself never
+// encapsulates, whatever the mode says.
+func (d *defaulting) ipv6() {
+	if d.config.IPv6 == nil {
+		return
+	}
+	ipv6 := d.config.IPv6
+	orDefault(&ipv6.Pool, v1alpha1.IPv6PoolVXLAN)
+	switch {
+	case overlayOn(d.config):
+		ipv6.Mode = new(v1alpha1.Always)
+		d.because.Rule("ipv6.mode", "overlay.enabled is true")
+	default:
+		ipv6.Mode = new(v1alpha1.Never)
+		d.because.Rule("ipv6.mode", "overlay.enabled is not true")
+	}
+	if ipv6.SourceNATEnabled == nil && *d.config.WireguardEncryption {
+		ipv6.SourceNATEnabled = new(true)
+		d.because.Rule("ipv6.sourceNATEnabled", "wireguardEncryption is true")
+	}
+	orDefault(&ipv6.SourceNATEnabled, false)
+	d.autoDetection(&ipv6.AutoDetectionMethod, ipv6Method, netip.Addr.Is6)
+}
+
+// autoDetection lets nodes find their address in the range that the Shoot states
+// for them. What its status reports is more exact than its spec, which only
+// counts for IPv4.
+func (d *defaulting) autoDetection(method **string, path string, isOfFamily func(netip.Addr) bool) {
+	if *method != nil && **method == "" {
+		*method = nil
+	}
+	switch {
+	case d.facts.NodeCIDR == "":
+	case len(d.facts.NodeCIDRs) > 0:
+		d.because.Rule(path, "the Shoot's status reports its nodes' ranges")
+		*method = inRanges(rangesOf(d.facts.NodeCIDRs, isOfFamily))
+	default:
+		inSpec := rangesOf([]string{d.facts.NodeCIDR}, netip.Addr.Is4)
+		if path == ipv4Method && len(inSpec) > 0 {
+			d.because.Rule(path, "the Shoot states its nodes' range")
+			*method = inRanges(inSpec)
+		}
+	}
+}
+
+// inRanges is the method that looks for an address in ranges; none if there are
+// no ranges.
+func inRanges(ranges []string) *string {
+	if len(ranges) == 0 {
+		return nil
+	}
+	return new("cidr=" + strings.Join(ranges, ","))
+}
+
+// rangesOf are those of one family.
+func rangesOf(cidrs []string, isOfFamily func(netip.Addr) bool) []string {
+	var ranges []string
+	for _, cidr := range cidrs {
+		if prefix, err := netip.ParsePrefix(cidr); err == nil && isOfFamily(prefix.Addr()) {
+			ranges = append(ranges, cidr)
+		}
+	}
+	return ranges
+}
+
+// podRangeIPv6 is the pods' IPv6 range: the last one that the Shoot's status
+// reports, or else the Network's own. It is empty if neither is known.
+func podRangeIPv6(facts *plugin.Facts) string {
+	if ranges := rangesOf(facts.PodCIDRs, netip.Addr.Is6); len(ranges) > 0 {
+		return ranges[len(ranges)-1]
+	}
+	return strings.Join(rangesOf([]string{facts.PodCIDR}, netip.Addr.Is6), "")
+}

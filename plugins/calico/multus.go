@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package calico
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/trellis-network/trellis/plugin"
+)
+
+const (
+	multusName  = "multus"
+	multusImage = "multus-cni"
+	multusGroup = "k8s.cni.cncf.io"
+
+	// Where Multus' containers see the host's folders.
+	hostCNIConfig = "/host/etc/cni/net.d"
+	hostCNIBin    = "/host/opt/cni/bin"
+)
+
+// multus gives pods further networks. It stands before Calico in the nodes' CNI
+// configuration and calls it for the first network of each pod.
+func (n *network) multus() []plugin.Object {
+	if !n.config.Multus.Enabled {
+		return nil
+	}
+	return append(multusAccess, n.multusDaemonSet())
+}
+
+var multusAccess = shared(
+	attachmentCRD(),
+	serviceAccount(multusName),
+	clusterRole(multusName, multusRules()...),
+	clusterRoleBinding(multusName, account(multusName)),
+)
+
+func multusRules() []rbacv1.PolicyRule {
+	events := rule(coreGroup, []string{"events"}, "create", "patch", "update")
+	events.APIGroups = append(events.APIGroups, "events.k8s.io")
+	return []rbacv1.PolicyRule{
+		rule(multusGroup, []string{rbacv1.ResourceAll}, rbacv1.VerbAll),
+		rule(coreGroup, []string{"pods", "pods/status"}, "get", "list", "update", "watch"),
+		events,
+	}
+}
+
+func (n *network) multusDaemonSet() *appsv1.DaemonSet {
+	return &appsv1.DaemonSet{
+		TypeMeta:   typeMeta("apps/v1", "DaemonSet"),
+		ObjectMeta: named(multusName, multusLabels()),
+		Spec: appsv1.DaemonSetSpec{
+			Selector: selecting(app(multusName)),
+			UpdateStrategy: appsv1.DaemonSetUpdateStrategy{
+				Type:          appsv1.RollingUpdateDaemonSetStrategyType,
+				RollingUpdate: &appsv1.RollingUpdateDaemonSet{MaxUnavailable: new(intstr.FromInt32(nodesAtOnce))},
+			},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: podMeta(multusPodLabels()),
+				Spec: corev1.PodSpec{
+					ServiceAccountName:            multusName,
+					HostNetwork:                   true,
+					PriorityClassName:             nodePriority,
+					TerminationGracePeriodSeconds: new(int64(0)),
+					NodeSelector:                  map[string]string{corev1.LabelOSStable: "linux"},
+					Tolerations:                   tolerateAll(corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute),
+					SecurityContext:               &corev1.PodSecurityContext{SeccompProfile: runtimeDefault()},
+					InitContainers:                n.multusInitContainers(),
+					Containers:                    []corev1.Container{n.multusContainer()},
+					Volumes: []corev1.Volume{
+						hostPath("cni", "/etc/cni/net.d", anyPath),
+						hostPath("cnibin", "/opt/cni/bin", anyPath),
+					},
+				},
+			},
+		},
+	}
+}
+
+func multusLabels() map[string]string {
+	labels := systemApp(multusName)
+	labels[criticalLabel] = "true"
+	return labels
+}
+
+func multusPodLabels() map[string]string {
+	labels := multusLabels()
+	labels[toAPIServer], labels[toDNS] = allowed, allowed
+	return labels
+}
+
+// multusInitContainers put onto the node what the container runtime calls: Multus
+// itself and, where the user wants them, the plugins of further networks.
+func (n *network) multusInitContainers() []corev1.Container {
+	install := installer("install-multus-cni", n.image(multusImage))
+	install.Command = []string{"/install_multus"}
+	install.Args = []string{"--type", "thin"}
+	containers := []corev1.Container{install}
+	if n.config.Multus.InstallCNIPlugins {
+		plugins := installer("install-cni-plugins", n.image("cni-plugins"))
+		plugins.Command = shell(installCNIPlugins)
+		containers = append(containers, plugins)
+	}
+	return containers
+}
+
+// installer is a container that writes into the node's folder of CNI plugins.
+func installer(name, image string) corev1.Container {
+	return corev1.Container{
+		Name:            name,
+		Image:           image,
+		Resources:       corev1.ResourceRequirements{Requests: requests("10m", "15Mi")},
+		SecurityContext: privileged(),
+		VolumeMounts:    []corev1.VolumeMount{{Name: "cnibin", MountPath: hostCNIBin}},
+	}
+}
+
+func (n *network) multusContainer() corev1.Container {
+	var env environment
+	env.nodeName("MULTUS_NODE_NAME")
+	return corev1.Container{
+		Name:    multusName,
+		Image:   n.image(multusImage),
+		Command: []string{"/thin_entrypoint"},
+		Args: []string{
+			"--cleanup-config-on-exit",
+			"--cni-bin-dir=" + hostCNIBin,
+			"--cni-conf-dir=" + hostCNIConfig,
+			"--cni-version=" + cniSchemaVersion,
+			"--multus-autoconfig-dir=" + hostCNIConfig,
+			"--multus-cni-conf-dir=/etc/cni/multus/net.d",
+			"--multus-conf-file=auto",
+			"--multus-log-file=/var/log/multus.log",
+			"--multus-log-level=error",
+			"--multus-log-to-stderr=true",
+			"--multus-master-cni-file-name=" + cniConfigName,
+			// Pods wait until Calico's configuration is on the node.
+			"--readiness-indicator-file=/etc/cni/net.d/" + cniConfigName,
+		},
+		Env:             env,
+		Resources:       corev1.ResourceRequirements{Requests: requests("100m", "200Mi")},
+		SecurityContext: privileged(),
+		VolumeMounts: []corev1.VolumeMount{
+			{Name: "cni", MountPath: hostCNIConfig},
+			{Name: "cnibin", MountPath: hostCNIBin},
+		},
+	}
+}
+
+// attachmentCRD is the definition of NetworkAttachmentDefinition, in which people
+// describe further networks.
+func attachmentCRD() *apiextensionsv1.CustomResourceDefinition {
+	const plural, singular = "network-attachment-definitions", "network-attachment-definition"
+	v := version("v1", nil, nil)
+	v.Schema.OpenAPIV3Schema = &apiextensionsv1.JSONSchemaProps{
+		Type: "object",
+		Properties: properties{
+			"apiVersion": {Type: "string"},
+			"kind":       {Type: "string"},
+			"metadata":   {Type: "object"},
+			"spec": {Type: "object", Properties: properties{
+				"config": text("A CNI configuration, as JSON in a string."),
+			}},
+		},
+	}
+	definition := crd(multusGroup, "NetworkAttachmentDefinition", true, v)
+	definition.Name = plural + "." + multusGroup
+	definition.Spec.Names.Plural = plural
+	definition.Spec.Names.Singular = singular
+	definition.Spec.Names.ShortNames = []string{"net-attach-def"}
+	return definition
+}

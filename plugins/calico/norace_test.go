@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !race
+
+package calico_test
+
+// raceDetector says whether the tests run with -race.
+const raceDetector = false
