@@ -10,7 +10,7 @@ IN_SANDBOX := cd sandbox && CGO_ENABLED=0 GOFLAGS="$(shell go env GOFLAGS) -trim
 # The generated parts of the tree.
 GENERATED := api config plugins
 
-.PHONY: help demo test lint generate build sandbox fmt
+.PHONY: help demo test lint generate build sandbox fmt bench
 
 help: ## Say what there is
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 20
@@ -22,6 +22,9 @@ test: sandbox ## All tests
 	@go run ./hack/compile -tests ./...
 	go test -timeout 20m ./...
 	$(IN_SANDBOX) go test -timeout 20m ./...
+
+bench: ## Trellis and Helm rendering the same objects, side by side
+	go test -run '^$$' -bench . -benchtime 3s ./test/bench
 
 lint: sandbox ## gofmt, vet, staticcheck, and whether make generate would change anything
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted; run make fmt:"; gofmt -l $$(git ls-files '*.go'); exit 1; }

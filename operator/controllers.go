@@ -50,10 +50,19 @@ func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mod
 	if err != nil || !standalone {
 		return err
 	}
+	inSeed, err := shootclient.NewSeed(mgr.GetConfig(), mgr.GetHTTPClient(), shootclient.Options{})
+	if err != nil {
+		return err
+	}
 	return errors.Join(
+		mgr.Add(inSeed),
 		shoot.Add(mgr, shoot.Options{Clock: o.Clock, MaxConcurrentReconciles: settings.Shoot.ConcurrentSyncs}),
 		managedresource.Add(mgr, managedresource.Options{
 			Shoots: shoots, Clock: o.Clock, SyncPeriod: settings.ManagedResource.SyncPeriod.Duration,
+			MaxConcurrentReconciles: settings.ManagedResource.ConcurrentSyncs,
+		}),
+		managedresource.Add(mgr, managedresource.Options{
+			Shoots: inSeed, Class: "seed", Confined: true, Clock: o.Clock, SyncPeriod: settings.ManagedResource.SyncPeriod.Duration,
 			MaxConcurrentReconciles: settings.ManagedResource.ConcurrentSyncs,
 		}),
 	)

@@ -12,8 +12,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 func role() *rbacv1.ClusterRole {
@@ -77,6 +79,15 @@ func TestNobodyChangesAConstant(t *testing.T) {
 	}
 }
 
+// plain is an object whose type is not made as those of Kubernetes are.
+type plain struct {
+	corev1.ConfigMap
+	Status string `json:"status"`
+	Size   int
+}
+
+func (p *plain) DeepCopyObject() runtime.Object { return &plain{*p.DeepCopy(), p.Status, p.Size} }
+
 func TestDocumentsOfObjectsHaveNoStatus(t *testing.T) {
 	daemons := &appsv1.DaemonSet{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "DaemonSet"},
@@ -95,6 +106,8 @@ func TestDocumentsOfObjectsHaveNoStatus(t *testing.T) {
 			TypeMeta:  metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 			Immutable: new(bool), Data: map[string]string{"a": `,"status":`},
 		}, `{"apiVersion":"v1","kind":"ConfigMap","metadata":{},"immutable":false,"data":{"a":",\"status\":"}}`},
+		"made in another way": {&plain{ConfigMap: corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Plain"}}, Status: "fine", Size: 1},
+			`{"Size":1,"apiVersion":"v1","kind":"Plain","metadata":{}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -118,6 +131,13 @@ func TestObjectsThatCannotBeEncodedAreNamed(t *testing.T) {
 	_, err := AppendJSON(nil, object)
 	g.Expect(err).To(MatchError(ContainSubstring("encode Any a: json: unsupported type")))
 	var none *corev1.ConfigMap
-	_, err = appendStruct(nil, none)
+	_, err = AppendJSON(nil, none)
 	g.Expect(err).To(MatchError(ContainSubstring("is no Kubernetes object")))
+}
+
+func TestKubernetesTypesTakeTheShortWay(t *testing.T) {
+	g := NewWithT(t)
+	for _, object := range []Object{&appsv1.DaemonSet{}, &appsv1.Deployment{}, &corev1.ConfigMap{}, &corev1.Service{}, &rbacv1.ClusterRole{}, &apiextensionsv1.CustomResourceDefinition{}} {
+		g.Expect(fieldsOf(reflect.TypeOf(object))).NotTo(BeEmpty(), "%T", object)
+	}
 }

@@ -5,16 +5,22 @@ package plugin
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
+// statusField is the outermost field that is not ours to state.
+const statusField = "status"
+
 // AppendJSON appends an object to out as it is written into a bundle: a JSON
-// document without status, which is not ours to state. Equal objects of one type
-// give equal bytes.
+// document without status. Equal objects of one type give equal bytes.
 func AppendJSON(out []byte, object Object) ([]byte, error) {
 	var err error
 	switch typed := object.(type) {
@@ -23,7 +29,15 @@ func AppendJSON(out []byte, object Object) ([]byte, error) {
 	case *unstructured.Unstructured:
 		out, err = appendMap(out, typed.Object)
 	default:
-		out, err = appendStruct(out, object)
+		value := reflect.ValueOf(object)
+		if value.Kind() != reflect.Pointer || value.IsNil() {
+			return out, fmt.Errorf("a %T is no Kubernetes object", object)
+		}
+		if fields := fieldsOf(value.Type()); fields != nil {
+			out, err = appendFields(out, value.Elem(), fields, object.GetObjectKind().GroupVersionKind())
+		} else {
+			out, err = appendOther(out, object)
+		}
 	}
 	if err != nil {
 		err = fmt.Errorf("encode %s %s: %w", object.GetObjectKind().GroupVersionKind().Kind, object.GetName(), err)
@@ -32,36 +46,39 @@ func AppendJSON(out []byte, object Object) ([]byte, error) {
 }
 
 func appendMap(out []byte, content map[string]any) ([]byte, error) {
-	stated := make(map[string]any, len(content))
-	for name, value := range content {
-		if name != statusField {
-			stated[name] = value
-		}
-	}
+	stated := maps.Clone(content)
+	delete(stated, statusField)
 	return appendValue(out, stated)
 }
 
-const statusField = "status"
-
-// appendStruct writes the outermost fields by itself, so that a status is not
-// encoded in the first place, and leaves what is in them to the JSON encoder.
-func appendStruct(out []byte, object Object) ([]byte, error) {
-	value := reflect.ValueOf(object)
-	if value.Kind() != reflect.Pointer || value.IsNil() || value.Elem().Kind() != reflect.Struct {
-		return out, fmt.Errorf("a %T is no Kubernetes object", object)
+// appendOther takes the way through a map, for objects that are not made as those
+// of Kubernetes are.
+func appendOther(out []byte, object Object) ([]byte, error) {
+	raw, err := json.Marshal(object)
+	if err != nil {
+		return out, err
 	}
-	value = value.Elem()
+	var content map[string]any
+	if err := utiljson.Unmarshal(raw, &content); err != nil {
+		return out, err
+	}
+	return appendMap(out, content)
+}
+
+// appendFields writes the outermost fields by itself, so that a status is not
+// encoded in the first place, and leaves what is in them to the JSON encoder.
+func appendFields(out []byte, value reflect.Value, fields []objectField, gvk schema.GroupVersionKind) ([]byte, error) {
 	var head struct {
 		APIVersion string `json:"apiVersion"`
 		Kind       string `json:"kind"`
 	}
-	head.APIVersion, head.Kind = object.GetObjectKind().GroupVersionKind().ToAPIVersionAndKind()
+	head.APIVersion, head.Kind = gvk.ToAPIVersionAndKind()
 	out, err := appendValue(out, &head)
 	if err != nil {
 		return out, err
 	}
 	out = out[:len(out)-1] // the brace that closes it
-	for _, field := range fieldsOf(value.Type()) {
+	for _, field := range fields {
 		at := value.Field(field.index)
 		if field.omitEmpty && isEmpty(at) {
 			continue
@@ -101,20 +118,33 @@ type objectField struct {
 var fieldsByType sync.Map // of reflect.Type to []objectField
 
 // fieldsOf returns the outermost fields of a type of objects, but for apiVersion,
-// kind and status.
-func fieldsOf(t reflect.Type) []objectField {
-	if known, ok := fieldsByType.Load(t); ok {
+// kind and status; nil for a type with fields that have no name of their own, or
+// which encodes itself.
+func fieldsOf(pointer reflect.Type) []objectField {
+	if known, ok := fieldsByType.Load(pointer); ok {
 		return known.([]objectField)
+	}
+	fields := makeFields(pointer)
+	fieldsByType.Store(pointer, fields)
+	return fields
+}
+
+func makeFields(pointer reflect.Type) []objectField {
+	t := pointer.Elem()
+	if t.Kind() != reflect.Struct || pointer.Implements(reflect.TypeFor[json.Marshaler]()) {
+		return nil
 	}
 	var fields []objectField
 	for i := range t.NumField() {
 		name, options, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		if name == "" || name == "-" || name == statusField {
+		switch {
+		case t.Field(i).Type == reflect.TypeFor[metav1.TypeMeta]() || name == statusField:
 			continue
+		case name == "" || name == "-" || options != "" && options != "omitempty":
+			return nil
 		}
-		fields = append(fields, objectField{i, `,"` + name + `":`, strings.Contains(options, "omitempty")})
+		fields = append(fields, objectField{i, `,"` + name + `":`, options != ""})
 	}
-	fieldsByType.Store(t, fields)
 	return fields
 }
 

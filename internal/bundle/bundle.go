@@ -21,6 +21,8 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
@@ -73,29 +75,29 @@ func (b *Bundle) secret() *corev1.Secret {
 	}
 }
 
-// Write brings the Secret and then the ManagedResource into being, and says
-// whether anything had to be written. current is the ManagedResource as last
-// seen, nil if there is none. It is safe to be killed in between: the next Write
-// goes on where this one stopped.
-func (b *Bundle) Write(ctx context.Context, c client.Client, current *resourcesv1alpha1.ManagedResource) (bool, error) {
+// Write brings the Secret and then the ManagedResource into being, and returns the
+// ManagedResource as it was written, nil if there was nothing to write. current is
+// the one last seen, nil if there is none. It is safe to be killed in between: the
+// next Write goes on where this one stopped.
+func (b *Bundle) Write(ctx context.Context, c client.Client, current *resourcesv1alpha1.ManagedResource) (*resourcesv1alpha1.ManagedResource, error) {
 	if current == nil {
 		if err := b.WriteSecret(ctx, c); err != nil {
-			return false, err
+			return nil, err
 		}
 		fresh := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Name: b.Name, Namespace: b.Namespace}}
 		b.shape(fresh)
-		return true, client.IgnoreAlreadyExists(c.Create(ctx, fresh))
+		return fresh, client.IgnoreAlreadyExists(c.Create(ctx, fresh))
 	}
 	wanted := current.DeepCopy()
 	b.shape(wanted)
 	if apiequality.Semantic.DeepEqual(current, wanted) {
-		return false, nil
+		return nil, nil
 	}
 	if err := b.WriteSecret(ctx, c); err != nil {
-		return false, err
+		return nil, err
 	}
 	patch := client.MergeFromWithOptions(current, client.MergeFromWithOptimisticLock{})
-	return true, c.Patch(ctx, wanted, patch)
+	return wanted, c.Patch(ctx, wanted, patch)
 }
 
 // Written says whether current already is what Write would make of it.
@@ -173,13 +175,13 @@ func conditionStatus(mr *resourcesv1alpha1.ManagedResource, conditionType string
 	return ""
 }
 
-// RemoveObsolete deletes those of the Secrets that belong to the ManagedResource
-// mr but are not referenced by it any more. secrets are the metadata of all
-// Secrets in its namespace that List selects.
-func RemoveObsolete(ctx context.Context, c client.Client, mr *resourcesv1alpha1.ManagedResource, secrets []metav1.PartialObjectMetadata) error {
+// RemoveObsolete deletes those of a bundle's Secrets, as Secrets lists them, which
+// are not the one called wanted. That must be the one which the ManagedResource
+// refers to now, or nothing if there is no ManagedResource.
+func RemoveObsolete(ctx context.Context, c client.Client, wanted string, secrets []metav1.PartialObjectMetadata) error {
 	for i := range secrets {
 		secret := &secrets[i]
-		if refersTo(mr, secret.Name) || !secret.DeletionTimestamp.IsZero() {
+		if secret.Name == wanted || !secret.DeletionTimestamp.IsZero() {
 			continue
 		}
 		if err := client.IgnoreNotFound(c.Delete(ctx, secret)); err != nil {
@@ -189,19 +191,26 @@ func RemoveObsolete(ctx context.Context, c client.Client, mr *resourcesv1alpha1.
 	return nil
 }
 
-// Secrets lists the metadata of all Secrets of a ManagedResource.
-func Secrets(ctx context.Context, r client.Reader, namespace, name string) ([]metav1.PartialObjectMetadata, error) {
+// Secrets lists the metadata of all Secrets of some ManagedResources.
+func Secrets(ctx context.Context, r client.Reader, namespace string, names ...string) ([]metav1.PartialObjectMetadata, error) {
+	owned, err := labels.NewRequirement(ownerLabel, selection.In, names)
+	if err != nil {
+		return nil, err
+	}
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
-	err := r.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{ownerLabel: name})
+	err = r.List(ctx, list, client.InNamespace(namespace),
+		client.MatchingLabelsSelector{Selector: labels.NewSelector().Add(*owned)})
 	return list.Items, err
 }
 
-// Delete deletes a bundle's Secrets and then its ManagedResource, and says
-// whether all of it is gone. The inventory in the ManagedResource's status is
-// what its objects are deleted by, so the Secrets may go first.
-func Delete(ctx context.Context, c client.Client, namespace, name string) (gone bool, err error) {
-	secrets, err := Secrets(ctx, c, namespace, name)
+// Delete deletes the Secrets of some bundles and then their ManagedResources, one
+// after the other: each only when the one before it is gone. It says whether all
+// are. The inventory in a ManagedResource's status is what its objects are deleted
+// by, so the Secrets may go first. live must not be a cache, which would take for
+// gone what was only just made.
+func Delete(ctx context.Context, c client.Client, live client.Reader, namespace string, names ...string) (gone bool, err error) {
+	secrets, err := Secrets(ctx, live, namespace, names...)
 	if err != nil {
 		return false, err
 	}
@@ -210,15 +219,18 @@ func Delete(ctx context.Context, c client.Client, namespace, name string) (gone 
 			return false, err
 		}
 	}
-	mr := &resourcesv1alpha1.ManagedResource{}
-	err = c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, mr)
-	if apierrors.IsNotFound(err) {
-		return true, nil
+	for _, name := range names {
+		mr := &resourcesv1alpha1.ManagedResource{}
+		err := live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, mr)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil || !mr.DeletionTimestamp.IsZero() {
+			return false, err
+		}
+		return false, client.IgnoreNotFound(c.Delete(ctx, mr))
 	}
-	if err != nil || !mr.DeletionTimestamp.IsZero() {
-		return false, err
-	}
-	return false, client.IgnoreNotFound(c.Delete(ctx, mr))
+	return true, nil
 }
 
 func shortHash(data []byte) string {

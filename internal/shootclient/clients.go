@@ -152,7 +152,11 @@ func (c *Clients) open(ctx context.Context, s *slot, namespace string) error {
 		}
 		return fmt.Errorf("read Secret %s/%s: %w", namespace, SecretName, err)
 	}
-	shoot, err := newShoot(namespace, secret.Data[SecretKey], &c.options, c.subscribers.tell)
+	connection, err := connect(secret.Data[SecretKey], namespace, &c.options)
+	if err != nil {
+		return &NoAccessError{Namespace: namespace, Err: err}
+	}
+	shoot, err := newShoot(namespace, connection, &c.options, c.subscribers.tell)
 	if err != nil {
 		return &NoAccessError{Namespace: namespace, Err: err}
 	}

@@ -26,7 +26,8 @@ const idleTimeout = 10 * time.Second
 // connection is the way to one API server: its TCP connections, and whether it
 // answered last.
 type connection struct {
-	config    *rest.Config
+	config *rest.Config
+	// transport is nil where the connections are somebody else's to close.
 	transport *http.Transport
 	// requests has a time limit for each request, watches has none.
 	requests, watches *http.Client
@@ -93,7 +94,11 @@ func (c *connection) probe(ctx context.Context, timeout time.Duration) error {
 	return response.Body.Close()
 }
 
-func (c *connection) close() { c.transport.CloseIdleConnections() }
+func (c *connection) close() {
+	if c.transport != nil {
+		c.transport.CloseIdleConnections()
+	}
+}
 
 // answers is a transport that remembers whether the last request was answered.
 type answers struct {

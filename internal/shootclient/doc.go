@@ -10,6 +10,8 @@
 // connections and watches, and everything that waits for a shoot waits for a
 // bounded time, so that one which does not answer delays nobody else.
 //
+// Seed gives the seed itself in the same form, for objects that belong there.
+//
 // The package refuses to know what the objects in a shoot are for, and which
 // controller manages them.
 package shootclient

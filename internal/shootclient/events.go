@@ -84,8 +84,12 @@ func (c *Clients) Subscribe(f func(Event)) (unsubscribe func()) { return c.subsc
 // events which are about to repeat (a DaemonSet's status during a roll-out)
 // deserve a second or two.
 func (c *Clients) Source(requests func(Event) (wanted []reconcile.Request, after time.Duration)) source.Source {
+	return c.subscribers.source(requests)
+}
+
+func (s *subscribers) source(requests func(Event) (wanted []reconcile.Request, after time.Duration)) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-		unsubscribe := c.Subscribe(func(event Event) {
+		unsubscribe := s.add(func(event Event) {
 			wanted, after := requests(event)
 			for _, request := range wanted {
 				queue.AddAfter(request, after)

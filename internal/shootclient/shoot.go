@@ -56,11 +56,7 @@ type Shoot struct {
 	watched map[schema.GroupVersionKind]toolscache.InformerSynced
 }
 
-func newShoot(namespace string, kubeconfig []byte, options *Options, tell func(Event)) (*Shoot, error) {
-	connection, err := connect(kubeconfig, namespace, options)
-	if err != nil {
-		return nil, err
-	}
+func newShoot(namespace string, connection *connection, options *Options, tell func(Event)) (*Shoot, error) {
 	mapper, err := apiutil.NewDynamicRESTMapper(connection.config, connection.requests)
 	if err != nil {
 		return nil, err

@@ -96,7 +96,7 @@ func TestEvents(t *testing.T) {
 // The cache holds what is managed, whole where health needs it, and refuses to
 // become a copy of the cluster.
 func TestReader(t *testing.T) {
-	e := newEnv(t, func(o *Options) { o.SyncTimeout = 2 * time.Second })
+	e := newEnv(t, func(o *Options) { o.SyncTimeout = time.Minute })
 	e.grant(e.kubeconfig(t))
 	cm := &corev1.ConfigMap{ObjectMeta: managed(e.namespace, "one"), Data: map[string]string{"a": "b"}}
 	other := &corev1.ConfigMap{ObjectMeta: managed(e.namespace, "other")}

@@ -11,6 +11,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -26,6 +27,10 @@ type State struct {
 	// Written is what was written for the shoot last. It is kept after it was
 	// applied, to tell what a ManagedResource's status is about.
 	Written *Written `json:"written,omitempty"`
+	// ShootGeneration is the generation of the Shoot, as the Cluster had it, that
+	// was taken into account last. It is kept only where the Shoot's own controller
+	// is Trellis', which waits for it.
+	ShootGeneration int64 `json:"shootGeneration,omitempty"`
 	// Components are the workloads by which the network's health is judged.
 	Components []plugin.Component `json:"components,omitempty"`
 }
@@ -37,6 +42,10 @@ type Written struct {
 	// Bundle is the name of the Secret that holds it; it contains a hash of the
 	// content.
 	Bundle string `json:"bundle"`
+	// Later and Seed are the same of the bundles that were written along with it
+	// and are not waited for; empty where there was none.
+	Later string `json:"later,omitempty"`
+	Seed  string `json:"seed,omitempty"`
 	// Config is what becomes State.Applied once the bundle is applied.
 	Config *pipeline.Applied `json:"config"`
 	// IPFamilies are what status.ipFamilies becomes then.
@@ -45,14 +54,27 @@ type Written struct {
 	Warnings []plugin.Warning `json:"warnings,omitempty"`
 }
 
-// Equal says whether both are the same to the last field. Either may be nil.
+// Equal says whether both say the same, in whatever order an API server has
+// stored the keys of the config. Either may be nil.
 func (w *Written) Equal(other *Written) bool {
 	if w == nil || other == nil {
 		return w == other
 	}
-	one, err := json.Marshal(w)
-	two, err2 := json.Marshal(other)
-	return err == nil && err2 == nil && bytes.Equal(one, two)
+	one, err := w.content()
+	two, err2 := other.content()
+	return err == nil && err2 == nil && reflect.DeepEqual(one, two)
+}
+
+// content is all of it as JSON values, with numbers as they are written.
+func (w *Written) content() (content any, err error) {
+	raw, err := json.Marshal(w)
+	if err != nil {
+		return nil, err
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	err = decoder.Decode(&content)
+	return content, err
 }
 
 // Decode reads status.state. Nothing gives an empty State.

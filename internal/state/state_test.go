@@ -43,3 +43,12 @@ func TestForeignStateIsNamed(t *testing.T) {
 	_, err := Decode(&runtime.RawExtension{Raw: []byte(`{"written":"yesterday"}`)})
 	NewWithT(t).Expect(err).To(MatchError(ContainSubstring("status.state is not Trellis'")))
 }
+
+// An API server sorts the keys of what it stores.
+func TestTheOrderOfKeysTellsNothing(t *testing.T) {
+	g := NewWithT(t)
+	config := func(raw string) *Written { return &Written{Config: &pipeline.Applied{Config: []byte(raw)}} }
+	g.Expect(config(`{"b":1,"a":[2,{"d":"","c":null}]}`).Equal(config(`{"a":[2,{"c":null,"d":""}],"b":1}`))).To(BeTrue())
+	g.Expect(config(`{"a":[1,2]}`).Equal(config(`{"a":[2,1]}`))).To(BeFalse())
+	g.Expect(config(`{"a":9007199254740993}`).Equal(config(`{"a":9007199254740992}`))).To(BeFalse())
+}

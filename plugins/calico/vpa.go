@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
@@ -54,9 +55,12 @@ func (n *network) leastResources() v1alpha1.StaticResources {
 }
 
 func podAutoscaler(name, targetKind, target string, policies ...vpav1.ContainerResourcePolicy) *vpav1.VerticalPodAutoscaler {
+	meta := named(name, nil)
+	// A Shoot may ask for an autoscaler that nobody has brought.
+	meta.Annotations = map[string]string{resourcesv1alpha1.OptionalKind: "true"}
 	return &vpav1.VerticalPodAutoscaler{
 		TypeMeta:   typeMeta(vpav1.SchemeGroupVersion.String(), "VerticalPodAutoscaler"),
-		ObjectMeta: named(name, nil),
+		ObjectMeta: meta,
 		Spec: vpav1.VerticalPodAutoscalerSpec{
 			TargetRef:      &autoscalingv1.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: targetKind, Name: target},
 			UpdatePolicy:   &vpav1.PodUpdatePolicy{UpdateMode: new(vpav1.UpdateModeInPlaceOrRecreate)},

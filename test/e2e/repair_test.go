@@ -22,6 +22,9 @@ func (w *world) managed() []*unstructured.Unstructured {
 	w.Expect(w.seed.List(w.t.Context(), list, client.InNamespace("shoot--dev--johndoe-azure"))).To(Succeed())
 	var all []*unstructured.Unstructured
 	for _, mr := range list.Items {
+		if mr.Spec.Class != nil {
+			continue // its objects are in the seed
+		}
 		for _, reference := range mr.Status.Resources {
 			object := &unstructured.Unstructured{}
 			object.SetGroupVersionKind(schema.FromAPIVersionAndKind(reference.APIVersion, reference.Kind))

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 )
 
 // A Shoot on an infrastructure without IP-in-IP asks for Calico with an overlay
@@ -46,6 +47,16 @@ func TestAShootGetsItsNetworkAndLeavesNothingBehind(t *testing.T) {
 		w.Expect(crd.Status.Conditions).To(ContainElement(And(
 			HaveField("Type", apiextensionsv1.Established), HaveField("Status", apiextensionsv1.ConditionTrue))), crd.Name)
 	}
+
+	monitoring := &resourcesv1alpha1.ManagedResource{}
+	inSeed := func(name string) client.ObjectKey {
+		return client.ObjectKey{Namespace: w.controlPlane().Name, Name: name}
+	}
+	w.Expect(w.seed.Get(t.Context(), inSeed("extension-networking-calico-config-seed"), monitoring)).To(Succeed())
+	w.Expect(monitoring.Status.Conditions).To(ContainElement(And(
+		HaveField("Type", resourcesv1alpha1.ResourcesApplied), HaveField("Status", corev1beta1.ConditionTrue),
+		HaveField("Message", ContainSubstring("Left out, since the cluster does not have their kinds (ScrapeConfig.monitoring.coreos.com)")))))
+	w.Expect(w.seed.Get(t.Context(), inSeed("calico-dashboards"), config)).To(Succeed())
 
 	network := w.network()
 	var status struct {

@@ -44,6 +44,8 @@ const (
 	operatorUser = "trellis-operator"
 	// asOperator, in the environment, makes the test's program the operator.
 	asOperator = "TRELLIS_E2E_OPERATOR_KUBECONFIG"
+	// patience is how long a deletion may take; see gone.
+	patience = 5 * time.Minute
 )
 
 var landscape = sandbox.Share(sandbox.Options{
@@ -59,7 +61,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	ctrl.SetLogger(logr.Discard())
-	SetDefaultEventuallyTimeout(90 * time.Second)
+	SetDefaultEventuallyTimeout(3 * time.Minute)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	os.Exit(landscape.Main(m))
 }
@@ -248,5 +250,5 @@ func (w *world) gone() {
 			return fmt.Errorf("it is still there: %+v", shoot.Status.LastOperation)
 		}
 		return client.IgnoreNotFound(err)
-	}).WithTimeout(5 * time.Minute).Should(Succeed())
+	}).WithTimeout(patience).Should(Succeed())
 }

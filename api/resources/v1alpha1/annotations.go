@@ -23,6 +23,9 @@ const (
 	DeleteOnInvalidUpdate = "resources.gardener.cloud/delete-on-invalid-update"
 	// SkipHealthCheck on an object inside excludes it from health checks.
 	SkipHealthCheck = "resources.gardener.cloud/skip-health-check"
+	// OptionalKind with a true value on an object inside has Trellis' own resource
+	// manager leave the object out where the target does not have its kind.
+	OptionalKind = "trellis.network/optional-kind"
 	// Origin on an object in the target is "[<cluster>:]<namespace>/<name>" of
 	// its ManagedResource.
 	Origin = "resources.gardener.cloud/origin"

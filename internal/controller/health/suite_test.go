@@ -52,7 +52,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	ctrl.SetLogger(logr.Discard())
-	SetDefaultEventuallyTimeout(30 * time.Second)
+	SetDefaultEventuallyTimeout(time.Minute)
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	os.Exit(landscape.Main(m))
 }

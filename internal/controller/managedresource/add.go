@@ -27,6 +27,11 @@ import (
 // +kubebuilder:rbac:groups=resources.gardener.cloud,resources=managedresources/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
 
+// What bundles for the seed may contain, in control-plane namespaces.
+//
+// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=monitoring.coreos.com,resources=scrapeconfigs,verbs=get;list;watch;create;patch;delete
+
 const (
 	// firstRetry and lastRetry bound how soon a failed pass is repeated.
 	firstRetry = 200 * time.Millisecond
@@ -41,7 +46,7 @@ func Add(mgr manager.Manager, options Options) error {
 	options.setDefaults()
 	r := &Reconciler{client: mgr.GetClient(), secrets: mgr.GetAPIReader(), options: options}
 	return builder.ControllerManagedBy(mgr).
-		Named("managedresource").
+		Named(options.name()).
 		For(&resourcesv1alpha1.ManagedResource{}, builder.WithPredicates(changed())).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.requestsForSecret)).
 		WatchesRawSource(options.Shoots.Source(requestsForEvent)).

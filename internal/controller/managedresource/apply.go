@@ -199,6 +199,7 @@ func (p *pass) reportMissing(ctx context.Context, i *item) error {
 		return nil
 	}
 	p.log.Info("An object is missing in the shoot and is created anew", "object", i.id.String())
+	p.missed = true
 	p.setHealthy(corev1beta1.ConditionFalse, i.id.Kind+suffixMissing, fmt.Sprintf("%s is missing in the shoot.", i.id))
 	return p.writeStatus(ctx)
 }

@@ -47,7 +47,7 @@ func (p *pass) carryOut(ctx context.Context) error {
 		return p.accessError(reasonApplyFailed, err)
 	}
 	if c == nil {
-		if p.isIntact(ctx) {
+		if p.isIntact(ctx) && !p.hasAppeared(ctx) {
 			return p.judgeAgain(ctx)
 		}
 		if c, err = p.read(ctx); err != nil {
@@ -78,7 +78,7 @@ func (p *pass) accessError(reason string, err error) error {
 
 // realize does the steps 6 to 14 of section 3.6.
 func (p *pass) realize(ctx context.Context, c *content) error {
-	d, err := (&composer{mr: p.mr, options: &p.options, namespaced: p.namespaced}).compose(c.documents, c.problems)
+	d, err := (&composer{mr: p.mr, options: &p.options, namespaced: p.namespaced, served: p.remembering(ctx)}).compose(c.documents, c.problems)
 	if err != nil {
 		return fail(reasonApplyFailed, p.shoot.Failure(err))
 	}
@@ -111,7 +111,7 @@ func (p *pass) realize(ctx context.Context, c *content) error {
 		return fail(reasonDecodingFailed, errors.New(strings.Join(d.problems, "; ")))
 	}
 	p.record.complete(c.inputs, d)
-	p.setApplied(corev1beta1.ConditionTrue, reasonApplySucceeded, "All resources are applied.")
+	p.setApplied(corev1beta1.ConditionTrue, reasonApplySucceeded, "All resources are applied."+leftOutMessage(d.leftOut))
 	return nil
 }
 

@@ -96,11 +96,11 @@ func TestOtherClasses(t *testing.T) {
 	e.operator()
 	e.becomesGood("network")
 
-	e.edit("network", func(mr *resourcesv1alpha1.ManagedResource) { mr.Spec.Class = ptr.To("seed") })
+	e.edit("network", func(mr *resourcesv1alpha1.ManagedResource) { mr.Spec.Class = ptr.To("other") })
 	e.Eventually(func() []string { return e.get("network").Finalizers }).Should(BeEmpty())
 	e.Expect(e.exists(one)()).To(BeFalse())
 
-	e.edit("network", func(mr *resourcesv1alpha1.ManagedResource) { mr.Finalizers = []string{Finalizer + "-seed"} })
+	e.edit("network", func(mr *resourcesv1alpha1.ManagedResource) { mr.Finalizers = []string{Finalizer + "-other"} })
 	e.edit("network", func(mr *resourcesv1alpha1.ManagedResource) { mr.Spec.Class = nil })
 	e.Consistently(e.exists(one), "2s").Should(BeFalse())
 	e.edit("network", func(mr *resourcesv1alpha1.ManagedResource) { mr.Finalizers = nil })

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 )
@@ -41,6 +42,8 @@ type desired struct {
 	inventory []reference
 	// released are objects that are to be left to others.
 	released []identity
+	// leftOut are objects of kinds that the shoot lacks and that it may lack.
+	leftOut []*item
 	// checksum of the Secrets' content.
 	checksum string
 	// problems say what could not be decoded.
@@ -53,6 +56,9 @@ type composer struct {
 	options *Options
 	// namespaced says whether the objects of a kind are in namespaces.
 	namespaced func(kind schema.GroupVersionKind) (bool, error)
+	// served says whether the shoot has a kind. It is asked about kinds only that
+	// may be absent.
+	served func(kind schema.GroupVersionKind) (bool, error)
 }
 
 // compose gives every document its namespace, labels and annotations. An error
@@ -67,12 +73,21 @@ func (c *composer) compose(documents []document, problems []string) (*desired, e
 			return nil, err
 		}
 		id := identityOfObject(doc.object)
+		absent, err := c.mayBeLeftOut(doc.object, scopes)
+		if err != nil {
+			return nil, err
+		}
 		switch {
+		case c.options.Confined && id.Namespace != c.mr.Namespace:
+			d.problems = append(d.problems, fmt.Sprintf("%s is not in the namespace %s; objects elsewhere are not applied", id, c.mr.Namespace))
+			continue
 		case seen[id]:
 			d.problems = append(d.problems, fmt.Sprintf("%s is stated more than once; only the first one counts", id))
 			continue
 		case doc.object.GetAnnotations()[resourcesv1alpha1.Mode] == resourcesv1alpha1.ModeIgnore:
 			d.released = append(d.released, id)
+		case absent:
+			d.leftOut = append(d.leftOut, c.item(id, doc.object))
 		default:
 			d.items = append(d.items, c.item(id, doc.object))
 			sum.Write(doc.raw)
@@ -86,6 +101,19 @@ func (c *composer) compose(documents []document, problems []string) (*desired, e
 	sortInventory(d.inventory)
 	d.checksum = hex.EncodeToString(sum.Sum(nil))
 	return d, nil
+}
+
+// mayBeLeftOut says whether an object is of a kind that the shoot lacks, and may
+// lack: because the object is marked so, or because the target is shared. Kinds of
+// Kubernetes' own are always there.
+func (c *composer) mayBeLeftOut(object *unstructured.Unstructured, scopes map[schema.GroupKind]bool) (bool, error) {
+	kind := object.GroupVersionKind()
+	marked := truthy(object.GetAnnotations()[resourcesv1alpha1.OptionalKind])
+	if _, brought := scopes[kind.GroupKind()]; brought || !marked && !c.options.Confined || clientgoscheme.Scheme.Recognizes(kind) {
+		return false, nil
+	}
+	served, err := c.served(kind)
+	return !served, err
 }
 
 func (c *composer) item(id identity, object *unstructured.Unstructured) *item {

@@ -41,7 +41,7 @@ import (
 )
 
 // soon is how long something that happens by itself may take on a busy machine.
-const soon = 30 * time.Second
+const soon = time.Minute
 
 var landscape = sandbox.Share(sandbox.Options{Shoots: []string{"garden-dev/one"}, Nodes: 2})
 
@@ -144,6 +144,12 @@ func (e *env) operator(adjust ...func(*Options)) (stop func()) {
 		},
 	})
 	e.Expect(mgr.Add(clients)).To(Succeed())
+	inSeed, err := shootclient.NewSeed(mgr.GetConfig(), mgr.GetHTTPClient(), shootclient.Options{})
+	e.Expect(err).NotTo(HaveOccurred())
+	e.Expect(mgr.Add(inSeed)).To(Succeed())
+	e.Expect(Add(mgr, Options{
+		Shoots: inSeed, Class: "seed", Confined: true, DeletionInterval: time.Second, SyncPeriod: time.Second,
+	})).To(Succeed())
 	options := Options{Shoots: clients, DeletionInterval: time.Second}
 	for _, f := range adjust {
 		f(&options)

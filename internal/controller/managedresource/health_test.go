@@ -3,7 +3,10 @@
 package managedresource
 
 import (
+	"errors"
+	"net/http"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -135,5 +138,40 @@ func TestHealthFollowsTheShoot(t *testing.T) {
 	e.Eventually(e.message("network", "ResourcesProgressing")).Should(HavePrefix("DaemonSet " + e.namespace + "/agent has "))
 
 	e.state("network", agent, skipped)
+	e.becomesGood("network")
+}
+
+// R20: what fails to be applied is not judged, and nothing that was judged before
+// is passed off as present. Gardener's manager keeps the conditions as they were
+// if the content did not change.
+func TestWhatFailsToBeAppliedIsNotJudged(t *testing.T) {
+	e := newEnv(t)
+	cm := e.configMap("one", "key", "value")
+	e.state("network", cm)
+	e.operator(func(o *Options) { o.SyncPeriod = time.Second })
+	e.becomesGood("network")
+
+	e.refuse(func(cluster string, request *http.Request) error {
+		if cluster == "shoot" && request.Method == http.MethodPatch {
+			return errors.New("refused by the test")
+		}
+		return nil
+	})
+	change(e, cm, func(cm *corev1.ConfigMap) { cm.Data["key"] = "theirs" })
+	e.Eventually(e.message("network", "ResourcesApplied")).Should(ContainSubstring("refused by the test"))
+	e.Eventually(func() string { return e.conditions("network")()["ResourcesHealthy"] }).Should(HavePrefix("Unknown "))
+	e.Expect(e.conditions("network")()["ResourcesProgressing"]).To(HavePrefix("Unknown "))
+	e.refuse(nil)
+	e.becomesGood("network")
+
+	mr := e.get("network")
+	e.edit("network", func(mr *resourcesv1alpha1.ManagedResource) {
+		mr.Spec.SecretRefs = []corev1.LocalObjectReference{{Name: "no-such-secret"}}
+	})
+	e.Eventually(e.conditions("network")).Should(And(
+		HaveKeyWithValue("ResourcesApplied", "False CannotReadSecret"),
+		HaveKeyWithValue("ResourcesHealthy", "Unknown ChecksPending"),
+		HaveKeyWithValue("ResourcesProgressing", "Unknown ChecksPending")))
+	e.edit("network", func(present *resourcesv1alpha1.ManagedResource) { present.Spec.SecretRefs = mr.Spec.SecretRefs })
 	e.becomesGood("network")
 }

@@ -85,6 +85,22 @@ func (v *verdict) note(id identity, object client.Object) {
 	}
 }
 
+// unjudged keeps the conditions for health and progress from saying what is not
+// known any more, since nothing is judged until all objects are applied. That an
+// object is missing is known, if it is the failed pass which has found that out.
+func (p *pass) unjudged(failed *failure) {
+	switch {
+	case p.isDeleted() || p.isTransferred():
+	case isAboutShoot(failed):
+		p.cannotJudge(failed.err)
+	default:
+		if !p.missed {
+			p.setHealthy(corev1beta1.ConditionUnknown, reasonChecksPending, messageChecksPending)
+		}
+		p.setProgressing(corev1beta1.ConditionUnknown, reasonChecksPending, messageChecksPending)
+	}
+}
+
 // cannotJudge says in the conditions why nothing is known about the objects.
 func (p *pass) cannotJudge(err error) {
 	message := "The objects cannot be looked at: " + err.Error()

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/trellis-network/trellis/internal/shootclient"
@@ -27,6 +28,8 @@ type record struct {
 	inputs string
 	// items of the last complete pass, without their objects.
 	items []*item
+	// leftOut are the kinds of which objects were left out then.
+	leftOut []schema.GroupVersionKind
 	// seen are the objects as they were when they were last found, or made, to be
 	// what is wanted.
 	seen map[identity]sighting
@@ -72,6 +75,7 @@ func (r *record) complete(inputs string, d *desired) {
 		r.items = append(r.items, &remembered)
 		wanted[each.id] = true
 	}
+	r.leftOut = kindsOf(d.leftOut)
 	for id := range r.seen {
 		if !wanted[id] {
 			delete(r.seen, id)

@@ -22,7 +22,8 @@ const (
 )
 
 // Shoots gives access to the clusters that objects are applied in, by the
-// namespace of the ManagedResource. *shootclient.Clients is one.
+// namespace of the ManagedResource. *shootclient.Clients is one, and
+// *shootclient.Seed another, which gives the seed for every namespace.
 type Shoots interface {
 	// For returns access to the cluster, or an error that says why there is none.
 	For(ctx context.Context, namespace string) (*shootclient.Shoot, error)
@@ -40,6 +41,10 @@ type Options struct {
 	// Class of the ManagedResources to carry out. Default: the empty one, whose
 	// target is the shoot.
 	Class string
+	// Confined says that the target is a cluster which ManagedResources share, above
+	// all the seed: each may only have objects in the namespace of its own name
+	// there. Objects of kinds that the target lacks are left out.
+	Confined bool
 	// ClusterID, if not empty, precedes the origin annotation of the objects.
 	ClusterID string
 	// ManagedBy is the value of the label that marks managed objects. It must be
@@ -59,6 +64,14 @@ type Options struct {
 	MaxConcurrentReconciles int
 	// Clock is the time in conditions. Default: the real one.
 	Clock clock.PassiveClock
+}
+
+// name of the controller.
+func (o *Options) name() string {
+	if o.Class == "" {
+		return "managedresource"
+	}
+	return "managedresource-" + o.Class
 }
 
 func (o *Options) setDefaults() {

@@ -98,8 +98,12 @@ func pendingMessage(remaining []reference) string {
 	return message + "."
 }
 
-// delete deletes one object and says whether it is gone, or not to be deleted.
+// delete deletes one object and says whether it is gone, or not to be deleted. In
+// a cluster that is shared, what is outside of the namespace cannot be ours.
 func (p *pass) delete(ctx context.Context, ref *reference) (gone bool, err error) {
+	if p.options.Confined && ref.Namespace != p.mr.Namespace {
+		return true, nil
+	}
 	live, err := p.liveMetadata(ctx, ref)
 	if err != nil || live == nil {
 		return live == nil, err

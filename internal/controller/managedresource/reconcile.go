@@ -48,6 +48,8 @@ type pass struct {
 	// before is the inventory as the pass found it.
 	before map[identity]*reference
 	shoot  *shootclient.Shoot
+	// missed says that the pass has reported an object as missing.
+	missed bool
 	// again is when to look again, if earlier than the sync period.
 	again time.Duration
 	// released says that the ManagedResource is no longer ours to write to.
@@ -133,9 +135,7 @@ func (p *pass) conclude(err error) (reconcile.Result, error) {
 		return reconcile.Result{}, err
 	}
 	p.setApplied(corev1beta1.ConditionFalse, failed.reason, failed.Error())
-	if isAboutShoot(err) && !p.isDeleted() {
-		p.cannotJudge(failed.err)
-	}
+	p.unjudged(failed)
 	if errors.As(err, new(*shootclient.NoAccessError)) || failed.reason == reasonDecodingFailed || isTerminal(failed) {
 		p.log.Info("The ManagedResource cannot be carried out as it is", "reason", failed.reason, "cause", failed.Error())
 		return reconcile.Result{RequeueAfter: p.options.SyncPeriod}, nil

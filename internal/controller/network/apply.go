@@ -17,7 +17,6 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	"github.com/trellis-network/trellis/internal/bundle"
 	"github.com/trellis-network/trellis/internal/state"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
@@ -31,29 +30,32 @@ func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
 	asked := operationOf(w.network) == extensionsv1alpha1.OperationReconcile
 	kept, err := state.Decode(w.network.Status.State)
 	if err != nil {
-		return ctrl.Result{}, w.failed(ctx, err)
+		return ctrl.Result{}, w.failed(ctx, nil, err)
+	}
+	if w.Standalone {
+		kept.ShootGeneration = w.shoot.Generation
 	}
 	request, err := w.request(kept)
 	if err != nil {
-		return ctrl.Result{}, err
+		return ctrl.Result{}, w.failed(ctx, kept, err)
 	}
 	built := w.Pipeline.Build(request)
 	if len(built.Errors) > 0 {
 		return w.invalid(ctx, asked, kept, built.Errors.ToAggregate())
 	}
-	wanted, err := w.bundle(&built)
+	wanted, err := w.bundles(&built.Objects)
 	if err != nil {
 		return w.invalid(ctx, asked, kept, err)
 	}
 	next := &state.Written{
 		Generation: w.network.Generation,
-		Bundle:     wanted.SecretName(),
 		Config:     built.Applied(),
 		IPFamilies: built.IPFamilies,
 		Warnings:   built.Warnings,
 	}
-	if !asked && kept.Written.Equal(next) && wanted.Written(w.mr) {
-		return w.look(ctx, wanted, kept)
+	wanted.nameIn(next)
+	if !asked && kept.Written.Equal(next) && wanted.written(w.managed) {
+		return w.look(ctx, &wanted, kept)
 	}
 	kept.Written, kept.Components = next, built.Objects.Components
 	if err := w.processing(ctx, kept, asked); err != nil {
@@ -62,12 +64,16 @@ func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
 	if err := w.takeOver(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
-	if w.mr != nil && !w.mr.DeletionTimestamp.IsZero() {
+	if mr := w.managed.main; mr != nil && !mr.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil // its end is awaited through the watch
 	}
-	written, err := wanted.Write(ctx, w.client, w.mr)
+	w.tellChanges(built.Changes)
+	written, err := w.write(ctx, wanted.main, w.managed.main)
 	if err != nil {
-		return ctrl.Result{}, w.failed(ctx, fmt.Errorf("write the bundle for the shoot: %w", err))
+		return ctrl.Result{}, w.failed(ctx, nil, fmt.Errorf("write the bundle for the shoot: %w", err))
+	}
+	if err := w.writeOthers(ctx, &wanted); err != nil {
+		return ctrl.Result{}, w.failed(ctx, nil, err)
 	}
 	if written && !w.sleeps() {
 		return ctrl.Result{}, nil
@@ -76,16 +82,18 @@ func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
 }
 
 // look is what remains when all is written: wait for it to be applied, and tidy
-// up once it is. A Secret that somebody has deleted is put back.
-func (w *work) look(ctx context.Context, wanted *bundle.Bundle, kept *state.State) (ctrl.Result, error) {
-	if bundle.SecretMissing(w.mr) {
-		if err := wanted.WriteSecret(ctx, w.client); err != nil {
-			return ctrl.Result{}, err
-		}
+// up once it is. That an edit of the Shoot has changed nothing is noted, since
+// the Shoot's controller waits for it.
+func (w *work) look(ctx context.Context, wanted *bundles, kept *state.State) (ctrl.Result, error) {
+	if err := w.restoreSecrets(ctx, wanted); err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := w.patch(ctx, func() error { return w.keep(kept) }); err != nil {
+		return ctrl.Result{}, err
 	}
 	n := w.network
 	if succeeded(n) && n.Status.ObservedGeneration == n.Generation {
-		return ctrl.Result{}, w.collectGarbage(ctx)
+		return ctrl.Result{}, w.collectGarbage(ctx, kept.Written)
 	}
 	return w.observeWritten(ctx, kept)
 }
@@ -111,20 +119,6 @@ func (w *work) request(kept *state.State) (pipeline.Request, error) {
 		return request, err
 	}
 	return request, os.WriteFile(filepath.Join(w.DumpRequests, w.network.Namespace+".json"), dump, 0o600)
-}
-
-func (w *work) bundle(built *pipeline.Result) (*bundle.Bundle, error) {
-	data, err := pipeline.Documents(built.Objects.Shoot)
-	if err != nil {
-		return nil, err
-	}
-	definition, _ := w.Pipeline.Plugin(w.network.Spec.Type)
-	return &bundle.Bundle{
-		Namespace: w.network.Namespace,
-		Name:      definition.ManagedResource,
-		Origin:    definition.Origin,
-		Data:      data,
-	}, nil
 }
 
 // takeOver adds the finalizer, without which nothing may be made in the shoot,
@@ -161,9 +155,10 @@ func (w *work) invalid(ctx context.Context, asked bool, kept *state.State, cause
 	return ctrl.Result{}, w.error(ctx, w.network.Generation, kept, cause, corev1beta1.ErrorConfigurationProblem)
 }
 
-// failed writes an error that retrying may cure, and returns it to be retried.
-func (w *work) failed(ctx context.Context, cause error) error {
-	if err := w.error(ctx, w.network.Generation, nil, cause); err != nil {
+// failed writes an error that retrying may cure, and returns it to be retried. A
+// nil state stays.
+func (w *work) failed(ctx context.Context, kept *state.State, cause error) error {
+	if err := w.error(ctx, w.network.Generation, kept, cause); err != nil {
 		logf.FromContext(ctx).Info("The error could not be written into the status", "reason", err.Error())
 	}
 	return cause
@@ -173,17 +168,4 @@ func (w *work) failed(ctx context.Context, cause error) error {
 func (w *work) sleeps() bool {
 	h := w.shoot.Spec.Hibernation
 	return h != nil && h.Enabled != nil && *h.Enabled
-}
-
-// collectGarbage removes Secrets of older bundles, once the present one is
-// applied, where no garbage collector of Gardener's does.
-func (w *work) collectGarbage(ctx context.Context) error {
-	if !w.Standalone || w.mr == nil {
-		return nil
-	}
-	secrets, err := bundle.Secrets(ctx, w.cached, w.mr.Namespace, w.mr.Name)
-	if err != nil {
-		return err
-	}
-	return bundle.RemoveObsolete(ctx, w.client, w.mr, secrets)
 }

@@ -4,6 +4,7 @@ package network
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -65,6 +66,7 @@ type Reconciler struct {
 	Options
 	client   client.Client
 	cached   client.Reader // reads metadata of Secrets from the cache, which client does not
+	live     client.Reader // reads what a cache must not be late with: what is to be deleted
 	recorder events.EventRecorder
 
 	// memories has, by types.NamespacedName, what this process knows of a Network
@@ -81,7 +83,7 @@ type Reconciler struct {
 
 // Add adds the controller to a manager.
 func Add(mgr ctrl.Manager, options Options) error {
-	r := &Reconciler{Options: options, client: mgr.GetClient(), cached: mgr.GetCache(), recorder: mgr.GetEventRecorder("trellis-network")}
+	r := &Reconciler{Options: options, client: mgr.GetClient(), cached: mgr.GetCache(), live: mgr.GetAPIReader(), recorder: mgr.GetEventRecorder("trellis-network")}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("network").
 		For(&extensionsv1alpha1.Network{}, builder.WithPredicates(r.mine(), r.triggered())).
@@ -94,11 +96,12 @@ func Add(mgr ctrl.Manager, options Options) error {
 }
 
 // networkOfManagedResource maps a bundle's ManagedResource to the Networks of
-// its namespace which write it: its status is what a Network waits for.
+// its namespace which write it: its status, or its end, is what a Network waits
+// for.
 func (r *Reconciler) networkOfManagedResource(ctx context.Context, mr client.Object) []reconcile.Request {
 	return r.networksIn(ctx, mr.GetNamespace(), func(n *extensionsv1alpha1.Network) bool {
 		plugin, known := r.Pipeline.Plugin(n.Spec.Type)
-		return known && plugin.ManagedResource == mr.GetName()
+		return known && slices.Contains(namesOf(plugin), mr.GetName())
 	})
 }
 

@@ -30,16 +30,16 @@ func (w *work) observe(ctx context.Context) (ctrl.Result, error) {
 // into the Network's status: Succeeded once it is applied, Error once it is clear
 // that it will not be. Nodes and health are nobody's concern here.
 func (w *work) observeWritten(ctx context.Context, kept *state.State) (ctrl.Result, error) {
-	if w.sleeps() || w.mr != nil && bundle.Applied(w.mr, kept.Written.Bundle) {
+	if w.sleeps() || w.managed.main != nil && bundle.Applied(w.managed.main, kept.Written.Bundle) {
 		if err := w.success(ctx, kept); err != nil {
 			return ctrl.Result{}, err
 		}
-		return ctrl.Result{}, w.collectGarbage(ctx)
+		return ctrl.Result{}, w.collectGarbage(ctx, kept.Written)
 	}
-	if w.mr == nil || w.mr.Status.ObservedGeneration > w.mr.Generation {
+	if w.managed.main == nil || w.managed.main.Status.ObservedGeneration > w.managed.main.Generation {
 		return ctrl.Result{}, nil
 	}
-	applied := conditionOf(w.mr, resourcesv1alpha1.ResourcesApplied)
+	applied := conditionOf(w.managed.main, resourcesv1alpha1.ResourcesApplied)
 	if applied == nil || applied.Status != corev1beta1.ConditionFalse {
 		return ctrl.Result{}, nil
 	}

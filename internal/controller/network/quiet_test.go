@@ -22,7 +22,7 @@ func TestAFreshNetworkCostsFewRequests(t *testing.T) {
 		e.finished(asked)
 		requests := e.requests.all()
 		t.Logf("%d requests:\n%s", len(requests), strings.Join(requests, "\n"))
-		e.Expect(len(requests)).To(BeNumerically("<=", 8))
+		e.Expect(len(requests)).To(BeNumerically("<=", 5))
 		e.Expect(slices.ContainsFunc(requests, func(line string) bool { return strings.HasSuffix(line, "409") })).To(BeFalse(), "no conflict")
 	})
 }

@@ -5,19 +5,15 @@ package network
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 )
 
 // Reconcile takes one Network a step further. What it has to do follows from the
@@ -37,42 +33,23 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	cluster, shoot, err := r.clusterOf(ctx, n)
 	if err != nil {
-		return ctrl.Result{}, err
+		return ctrl.Result{}, r.withoutCluster(ctx, n, known, err)
 	}
 	if last := shoot.Status.LastOperation; last != nil && last.State == corev1beta1.LastOperationStateFailed {
 		return ctrl.Result{}, nil // Gardener leaves a failed shoot alone, and so must its extensions
 	}
 	w := &work{Reconciler: r, network: n, cluster: cluster, shoot: shoot, settled: known.settled}
-	if w.mr, err = r.managedResourceOf(ctx, n); err != nil {
+	if w.managed, err = r.managedOf(ctx, n.Namespace, n.Spec.Type); err != nil {
 		return ctrl.Result{}, err
 	}
-	result, err := w.step(ctx)
-	r.memories.Store(request.NamespacedName, memory{uid: n.UID, version: n.ResourceVersion, settled: err == nil})
-	return result, err
-}
-
-// cacheLag is how long the cache may be behind what was just written.
-const cacheLag = 50 * time.Millisecond
-
-// memory is what a process knows of a Network that it has worked on.
-type memory struct {
-	uid     types.UID
-	version string // the resource version that this process has written or read last
-	settled bool   // whether the last reconciliation went through
-}
-
-func (r *Reconciler) memoryOf(n *extensionsv1alpha1.Network) memory {
-	if known, ok := r.memories.Load(client.ObjectKeyFromObject(n)); ok && known.(memory).uid == n.UID {
-		return known.(memory)
+	if known.misses(w.managed) {
+		known.lags++
+		r.memories.Store(request.NamespacedName, known)
+		return ctrl.Result{RequeueAfter: cacheLag}, nil
 	}
-	return memory{}
-}
-
-// isNewerThan says whether n, from the cache, is older than what this process has
-// written. Acting on it would repeat what is done, or overwrite it.
-func (m memory) isNewerThan(n *extensionsv1alpha1.Network) bool {
-	order, err := resourceversion.CompareResourceVersion(n.ResourceVersion, m.version)
-	return m.version != "" && err == nil && order < 0
+	result, err := w.step(ctx)
+	r.memories.Store(request.NamespacedName, memory{uid: n.UID, version: n.ResourceVersion, settled: err == nil, written: w.written})
+	return result, err
 }
 
 // leftAlone says whether nothing may be done for a Network: its state is still
@@ -95,11 +72,13 @@ type work struct {
 	network *extensionsv1alpha1.Network
 	cluster *extensionsv1alpha1.Cluster
 	shoot   *corev1beta1.Shoot
-	// mr is the ManagedResource of the Network's bundle, or nil.
-	mr *resourcesv1alpha1.ManagedResource
+	// managed are the ManagedResources of the Network's bundles.
+	managed managed
 	// settled says that this process has worked the Network through before. One
 	// that is not, and has not succeeded, was left unfinished by another process.
 	settled bool
+	// written are the ManagedResources that this reconciliation has written.
+	written []writing
 }
 
 func (w *work) step(ctx context.Context) (ctrl.Result, error) {
@@ -135,22 +114,42 @@ func (r *Reconciler) clusterOf(ctx context.Context, n *extensionsv1alpha1.Networ
 	}
 	shoot := &corev1beta1.Shoot{}
 	if err := json.Unmarshal(cluster.Spec.Shoot.Raw, shoot); err != nil {
-		return nil, nil, fmt.Errorf("decode the Shoot in Cluster %s: %w", cluster.Name, err)
+		return nil, nil, &undecodable{cluster.Name, err}
 	}
 	return cluster, shoot, nil
 }
 
-// managedResourceOf returns the ManagedResource of a Network's bundle, nil if
-// there is none.
-func (r *Reconciler) managedResourceOf(ctx context.Context, n *extensionsv1alpha1.Network) (*resourcesv1alpha1.ManagedResource, error) {
-	plugin, known := r.Pipeline.Plugin(n.Spec.Type)
-	if !known {
-		return nil, nil
+// undecodable says that a Cluster is there and cannot be understood.
+type undecodable struct {
+	cluster string
+	err     error
+}
+
+// Error implements error.
+func (u *undecodable) Error() string {
+	return fmt.Sprintf("the Shoot in the Cluster %s cannot be decoded: %v; whoever writes Clusters has to correct it", u.cluster, u.err)
+}
+
+// Unwrap returns what is wrong with the Shoot.
+func (u *undecodable) Unwrap() error { return u.err }
+
+// withoutCluster ends a reconciliation that lacks its facts. Of a Cluster which is
+// not there yet Gardener's contract has an extension say nothing. One that cannot
+// be decoded is an error of the Network, if there is anything to do for it.
+func (r *Reconciler) withoutCluster(ctx context.Context, n *extensionsv1alpha1.Network, known memory, cause error) error {
+	if !errors.As(cause, new(*undecodable)) {
+		return cause
 	}
-	mr := &resourcesv1alpha1.ManagedResource{}
-	err := r.client.Get(ctx, client.ObjectKey{Namespace: n.Namespace, Name: plugin.ManagedResource}, mr)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
+	w := &work{Reconciler: r, network: n, settled: known.settled}
+	idle := succeeded(n) && !w.pickUpSpec()
+	if !n.DeletionTimestamp.IsZero() {
+		idle = !controllerutil.ContainsFinalizer(n, extensionsv1alpha1.NetworkFinalizer)
 	}
-	return mr, err
+	if idle {
+		return nil
+	}
+	defer func() {
+		r.memories.Store(client.ObjectKeyFromObject(n), memory{uid: n.UID, version: n.ResourceVersion})
+	}()
+	return w.failed(ctx, nil, cause)
 }

@@ -15,6 +15,7 @@ import (
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/controller/network"
+	"github.com/trellis-network/trellis/internal/state"
 )
 
 const (
@@ -247,5 +248,82 @@ func TestAWrongAPIServerAddressIsNamed(t *testing.T) {
 	e.get(cluster)
 	metav1.SetMetaDataAnnotation(&cluster.ObjectMeta, extensionsv1alpha1.APIServerAnnotation, "nowhere")
 	e.Expect(e.client.Update(t.Context(), cluster)).To(Succeed())
-	e.stays(e.network())
+	n := e.network()
+	e.becomes(n, create, erroneous)
+	e.Expect(n.Status.LastError.Description).To(And(
+		ContainSubstring("annotation %s of Cluster %s", extensionsv1alpha1.APIServerAnnotation, e.namespace), ContainSubstring("nowhere")))
+}
+
+// Unlike a missing Cluster, one that cannot be decoded is not only about to come:
+// somebody has to be told, while the Network is made and while it is deleted.
+func TestAnUndecodableClusterIsAnError(t *testing.T) {
+	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
+		spoil := func() {
+			cluster := &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}}
+			e.get(cluster)
+			cluster.Spec.Shoot.Raw = []byte(`{"spec":{"provider":{"workers":"many"}}}`)
+			e.Expect(e.client.Update(t.Context(), cluster)).To(Succeed())
+		}
+		complains := func(n *extensionsv1alpha1.Network) {
+			e.Expect(n.Status.LastError.Description).To(And(
+				ContainSubstring("the Shoot in the Cluster %s cannot be decoded", e.namespace), ContainSubstring("spec.provider.workers")))
+			e.Expect(n.Status.LastError.Codes).To(BeEmpty(), "it is not the user's")
+			e.stays(n)
+		}
+		spoil()
+		n := e.network(asked)
+		e.becomes(n, create, erroneous)
+		complains(n)
+		e.cluster(func(*corev1beta1.Shoot) {})
+		e.managedResource()
+		e.applied()
+		e.becomes(n, create, fine)
+		e.Expect(n.Status.LastError).To(BeNil())
+
+		spoil()
+		e.Expect(e.client.Delete(t.Context(), n)).To(Succeed())
+		e.becomes(n, deleting, erroneous)
+		complains(n)
+		e.cluster(func(*corev1beta1.Shoot) {})
+		e.gone(n)
+	})
+}
+
+// In a landscape a Network that nobody asks about says nothing new.
+func TestAnUndecodableClusterIsNobodysErrorUnasked(t *testing.T) {
+	e := setup(t, inGardener)
+	n := e.finished(asking("reconcile"))
+	cluster := &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}}
+	e.get(cluster)
+	cluster.Spec.Shoot.Raw = []byte(`{"metadata":7}`)
+	e.Expect(e.client.Update(t.Context(), cluster)).To(Succeed())
+	e.applied() // the resource manager looks again
+	e.stays(n)
+	e.Expect(n.Status.LastError).To(BeNil())
+}
+
+// The Shoot's controller waits until an edit of the Shoot is taken into account,
+// even if it changes nothing.
+func TestTheGenerationOfTheShootIsNoted(t *testing.T) {
+	e := setup(t)
+	e.cluster(func(s *corev1beta1.Shoot) { s.Generation = 3 })
+	n := e.finished()
+	noted := func() int64 {
+		e.get(n)
+		kept, err := state.Decode(n.Status.State)
+		e.Expect(err).NotTo(HaveOccurred())
+		return kept.ShootGeneration
+	}
+	e.Expect(noted()).To(BeEquivalentTo(3))
+	e.requests.forget()
+	e.cluster(func(s *corev1beta1.Shoot) { s.Generation = 4 })
+	e.Eventually(noted).Should(BeEquivalentTo(4))
+	e.stays(n)
+	e.Expect(e.requests.all()).To(HaveLen(1))
+	e.Expect(n.Status.LastOperation.Type).To(Equal(create), "nothing was reconciled")
+
+	e.patch(n, withConfig(`{"backend":"tangled"}`))
+	e.becomes(n, again, erroneous)
+	e.cluster(func(s *corev1beta1.Shoot) { s.Generation = 5 })
+	e.Eventually(noted).Should(BeEquivalentTo(5), "an error is about the present Shoot, too")
 }

@@ -12,23 +12,22 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/bundle"
 )
 
-// remove deletes the bundle and, once the resource manager has let go of it,
+// remove deletes the bundles and, once the resource managers have let go of them,
 // lets the Network go. The user's config is not looked at.
 func (w *work) remove(ctx context.Context) (ctrl.Result, error) {
 	if err := w.deleting(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
-	if definition, known := w.Pipeline.Plugin(w.network.Spec.Type); known {
-		gone, err := bundle.Delete(ctx, w.client, w.network.Namespace, definition.ManagedResource)
-		if err != nil {
-			return ctrl.Result{}, w.failed(ctx, fmt.Errorf("delete the network's objects: %w", err))
-		}
-		if !gone && !w.forced() {
-			return w.awaitGone(ctx)
-		}
+	gone, err := w.removeBundles(ctx)
+	if err != nil {
+		return ctrl.Result{}, w.failed(ctx, nil, fmt.Errorf("delete the network's objects: %w", err))
+	}
+	if !gone && !w.forced() {
+		return w.awaitGone(ctx)
 	}
 	if err := w.deleted(ctx); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -39,17 +38,45 @@ func (w *work) remove(ctx context.Context) (ctrl.Result, error) {
 	return ctrl.Result{}, client.IgnoreNotFound(w.client.Patch(ctx, w.network, patch))
 }
 
-// awaitGone waits, through the watch, for the ManagedResource to disappear, and
-// says after a while what keeps it.
+// removeBundles deletes one ManagedResource after the other, or, if nothing in the
+// shoot is waited for, all of them.
+func (w *work) removeBundles(ctx context.Context) (gone bool, err error) {
+	definition, known := w.Pipeline.Plugin(w.network.Spec.Type)
+	if !known {
+		return true, nil
+	}
+	names := namesOf(definition)
+	if !w.forced() {
+		return bundle.Delete(ctx, w.client, w.live, w.network.Namespace, names...)
+	}
+	gone = true
+	for _, name := range names {
+		one, err := bundle.Delete(ctx, w.client, w.live, w.network.Namespace, name)
+		if err != nil {
+			return false, err
+		}
+		gone = gone && one
+	}
+	return gone, nil
+}
+
+// awaitGone waits, through the watch, for the ManagedResources to disappear, and
+// says after a while what keeps them.
 func (w *work) awaitGone(ctx context.Context) (ctrl.Result, error) {
-	if w.mr == nil || w.mr.DeletionTimestamp.IsZero() {
-		return ctrl.Result{RequeueAfter: failingFor}, nil
+	for _, mr := range []*resourcesv1alpha1.ManagedResource{w.managed.later, w.managed.main, w.managed.seed} {
+		if mr == nil || mr.DeletionTimestamp.IsZero() {
+			continue
+		}
+		if left := failingFor - w.Clock.Since(mr.DeletionTimestamp.Time); left > 0 {
+			return ctrl.Result{RequeueAfter: left}, nil
+		}
+		cause := fmt.Errorf("the network's objects in the shoot are still being deleted: %w", stuck(mr))
+		if mr == w.managed.seed {
+			cause = fmt.Errorf("the network's objects in the seed are still being deleted: %w", stuck(mr))
+		}
+		return ctrl.Result{RequeueAfter: failingFor}, w.error(ctx, w.network.Generation, nil, cause, corev1beta1.ErrorCleanupClusterResources)
 	}
-	if left := failingFor - w.Clock.Since(w.mr.DeletionTimestamp.Time); left > 0 {
-		return ctrl.Result{RequeueAfter: left}, nil
-	}
-	cause := fmt.Errorf("the network's objects in the shoot are still being deleted: %w", stuck(w.mr))
-	return ctrl.Result{RequeueAfter: failingFor}, w.error(ctx, w.network.Generation, nil, cause, corev1beta1.ErrorCleanupClusterResources)
+	return ctrl.Result{RequeueAfter: failingFor}, nil
 }
 
 // forced says whether the deletion waits for nothing inside the shoot.

@@ -14,6 +14,8 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	"github.com/trellis-network/trellis/internal/state"
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
 )
 
 // What a status says in each moment of an operation (section 2.4 of Gardener's
@@ -180,6 +182,15 @@ func (w *work) tellWarnings(before *runtime.RawExtension, kept *state.State) {
 		quoted, _ := json.Marshal(warning.Message)
 		if before == nil || !strings.Contains(string(before.Raw), string(quoted)) {
 			w.recorder.Eventf(w.network, nil, corev1.EventTypeWarning, "ConfigurationWarning", "Reconcile", "%s", warning.String())
+		}
+	}
+}
+
+// tellChanges announces, before it is written, what interrupts traffic.
+func (w *work) tellChanges(changes []pipeline.Change) {
+	for _, change := range changes {
+		if change.Class == plugin.Disruptive {
+			w.recorder.Eventf(w.network, nil, corev1.EventTypeWarning, "DisruptiveChange", "Reconcile", "%s: %s", change.Path, change.Reason)
 		}
 	}
 }

@@ -49,7 +49,7 @@ var landscape = sandbox.Share(sandbox.Options{})
 
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
-	SetDefaultEventuallyTimeout(10 * time.Second)
+	SetDefaultEventuallyTimeout(time.Minute)
 	SetDefaultEventuallyPollingInterval(20 * time.Millisecond)
 	os.Exit(landscape.Main(m))
 }
@@ -58,6 +58,9 @@ func TestMain(m *testing.M) {
 type stringConfig struct {
 	metav1.TypeMeta `json:",inline"`
 	Backend         string `json:"backend,omitempty"`
+	// Knots, if stated, come later, and Ear, if stated, is an object in the seed.
+	Knots string `json:"knots,omitempty"`
+	Ear   string `json:"ear,omitempty"`
 }
 
 type stringPlugin struct{}
@@ -93,19 +96,33 @@ func (stringPlugin) ValidateEffective(effective, _ *stringConfig, _ *plugin.Fact
 	return found
 }
 
-func (stringPlugin) Classify(string, *stringConfig, *stringConfig) (plugin.ChangeClass, string) {
+func (stringPlugin) Classify(path string, _, _ *stringConfig) (plugin.ChangeClass, string) {
+	if path == "knots" {
+		return plugin.Disruptive, "the string is cut"
+	}
 	return plugin.Safe, "it is only string"
 }
 
-func (stringPlugin) Render(effective *stringConfig, _ *plugin.Facts) (plugin.Objects, error) {
-	return plugin.Objects{
-		Shoot: []plugin.Object{&corev1.ConfigMap{
-			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-			ObjectMeta: metav1.ObjectMeta{Name: "string", Namespace: "kube-system"},
-			Data:       map[string]string{"backend": effective.Backend},
-		}},
+func (stringPlugin) Render(effective *stringConfig, facts *plugin.Facts) (plugin.Objects, error) {
+	objects := plugin.Objects{
+		Shoot:      []plugin.Object{configMap("kube-system", "string", effective.Backend)},
 		Components: []plugin.Component{{Name: "cans", Kind: "DaemonSet", Namespace: "kube-system", Workload: "cans"}},
-	}, nil
+	}
+	if effective.Knots != "" {
+		objects.ShootLater = []plugin.Object{configMap("kube-system", "knots", effective.Knots)}
+	}
+	if effective.Ear != "" {
+		objects.Seed = []plugin.Object{configMap(facts.Namespace, "ear", effective.Ear)}
+	}
+	return objects, nil
+}
+
+func configMap(namespace, name, content string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
+		Data:       map[string]string{"content": content},
+	}
 }
 
 // env is one test's namespace, with the controller running.
@@ -246,7 +263,13 @@ func (e *env) get(object client.Object) {
 
 // managedResource returns the Network's ManagedResource, once it is there.
 func (e *env) managedResource() *resourcesv1alpha1.ManagedResource {
-	mr := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Name: "string-config", Namespace: e.namespace}}
+	e.t.Helper()
+	return e.managedResourceOf("string-config")
+}
+
+func (e *env) managedResourceOf(name string) *resourcesv1alpha1.ManagedResource {
+	e.t.Helper()
+	mr := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: e.namespace}}
 	e.Eventually(func() error {
 		return e.client.Get(e.t.Context(), client.ObjectKeyFromObject(mr), mr)
 	}).Should(Succeed())

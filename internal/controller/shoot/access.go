@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/trellis-network/trellis/internal/shootclient"
 )
@@ -24,6 +25,10 @@ const (
 	// accessSecret is the Secret in the control-plane namespace with which a seed's
 	// components reach the shoot.
 	accessSecret = shootclient.SecretName
+	// accessFinalizer keeps that Secret while something in the namespace needs it.
+	// Whoever deletes the namespace deletes its Secrets first, and none can be
+	// created anew there.
+	accessFinalizer = "trellis.network/access"
 	// kubeconfigKey is the key in both Secrets.
 	kubeconfigKey = shootclient.SecretKey
 	// fieldManager owns what is written by server-side apply.
@@ -45,6 +50,11 @@ func (op *operation) takeOverAccess(ctx context.Context) error {
 	}
 	if err := client.IgnoreNotFound(op.secrets.Get(ctx, targetKey, target)); err != nil {
 		return err
+	}
+	if isDeleting(target) {
+		if _, err := op.releaseAccess(ctx, op.namespace); err != nil {
+			return err
+		}
 	}
 	seen := accessVersions{source: versionOf(source), target: versionOf(target)}
 	if address, known := op.access.recall(op.namespace, seen); known {
@@ -86,18 +96,23 @@ func (op *operation) readKubeconfig(ctx context.Context, key client.ObjectKey) (
 	return kubeconfig, nil
 }
 
-// writeKubeconfig makes the Secret at key hold the kubeconfig, and returns the
-// version that does.
+// writeKubeconfig makes the Secret at key hold the kubeconfig and our finalizer,
+// and returns the version that does. One that is being deleted takes no finalizer
+// any more, but a new kubeconfig.
 func (op *operation) writeKubeconfig(ctx context.Context, key client.ObjectKey, kubeconfig []byte) (string, error) {
 	current := &corev1.Secret{}
 	err := op.live.Get(ctx, key, current)
-	if err == nil && bytes.Equal(current.Data[kubeconfigKey], kubeconfig) {
-		return versionOf(current), nil
-	}
 	if client.IgnoreNotFound(err) != nil {
 		return "", err
 	}
+	held := controllerutil.ContainsFinalizer(current, accessFinalizer)
+	if err == nil && bytes.Equal(current.Data[kubeconfigKey], kubeconfig) && (held || isDeleting(current)) {
+		return versionOf(current), nil
+	}
 	secret := corev1ac.Secret(key.Name, key.Namespace).WithData(map[string][]byte{kubeconfigKey: kubeconfig})
+	if held || !isDeleting(current) {
+		secret.WithFinalizers(accessFinalizer)
+	}
 	if err := op.client.Apply(ctx, secret, fieldManager, client.ForceOwnership); err != nil {
 		return "", fmt.Errorf("take over the kubeconfig into the Secret %s: %w", key, err)
 	}

@@ -14,10 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
@@ -71,23 +69,11 @@ func Add(mgr manager.Manager, opts Options) error {
 		For(&corev1beta1.Shoot{}).
 		Watches(&extensionsv1alpha1.Network{}, r.shootsOf(ofNamespace)).
 		Watches(&extensionsv1alpha1.Cluster{}, r.shootsOf(ofName)).
-		Watches(&resourcesv1alpha1.ManagedResource{}, r.shootsOf(ofNamespace), builder.WithPredicates(prerequisitesOrGone())).
+		Watches(&resourcesv1alpha1.ManagedResource{}, r.shootsOf(ofNamespace), builder.WithPredicates(tellingOrGone())).
 		WatchesMetadata(&corev1.Namespace{}, r.shootsOf(ofName)).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.shootsOfSecret)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: opts.MaxConcurrentReconciles}).
 		Complete(r)
-}
-
-// prerequisitesOrGone passes the events of the prerequisites, and the end of any
-// ManagedResource, since a deletion waits for all of them.
-func prerequisitesOrGone() predicate.Predicate {
-	ours := predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetName() == PrerequisitesName })
-	gone := predicate.Funcs{
-		CreateFunc:  func(event.CreateEvent) bool { return false },
-		UpdateFunc:  func(event.UpdateEvent) bool { return false },
-		GenericFunc: func(event.GenericEvent) bool { return false },
-	}
-	return predicate.Or(ours, gone)
 }
 
 // shootsOf maps an object to the Shoots whose control-plane namespace it belongs to.
@@ -97,10 +83,17 @@ func (r *reconciler) shootsOf(namespaceOf func(client.Object) string) handler.Ev
 	})
 }
 
+// shootsIn are the Shoots that claim a control-plane namespace, or else the one
+// that it says it belongs to.
 func (r *reconciler) shootsIn(ctx context.Context, controlPlane string) []reconcile.Request {
 	shoots := &corev1beta1.ShootList{}
 	if err := r.client.List(ctx, shoots, client.MatchingFields{byControlPlane: controlPlane}); err != nil {
 		return nil
+	}
+	if len(shoots.Items) == 0 {
+		if owner, known := r.ownerOf(ctx, controlPlane); known {
+			return []reconcile.Request{{NamespacedName: owner}}
+		}
 	}
 	requests := make([]reconcile.Request, 0, len(shoots.Items))
 	for i := range shoots.Items {
@@ -138,7 +131,10 @@ type reconciler struct {
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	shoot := &corev1beta1.Shoot{}
 	if err := r.client.Get(ctx, request.NamespacedName, shoot); err != nil {
-		return reconcile.Result{}, client.IgnoreNotFound(err)
+		if !apierrors.IsNotFound(err) {
+			return reconcile.Result{}, err
+		}
+		return reconcile.Result{}, r.abandoned(ctx, request.NamespacedName)
 	}
 	op, err := r.begin(ctx, shoot)
 	if err != nil || op == nil {
@@ -161,5 +157,8 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 }
 
 // isStale says that a write was refused only because it was decided upon from a
-// cache which is late.
-func isStale(err error) bool { return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) }
+// cache which is late: of an object, or of the end of its namespace.
+func isStale(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) ||
+		apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+}

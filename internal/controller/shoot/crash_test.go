@@ -4,6 +4,7 @@ package shoot_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	reconcilers "sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -110,10 +112,14 @@ func (e *env) playOthers() (violations func() []string) {
 			if err := reader.Get(ctx, r.NamespacedName, n); err != nil {
 				return reconcilers.Result{}, client.IgnoreNotFound(err)
 			}
-			if err := reader.Get(ctx, keyOf(e.cluster()), e.cluster()); !n.DeletionTimestamp.IsZero() && err != nil {
+			cluster, inside := e.cluster(), &corev1beta1.Shoot{}
+			if err := reader.Get(ctx, keyOf(cluster), cluster); !n.DeletionTimestamp.IsZero() && err != nil {
 				miss(err)
 			}
 			before := n.DeepCopy()
+			if json.Unmarshal(cluster.Spec.Shoot.Raw, inside) == nil {
+				note(n, inside.Generation)
+			}
 			n.Status.ObservedGeneration = n.Generation
 			n.Status.LastOperation = &corev1beta1.LastOperation{Type: create, State: succeeded, LastUpdateTime: metav1.Unix(1, 0)}
 			return play(ctx, reader, n, before, extensionsv1alpha1.NetworkFinalizer)
@@ -133,7 +139,15 @@ func (e *env) playOthers() (violations func() []string) {
 				LastTransitionTime: metav1.Unix(1, 0), LastUpdateTime: metav1.Unix(1, 0)}}
 			return play(ctx, reader, m, before, resourceManagerFinalizer)
 		})
-		if err := builder.ControllerManagedBy(mgr).Named("network").For(&extensionsv1alpha1.Network{}).Complete(network); err != nil {
+		networksOf := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, cluster client.Object) []reconcilers.Request {
+			if cluster.GetName() != e.controlPlane {
+				return nil // another test's
+			}
+			return []reconcilers.Request{{NamespacedName: keyOf(e.network())}}
+		})
+		err := builder.ControllerManagedBy(mgr).Named("network").For(&extensionsv1alpha1.Network{}).
+			Watches(&extensionsv1alpha1.Cluster{}, networksOf).Complete(network)
+		if err != nil {
 			return err
 		}
 		return builder.ControllerManagedBy(mgr).Named("managedresource").For(&resourcesv1alpha1.ManagedResource{}).Complete(resources)

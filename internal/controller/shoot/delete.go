@@ -44,7 +44,7 @@ func (op *operation) deleteNetworks(ctx context.Context) error {
 	if err := op.live.List(ctx, networks, client.InNamespace(op.namespace)); err != nil || len(networks.Items) == 0 {
 		return err
 	}
-	if err := op.keepNetworksDeletable(ctx); err != nil {
+	if err := op.keepDeletable(ctx); err != nil {
 		return err
 	}
 	for i := range networks.Items {
@@ -57,13 +57,13 @@ func (op *operation) deleteNetworks(ctx context.Context) error {
 	if last != nil && last.Type == corev1beta1.LastOperationTypeDelete && last.State == corev1beta1.LastOperationStateError {
 		return networkProblem(network)
 	}
-	return waiting{fmt.Sprintf("the Network %s is gone", client.ObjectKeyFromObject(network))}
+	return waiting{fmt.Sprintf("the Network %s is gone%s", client.ObjectKeyFromObject(network), op.obstacle(ctx))}
 }
 
-// keepNetworksDeletable carries on a new kubeconfig, and an order for forced
-// deletion. Where the user has deleted the kubeconfig already, or somebody the
-// namespace, the last one known has to do.
-func (op *operation) keepNetworksDeletable(ctx context.Context) error {
+// keepDeletable keeps up to date what Networks and ManagedResources need to be
+// deleted: it carries on a new kubeconfig, and an order for forced deletion. Where
+// the user has deleted the kubeconfig already, the last one known has to do.
+func (op *operation) keepDeletable(ctx context.Context) error {
 	var p problem
 	err := op.takeOverAccess(ctx)
 	if err != nil && !errors.As(err, &p) && !apierrors.IsNotFound(err) &&
@@ -115,13 +115,14 @@ func (op *operation) deleteManagedResources(ctx context.Context) error {
 	if len(names) == 0 {
 		return nil
 	}
-	return waiting{fmt.Sprintf("these ManagedResources in %s are gone: %s", op.namespace, strings.Join(names, ", "))}
+	return waiting{fmt.Sprintf("these ManagedResources in %s are gone: %s%s", op.namespace, strings.Join(names, ", "), op.obstacle(ctx))}
 }
 
-// letGo takes the finalizers from a ManagedResource if the Shoot's deletion is
-// forced.
+// letGo takes the finalizers from a ManagedResource for the shoot if the Shoot's
+// deletion is forced.
 func (op *operation) letGo(ctx context.Context, managed *resourcesv1alpha1.ManagedResource) error {
-	if op.shoot.Annotations[extensionsv1alpha1.ForceDeletionAnnotation] != "true" || len(managed.Finalizers) == 0 {
+	forced := op.shoot.Annotations[extensionsv1alpha1.ForceDeletionAnnotation] == "true"
+	if !forced || !isForShoot(managed) || len(managed.Finalizers) == 0 {
 		return nil
 	}
 	before := managed.DeepCopy()
@@ -129,7 +130,7 @@ func (op *operation) letGo(ctx context.Context, managed *resourcesv1alpha1.Manag
 	return client.IgnoreNotFound(op.client.Patch(ctx, managed, client.MergeFrom(before)))
 }
 
-// deleteControlPlane deletes the Cluster, the access and the namespace, and waits
+// deleteControlPlane deletes the access, the Cluster and the namespace, and waits
 // until the namespace is gone.
 func (op *operation) deleteControlPlane(ctx context.Context) error {
 	if owned, err := op.owned(ctx); err != nil || !owned {
@@ -141,21 +142,21 @@ func (op *operation) deleteControlPlane(ctx context.Context) error {
 		return err
 	}
 	gone := apierrors.IsNotFound(err)
-	if !gone && isDeleting(namespace) {
-		return waiting{fmt.Sprintf("the namespace %s is gone%s", op.namespace, whatRemains(namespace))}
+	if !gone {
+		if err := op.deleteAccess(ctx); err != nil {
+			return err
+		}
 	}
 	cluster := &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: op.namespace}}
 	if err := client.IgnoreNotFound(op.client.Delete(ctx, cluster)); err != nil || gone {
 		return err
 	}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: op.namespace, Name: accessSecret}}
-	if err := client.IgnoreNotFound(op.client.Delete(ctx, secret)); err != nil {
-		return err
+	if !isDeleting(namespace) {
+		if err := client.IgnoreNotFound(op.client.Delete(ctx, namespace, client.Preconditions{UID: &namespace.UID})); err != nil {
+			return err
+		}
 	}
-	if err := client.IgnoreNotFound(op.client.Delete(ctx, namespace, client.Preconditions{UID: &namespace.UID})); err != nil {
-		return err
-	}
-	return waiting{fmt.Sprintf("the namespace %s is gone", op.namespace)}
+	return waiting{fmt.Sprintf("the namespace %s is gone%s", op.namespace, whatRemains(namespace))}
 }
 
 // whatRemains is the namespace controller's own word on what it waits for.

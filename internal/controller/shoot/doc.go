@@ -7,6 +7,7 @@
 // It carries the outcome back into the Shoot's status, and takes everything away
 // again in the reverse order.
 //
-// It refuses to know what a providerConfig means, what is in a Network's state,
-// and anything of the shoot behind its kubeconfig: it never talks to a shoot.
+// It refuses to know what a providerConfig means, what is in a Network's state but
+// for the generation of the Shoot that it is about, and anything of the shoot
+// behind its kubeconfig: it never talks to a shoot.
 package shoot

@@ -45,7 +45,7 @@ func (op *operation) deployNamespace(ctx context.Context) error {
 		return misconfigured(foreign(op.namespace, owner, op.owner()))
 	}
 	if isDeleting(current) {
-		return waiting{fmt.Sprintf("the namespace %s, which is being deleted, is gone", op.namespace)}
+		return op.awaitNamespaceGone(ctx)
 	}
 	labelled := current.DeepCopy()
 	if labelled.Labels == nil {

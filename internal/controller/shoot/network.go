@@ -13,6 +13,7 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/state"
 	"github.com/trellis-network/trellis/pipeline"
 )
 
@@ -71,37 +72,36 @@ func (op *operation) checkWorkerless() error {
 	return misconfigured("spec.provider.workers: a cluster that has a pod network must keep at least one group of workers")
 }
 
-// networkCounts says that the Network's status is about its present spec.
-func networkCounts(network *extensionsv1alpha1.Network) bool {
-	return network != nil && network.Status.LastOperation != nil && network.Status.ObservedGeneration == network.Generation
+// networkCounts says that the Network's status is about its present spec, and
+// about the Shoot in the Cluster as it is now.
+func (op *operation) networkCounts() bool {
+	network := op.network
+	if network == nil || network.Status.LastOperation == nil || network.Status.ObservedGeneration != network.Generation {
+		return false
+	}
+	kept, err := state.Decode(network.Status.State)
+	// A state that is not Trellis' tells nothing; the Network has said so.
+	return err != nil || kept.ShootGeneration == op.shoot.Generation
 }
 
 // awaitNetwork succeeds once the Network has. Its error is the Shoot's.
-func (op *operation) awaitNetwork(context.Context) error {
+func (op *operation) awaitNetwork(ctx context.Context) error {
 	if op.isWorkerless() {
 		return nil
 	}
-	return op.judgeNetwork(op.network, "is ready")
-}
-
-// judgeNetwork is nil if the Network's last operation has succeeded; until says
-// what is waited for.
-func (op *operation) judgeNetwork(network *extensionsv1alpha1.Network, until string) error {
-	until = fmt.Sprintf("the Network %s %s", client.ObjectKeyFromObject(network), until)
-	last := network.Status.LastOperation
-	if !networkCounts(network) {
-		if last != nil && last.State == corev1beta1.LastOperationStateProcessing {
-			until += ": " + last.Description
-		}
-		return waiting{until}
+	until := fmt.Sprintf("the Network %s is ready", client.ObjectKeyFromObject(op.network))
+	last := op.network.Status.LastOperation
+	const working = corev1beta1.LastOperationStateProcessing
+	if last != nil && last.State == working {
+		until += ": " + last.Description
 	}
-	switch last.State {
-	case corev1beta1.LastOperationStateSucceeded:
+	switch {
+	case !op.networkCounts() || last.State == working:
+		return waiting{until + op.obstacle(ctx)}
+	case last.State == corev1beta1.LastOperationStateSucceeded:
 		return nil
-	case corev1beta1.LastOperationStateError, corev1beta1.LastOperationStateFailed:
-		return networkProblem(network)
 	default:
-		return waiting{until + ": " + last.Description}
+		return networkProblem(op.network)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
@@ -13,6 +14,7 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/controller/shoot"
 )
 
@@ -87,14 +89,18 @@ func TestWarningsAreAConstraint(t *testing.T) {
 	e.Eventually(func() []corev1beta1.Condition { e.get(s); return s.Status.Constraints }).Should(BeEmpty())
 }
 
-// A range that is stated only after the default one was used passes the Shoot's
-// schema, but no network can follow.
+// The ranges in use are in the status, by which the API refuses others. Where they
+// are not, the controller does, since no network could follow.
 func TestRangesInUseCannotChange(t *testing.T) {
 	e := setup(t)
 	s := e.finished()
+	e.stop()
+	before := s.DeepCopy()
+	s.Status.Networking = nil
+	e.Expect(e.client.Status().Patch(t.Context(), s, client.MergeFrom(before))).To(Succeed())
 	patch(e, s, func(s *corev1beta1.Shoot) { s.Spec.Networking.Pods = ptr.To("10.96.0.0/16") })
+	e.start()
 	e.becomes(s, reconcile, failing, "spec.networking.pods", "100.96.0.0/11", "10.96.0.0/16")
-	e.Expect(s.Status.Networking.Pods).To(ConsistOf("100.96.0.0/11"))
 }
 
 func TestANetworkIsNotTakenAway(t *testing.T) {
@@ -103,4 +109,39 @@ func TestANetworkIsNotTakenAway(t *testing.T) {
 	patch(e, s, func(s *corev1beta1.Shoot) { s.Spec.Provider.Workers = nil })
 	e.becomes(s, reconcile, failing, "spec.provider.workers")
 	e.get(e.network())
+}
+
+// While the shoot does not answer, its owner is told so, and not only that
+// something is waited for.
+func TestWhatHoldsTheResourceManagerUpIsTold(t *testing.T) {
+	e := setup(t)
+	e.kubeconfig(kubeconfig)
+	s := e.shoot()
+	const cause = "the shoot's API server https://api.cherry.example.org cannot be reached: no route"
+	fails := func(name string) {
+		managed := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: e.controlPlane}}
+		e.appears(managed)
+		before := managed.DeepCopy()
+		managed.Status.Conditions = []corev1beta1.Condition{{
+			Type: resourcesv1alpha1.ResourcesApplied, Status: corev1beta1.ConditionFalse, Reason: "ApplyFailed", Message: cause,
+			LastTransitionTime: metav1.Now(), LastUpdateTime: metav1.Now(),
+		}}
+		e.Expect(e.client.Status().Patch(t.Context(), managed, client.MergeFrom(before))).To(Succeed())
+	}
+	e.appears(e.network())
+	e.Expect(e.client.Create(t.Context(), &resourcesv1alpha1.ManagedResource{
+		ObjectMeta: metav1.ObjectMeta{Name: "string-config", Namespace: e.controlPlane},
+		Spec:       resourcesv1alpha1.ManagedResourceSpec{SecretRefs: []corev1.LocalObjectReference{}},
+	})).To(Succeed())
+	fails("string-config")
+	e.becomes(s, create, processing, "Waiting until the Network", "the ManagedResource string-config: "+cause)
+	e.networkSays(succeeded, func(*extensionsv1alpha1.Network) {})
+	fails(shoot.PrerequisitesName)
+	e.becomes(s, create, processing, "Waiting until the ManagedResource", "is applied: "+cause)
+
+	n := e.holdNetwork()
+	e.Expect(e.client.Delete(t.Context(), s)).To(Succeed())
+	e.becomes(s, deleting, processing, "Waiting until the Network", "is gone: the ManagedResource string-config: "+cause)
+	patch(e, n, func(n *extensionsv1alpha1.Network) { n.Finalizers = nil })
+	e.gone(s)
 }

@@ -96,19 +96,5 @@ func (op *operation) awaitPrerequisites(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return bundle.RemoveObsolete(ctx, op.client, current, secrets)
-}
-
-// whyNotApplied is the resource manager's own word, where it is about the
-// present generation.
-func whyNotApplied(managed *resourcesv1alpha1.ManagedResource) string {
-	if managed == nil || managed.Status.ObservedGeneration != managed.Generation {
-		return ""
-	}
-	for _, condition := range managed.Status.Conditions {
-		if condition.Type == resourcesv1alpha1.ResourcesApplied && condition.Message != "" {
-			return ": " + condition.Message
-		}
-	}
-	return ""
+	return bundle.RemoveObsolete(ctx, op.client, wanted.SecretName(), secrets)
 }

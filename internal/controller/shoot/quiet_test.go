@@ -21,6 +21,7 @@ func TestAnUnchangedShootCostsNoRequest(t *testing.T) {
 	for _, object := range []client.Object{e.network(), e.cluster(), e.access(), e.prerequisites()} {
 		e.touch(object)
 	}
+	e.Eventually(e.requests.all).Should(HaveLen(2), "the two kubeconfigs are compared again")
 	e.stays(s)
 	writes := slices.DeleteFunc(e.requests.all(), func(line string) bool { return strings.HasPrefix(line, "GET ") })
 	e.Expect(writes).To(BeEmpty(), "nothing is written though all of it was touched")

@@ -87,6 +87,7 @@ func TestTheClusterHoldsTheWholeShoot(t *testing.T) {
 		e.get(cluster)
 		return string(cluster.Spec.Shoot.Raw)
 	}).Should(ContainSubstring(`"version":"1.33.2"`))
+	e.networkSays(succeeded, func(*extensionsv1alpha1.Network) {})
 	e.becomes(s, reconcile, succeeded)
 }
 
@@ -152,4 +153,18 @@ func TestAHibernatedShootDoesNotWaitForItsPrerequisites(t *testing.T) {
 	s := e.shoot(func(s *corev1beta1.Shoot) { s.Spec.Hibernation = &corev1beta1.Hibernation{Enabled: ptr.To(true)} })
 	e.networkSays(succeeded, func(*extensionsv1alpha1.Network) {})
 	e.becomes(s, create, succeeded)
+}
+
+// What changes only the facts of a network, and not the Network itself, is not
+// done before the Network has taken it into account.
+func TestAShootIsNotDoneBeforeItsNetworkHasSeenIt(t *testing.T) {
+	e := setup(t)
+	s := e.finished()
+	patch(e, s, func(s *corev1beta1.Shoot) {
+		s.Spec.Kubernetes.KubeProxy = &corev1beta1.KubeProxy{Enabled: ptr.To(false)}
+	})
+	e.becomes(s, reconcile, processing, "Waiting until the Network "+e.controlPlane+"/cherry is ready")
+	e.stays(s)
+	e.networkSays(succeeded, func(*extensionsv1alpha1.Network) {})
+	e.becomes(s, reconcile, succeeded)
 }

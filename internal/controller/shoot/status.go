@@ -119,7 +119,7 @@ func (op *operation) outcome(end ending) (corev1beta1.LastOperationState, string
 // lastNetworkError is the error that the Network is trying to get over, if that
 // is about its present spec.
 func (op *operation) lastNetworkError() []corev1beta1.LastError {
-	if isDeleting(op.shoot) || !networkCounts(op.network) || op.network.Status.LastError == nil {
+	if isDeleting(op.shoot) || !op.networkCounts() || op.network.Status.LastError == nil {
 		return nil
 	}
 	task := awaitingNetwork
@@ -198,7 +198,7 @@ func warningsIn(providerStatus *runtime.RawExtension) []plugin.Warning {
 // reportWarnings keeps the constraint in step with a Network whose status is
 // about its present spec.
 func (op *operation) reportWarnings() {
-	if op.network != nil && !networkCounts(op.network) {
+	if op.network != nil && !op.networkCounts() {
 		return
 	}
 	var before *corev1beta1.Condition

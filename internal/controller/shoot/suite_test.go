@@ -4,6 +4,7 @@ package shoot_test
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -15,6 +16,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
@@ -45,7 +47,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	ctrl.SetLogger(logr.Discard())
-	SetDefaultEventuallyTimeout(30 * time.Second)
+	SetDefaultEventuallyTimeout(time.Minute)
 	SetDefaultEventuallyPollingInterval(20 * time.Millisecond)
 	os.Exit(landscape.Main(m))
 }
@@ -244,20 +246,43 @@ func (e *env) prerequisites() *resourcesv1alpha1.ManagedResource {
 	return &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Name: shoot.PrerequisitesName, Namespace: e.controlPlane}}
 }
 
-// networkSays plays the Network's controller: it says how the present generation
-// has come off.
+// networkSays plays the Network's controller: it says how the present generation,
+// of the Network and of the Shoot, has come off.
 func (e *env) networkSays(state corev1beta1.LastOperationState, change func(*extensionsv1alpha1.Network)) *extensionsv1alpha1.Network {
 	e.t.Helper()
 	n := e.network()
 	e.appears(n)
 	before := n.DeepCopy()
 	n.Status.ObservedGeneration = n.Generation
+	e.takesIntoAccount(n)
 	n.Status.LastOperation = &corev1beta1.LastOperation{
 		Type: reconcile, State: state, Progress: 50, Description: "Tying knots", LastUpdateTime: metav1.Now(),
 	}
 	change(n)
 	e.Expect(e.client.Status().Patch(e.t.Context(), n, client.MergeFrom(before))).To(Succeed())
 	return n
+}
+
+// takesIntoAccount notes the Shoot's present generation once the Cluster has it.
+func (e *env) takesIntoAccount(n *extensionsv1alpha1.Network) {
+	e.t.Helper()
+	s := &corev1beta1.Shoot{ObjectMeta: metav1.ObjectMeta{Name: "cherry", Namespace: e.project}}
+	e.get(s)
+	e.Eventually(func() int64 { return e.generationInCluster() }).Should(Equal(s.Generation))
+	note(n, s.Generation)
+}
+
+func (e *env) generationInCluster() int64 {
+	cluster, inside := e.cluster(), &corev1beta1.Shoot{}
+	e.get(cluster)
+	e.Expect(json.Unmarshal(cluster.Spec.Shoot.Raw, inside)).To(Succeed())
+	return inside.Generation
+}
+
+// note makes a Network's state say that a generation of the Shoot was taken into
+// account.
+func note(n *extensionsv1alpha1.Network, generation int64) {
+	n.Status.State = &runtime.RawExtension{Raw: fmt.Appendf(nil, `{"shootGeneration":%d}`, generation)}
 }
 
 // applied plays the resource manager, which has applied the prerequisites.
@@ -296,7 +321,7 @@ func (e *env) gone(object client.Object) {
 	e.t.Helper()
 	e.Eventually(func() error {
 		return e.client.Get(context.Background(), client.ObjectKeyFromObject(object), object)
-	}).WithTimeout(90 * time.Second).Should(MatchError(ContainSubstring("not found")))
+	}).WithTimeout(3 * time.Minute).Should(MatchError(ContainSubstring("not found")))
 }
 
 // stays says that, for a while, an object does not change at all.

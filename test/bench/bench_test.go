@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package bench_test
+
+import (
+	"testing"
+
+	"github.com/trellis-network/trellis/internal/bundle"
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// BenchmarkNetwork is the network as it is.
+func BenchmarkNetwork(b *testing.B) { compare(b, newSubject(b, 0)) }
+
+// BenchmarkNetwork350kB is the network with definitions of kinds as long as
+// Calico's own, which describe every field: 350 kB of YAML altogether, on both
+// sides.
+func BenchmarkNetwork350kB(b *testing.B) { compare(b, newSubject(b, 350_000)) }
+
+// compare measures Trellis and then Helm, and reports with the latter how many
+// times longer it takes.
+func compare(b *testing.B, s *subject) {
+	var trellis float64
+	b.Run("trellis", func(b *testing.B) {
+		trellis = measure(b, func() []byte { return s.buildAndSerialize(b) })
+	})
+	chart := s.chart(b)
+	b.Run("helm", func(b *testing.B) {
+		helm := measure(b, func() []byte { return chart.render(b) })
+		b.ReportMetric(float64(len(s.objects(b))), "objects")
+		if trellis > 0 {
+			b.ReportMetric(helm/trellis, "times-trellis")
+		}
+	})
+}
+
+// measure returns how long an operation takes, in nanoseconds.
+func measure(b *testing.B, operation func() []byte) float64 {
+	b.ReportAllocs()
+	var written []byte
+	for b.Loop() {
+		written = operation()
+	}
+	b.ReportMetric(float64(len(written)), "bytes-written")
+	return float64(b.Elapsed().Nanoseconds()) / float64(b.N)
+}
+
+// BenchmarkStage shows where Trellis' time goes. Naming the Secret, for which its
+// content is hashed, is no part of the comparison: Helm's result is hashed too.
+// Nothing is compressed; Gardener's resource manager takes either.
+func BenchmarkStage(b *testing.B) {
+	s := newSubject(b, 0)
+	objects := s.objects(b)
+	data := s.buildAndSerialize(b)
+	for name, stage := range map[string]func() error{
+		"Build":      func() error { return s.build().Errors.ToAggregate() },
+		"Documents":  func() error { _, err := pipeline.Documents(objects); return err },
+		"SecretName": func() error { _ = (&bundle.Bundle{Name: "network", Data: data}).SecretName(); return nil },
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := stage(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkParallel builds on all cores at once.
+func BenchmarkParallel(b *testing.B) {
+	s := newSubject(b, 0)
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := pipeline.Documents(s.build().Objects.Shoot); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+}
+
+// What is compared must be the same, or the comparison says nothing.
+func TestTheChartRendersTheSameObjects(t *testing.T) {
+	for name, size := range map[string]int{"as it is": 0, "350 kB": 350_000} {
+		t.Run(name, func(t *testing.T) {
+			s := newSubject(t, size)
+			rendered := s.chart(t).render(t)
+			if size > 0 && (len(rendered) < size*9/10 || len(rendered) > size*11/10) {
+				t.Errorf("the chart renders to %d bytes instead of %d", len(rendered), size)
+			}
+			expectSame(t, s.buildAndSerialize(t), rendered)
+		})
+	}
+}
+
+// constants counts objects that are encoded beforehand.
+func constants(objects []plugin.Object) int {
+	count := 0
+	for _, object := range objects {
+		if _, ok := object.(*plugin.Constant); ok {
+			count++
+		}
+	}
+	return count
+}
+
+func TestWhatNeverChangesIsEncodedOnce(t *testing.T) {
+	objects := newSubject(t, 0).objects(t)
+	if count := constants(objects); count < len(objects)/2 {
+		t.Errorf("only %d of %d objects are constants", count, len(objects))
+	}
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pairwise
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	"github.com/trellis-network/trellis/plugins/calico"
+	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
+	"github.com/trellis-network/trellis/providers"
+)
+
+// option is a dimension, and what each of its values does to a scenario.
+type option struct {
+	Dimension
+	apply []func(*scenario)
+}
+
+// value adds a value to an option.
+func (o option) value(name string, apply func(*scenario)) option {
+	o.Values, o.apply = append(o.Values, name), append(o.apply, apply)
+	return o
+}
+
+// setting is an option of the NetworkConfig: absent, or one of the values, which
+// are JSON.
+func setting(path string, values ...string) option {
+	o := named(path).value("absent", func(*scenario) {})
+	for _, value := range values {
+		o = o.value(value, func(s *scenario) { s.set(path, value) })
+	}
+	return o
+}
+
+func named(name string) option { return option{Dimension: Dimension{Name: name}} }
+
+func toggle(name string, apply func(s *scenario)) option {
+	return named(name).value("no", func(*scenario) {}).value("yes", apply)
+}
+
+var detection = []string{`"first-found"`, `"interface=eth.*"`, `"can-reach=192.0.2.1"`}
+
+// fields are all options of a NetworkConfig.
+var fields = []option{
+	setting("backend", `"bird"`, `"none"`, `"vxlan"`),
+	setting("ipam.type", `"host-local"`, `"calico-ipam"`),
+	setting("ipam.cidr", `"usePodCIDR"`, `"100.96.0.0/24"`),
+	setting("ipv4.pool", `"ipip"`, `"vxlan"`),
+	setting("ipv4.mode", `"Always"`, `"Never"`, `"CrossSubnet"`, `"Off"`),
+	setting("ipv4.autoDetectionMethod", detection...),
+	setting("ipv6.pool", `"ipip"`, `"vxlan"`),
+	setting("ipv6.mode", `"Always"`, `"Never"`, `"CrossSubnet"`, `"Off"`),
+	setting("ipv6.autoDetectionMethod", detection...),
+	setting("ipv6.sourceNATEnabled", "true", "false"),
+	setting("typha.enabled", "true", "false"),
+	setting("vethMTU", `"1440"`),
+	setting("ebpfDataplane.enabled", "true", "false"),
+	setting("overlay", `{"enabled":true}`, `{"enabled":false}`, `{"enabled":false,"createPodRoutes":true}`),
+	setting("snatToUpstreamDNS.enabled", "true", "false"),
+	setting("autoScaling.mode", `"cluster-proportional"`, `"vpa"`, `"static"`),
+	setting("autoScaling.resources.node", `{"cpu":"300m"}`, `{"cpu":"300m","memory":"200Mi"}`),
+	setting("autoScaling.resources.typha", `{"memory":"200Mi"}`),
+	setting("vxlan.enabled", "true", "false"),
+	setting("wireguardEncryption", "true", "false"),
+	setting("birdExporter.enabled", "true", "false"),
+	setting("multus.enabled", "true", "false"),
+	setting("multus.installCNIPlugins", "true", "false"),
+	setting("serviceLoopPrevention", `"Disabled"`, `"Drop"`, `"Reject"`),
+	setting("ipip", `"Always"`, `"Never"`, `"CrossSubnet"`, `"Off"`),
+	setting("ipAutodetectionMethod", detection...),
+	setting("apiVersion", `"calico.networking.extensions.gardener.cloud/v1alpha1"`, `"calico.extensions.gardener.cloud/v1alpha1"`),
+}
+
+// facts are what else makes a difference.
+func facts() []option {
+	list := []option{
+		named("families").
+			value("IPv4", func(s *scenario) { s.families = []string{"IPv4"} }).
+			value("IPv6", func(s *scenario) { s.families = []string{"IPv6"} }).
+			value("IPv4,IPv6", func(s *scenario) { s.families = []string{"IPv4", "IPv6"} }).
+			value("IPv6,IPv4", func(s *scenario) { s.families = []string{"IPv6", "IPv4"} }).
+			value("IPv4, to get IPv6", func(s *scenario) { s.families, s.migrating = []string{"IPv4", "IPv6"}, true }),
+		named("kube-proxy").
+			value("default", func(*scenario) {}).
+			value("IPVS", func(s *scenario) { s.kubeProxy.Mode = new(corev1beta1.ProxyModeIPVS) }).
+			value("NFTables", func(s *scenario) { s.kubeProxy.Mode = new(corev1beta1.ProxyModeNFTables) }).
+			value("none", func(s *scenario) { s.kubeProxy.Enabled = new(false) }),
+		named("nodes").
+			value("not stated", func(*scenario) {}).
+			value("in the spec", func(s *scenario) { s.nodes = nodesInSpec }).
+			value("in the status", func(s *scenario) { s.nodes = nodesInStatus }),
+		toggle("VPA", func(s *scenario) { s.vpa = true }),
+		toggle("node-local DNS", func(s *scenario) { s.nodeLocalDNS = true }),
+		toggle("many nodes", func(s *scenario) { s.nodesAtMost = 5000 }),
+		toggle("standalone", func(s *scenario) { s.standalone = true }),
+	}
+	infrastructure := named("infrastructure").value("unknown", func(*scenario) {})
+	for _, provider := range providers.All() {
+		infrastructure = infrastructure.value(provider.Type(), func(s *scenario) { s.provider = provider.Type() })
+	}
+	list = append(list, infrastructure)
+	for _, gate := range calico.New().FeatureGates {
+		list = append(list, toggle("gate "+gate.Name, func(s *scenario) { s.gates[gate.Name] = !gate.Default }))
+	}
+	return list
+}
+
+func options() []option { return slices.Concat(facts(), fields) }
+
+func dimensions(options []option) []Dimension {
+	list := make([]Dimension, 0, len(options))
+	for _, one := range options {
+		list = append(list, one.Dimension)
+	}
+	return list
+}
+
+// A field that is new in the type must be added to the table above.
+func TestEveryFieldIsAnOption(t *testing.T) {
+	g := NewWithT(t)
+	tried := ""
+	for _, one := range fields {
+		for v := range one.Values {
+			s := scenario{config: map[string]any{}}
+			one.apply[v](&s)
+			raw, err := json.Marshal(s.config)
+			g.Expect(err).NotTo(HaveOccurred())
+			var config map[string]any
+			g.Expect(json.Unmarshal(raw, &config)).To(Succeed())
+			tried += "\n" + strings.Join(pathsOf(config, ""), "\n")
+		}
+	}
+	for _, path := range leavesOf(reflect.TypeFor[v1alpha1.NetworkConfig](), "") {
+		g.Expect(tried+"\n").To(Or(ContainSubstring("\n"+path+"\n"), ContainSubstring("\n"+path+".")), path)
+	}
+}
+
+// pathsOf returns the paths of all values of an object that are no objects.
+func pathsOf(object map[string]any, prefix string) []string {
+	var paths []string
+	for name, value := range object {
+		if inner, ok := value.(map[string]any); ok {
+			paths = append(paths, pathsOf(inner, prefix+name+".")...)
+			continue
+		}
+		paths = append(paths, prefix+name)
+	}
+	return paths
+}
+
+// leavesOf returns the paths of all fields of a type that are no objects.
+func leavesOf(t reflect.Type, prefix string) []string {
+	var paths []string
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		inner := f.Type
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		switch {
+		case name == "" || len(f.Index) > 1:
+		case inner.Kind() == reflect.Struct:
+			paths = append(paths, leavesOf(inner, prefix+name+".")...)
+		default:
+			paths = append(paths, prefix+name)
+		}
+	}
+	return paths
+}
+
+// set puts a value, written in JSON, at a dotted path of the scenario's config.
+func (s *scenario) set(path, value string) {
+	names := strings.Split(path, ".")
+	object := s.config
+	for _, name := range names[:len(names)-1] {
+		inner, ok := object[name].(map[string]any)
+		if !ok {
+			inner = map[string]any{}
+			object[name] = inner
+		}
+		object = inner
+	}
+	object[names[len(names)-1]] = json.RawMessage(value)
+}

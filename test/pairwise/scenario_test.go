@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pairwise
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/calico"
+)
+
+// scenario is a Shoot in the making.
+type scenario struct {
+	config       map[string]any
+	families     []string
+	migrating    bool
+	kubeProxy    corev1beta1.KubeProxy
+	nodes        int
+	vpa          bool
+	nodeLocalDNS bool
+	nodesAtMost  int32
+	standalone   bool
+	provider     string
+	gates        map[string]bool
+}
+
+// Who states the nodes' ranges, if anybody.
+const (
+	nodesInSpec = iota + 1
+	nodesInStatus
+)
+
+// The ranges of pods, Services and nodes, by family.
+var ranges = map[string][3]string{
+	"IPv4": {"100.64.0.0/12", "100.96.0.0/13", "10.250.0.0/16"},
+	"IPv6": {"2001:db8:1::/56", "2001:db8:2::/112", "2001:db8:3::/64"},
+}
+
+// scenarioOf applies the values of a row, the later ones over the earlier ones.
+func scenarioOf(options []option, row Row) *scenario {
+	s := &scenario{config: map[string]any{}, gates: map[string]bool{}, nodesAtMost: 3}
+	for d, v := range row {
+		options[d].apply[v](s)
+	}
+	return s
+}
+
+// build runs the scenario through the pipeline, as for a Shoot.
+func (s *scenario) build(p *pipeline.Pipeline) (pipeline.Result, error) {
+	shoot, err := s.shoot()
+	if err != nil {
+		return pipeline.Result{}, err
+	}
+	network, err := pipeline.NetworkForShoot(shoot)
+	if err != nil {
+		return pipeline.Result{}, err
+	}
+	environment := pipeline.Environment{FeatureGates: s.gates}
+	if s.standalone {
+		environment.PodAccess = &plugin.PodAccess{Host: "api.example.com", Port: "443"}
+	}
+	return p.Build(p.NewRequest(network, shoot, environment)), nil
+}
+
+func (s *scenario) shoot() (*corev1beta1.Shoot, error) {
+	raw, err := json.Marshal(s.config)
+	if err != nil {
+		return nil, err
+	}
+	shoot := &corev1beta1.Shoot{}
+	shoot.Name, shoot.Namespace = "one", "garden-dev"
+	shoot.Status.TechnicalID = controlPlane
+	shoot.Spec.Provider = corev1beta1.Provider{Type: s.provider, Workers: []corev1beta1.Worker{{Maximum: s.nodesAtMost}}}
+	shoot.Spec.Kubernetes.Version = "1.36.3"
+	shoot.Spec.Kubernetes.KubeProxy = &s.kubeProxy
+	shoot.Spec.Kubernetes.VerticalPodAutoscaler = &corev1beta1.VerticalPodAutoscaler{Enabled: s.vpa}
+	shoot.Spec.SystemComponents = &corev1beta1.SystemComponents{NodeLocalDNS: &corev1beta1.NodeLocalDNS{Enabled: s.nodeLocalDNS}}
+	shoot.Spec.Networking = &corev1beta1.Networking{
+		Type: new(calico.Type), IPFamilies: s.families, ProviderConfig: &runtime.RawExtension{Raw: raw},
+	}
+	shoot.Status.Networking = s.networkingStatus()
+	if s.nodes != 0 && slices.Contains(s.families, "IPv4") {
+		shoot.Spec.Networking.Nodes = new(ranges["IPv4"][2])
+	}
+	if s.migrating {
+		shoot.Status.Constraints = []corev1beta1.Condition{{Type: "DualStackNodesMigrationReady", Status: corev1beta1.ConditionFalse}}
+	}
+	return shoot, nil
+}
+
+func (s *scenario) networkingStatus() *corev1beta1.NetworkingStatus {
+	status := &corev1beta1.NetworkingStatus{}
+	for _, family := range s.families {
+		status.Pods = append(status.Pods, ranges[family][0])
+		status.Services = append(status.Services, ranges[family][1])
+		if s.nodes == nodesInStatus {
+			status.Nodes = append(status.Nodes, ranges[family][2])
+		}
+	}
+	return status
+}
+
+// names are a row's values that are not the first of their dimensions.
+func names(dimensions []Dimension, row Row) string {
+	var list []string
+	for d, v := range row {
+		if v != 0 {
+			list = append(list, dimensions[d].Name+": "+dimensions[d].Values[v])
+		}
+	}
+	return strings.Join(list, ", ")
+}
