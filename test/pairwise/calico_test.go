@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/trellis-network/trellis/pipeline"
@@ -65,6 +67,25 @@ func TestTheAPIServerTakesEveryCombination(t *testing.T) {
 	}
 	if len(rows) < 20 {
 		t.Errorf("only %d combinations were found to be valid", len(rows))
+	}
+}
+
+// A server that takes everything would prove nothing.
+func TestTheAPIServerIsStrict(t *testing.T) {
+	server := newServer(t)
+	config := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}}
+	config.Name, config.Namespace = "strict", "kube-system"
+	const begin = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"strict","namespace":"kube-system"}`
+	for name, test := range map[string]struct{ rest, says string }{
+		"fine":             {`,"data":{"a":"b"}}`, ""},
+		"an unknown field": {`,"date":{}}`, "date"},
+		"a field twice":    {`,"data":{"a":"b"},"data":{"a":"c"}}`, "data"},
+		"a wrong type":     {`,"data":{"a":1}}`, ""},
+	} {
+		err := server.try(document{object: config, raw: begin + test.rest})
+		if (err == nil) != (name == "fine") || err != nil && !strings.Contains(err.Error(), test.says) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

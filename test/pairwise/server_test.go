@@ -127,7 +127,7 @@ func (s *server) tryAll(documents []document) []refusal {
 }
 
 // try applies an object as a dry-run, where unknown and duplicate fields are
-// errors. A definition that another try has just been served by may take a moment.
+// errors.
 func (s *server) try(d document) error {
 	gvk := d.object.GetObjectKind().GroupVersionKind()
 	mapping, err := s.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
