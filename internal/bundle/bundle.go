@@ -23,6 +23,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
@@ -231,6 +232,19 @@ func Delete(ctx context.Context, c client.Client, live client.Reader, namespace 
 		return false, client.IgnoreNotFound(c.Delete(ctx, mr))
 	}
 	return true, nil
+}
+
+// KeepObjects makes the objects of some ManagedResources outlive them. One that is
+// not there has none.
+func KeepObjects(ctx context.Context, c client.Client, namespace string, names ...string) error {
+	keep := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"keepObjects":true}}`))
+	for _, name := range names {
+		mr := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+		if err := client.IgnoreNotFound(c.Patch(ctx, mr, keep)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func shortHash(data []byte) string {

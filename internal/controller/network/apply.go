@@ -27,7 +27,7 @@ import (
 // two: while the status says Processing, or the annotation is still there, the
 // next run starts over.
 func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
-	asked := operationOf(w.network) == extensionsv1alpha1.OperationReconcile
+	asked := w.asked()
 	kept, err := state.Decode(w.network.Status.State)
 	if err != nil {
 		return ctrl.Result{}, w.failed(ctx, nil, err)

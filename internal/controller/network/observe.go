@@ -11,6 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/bundle"
 	"github.com/trellis-network/trellis/internal/state"
@@ -32,6 +33,9 @@ func (w *work) observe(ctx context.Context) (ctrl.Result, error) {
 func (w *work) observeWritten(ctx context.Context, kept *state.State) (ctrl.Result, error) {
 	if w.sleeps() || w.managed.main != nil && bundle.Applied(w.managed.main, kept.Written.Bundle) {
 		if err := w.success(ctx, kept); err != nil {
+			return ctrl.Result{}, err
+		}
+		if err := w.answer(ctx, extensionsv1alpha1.OperationRestore); err != nil {
 			return ctrl.Result{}, err
 		}
 		return ctrl.Result{}, w.collectGarbage(ctx, kept.Written)

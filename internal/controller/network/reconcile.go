@@ -53,17 +53,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 }
 
 // leftAlone says whether nothing may be done for a Network: its state is still
-// being written, or its control plane is on the move, which this controller does
-// not take part in yet. Above all, a Network that leaves its seed must not take
-// the shoot's objects along.
+// being written, or its control plane has left this seed. Then even its deletion
+// must not reach the shoot, which another seed looks after by now.
 func leftAlone(n *extensionsv1alpha1.Network) bool {
-	switch n.Annotations[extensionsv1alpha1.OperationAnnotation] {
-	case extensionsv1alpha1.OperationWaitForState, extensionsv1alpha1.OperationMigrate:
+	if n.Annotations[extensionsv1alpha1.OperationAnnotation] == extensionsv1alpha1.OperationWaitForState {
 		return true
-	case extensionsv1alpha1.OperationRestore:
-		return n.DeletionTimestamp.IsZero()
 	}
-	return false
+	kind := operationType(n)
+	return migrated(n) && kind != corev1beta1.LastOperationTypeMigrate && kind != corev1beta1.LastOperationTypeRestore
 }
 
 // work is one Network under reconciliation.
@@ -84,6 +81,8 @@ type work struct {
 func (w *work) step(ctx context.Context) (ctrl.Result, error) {
 	n := w.network
 	switch {
+	case operationType(n) == corev1beta1.LastOperationTypeMigrate:
+		return w.migrate(ctx)
 	case !n.DeletionTimestamp.IsZero():
 		if !controllerutil.ContainsFinalizer(n, extensionsv1alpha1.NetworkFinalizer) {
 			return ctrl.Result{}, nil
@@ -99,10 +98,23 @@ func (w *work) step(ctx context.Context) (ctrl.Result, error) {
 // pickUpSpec says whether the spec as it is now is to be carried out, or only
 // what was written earlier to be observed.
 func (w *work) pickUpSpec() bool {
-	if w.Trigger == TriggerGeneration || operationOf(w.network) == extensionsv1alpha1.OperationReconcile {
+	if w.Trigger == TriggerGeneration || operationOf(w.network) != "" {
 		return true
 	}
 	return !w.settled && !succeeded(w.network)
+}
+
+// asked says whether an operation is asked for that has not begun. The annotation
+// of a restoration stays until that has succeeded.
+func (w *work) asked() bool {
+	switch operationOf(w.network) {
+	case extensionsv1alpha1.OperationReconcile:
+		return true
+	case extensionsv1alpha1.OperationRestore:
+		last := w.network.Status.LastOperation
+		return last == nil || last.Type != corev1beta1.LastOperationTypeRestore || succeeded(w.network)
+	}
+	return false
 }
 
 // clusterOf returns the Cluster of a Network and the Shoot in it. Gardener's

@@ -159,31 +159,6 @@ func TestARestartFinishesWhatWasBegun(t *testing.T) {
 	e.Expect(n.Status.ObservedGeneration).To(Equal(n.Generation))
 }
 
-// N8; and so, for now, while a control plane moves.
-func TestNetworksOnTheMoveAreLeftAlone(t *testing.T) {
-	for _, operation := range []string{"wait-for-state", "migrate", "restore"} {
-		t.Run(operation, func(t *testing.T) {
-			modes(t, func(t *testing.T, e *env, _ func(*extensionsv1alpha1.Network)) {
-				n := e.network(asking(operation))
-				e.stays(n)
-				e.Expect(n.Finalizers).To(BeEmpty())
-			})
-		})
-	}
-}
-
-// Whoever deletes a Network that was told to leave its seed must not find the
-// shoot without a network.
-func TestALeavingNetworkTakesNothingAlong(t *testing.T) {
-	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
-		n := e.finished(asked)
-		mr := e.managedResource()
-		e.patch(n, asking("migrate"))
-		e.Expect(e.client.Delete(t.Context(), n)).To(Succeed())
-		e.stays(mr)
-	})
-}
-
 // N16: facts are waited for.
 func TestAMissingClusterIsRetried(t *testing.T) {
 	e := setup(t)

@@ -19,23 +19,33 @@ import (
 // remove deletes the bundles and, once the resource managers have let go of them,
 // lets the Network go. The user's config is not looked at.
 func (w *work) remove(ctx context.Context) (ctrl.Result, error) {
-	if err := w.deleting(ctx); err != nil {
+	if err := w.leaving(ctx); err != nil {
 		return ctrl.Result{}, err
 	}
-	gone, err := w.removeBundles(ctx)
-	if err != nil {
-		return ctrl.Result{}, w.failed(ctx, nil, fmt.Errorf("delete the network's objects: %w", err))
+	if gone, result, err := w.withoutBundles(ctx); !gone {
+		return result, err
 	}
-	if !gone && !w.forced() {
-		return w.awaitGone(ctx)
-	}
-	if err := w.deleted(ctx); err != nil {
+	if err := w.left(ctx); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	before := w.network.DeepCopy()
 	controllerutil.RemoveFinalizer(w.network, extensionsv1alpha1.NetworkFinalizer)
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	return ctrl.Result{}, client.IgnoreNotFound(w.client.Patch(ctx, w.network, patch))
+}
+
+// withoutBundles deletes the bundles. Until they are gone, it says with what the
+// reconciliation ends.
+func (w *work) withoutBundles(ctx context.Context) (bool, ctrl.Result, error) {
+	gone, err := w.removeBundles(ctx)
+	if err != nil {
+		return false, ctrl.Result{}, w.failed(ctx, nil, fmt.Errorf("delete the network's objects: %w", err))
+	}
+	if gone || w.forced() {
+		return true, ctrl.Result{}, nil
+	}
+	result, err := w.awaitGone(ctx)
+	return false, result, err
 }
 
 // removeBundles deletes one ManagedResource after the other, or, if nothing in the
@@ -70,9 +80,13 @@ func (w *work) awaitGone(ctx context.Context) (ctrl.Result, error) {
 		if left := failingFor - w.Clock.Since(mr.DeletionTimestamp.Time); left > 0 {
 			return ctrl.Result{RequeueAfter: left}, nil
 		}
-		cause := fmt.Errorf("the network's objects in the shoot are still being deleted: %w", stuck(mr))
+		where := "the shoot"
 		if mr == w.managed.seed {
-			cause = fmt.Errorf("the network's objects in the seed are still being deleted: %w", stuck(mr))
+			where = "the seed"
+		}
+		cause := fmt.Errorf("the network's objects in %s are still being deleted: %w", where, stuck(mr))
+		if operationType(w.network) == corev1beta1.LastOperationTypeMigrate {
+			cause = fmt.Errorf("the ManagedResource %s is still being deleted: %w", mr.Name, stuck(mr))
 		}
 		return ctrl.Result{RequeueAfter: failingFor}, w.error(ctx, w.network.Generation, nil, cause, corev1beta1.ErrorCleanupClusterResources)
 	}

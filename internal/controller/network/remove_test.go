@@ -20,7 +20,10 @@ import (
 
 // held makes the ManagedResource wait for a resource manager to let go of it.
 func (e *env) held() *resourcesv1alpha1.ManagedResource {
-	mr := e.managedResource()
+	return e.holding(e.managedResource())
+}
+
+func (e *env) holding(mr *resourcesv1alpha1.ManagedResource) *resourcesv1alpha1.ManagedResource {
 	before := mr.DeepCopy()
 	controllerutil.AddFinalizer(mr, "resources.gardener.cloud/gardener-resource-manager")
 	e.Expect(e.client.Patch(e.t.Context(), mr, client.MergeFrom(before))).To(Succeed())

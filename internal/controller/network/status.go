@@ -24,16 +24,22 @@ var (
 	doing = map[corev1beta1.LastOperationType]string{
 		corev1beta1.LastOperationTypeCreate:    "Reconciling the Network",
 		corev1beta1.LastOperationTypeReconcile: "Reconciling the Network",
+		corev1beta1.LastOperationTypeRestore:   "Restoring the Network",
+		corev1beta1.LastOperationTypeMigrate:   "Migrating the Network",
 		corev1beta1.LastOperationTypeDelete:    "Deleting the Network",
 	}
 	done = map[corev1beta1.LastOperationType]string{
 		corev1beta1.LastOperationTypeCreate:    "Successfully reconciled Network",
 		corev1beta1.LastOperationTypeReconcile: "Successfully reconciled Network",
+		corev1beta1.LastOperationTypeRestore:   "Successfully restored Network",
+		corev1beta1.LastOperationTypeMigrate:   "Successfully migrated Network",
 		corev1beta1.LastOperationTypeDelete:    "Successfully deleted Network",
 	}
 	failing = map[corev1beta1.LastOperationType]string{
 		corev1beta1.LastOperationTypeCreate:    "Error reconciling Network",
 		corev1beta1.LastOperationTypeReconcile: "Error reconciling Network",
+		corev1beta1.LastOperationTypeRestore:   "Error restoring Network",
+		corev1beta1.LastOperationTypeMigrate:   "Error migrating Network",
 		corev1beta1.LastOperationTypeDelete:    "Error deleting Network",
 	}
 )
@@ -52,10 +58,10 @@ func (w *work) processing(ctx context.Context, kept *state.State, asked bool) er
 	})
 }
 
-// deleting is processing for a Network that goes.
-func (w *work) deleting(ctx context.Context) error {
+// leaving is processing for a Network that is deleted or migrated.
+func (w *work) leaving(ctx context.Context) error {
 	last := w.network.Status.LastOperation
-	if last != nil && last.Type == corev1beta1.LastOperationTypeDelete && last.State != corev1beta1.LastOperationStateSucceeded {
+	if last != nil && last.Type == operationType(w.network) && last.State != corev1beta1.LastOperationStateSucceeded {
 		return nil // an error is not wiped while its cause may still be there
 	}
 	return w.processing(ctx, nil, false)
@@ -84,10 +90,10 @@ func (w *work) success(ctx context.Context, kept *state.State) error {
 	return err
 }
 
-// deleted says that nothing is left in the shoot.
-func (w *work) deleted(ctx context.Context) error {
+// left says that a Network which is deleted or migrated has nothing here any more.
+func (w *work) left(ctx context.Context) error {
 	return w.patch(ctx, func() error {
-		kind := corev1beta1.LastOperationTypeDelete
+		kind := operationType(w.network)
 		w.operation(kind, corev1beta1.LastOperationStateSucceeded, 100, done[kind])
 		w.network.Status.LastError = nil
 		w.network.Status.ObservedGeneration = w.network.Generation

@@ -84,15 +84,26 @@ func succeeded(n *extensionsv1alpha1.Network) bool {
 	return n.Status.LastOperation != nil && n.Status.LastOperation.State == corev1beta1.LastOperationStateSucceeded
 }
 
-// operationType is the type of the operation that is due (section 2.3).
+// migrated says whether a Network's control plane has left this seed.
+func migrated(n *extensionsv1alpha1.Network) bool {
+	return succeeded(n) && n.Status.LastOperation.Type == corev1beta1.LastOperationTypeMigrate
+}
+
+// operationType is the type of the operation that is due (section 2.3). One that
+// has not succeeded is gone on with.
 func operationType(n *extensionsv1alpha1.Network) corev1beta1.LastOperationType {
-	last := n.Status.LastOperation
-	switch {
+	switch operation := operationOf(n); {
+	case operation == extensionsv1alpha1.OperationMigrate:
+		return corev1beta1.LastOperationTypeMigrate
 	case !n.DeletionTimestamp.IsZero():
 		return corev1beta1.LastOperationTypeDelete
-	case last == nil, last.Type == corev1beta1.LastOperationTypeCreate && !succeeded(n):
+	case operation == extensionsv1alpha1.OperationRestore:
+		return corev1beta1.LastOperationTypeRestore
+	case n.Status.LastOperation == nil:
 		return corev1beta1.LastOperationTypeCreate
-	default:
+	case succeeded(n) || n.Status.LastOperation.Type == corev1beta1.LastOperationTypeDelete:
 		return corev1beta1.LastOperationTypeReconcile
+	default:
+		return n.Status.LastOperation.Type
 	}
 }

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"context"
+	"fmt"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/bundle"
+)
+
+// migrate lets go of a shoot whose control plane moves to another seed: the
+// bundles go, what they brought into the shoot stays. The order of the writes is
+// Gardener's: its caller deletes the Network as soon as the status says Succeeded,
+// and expects no finalizer to be left by then or soon after (section 2.10).
+func (w *work) migrate(ctx context.Context) (ctrl.Result, error) {
+	if err := w.leaving(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
+	if err := w.keepObjects(ctx); err != nil {
+		return ctrl.Result{}, w.failed(ctx, nil, fmt.Errorf("keep the network's objects in the shoot: %w", err))
+	}
+	if gone, result, err := w.withoutBundles(ctx); !gone {
+		return result, err
+	}
+	if err := w.left(ctx); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	before := w.network.DeepCopy()
+	w.network.Finalizers = nil
+	if err := w.client.Patch(ctx, w.network, client.MergeFrom(before)); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	return ctrl.Result{}, client.IgnoreNotFound(w.answer(ctx, extensionsv1alpha1.OperationMigrate))
+}
+
+// keepObjects makes sure that deleting the bundles for the shoot leaves their
+// objects there. Those in the seed go.
+func (w *work) keepObjects(ctx context.Context) error {
+	definition, known := w.Pipeline.Plugin(w.network.Spec.Type)
+	if !known {
+		return nil
+	}
+	main := definition.ManagedResource
+	return bundle.KeepObjects(ctx, w.client, w.network.Namespace, main+laterSuffix, main)
+}
+
+// answer takes an operation annotation away whose operation is done.
+func (w *work) answer(ctx context.Context, operation string) error {
+	if operationOf(w.network) != operation {
+		return nil
+	}
+	before := w.network.DeepCopy()
+	delete(w.network.Annotations, extensionsv1alpha1.OperationAnnotation)
+	return w.client.Patch(ctx, w.network, client.MergeFrom(before))
+}

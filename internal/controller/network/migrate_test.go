@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+)
+
+const (
+	migrating = corev1beta1.LastOperationTypeMigrate
+	restoring = corev1beta1.LastOperationTypeRestore
+)
+
+// N8
+func TestANetworkWhoseStateIsBeingWrittenIsLeftAlone(t *testing.T) {
+	modes(t, func(t *testing.T, e *env, _ func(*extensionsv1alpha1.Network)) {
+		n := e.network(asking("wait-for-state"))
+		e.stays(n)
+		e.patch(n, func(n *extensionsv1alpha1.Network) { metav1.SetMetaDataAnnotation(&n.ObjectMeta, "color", "blue") })
+		e.stays(n)
+		e.Expect(n.Finalizers).To(BeEmpty())
+	})
+}
+
+// N10, N30: the bundles go and leave their objects in the shoot, but not in the
+// seed; then the finalizers, also those of others, and the annotation last.
+func TestAMigratedNetworkLeavesItsObjectsInTheShoot(t *testing.T) {
+	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
+		n := e.finished(asked, withConfig(`{"knots":"two","ear":"left"}`))
+		var held []*resourcesv1alpha1.ManagedResource
+		for _, name := range []string{"string-config", "string-config-later", "string-config-seed"} {
+			held = append(held, e.holding(e.managedResourceOf(name)))
+		}
+		e.patch(n, func(n *extensionsv1alpha1.Network) {
+			n.Finalizers = append(n.Finalizers, "example.org/another")
+			asking("migrate")(n)
+		})
+		e.becomes(n, migrating, working)
+		e.Expect(n.Status.LastOperation.Description).To(Equal("Migrating the Network"))
+		for _, i := range []int{1, 0, 2} { // what needs the main one's objects goes first
+			mr := held[i]
+			e.Eventually(func() bool { e.get(mr); return mr.DeletionTimestamp.IsZero() }).Should(BeFalse(), mr.Name)
+			e.Expect(*mr.Spec.KeepObjects).To(Equal(mr.Spec.Class == nil), mr.Name)
+			e.letGo(mr)
+		}
+		e.becomes(n, migrating, fine)
+		e.Expect(n.Status.LastOperation.Description).To(Equal("Successfully migrated Network"))
+		e.Eventually(func() map[string]string { e.get(n); return n.Annotations }).ShouldNot(HaveKey(extensionsv1alpha1.OperationAnnotation))
+		e.Expect(n.Finalizers).To(BeEmpty())
+		e.Expect(n.Status.State).NotTo(BeNil(), "it moves along")
+	})
+}
+
+// N10: whoever waits for Succeeded may delete the Network at once.
+func TestTheOrderOfAMigrationsWrites(t *testing.T) {
+	e := setup(t)
+	n := e.finished()
+	e.requests.forget()
+	e.patch(n, asking("migrate"))
+	e.Eventually(func() map[string]string { e.get(n); return n.Annotations }).ShouldNot(HaveKey(extensionsv1alpha1.OperationAnnotation))
+	path := "/apis/extensions.gardener.cloud/v1alpha1/namespaces/" + e.namespace + "/networks/tin"
+	var writes []string
+	for _, line := range e.requests.all() {
+		if line == "PATCH "+path+" 200" || line == "PATCH "+path+"/status 200" {
+			writes = append(writes, line)
+		}
+	}
+	e.Expect(writes).To(HaveLen(4), "%v", e.requests.all())
+	e.Expect(slices.Index(writes, "PATCH "+path+" 200")).To(Equal(2), "both of the status come before finalizers and annotation")
+}
+
+// N11: a Network that has left its seed has no part in the shoot any more.
+func TestAMigratedNetworkIsLeftAlone(t *testing.T) {
+	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
+		n := e.network(asking("migrate"))
+		e.becomes(n, migrating, fine)
+		e.Eventually(func() map[string]string { e.get(n); return n.Annotations }).ShouldNot(HaveKey(extensionsv1alpha1.OperationAnnotation))
+		e.patch(n, withConfig(`{"backend":"none"}`))
+		e.stays(n)
+		e.patch(n, func(n *extensionsv1alpha1.Network) { n.Finalizers = []string{"extensions.gardener.cloud/network"} })
+		e.Expect(e.client.Delete(t.Context(), n)).To(Succeed())
+		e.stays(n)
+		e.Expect(n.Finalizers).NotTo(BeEmpty())
+	})
+}
+
+// N12, N30
+func TestMigratingAddsNoFinalizerAndNeedsNoBundle(t *testing.T) {
+	modes(t, func(t *testing.T, e *env, _ func(*extensionsv1alpha1.Network)) {
+		n := e.network(asking("migrate"))
+		e.becomes(n, migrating, fine)
+		e.Expect(n.Finalizers).To(BeEmpty())
+	})
+}
+
+// A Network that is deleted before its migration is through must not take the
+// shoot's objects along.
+func TestAMigrationGoesBeforeADeletion(t *testing.T) {
+	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
+		n := e.finished(asked)
+		mr := e.held()
+		e.patch(n, asking("migrate"))
+		e.Expect(e.client.Delete(t.Context(), n)).To(Succeed())
+		e.Eventually(func() bool { e.get(mr); return mr.DeletionTimestamp.IsZero() }).Should(BeFalse())
+		e.Expect(*mr.Spec.KeepObjects).To(BeTrue())
+		e.letGo(mr)
+		e.gone(n)
+	})
+}
+
+// A migration that was interrupted goes on, whatever became of the annotation.
+func TestAnInterruptedMigrationGoesOn(t *testing.T) {
+	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
+		n := e.finished(asked)
+		mr := e.held()
+		e.patch(n, asking("migrate"))
+		e.becomes(n, migrating, working)
+		e.stop()
+		e.patch(n, func(n *extensionsv1alpha1.Network) { delete(n.Annotations, extensionsv1alpha1.OperationAnnotation) })
+		e.restart()
+		e.Eventually(func() bool { e.get(mr); return mr.DeletionTimestamp.IsZero() }).Should(BeFalse())
+		e.letGo(mr)
+		e.becomes(n, migrating, fine)
+		e.Eventually(func() []string { e.get(n); return n.Finalizers }).Should(BeEmpty())
+	})
+}
+
+func TestAMigrationThatTakesLongSaysWhy(t *testing.T) {
+	later := clocktesting.NewFakePassiveClock(time.Now().Add(time.Hour))
+	e := setup(t, at(later))
+	n := e.finished()
+	mr := e.held()
+	e.patch(n, asking("migrate"))
+	e.becomes(n, migrating, erroneous)
+	e.Expect(n.Status.LastError.Description).To(And(
+		HavePrefix("Error migrating Network: the ManagedResource string-config is still being deleted: ")))
+	e.letGo(mr)
+	e.becomes(n, migrating, fine)
+	e.Expect(n.Status.LastError).To(BeNil())
+}
+
+// N9: the state that came from another seed is taken up, whatever the shoot has
+// already, and the annotation stays until that has succeeded.
+func TestARestoredNetworkTakesUpItsState(t *testing.T) {
+	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
+		state := e.stateOfAnother(asked)
+		n := e.network(asking("wait-for-state"))
+		before := n.DeepCopy()
+		n.Status.State = state
+		e.Expect(e.client.Status().Patch(t.Context(), n, client.MergeFrom(before))).To(Succeed())
+		e.patch(n, asking("restore"))
+		e.managedResource()
+		e.becomes(n, restoring, working)
+		e.Expect(n.Status.LastOperation.Description).To(Equal("Restoring the Network"))
+		e.Expect(n.Finalizers).To(ConsistOf("extensions.gardener.cloud/network"))
+		e.Expect(n.Annotations).To(HaveKeyWithValue(extensionsv1alpha1.OperationAnnotation, "restore"))
+		e.applied()
+		e.becomes(n, restoring, fine)
+		e.Expect(n.Status.LastOperation.Description).To(Equal("Successfully restored Network"))
+		e.Eventually(func() map[string]string { e.get(n); return n.Annotations }).ShouldNot(HaveKey(extensionsv1alpha1.OperationAnnotation))
+		e.stays(n)
+		e.Expect(n.Status.LastOperation.Type).To(Equal(restoring))
+
+		e.patch(n, func(n *extensionsv1alpha1.Network) { withConfig(`{"backend":"none"}`)(n); asked(n) })
+		e.becomes(n, again, working)
+	})
+}
+
+// stateOfAnother is the state of a Network that was carried out and is gone.
+func (e *env) stateOfAnother(asked func(*extensionsv1alpha1.Network)) *runtime.RawExtension {
+	n := e.finished(asked)
+	state := n.Status.State.DeepCopy()
+	mr := e.managedResource()
+	e.patch(n, asking("migrate"))
+	e.gone(mr)
+	e.becomes(n, migrating, fine)
+	e.Expect(client.IgnoreNotFound(e.client.Delete(e.t.Context(), n))).To(Succeed())
+	e.gone(n)
+	secrets := &corev1.SecretList{}
+	e.Expect(e.client.List(e.t.Context(), secrets, client.InNamespace(e.namespace))).To(Succeed())
+	e.Expect(secrets.Items).To(BeEmpty())
+	return state
+}
+
+// N9: it stays as well while it fails.
+func TestTheAnnotationOfAFailedRestorationStays(t *testing.T) {
+	modes(t, func(t *testing.T, e *env, _ func(*extensionsv1alpha1.Network)) {
+		n := e.network(asking("restore"), withConfig(`{"backend":"tangled"}`))
+		e.becomes(n, restoring, erroneous)
+		e.Expect(n.Status.LastError.Description).To(HavePrefix("Error restoring Network: "))
+		e.stays(n)
+		e.Expect(n.Annotations).To(HaveKeyWithValue(extensionsv1alpha1.OperationAnnotation, "restore"))
+		e.patch(n, withConfig(`{}`))
+		e.managedResource()
+		e.applied()
+		e.becomes(n, restoring, fine)
+	})
+}
+
+// N17: whatever is asked for.
+func TestAFailedShootIsNeitherMigratedNorRestoredNorDeleted(t *testing.T) {
+	e := setup(t, inGardener)
+	n := e.finished(asking("reconcile"))
+	e.cluster(func(s *corev1beta1.Shoot) {
+		s.Status.LastOperation = &corev1beta1.LastOperation{State: corev1beta1.LastOperationStateFailed, Type: create}
+	})
+	for _, operation := range []string{"migrate", "restore", "reconcile"} {
+		e.patch(n, asking(operation))
+		e.stays(n)
+	}
+	e.Expect(e.client.Delete(t.Context(), n)).To(Succeed())
+	e.stays(n)
+	e.cluster(func(*corev1beta1.Shoot) {})
+}
