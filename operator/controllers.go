@@ -47,8 +47,11 @@ func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mod
 			MaxConcurrentReconciles: settings.Health.ConcurrentSyncs,
 		}),
 	)
-	if err != nil || !standalone {
+	if err != nil {
 		return err
+	}
+	if !standalone {
+		return o.addHeartbeat(mgr)
 	}
 	inSeed, err := shootclient.NewSeed(mgr.GetConfig(), mgr.GetHTTPClient(), shootclient.Options{})
 	if err != nil {

@@ -89,13 +89,17 @@ func (o *Options) complete() error {
 }
 
 func (o *Options) manager() (ctrl.Manager, error) {
-	mgr, err := ctrl.NewManager(o.Seed, manager.Options{
+	settings := manager.Options{
 		Scheme:                 seed.Scheme(),
 		Logger:                 o.Log,
 		Metrics:                metricsserver.Options{BindAddress: o.Config.Metrics.BindAddress},
 		HealthProbeBindAddress: o.Config.HealthProbes.BindAddress,
 		Client:                 seed.ClientOptions(),
-	})
+	}
+	if err := elect(&settings, &o.Config.LeaderElection); err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(o.Seed, settings)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the seed %s: %w", o.Seed.Host, err)
 	}

@@ -5,7 +5,6 @@ package v1alpha1
 import (
 	"cmp"
 	"fmt"
-	"net"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -39,6 +38,9 @@ func (c *OperatorConfiguration) setDefaults() {
 	c.ShootClientConnection.setDefaults(50, 100)
 	c.Metrics.BindAddress = cmp.Or(c.Metrics.BindAddress, ":8080")
 	c.HealthProbes.BindAddress = cmp.Or(c.HealthProbes.BindAddress, ":8081")
+	c.LeaderElection.setDefaults()
+	c.Heartbeat.RenewInterval.Duration = cmp.Or(c.Heartbeat.RenewInterval.Duration, 30*time.Second)
+	c.Heartbeat.ExtensionName = cmp.Or(c.Heartbeat.ExtensionName, "trellis")
 	for _, controller := range []*Controller{&c.Controllers.Shoot, &c.Controllers.Network, &c.Controllers.ManagedResource, &c.Controllers.Health} {
 		controller.ConcurrentSyncs = cmp.Or(controller.ConcurrentSyncs, 5)
 	}
@@ -51,43 +53,9 @@ func (c *ClientConnection) setDefaults(qps float32, burst int) {
 	c.QPS, c.Burst = cmp.Or(c.QPS, qps), cmp.Or(c.Burst, burst)
 }
 
-func (c *OperatorConfiguration) validate() field.ErrorList {
-	var errs field.ErrorList
-	switch c.Mode {
-	case "", ModeGardener, ModeStandalone:
-	default:
-		errs = append(errs, field.NotSupported(field.NewPath("mode"), c.Mode, []Mode{ModeGardener, ModeStandalone}))
-	}
-	for _, each := range []struct {
-		name       string
-		connection ClientConnection
-	}{{"clientConnection", c.ClientConnection}, {"shootClientConnection", c.ShootClientConnection}} {
-		if each.connection.QPS < 0 {
-			errs = append(errs, field.Invalid(field.NewPath(each.name, "qps"), each.connection.QPS, "must be positive"))
-		}
-		if each.connection.Burst < 0 {
-			errs = append(errs, field.Invalid(field.NewPath(each.name, "burst"), each.connection.Burst, "must be positive"))
-		}
-	}
-	for _, each := range []struct {
-		name    string
-		address string
-	}{{"metrics", c.Metrics.BindAddress}, {"healthProbes", c.HealthProbes.BindAddress}} {
-		if _, _, err := net.SplitHostPort(each.address); err != nil && each.address != "0" {
-			errs = append(errs, field.Invalid(field.NewPath(each.name, "bindAddress"), each.address, `must be host:port, :port, or "0" to serve nothing`))
-		}
-	}
-	for _, each := range []struct {
-		name       string
-		controller Controller
-	}{{"shoot", c.Controllers.Shoot}, {"network", c.Controllers.Network}, {"managedResource", c.Controllers.ManagedResource}, {"health", c.Controllers.Health}} {
-		path := field.NewPath("controllers", each.name)
-		if each.controller.ConcurrentSyncs < 0 {
-			errs = append(errs, field.Invalid(path.Child("concurrentSyncs"), each.controller.ConcurrentSyncs, "must be positive"))
-		}
-		if each.controller.SyncPeriod.Duration < 0 {
-			errs = append(errs, field.Invalid(path.Child("syncPeriod"), each.controller.SyncPeriod.String(), "must be positive"))
-		}
-	}
-	return errs
+func (l *LeaderElection) setDefaults() {
+	l.LeaseDuration.Duration = cmp.Or(l.LeaseDuration.Duration, 15*time.Second)
+	l.RenewDeadline.Duration = cmp.Or(l.RenewDeadline.Duration, 10*time.Second)
+	l.RetryPeriod.Duration = cmp.Or(l.RetryPeriod.Duration, 2*time.Second)
+	l.ResourceName = cmp.Or(l.ResourceName, "trellis-operator")
 }

@@ -27,6 +27,9 @@ func TestLoadNamesWhatIsWrong(t *testing.T) {
 		"another version": {"apiVersion: v1", `apiVersion: Unsupported value: "v1"`},
 		"bad address":     {"metrics: {bindAddress: here}", `metrics.bindAddress: Invalid value: "here"`},
 		"negative":        {"controllers: {health: {syncPeriod: -1s}}", "controllers.health.syncPeriod"},
+		"short lease":     {"leaderElection: {leaseDuration: 10s}", `leaderElection.leaseDuration: Invalid value: "10s": must be longer than renewDeadline, 10s`},
+		"short deadline":  {"leaderElection: {renewDeadline: 2s}", "leaderElection.renewDeadline"},
+		"fast heartbeat":  {"heartbeat: {renewInterval: 1ms}", "heartbeat.renewInterval"},
 		"not YAML":        {"a: [", "cannot be decoded"},
 	} {
 		t.Run(name, func(t *testing.T) {

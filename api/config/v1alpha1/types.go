@@ -42,6 +42,12 @@ type OperatorConfiguration struct {
 	// HealthProbes is where /healthz and /readyz are served.
 	// +optional
 	HealthProbes Endpoint `json:"healthProbes,omitempty"`
+	// LeaderElection lets one of several replicas work at a time.
+	// +optional
+	LeaderElection LeaderElection `json:"leaderElection,omitempty"`
+	// Heartbeat tells a gardenlet that the operator is alive.
+	// +optional
+	Heartbeat Heartbeat `json:"heartbeat,omitempty"`
 	// Controllers are the settings of the controllers.
 	// +optional
 	Controllers Controllers `json:"controllers,omitempty"`
@@ -74,6 +80,51 @@ type Endpoint struct {
 	// BindAddress is host:port; "0" serves nothing.
 	// +optional
 	BindAddress string `json:"bindAddress,omitempty"`
+}
+
+// LeaderElection are the settings of the Lease by which one of several replicas
+// becomes the leader. The fields are those of Kubernetes' own components.
+type LeaderElection struct {
+	// LeaderElect says whether there is an election. By default there is one where
+	// a namespace for its Lease is known: ResourceNamespace, or that of the pod.
+	// +optional
+	LeaderElect *bool `json:"leaderElect,omitempty"`
+	// LeaseDuration is how long the others wait for a leader that is silent; 15s
+	// by default.
+	// +optional
+	LeaseDuration metav1.Duration `json:"leaseDuration,omitempty"`
+	// RenewDeadline is after which time a leader that cannot renew the Lease gives
+	// up; 10s by default, and less than LeaseDuration.
+	// +optional
+	RenewDeadline metav1.Duration `json:"renewDeadline,omitempty"`
+	// RetryPeriod is the time between two attempts; 2s by default, and less than
+	// RenewDeadline.
+	// +optional
+	RetryPeriod metav1.Duration `json:"retryPeriod,omitempty"`
+	// ResourceName is the name of the Lease, trellis-operator by default. The
+	// operator's role names it.
+	// +optional
+	ResourceName string `json:"resourceName,omitempty"`
+	// ResourceNamespace is the namespace of the Lease; by default the pod's own.
+	// +optional
+	ResourceNamespace string `json:"resourceNamespace,omitempty"`
+}
+
+// Heartbeat are the settings of the Lease gardener-extension-heartbeat, by whose
+// age a gardenlet tells whether what an extension reports is current. It is
+// renewed only in a Gardener landscape, by the leader.
+type Heartbeat struct {
+	// RenewInterval is the time between two renewals; 30s by default.
+	// +optional
+	RenewInterval metav1.Duration `json:"renewInterval,omitempty"`
+	// ExtensionName is the holder's identity: the name of the extension's
+	// ControllerRegistration. trellis by default.
+	// +optional
+	ExtensionName string `json:"extensionName,omitempty"`
+	// Namespace is that of the Lease; by default the pod's own. Without either
+	// there is no heartbeat.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
 }
 
 // Controllers are the settings of the controllers.

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import (
+	"net"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/tools/leaderelection"
+)
+
+func (c *OperatorConfiguration) validate() field.ErrorList {
+	var errs field.ErrorList
+	switch c.Mode {
+	case "", ModeGardener, ModeStandalone:
+	default:
+		errs = append(errs, field.NotSupported(field.NewPath("mode"), c.Mode, []Mode{ModeGardener, ModeStandalone}))
+	}
+	errs = append(errs, c.ClientConnection.validate(field.NewPath("clientConnection"))...)
+	errs = append(errs, c.ShootClientConnection.validate(field.NewPath("shootClientConnection"))...)
+	errs = append(errs, c.Metrics.validate(field.NewPath("metrics"))...)
+	errs = append(errs, c.HealthProbes.validate(field.NewPath("healthProbes"))...)
+	errs = append(errs, c.LeaderElection.validate(field.NewPath("leaderElection"))...)
+	errs = append(errs, c.Heartbeat.validate(field.NewPath("heartbeat"))...)
+	return append(errs, c.Controllers.validate(field.NewPath("controllers"))...)
+}
+
+func (c ClientConnection) validate(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if c.QPS < 0 {
+		errs = append(errs, field.Invalid(path.Child("qps"), c.QPS, "must be positive"))
+	}
+	if c.Burst < 0 {
+		errs = append(errs, field.Invalid(path.Child("burst"), c.Burst, "must be positive"))
+	}
+	return errs
+}
+
+func (e Endpoint) validate(path *field.Path) field.ErrorList {
+	if _, _, err := net.SplitHostPort(e.BindAddress); err != nil && e.BindAddress != "0" {
+		return field.ErrorList{field.Invalid(path.Child("bindAddress"), e.BindAddress, `must be host:port, :port, or "0" to serve nothing`)}
+	}
+	return nil
+}
+
+// validate holds to what client-go's elections require: a leader has to give up
+// before the others take over.
+func (l LeaderElection) validate(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if l.LeaseDuration.Duration <= l.RenewDeadline.Duration {
+		errs = append(errs, field.Invalid(path.Child("leaseDuration"), l.LeaseDuration.Duration.String(), "must be longer than renewDeadline, "+l.RenewDeadline.Duration.String()))
+	}
+	if shortest := leaderelection.JitterFactor * float64(l.RetryPeriod.Duration); float64(l.RenewDeadline.Duration) <= shortest {
+		errs = append(errs, field.Invalid(path.Child("renewDeadline"), l.RenewDeadline.Duration.String(), "must be longer than 1.2 times retryPeriod, "+l.RetryPeriod.Duration.String()))
+	}
+	if l.RetryPeriod.Duration < 0 {
+		errs = append(errs, field.Invalid(path.Child("retryPeriod"), l.RetryPeriod.Duration.String(), "must be positive"))
+	}
+	return errs
+}
+
+func (h Heartbeat) validate(path *field.Path) field.ErrorList {
+	if h.RenewInterval.Duration < time.Second {
+		return field.ErrorList{field.Invalid(path.Child("renewInterval"), h.RenewInterval.Duration.String(), "must be a second at least, the unit of a Lease")}
+	}
+	return nil
+}
+
+func (c Controllers) validate(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, each := range []struct {
+		name       string
+		controller Controller
+	}{{"shoot", c.Shoot}, {"network", c.Network}, {"managedResource", c.ManagedResource}, {"health", c.Health}} {
+		path := path.Child(each.name)
+		if each.controller.ConcurrentSyncs < 0 {
+			errs = append(errs, field.Invalid(path.Child("concurrentSyncs"), each.controller.ConcurrentSyncs, "must be positive"))
+		}
+		if each.controller.SyncPeriod.Duration < 0 {
+			errs = append(errs, field.Invalid(path.Child("syncPeriod"), each.controller.SyncPeriod.Duration.String(), "must be positive"))
+		}
+	}
+	return errs
+}
