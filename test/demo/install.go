@@ -59,11 +59,14 @@ func readDocuments(file string) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// install brings the CRDs into the seed, and gives the operator's user the rights
+// install brings the CRDs and policies into the seed, and gives the operator's user the rights
 // that config/rbac states and no others.
 func (d *demo) install(ctx context.Context) error {
 	d.say("installing CRDs and the operator's rights in the seed")
 	if err := install.CRDs(ctx, d.seed); err != nil {
+		return err
+	}
+	if err := install.Policies(ctx, d.seed); err != nil {
 		return err
 	}
 	return install.Rights(ctx, d.seed, operatorUser)

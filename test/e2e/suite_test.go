@@ -155,6 +155,7 @@ func (w *world) connect(kubeconfig string) cluster {
 // install does what the installation guide says.
 func (w *world) install() {
 	w.Expect(install.CRDs(w.t.Context(), w.seed)).To(Succeed())
+	w.Expect(install.Policies(w.t.Context(), w.seed)).To(Succeed())
 	w.Expect(install.Rights(w.t.Context(), w.seed, operatorUser)).To(Succeed())
 }
 

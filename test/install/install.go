@@ -37,6 +37,10 @@ func CRDs(ctx context.Context, c client.Client) error {
 	})
 }
 
+// Policies creates what only a seed without Gardener needs. It takes the API server
+// a moment to act by it.
+func Policies(ctx context.Context, c client.Client) error { return create(ctx, c, "policy/*.yaml") }
+
 // Established counts the CRDs that a cluster serves, and all that it has.
 func Established(ctx context.Context, c client.Client) (established, all int, err error) {
 	crds := &apiextensionsv1.CustomResourceDefinitionList{}
