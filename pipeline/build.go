@@ -71,6 +71,11 @@ type Result struct {
 	IPFamilies []extensionsv1alpha1.IPFamily
 	// Objects are the network's objects.
 	Objects plugin.Objects
+	// Precondition is what the shoot's nodes must show before Objects are written,
+	// or nil.
+	Precondition *plugin.Precondition `json:"-"`
+
+	accepted *Accepted
 }
 
 // Build runs all stages. A stage that finds errors is the last one: what comes
@@ -81,13 +86,16 @@ func (p *Pipeline) Build(request Request) Result {
 	for _, stage := range []func() error{
 		b.judgeWritten, b.applyDefaults, b.validateEffective, b.compare, b.render,
 	} {
-		if err := b.guard(stage); err != nil {
+		err := b.guard(stage)
+		b.result.Errors = b.forgive(b.result.Errors)
+		if err != nil {
 			b.result.Errors = append(b.result.Errors, field.InternalError(b.paths.config, err))
 		}
 		if len(b.result.Errors) > 0 {
 			break
 		}
 	}
+	b.result.accepted = request.accepted()
 	return b.result
 }
 
@@ -114,6 +122,9 @@ type build struct {
 	written any // the config as the spec has it
 	config  any // the effective config
 	result  Result
+
+	// known are the errors of what was applied last, once somebody has asked.
+	known map[string]bool
 }
 
 func (b *build) judgeWritten() error {
@@ -126,6 +137,7 @@ func (b *build) judgeWritten() error {
 		raw = config.Raw
 	}
 	written, errs := b.plugin.Decode(raw, b.paths.config)
+	errs = b.forgive(errs)
 	b.result.Errors = append(b.result.Errors, errs...)
 	if b.written = written; len(errs) == 0 {
 		b.found(b.plugin.Validate(written, b.facts, b.paths.config))
@@ -171,6 +183,7 @@ func (b *build) render() error {
 		givePodsAccess(objects.ShootLater, access)
 	}
 	b.result.Objects = objects
+	b.result.Precondition = b.plugin.Precondition(b.config, b.facts)
 	b.result.IPFamilies = b.facts.IPFamilies
 	return nil
 }

@@ -62,8 +62,15 @@ func (b *build) compare() error {
 		b.result.Changes = append(b.result.Changes, change)
 		if change.Class == plugin.Forbidden {
 			b.wrong(field.Forbidden(fieldAt(b.paths.config, path),
-				fmt.Sprintf("cannot change from %v to %v in a running network: %s", change.Before, change.After, change.Reason)))
+				fmt.Sprintf("cannot change from %v to %v in a running network: %s", orAbsent(change.Before), orAbsent(change.After), change.Reason)))
 		}
 	}
 	return nil
+}
+
+func orAbsent(value any) any {
+	if value == nil {
+		return "absent"
+	}
+	return value
 }

@@ -51,8 +51,12 @@ func (b *build) checkNetwork() {
 	b.facts.PodCIDR, b.facts.ServiceCIDR = spec.EffectivePodCIDR(), spec.ServiceCIDR
 	pods, podsFine := b.checkCIDR(b.paths.pods, b.facts.PodCIDR)
 	services, servicesFine := b.checkCIDR(b.paths.services, b.facts.ServiceCIDR)
+	var nodes netip.Prefix // of none, which overlaps with nothing
+	if b.facts.NodeCIDR != "" {
+		nodes, _ = b.checkCIDR(b.paths.nodes, b.facts.NodeCIDR)
+	}
 	if familiesFine && podsFine && servicesFine {
-		b.checkRanges(pods, services)
+		b.checkRanges(pods, services, nodes)
 	}
 }
 
@@ -63,7 +67,7 @@ func (b *build) checkType() {
 	found, ok := b.pipeline.plugins[networkType]
 	switch {
 	case networkType == "":
-		b.wrong(field.Required(b.paths.networkType, fmt.Sprintf("name the network plugin; there are %v", b.pipeline.Types())))
+		b.wrong(field.Required(b.paths.networkType, "name the network plugin; there are "+strings.Join(b.pipeline.Types(), ", ")))
 	case !ok:
 		b.wrong(field.NotSupported(b.paths.networkType, networkType, b.pipeline.Types()))
 	}
@@ -101,11 +105,14 @@ func (b *build) checkCIDR(path *field.Path, cidr string) (netip.Prefix, bool) {
 		b.wrong(field.Invalid(path, cidr, "must be an IP range such as 100.96.0.0/11"))
 		return netip.Prefix{}, false
 	}
+	if prefix != prefix.Masked() {
+		b.wrong(field.Invalid(path, cidr, fmt.Sprintf("must begin with the first address of the range: %s", prefix.Masked())))
+	}
 	return prefix.Masked(), true
 }
 
 // checkRanges checks families and overlaps of ranges that are well-formed.
-func (b *build) checkRanges(pods, services netip.Prefix) {
+func (b *build) checkRanges(pods, services, nodes netip.Prefix) {
 	wanted := b.request.Spec.IPFamilies
 	if len(wanted) < 2 {
 		ipv6 := len(wanted) == 1 && wanted[0] == extensionsv1alpha1.IPv6
@@ -117,13 +124,6 @@ func (b *build) checkRanges(pods, services netip.Prefix) {
 	}
 	if pods.Overlaps(services) {
 		b.wrong(field.Invalid(b.paths.services, services.String(), fmt.Sprintf("overlaps with the pods' range %s", pods)))
-	}
-	if b.facts.NodeCIDR == "" {
-		return
-	}
-	nodes, fine := b.checkCIDR(b.paths.nodes, b.facts.NodeCIDR)
-	if !fine {
-		return
 	}
 	if nodes.Overlaps(pods) {
 		b.wrong(field.Invalid(b.paths.nodes, nodes.String(), fmt.Sprintf("overlaps with the pods' range %s", pods)))

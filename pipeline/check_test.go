@@ -23,10 +23,11 @@ func TestNetworksAreChecked(t *testing.T) {
 		"the older spelling":            {func(s *spec) { s.PodCIDR, s.ClusterCIDR = "", s.PodCIDR }, ""},
 		"both spellings, the same":      {func(s *spec) { s.ClusterCIDR = s.PodCIDR }, ""},
 		"both spellings, not the same":  {func(s *spec) { s.ClusterCIDR = "10.9.0.0/16" }, "spec.clusterCIDR: Invalid value: \"10.9.0.0/16\""},
-		"no type":                       {func(s *spec) { s.Type = "" }, "spec.type: Required value: name the network plugin; there are [string]"},
+		"no type":                       {func(s *spec) { s.Type = "" }, "spec.type: Required value: name the network plugin; there are string"},
 		"unknown type":                  {func(s *spec) { s.Type = "rope" }, "spec.type: Unsupported value: \"rope\": supported values: \"string\""},
 		"no pod range":                  {func(s *spec) { s.PodCIDR = "" }, "spec.podCIDR: Required value"},
 		"pod range not a range":         {func(s *spec) { s.PodCIDR = "10.1.0.0" }, "spec.podCIDR: Invalid value: \"10.1.0.0\""},
+		"not the first address":         {func(s *spec) { s.PodCIDR = "10.1.0.1/16" }, "spec.podCIDR: Invalid value: \"10.1.0.1/16\": must begin with the first address of the range: 10.1.0.0/16"},
 		"older spelling not a range":    {func(s *spec) { s.PodCIDR, s.ClusterCIDR = "", "x" }, "spec.clusterCIDR: Invalid value: \"x\""},
 		"no service range":              {func(s *spec) { s.ServiceCIDR = "" }, "spec.serviceCIDR: Required value"},
 		"overlapping ranges":            {func(s *spec) { s.ServiceCIDR = "10.1.128.0/24" }, "spec.serviceCIDR: Invalid value: \"10.1.128.0/24\": overlaps with the pods' range 10.1.0.0/16"},
@@ -67,4 +68,12 @@ func TestNodeRangeMustNotOverlap(t *testing.T) {
 			g.Expect(p.Build(request).Errors == nil).To(Equal(wants == ""))
 		})
 	}
+}
+
+func TestANodeRangeThatIsNoneIsToldWithAllElse(t *testing.T) {
+	g := NewWithT(t)
+	p := newPipeline(t, stringPlugin{})
+	request := p.NewRequest(network(""), nil, noEnvironment)
+	request.Spec.PodCIDR, request.Facts.NodeCIDR = "10.1.0.0", "10.3.0.0"
+	g.Expect(lines(p.Build(request).Errors)).To(And(ContainSubstring("spec.podCIDR"), ContainSubstring("shoot.spec.networking.nodes")))
 }

@@ -159,7 +159,7 @@ func mayKeep(source plugin.Source) bool {
 
 // Applied is what to remember of a Result that gets applied.
 func (r *Result) Applied() *Applied {
-	applied := &Applied{Config: json.RawMessage(r.Config), Sources: map[string]plugin.Source{}}
+	applied := &Applied{Config: json.RawMessage(r.Config), Sources: map[string]plugin.Source{}, Accepted: r.accepted}
 	for path, origin := range r.Origins {
 		if origin.Source != plugin.FromDefault {
 			applied.Sources[path] = origin.Source

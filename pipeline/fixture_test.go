@@ -40,6 +40,7 @@ type tunnel struct {
 type stringPlugin struct {
 	defaultMTU string
 	breaks     string // what is wrong with it, "" if nothing
+	strict     bool   // whether it refuses what others accept
 }
 
 var _ plugin.Definition[stringConfig] = stringPlugin{}
@@ -53,8 +54,14 @@ func (stringPlugin) Describe() plugin.Description {
 	}
 }
 
-func (stringPlugin) Validate(written *stringConfig, _ *plugin.Facts, path *field.Path) plugin.Findings {
+func (p stringPlugin) Validate(written *stringConfig, facts *plugin.Facts, path *field.Path) plugin.Findings {
 	var found plugin.Findings
+	if p.strict && written.Mode == "slack" {
+		found.Error(field.Forbidden(path.Child("mode"), "strings must be taut"))
+	}
+	if written.Mode == "slack" && !facts.KubeProxy.Enabled {
+		found.Error(field.Forbidden(path.Child("mode"), "a slack string needs kube-proxy"))
+	}
 	if written.Mode != "" && written.Mode != "taut" && written.Mode != "slack" {
 		found.Error(field.NotSupported(path.Child("mode"), written.Mode, []string{"slack", "taut"}))
 	}
@@ -79,8 +86,11 @@ func (p stringPlugin) Default(config *stringConfig, facts *plugin.Facts, because
 	}
 }
 
-func (stringPlugin) ValidateEffective(effective, written *stringConfig, _ *plugin.Facts, path *field.Path) plugin.Findings {
+func (p stringPlugin) ValidateEffective(effective, written *stringConfig, _ *plugin.Facts, path *field.Path) plugin.Findings {
 	var found plugin.Findings
+	if p.strict && effective.MTU == "1300" {
+		found.Error(field.Invalid(path.Child("mtu"), effective.MTU, "brings bad luck"))
+	}
 	if written.MTU != "" && written.MTU != effective.MTU {
 		found.Warn(path.Child("mtu"), "is not in force: it is "+effective.MTU)
 	}

@@ -48,6 +48,9 @@ type Applied struct {
 	// Sources are the sources of its values which are not the plugin's defaults,
 	// by path.
 	Sources map[string]plugin.Source `json:"sources,omitempty"`
+	// Accepted is what it was applied for. What is wrong with that is not an error
+	// any more; nil forgives nothing.
+	Accepted *Accepted `json:"accepted,omitempty"`
 }
 
 // Environment is what a Request takes from whoever runs the pipeline.

@@ -21,11 +21,16 @@ type Plugin struct {
 	validateEffective func(effective, written any, facts *Facts, path *field.Path) Findings
 	classify          func(path string, before, after any) (ChangeClass, string)
 	render            func(effective any, facts *Facts) (Objects, error)
+	precondition      func(effective any, facts *Facts) *Precondition
 }
 
 // New makes a Plugin of its Definition.
 func New[C any](d Definition[C]) Plugin {
 	description := d.Describe()
+	precondition := func(any, *Facts) *Precondition { return nil }
+	if cautious, ok := any(d).(Cautious[C]); ok {
+		precondition = func(effective any, facts *Facts) *Precondition { return cautious.Precondition(effective.(*C), facts) }
+	}
 	return Plugin{
 		Description: description,
 		decode: func(raw []byte, path *field.Path) (any, field.ErrorList) {
@@ -44,7 +49,8 @@ func New[C any](d Definition[C]) Plugin {
 		classify: func(path string, before, after any) (ChangeClass, string) {
 			return d.Classify(path, before.(*C), after.(*C))
 		},
-		render: func(effective any, facts *Facts) (Objects, error) { return d.Render(effective.(*C), facts) },
+		render:       func(effective any, facts *Facts) (Objects, error) { return d.Render(effective.(*C), facts) },
+		precondition: precondition,
 	}
 }
 
@@ -81,6 +87,12 @@ func (p *Plugin) Classify(path string, before, after any) (ChangeClass, string) 
 // Render calls the Definition's method of this name.
 func (p *Plugin) Render(effective any, facts *Facts) (Objects, error) {
 	return p.render(effective, facts)
+}
+
+// Precondition calls the method of this name of a Definition that is Cautious.
+// Others have none.
+func (p *Plugin) Precondition(effective any, facts *Facts) *Precondition {
+	return p.precondition(effective, facts)
 }
 
 // StatusTypeMeta returns apiVersion and kind of the plugin's providerStatus.

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// Accepted is what a network was applied for: the part of a Request that its
+// users answer for.
+type Accepted struct {
+	Spec    extensionsv1alpha1.NetworkSpec `json:"spec"`
+	Written json.RawMessage                `json:"written,omitempty"`
+	Facts   plugin.Facts                   `json:"facts"`
+}
+
+// accepted takes from a Request what Accepted is of it. What the operator decides,
+// and what changes without anybody's config being to blame, is no part of it.
+func (r *Request) accepted() *Accepted {
+	facts := r.Facts
+	facts.FeatureGates, facts.Images, facts.PodAccess = nil, nil, nil
+	facts.NodesAtMost, facts.Hibernated = 0, false
+	return &Accepted{Spec: r.Spec, Written: r.Written, Facts: facts}
+}
+
+// forgive turns errors into warnings which the network that was applied last would
+// have today as well: a rule that came with a release must not stop a network that
+// runs. Errors that the user's changes bring stay.
+func (b *build) forgive(errs field.ErrorList) field.ErrorList {
+	if len(errs) == 0 || b.request.Applied == nil || b.request.Applied.Accepted == nil {
+		return errs
+	}
+	if b.known == nil {
+		b.known = b.errorsOf(b.request.Applied.Accepted)
+	}
+	var remaining field.ErrorList
+	for _, err := range errs {
+		if !b.known[err.Error()] {
+			remaining = append(remaining, err)
+			continue
+		}
+		b.result.Warnings = append(b.result.Warnings, plugin.Warning{
+			Field:   err.Field,
+			Message: "is applied, and would not be accepted any more: " + err.ErrorBody(),
+		})
+	}
+	return remaining
+}
+
+// errorsOf are the errors that today's rules find in what was applied.
+func (b *build) errorsOf(accepted *Accepted) map[string]bool {
+	request := Request{
+		Name: b.request.Name, Namespace: b.request.Namespace, Author: b.request.Author,
+		Spec: accepted.Spec, Written: accepted.Written, Facts: accepted.Facts,
+		Applied: &Applied{Config: b.request.Applied.Config, Sources: b.request.Applied.Sources},
+	}
+	now := b.request.Facts
+	request.Facts.FeatureGates, request.Facts.Images, request.Facts.PodAccess = now.FeatureGates, now.Images, now.PodAccess
+	request.Facts.NodesAtMost, request.Facts.Hibernated = now.NodesAtMost, now.Hibernated
+	before := &build{pipeline: b.pipeline, request: &request, facts: &request.Facts, paths: b.paths}
+	for _, stage := range []func() error{before.judgeWritten, before.applyDefaults, before.validateEffective} {
+		if before.guard(stage) != nil {
+			break // what cannot be judged has no errors that could be known
+		}
+	}
+	known := make(map[string]bool, len(before.result.Errors))
+	for _, err := range before.result.Errors {
+		known[err.Error()] = true
+	}
+	return known
+}

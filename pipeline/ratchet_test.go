@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/trellis-network/trellis/pipeline"
+)
+
+// Invariant 9: what was applied is never rejected later, only warned about. What
+// the user changes is judged by today's rules.
+func TestWhatIsAppliedIsNotRejectedLater(t *testing.T) {
+	old, strict := stringPlugin{}, stringPlugin{strict: true}
+	const slackness = "spec.providerConfig.mode: is applied, and would not be accepted any more: Forbidden: strings must be taut"
+	const luck = `spec.providerConfig.mtu: is applied, and would not be accepted any more: Invalid value: "1300": brings bad luck`
+	for name, test := range map[string]struct {
+		before, after string
+		warned        []string
+		refused       string
+	}{
+		"a rule for what is written":         {`{"mode":"slack"}`, `{"mode":"slack"}`, []string{slackness}, ""},
+		"a rule for what is in force":        {`{"mtu":"1300"}`, `{"mtu":"1300"}`, []string{luck}, ""},
+		"both":                               {`{"mode":"slack","mtu":"1300"}`, `{"mode":"slack","mtu":"1300"}`, []string{slackness, luck}, ""},
+		"another field changes":              {`{"mode":"slack"}`, `{"mode":"slack","mtu":"1400"}`, []string{slackness}, ""},
+		"another field becomes wrong":        {`{"mode":"slack"}`, `{"mode":"slack","mtu":"1300"}`, []string{slackness}, `spec.providerConfig.mtu: Invalid value: "1300"`},
+		"corrected":                          {`{"mtu":"1300"}`, `{"mtu":"1301"}`, nil, ""},
+		"wrong in another way":               {`{"mtu":"1300"}`, `{"mtu":"0"}`, nil, `spec.providerConfig.mtu: Invalid value: "0"`},
+		"a forbidden change stays forbidden": {`{"mode":"slack"}`, `{"mode":"taut"}`, nil, "cannot change from slack to taut"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			result := rebuild(t, old, test.before, strict, test.after)
+			var warned []string
+			for _, warning := range result.Warnings {
+				warned = append(warned, warning.String())
+			}
+			g.Expect(warned).To(Equal(test.warned))
+			if test.refused != "" {
+				g.Expect(lines(result.Errors)).To(ContainSubstring(test.refused))
+				return
+			}
+			g.Expect(result.Errors).To(BeEmpty())
+			g.Expect(result.Objects.Shoot).NotTo(BeEmpty())
+		})
+	}
+}
+
+// It stays so with the release after that.
+func TestForgivenessLasts(t *testing.T) {
+	g := NewWithT(t)
+	p := newPipeline(t, stringPlugin{strict: true})
+	request := p.NewRequest(network(`{"mtu":"1300"}`), nil, noEnvironment)
+	request.Applied = rebuildable(t, rebuild(t, stringPlugin{}, `{"mtu":"1300"}`, stringPlugin{strict: true}, `{"mtu":"1300"}`))
+	g.Expect(p.Build(request).Errors).To(BeEmpty())
+}
+
+// rebuildable is what a network is remembered by, after it was written and read.
+func rebuildable(t *testing.T, result pipeline.Result) *pipeline.Applied {
+	t.Helper()
+	raw, err := json.Marshal(result.Applied())
+	applied := &pipeline.Applied{}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	NewWithT(t).Expect(json.Unmarshal(raw, applied)).To(Succeed())
+	return applied
+}
+
+// A rule may be broken by a fact as well: then its cause is new, and so is the
+// error.
+func TestErrorsThatNewFactsBringAreErrors(t *testing.T) {
+	g := NewWithT(t)
+	p := newPipeline(t, stringPlugin{})
+	request := p.NewRequest(network(`{"mode":"slack"}`), nil, noEnvironment)
+	request.Applied = rebuildable(t, p.Build(request))
+	g.Expect(p.Build(request).Errors).To(BeEmpty())
+	request.Facts.KubeProxy.Enabled = false
+	g.Expect(lines(p.Build(request).Errors)).To(ContainSubstring("a slack string needs kube-proxy"))
+}
+
+// What an older release remembered says nothing of what was accepted.
+func TestWithoutMemoryNothingIsForgiven(t *testing.T) {
+	g := NewWithT(t)
+	p := newPipeline(t, stringPlugin{strict: true})
+	request := p.NewRequest(network(`{"mtu":"1300"}`), nil, noEnvironment)
+	request.Applied = &pipeline.Applied{Config: []byte(`{"mode":"taut","mtu":"1300"}`)}
+	g.Expect(lines(p.Build(request).Errors)).To(ContainSubstring("brings bad luck"))
+}
