@@ -38,7 +38,7 @@ func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mod
 	}
 	err := errors.Join(
 		network.Add(mgr, network.Options{
-			Pipeline: built, Trigger: trigger, Standalone: standalone, Clock: o.Clock,
+			Pipeline: built, Trigger: trigger, Standalone: standalone, Clock: o.Clock, Shoots: shoots,
 			FeatureGates: o.Config.FeatureGates, Images: o.Config.Images, DumpRequests: o.Config.DumpRequests,
 			MaxConcurrentReconciles: settings.Network.ConcurrentSyncs,
 		}),

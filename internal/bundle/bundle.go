@@ -5,7 +5,8 @@
 // its content, and a ManagedResource that refers to it. Section 3.4 of Gardener's
 // contract gives the names.
 //
-// It refuses to know what is in a bundle, and what becomes of it.
+// It also reads what is written that way, whoever wrote it. It refuses to know
+// what the objects are for, and what becomes of them.
 package bundle
 
 import (
@@ -19,7 +20,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
@@ -97,8 +97,9 @@ func (b *Bundle) Write(ctx context.Context, c client.Client, current *resourcesv
 	if err := b.WriteSecret(ctx, c); err != nil {
 		return nil, err
 	}
-	patch := client.MergeFromWithOptions(current, client.MergeFromWithOptimisticLock{})
-	return wanted, c.Patch(ctx, wanted, patch)
+	// Without a lock: the resource manager writes the status of the same object all
+	// the time, and nobody else these fields.
+	return wanted, c.Patch(ctx, wanted, client.MergeFrom(current))
 }
 
 // Written says whether current already is what Write would make of it.
@@ -205,33 +206,43 @@ func Secrets(ctx context.Context, r client.Reader, namespace string, names ...st
 	return list.Items, err
 }
 
-// Delete deletes the Secrets of some bundles and then their ManagedResources, one
-// after the other: each only when the one before it is gone. It says whether all
-// are. The inventory in a ManagedResource's status is what its objects are deleted
-// by, so the Secrets may go first. live must not be a cache, which would take for
-// gone what was only just made.
+// Delete deletes the ManagedResources of some bundles, one after the other: each
+// only when the one before it is gone. It says whether all are, and their Secrets.
+// The inventory in a ManagedResource's status is what its objects are deleted by,
+// so a Secret goes as soon as its ManagedResource is being deleted, but not before:
+// until then the resource manager would miss it. live must not be a cache, which
+// would take for gone what was only just made.
 func Delete(ctx context.Context, c client.Client, live client.Reader, namespace string, names ...string) (gone bool, err error) {
-	secrets, err := Secrets(ctx, live, namespace, names...)
-	if err != nil {
-		return false, err
-	}
-	for i := range secrets {
-		if err := client.IgnoreNotFound(c.Delete(ctx, &secrets[i])); err != nil {
-			return false, err
-		}
-	}
 	for _, name := range names {
 		mr := &resourcesv1alpha1.ManagedResource{}
 		err := live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, mr)
-		if apierrors.IsNotFound(err) {
-			continue
-		}
-		if err != nil || !mr.DeletionTimestamp.IsZero() {
+		if client.IgnoreNotFound(err) != nil {
 			return false, err
 		}
-		return false, client.IgnoreNotFound(c.Delete(ctx, mr))
+		there := err == nil
+		if there && mr.DeletionTimestamp.IsZero() {
+			if err := client.IgnoreNotFound(c.Delete(ctx, mr)); err != nil {
+				return false, err
+			}
+		}
+		if err := deleteSecrets(ctx, c, live, namespace, name); err != nil || there {
+			return false, err
+		}
 	}
 	return true, nil
+}
+
+func deleteSecrets(ctx context.Context, c client.Client, live client.Reader, namespace, name string) error {
+	secrets, err := Secrets(ctx, live, namespace, name)
+	if err != nil {
+		return err
+	}
+	for i := range secrets {
+		if err := client.IgnoreNotFound(c.Delete(ctx, &secrets[i])); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // KeepObjects makes the objects of some ManagedResources outlive them. One that is

@@ -18,11 +18,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	"github.com/trellis-network/trellis/internal/bundle"
 )
 
 // content is what the Secrets hold.
 type content struct {
-	documents []document
+	documents []bundle.Document
 	problems  []string
 	// inputs names the versions of all that it depends on.
 	inputs string
@@ -175,7 +176,7 @@ func (p *pass) read(ctx context.Context) (*content, error) {
 		if err := p.secrets.Get(ctx, client.ObjectKey{Namespace: p.mr.Namespace, Name: ref.Name}, secret); err != nil {
 			return nil, fmt.Errorf("cannot read Secret %s: %w", ref.Name, err)
 		}
-		documents, problems := decode(secret.Name, secret.Data)
+		documents, problems := bundle.Decode(secret.Name, secret.Data)
 		c.documents, c.problems = append(c.documents, documents...), append(c.problems, problems...)
 		secrets = append(secrets, secret)
 	}

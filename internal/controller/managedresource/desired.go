@@ -16,6 +16,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/bundle"
 )
 
 // description is what people find on the objects.
@@ -63,17 +64,17 @@ type composer struct {
 
 // compose gives every document its namespace, labels and annotations. An error
 // means that the shoot could not be asked about a kind.
-func (c *composer) compose(documents []document, problems []string) (*desired, error) {
+func (c *composer) compose(documents []bundle.Document, problems []string) (*desired, error) {
 	d := &desired{problems: problems}
 	sum := sha256.New()
 	seen := map[identity]bool{}
 	scopes := scopesOf(documents)
 	for _, doc := range documents {
-		if err := c.settleNamespace(doc.object, scopes); err != nil {
+		if err := c.settleNamespace(doc.Object, scopes); err != nil {
 			return nil, err
 		}
-		id := identityOfObject(doc.object)
-		absent, err := c.mayBeLeftOut(doc.object, scopes)
+		id := identityOfObject(doc.Object)
+		absent, err := c.mayBeLeftOut(doc.Object, scopes)
 		if err != nil {
 			return nil, err
 		}
@@ -84,13 +85,13 @@ func (c *composer) compose(documents []document, problems []string) (*desired, e
 		case seen[id]:
 			d.problems = append(d.problems, fmt.Sprintf("%s is stated more than once; only the first one counts", id))
 			continue
-		case doc.object.GetAnnotations()[resourcesv1alpha1.Mode] == resourcesv1alpha1.ModeIgnore:
+		case doc.Object.GetAnnotations()[resourcesv1alpha1.Mode] == resourcesv1alpha1.ModeIgnore:
 			d.released = append(d.released, id)
 		case absent:
-			d.leftOut = append(d.leftOut, c.item(id, doc.object))
+			d.leftOut = append(d.leftOut, c.item(id, doc.Object))
 		default:
-			d.items = append(d.items, c.item(id, doc.object))
-			sum.Write(doc.raw)
+			d.items = append(d.items, c.item(id, doc.Object))
+			sum.Write(doc.Raw)
 		}
 		seen[id] = true
 	}
@@ -167,12 +168,12 @@ func (c *composer) settleNamespace(object *unstructured.Unstructured, scopes map
 
 // scopesOf returns, for the kinds that CRDs among the documents define, whether
 // their objects are in namespaces.
-func scopesOf(documents []document) map[schema.GroupKind]bool {
+func scopesOf(documents []bundle.Document) map[schema.GroupKind]bool {
 	scopes := map[schema.GroupKind]bool{}
 	for _, doc := range documents {
-		if isCRD(doc.object.GroupVersionKind().GroupKind()) {
-			scope, _, _ := unstructured.NestedString(doc.object.Object, "spec", "scope")
-			scopes[definedBy(doc.object)] = scope == "Namespaced"
+		if isCRD(doc.Object.GroupVersionKind().GroupKind()) {
+			scope, _, _ := unstructured.NestedString(doc.Object.Object, "spec", "scope")
+			scopes[definedBy(doc.Object)] = scope == "Namespaced"
 		}
 	}
 	return scopes

@@ -9,7 +9,10 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -24,8 +27,8 @@ import (
 
 // reconcile carries out the spec as it is now, and writes nothing if that is
 // already done. The order of its writes makes it safe to be killed between any
-// two: while the status says Processing, or the annotation is still there, the
-// next run starts over.
+// two: while the status does not say Succeeded, or the annotation is still there,
+// the next run starts over.
 func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
 	asked := w.asked()
 	kept, err := state.Decode(w.network.Status.State)
@@ -55,17 +58,18 @@ func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
 	}
 	wanted.nameIn(next)
 	if !asked && kept.Written.Equal(next) && wanted.written(w.managed) {
+		kept.Written = next
 		return w.look(ctx, &wanted, kept)
 	}
 	kept.Written, kept.Components = next, built.Objects.Components
-	if err := w.processing(ctx, kept, asked); err != nil {
-		return ctrl.Result{}, err
-	}
-	if err := w.takeOver(ctx); err != nil {
+	if err := w.begin(ctx, kept, asked); err != nil {
 		return ctrl.Result{}, err
 	}
 	if mr := w.managed.main; mr != nil && !mr.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil // its end is awaited through the watch
+	}
+	if err := w.checkNodes(ctx, built.Precondition); err != nil {
+		return ctrl.Result{}, w.failed(ctx, nil, err)
 	}
 	w.tellChanges(built.Changes)
 	written, err := w.write(ctx, wanted.main, w.managed.main)
@@ -88,10 +92,13 @@ func (w *work) look(ctx context.Context, wanted *bundles, kept *state.State) (ct
 	if err := w.restoreSecrets(ctx, wanted); err != nil {
 		return ctrl.Result{}, err
 	}
+	n := w.network
+	if succeeded(n) {
+		kept.Applied = kept.Written.Config
+	}
 	if err := w.patch(ctx, func() error { return w.keep(kept) }); err != nil {
 		return ctrl.Result{}, err
 	}
-	n := w.network
 	if succeeded(n) && n.Status.ObservedGeneration == n.Generation {
 		return ctrl.Result{}, w.collectGarbage(ctx, kept.Written)
 	}
@@ -121,6 +128,26 @@ func (w *work) request(kept *state.State) (pipeline.Request, error) {
 	return request, os.WriteFile(filepath.Join(w.DumpRequests, w.network.Namespace+".json"), dump, 0o600)
 }
 
+// begin takes the Network over and says Processing. Whoever is killed in between
+// must find it unfinished again: of one that has succeeded the status tells, so it
+// is written first. Any other is unfinished anyway, and is taken over first, before
+// there is anything in its status that could make others write to it meanwhile.
+func (w *work) begin(ctx context.Context, kept *state.State, asked bool) error {
+	steps := []func() error{
+		func() error { return w.takeOver(ctx) },
+		func() error { return w.processing(ctx, kept, asked) },
+	}
+	if succeeded(w.network) {
+		slices.Reverse(steps)
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // takeOver adds the finalizer, without which nothing may be made in the shoot,
 // and takes the operation annotation away, in one request.
 func (w *work) takeOver(ctx context.Context) error {
@@ -144,24 +171,33 @@ func (w *work) takeOver(ctx context.Context) error {
 // the spec.
 func (w *work) invalid(ctx context.Context, asked bool, kept *state.State, cause error) (ctrl.Result, error) {
 	kept.Written = nil
+	begin := func() error { return w.takeOver(ctx) }
 	if asked {
-		if err := w.processing(ctx, kept, true); err != nil {
-			return ctrl.Result{}, err
-		}
+		begin = func() error { return w.begin(ctx, kept, true) }
 	}
-	if err := w.takeOver(ctx); err != nil {
+	if err := begin(); err != nil {
 		return ctrl.Result{}, err
 	}
 	return ctrl.Result{}, w.error(ctx, w.network.Generation, kept, cause, corev1beta1.ErrorConfigurationProblem)
 }
 
 // failed writes an error that retrying may cure, and returns it to be retried. A
-// nil state stays.
+// nil state stays. What only came of a late cache is nothing to tell anybody.
 func (w *work) failed(ctx context.Context, kept *state.State, cause error) error {
+	if isStale(cause) {
+		return cause
+	}
 	if err := w.error(ctx, w.network.Generation, kept, cause); err != nil {
 		logf.FromContext(ctx).Info("The error could not be written into the status", "reason", err.Error())
 	}
 	return cause
+}
+
+// isStale says that a write was refused only because it was decided upon from a
+// cache which is late: of an object, or of the end of its namespace.
+func isStale(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) ||
+		apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
 // sleeps says whether the shoot is hibernated: nothing is waited for then.

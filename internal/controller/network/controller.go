@@ -21,6 +21,7 @@ import (
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/pipeline"
 )
 
@@ -39,12 +40,20 @@ const (
 // Network says Error. Short failures are normal while a shoot starts.
 const failingFor = 2 * time.Minute
 
+// Shoots gives access to a shoot by its control-plane namespace.
+// *shootclient.Clients is one.
+type Shoots interface {
+	For(ctx context.Context, namespace string) (*shootclient.Shoot, error)
+}
+
 // Options are the settings of the controller.
 type Options struct {
 	// Pipeline builds the objects.
 	Pipeline *pipeline.Pipeline
 	// Trigger is what makes the controller pick up a spec.
 	Trigger Trigger
+	// Shoots gives access to the shoots, whose nodes a change may have to wait for.
+	Shoots Shoots
 	// Standalone says that nobody else is there: Networks of unknown types are
 	// answered rather than left to another extension, and Secrets of older bundles
 	// are removed here.
@@ -78,7 +87,7 @@ type Reconciler struct {
 // +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=networks/status,verbs=patch
 // +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=clusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=resources.gardener.cloud,resources=managedresources,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=list;watch;create;delete
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Add adds the controller to a manager.

@@ -17,6 +17,9 @@ import (
 const (
 	// cacheLag is how long the cache may be behind what was just written.
 	cacheLag = 50 * time.Millisecond
+	// staleRetry is when to try again what the API server has refused for the same
+	// reason.
+	staleRetry = 200 * time.Millisecond
 	// mostLags is how often a ManagedResource is waited for that was written and is
 	// not in the cache: somebody may have deleted it.
 	mostLags = 20

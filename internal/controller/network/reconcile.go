@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -49,7 +50,23 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	result, err := w.step(ctx)
 	r.memories.Store(request.NamespacedName, memory{uid: n.UID, version: n.ResourceVersion, settled: err == nil, written: w.written})
+	switch {
+	case isGone(err):
+		return ctrl.Result{}, nil
+	case isStale(err):
+		return ctrl.Result{RequeueAfter: staleRetry}, nil
+	}
 	return result, err
+}
+
+// isGone says that a write came too late for its Network.
+func isGone(err error) bool {
+	var answer apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &answer) {
+		return false
+	}
+	details := answer.Status().Details
+	return details != nil && details.Group == extensionsv1alpha1.GroupVersion.Group && details.Kind == "networks"
 }
 
 // leftAlone says whether nothing may be done for a Network: its state is still

@@ -182,21 +182,41 @@ func (w *work) providerStatus(kept *state.State) (*runtime.RawExtension, error) 
 	return &runtime.RawExtension{Raw: raw}, err
 }
 
-// tellWarnings records the warnings that were not there before as events.
+// mostNote is the longest note of an event that the API server takes, in bytes.
+const mostNote = 1024
+
+// tell records an event about several things at once: the API server takes events
+// that differ in their notes only for one.
+func (w *work) tell(reason string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	note := strings.Join(lines, "; ")
+	if len(note) > mostNote {
+		note = strings.ToValidUTF8(note[:mostNote-len("…")], "") + "…"
+	}
+	w.recorder.Eventf(w.network, nil, corev1.EventTypeWarning, reason, "Reconcile", "%s", note)
+}
+
+// tellWarnings tells of the warnings that were not there before.
 func (w *work) tellWarnings(before *runtime.RawExtension, kept *state.State) {
+	var lines []string
 	for _, warning := range kept.Written.Warnings {
 		quoted, _ := json.Marshal(warning.Message)
 		if before == nil || !strings.Contains(string(before.Raw), string(quoted)) {
-			w.recorder.Eventf(w.network, nil, corev1.EventTypeWarning, "ConfigurationWarning", "Reconcile", "%s", warning.String())
+			lines = append(lines, warning.String())
 		}
 	}
+	w.tell("ConfigurationWarning", lines)
 }
 
 // tellChanges announces, before it is written, what interrupts traffic.
 func (w *work) tellChanges(changes []pipeline.Change) {
+	var lines []string
 	for _, change := range changes {
 		if change.Class == plugin.Disruptive {
-			w.recorder.Eventf(w.network, nil, corev1.EventTypeWarning, "DisruptiveChange", "Reconcile", "%s: %s", change.Path, change.Reason)
+			lines = append(lines, change.Path+": "+change.Reason)
 		}
 	}
+	w.tell("DisruptiveChange", lines)
 }

@@ -18,6 +18,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -37,6 +38,7 @@ import (
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/controller/network"
 	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/test/install"
@@ -117,6 +119,22 @@ func (stringPlugin) Render(effective *stringConfig, facts *plugin.Facts) (plugin
 	return objects, nil
 }
 
+// Precondition is that of a loose string, which a taut one must not become before
+// the nodes have knots.
+func (stringPlugin) Precondition(effective *stringConfig, _ *plugin.Facts) *plugin.Precondition {
+	if effective.Backend != "loose" {
+		return nil
+	}
+	return &plugin.Precondition{
+		Concerns: func(present []unstructured.Unstructured) bool {
+			content, _, _ := unstructured.NestedString(present[0].Object, "data", "content")
+			return content == "taut"
+		},
+		Condition: "Knotted", Status: corev1.ConditionTrue, Reason: "Twice",
+		Because: "a loose string would fall off",
+	}
+}
+
 func configMap(namespace, name, content string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
@@ -129,6 +147,7 @@ func configMap(namespace, name, content string) *corev1.ConfigMap {
 type env struct {
 	*WithT
 	t         *testing.T
+	config    *rest.Config
 	client    client.Client
 	namespace string
 	requests  *audit
@@ -150,7 +169,7 @@ func setup(t *testing.T, change ...func(*network.Options)) *env {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(install.CRDs(t.Context(), admin)).To(Succeed())
 	e := &env{
-		WithT: g, t: t, client: admin,
+		WithT: g, t: t, config: config, client: admin,
 		namespace: fmt.Sprintf("shoot--test--%d", namespaces.Add(1)),
 		requests:  &audit{},
 	}
@@ -160,6 +179,7 @@ func setup(t *testing.T, change ...func(*network.Options)) *env {
 	built, err := pipeline.New([]plugin.Plugin{plugin.New(stringPlugin{})}, nil)
 	g.Expect(err).NotTo(HaveOccurred())
 	options := network.Options{Pipeline: built, Trigger: network.TriggerGeneration, Standalone: true, MaxConcurrentReconciles: 2, Clock: clock.RealClock{}}
+	options.Shoots = shootclient.New(shootclient.Options{Metadata: admin, Secrets: admin})
 	for _, c := range change {
 		c(&options)
 	}

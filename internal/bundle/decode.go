@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package managedresource
+package bundle
 
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,10 +14,14 @@ import (
 	"strings"
 
 	"github.com/andybalholm/brotli"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
+
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 )
 
 const (
@@ -27,16 +32,16 @@ const (
 	mostDecompressed = 64 << 20
 )
 
-// document is an object as it is in a Secret.
-type document struct {
-	object *unstructured.Unstructured
-	// raw is the whole value of the key that it was in.
-	raw []byte
+// Document is an object as it is in a Secret.
+type Document struct {
+	Object *unstructured.Unstructured
+	// Raw is the whole value of the key that it was in.
+	Raw []byte
 }
 
-// decode returns the objects in a Secret's data, by sorted keys, and what could
+// Decode returns the objects in a Secret's data, by sorted keys, and what could
 // not be decoded, as sentences. One broken document does not affect the others.
-func decode(secretName string, data map[string][]byte) (documents []document, problems []string) {
+func Decode(secretName string, data map[string][]byte) (documents []Document, problems []string) {
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		where := fmt.Sprintf("Secret %s, key %s", secretName, key)
 		content, err := decompress(key, data[key])
@@ -59,7 +64,7 @@ func decode(secretName string, data map[string][]byte) (documents []document, pr
 				problems = append(problems, fmt.Sprintf("%s, document %d: %v", where, number, err))
 			}
 			for _, object := range objects {
-				documents = append(documents, document{object: object, raw: data[key]})
+				documents = append(documents, Document{Object: object, Raw: data[key]})
 			}
 		}
 	}
@@ -131,4 +136,24 @@ func check(object *unstructured.Unstructured) error {
 		return fmt.Errorf("%s without metadata.name", object.GetKind())
 	}
 	return nil
+}
+
+// Read returns the objects that a ManagedResource's Secrets hold. A Secret that is
+// missing, or cannot be decoded, is an error.
+func Read(ctx context.Context, c client.Reader, mr *resourcesv1alpha1.ManagedResource) ([]unstructured.Unstructured, error) {
+	var objects []unstructured.Unstructured
+	for _, ref := range mr.Spec.SecretRefs {
+		secret := &corev1.Secret{}
+		if err := c.Get(ctx, client.ObjectKey{Namespace: mr.Namespace, Name: ref.Name}, secret); err != nil {
+			return nil, fmt.Errorf("read the Secret %s of the ManagedResource %s: %w", ref.Name, mr.Name, err)
+		}
+		documents, problems := Decode(secret.Name, secret.Data)
+		if len(problems) > 0 {
+			return nil, fmt.Errorf("decode the ManagedResource %s: %s", mr.Name, strings.Join(problems, "; "))
+		}
+		for _, document := range documents {
+			objects = append(objects, *document.Object)
+		}
+	}
+	return objects, nil
 }

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network_test
+
+import (
+	"os"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/shootclient"
+)
+
+// withShoot gives the controller access to a shoot, whose part the seed plays.
+func (e *env) withShoot() {
+	kubeconfig, err := os.ReadFile(landscape.Get(e.t).Seed.Kubeconfig)
+	e.Expect(err).NotTo(HaveOccurred())
+	e.Expect(e.client.Create(e.t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: shootclient.SecretName, Namespace: e.namespace},
+		Data:       map[string][]byte{shootclient.SecretKey: kubeconfig},
+	})).To(Succeed())
+}
+
+// node makes a node that has, or has not, the condition which a loose string needs.
+func (e *env) node(reason string) *corev1.Node {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{GenerateName: "peg-"}}
+	e.Expect(e.client.Create(e.t.Context(), node)).To(Succeed())
+	e.t.Cleanup(func() { _ = e.client.Delete(e.t.Context(), node) })
+	e.knotted(node, reason)
+	return node
+}
+
+func (e *env) knotted(node *corev1.Node, reason string) {
+	if reason == "" {
+		return
+	}
+	node.Status.Conditions = []corev1.NodeCondition{{Type: "Knotted", Status: corev1.ConditionTrue, Reason: reason}}
+	e.Expect(e.client.Status().Update(e.t.Context(), node)).To(Succeed())
+}
+
+// A change that the nodes are not ready for waits for them, and says for which.
+func TestAChangeWaitsForTheNodes(t *testing.T) {
+	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
+		e.withShoot()
+		n := e.finished(asked)
+		mr := e.managedResource()
+		before := mr.Spec.SecretRefs
+		e.node("Twice")
+		node := e.node("Once")
+		e.patch(n, func(n *extensionsv1alpha1.Network) { withConfig(`{"backend":"loose"}`)(n); asked(n) })
+		e.becomes(n, again, erroneous)
+		e.Expect(n.Status.LastError.Description).To(HaveSuffix("the network is not changed until each node has the condition " +
+			"Knotted=True with the reason Twice, because a loose string would fall off: " +
+			"node " + node.Name + " has the condition Knotted=True with the reason Once"))
+		e.Expect(n.Status.LastError.Codes).To(BeEmpty(), "it is retried")
+		e.Expect(string(n.Status.ProviderStatus.Raw)).To(ContainSubstring("taut"))
+		e.get(mr)
+		e.Expect(mr.Spec.SecretRefs).To(Equal(before))
+
+		e.knotted(node, "Twice")
+		e.Eventually(func() []corev1.LocalObjectReference { e.get(mr); return mr.Spec.SecretRefs }).ShouldNot(Equal(before))
+		e.applied()
+		e.becomes(n, again, fine)
+	})
+}
+
+// What could not be found out keeps the network as it is, too.
+func TestAChangeIsNotMadeBlindly(t *testing.T) {
+	for name, test := range map[string]struct {
+		spoil func(e *env, bundle string)
+		says  string
+	}{
+		"no access to the shoot": {func(*env, string) {}, "look at the nodes before the network is changed (a loose string would fall off): there is no access to the shoot"},
+		"a missing bundle": {func(e *env, bundle string) {
+			e.Expect(e.client.Delete(e.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: bundle, Namespace: e.namespace}})).To(Succeed())
+		}, "find out what the shoot has now: read the Secret"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := setup(t, inGardener)
+			n := e.finished(asking("reconcile"))
+			mr := e.managedResource()
+			test.spoil(e, mr.Spec.SecretRefs[0].Name)
+			e.patch(n, func(n *extensionsv1alpha1.Network) { withConfig(`{"backend":"loose"}`)(n); asking("reconcile")(n) })
+			e.becomes(n, again, erroneous)
+			e.Expect(n.Status.LastError.Description).To(ContainSubstring(test.says))
+			e.stays(mr)
+		})
+	}
+}
+
+// Neither a new cluster nor one that sleeps, nor one which has something else, has
+// anything to lose.
+func TestWhatCannotBeInterruptedIsNotWaitedFor(t *testing.T) {
+	t.Run("new", func(t *testing.T) {
+		e := setup(t)
+		e.node("Once")
+		e.finished(withConfig(`{"backend":"loose"}`))
+	})
+	t.Run("something else", func(t *testing.T) {
+		e := setup(t)
+		e.node("Once")
+		n := e.finished(withConfig(`{"backend":"none"}`))
+		e.patch(n, withConfig(`{"backend":"loose"}`))
+		e.becomes(n, again, working)
+	})
+	t.Run("asleep", func(t *testing.T) {
+		e := setup(t)
+		e.node("Once")
+		n := e.finished()
+		e.cluster(func(s *corev1beta1.Shoot) { s.Spec.Hibernation = &corev1beta1.Hibernation{Enabled: ptr.To(true)} })
+		e.patch(n, withConfig(`{"backend":"loose"}`))
+		e.becomes(n, again, fine)
+	})
+}
