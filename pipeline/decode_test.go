@@ -26,7 +26,7 @@ func TestConfigsAreDecodedStrictly(t *testing.T) {
 		"older version":        {`{"apiVersion":"string.example.org/v1beta1","kind":"NetworkConfig"}`, ""},
 		"another version":      {`{"apiVersion":"rope.example.org/v1"}`, `spec.providerConfig.apiVersion: Unsupported value: "rope.example.org/v1": supported values: "string.example.org/v1"`},
 		"another kind":         {`{"kind":"Network"}`, `spec.providerConfig.kind: Unsupported value: "Network": supported values: "NetworkConfig"`},
-		"unknown field":        {`{"tunnel":{"enabeld":true}}`, `spec.providerConfig.tunnel.enabeld: Invalid value: true: is not a field here; there are enabled, kind`},
+		"unknown field":        {`{"tunnel":{"enabeld":true}}`, `spec.providerConfig.tunnel.enabeld: Invalid value: true: is not a field here; did you mean enabled? There are enabled, kind`},
 		"wrong case":           {`{"Mode":"taut"}`, `spec.providerConfig.Mode: Invalid value: "taut": is not a field here; write mode`},
 		"field twice":          {`{"mode":"taut","mode":"slack"}`, `spec.providerConfig.mode: Duplicate value: "mode"`},
 		"number as string":     {`{"mtu":1440}`, `spec.providerConfig.mtu: Invalid value: 1440: must be a string, not a number; write it in quotes`},

@@ -15,6 +15,7 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
@@ -56,15 +57,25 @@ func (e editor) judge(t *testing.T, config []byte) error {
 // families.
 func validate(t *testing.T, p *plugin.Plugin, config []byte) error {
 	t.Helper()
+	return validateIn(p, config, extensionsv1alpha1.IPv4, extensionsv1alpha1.IPv6).ToAggregate()
+}
+
+// validateIn judges a config in a cluster with these IP families.
+func validateIn(p *plugin.Plugin, config []byte, families ...extensionsv1alpha1.IPFamily) field.ErrorList {
 	all, err := pipeline.New(plugins.All(), providers.All())
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	if err != nil {
+		panic(err)
+	}
 	network := &extensionsv1alpha1.Network{}
 	network.Name, network.Namespace = "network", "default"
 	network.Spec.Type = p.Type
 	network.Spec.ProviderConfig = &runtime.RawExtension{Raw: config}
 	network.Spec.PodCIDR, network.Spec.ServiceCIDR = "10.1.0.0/16", "10.2.0.0/16"
-	network.Spec.IPFamilies = []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4, extensionsv1alpha1.IPv6}
-	return all.Build(all.NewRequest(network, nil, pipeline.Environment{})).Errors.ToAggregate()
+	if families[0] == extensionsv1alpha1.IPv6 {
+		network.Spec.PodCIDR, network.Spec.ServiceCIDR = "2001:db8:1::/48", "2001:db8:2::/112"
+	}
+	network.Spec.IPFamilies = families
+	return all.Build(all.NewRequest(network, nil, pipeline.Environment{})).Errors
 }
 
 // Where an editor marks something, it is because validate would.
@@ -144,15 +155,15 @@ func (e editor) collect(into map[string][]byte, path []string, schema map[string
 		}
 		into[strings.Join(path, ".")+" "+what] = raw
 	}
-	wrong := map[any]any{"string": 7, "boolean": "true", "object": []any{}, nil: map[string]any{}}
+	wrong := map[string]any{"string": 7, "boolean": "true", "object": []any{}, "": map[string]any{}}
 	if len(path) > 0 {
-		add("of another type", path, wrong[schema["type"]])
+		add("of another type", path, wrong[typeOf(schema)])
 		add("as a list", path, []any{"a"})
 	}
-	if schema["enum"] != nil || schema["const"] != nil {
+	if schema["enum"] != nil {
 		add("not in the enum", path, "no-such-value")
 	}
-	if schema["type"] != "object" {
+	if typeOf(schema) != "object" {
 		return
 	}
 	properties, _ := schema["properties"].(map[string]any)
@@ -164,6 +175,16 @@ func (e editor) collect(into map[string][]byte, path []string, schema map[string
 	if schema["required"] != nil {
 		add("without what is required", path, map[string]any{})
 	}
+}
+
+// typeOf is the type that a schema demands, of what is not null; empty if there is
+// more than one.
+func typeOf(schema map[string]any) string {
+	if names, ok := schema["type"].([]any); ok {
+		return names[0].(string)
+	}
+	name, _ := schema["type"].(string)
+	return name
 }
 
 // with is a config in which value stands at path and all else is fine.

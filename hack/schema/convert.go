@@ -3,10 +3,14 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
+
+// quantity is what is decoded as a quantity, which may have space around it.
+const quantity = `^ *[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)? *$`
 
 // jsonSchema turns a schema as CRDs have it into one for editors: strict, and
 // without Kubernetes' extensions.
@@ -29,6 +33,7 @@ func jsonSchema(s *apiextensionsv1.JSONSchemaProps) map[string]any {
 	}
 	if s.XIntOrString { // any number: quantities are decoded with this, too
 		out["anyOf"] = []any{map[string]any{"type": "number"}, map[string]any{"type": "string"}}
+		out["pattern"] = quantity
 	}
 	if s.Type == "object" {
 		addProperties(out, s)
@@ -54,10 +59,28 @@ func addProperties(out map[string]any, s *apiextensionsv1.JSONSchemaProps) {
 		if property.XIntOrString && property.Description == "" {
 			property.Description = name + " is a quantity: a number, with or without a suffix, such as 250m or 100Mi."
 		}
-		properties[name] = jsonSchema(&property)
+		inner := jsonSchema(&property)
+		if !slices.Contains(s.Required, name) {
+			allowNull(inner)
+		}
+		properties[name] = inner
 	}
 	if len(properties) > 0 {
 		out["properties"] = properties
+	}
+}
+
+// allowNull lets a field be null, which is decoded as if it was left out: in YAML
+// it is what stands there when all that was in a block is commented out. There
+// are no quantities that are null.
+func allowNull(schema map[string]any) {
+	name, has := schema["type"].(string)
+	if !has {
+		return
+	}
+	schema["type"] = []any{name, "null"}
+	if enum, has := schema["enum"].([]apiextensionsv1.JSON); has {
+		schema["enum"] = append(slices.Clone(enum), apiextensionsv1.JSON{Raw: []byte("null")})
 	}
 }
 

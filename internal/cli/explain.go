@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trellis-network/trellis/internal/explain"
+	"github.com/trellis-network/trellis/internal/shape"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -23,8 +24,12 @@ be written, what is in force if nothing is, and what a later change does to a
 running network. Without a field, list the fields of a network type; without a
 type, the network types.
 
-Defaults and changes are found out by trying, in a cluster of which nothing else
-is known: IPv4, with kube-proxy, on an infrastructure that allows everything.`,
+Defaults and changes are found out by trying: in a cluster of which nothing else
+is known (IPv4, with kube-proxy, on an infrastructure that allows everything), and
+wherever an infrastructure or IPv6 makes a difference.
+
+Fields are also found by the path that they have in a Shoot or a Network, as
+errors have it: TYPE.spec.networking.providerConfig.FIELD.`,
 		Example: `  trellis explain
   trellis explain TYPE
   trellis explain TYPE.FIELD.FIELD`,
@@ -73,22 +78,49 @@ func listTypes(cmd *cobra.Command, p *pipeline.Pipeline) error {
 }
 
 func explainField(cmd *cobra.Command, p *pipeline.Pipeline, argument string) error {
-	path := strings.Split(argument, ".")
-	one, err := pluginFor(p, path[0])
+	networkType, path, _ := strings.Cut(argument, ".")
+	if networkType == "spec" {
+		return refuse(cmd, fmt.Errorf("begin with the network type: %s.%s", strings.Join(p.Types(), "|"), inConfig(argument)))
+	}
+	one, err := pluginFor(p, networkType)
 	if err != nil {
 		return refuse(cmd, err)
 	}
-	found, err := explain.Of(p, &one, path[1:])
+	var names []string
+	if path = inConfig(path); path != "" {
+		names = strings.Split(path, ".")
+	}
+	found, err := explain.Of(p, &one, names)
 	if err != nil {
 		return refuse(cmd, err)
 	}
 	return written(fmt.Fprint(cmd.OutOrStdout(), page(one.Type, found)))
 }
 
+// Where a config stands in what people write.
+const (
+	inShoot   = "spec.networking.providerConfig"
+	inNetwork = "spec.providerConfig"
+)
+
+// inConfig is the path of a field in the config, of one as errors have it, too.
+func inConfig(path string) string {
+	for _, prefix := range []string{inShoot, inNetwork} {
+		if rest, found := strings.CutPrefix(path, prefix); found && (rest == "" || rest[0] == '.') {
+			return strings.TrimPrefix(rest, ".")
+		}
+	}
+	return path
+}
+
 func pluginFor(p *pipeline.Pipeline, networkType string) (plugin.Plugin, error) {
 	one, has := p.Plugin(networkType)
 	if !has {
-		return one, fmt.Errorf("there is no network type %q; there are %s", networkType, strings.Join(p.Types(), ", "))
+		there := "there are "
+		if near := shape.Near(networkType, p.Types()); near != "" {
+			there = "did you mean " + near + "? There are "
+		}
+		return one, fmt.Errorf("there is no network type %q; %s%s", shape.Abbreviate(networkType), there, strings.Join(p.Types(), ", "))
 	}
 	return one, nil
 }

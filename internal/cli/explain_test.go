@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -36,6 +37,8 @@ wire   NetworkConfig   wire.example.com/v1
 			stdout: `
 KIND:     NetworkConfig
 VERSION:  wire.example.com/v1
+SHOOT:    spec.networking.providerConfig
+NETWORK:  spec.providerConfig
 
 DESCRIPTION:
     NetworkConfig says what the wire is like.
@@ -54,6 +57,8 @@ FIELDS:
     length is a number.
 
   monitored	<boolean>
+
+Defaults, effects and what a later change means: trellis explain wire.FIELD
 `,
 		},
 		{
@@ -62,6 +67,8 @@ FIELDS:
 KIND:     NetworkConfig
 VERSION:  wire.example.com/v1
 FIELD:    wire.colour <string>
+SHOOT:    spec.networking.providerConfig.colour
+NETWORK:  spec.providerConfig.colour
 
 DESCRIPTION:
     colour is red or blue.
@@ -87,7 +94,22 @@ A LATER CHANGE:
 		{name: "a pattern and an example", args: "explain wire.length", stdout: "~what matches ^[0-9]+$\nfor example \"7\"\nif nothing is written: absent"},
 		{
 			name: "an unknown field", args: "explain wire.color", exit: 1,
-			stderr: "error: wire has no field \"color\"; there are apiVersion, colour, kind, length, monitored\n",
+			stderr: "error: wire has no field \"color\"; did you mean wire.colour? There are apiVersion, colour, kind, length, monitored\n",
+		},
+		{
+			name: "a field that is like none", args: "explain wire.taste", exit: 1,
+			stderr: "error: wire has no field \"taste\"; there are apiVersion, colour, kind, length, monitored\n",
+		},
+		{name: "the path of an error in a Shoot", args: "explain wire.spec.networking.providerConfig.colour", stdout: "~FIELD:    wire.colour <string>"},
+		{name: "that of a Network", args: "explain wire.spec.providerConfig.colour", stdout: "~FIELD:    wire.colour <string>"},
+		{
+			name: "a path without the type", args: "explain spec.providerConfig.colour", exit: 1,
+			stderr: "error: begin with the network type: wire.colour\n",
+		},
+		{name: "a misspelt type", args: "explain wier", exit: 1, stderr: "error: there is no network type \"wier\"; did you mean wire? There are wire\n"},
+		{
+			name: "a megabyte for a field", args: "explain wire." + strings.Repeat("x", 1<<20), exit: 1,
+			stderr: "~error: wire has no field \"" + strings.Repeat("x", 64) + "…\"; there are apiVersion",
 		},
 		{name: "a field of what has none", args: "explain wire.colour.hue", exit: 1, stderr: "error: wire.colour has no field \"hue\"; it has no fields\n"},
 		{name: "an unknown type", args: "explain rope.colour", exit: 1, stderr: "error: there is no network type \"rope\"; there are wire\n"},
@@ -107,8 +129,8 @@ func TestSchemaIsForEditors(t *testing.T) {
 	g.Expect(json.Unmarshal([]byte(stdout), &schema)).To(Succeed())
 	g.Expect(schema.Schema).To(Equal("http://json-schema.org/draft-07/schema#"))
 	g.Expect(schema.Title).To(Equal("NetworkConfig of wire.example.com/v1"))
-	g.Expect(schema.Properties["apiVersion"]).To(HaveKeyWithValue("enum", []any{"wire.example.com/v1"}))
-	g.Expect(schema.Properties["kind"]).To(HaveKeyWithValue("const", "NetworkConfig"))
+	g.Expect(schema.Properties["apiVersion"]).To(HaveKeyWithValue("enum", []any{"wire.example.com/v1", "", nil}))
+	g.Expect(schema.Properties["kind"]).To(HaveKeyWithValue("enum", []any{"NetworkConfig", "", nil}))
 	g.Expect(schema.Properties["colour"]).To(HaveKeyWithValue("enum", []any{"red", "blue"}))
 	runAll(t, []script{
 		{name: "an unknown type", args: "schema rope", exit: 1, stderr: "error: there is no network type \"rope\"; there are wire\n"},
@@ -122,16 +144,38 @@ PATH     VALUE   ORIGIN
 colour   blue    infrastructure: marsh has no red
 length   "7"     user
 `
-	network := network("net", "ns", `{length: "7"}`) + "  cloudProvider: marsh\n"
+	inMarsh := network("net", "ns", `{length: "7"}`) + "  cloudProvider: marsh\n"
 	runAll(t, []script{
 		{
-			name: "render keeps them off standard output", args: "render --show-origins --target seed -f -", stdin: network,
+			name: "render keeps them off standard output", args: "render --show-origins --target seed -f -", stdin: inMarsh,
 			stderr: "\nwarning: spec.providerConfig.length: is deprecated and has no effect\n" +
 				"network ns/net: the network has no objects for the seed" + table,
 		},
 		{
-			name: "validate has them in its report", args: "validate --show-origins -f -", stdin: network,
+			name: "validate has them in its report", args: "validate --show-origins -f -", stdin: inMarsh,
 			stdout: "\nwarning: spec.providerConfig.length: is deprecated and has no effect\nnetwork ns/net: valid (wire, 1 warning)" + table,
+		},
+		{
+			name: "the same of a Shoot", args: "validate --show-origins -f -",
+			stdin: strings.Replace(shoot("mine", `{type: wire, providerConfig: {length: "7"}}`), "type: dry", "type: marsh", 1),
+			stdout: "\nwarning: spec.networking.providerConfig.length: is deprecated and has no effect\n" +
+				"shoot garden-dev/mine: valid (wire, 1 warning)" + table,
+		},
+		{
+			name: "what the user has not written, but a webhook", args: "validate --show-origins -f -",
+			stdin: network("net", "shoot--dev--mine", `{colour: blue, length: "7"}`) + "---\n" +
+				shoot("mine", `{type: wire, providerConfig: {length: "7"}}`),
+			stdout: `~colour   blue    infrastructure: set in the Network on its way to the seed
+				length   "7"     user`,
+		},
+		{
+			name: "what is kept of a running network", args: "validate --show-origins -f -",
+			stdin:  network("net", "ns", "{}") + strings.Replace(appliedRed, "red", "blue", 1),
+			stdout: "~colour   blue    applied: kept from when it was first applied; today's default is red",
+		},
+		{
+			name: "what the user has written like the default is the user's", args: "validate --show-origins -f -",
+			stdin: network("net", "ns", "{colour: red}"), stdout: "~colour   red     user",
 		},
 		{
 			name: "there are none of what is refused before", args: "validate --show-origins -f -", exit: 1,

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/trellis-network/trellis/plugin"
 )
 
@@ -18,6 +20,14 @@ const (
 	modeGardener   = "gardener"
 	modeStandalone = "standalone"
 )
+
+// noArguments refuses arguments of a command whose input is named by flags.
+func noArguments(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%q is no flag; name the input with -f %s", args[0], args[0])
+	}
+	return nil
+}
 
 // choice is a flag that is one of a few words.
 type choice struct {

@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 
@@ -70,11 +72,36 @@ func TestBadInputIsRefusedWithItsPath(t *testing.T) {
 		"calico-ipam with IPv6":          {calicoShoot("{ipam: {type: calico-ipam}}", ", ipFamilies: [IPv6], pods: '2001:db8:1::/56', services: '2001:db8:2::/112'", ""), []string{at + ".ipam.type"}},
 		"no kube-proxy and no eBPF":      {calicoShoot("{}", "", withoutKubeProxy), []string{"spec.kubernetes.kubeProxy.enabled", "ebpfDataplane.enabled"}},
 		"no kube-proxy and eBPF off":     {calicoShoot("{ebpfDataplane: {enabled: false}}", "", withoutKubeProxy), []string{"spec.kubernetes.kubeProxy.enabled", "ebpfDataplane.enabled"}},
-		"a megabyte of junk for a value": {calicoShoot("{backend: "+strings.Repeat("x", 1<<20)+"}", "", ""), []string{at + ".backend"}},
+		"a megabyte of junk for a value": {calicoShoot("{backend: "+strings.Repeat("x", 1<<20)+"}", "", ""), []string{at + ".backend", "bird, none, vxlan"}},
 		"a megabyte of junk for a name":  {calicoShoot("{? "+strings.Repeat("x", 1<<20)+" : 1}", "", ""), []string{at}},
 		"thousands of unknown fields":    {calicoShoot("{"+manyFields(5000)+"}", "", ""), []string{at + ".a0"}},
 		"nesting":                        {calicoShoot(deep, "", ""), []string{at + ".overlay.overlay"}},
 		"too deep nesting":               {calicoShoot(strings.Repeat("[", 5000)+strings.Repeat("]", 5000), "", ""), []string{"<stdin>"}},
+
+		"a null byte in a value":           {calicoShoot(`{backend: "bi\0rd"}`, "", ""), []string{at + ".backend", "bird, none, vxlan"}},
+		"a negative number":                {calicoShoot("{vethMTU: -1}", "", ""), []string{at + ".vethMTU", "-1", "string"}},
+		"a negative number in quotes":      {calicoShoot(`{vethMTU: "-1"}`, "", ""), []string{at + ".vethMTU", "not negative"}},
+		"a huge number":                    {calicoShoot(`{vethMTU: "`+strings.Repeat("9", 30)+`"}`, "", ""), []string{at + ".vethMTU", "decimal number"}},
+		"a number that is infinite":        {calicoShoot("{vethMTU: .inf}", "", ""), []string{at + ".vethMTU", "infinite"}},
+		"a word that YAML takes for false": {calicoShoot("{ipv4: {mode: Off}}", "", ""), []string{at + ".ipv4.mode", "write it in quotes"}},
+		"a version that is a number":       {strings.Replace(calicoShoot("{}", "", ""), "1.36.3", "1.36", 1), []string{"spec.kubernetes.version", "1.36", "write it in quotes"}},
+		"a key that is an object":          {calicoShoot("{? {a: b} : c}", "", ""), []string{"document 1", "invalid map key"}},
+		"a key that is null":               {calicoShoot("{~: c}", "", ""), []string{at, "a key must be a string"}},
+		"a key like a path":                {calicoShoot(`{"overlay.enabled": true}`, "", ""), []string{at + "[overlay.enabled]"}},
+		"an anchor for a wrong place":      {calicoShoot("{overlay: &on {enabled: true}, backend: *on}", "", ""), []string{at + ".backend", "must be a string"}},
+		"an alias of nothing":              {calicoShoot("{overlay: *on}", "", ""), []string{"document 1", "unknown anchor"}},
+		"text after the end":               {`{"apiVersion": "core.gardener.cloud/v1beta1", "kind": "Shoot"} junk`, []string{"document 1", "more follows"}},
+		"workers by the billion":           {calicoShootOn("[{name: a, maximum: 99999999999}]"), []string{"spec.provider.workers[0].maximum", "2147483647"}},
+		"no workers":                       {calicoShootOn("[]"), []string{"spec.provider.workers", "has no pod network"}},
+		"no networking":                    {strings.Replace(calicoShoot("{}", "", ""), "networking:", "other:", 1), []string{"spec.networking.type", "calico"}},
+		"kube-proxy in words":              {calicoShoot("{}", "", ", kubeProxy: {enabled: 'off'}"), []string{"spec.kubernetes.kubeProxy.enabled", "true or false"}},
+		"another version of Shoots":        {strings.Replace(calicoShoot("{}", "", ""), "v1beta1", "v1", 1), []string{"document 1", "core.gardener.cloud/v1beta1"}},
+		"the config by another name":       {calicoShoot("{apiVersion: calico.networking.extensions.gardener.cloud/v1beta1}", "", ""), []string{at + ".apiVersion", "/v1alpha1"}},
+		"a status of nonsense":             {calicoShoot("{}", "", "") + "status: {networking: {pods: [junk]}}\n", []string{"spec.networking.pods", "junk"}},
+		"bytes that are no UTF-8":          {calicoShoot("{}", "", "") + "# caf\xe9\n", []string{"UTF-8", "0xe9"}},
+		"a stream of nothing":              {"---\n---\n", []string{"has no document"}},
+		"one Shoot twice":                  {calicoShoot("{}", "", "") + "---\n" + calicoShoot("{}", "", ""), []string{"document 2", "two Shoots"}},
+		"a regular expression that grows":  {calicoShoot(`{ipv4: {autoDetectionMethod: "interface=((((a{1000}){1000}){1000}){1000})"}}`, "", ""), []string{at + ".ipv4.autoDetectionMethod", "compiles"}},
 	} {
 		for _, command := range []string{"validate", "render"} {
 			t.Run(name+"/"+command, func(t *testing.T) {
@@ -94,6 +121,73 @@ func TestBadInputIsRefusedWithItsPath(t *testing.T) {
 			})
 		}
 	}
+}
+
+// calicoShootOn is a Shoot with Calico and these workers.
+func calicoShootOn(workers string) string {
+	return strings.Replace(calicoShoot("{}", "", ""), "[{name: a, maximum: 3}]", workers, 1)
+}
+
+// A megabyte of anything takes about a second. What is measured is the work done
+// for it, with room for a slow machine, since a busy one is no failure.
+func TestAMegabyteOfJunkIsCheap(t *testing.T) {
+	const megabyte = 1 << 20
+	for name, input := range map[string]string{
+		"of an expression":    calicoShoot(`{ipv4: {autoDetectionMethod: "interface=`+strings.Repeat("a?", megabyte/2)+`"}}`, "", ""),
+		"of a value":          calicoShoot("{backend: "+strings.Repeat("x", megabyte)+"}", "", ""),
+		"of unknown fields":   calicoShoot("{"+manyFields(megabyte/12)+"}", "", ""),
+		"of resources":        calicoShoot("{autoScaling: {mode: static, resources: {node: {"+manyFields(megabyte/12)+"}}}}", "", ""),
+		"of lists":            calicoShoot("["+strings.Repeat("[],", megabyte/3)+"]", "", ""),
+		"of nested objects":   calicoShoot("["+strings.Repeat(strings.Repeat("{a: ", 90)+"1"+strings.Repeat("}", 90)+",", megabyte/450)+"]", "", ""),
+		"of workers":          calicoShootOn("[" + strings.Repeat("{name: 1, maximum: a},", megabyte/22) + "]"),
+		"of families":         calicoShoot("{}", ", ipFamilies: ["+strings.Repeat("IPv5,", megabyte/5)+"]", ""),
+		"of ranges":           calicoShoot("{}", ", nodes: 10.250.0.0/16", "") + "status: {networking: {nodes: [" + strings.Repeat("junk,", megabyte/5) + "]}}\n",
+		"of Shoots":           strings.Repeat(calicoShoot("{backend: x}", "", "")+"---\n", 999),
+		"of JSON":             strings.Repeat(`{"apiVersion":"v1","kind":"Pod"}`, 999),
+		"of a List":           `{"apiVersion":"v1","kind":"List","items":[` + strings.Repeat(`{"kind":"Pod"},`, megabyte/15) + "{}]}",
+		"of a Network":        network("net", "ns", "{}") + manyLines(megabyte/14),
+		"that is not text":    strings.Repeat("\xff", megabyte),
+		"of comments":         strings.Repeat("# nothing\n", megabyte/10),
+		"of aliases":          "a: &a " + strings.Repeat("x", 100) + "\nb: [" + strings.Repeat("*a,", megabyte/3) + "]\n",
+		"of merged objects":   "a: &a {b: 1}\nc: [" + strings.Repeat("{<<: *a},", megabyte/9) + "]\n",
+		"of errors in JSON":   `{"a":` + strings.Repeat(`{"b":1,"b":2,"c":`, 90) + "1" + strings.Repeat("}", 90) + strings.Repeat(`,"b":1`, megabyte/6) + "}",
+		"of spaces":           strings.Repeat(" ", megabyte) + "a: 1\n",
+		"of backslashes":      `{"a": "` + strings.Repeat(`\\`, megabyte/2) + `"}`,
+		"of percent signs":    strings.Repeat("%", megabyte),
+		"of document markers": strings.Repeat("--- {}\n", megabyte/7),
+	} {
+		for _, source := range []string{"-f", "--request"} {
+			t.Run(name+"/"+source, func(t *testing.T) {
+				g := NewWithT(t)
+				var stdout, stderr bytes.Buffer
+				streams := cli.Streams{In: strings.NewReader(input), Out: &stdout, Err: &stderr}
+				before := used(t)
+				exit := cli.Run([]string{"render", source, "-"}, streams, plugins.All(), providers.All())
+				g.Expect(used(t)-before).To(BeNumerically("<", 4*time.Second), "processor time")
+				g.Expect(exit).To(Equal(cli.ExitInvalid), stderr.String())
+				g.Expect(stdout.String()).To(BeEmpty())
+				g.Expect(stderr.Len()).To(BeNumerically("<", 64<<10))
+			})
+		}
+	}
+}
+
+// used is the processor time that this process has taken.
+func used(t *testing.T) time.Duration {
+	t.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+func manyLines(count int) string {
+	var lines strings.Builder
+	for i := range count {
+		fmt.Fprintf(&lines, "  a%d: 1\n", i)
+	}
+	return lines.String()
 }
 
 func manyFields(count int) string {

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -118,8 +119,9 @@ func (in *input) workFor(subject *manifest.Subject, p *pipeline.Pipeline) work {
 	one := work{source: subject.Source, name: subject.String()}
 	one.request = p.NewRequest(subject.Network, subject.Shoot, environment)
 	one.request.Author = subject.Author
+	one.warnings = subject.Contradictions()
 	remembered, err := state.Decode(subject.Network.Status.State)
-	if err != nil {
+	if err != nil || !isConfig(remembered.Applied) {
 		one.warnings = append(one.warnings, plugin.Warning{
 			Field: "status.state", Message: "is ignored, since Trellis did not write it",
 		})
@@ -127,6 +129,11 @@ func (in *input) workFor(subject *manifest.Subject, p *pipeline.Pipeline) work {
 	}
 	one.request.Applied = remembered.Applied
 	return one
+}
+
+// isConfig says whether what was applied last can be a config at all.
+func isConfig(applied *pipeline.Applied) bool {
+	return applied == nil || bytes.HasPrefix(bytes.TrimSpace(applied.Config), []byte("{"))
 }
 
 func (in *input) loadRequest(cmd *cobra.Command) (works []work, problems []manifest.Problem, err error) {

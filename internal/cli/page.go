@@ -30,6 +30,8 @@ func page(networkType string, e *explain.Explanation) string {
 		}
 		fmt.Fprintf(&out, "FIELD:    %s.%s <%s>%s\n", networkType, e.Path, e.Type, required)
 	}
+	below := strings.TrimSuffix("."+e.Path, ".")
+	fmt.Fprintf(&out, "SHOOT:    %s%s\nNETWORK:  %s%s\n", inShoot, below, inNetwork, below)
 	section(&out, "DESCRIPTION", wrapped(e.Text.Intro+"\n\n"+e.Around.Intro, margin))
 	section(&out, "ALLOWED", allowedLines(e))
 	section(&out, "DEFAULT", defaultLines(e))
@@ -37,6 +39,10 @@ func page(networkType string, e *explain.Explanation) string {
 	section(&out, "RULE", wrapped(e.Text.Rule, margin))
 	section(&out, "A LATER CHANGE", changeLines(e.Changes))
 	section(&out, "FIELDS", fieldLines(e.Fields))
+	if len(e.Fields) > 0 {
+		full := strings.Trim(networkType+"."+e.Path, ".")
+		fmt.Fprintf(&out, "\nDefaults, effects and what a later change means: trellis explain %s.FIELD\n", full)
+	}
 	return out.String()
 }
 
@@ -63,7 +69,7 @@ func allowedLines(e *explain.Explanation) string {
 func defaultLines(e *explain.Explanation) string {
 	told := cmp.Or(e.Text.Default, e.Around.Default)
 	lines := wrapped(told, margin)
-	if len(e.Defaults) < 2 && told != "" {
+	if told != "" && !isNews(e.Defaults, told) {
 		return lines
 	}
 	for _, each := range e.Defaults {
@@ -80,13 +86,25 @@ func defaultLines(e *explain.Explanation) string {
 	return lines
 }
 
+// isNews says whether the defaults are more than what the documentation says.
+func isNews(defaults []explain.Default, told string) bool {
+	if len(defaults) != 1 {
+		return len(defaults) > 1
+	}
+	return defaults[0].Value != nil && !strings.HasPrefix(told, shown(defaults[0].Value))
+}
+
 func changeLines(changes []explain.Change) string {
 	var lines string
 	for _, change := range changes {
-		line := fmt.Sprintf("%s: ", change.Class)
+		line := string(change.Class)
 		if change.Class == plugin.Forbidden {
-			line = "forbidden, and refused: "
+			line = "forbidden, and refused"
 		}
+		if len(change.When) > 0 {
+			line += ", " + strings.Join(change.When, " or ")
+		}
+		line += ": "
 		if change.With != "" {
 			line += change.With + " changes with it; "
 		}
@@ -101,20 +119,34 @@ func changeLines(changes []explain.Change) string {
 
 // stepList lists changes by what they begin with: "from true or absent to false".
 func stepList(steps []explain.Step) string {
-	var order []string
-	from := map[string][]string{}
-	for _, step := range steps {
-		to := shown(step.To)
-		if !slices.Contains(order, to) {
-			order = append(order, to)
-		}
-		from[to] = append(from[to], shown(step.From))
-	}
+	from := listsBy(steps, func(s explain.Step) (string, string) { return shown(s.To), shown(s.From) })
+	// Changes that begin with the same are told together.
 	var list []string
-	for _, to := range order {
-		list = append(list, fmt.Sprintf("from %s to %s", strings.Join(from[to], " or "), to))
+	for _, each := range listsBy(from, func(l labelled) (string, string) { return strings.Join(l.list, " or "), l.label }) {
+		list = append(list, fmt.Sprintf("from %s to %s", each.label, strings.Join(each.list, " or ")))
 	}
 	return strings.Join(list, ", ")
+}
+
+// labelled is a list of what has something in common.
+type labelled struct {
+	label string
+	list  []string
+}
+
+// listsBy collects items by a label, in the order in which they come.
+func listsBy[T any](items []T, split func(T) (label, item string)) []labelled {
+	var lists []labelled
+	for _, each := range items {
+		label, item := split(each)
+		i := slices.IndexFunc(lists, func(l labelled) bool { return l.label == label })
+		if i < 0 {
+			lists = append(lists, labelled{label: label})
+			i = len(lists) - 1
+		}
+		lists[i].list = append(lists[i].list, item)
+	}
+	return lists
 }
 
 func fieldLines(fields []explain.Field) string {

@@ -26,7 +26,8 @@ func newRender(p *pipeline.Pipeline) *cobra.Command {
 		Use:   "render -f FILE",
 		Short: "Print the objects of a network",
 		Long: `Print the objects of a network, as the operator would apply them. Nothing else is
-printed to standard output; errors and warnings go to standard error.
+printed to standard output; errors, warnings, and what changes about the network
+that was applied last go to standard error.
 ` + inputHelp + `
 
 render takes one network at a time.`,
@@ -35,7 +36,7 @@ render takes one network at a time.`,
   trellis render -f shoot.yaml -o dir=before
   trellis render -f shoot.yaml --show-origins >/dev/null
   trellis render --request request.json`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return render(cmd, p, &in, &out, target.value, origins)
 		},
@@ -65,8 +66,10 @@ func render(cmd *cobra.Command, p *pipeline.Pipeline, in *input, out *output, ta
 	}
 	if len(result.Errors) > 0 {
 		report.verdict(one, &result)
+		report.changes(one, &result)
 		return errInvalid
 	}
+	report.changes(one, &result)
 	objects := result.Objects.Seed
 	if target == targetShoot {
 		objects = append(append([]plugin.Object(nil), result.Objects.Shoot...), result.Objects.ShootLater...)

@@ -86,6 +86,15 @@ shoot garden-dev/mine: invalid (wire, 1 error)
 `,
 		},
 		{
+			name: "what changes in a running network goes to stderr", args: "render -f - --target seed",
+			stdin: network("net", "ns", `{length: "9"}`) + appliedRed,
+			stderr: `
+warning: spec.providerConfig.length: is deprecated and has no effect
+change: length: rolling, from absent to "9": the wire is pulled in anew
+network ns/net: the network has no objects for the seed
+`,
+		},
+		{
 			name: "one network at a time", args: "render -f -", exit: 1,
 			stdin:  shoot("one", "{type: wire}") + "---\n" + shoot("two", "{type: wire}"),
 			stderr: "error: the input has 2 networks (shoot garden-dev/one, shoot garden-dev/two); give one at a time\n",
@@ -164,6 +173,28 @@ func TestRequestsAreOnlyTakenWhole(t *testing.T) {
 		{
 			name: "half of one", args: "render --request -", exit: 1, stdin: `{"author": "Shoot"}`,
 			stderr: "error: <stdin>: lacks name or namespace\n",
+		},
+		{
+			name: "names of nothing", args: "validate --request -", exit: 1,
+			stdin:  `{"author": "Shoot", "name": "a", "namespace": "b/c", "facts": {"ipFamilies": ["IPv4"]}}`,
+			stdout: "~error: <stdin>: namespace is \"b/c\": a lowercase RFC 1123 label",
+		},
+		{
+			name: "families that there are not", args: "render --request -", exit: 1,
+			stdin:  `{"author": "Shoot", "name": "a", "namespace": "b", "facts": {"ipFamilies": ["IPv4", "IPv9"]}}`,
+			stderr: "error: <stdin>: facts.ipFamilies[1] is \"IPv9\"; there are IPv4 and IPv6, each at most once\n",
+		},
+		{
+			name: "a past that is no config", args: "render --request -", exit: 1,
+			stdin:  `{"author": "Shoot", "name": "a", "namespace": "b", "facts": {"ipFamilies": ["IPv4"]}, "applied": {"config": null}}`,
+			stderr: "error: <stdin>: applied.config must be an object\n",
+		},
+		{
+			name: "what changes is told of a Request, too", args: "validate --request -",
+			stdin: `{"author": "Shoot", "name": "a", "namespace": "b", "facts": {"ipFamilies": ["IPv4"]},
+				"spec": {"type": "wire", "podCIDR": "10.1.0.0/16", "serviceCIDR": "10.2.0.0/16", "providerConfig": {"monitored": true}},
+				"applied": {"config": {"colour": "red"}}}`,
+			stdout: "\nnetwork b/a: valid (wire, 1 change)\nchange: monitored: safe, from absent to true: only adds a dashboard\n",
 		},
 	})
 }

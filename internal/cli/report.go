@@ -3,6 +3,8 @@
 package cli
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/trellis-network/trellis/internal/cli/manifest"
+	"github.com/trellis-network/trellis/internal/shape"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -20,6 +23,9 @@ const (
 	maxProblems = 50
 	// maxLine is the length of a line at most: values of users can be long.
 	maxLine = 600
+	// maxValue is the length of a value at most, of those that are shown as they
+	// are.
+	maxValue = 100
 )
 
 // reporter writes findings for people, one a line. The first failure to write is
@@ -55,8 +61,12 @@ func (r *reporter) problems(found []manifest.Problem) {
 		}
 		// What is wrong with a whole document names file and number, since there
 		// is no field to tell which one it is.
-		_, isField := problem.Err.(*field.Error)
-		r.line("error", problem.Source.Label(r.manyFiles || !isField, !isField), problem.Err.Error())
+		inField, isField := problem.Err.(*field.Error)
+		message := problem.Err.Error()
+		if isField {
+			message = told(inField)
+		}
+		r.line("error", problem.Source.Label(r.manyFiles || !isField, !isField), message)
 	}
 }
 
@@ -64,7 +74,7 @@ func (r *reporter) problems(found []manifest.Problem) {
 func (r *reporter) findings(w *work, result *pipeline.Result) {
 	var errs, warnings []string
 	for _, err := range result.Errors {
-		errs = append(errs, err.Error())
+		errs = append(errs, told(err))
 	}
 	for _, warning := range warningsOf(w, result) {
 		warnings = append(warnings, warning.String())
@@ -72,6 +82,16 @@ func (r *reporter) findings(w *work, result *pipeline.Result) {
 	label := w.source.Label(r.manyFiles, false)
 	r.lines("error", label, errs)
 	r.lines("warning", label, warnings)
+}
+
+// told is an error with a value that is short enough to leave room for what is
+// allowed in its place.
+func told(err *field.Error) string {
+	brief := *err
+	if raw, failed := json.Marshal(err.BadValue); failed == nil && len(raw) > maxValue {
+		brief.BadValue = shape.Shown(raw)
+	}
+	return brief.Error()
 }
 
 func (r *reporter) lines(severity, label string, messages []string) {
@@ -94,7 +114,42 @@ func (r *reporter) verdict(w *work, result *pipeline.Result) {
 	if n := len(warningsOf(w, result)); n > 0 {
 		details = append(details, count(n, "warning"))
 	}
+	if n := len(allowedChanges(result)); n > 0 {
+		details = append(details, count(n, "change"))
+	}
 	r.print(fmt.Sprintf("%s: %s (%s)", w.name, verdict, strings.Join(details, ", ")))
+}
+
+// changes tells each value that is to differ from what was applied last, but for
+// those that are among the errors.
+func (r *reporter) changes(w *work, result *pipeline.Result) {
+	var lines []string
+	for _, change := range allowedChanges(result) {
+		lines = append(lines, fmt.Sprintf("%s: %s, from %s to %s: %s", change.Path, change.Class,
+			shortly(change.Before), shortly(change.After), cmp.Or(change.Reason, "the plugin gives no reason")))
+	}
+	r.lines("change", w.source.Label(r.manyFiles, false), lines)
+}
+
+// allowedChanges are those that are not among the errors, the gravest first.
+func allowedChanges(result *pipeline.Result) []pipeline.Change {
+	var allowed []pipeline.Change
+	for _, class := range []plugin.ChangeClass{plugin.Disruptive, plugin.Rolling, plugin.Safe} {
+		for _, change := range result.Changes {
+			if change.Class == class {
+				allowed = append(allowed, change)
+			}
+		}
+	}
+	return allowed
+}
+
+// shortly is a value that is short enough for a line.
+func shortly(value any) string {
+	if raw, err := json.Marshal(value); err == nil && len(raw) > maxValue {
+		value = shape.Shown(raw)
+	}
+	return shown(value)
 }
 
 func warningsOf(w *work, result *pipeline.Result) []plugin.Warning {

@@ -7,10 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
 	kjson "sigs.k8s.io/json"
 
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/shape"
 	"github.com/trellis-network/trellis/pipeline"
 )
 
@@ -32,7 +36,7 @@ Nothing is checked, so that a Request which is refused can be looked into, too.
 request takes one network at a time.`,
 		Example: `  trellis request -f shoot.yaml > request.json
   trellis render --request request.json`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return dumpRequest(cmd, p, &in) },
 	}
 	in.addFlags(cmd, p)
@@ -69,19 +73,39 @@ func decodeRequest(r io.Reader) (request pipeline.Request, wrong, err error) {
 		return request, fmt.Errorf("is larger than %d MiB", maxRequest>>20), nil
 	}
 	strict, wrong := kjson.UnmarshalStrict(text, &request)
-	if wrong == nil {
-		wrong = errors.Join(strict...)
+	if wrong == nil && len(strict) > 0 {
+		wrong = strict[0]
 	}
 	if wrong != nil {
 		return request, fmt.Errorf("is not a Request of this version of Trellis: %w", wrong), nil
 	}
+	return request, checkRequest(&request), nil
+}
+
+// checkRequest checks what Build relies on, and what whoever dumps a Request
+// cannot get wrong.
+func checkRequest(request *pipeline.Request) error {
 	switch {
 	case request.Author != pipeline.AuthorNetwork && request.Author != pipeline.AuthorShoot:
-		wrong = fmt.Errorf("author is %q; it must be %s or %s", request.Author, pipeline.AuthorNetwork, pipeline.AuthorShoot)
+		return fmt.Errorf("author is %q; it must be %s or %s", request.Author, pipeline.AuthorNetwork, pipeline.AuthorShoot)
 	case request.Name == "" || request.Namespace == "":
-		wrong = errors.New("lacks name or namespace")
+		return errors.New("lacks name or namespace")
 	case len(request.Facts.IPFamilies) == 0:
-		wrong = errors.New("lacks facts.ipFamilies")
+		return errors.New("lacks facts.ipFamilies")
+	case !isConfig(request.Applied):
+		return errors.New("applied.config must be an object")
 	}
-	return request, wrong, nil
+	if messages := validation.IsDNS1123Subdomain(request.Name); len(messages) > 0 {
+		return fmt.Errorf("name is %q: %s", shape.Abbreviate(request.Name), messages[0])
+	}
+	if messages := validation.IsDNS1123Label(request.Namespace); len(messages) > 0 {
+		return fmt.Errorf("namespace is %q: %s", shape.Abbreviate(request.Namespace), messages[0])
+	}
+	for i, family := range request.Facts.IPFamilies {
+		if family != extensionsv1alpha1.IPv4 && family != extensionsv1alpha1.IPv6 || slices.Contains(request.Facts.IPFamilies[:i], family) {
+			return fmt.Errorf("facts.ipFamilies[%d] is %q; there are %s and %s, each at most once",
+				i, shape.Abbreviate(string(family)), extensionsv1alpha1.IPv4, extensionsv1alpha1.IPv6)
+		}
+	}
+	return nil
 }

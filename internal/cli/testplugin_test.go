@@ -72,10 +72,14 @@ func (wire) ValidateEffective(*wireConfig, *wireConfig, *plugin.Facts, *field.Pa
 }
 
 func (wire) Classify(path string, _, _ *wireConfig) (plugin.ChangeClass, string) {
-	if path == "colour" {
+	switch path {
+	case "colour":
 		return plugin.Forbidden, "both ends must have the same colour"
+	case "length":
+		return plugin.Rolling, "the wire is pulled in anew"
+	default:
+		return plugin.Safe, "only adds a dashboard"
 	}
-	return plugin.Safe, ""
 }
 
 func (wire) Render(effective *wireConfig, facts *plugin.Facts) (plugin.Objects, error) {

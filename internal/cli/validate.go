@@ -19,13 +19,16 @@ the path of the field, its value and what is allowed; warnings are what works
 but may surprise. Everything is printed to standard output.
 ` + inputHelp + `
 
-The Network of a running cluster, with its status, is also compared with what
-was applied there last, so that a change that its network would not survive is
-an error.`,
+The Network of a running cluster, with its status, and a dumped Request are also
+compared with what was applied there last. Each value that changes has a line
+with the class of the change and the reason for it: safe, rolling (workloads
+restart node after node, and traffic goes on), or disruptive (traffic is
+interrupted). What the network would not survive is forbidden, and an error.`,
 		Example: `  trellis validate -f shoot.yaml
   kubectl get shoot mine -o yaml | trellis validate -f -
-  trellis validate -f network.yaml -f shoot.yaml`,
-		Args: cobra.NoArgs,
+  trellis validate -f network.yaml -f shoot.yaml
+  trellis validate --request request.json`,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return validate(cmd, p, &in, origins) },
 	}
 	in.addFlags(cmd, p)
@@ -46,6 +49,7 @@ func validate(cmd *cobra.Command, p *pipeline.Pipeline, in *input, origins bool)
 		result := p.Build(works[i].request)
 		report.findings(&works[i], &result)
 		report.verdict(&works[i], &result)
+		report.changes(&works[i], &result)
 		if origins {
 			report.origins(&result)
 		}

@@ -97,13 +97,14 @@ error: spec.podRange: Invalid value: "10.1.0.0/16": is not a field here; there a
 			stdout: "network ns/net: valid (wire)\n",
 		},
 		{
-			name: "what a running network would not survive is an error", args: "validate -f -", exit: 1,
-			stdin: network("net", "ns", "{colour: blue}") +
-				"status: {state: {applied: {config: {apiVersion: wire.example.com/v1, kind: NetworkConfig, colour: red}}}}\n",
-			stdout: `
-error: spec.providerConfig.colour: Forbidden: cannot change from red to blue in a running network: both ends must have the same colour
-network ns/net: invalid (wire, 1 error)
-`,
+			name: "a namespace that there cannot be", args: "validate -f -", exit: 1,
+			stdin:  shoot("mine", "{type: wire}") + "status: {technicalID: ../etc}\n",
+			stdout: "~error: status.technicalID: Invalid value: \"../etc\": there can be no control-plane namespace ../etc: a lowercase RFC 1123 label",
+		},
+		{
+			name: "a name that is too long for one", args: "validate -f -", exit: 1,
+			stdin:  shoot(strings.Repeat("a", 60), "{type: wire}"),
+			stdout: "~there can be no control-plane namespace shoot--dev--aaa\nmust be no more than 63 characters",
 		},
 		{
 			name: "names are those that an API server takes", args: "validate -f -", exit: 1,
@@ -179,6 +180,22 @@ func TestUndecodableInputIsInvalidAndSaysWhy(t *testing.T) {
 			stdout: "error: <stdin>: document 1: duplicate field \"spec.a\"\n",
 		},
 		{
+			name: "more than one value", args: "validate -f -", exit: 1, stdin: `{"a": 1} b` + "\n",
+			stdout: "error: <stdin>: document 1: cannot be read as YAML: more follows after its end; begin another document with a line that says ---\n",
+		},
+		{
+			name: "a number that JSON lacks, with its path", args: "validate -f -", exit: 1, stdin: "a: {b: [1, .nan], c: .inf}\n",
+			stdout: "error: <stdin>: document 1: cannot be read as YAML at a.b.1: JSON has no infinite or undefined numbers\n",
+		},
+		{
+			name: "a key that is none", args: "validate -f -", exit: 1, stdin: "a: {? ~ : 1}\n",
+			stdout: "error: <stdin>: document 1: cannot be read as YAML at a: a key must be a string, not null\n",
+		},
+		{
+			name: "two keys that are the same in JSON", args: "validate -f -", exit: 1, stdin: "{1: a, '1': b}\n",
+			stdout: "error: <stdin>: document 1: cannot be read as YAML: key \"1\" already set in map\n",
+		},
+		{
 			name: "a scalar", args: "validate -f -", exit: 1, stdin: "hello\n",
 			stdout: "error: <stdin>: document 1: is not an object: a manifest begins with apiVersion and kind\n",
 		},
@@ -223,7 +240,7 @@ kind: Cluster
 metadata: {name: shoot--dev--mine}
 spec:
   cloudProfile: {}
-  shoot: {spec: {kubernetes: {version: 1.35.1}, provider: {type: marsh}}, metadata: {name: mine}}
+  shoot: {spec: {kubernetes: {version: 1.35.1}, provider: {type: marsh, workers: [{name: a}]}}, metadata: {name: mine}}
 `,
 			stdout: "~--kubernetes=1.35.1\n--colour=blue",
 		},
@@ -237,6 +254,24 @@ spec:
 			name: "no guessing", args: "validate -f -", exit: 1,
 			stdin:  strings.Replace(inTwoNamespaces, ", namespace: shoot--dev--one", "", 1) + "---\n" + shoot("one", "{type: wire}"),
 			stdout: `~error: document 1: metadata.namespace: Required value: which Shoot belongs to the Network net? Their control-plane namespaces are shoot--dev--one`,
+		},
+		{
+			name: "who counts where both say different things", args: "validate -f -",
+			stdin: network("net", "shoot--dev--mine", "{}") + "  cloudProvider: marsh\n---\n" +
+				shoot("mine", "{type: rope, pods: 10.7.0.0/16, services: 10.8.0.0/16, ipFamilies: [IPv4]}"),
+			stdout: `
+warning: document 1: spec.type: is wire, but the Shoot says rope; the Network counts
+warning: document 1: spec.podCIDR: is 10.1.0.0/16, but the Shoot says 10.7.0.0/16; the Network counts
+warning: document 1: spec.serviceCIDR: is 10.2.0.0/16, but the Shoot says 10.8.0.0/16; the Network counts
+warning: document 1: spec.cloudProvider: is marsh, but the Shoot says dry; the Shoot counts
+network shoot--dev--mine/net: valid (wire, 4 warnings)
+`,
+		},
+		{
+			name: "a Network of a Shoot that has none", args: "validate -f -",
+			stdin: network("net", "shoot--dev--mine", "{}") + "---\n" +
+				strings.Replace(shoot("mine", "{type: wire}"), "[{name: a, maximum: 3}]", "[]", 1),
+			stdout: "~warning: document 1: shoot.spec.provider.workers: is empty, and a Shoot without workers has no pod network",
 		},
 		{
 			name: "two Networks of one cluster", args: "validate -f -", exit: 1,

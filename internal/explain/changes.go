@@ -17,6 +17,8 @@ type Change struct {
 	// With is another field that changes with it, and that Class and Reason are
 	// about; empty if they are about the field itself.
 	With string
+	// When says in which clusters; none if it is so wherever nothing else is said.
+	When []string
 	// Steps are the changes that this is about; none if it is about all.
 	Steps []Step
 }
@@ -27,30 +29,40 @@ type Step struct{ From, To any }
 // gravity orders classes from harmless to harmful.
 var gravity = []plugin.ChangeClass{plugin.Safe, plugin.Rolling, plugin.Disruptive, plugin.Forbidden}
 
-// changes tries each change between the values that can be listed. Where there
-// are none, the plugin is asked for the field alone.
+// changes tries each change between the values that can be listed, first where
+// nothing is known of the cluster, or else where the field means anything at all,
+// and then where it may mean something else. Where there are no such values, the
+// plugin is asked for the field alone.
 func (t *trial) changes(n *node) []Change {
-	var values []any
-	if len(t.path) == 1 || n.Type != "boolean" { // a switch in a block is on or off
-		values = append(values, nil)
-	}
-	for _, value := range append(slices.Clone(n.allowed()), n.Examples...) {
-		if value != "" {
-			values = append(values, value)
-		}
-	}
+	values := t.values(n)
 	var found []Change
-	for _, from := range values {
-		for _, to := range values {
-			if change, tells := t.change(from, to); from != to && tells {
-				found = add(found, change, Step{from, to})
+	told := map[Step]Change{} // by the first circumstance
+	for _, c := range t.circumstances() {
+		first := len(told) == 0
+		for _, tried := range t.changesIn(c, values) {
+			change, step := tried, tried.Steps[0]
+			before, known := told[step]
+			switch {
+			case first:
+				told[step] = change
+			case known && same(before, change):
+				continue
+			case !known && slices.ContainsFunc(found, func(c Change) bool { return same(c, change) && len(c.When) == 0 }):
+				continue // what happens is known, and only that this may bring it is not
+			default:
+				change.When = []string{c.when}
 			}
+			found = add(found, change)
 		}
 	}
 	if len(found) == 0 {
 		return t.anyChange()
 	}
+	found = joined(found)
 	slices.SortStableFunc(found, func(a, b Change) int {
+		if len(a.When) == 0 != (len(b.When) == 0) {
+			return len(a.When) - len(b.When)
+		}
 		return slices.Index(gravity, b.Class) - slices.Index(gravity, a.Class)
 	})
 	if len(found) == 1 {
@@ -59,28 +71,82 @@ func (t *trial) changes(n *node) []Change {
 	return found
 }
 
-func add(changes []Change, change Change, step Step) []Change {
-	same := func(c Change) bool {
-		return c.Class == change.Class && c.Reason == change.Reason && c.With == change.With
+// values are those that the field may have, and nil for one that is left out.
+func (t *trial) values(n *node) []any {
+	var values []any
+	// A switch that is left out of its block is off; whether the block is there at
+	// all is a matter of the switch that it is about.
+	if len(t.path) == 1 || n.Type != "boolean" || t.isMainSwitch() {
+		values = append(values, nil)
 	}
-	if i := slices.IndexFunc(changes, same); i >= 0 {
-		changes[i].Steps = append(changes[i].Steps, step)
+	for _, value := range append(slices.Clone(n.allowed()), n.Examples...) {
+		if value != "" {
+			values = append(values, value)
+		}
+	}
+	return values
+}
+
+// isMainSwitch says whether the field switches the block on that it stands in.
+func (t *trial) isMainSwitch() bool { return len(t.path) > 1 && t.path[len(t.path)-1] == "enabled" }
+
+// changesIn tries each change between two values in a circumstance. Each has one
+// step.
+func (t *trial) changesIn(c circumstance, values []any) []Change {
+	var found []Change
+	for _, from := range values {
+		before := t.build(t.config(from), c, nil)
+		if len(before.Errors) > 0 {
+			continue
+		}
+		for _, to := range values {
+			if from == to {
+				continue
+			}
+			if change, tells := t.change(&before, to, c); tells {
+				change.Steps = []Step{{from, to}}
+				found = append(found, change)
+			}
+		}
+	}
+	return found
+}
+
+func same(a, b Change) bool {
+	return a.Class == b.Class && a.Reason == b.Reason && a.With == b.With
+}
+
+// add adds a change of one step to one that is the same in the same clusters.
+func add(changes []Change, change Change) []Change {
+	i := slices.IndexFunc(changes, func(c Change) bool { return same(c, change) && slices.Equal(c.When, change.When) })
+	if i >= 0 {
+		changes[i].Steps = append(changes[i].Steps, change.Steps...)
 		return changes
 	}
-	change.Steps = []Step{step}
 	return append(changes, change)
 }
 
-// change is the gravest thing that happens when the value of the field changes
-// in a running network. It tells nothing if one of both networks is invalid, or
-// if they are the same.
-func (t *trial) change(from, to any) (Change, bool) {
-	anywhere := t.circumstances()[0]
-	before := t.build(t.config(from), anywhere, nil)
-	if len(before.Errors) > 0 {
-		return Change{}, false
+// joined makes one of changes that differ only in the clusters that they are
+// about.
+func joined(changes []Change) []Change {
+	var found []Change
+	for _, change := range changes {
+		i := slices.IndexFunc(found, func(c Change) bool {
+			return same(c, change) && slices.Equal(c.Steps, change.Steps) && len(c.When) > 0 && len(change.When) > 0
+		})
+		if i >= 0 {
+			found[i].When = append(found[i].When, change.When...)
+			continue
+		}
+		found = append(found, change)
 	}
-	after := t.build(t.config(to), anywhere, &before)
+	return found
+}
+
+// change is the gravest thing that happens when the field gets another value in a
+// running network. It tells nothing if that is invalid, or changes nothing.
+func (t *trial) change(before *pipeline.Result, to any, c circumstance) (Change, bool) {
+	after := t.build(t.config(to), c, before)
 	own := strings.Join(t.path, ".")
 	var worst *pipeline.Change
 	for i := range after.Changes {
@@ -100,12 +166,13 @@ func (t *trial) change(from, to any) (Change, bool) {
 	return change, true
 }
 
-// config is one in which the field has this value, or is left out of its block.
+// config is one in which the field has this value, or is left out: a switch
+// together with its block, another field without it.
 func (t *trial) config(value any) map[string]any {
 	switch around := t.path[:len(t.path)-1]; {
 	case value != nil:
 		return put(nil, t.path, value)
-	case len(around) > 0:
+	case len(around) > 0 && !t.isMainSwitch():
 		return put(nil, around, map[string]any{})
 	default:
 		return nil

@@ -79,6 +79,9 @@ func Of(p *pipeline.Pipeline, one *plugin.Plugin, path []string) (*Explanation, 
 			Name: name, Type: inner.typeName(), Required: slices.Contains(n.Required, name), Text: textOf(inner.Description),
 		})
 	}
+	if e.isTypeMeta() {
+		e.Allowed = slices.DeleteFunc(e.Allowed, func(value any) bool { return value == "" }) // as good as left out
+	}
 	if len(path) == 0 || len(e.Fields) > 0 || e.isTypeMeta() {
 		return e, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trellis-network/trellis/internal/shape"
 	"github.com/trellis-network/trellis/plugin"
 )
 
@@ -29,13 +30,22 @@ func Schema(p *plugin.Plugin) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("the schema of the %s plugin is broken: it has no properties", p.Type)
 	}
-	properties["apiVersion"] = map[string]any{
-		"type": "string", "enum": versions(p), "description": "apiVersion is that of the config, not of the object that it stands in.",
-	}
-	properties["kind"] = map[string]any{"type": "string", "const": kind, "description": "kind is " + kind + "."}
+	properties["apiVersion"] = typeMeta("apiVersion is that of the config, not of the object that it stands in.", versions(p))
+	properties["kind"] = typeMeta("kind is "+kind+".", []string{kind})
 	document["title"] = kind + " of " + p.ConfigVersions[0].String()
 	text, err := json.MarshalIndent(document, "", "  ")
 	return append(text, '\n'), err
+}
+
+// typeMeta is the schema of apiVersion or kind, which may be empty as well.
+func typeMeta(description string, values []string) map[string]any {
+	allowed := []any{}
+	for _, value := range values {
+		allowed = append(allowed, value)
+	}
+	return map[string]any{
+		"type": []string{"string", "null"}, "enum": append(allowed, "", nil), "description": description,
+	}
 }
 
 func versions(p *plugin.Plugin) []string {
@@ -48,16 +58,35 @@ func versions(p *plugin.Plugin) []string {
 
 // node is what is read of a schema.
 type node struct {
-	Type        string           `json:"type"`
+	Type        typeName         `json:"type"`
 	Description string           `json:"description"`
 	Properties  map[string]*node `json:"properties"`
 	Items       *node            `json:"items"`
 	Required    []string         `json:"required"`
 	Enum        []any            `json:"enum"`
-	Const       any              `json:"const"`
 	Pattern     string           `json:"pattern"`
 	AnyOf       []*node          `json:"anyOf"`
 	Examples    []any            `json:"examples"`
+}
+
+// typeName is a type. In a schema it may be a list of one and null, which is no
+// news to people: whatever is optional may be null.
+type typeName string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *typeName) UnmarshalJSON(raw []byte) error {
+	var name string
+	if json.Unmarshal(raw, &name) == nil {
+		*t = typeName(name)
+		return nil
+	}
+	var names []string
+	if err := json.Unmarshal(raw, &names); err != nil {
+		return err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "null" })
+	*t = typeName(strings.Join(names, " or "))
+	return nil
 }
 
 func parse(p *plugin.Plugin) (*node, error) {
@@ -69,21 +98,51 @@ func parse(p *plugin.Plugin) (*node, error) {
 	return root, json.Unmarshal(document, root)
 }
 
-// at returns the node of a field, or an error that lists those that there are.
+// at returns the node of a field, or an error that says what there is instead.
 func (n *node) at(p *plugin.Plugin, path []string) (*node, error) {
+	root := n
 	for i, name := range path {
 		inner, has := n.fields()[name]
 		if !has {
 			where := strings.Join(append([]string{p.Type}, path[:i]...), ".")
-			there := "it has no fields"
-			if names := n.names(); len(names) > 0 {
-				there = "there are " + strings.Join(names, ", ")
-			}
-			return nil, fmt.Errorf("%s has no field %q; %s", where, name, there)
+			return nil, fmt.Errorf("%s has no field %q; %s", where, shape.Abbreviate(name), n.instead(root, p.Type, where, name))
 		}
 		n = inner
 	}
 	return n, nil
+}
+
+// instead says what may have been meant by a name that is no field of n, which
+// stands where.
+func (n *node) instead(root *node, networkType, where, name string) string {
+	names := n.names()
+	there := "it has no fields"
+	if len(names) > 0 {
+		there = "there are " + strings.Join(names, ", ")
+	}
+	var meant []string
+	if near := shape.Near(name, names); near != "" {
+		meant = []string{where + "." + near}
+	} else {
+		meant = root.called(name, networkType)
+	}
+	const most = 3
+	if len(meant) == 0 || len(meant) > most {
+		return there
+	}
+	return "did you mean " + strings.Join(meant, " or ") + "? " + strings.ToUpper(there[:1]) + there[1:]
+}
+
+// called are the paths of all fields of this name, in whatever letter case.
+func (n *node) called(name, path string) []string {
+	var found []string
+	for _, each := range n.names() {
+		if strings.EqualFold(each, name) {
+			found = append(found, path+"."+each)
+		}
+		found = append(found, n.fields()[each].called(name, path+"."+each)...)
+	}
+	return found
 }
 
 // fields are those of an object, or of the objects in a list.
@@ -108,16 +167,14 @@ func (n *node) typeName() string {
 		}
 		return strings.Join(names, " or ")
 	}
-	return n.Type
+	return string(n.Type)
 }
 
 // allowed are the values that may be written; nil if they cannot be listed.
 func (n *node) allowed() []any {
 	switch {
-	case n.Const != nil:
-		return []any{n.Const}
 	case len(n.Enum) > 0:
-		return n.Enum
+		return slices.DeleteFunc(slices.Clone(n.Enum), func(value any) bool { return value == nil })
 	case n.Type == "boolean":
 		return []any{true, false}
 	}

@@ -41,6 +41,9 @@ func Check(path *field.Path, document []byte, t reflect.Type, unknown Unknown) f
 	return c.errs
 }
 
+// mostGuesses is how many errors are worth a guess at what was meant.
+const mostGuesses = 100
+
 type checker struct {
 	unknown Unknown
 	errs    field.ErrorList
@@ -83,26 +86,37 @@ func (c *checker) checkStruct(path *field.Path, raw json.RawMessage, t reflect.T
 		return
 	}
 	known := fieldsOf(t)
+	names := slices.Sorted(maps.Keys(known))
+	there := strings.Join(names, ", ")
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		if inner, ok := known[name]; ok {
 			c.check(child(path, name), object[name], inner)
 			continue
 		}
-		c.checkUnknown(child(path, name), name, object[name], known)
+		if wrong := c.unknownField(name, names, there); wrong != "" {
+			c.errs = append(c.errs, field.Invalid(child(path, name), Shown(object[name]), "is not a field here; "+wrong))
+		}
 	}
 }
 
-func (c *checker) checkUnknown(path *field.Path, name string, raw json.RawMessage, known map[string]reflect.Type) {
-	for _, meant := range slices.Sorted(maps.Keys(known)) {
+// unknownField says what to write in place of a field that a type does not have,
+// or nothing if it may stay.
+func (c *checker) unknownField(name string, names []string, there string) string {
+	for _, meant := range names {
 		if strings.EqualFold(meant, name) {
-			c.errs = append(c.errs, field.Invalid(path, Shown(raw), "is not a field here; write "+meant+": names are case-sensitive"))
-			return
+			return "write " + meant + ": names are case-sensitive"
 		}
 	}
-	if c.unknown == RefuseUnknown {
-		there := "is not a field here; there are " + strings.Join(slices.Sorted(maps.Keys(known)), ", ")
-		c.errs = append(c.errs, field.Invalid(path, Shown(raw), there))
+	if c.unknown == RefuseMisspelt {
+		return ""
 	}
+	if len(c.errs) > mostGuesses {
+		return "there are " + there
+	}
+	if meant := Near(name, names); meant != "" {
+		return "did you mean " + meant + "? There are " + there
+	}
+	return "there are " + there
 }
 
 func (c *checker) checkMap(path *field.Path, raw json.RawMessage, t reflect.Type) {

@@ -18,6 +18,9 @@ const mostShown = 64
 // Shown is a JSON value as it stands in an error. Of what is long, the beginning
 // stands there, and an ellipsis for the rest.
 func Shown(raw json.RawMessage) any {
+	if isNumber(raw) {
+		return json.Number(raw)
+	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
 	var value any
@@ -26,6 +29,11 @@ func Shown(raw json.RawMessage) any {
 	}
 	budget := mostShown
 	return abbreviated(value, &budget)
+}
+
+// isNumber says whether a JSON value is a number that can be shown as it is.
+func isNumber(raw json.RawMessage) bool {
+	return len(raw) > 0 && len(raw) <= mostShown && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9') && json.Valid(raw)
 }
 
 const ellipsis = "…"

@@ -23,8 +23,8 @@ var autoDetectionMethods = []struct {
 	{name: "first-found"},
 	{name: "kubernetes-internal-ip"},
 	{"can-reach", "HOST", isHost, "an IP address or a DNS name"},
-	{"interface", "REGEX", isRegexp, "a regular expression that compiles"},
-	{"skip-interface", "REGEX", isRegexp, "a regular expression that compiles"},
+	{"interface", "REGEX", isRegexp, "a regular expression that compiles, of at most 4096 bytes"},
+	{"skip-interface", "REGEX", isRegexp, "a regular expression that compiles, of at most 4096 bytes"},
 	{"cidr", "RANGE", isCIDR, "one IP range such as 10.250.0.0/16"},
 }
 
@@ -60,7 +60,14 @@ func isHost(s string) bool {
 	return net.ParseIP(s) != nil || len(validation.IsDNS1123Subdomain(s)) == 0
 }
 
+// longestRegexp is far beyond what matches names of interfaces, and still cheap to
+// compile.
+const longestRegexp = 4096
+
 func isRegexp(s string) bool {
+	if len(s) > longestRegexp {
+		return false
+	}
 	_, err := regexp.Compile(s)
 	return err == nil
 }

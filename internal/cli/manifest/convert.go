@@ -3,13 +3,18 @@
 package manifest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
 	"strings"
 
 	yamlv2 "go.yaml.in/yaml/v2"
 	kjson "sigs.k8s.io/json"
-	"sigs.k8s.io/yaml"
 )
 
 // maxDepth is how deep a document may be nested. Shoots have about 15 levels.
@@ -18,38 +23,115 @@ const maxDepth = 100
 var (
 	errDepth = fmt.Errorf("is nested more than %d levels deep", maxDepth)
 	errSize  = fmt.Errorf("grows beyond %d MiB when its aliases are replaced", maxBytes>>20)
+	errMore  = errors.New("cannot be read as YAML: more follows after its end; begin another document with a line that says ---")
 )
 
-// fromYAML turns a document into JSON. Duplicate fields are an error. Aliases
-// are measured before anything is copied for them.
-func fromYAML(text []byte) ([]byte, error) {
+// fromYAML decodes a document into values that JSON has. Duplicate fields are an
+// error. Aliases are measured before anything is copied for them.
+func fromYAML(text []byte) (any, error) {
+	decoder := yamlv2.NewDecoder(bytes.NewReader(text))
+	decoder.SetStrict(true)
 	var value any
-	if err := yamlv2.Unmarshal(text, &value); err != nil {
+	if err := decoder.Decode(&value); err != nil && !errors.Is(err, io.EOF) {
 		return nil, plain(err)
+	}
+	if err := decoder.Decode(new(any)); !errors.Is(err, io.EOF) {
+		return nil, errMore
 	}
 	budget := maxBytes
 	if err := measure(value, 0, &budget); err != nil {
 		return nil, err
 	}
-	raw, err := yaml.YAMLToJSONStrict(text)
-	if err != nil {
-		return nil, plain(err)
-	}
-	return raw, nil
+	return asJSON(value)
 }
 
-// checkJSON checks what fromYAML checks.
-func checkJSON(raw []byte) error {
+// asJSON makes a decoded YAML value one that JSON has.
+func asJSON(value any) (any, error) {
+	switch v := value.(type) {
+	case map[any]any:
+		object := make(map[string]any, len(v))
+		for key, inner := range v {
+			name, err := keyName(key)
+			if err != nil {
+				return nil, err
+			}
+			if _, twice := object[name]; twice {
+				return nil, &misfit{what: fmt.Sprintf("key %q already set in map", name)}
+			}
+			object[name] = inner
+		}
+		for _, name := range slices.Sorted(maps.Keys(object)) { // so that of several errors it is always the same
+			var err error
+			if object[name], err = asJSON(object[name]); err != nil {
+				return nil, beneath(name, err)
+			}
+		}
+		return object, nil
+	case []any:
+		for i := range v {
+			var err error
+			if v[i], err = asJSON(v[i]); err != nil {
+				return nil, beneath(strconv.Itoa(i), err)
+			}
+		}
+	case float64:
+		if math.IsInf(v, 0) || math.IsNaN(v) {
+			return nil, &misfit{what: "JSON has no infinite or undefined numbers"}
+		}
+	}
+	return value, nil
+}
+
+// keyName is a key as JSON has it, where all of them are strings.
+func keyName(key any) (string, error) {
+	switch k := key.(type) {
+	case string:
+		return k, nil
+	case int, int64, uint64, float64, bool:
+		return fmt.Sprint(k), nil
+	case nil:
+		return "", &misfit{what: "a key must be a string, not null"}
+	}
+	return "", &misfit{what: "a key must be a string, not a list or an object"}
+}
+
+// misfit is a value that JSON does not have.
+type misfit struct {
+	path []string // from the innermost name to the outermost one
+	what string
+}
+
+func (m *misfit) Error() string {
+	where := ""
+	for _, name := range m.path {
+		where = "." + name + where
+	}
+	if where != "" {
+		where = " at " + strings.TrimPrefix(where, ".")
+	}
+	return "cannot be read as YAML" + where + ": " + m.what
+}
+
+// beneath is an error about a value of this name.
+func beneath(name string, err error) error {
+	if m, ok := err.(*misfit); ok {
+		m.path = append(m.path, name)
+	}
+	return err
+}
+
+// fromJSON decodes a document, with the same checks as fromYAML.
+func fromJSON(raw []byte) (any, error) {
 	var value any
 	strict, err := kjson.UnmarshalStrict(raw, &value)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	budget := maxBytes
 	if err := measure(value, 0, &budget); err != nil {
-		return err
+		return nil, err
 	}
-	return errors.Join(strict...)
+	return value, errors.Join(strict...)
 }
 
 // measure walks a decoded document and charges its size to the budget.
@@ -89,10 +171,10 @@ func measure(value any, depth int, budget *int) error {
 	return nil
 }
 
-// plain words an error of the YAML libraries on one line, without their names.
+// plain words an error of the YAML library on one line, without its name.
 func plain(err error) error {
 	message := err.Error()
-	for _, prefix := range []string{"error converting YAML to JSON: ", "yaml: ", "unmarshal errors:"} {
+	for _, prefix := range []string{"yaml: ", "unmarshal errors:"} {
 		message = strings.TrimPrefix(message, prefix)
 	}
 	return errors.New("cannot be read as YAML: " + strings.Join(strings.Fields(message), " "))

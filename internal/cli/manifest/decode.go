@@ -61,22 +61,22 @@ func (s *Set) Add(name string, r io.Reader) error {
 }
 
 func (s *Set) add(one document) {
-	if one.json[0] != '{' {
+	value, isObject := one.value.(map[string]any)
+	if !isObject {
 		s.wrong(one.source, fmt.Errorf("is not an object: a manifest begins with apiVersion and kind"))
 		return
 	}
-	meta := generic(one.json)
-	apiVersion, _ := meta["apiVersion"].(string)
-	kind, _ := meta["kind"].(string)
+	apiVersion, _ := value["apiVersion"].(string)
+	kind, _ := value["kind"].(string)
 	switch what := apiVersion + " " + kind; {
 	case what == "v1 List":
-		s.addItems(one)
+		s.addItems(one.source, value)
 	case what == extensionsv1alpha1.GroupVersion.String()+" Network":
-		s.addNetwork(one)
+		s.addNetwork(one.source, value)
 	case what == corev1beta1.GroupVersion.String()+" Shoot":
-		s.addShoot(one.source, nil, generic(one.json), "")
+		s.addShoot(one.source, nil, value, "")
 	case what == extensionsv1alpha1.GroupVersion.String()+" Cluster":
-		s.addCluster(one)
+		s.addCluster(one.source, value)
 	default:
 		s.wrong(one.source, unknownKind(apiVersion, kind))
 	}
@@ -91,58 +91,53 @@ func unknownKind(apiVersion, kind string) error {
 	return fmt.Errorf("%s of %s is of no use here; %s", kind, apiVersion, allowed)
 }
 
-func (s *Set) addItems(list document) {
-	var items struct {
-		Items []json.RawMessage `json:"items"`
-	}
-	if err := json.Unmarshal(list.json, &items); err != nil {
-		s.wrong(list.source, fmt.Errorf("items must be a list of objects"))
+func (s *Set) addItems(source Source, list map[string]any) {
+	items, isList := list["items"].([]any)
+	if !isList && list["items"] != nil {
+		s.wrong(source, fmt.Errorf("items must be a list of objects"))
 		return
 	}
-	if list.source.Item > 0 {
-		s.wrong(list.source, fmt.Errorf("is a List in a List"))
+	if source.Item > 0 {
+		s.wrong(source, fmt.Errorf("is a List in a List"))
 		return
 	}
-	for i, item := range items.Items {
-		source := list.source
+	for i, item := range items {
 		source.Item = i + 1
 		s.add(document{source, item})
 	}
 }
 
-func (s *Set) addNetwork(one document) {
-	value := generic(one.json)
+func (s *Set) addNetwork(source Source, value map[string]any) {
 	// The status is not the author's, and the API server ignores it; only what
 	// Trellis itself keeps there is of use.
 	status, _ := value["status"].(map[string]any)
 	delete(value, "status")
 	object := &extensionsv1alpha1.Network{}
-	if !s.decode(one.source, nil, value, object, &object.ObjectMeta, shape.RefuseUnknown) {
+	if !s.decode(source, nil, value, object, &object.ObjectMeta, shape.RefuseUnknown) {
 		return
 	}
-	if state, has := status["state"].(map[string]any); has {
+	if state := status["state"]; state != nil {
 		if raw, err := json.Marshal(state); err == nil {
 			object.Status.State = &runtime.RawExtension{Raw: raw}
 		}
 	}
-	s.networks = append(s.networks, network{one.source, object})
+	s.networks = append(s.networks, network{source, object})
 }
 
-func (s *Set) addCluster(one document) {
-	value := generic(one.json)
+func (s *Set) addCluster(source Source, value map[string]any) {
 	cluster := &extensionsv1alpha1.Cluster{}
-	if !s.decode(one.source, nil, value, cluster, &cluster.ObjectMeta, shape.RefuseMisspelt) {
+	if !s.decode(source, nil, value, cluster, &cluster.ObjectMeta, shape.RefuseMisspelt) {
 		return
 	}
 	path := field.NewPath("spec", "shoot")
 	spec, _ := value["spec"].(map[string]any)
 	switch shoot := spec["shoot"].(type) {
 	case map[string]any:
-		s.addShoot(one.source, path, shoot, cluster.Name)
+		s.addShoot(source, path, shoot, cluster.Name)
 	case nil:
-		s.wrong(one.source, field.Required(path, "the Shoot that the Cluster is about"))
+		s.wrong(source, field.Required(path, "the Shoot that the Cluster is about"))
 	default:
-		s.wrong(one.source, field.TypeInvalid(path, shoot, "must be an object"))
+		s.wrong(source, field.TypeInvalid(path, shoot, "must be an object"))
 	}
 }
 
@@ -154,10 +149,36 @@ func (s *Set) addShoot(source Source, path *field.Path, value map[string]any, na
 		return
 	}
 	shoot := (*corev1beta1.Shoot)(fields)
-	s.contexts = append(s.contexts, context{
+	one := context{
 		source: source, object: shoot, inCluster: namespace != "",
 		namespace: cmp.Or(namespace, pipeline.ControlPlaneNamespace(shoot)),
-	})
+	}
+	if errs := checkNamespace(path, &one); len(errs) > 0 {
+		for _, err := range errs {
+			s.wrong(source, err)
+		}
+		return
+	}
+	s.contexts = append(s.contexts, one)
+}
+
+// checkNamespace checks that there can be a control-plane namespace. It blames the
+// field of the Shoot at path that the namespace is made of, or else the Cluster,
+// which has its name.
+func checkNamespace(path *field.Path, c *context) field.ErrorList {
+	at, value := path.Child("metadata", "name"), c.object.Name
+	switch {
+	case c.inCluster:
+		at, value = field.NewPath("metadata", "name"), c.namespace
+	case c.object.Status.TechnicalID != "":
+		at, value = path.Child("status", "technicalID"), c.namespace
+	}
+	var errs field.ErrorList
+	for _, message := range validation.IsDNS1123Label(c.namespace) {
+		errs = append(errs, field.Invalid(at, shape.Abbreviate(value), fmt.Sprintf(
+			"there can be no control-plane namespace %s: %s", shape.Abbreviate(c.namespace), message)))
+	}
+	return errs
 }
 
 // decode decodes a value that stands at path into an object, if it has the
@@ -179,15 +200,6 @@ func (s *Set) decode(source Source, path *field.Path, value map[string]any, obje
 
 func (s *Set) wrong(source Source, err error) {
 	s.problems = append(s.problems, Problem{source, err})
-}
-
-// generic decodes a document that is known to be an object or null.
-func generic(raw []byte) map[string]any {
-	var value map[string]any
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &value); err != nil {
-		return nil
-	}
-	return value
 }
 
 // into decodes a value into an object, or returns all that does not fit.

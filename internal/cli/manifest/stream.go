@@ -22,10 +22,10 @@ const (
 	maxDocuments = 1000
 )
 
-// document is one object of a stream, as JSON.
+// document is one document of a stream, of values that JSON has.
 type document struct {
 	source Source
-	json   []byte
+	value  any
 }
 
 // chunk is the text of one document, and the line on which it begins.
@@ -142,15 +142,16 @@ func decodeChunks(name string, chunks []chunk) (documents []document, found []Pr
 		if len(values[i]) == 0 {
 			one := document{source: source()}
 			var err error
-			if one.json, err = fromYAML(c.text); err != nil {
+			if one.value, err = fromYAML(c.text); err != nil {
 				found = append(found, Problem{one.source, atLine(err, c.line)})
 				continue
 			}
 			documents = append(documents, one)
 		}
 		for _, value := range values[i] {
-			one := document{source: source(), json: value}
-			if err := checkJSON(value); err != nil {
+			one := document{source: source()}
+			var err error
+			if one.value, err = fromJSON(value); err != nil {
 				found = append(found, Problem{one.source, err})
 				continue
 			}

@@ -38,7 +38,8 @@ type NetworkConfig struct {
 	// dual-stack, until its nodes are ready.
 	// +optional
 	IPv6 *IPv6 `json:"ipv6,omitempty"`
-	// Typha stands between the nodes and the API server.
+	// Typha stands between the nodes and the API server, so that not every node
+	// watches the API server by itself.
 	// +optional
 	Typha *Typha `json:"typha,omitempty"`
 	// VethMTU is the MTU of pods' interfaces and of the tunnels between nodes, as
@@ -48,16 +49,21 @@ type NetworkConfig struct {
 	// those that run keep theirs.
 	// Rule: Gardener types it as a string, so it must be quoted in YAML.
 	// +optional
-	// +kubebuilder:validation:Pattern=`^[0-9]+$`
+	// +kubebuilder:validation:Pattern=`^([+]?[0-9]+|-0+)$`
 	// +kubebuilder:example="1440"
 	VethMTU *string `json:"vethMTU,omitempty"`
-	// EBPFDataplane replaces iptables by eBPF programs.
+	// EBPFDataplane replaces iptables by eBPF programs, in the nodes' kernels, which
+	// can also do what kube-proxy does.
 	// +optional
 	EBPFDataplane *EBPFDataplane `json:"ebpfDataplane,omitempty"`
-	// Overlay says whether packets between nodes are encapsulated. It has three
-	// states: on, off, and absent. Absent leaves the decision to backend and ipv4,
-	// and the address pool to calico-node, which makes one at its first start.
-	// Default: absent.
+	// Overlay says whether packets between nodes are encapsulated, that is, travel
+	// inside packets of the nodes, so that the network between the nodes need not
+	// know pods' addresses. It has three states: on, off, and absent. Absent leaves
+	// the decision to backend and ipv4, and the address pool to calico-node, which
+	// makes one at its first start.
+	// Default: absent. With the defaults of backend and ipv4 packets are then
+	// encapsulated with IP-in-IP, but not on infrastructure without IP-in-IP or in a
+	// network with IPv6.
 	// +optional
 	Overlay *Overlay `json:"overlay,omitempty"`
 	// SnatToUpstreamDNS masquerades pods' requests to the nodes' name servers.
@@ -75,10 +81,11 @@ type NetworkConfig struct {
 	// true as the default of ipv6.sourceNATEnabled.
 	// +optional
 	WireguardEncryption *bool `json:"wireguardEncryption,omitempty"`
-	// BirdExporter exports metrics of BIRD.
+	// BirdExporter exports metrics of BIRD, the program that distributes routes.
 	// +optional
 	BirdExporter *BirdExporter `json:"birdExporter,omitempty"`
-	// Multus gives pods more than one network.
+	// Multus gives pods more than one network: Calico's, and those that people
+	// describe.
 	// +optional
 	Multus *Multus `json:"multus,omitempty"`
 	// ServiceLoopPrevention says what to do with packets to a Service address that
@@ -89,13 +96,15 @@ type NetworkConfig struct {
 	// +optional
 	ServiceLoopPrevention *ServiceLoopPrevention `json:"serviceLoopPrevention,omitempty"`
 
-	// IPIP is a deprecated name of ipv4.mode.
+	// IPIP is a deprecated name of ipv4.mode. Write that one instead.
 	// Effect: none; it is checked and then left aside, as in Gardener's extension.
 	// +optional
 	IPIP *PoolMode `json:"ipip,omitempty"`
-	// IPAutodetectionMethod is a deprecated name of ipv4.autoDetectionMethod.
+	// IPAutodetectionMethod is a deprecated name of ipv4.autoDetectionMethod. Write
+	// that one instead.
 	// Effect: none; it is checked and then left aside, as in Gardener's extension.
 	// +optional
+	// +kubebuilder:validation:Pattern=`^(first-found$|kubernetes-internal-ip$|(can-reach|interface|skip-interface|cidr)=)`
 	IPAutodetectionMethod *string `json:"ipAutodetectionMethod,omitempty"`
 }
 
@@ -130,8 +139,9 @@ type IPAM struct {
 	// of IPv6 only.
 	// Effect: ipam.subnet in the CNI configuration, spelt as written. In dual-stack
 	// ipam.ranges instead, with the node's two ranges.
-	// Rule: calico-ipam takes no range from here, nor does dual-stack, so usePodCidr
-	// is in force then.
+	// Rule: neither calico-ipam nor dual-stack takes a range from here, so usePodCidr
+	// is in force then. Where it is vxlan.enabled that brings calico-ipam, the range
+	// stays in the CNI configuration, and means nothing.
 	// +optional
 	// +kubebuilder:example="100.96.0.0/24"
 	CIDR *string `json:"cidr,omitempty"`
@@ -183,6 +193,7 @@ type IPv4 struct {
 	// its status reports, or else that one, goes before.
 	// +optional
 	// +kubebuilder:example="interface=eth.*"
+	// +kubebuilder:validation:Pattern=`^($|first-found$|kubernetes-internal-ip$|(can-reach|interface|skip-interface|cidr)=)`
 	AutoDetectionMethod *string `json:"autoDetectionMethod,omitempty"`
 }
 
@@ -211,6 +222,7 @@ type IPv6 struct {
 	// that its status reports goes before.
 	// +optional
 	// +kubebuilder:example="interface=eth.*"
+	// +kubebuilder:validation:Pattern=`^($|first-found$|kubernetes-internal-ip$|(can-reach|interface|skip-interface|cidr)=)`
 	AutoDetectionMethod *string `json:"autoDetectionMethod,omitempty"`
 	// SourceNATEnabled masquerades what pods send out of the pod network.
 	// Default: false; true with wireguardEncryption.
@@ -256,7 +268,7 @@ const (
 // Typha stands between the nodes and the API server, so that not every node
 // watches the API server by itself. It pays off from about fifty nodes on.
 type Typha struct {
-	// Enabled says whether it runs.
+	// Enabled says whether Typha runs.
 	// Default: true.
 	// Effect: Deployment calico-typha-deploy with its Service, budget and
 	// autoscalers; typha_service_name in ConfigMap calico-config.
@@ -300,9 +312,10 @@ type Overlay struct {
 // SnatToUpstreamDNS masquerades pods' requests to the nodes' name servers, which
 // some infrastructures answer for nodes' addresses only.
 type SnatToUpstreamDNS struct {
-	// Enabled says whether they are masqueraded.
-	// Default: true if overlay.enabled is false; otherwise there is nothing to
-	// do, since packets leave with the node's address anyway, and it is false.
+	// Enabled says whether these requests are masqueraded: sent with the node's
+	// address in place of the pod's.
+	// Default: false; true if overlay.enabled is false. Elsewhere there is nothing
+	// to do, since packets leave with the node's address anyway.
 	// Effect: container add-snat-rule-to-upstream-dns and
 	// FELIX_CHAININSERTMODE=Append on calico-node.
 	// +optional
@@ -348,13 +361,14 @@ type StaticResources struct {
 	// Node are the requests of container calico-node. In mode vpa it starts with
 	// them, and never gets less.
 	// Default: cpu 250m, memory 100Mi; in mode vpa nothing is the least.
+	// Rule: each must be more than zero.
 	// +optional
 	// +trellis:keys=cpu;memory
 	Node corev1.ResourceList `json:"node,omitempty"`
 	// Typha are the requests of Typha. In mode vpa it never gets less, but starts
 	// with the default.
 	// Default: cpu 200m, memory 100Mi; in mode vpa nothing is the least.
-	// Rule: they mean nothing without typha.enabled.
+	// Rule: each must be more than zero. They mean nothing without typha.enabled.
 	// +optional
 	// +trellis:keys=cpu;memory
 	Typha corev1.ResourceList `json:"typha,omitempty"`
@@ -373,7 +387,7 @@ type VXLAN struct {
 
 // BirdExporter exports metrics of BIRD.
 type BirdExporter struct {
-	// Enabled says whether it runs beside calico-node.
+	// Enabled says whether the exporter runs beside calico-node.
 	// Default: false.
 	// Effect: container bird-exporter in calico-node (not if calico-node is not
 	// privileged) and Service calico-bird-monitoring.
