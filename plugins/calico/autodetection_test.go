@@ -44,6 +44,7 @@ func TestARangeThatIsNoneIsAnError(t *testing.T) {
 	n := try(t, "", withNodes(nodeCIDR, []string{"10.250.0.0"}))
 	g.Expect(n.Errors).To(HaveLen(1))
 	g.Expect(n.Errors[0].Field).To(Equal("status.networking.nodes[0]"))
+	g.Expect(try(t, "", withNodes("", []string{"10.250.0.0"})).Errors).To(BeEmpty(), "nobody looks at it")
 }
 
 func TestWithoutTheNodesRangeNoPoolKeepsSourceAddresses(t *testing.T) {

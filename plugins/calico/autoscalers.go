@@ -216,9 +216,8 @@ func (n *network) verticalAutoscaler(name, appName, accountName string, config *
 
 // autoscaler is what all autoscalers have in common.
 func (n *network) autoscaler(name, appName, accountName string, config *corev1.ConfigMap) *appsv1.Deployment {
-	annotation, sum := checksum(config)
 	template := podMeta(mayReachOut(app(appName)))
-	template.Annotations = map[string]string{annotation: sum}
+	template.Annotations = map[string]string{checksumPrefix + name: checksum(config)}
 	return &appsv1.Deployment{
 		TypeMeta:   typeMeta("apps/v1", "Deployment"),
 		ObjectMeta: named(name, app(appName)),

@@ -69,6 +69,8 @@ func changedIPAM(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, str
 	switch wasVXLAN, isVXLAN := isOn(before.VXLAN), isOn(after.VXLAN); {
 	case isVXLAN && !wasVXLAN:
 		return plugin.Forbidden, reason + "VXLAN brings calico-ipam with it, so leave vxlan and overlay as they were, or create a new cluster"
+	case wasVXLAN && !isVXLAN && !overlayOn(after):
+		return plugin.Forbidden, reason + "leave overlay as it was, or create a new cluster"
 	case wasVXLAN && !isVXLAN:
 		return plugin.Forbidden, reason + "keep it by writing ipam.type: calico-ipam"
 	default:
@@ -79,8 +81,11 @@ func changedIPAM(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, str
 func isOn(vxlan *v1alpha1.VXLAN) bool { return vxlan != nil && vxlan.Enabled }
 
 func changedRange(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
-	if strings.EqualFold(rangeOf(before), rangeOf(after)) {
+	switch {
+	case strings.EqualFold(rangeOf(before), rangeOf(after)):
 		return plugin.Rolling, restarts + "; only the spelling changes"
+	case !takesRange(before) && !takesRange(after):
+		return plugin.Rolling, restarts + "; calico-ipam does not look at it"
 	}
 	return plugin.Disruptive, "pods that start from then on get addresses of the other range, to which the routes between nodes may not lead"
 }
@@ -92,11 +97,18 @@ func rangeOf(c *v1alpha1.NetworkConfig) string {
 	return *c.IPAM.CIDR
 }
 
+func takesRange(c *v1alpha1.NetworkConfig) bool {
+	return c.IPAM == nil || c.IPAM.Type != v1alpha1.CalicoIPAM
+}
+
 // changedIPv4Mode and changedIPv6Mode also judge that a family comes or goes: there
 // always is a mode of a family that the network has.
 func changedIPv4Mode(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
-	if hasIPv4(before) && !hasIPv4(after) {
+	switch {
+	case hasIPv4(before) && !hasIPv4(after):
 		return plugin.Forbidden, familyGoes
+	case !hasIPv4(before) && hasIPv6(before) && hasIPv4(after):
+		return plugin.Forbidden, "only a network of IPv4 can get a second IP family; leave IPv6 alone in ipFamilies, or create a new cluster"
 	}
 	return plugin.Rolling, restarts + "; the address pool that is there stays as it is, since calico-node makes one only where there is none"
 }

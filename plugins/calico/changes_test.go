@@ -74,6 +74,8 @@ func TestWhatChangesMeanForARunningNetwork(t *testing.T) {
 		{"", "ipam: {type: calico-ipam}", "ipam.type", plugin.Forbidden},
 		{"", "ipam: {cidr: usePodCIDR}", "ipam.cidr", plugin.Rolling},
 		{"", "ipam: {cidr: 100.64.0.0/24}", "ipam.cidr", plugin.Disruptive},
+		{"ipam: {cidr: 100.64.1.0/24}", "ipam: {cidr: 100.64.2.0/24}", "ipam.cidr", plugin.Disruptive},
+		{vxlanOverlay, "{overlay: {enabled: true}, vxlan: {enabled: true}, ipam: {cidr: 100.64.1.0/24}}", "ipam.cidr", plugin.Rolling}, // calico-ipam
 		{on, off, "overlay.enabled", plugin.Disruptive},
 		{off, on, "overlay.enabled", plugin.Disruptive},
 		{off, "", "overlay.enabled", plugin.Disruptive},

@@ -25,12 +25,14 @@ func TestCNIConfiguration(t *testing.T) {
 
 func TestRangeOfHostLocalIsSpeltAsWritten(t *testing.T) {
 	for config, want := range map[string]string{
-		"ipam: {cidr: usePodCIDR}":                          "usePodCIDR",
-		"ipam: {cidr: USEPODCIDR}":                          "USEPODCIDR",
-		"ipam: {cidr: 100.64.1.0/24}":                       "100.64.1.0/24",
-		"ipam: {}":                                          "usePodCidr",
-		"ipam: {type: calico-ipam, cidr: 100.64.1.0/24}":    "usePodCidr",
-		"{vxlan: {enabled: true}, ipam: {cidr: 1.2.3.0/8}}": "usePodCidr",
+		"ipam: {cidr: usePodCIDR}":                                             "usePodCIDR",
+		"ipam: {cidr: USEPODCIDR}":                                             "USEPODCIDR",
+		"ipam: {cidr: 100.64.1.0/24}":                                          "100.64.1.0/24",
+		"ipam: {}":                                                             "usePodCidr",
+		"ipam: {type: calico-ipam, cidr: 100.64.1.0/24}":                       "usePodCidr",
+		"ipam: {type: calico-ipam, cidr: usePodCIDR}":                          "usePodCidr",
+		"{vxlan: {enabled: true}, ipam: {cidr: 1.2.3.0/8}}":                    "1.2.3.0/8",
+		"{vxlan: {enabled: true}, ipam: {type: host-local, cidr: usePodCIDR}}": "usePodCIDR",
 	} {
 		t.Run(config, func(t *testing.T) {
 			NewWithT(t).Expect(cniPlugin(build(t, config))["ipam"]).To(HaveKeyWithValue("subnet", want))

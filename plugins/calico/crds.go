@@ -27,6 +27,10 @@ var calicoKinds = []kind{
 		"asNumber":              integer("The AS number of nodes that state none."),
 		"nodeToNodeMeshEnabled": boolean("Whether every node peers with every other one."),
 		"logSeverityScreen":     text("The least severe message that BIRD logs."),
+
+		"localWorkloadPeeringIPV4":       text("The address at which pods find BIRD of their own node."),
+		"localWorkloadPeeringIPV6":       text("The IPv6 address at which pods find BIRD of their own node."),
+		"serviceLoadBalancerAggregation": text("Whether ranges of load balancers' addresses are told as a whole: Enabled or Disabled."),
 	}},
 	{name: "BGPFilter"},
 	{name: "BGPPeer", spec: properties{
@@ -35,6 +39,11 @@ var calicoKinds = []kind{
 		"nodeSelector": text("Selects the nodes that peer."),
 		"peerIP":       text("The peer's address, with a port if it is not 179."),
 		"peerSelector": text("Selects the nodes to peer with."),
+
+		"localASNumber":         integer("The AS number that the node shows this peer."),
+		"localWorkloadSelector": text("Selects the pods of the node to peer with."),
+		"nextHopMode":           text("The next hop that the peer is told: Auto, Self or Keep."),
+		"reversePeering":        text("Whether nodes that are peers peer back by themselves: Auto or Manual."),
 	}},
 	{name: "BlockAffinity", required: []string{"cidr", "deleted", "node", "state"}, spec: properties{
 		"cidr":    text("The range of the block."),
@@ -48,6 +57,11 @@ var calicoKinds = []kind{
 	{name: "FelixConfiguration", spec: properties{
 		"bpfDataIfacePattern": text("Matches the interfaces that eBPF programs are attached to."),
 		"logSeverityScreen":   text("The least severe message that Felix logs."),
+
+		"bpfKubeProxyHealthzPort": integer("The port on which Felix answers health checks for kube-proxy."),
+		"goMemoryLimitMB":         integer("The memory that Felix tries to get by with."),
+		"nftablesMode":            text("Whether Felix uses nftables: Enabled, Disabled or Auto."),
+		"programClusterRoutes":    text("Whether Felix rather than BIRD makes the routes between nodes: Enabled or Disabled."),
 	}},
 	{name: "GlobalNetworkPolicy", spec: policyFields},
 	{name: "GlobalNetworkSet", spec: properties{"nets": texts("IP ranges.")}},

@@ -87,3 +87,23 @@ func TestAdminNetworkPoliciesAreApprovedAndHaveAStatus(t *testing.T) {
 		g.Expect(got).To(Equal(columns))
 	}
 }
+
+func TestDefinitionsDescribeWhatCameWithCalico331(t *testing.T) {
+	n := build(t, "")
+	for name, fields := range map[string]string{
+		"bgpconfigurations":     "localWorkloadPeeringIPV4 localWorkloadPeeringIPV6 serviceLoadBalancerAggregation",
+		"bgppeers":              "localASNumber localWorkloadSelector nextHopMode reversePeering",
+		"blockaffinities":       "type cidr deleted node state",
+		"felixconfigurations":   "nftablesMode bpfKubeProxyHealthzPort goMemoryLimitMB programClusterRoutes",
+		"globalnetworkpolicies": "tier",
+		"ippools":               "cidr assignmentMode namespaceSelector",
+		"networkpolicies":       "tier",
+		"tiers":                 "order defaultAction",
+	} {
+		definition := need[*apiextensionsv1.CustomResourceDefinition](n, name+".crd.projectcalico.org")
+		spec := definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
+		for _, field := range strings.Fields(fields) {
+			NewWithT(t).Expect(spec.Properties).To(HaveKey(field), name)
+		}
+	}
+}

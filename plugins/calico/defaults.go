@@ -47,9 +47,14 @@ func (d *defaulting) dropDeprecated() {
 	d.because.Rule("ipAutodetectionMethod", "it is deprecated; write ipv4.autoDetectionMethod instead")
 }
 
+// vxlan says that only an overlay has VXLAN by itself, so that VXLAN is not kept where
+// the overlay goes.
 func (d *defaulting) vxlan() {
 	vxlan := orDefault(&d.config.VXLAN, v1alpha1.VXLAN{})
-	if d.facts.Infrastructure.NoIPIP && overlayOn(d.config) && !vxlan.Enabled && d.config.IPv4 != nil {
+	switch {
+	case !overlayOn(d.config):
+		d.because.Rule("vxlan.enabled", "overlay.enabled is not true")
+	case d.facts.Infrastructure.NoIPIP && !vxlan.Enabled && d.config.IPv4 != nil:
 		vxlan.Enabled = true
 		d.because.Infrastructure("vxlan.enabled", d.noIPIP())
 	}
@@ -94,15 +99,20 @@ func (d *defaulting) backend() {
 func (d *defaulting) ipam() {
 	ipam := orDefault(&d.config.IPAM, v1alpha1.IPAM{})
 	ipam.Type = cmp.Or(ipam.Type, v1alpha1.HostLocal)
-	if d.config.VXLAN.Enabled && d.config.IPv4 != nil {
+	if d.vxlanBringsIPAM() {
 		ipam.Type = v1alpha1.CalicoIPAM
 		d.because.Rule("ipam.type", "VXLAN needs calico-ipam")
 	}
 	d.ipamRange(ipam)
 }
 
-// ipamRange says what host-local takes addresses from.
+func (d *defaulting) vxlanBringsIPAM() bool { return d.config.VXLAN.Enabled && d.config.IPv4 != nil }
+
+// ipamRange says what host-local takes addresses from. A range stays as written
+// where it is VXLAN that brought calico-ipam, which does not look at it: so it is in
+// the CNI configuration of Gardener's extension, which a takeover is not to change.
 func (d *defaulting) ipamRange(ipam *v1alpha1.IPAM) {
+	dualStack := d.config.IPv4 != nil && d.config.IPv6 != nil
 	nodesRange := v1alpha1.UsePodCIDR
 	if d.config.IPv4 == nil {
 		nodesRange = v1alpha1.UsePodCIDRIPv6
@@ -115,11 +125,11 @@ func (d *defaulting) ipamRange(ipam *v1alpha1.IPAM) {
 	switch {
 	case isNodesRange && d.config.IPv4 == nil:
 		set("the network has IPv6 only")
-	case isNodesRange:
+	case ipam.CIDR == nil || isNodesRange && dualStack:
 		orDefault(&ipam.CIDR, nodesRange)
-	case d.config.IPv4 != nil && d.config.IPv6 != nil:
+	case dualStack:
 		set("with two IP families each node uses its own ranges")
-	case ipam.Type != v1alpha1.HostLocal:
+	case ipam.Type != v1alpha1.HostLocal && !d.vxlanBringsIPAM():
 		set("only host-local takes its range from here, and the type is calico-ipam")
 	}
 }

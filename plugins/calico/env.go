@@ -2,7 +2,11 @@
 
 package calico
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+)
 
 // datastore is where Calico keeps its state.
 const datastore = "kubernetes"
@@ -41,4 +45,15 @@ func (e *environment) nodeName(name string) {
 	*e = append(*e, corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{
 		FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "spec.nodeName"},
 	}})
+}
+
+// only returns the variables that have one of the names.
+func (e environment) only(names ...string) environment {
+	var picked environment
+	for _, variable := range e {
+		if slices.Contains(names, variable.Name) {
+			picked = append(picked, variable)
+		}
+	}
+	return picked
 }

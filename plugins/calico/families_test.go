@@ -262,6 +262,7 @@ func TestFamiliesMayComeAndNotGo(t *testing.T) {
 		{"IPv4 instead of both", dualStack, ipv4Only, "ipv6.mode", plugin.Forbidden, []string{"Forbidden @ ipv6.mode"}},
 		{"both, but not all nodes are ready", dualStack, migrating, "ipv6.mode", plugin.Forbidden, []string{"Forbidden @ ipv6.mode"}},
 		{"IPv6 instead of both", dualStack, ipv6Only, "ipv4.mode", plugin.Forbidden, []string{"Forbidden @ ipv4.mode"}},
+		{"both instead of IPv6", ipv6Only, dualStack, "ipv4.mode", plugin.Forbidden, []string{"Forbidden @ ipv4.mode"}},
 		{"IPv6 instead of IPv4", ipv4Only, ipv6Only, "ipv4.mode", plugin.Forbidden, []string{"Forbidden @ ipv4.mode"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -284,6 +285,11 @@ func TestIPv6SourceNATIsOnlyDisruptiveWhenItGoes(t *testing.T) {
 	const on, off = "ipv6: {sourceNATEnabled: true}", "ipv6: {sourceNATEnabled: false}"
 	g.Expect(changed(t, off, on, dualStack).Changes[0].Class).To(Equal(plugin.Rolling))
 	g.Expect(changed(t, on, off, dualStack).Changes[0].Class).To(Equal(plugin.Disruptive))
+}
+
+func TestARangeOfNodesMustBeOneWithIPv6Too(t *testing.T) {
+	NewWithT(t).Expect(errorsOf(try(t, "", ipv6Only, withNodes("10.250.0.0", nil)))).
+		To(Equal([]string{"Invalid value @ shoot.spec.networking.nodes"}))
 }
 
 func TestAllFamiliesAreServed(t *testing.T) {

@@ -72,6 +72,25 @@ func TestWhoAsksForVXLANIsNotWarnedOfIt(t *testing.T) {
 	g.Expect(build(t, "{overlay: {enabled: true}, vxlan: {enabled: true}, ipam: {type: calico-ipam}}", onAzure).Warnings).To(BeEmpty())
 }
 
+// VXLAN comes and goes with the overlay there, and calico-ipam with it. Were they kept
+// without it, pods would have addresses to which the cloud makes no routes.
+func TestWithoutIPIPAnOverlayCannotComeOrGoLater(t *testing.T) {
+	const on = "overlay: {enabled: true}"
+	for _, test := range []struct{ before, after, instead string }{
+		{"", on, "leave vxlan and overlay as they were"},
+		{"overlay: {enabled: false}", on, "leave vxlan and overlay as they were"},
+		{on, "", "leave overlay as it was"},
+		{on, "overlay: {enabled: false}", "leave overlay as it was"},
+	} {
+		t.Run(test.before+" then "+test.after, func(t *testing.T) {
+			g := NewWithT(t)
+			n := changed(t, test.before, test.after, onAzure)
+			g.Expect(errorsOf(n)).To(Equal([]string{"Forbidden @ ipam.type"}))
+			g.Expect(n.Errors[0].Detail).To(ContainSubstring(test.instead))
+		})
+	}
+}
+
 func TestOverlayOffIsTheSameEverywhere(t *testing.T) {
 	g := NewWithT(t)
 	for _, config := range []string{"overlay: {enabled: false}", "overlay: {enabled: false, createPodRoutes: true}"} {

@@ -33,9 +33,11 @@ func inSeed[T plugin.Object](n *network, name string) T {
 
 // dashboard is a dashboard as Plutono reads it, as far as these tests look at it.
 type dashboard struct {
-	UID           string           `json:"uid"`
-	Title         string           `json:"title"`
-	SchemaVersion int              `json:"schemaVersion"`
+	UID           string `json:"uid"`
+	Title         string `json:"title"`
+	SchemaVersion int    `json:"schemaVersion"`
+	Refresh       string `json:"refresh"`
+	Time          struct{ From, To string }
 	Panels        []dashboardPanel `json:"panels"`
 	Templating    struct {
 		List []struct {
@@ -219,12 +221,53 @@ func TestDashboardsCanBeDrawn(t *testing.T) {
 	}
 }
 
+func TestDashboardsShowWhatGardenersDo(t *testing.T) {
+	n := build(t, "")
+	for _, test := range []struct{ key, title, from, rows, metrics string }{
+		{"calico-felix-dashboard.json", "Felix Dashboard (Calico)", "now-6h", "Alerts and general info, Dataplane, Route table",
+			`felix_active_local_endpoints felix_cluster_num_hosts felix_cluster_num_policies felix_logs_dropped
+			felix_iptables_save_errors felix_iptables_restore_errors felix_ipset_errors felix_log_errors felix_resyncs_started
+			felix_int_dataplane_apply_time_seconds felix_route_table_list_seconds`},
+		{"calico-typha-dashboard.json", "Typha Dashboard (Calico)", "now-6h", "summaries, kvs and latency, General client info, Breadcrumb",
+			`typha_next_breadcrumb_latency_secs typha_next_breadcrumb_latency_secs_count typha_next_breadcrumb_latency_secs_sum
+			typha_client_snapshot_send_secs typha_client_snapshot_send_secs_count typha_client_snapshot_send_secs_sum
+			typha_client_write_latency_secs_count typha_client_write_latency_secs_sum
+			typha_connections_accepted typha_connections_dropped typha_connections_active typha_log_errors
+			typha_kvs_per_msg typha_kvs_per_msg_count typha_kvs_per_msg_sum typha_ping_latency typha_ping_latency_count typha_ping_latency_sum
+			typha_updates_total typha_updates_skipped
+			typha_client_latency_secs typha_client_latency_secs_count typha_client_latency_secs_sum
+			typha_breadcrumb_size typha_breadcrumb_size_count typha_breadcrumb_size_sum
+			typha_breadcrumb_block typha_breadcrumb_non_block typha_breadcrumb_seq_number`},
+		{"calico-bird-dashboard.json", "Bird Dashboard (Calico)", "now-5m", "General, Prefixes",
+			"bird_protocol_up bird_protocol_uptime bird_protocol_prefix_export_count bird_protocol_prefix_import_count"},
+	} {
+		t.Run(test.title, func(t *testing.T) {
+			g := NewWithT(t)
+			d := decodeDashboard(t, n, test.key)
+			g.Expect(d.Title).To(Equal(test.title))
+			g.Expect(d.Time.From + " " + d.Time.To).To(Equal(test.from + " now"))
+			var rows, metrics []string
+			for _, panel := range d.Panels {
+				if panel.Type == "row" {
+					rows = append(rows, panel.Title)
+				}
+			}
+			for _, query := range d.queries() {
+				metrics = append(metrics, metricsIn(query)...)
+			}
+			g.Expect(strings.Join(rows, ", ")).To(Equal(test.rows))
+			g.Expect(metrics).To(ContainElements(strings.Fields(test.metrics)))
+		})
+	}
+	NewWithT(t).Expect(decodeDashboard(t, n, "calico-bird-dashboard.json").Refresh).To(Equal("5s"))
+}
+
 // What a query says that is no metric: matchers, groupings, ranges, and the words of
 // the query language.
 var (
 	notMetrics = regexp.MustCompile(`"[^"]*"|\{[^}]*\}|\[[^\]]*\]|\b(by|without) \([^)]*\)`)
 	identifier = regexp.MustCompile(`[a-zA-Z_][a-zA-Z0-9_]*`)
-	vocabulary = []string{"sum", "max", "min", "count", "rate", "increase", "deriv", "or", "vector"}
+	vocabulary = []string{"sum", "avg", "max", "min", "count", "rate", "increase", "deriv", "or", "vector"}
 	labelQuery = regexp.MustCompile(`^label_values\((\w+), \w+\)$`)
 )
 

@@ -21,6 +21,8 @@ const (
 	// nodesAtOnce pods may be replaced at a time. One is not enough: with BGP a pod
 	// may only get ready once another node has made the same step.
 	nodesAtOnce = 2
+	// configChecksum has the name that it has in Gardener, not the ConfigMap's.
+	configChecksum = checksumPrefix + "calico"
 )
 
 func (n *network) node() []plugin.Object { return []plugin.Object{n.nodeDaemonSet()} }
@@ -53,8 +55,7 @@ func (n *network) nodeDaemonSet() *appsv1.DaemonSet {
 			},
 		},
 	}
-	annotation, sum := checksum(n.calicoConfig())
-	daemonSet.Spec.Template.Annotations = map[string]string{annotation: sum}
+	daemonSet.Spec.Template.Annotations = map[string]string{configChecksum: checksum(n.calicoConfig())}
 	n.letAutoscalersWrite(&daemonSet.ObjectMeta)
 	return daemonSet
 }
@@ -66,26 +67,27 @@ func nodeLabels() map[string]string {
 }
 
 func (n *network) nodeContainers() []corev1.Container {
+	env := n.nodeEnv()
 	var containers []corev1.Container
 	if n.config.SnatToUpstreamDNS.Enabled {
 		containers = append(containers, n.snatContainer())
 	}
 	if !hasBackend(n.config, v1alpha1.None) {
-		containers = append(containers, n.conditionEnsurer())
+		containers = append(containers, n.conditionEnsurer(env))
 	}
-	containers = append(containers, n.nodeContainer())
+	containers = append(containers, n.nodeContainer(env))
 	if n.config.BirdExporter.Enabled && n.isPrivileged() {
 		containers = append(containers, n.birdExporter())
 	}
 	return containers
 }
 
-func (n *network) nodeContainer() corev1.Container {
+func (n *network) nodeContainer(env environment) corev1.Container {
 	return corev1.Container{
 		Name:    nodeName,
 		Image:   n.image(nodeImage),
 		EnvFrom: serviceEndpoint(),
-		Env:     n.nodeEnv(),
+		Env:     env,
 		Ports: []corev1.ContainerPort{
 			{Name: metricsPortName, ContainerPort: felixMetricsPort, Protocol: corev1.ProtocolTCP},
 		},

@@ -31,8 +31,8 @@ func (n *network) nodeEnv() environment {
 	env.nodeName("NODENAME")
 	env.fromConfig("CALICO_NETWORKING_BACKEND", backendKey)
 	env.set("CLUSTER_TYPE", "k8s,bgp")
-	n.addressEnv(&env)
-	n.poolEnv(&env)
+	n.ipv4Env(&env)
+	n.ipv6Env(&env)
 	env.set("FELIX_IPV6SUPPORT", strconv.FormatBool(hasIPv6(n.config)))
 	env.fromConfig("FELIX_IPINIPMTU", mtuKey)
 	env.fromConfig("FELIX_VXLANMTU", mtuKey)
@@ -40,7 +40,8 @@ func (n *network) nodeEnv() environment {
 	env.set("CALICO_DISABLE_FILE_LOGGING", "true")
 	// Felix would otherwise drop what a pod sends to its own node.
 	env.set("FELIX_DEFAULTENDPOINTTOHOSTACTION", "ACCEPT")
-	n.encapsulationEnv(&env)
+	// With a VXLAN overlay Felix finds out about IP-in-IP from the address pool.
+	env.setIf(!vxlanOverlay(n.config), "FELIX_IPINIPENABLED", strconv.FormatBool(felixUsesIPIP(n.config)))
 	n.dataplaneEnv(&env)
 	env.set("FELIX_HEALTHENABLED", "true")
 	// Keeps the source ports of masqueraded connections out of the NodePort range.
@@ -48,58 +49,48 @@ func (n *network) nodeEnv() environment {
 	if prevention := n.config.ServiceLoopPrevention; prevention != nil {
 		env.set("FELIX_SERVICELOOPPREVENTION", string(*prevention))
 	}
+	env.setIf(n.facts.KubeProxy.Enabled && n.facts.KubeProxy.Mode == corev1beta1.ProxyModeNFTables, "FELIX_NFTABLESMODE", "Enabled")
 	// The rule that masquerades has to stay before Felix's own ones.
 	env.setIf(n.config.SnatToUpstreamDNS.Enabled, "FELIX_CHAININSERTMODE", "Append")
 	env.setIf(*n.config.WireguardEncryption, "FELIX_WIREGUARDENABLED", "true")
 	env.setIf(*n.config.WireguardEncryption, "FELIX_WIREGUARDENABLEDV6", "true")
 	// The CNI plugin's token expires; calico-node renews it.
 	env.set("CALICO_MANAGE_CNI", "true")
+	// Calico would otherwise make a pool with IP-in-IP.
+	env.setIf(vxlanOverlay(n.config), "CALICO_IPV4POOL_IPIP", string(v1alpha1.Never))
+	env.setIf(vxlanOverlay(n.config), "FELIX_VXLANENABLED", "true")
 	return env
 }
 
-// addressEnv says how the node finds its own addresses.
-func (n *network) addressEnv(env *environment) {
-	if hasIPv4(n.config) {
-		env.set("IP", "autodetect")
-		env.setKnown("IP_AUTODETECTION_METHOD", n.config.IPv4.AutoDetectionMethod)
-	} else {
+// ipv4Env says how the node finds its IPv4 address, and describes the pool that
+// calico-node makes if there is none.
+func (n *network) ipv4Env(env *environment) {
+	if !hasIPv4(n.config) {
 		env.set("IP", "none")
-	}
-	if hasIPv6(n.config) {
-		env.set("IP6", "autodetect")
-		env.setKnown("IP6_AUTODETECTION_METHOD", n.config.IPv6.AutoDetectionMethod)
-	}
-}
-
-// poolEnv describes the address pools that calico-node makes if there are none.
-func (n *network) poolEnv(env *environment) {
-	if hasIPv4(n.config) {
-		variable := "CALICO_IPV4POOL_IPIP"
-		if poolIs(n.config, v1alpha1.PoolVXLAN) {
-			variable = "CALICO_IPV4POOL_VXLAN"
-		}
-		env.set(variable, string(*n.config.IPv4.Mode))
-		env.set("CALICO_IPV4POOL_CIDR", n.facts.PodCIDR)
-	}
-	// Calico would otherwise make a pool with IP-in-IP.
-	env.setIf(vxlanOverlay(n.config), "CALICO_IPV4POOL_IPIP", string(v1alpha1.Never))
-	if hasIPv6(n.config) {
-		env.set("CALICO_IPV6POOL_VXLAN", string(*n.config.IPv6.Mode))
-		env.set("CALICO_IPV6POOL_CIDR", podRangeIPv6(n.facts))
-		env.set("CALICO_IPV6POOL_NAT_OUTGOING", strconv.FormatBool(*n.config.IPv6.SourceNATEnabled))
-		// BIRD takes its ID from the node's IPv4 address, which there may not be.
-		env.set("CALICO_ROUTER_ID", "hash")
-	}
-}
-
-// encapsulationEnv says which tunnels Felix sets up. With a VXLAN overlay it
-// finds out about IP-in-IP from the address pool.
-func (n *network) encapsulationEnv(env *environment) {
-	if vxlanOverlay(n.config) {
-		env.set("FELIX_VXLANENABLED", "true")
 		return
 	}
-	env.set("FELIX_IPINIPENABLED", strconv.FormatBool(felixUsesIPIP(n.config)))
+	pool := "CALICO_IPV4POOL_IPIP"
+	if poolIs(n.config, v1alpha1.PoolVXLAN) {
+		pool = "CALICO_IPV4POOL_VXLAN"
+	}
+	env.set("IP", "autodetect")
+	env.set(pool, string(*n.config.IPv4.Mode))
+	env.set("CALICO_IPV4POOL_CIDR", n.facts.PodCIDR)
+	env.setKnown("IP_AUTODETECTION_METHOD", n.config.IPv4.AutoDetectionMethod)
+}
+
+// ipv6Env is the same for IPv6.
+func (n *network) ipv6Env(env *environment) {
+	if !hasIPv6(n.config) {
+		return
+	}
+	env.set("IP6", "autodetect")
+	env.set("CALICO_IPV6POOL_VXLAN", string(*n.config.IPv6.Mode))
+	env.set("CALICO_IPV6POOL_CIDR", podRangeIPv6(n.facts))
+	env.setKnown("IP6_AUTODETECTION_METHOD", n.config.IPv6.AutoDetectionMethod)
+	env.set("CALICO_IPV6POOL_NAT_OUTGOING", strconv.FormatBool(*n.config.IPv6.SourceNATEnabled))
+	// BIRD takes its ID from the node's IPv4 address, which there may not be.
+	env.set("CALICO_ROUTER_ID", "hash")
 }
 
 // dataplaneEnv says how Felix enforces policies and whether it stands in for
@@ -111,6 +102,5 @@ func (n *network) dataplaneEnv(env *environment) {
 	env.setIf(ebpf && kubeProxy.Enabled, "FELIX_BPFKUBEPROXYHEALTZPORT", kubeProxyHealthPort)
 	env.setIf(ebpf && kubeProxy.Enabled, "FELIX_BPFKUBEPROXYHEALTHZPORT", kubeProxyHealthPort)
 	env.set("FELIX_BPFKUBEPROXYIPTABLESCLEANUPENABLED", strconv.FormatBool(!kubeProxy.Enabled))
-	env.setIf(kubeProxy.Enabled && kubeProxy.Mode == corev1beta1.ProxyModeNFTables, "FELIX_NFTABLESMODE", "Enabled")
 	env.setIf(ebpf && n.facts.Infrastructure.VirtualFunctions, "FELIX_BPFDATAIFACEPATTERN", mainInterfaces)
 }

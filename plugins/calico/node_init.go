@@ -50,8 +50,8 @@ func (n *network) installCNI() corev1.Container {
 		Env:             env,
 		SecurityContext: privileged(),
 		VolumeMounts: []corev1.VolumeMount{
-			{Name: "cni-bin-dir", MountPath: "/host/secondary-bin-dir"},
 			{Name: "cni-net-dir", MountPath: "/host/etc/cni/net.d"},
+			{Name: "cni-bin-dir", MountPath: "/host/secondary-bin-dir"},
 		},
 	}
 }

@@ -33,11 +33,10 @@ func (n *network) snatContainer() corev1.Container {
 
 // conditionEnsurer says once more that the node's network is available, because
 // the pod that ends says the contrary and may come last. With backend none the
-// condition belongs to the cloud's route controller.
-func (n *network) conditionEnsurer() corev1.Container {
-	var env environment
-	env.fromConfig("CALICO_NETWORKING_BACKEND", backendKey)
-	n.addressEnv(&env)
+// condition belongs to the cloud's route controller. It looks for the node's
+// addresses as calico-node does, by whose environment it goes.
+func (n *network) conditionEnsurer(node environment) corev1.Container {
+	env := node.only("CALICO_NETWORKING_BACKEND", "IP", "IP_AUTODETECTION_METHOD", "IP6", "IP6_AUTODETECTION_METHOD")
 	env.set("NO_DEFAULT_POOLS", "true")
 	env.nodeName("NODENAME")
 	return corev1.Container{

@@ -3,6 +3,7 @@
 package calico_test
 
 import (
+	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -77,6 +78,27 @@ func TestEnvironmentOfCalicoNode(t *testing.T) {
 	}
 }
 
+func TestVariablesOfAVXLANOverlayComeLast(t *testing.T) {
+	g := NewWithT(t)
+	order := func(config string, options ...option) []string {
+		var names []string
+		for _, variable := range build(t, config, options...).container("calico-node").Env {
+			names = append(names, variable.Name)
+		}
+		return names
+	}
+	every := order("")
+	g.Expect(every[0] + " " + every[len(every)-1]).To(Equal("USE_POD_CIDR CALICO_MANAGE_CNI"))
+	overlay := order("{overlay: {enabled: true}, vxlan: {enabled: true}}")
+	g.Expect(overlay[len(overlay)-3:]).To(Equal([]string{"CALICO_MANAGE_CNI", "CALICO_IPV4POOL_IPIP", "FELIX_VXLANENABLED"}))
+	both := order("", dualStack, withNodes(nodeCIDR, []string{nodeCIDR, "2001:db8:2::/64"}))
+	first := slices.Index(both, "IP")
+	g.Expect(both[first : first+10]).To(Equal([]string{
+		"IP", "CALICO_IPV4POOL_IPIP", "CALICO_IPV4POOL_CIDR", "IP_AUTODETECTION_METHOD",
+		"IP6", "CALICO_IPV6POOL_VXLAN", "CALICO_IPV6POOL_CIDR", "IP6_AUTODETECTION_METHOD", "CALICO_IPV6POOL_NAT_OUTGOING", "CALICO_ROUTER_ID",
+	}))
+}
+
 func TestMTUReachesTunnelsAndPods(t *testing.T) {
 	g := NewWithT(t)
 	n := build(t, `vethMTU: "1440"`)
@@ -87,7 +109,7 @@ func TestMTUReachesTunnelsAndPods(t *testing.T) {
 func TestNodesRestartWhenTheirConfigMapChanges(t *testing.T) {
 	g := NewWithT(t)
 	sum := func(config string) string {
-		return build(t, config).node().Spec.Template.Annotations["checksum/configmap-calico-config"]
+		return build(t, config).node().Spec.Template.Annotations["checksum/configmap-calico"]
 	}
 	g.Expect(sum("")).To(HaveLen(64))
 	g.Expect(sum("")).To(Equal(sum("")))

@@ -100,15 +100,15 @@ func privileged() *corev1.SecurityContext {
 	return &corev1.SecurityContext{Privileged: new(true)}
 }
 
-// checksum changes when the data of a ConfigMap does. On a pod template it lets
-// pods restart then.
-func checksum(config *corev1.ConfigMap) (annotation, value string) {
+// checksum changes when the data of a ConfigMap does. As an annotation of a pod
+// template it lets pods restart then.
+func checksum(config *corev1.ConfigMap) string {
 	data, err := json.Marshal(config.Data)
 	if err != nil {
 		panic(fmt.Sprintf("a map of strings cannot be encoded: %v", err))
 	}
 	sum := sha256.Sum256(data)
-	return checksumPrefix + config.Name, hex.EncodeToString(sum[:])
+	return hex.EncodeToString(sum[:])
 }
 
 // disruptionBudget lets one pod at a time be evicted, and any that does not work

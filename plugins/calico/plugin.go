@@ -35,7 +35,10 @@ var images = plugin.ParseImages(imagesDocument)
 
 type definition struct{}
 
-var _ plugin.Definition[v1alpha1.NetworkConfig] = definition{}
+var (
+	_ plugin.Definition[v1alpha1.NetworkConfig] = definition{}
+	_ plugin.Cautious[v1alpha1.NetworkConfig]   = definition{}
+)
 
 func (definition) Describe() plugin.Description {
 	return plugin.Description{
@@ -46,7 +49,7 @@ func (definition) Describe() plugin.Description {
 		IPFamilies:      plugin.IPFamilySupport{IPv4: true, IPv6: true, DualStack: true},
 		FeatureGates: []plugin.FeatureGate{
 			{Name: nonPrivilegedGate, Doc: "lets calico-node run with few rights and as no root, except with eBPF"},
-			{Name: "SeamlessOverlaySwitch", Doc: "turns an overlay off only once the cloud has made the routes of every node (without effect yet)"},
+			{Name: seamlessSwitchGate, Doc: "turns an overlay off only once the cloud has made the routes of every node"},
 		},
 		ConfigSchema: v1alpha1.Schema,
 	}
@@ -70,4 +73,8 @@ func (definition) Classify(path string, before, after *v1alpha1.NetworkConfig) (
 
 func (definition) Render(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) (plugin.Objects, error) {
 	return render(effective, facts)
+}
+
+func (definition) Precondition(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) *plugin.Precondition {
+	return precondition(effective, facts)
 }

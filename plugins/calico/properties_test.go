@@ -61,6 +61,28 @@ func TestWhatIsInForceStays(t *testing.T) {
 	})
 }
 
+// A field that was set once and is not any more leaves nothing behind.
+func TestAChangedNetworkIsWhatANewOneWouldBe(t *testing.T) {
+	p := newPipeline()
+	rapid.Check(t, func(t *rapid.T) {
+		before, after := anyRequest(t), anyRequest(t)
+		after.Facts.Infrastructure = before.Facts.Infrastructure
+		applied, fresh := p.Build(before), p.Build(after)
+		if len(applied.Errors) > 0 || len(fresh.Errors) > 0 {
+			t.Skip("invalid")
+		}
+		after.Applied = applied.Applied()
+		changed := p.Build(after)
+		if len(changed.Errors) > 0 {
+			t.Skip("forbidden")
+		}
+		if !bytes.Equal(changed.Config, fresh.Config) {
+			t.Fatalf("%s\nchanged to %s\nis           %s\na new one is %s",
+				before.Spec.ProviderConfig.Raw, after.Spec.ProviderConfig.Raw, changed.Config, fresh.Config)
+		}
+	})
+}
+
 func FuzzConfigNeverPanics(f *testing.F) {
 	for _, each := range matrix {
 		f.Add(jsonOf(f, each.config), uint8(0))

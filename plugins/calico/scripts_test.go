@@ -131,7 +131,7 @@ func TestNameServersOfThePodsFamilyAreMasqueraded(t *testing.T) {
 func TestIPv6NameServersAreMasqueradedForIPv6Pods(t *testing.T) {
 	g := NewWithT(t)
 	resolv := filepath.Join(t.TempDir(), "resolv.conf")
-	g.Expect(os.WriteFile(resolv, []byte("nameserver 10.0.0.1\nnameserver fe80::1%eth0\n"), 0o600)).To(Succeed())
+	g.Expect(os.WriteFile(resolv, []byte("nameserver 10.0.0.1\nnameserver fe80::1%eth0"), 0o600)).To(Succeed())
 	tools := tables("", ruleIsThere)
 	tools["sleep"] = untilSecondPause
 	container := build(t, "overlay: {enabled: false}").container("add-snat-rule-to-upstream-dns")

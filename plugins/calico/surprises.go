@@ -49,6 +49,10 @@ var encapsulationSurprises = []surprise{
 	{"vxlan.enabled", func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return e.VXLAN.Enabled && hasIPv4(e) && e.Overlay == nil && hasBackend(e, v1alpha1.None)
 	}, "a network with backend none is none of VXLAN, although its address pool says so; write overlay.enabled: true"},
+
+	{"ipv4.pool", func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+		return !e.VXLAN.Enabled && e.Overlay == nil && hasBackend(e, v1alpha1.None) && poolIs(e, v1alpha1.PoolVXLAN) && encapsulates(*e.IPv4.Mode)
+	}, "a network with backend none is none of VXLAN, although its address pool says so; write overlay.enabled: true and vxlan.enabled: true"},
 }
 
 // ipv6Surprises are about networks with IPv6, which Calico only routes.
@@ -86,14 +90,18 @@ var ipv6Surprises = []surprise{
 var addressSurprises = []surprise{
 	{"ipam.type", func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return !usesHostLocal(e) && !hasKubeControllers(e)
-	}, "with backend none there are no kube-controllers, so nobody collects addresses of calico-ipam that pods left behind"},
+	}, "with backend none there are no kube-controllers, so nobody collects addresses of calico-ipam that pods left behind; and routes that a cloud makes lead to the nodes' own ranges, which calico-ipam does not keep to"},
 
 	{"ipam.cidr", func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return usesHostLocal(e) && !isNodesRange(*e.IPAM.CIDR)
 	}, "every node gives its pods addresses of this one range, so two pods on different nodes can get the same; usePodCIDR gives each node its own"},
 
+	{"ipam.cidr", func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+		return !usesHostLocal(e) && !isNodesRange(*e.IPAM.CIDR)
+	}, "pods do not get addresses of this range: calico-ipam, which VXLAN brings with it, takes them from the address pool"},
+
 	{"overlay.enabled", func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
-		return hasIPv4(e) && encapsulationOf(e) == unencapsulated && !f.Infrastructure.OwnNetwork
+		return hasIPv4(e) && (encapsulationOf(e) == unencapsulated || hasBackend(e, v1alpha1.None)) && !f.Infrastructure.OwnNetwork
 	}, "without overlay the network between the nodes sees pods' addresses, so if other clusters have nodes in it, their pod ranges must not overlap with this one's; give each a range of its own"},
 }
 

@@ -39,7 +39,11 @@ func validateKubeProxy(found *plugin.Findings, effective *v1alpha1.NetworkConfig
 	}
 }
 
+// validateNodeRanges judges what autoDetection goes by.
 func validateNodeRanges(found *plugin.Findings, facts *plugin.Facts) {
+	if facts.NodeCIDR == "" {
+		return
+	}
 	for i, cidr := range facts.NodeCIDRs {
 		if _, err := netip.ParsePrefix(cidr); err != nil {
 			found.Error(field.Invalid(field.NewPath("status", "networking", "nodes").Index(i), cidr, "must be an IP range such as 10.250.0.0/16"))

@@ -22,7 +22,7 @@ masquerade() {
 # masquerade_all: a rule for each name server of the pods' own IP family. The next
 # round tries again what failed in this one.
 masquerade_all() {
-  while read -r keyword server _; do
+  while read -r keyword server _ || [ -n "$keyword" ]; do
     [ "$keyword" = nameserver ] || continue
     case "$server $POD_CIDR" in
     *:*" "*:*) masquerade "ip6tables-$backend" "${server%%\%*}/128" ;;

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package calico
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utilversion "k8s.io/apimachinery/pkg/util/version"
+
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
+)
+
+// seamlessSwitchGate is the operator's switch for precondition.
+const seamlessSwitchGate = "SeamlessOverlaySwitch"
+
+// precondition lets an overlay be taken away only once the cloud has made routes
+// to every node's pods. Otherwise traffic would stop until they are there. It can
+// only be known where something keeps Calico from saying the same of its overlay,
+// which takes MutatingAdmissionPolicies.
+func precondition(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) *plugin.Precondition {
+	if !facts.FeatureGates[seamlessSwitchGate] || !overlayOff(effective) || !hasMutatingAdmissionPolicies(facts) {
+		return nil
+	}
+	return &plugin.Precondition{
+		Concerns:  hasOverlay,
+		Condition: corev1.NodeNetworkUnavailable, Status: corev1.ConditionFalse, Reason: "RouteCreated",
+		Because: "without the overlay, pods talk through routes that the cloud has to make first",
+	}
+}
+
+// hasMutatingAdmissionPolicies says whether the shoot's API server has them: from
+// Kubernetes 1.36 on always, before that with the gate and one of the versions.
+func hasMutatingAdmissionPolicies(facts *plugin.Facts) bool {
+	if v, err := utilversion.ParseGeneric(facts.KubernetesVersion); err == nil && v.AtLeast(utilversion.MajorMinor(1, 36)) {
+		return true
+	}
+	served := facts.APIServer.RuntimeConfig
+	return facts.APIServer.FeatureGates["MutatingAdmissionPolicy"] &&
+		(served["admissionregistration.k8s.io/v1alpha1"] || served["admissionregistration.k8s.io/v1beta1"])
+}
+
+// hasOverlay says whether the nodes of a network encapsulate, whoever made its
+// objects.
+func hasOverlay(objects []unstructured.Unstructured) bool {
+	return slices.ContainsFunc(objects, func(object unstructured.Unstructured) bool {
+		if object.GetKind() != "DaemonSet" || object.GetName() != "calico-node" {
+			return false
+		}
+		containers, _, _ := unstructured.NestedSlice(object.Object, "spec", "template", "spec", "containers")
+		return slices.ContainsFunc(containers, hasTunnels)
+	})
+}
+
+// hasTunnels says whether a container of calico-node is told to set up tunnels.
+func hasTunnels(container any) bool {
+	fields, _ := container.(map[string]any)
+	env, _, _ := unstructured.NestedSlice(fields, "env")
+	return slices.ContainsFunc(env, func(variable any) bool {
+		v, _ := variable.(map[string]any)
+		return v["value"] == "true" && (v["name"] == "FELIX_IPINIPENABLED" || v["name"] == "FELIX_VXLANENABLED")
+	})
+}
