@@ -47,6 +47,7 @@ build: ## The programs, into bin/
 	@go run ./hack/compile -o bin/ ./cmd/... ./test/demo
 
 sandbox: ## The embedded Kubernetes, built once and cached outside the tree
+	@echo "sandbox: compiling what builds it (seconds, a minute on a fresh machine)"
 	@go run ./test/sandbox/build >/dev/null
 
 fmt: ## Format the Go code

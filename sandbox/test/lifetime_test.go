@@ -2,6 +2,7 @@ package test
 
 import (
 	"bytes"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -75,19 +76,41 @@ func TestDeadComponent(t *testing.T) {
 	gone(t, pids)
 }
 
-// TestDeadParent has a shell start the sandbox, and kills the shell.
+// TestDeadParent has a shell start the sandbox, and kills the shell and whoever
+// reads what the sandbox says. It must end in order all the same: what remained of
+// a temporary directory would be keys and passwords.
 func TestDeadParent(t *testing.T) {
-	shell := exec.Command("sh", "-c", `"$0" up --dir "$1"; exit $?`, program(t), filepath.Join(t.TempDir(), "dir"))
-	s := &sandbox{cmd: shell, stderr: &bytes.Buffer{}}
-	s.launch(t)
-	s.report = readReport(t, s.stdout, s.stderr)
+	temporary := t.TempDir()
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	shell := exec.Command("sh", "-c", `"$0" up; exit $?`, program(t))
+	shell.Env = append(os.Environ(), "TMPDIR="+temporary)
+	shell.Stderr = write
+	stdout, err := shell.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := shell.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = write.Close()
+	said := &bytes.Buffer{}
+	go func() { _, _ = said.ReadFrom(read) }()
+	s := &sandbox{report: readReport(t, stdout, said)}
 	pids := s.processes(t)
 	if s.PID == shell.Process.Pid {
 		t.Fatal("the shell has replaced itself by the program, so that nothing was its child")
 	}
+	_ = read.Close()
+	_ = stdout.Close()
 	_ = shell.Process.Kill()
 	_ = shell.Wait()
 	gone(t, pids)
+	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
+		t.Errorf("%v is left (%v)", left, err)
+	}
 }
 
 func TestDetach(t *testing.T) {

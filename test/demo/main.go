@@ -50,9 +50,14 @@ func main() {
 	ctrl.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	switch err := run(ctx, *shootFile, *operator, *exit); {
-	case err == nil, errors.Is(err, context.Canceled):
-	default:
+	err := run(ctx, *shootFile, *operator, *exit)
+	if errors.Is(err, context.Canceled) {
+		err = nil // Ctrl-C is how it ends
+		if *exit {
+			err = errors.New("interrupted before everything had come true")
+		}
+	}
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "\ndemo: %v\n", err)
 		stop()
 		os.Exit(1)

@@ -65,8 +65,9 @@ type run struct {
 	once  sync.Once
 }
 
-// Start starts a sandbox and returns when everything in it is ready. The
-// sandbox ends with Stop, with ctx, and with this process at the latest.
+// Start starts a sandbox and returns when everything in it is ready, or with the
+// cause of ctx' end. The sandbox ends with Stop, with ctx, and with this process at
+// the latest.
 func Start(ctx context.Context, options Options) (*Sandbox, error) {
 	binary, err := Binary()
 	if err != nil {
@@ -98,6 +99,9 @@ func Start(ctx context.Context, options Options) (*Sandbox, error) {
 	}()
 	if readErr != nil {
 		<-r.ended
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		return nil, fmt.Errorf("the sandbox did not start (%w): %s", r.err, r.tail)
 	}
 	s := &Sandbox{run: r}

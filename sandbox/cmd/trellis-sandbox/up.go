@@ -56,6 +56,7 @@ func up(wanted options.Up) error {
 	ctx, end := context.WithCancelCause(context.Background())
 	defer end(nil)
 	go endOnSignal(end)
+	surviveBrokenPipes()
 	orphaned := func() { end(fmt.Errorf("%w: the parent process is gone", sandbox.ErrStopped)) }
 	stopWatching := watchParent(orphaned)
 	defer stopWatching()
@@ -81,6 +82,11 @@ func endOnSignal(end context.CancelCauseFunc) {
 	signal.Stop(signals)
 	end(fmt.Errorf("%w: received %s", sandbox.ErrStopped, received))
 }
+
+// surviveBrokenPipes makes writing to a parent that is gone an error like any
+// other. Otherwise the next line of progress would end the process before it has
+// cleaned up. Components do not inherit it.
+func surviveBrokenPipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // watchParent calls orphaned when the process that started this one is gone.
 func watchParent(orphaned func()) (stop func()) {

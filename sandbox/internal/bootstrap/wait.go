@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -94,8 +95,23 @@ func text(err error) string {
 	}
 	if status, ok := err.(apierrors.APIStatus); ok && status.Status().Details != nil {
 		for _, cause := range status.Status().Details.Causes {
-			return cause.Message
+			return failedChecks(cause.Message)
 		}
 	}
 	return err.Error()
+}
+
+// failedChecks is, of what /readyz answers, the checks that fail; of any other
+// text, all of it.
+func failedChecks(answer string) string {
+	var failed []string
+	for line := range strings.Lines(answer) {
+		if check, ok := strings.CutPrefix(line, "[-]"); ok {
+			failed = append(failed, strings.TrimSpace(check))
+		}
+	}
+	if len(failed) == 0 {
+		return answer
+	}
+	return strings.Join(failed, ", ")
 }
