@@ -85,6 +85,8 @@ func (o *Options) complete() error {
 	o.Seed = rest.CopyConfig(o.Seed)
 	o.Seed.QPS, o.Seed.Burst = o.Config.ClientConnection.QPS, o.Config.ClientConnection.Burst
 	o.Seed.UserAgent = "trellis-operator"
+	// The API server warns of names that Gardener's contract prescribes.
+	o.Seed.WarningHandler = rest.NoWarnings{}
 	return nil
 }
 

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -20,10 +21,18 @@ import (
 )
 
 func main() {
-	if err := command().ExecuteContext(ctrl.SetupSignalHandler()); err != nil {
+	err := command().ExecuteContext(ctrl.SetupSignalHandler())
+	if errors.As(err, new(misuse)) {
+		fmt.Fprintln(os.Stderr, "See trellis-operator --help.")
+		os.Exit(2)
+	}
+	if err != nil {
 		os.Exit(1)
 	}
 }
+
+// misuse is an error in how the program was called.
+type misuse struct{ error }
 
 func command() *cobra.Command {
 	var configFile string
@@ -33,8 +42,16 @@ func command() *cobra.Command {
 		Short: "Give every cluster of a seed its pod network",
 		Long: `trellis-operator carries out the Networks of a seed.
 
-The seed is the one of --kubeconfig, of $KUBECONFIG, or the one it runs in.`,
-		Args:         cobra.NoArgs,
+The seed is the one of --kubeconfig, of $KUBECONFIG, or the one it runs in.
+
+Exit status: 0 when it was stopped, 1 when it could not start or lost what it
+cannot do without, 2 when it was called wrongly.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return misuse{fmt.Errorf("trellis-operator takes no arguments, only flags; got %q", args)}
+			}
+			return nil
+		},
 		SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			settings, err := load(configFile)
@@ -54,6 +71,7 @@ The seed is the one of --kubeconfig, of $KUBECONFIG, or the one it runs in.`,
 			})
 		},
 	}
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misuse{err} })
 	cmd.Flags().StringVar(&configFile, "config", "", "file with an OperatorConfiguration of "+configv1alpha1.GroupVersion.String())
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
 	config.RegisterFlags(flags)

@@ -119,7 +119,6 @@ func TestTheStandaloneGuideWorks(t *testing.T) {
 	g := NewWithT(t)
 	box := landscape.Get(t)
 	folder := build(t)
-	g.Expect(os.WriteFile(filepath.Join(folder, "operator.yaml"), []byte(blocks(t, "docs/run-standalone.md", "yaml")[0]), 0o600)).To(Succeed())
 	script := "set -euo pipefail\ntrap 'kill %1' EXIT\n" + strings.Join(blocks(t, "docs/run-standalone.md", "sh"), "\n")
 	shell := exec.Command("bash", "-c", script)
 	shell.Dir = folder

@@ -5,14 +5,17 @@ package network
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -44,7 +47,7 @@ func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
 	}
 	built := w.Pipeline.Build(request)
 	if len(built.Errors) > 0 {
-		return w.invalid(ctx, asked, kept, built.Errors.ToAggregate())
+		return w.invalid(ctx, asked, kept, inOneLine(built.Errors))
 	}
 	wanted, err := w.bundles(&built.Objects)
 	if err != nil {
@@ -179,6 +182,15 @@ func (w *work) invalid(ctx context.Context, asked bool, kept *state.State, cause
 		return ctrl.Result{}, err
 	}
 	return ctrl.Result{}, w.error(ctx, w.network.Generation, kept, cause, corev1beta1.ErrorConfigurationProblem)
+}
+
+// inOneLine is all that is wrong, as a status shows it.
+func inOneLine(errs field.ErrorList) error {
+	lines := make([]string, len(errs))
+	for i, err := range errs {
+		lines[i] = err.Error()
+	}
+	return errors.New(strings.Join(lines, "; "))
 }
 
 // failed writes an error that retrying may cure, and returns it to be retried. A
