@@ -5,6 +5,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -44,6 +45,10 @@ const (
 	operatorUser = "trellis-operator"
 	// asOperator, in the environment, makes the test's program the operator.
 	asOperator = "TRELLIS_E2E_OPERATOR_KUBECONFIG"
+	// operatorConfig and operatorAudit, in the same place, are its configuration and
+	// a file for the requests that it writes with, if they are set.
+	operatorConfig = "TRELLIS_E2E_OPERATOR_CONFIG"
+	operatorAudit  = "TRELLIS_E2E_OPERATOR_AUDIT"
 	// patience is how long a deletion may take; see gone.
 	patience = 5 * time.Minute
 )
@@ -72,8 +77,12 @@ func runOperator(kubeconfig string) error {
 	if err != nil {
 		return err
 	}
-	config, err := configv1alpha1.Load([]byte(`{metrics: {bindAddress: "0"}, healthProbes: {bindAddress: "0"}}`))
+	settings := cmp.Or(os.Getenv(operatorConfig), `{metrics: {bindAddress: "0"}, healthProbes: {bindAddress: "0"}}`)
+	config, err := configv1alpha1.Load([]byte(settings))
 	if err != nil {
+		return err
+	}
+	if err := audit(api, os.Getenv(operatorAudit)); err != nil {
 		return err
 	}
 	return operator.Run(ctrl.SetupSignalHandler(), operator.Options{
@@ -101,10 +110,7 @@ type cluster struct {
 // it. The test must leave no Shoot behind.
 func setup(t *testing.T) *world {
 	t.Helper()
-	w := &world{WithT: NewWithT(t), t: t, box: landscape.Get(t)}
-	w.seed = w.connect(w.box.Seed.Kubeconfig)
-	w.shoot = w.connect(w.box.Shoots[0].Kubeconfig)
-	w.install()
+	w := arrive(t)
 	w.startOperator()
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -117,6 +123,16 @@ func setup(t *testing.T) *world {
 			t.Logf("the operator's log:\n%s", log[max(0, len(log)-20000):])
 		}
 	})
+	return w
+}
+
+// arrive connects to the landscape and installs what an operator needs.
+func arrive(t *testing.T) *world {
+	t.Helper()
+	w := &world{WithT: NewWithT(t), t: t, box: landscape.Get(t)}
+	w.seed = w.connect(w.box.Seed.Kubeconfig)
+	w.shoot = w.connect(w.box.Shoots[0].Kubeconfig)
+	w.install()
 	return w
 }
 
