@@ -84,12 +84,19 @@ func TestChangesAreClassified(t *testing.T) {
 }
 
 func TestUnreadableAppliedConfigOnlyWarns(t *testing.T) {
-	g := NewWithT(t)
-	p := newPipeline(t, stringPlugin{})
-	request := p.NewRequest(network(""), nil, noEnvironment)
-	request.Applied = &pipeline.Applied{Config: []byte(`{"ofAnotherRelease":true}`)}
-	result := p.Build(request)
-	g.Expect(result.Errors).To(BeEmpty())
-	g.Expect(result.Warnings).To(HaveLen(1))
-	g.Expect(result.Objects.Shoot).NotTo(BeEmpty())
+	for name, config := range map[string]string{
+		"of another release": `{"ofAnotherRelease":true}`, "no object": `[1]`, "no JSON": `{`, "nothing": ``,
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			p := newPipeline(t, stringPlugin{})
+			request := p.NewRequest(network(""), nil, noEnvironment)
+			request.Applied = &pipeline.Applied{Config: []byte(config)}
+			result := p.Build(request)
+			g.Expect(result.Errors).To(BeEmpty())
+			g.Expect(result.Warnings).To(HaveLen(1))
+			g.Expect(result.Warnings[0].Message).To(HavePrefix("what was applied last cannot be compared: "))
+			g.Expect(result.Objects.Shoot).NotTo(BeEmpty())
+		})
+	}
 }

@@ -25,6 +25,23 @@ type Change struct {
 	Reason string             `json:"reason"`
 }
 
+// forgetUnreadable gives up what was applied last if nothing can be learnt from it.
+func (b *build) forgetUnreadable() {
+	if b.request.Applied == nil {
+		return
+	}
+	if _, err := leaves(b.request.Applied.Config); err != nil {
+		b.request.Applied = nil
+		b.cannotCompare(err)
+	}
+}
+
+func (b *build) cannotCompare(err error) {
+	b.result.Warnings = append(b.result.Warnings, plugin.Warning{
+		Field: b.paths.config.String(), Message: "what was applied last cannot be compared: " + err.Error(),
+	})
+}
+
 // compare lists what changes against what was applied last, and refuses what
 // would break the running network.
 func (b *build) compare() error {
@@ -34,10 +51,7 @@ func (b *build) compare() error {
 	}
 	before, errs := b.plugin.Decode(applied.Config, b.paths.config)
 	if len(errs) > 0 {
-		b.result.Warnings = append(b.result.Warnings, plugin.Warning{
-			Field:   b.paths.config.String(),
-			Message: "what was applied last cannot be compared: " + errs.ToAggregate().Error(),
-		})
+		b.cannotCompare(errs.ToAggregate())
 		return nil
 	}
 	then, err := leaves(applied.Config)
