@@ -3,6 +3,7 @@
 package network_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -31,7 +32,8 @@ func TestAFreshNetworkCostsFewRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
 				e.judging()
-				e.finished(asked, withConfig(test.config))
+				n := e.finished(asked, withConfig(test.config))
+				e.Eventually(func() []corev1beta1.Condition { e.get(n); return n.Status.Conditions }).ShouldNot(BeEmpty())
 				requests := e.requests.all()
 				t.Logf("%d requests:\n%s", len(requests), strings.Join(requests, "\n"))
 				e.Expect(len(requests)).To(BeNumerically("<=", test.most))
@@ -54,11 +56,18 @@ func (e *env) judging() {
 			if !ok || n.Status.State == nil || len(n.Status.Conditions) > 0 {
 				continue
 			}
-			before := n.DeepCopy()
-			n.Status.Conditions = []corev1beta1.Condition{{Type: "SystemComponentsHealthy", Status: "Unknown"}}
-			_ = reporter.Status().Patch(e.t.Context(), n, client.MergeFrom(before))
+			if err := judge(e.t.Context(), reporter, n); client.IgnoreNotFound(err) != nil && e.t.Context().Err() == nil {
+				e.t.Errorf("report the health: %v", err)
+			}
 		}
 	}()
+}
+
+func judge(ctx context.Context, reporter client.Client, n *extensionsv1alpha1.Network) error {
+	before := n.DeepCopy()
+	now := metav1.Now()
+	n.Status.Conditions = []corev1beta1.Condition{{Type: "SystemComponentsHealthy", Status: "Unknown", LastTransitionTime: now, LastUpdateTime: now}}
+	return reporter.Status().Patch(ctx, n, client.MergeFrom(before))
 }
 
 // The resource manager writes the status of the ManagedResource that the

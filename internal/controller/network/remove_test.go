@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -73,6 +74,29 @@ func TestADeletedNetworkWithoutOurFinalizerIsNotOurs(t *testing.T) {
 	e.restart()
 	e.stays(n)
 	e.Expect(n.Status.LastOperation).To(BeNil())
+}
+
+// N20: in a landscape, somebody else's news about a Network that goes is no reason
+// to look again; that somebody asks is.
+func TestInGardenerADeletionIsLookedAtWhenAsked(t *testing.T) {
+	e := setup(t, inGardener)
+	n := e.finished(asking("reconcile"))
+	mr := e.held()
+	e.Expect(e.client.Delete(t.Context(), n)).To(Succeed())
+	e.Eventually(func() bool { e.get(mr); return mr.DeletionTimestamp.IsZero() }).Should(BeFalse())
+	e.stays(n)
+
+	e.requests.forget()
+	e.Expect(judge(t.Context(), e.client, n)).To(Succeed())
+	e.stays(n)
+	e.Expect(e.requests.all()).To(BeEmpty())
+
+	e.patch(n, func(n *extensionsv1alpha1.Network) {
+		metav1.SetMetaDataAnnotation(&n.ObjectMeta, extensionsv1alpha1.TimestampAnnotation, time.Now().UTC().Format(time.RFC3339Nano))
+	})
+	e.Eventually(e.requests.all).ShouldNot(BeEmpty())
+	e.letGo(mr)
+	e.gone(n)
 }
 
 // N15

@@ -72,12 +72,15 @@ func (stringPlugin) Describe() plugin.Description {
 		Type:            "string",
 		ConfigVersions:  []schema.GroupVersion{{Group: "string.example.org", Version: "v1"}},
 		ManagedResource: "string-config", Origin: "string",
-		IPFamilies: plugin.IPFamilySupport{IPv4: true},
+		IPFamilies: plugin.IPFamilySupport{IPv4: true, DualStack: true},
 	}
 }
 
-func (stringPlugin) Validate(written *stringConfig, _ *plugin.Facts, path *field.Path) plugin.Findings {
+func (stringPlugin) Validate(written *stringConfig, facts *plugin.Facts, path *field.Path) plugin.Findings {
 	var found plugin.Findings
+	if !facts.KubeProxy.Enabled {
+		found.Error(field.Forbidden(field.NewPath("spec", "kubernetes", "kubeProxy", "enabled"), "strings do not route Services"))
+	}
 	if written.Backend == "tangled" {
 		found.Error(field.NotSupported(path.Child("backend"), written.Backend, []string{"none", "taut"}))
 	}
@@ -106,8 +109,12 @@ func (stringPlugin) Classify(path string, _, _ *stringConfig) (plugin.ChangeClas
 }
 
 func (stringPlugin) Render(effective *stringConfig, facts *plugin.Facts) (plugin.Objects, error) {
+	content := effective.Backend
+	if len(facts.IPFamilies) > 1 {
+		content += " twice"
+	}
 	objects := plugin.Objects{
-		Shoot:      []plugin.Object{configMap("kube-system", "string", effective.Backend)},
+		Shoot:      []plugin.Object{configMap("kube-system", "string", content)},
 		Components: []plugin.Component{{Name: "cans", Kind: "DaemonSet", Namespace: "kube-system", Workload: "cans"}},
 	}
 	if effective.Knots != "" {
