@@ -25,8 +25,9 @@ test: sandbox ## All tests
 	else echo "There is no C compiler, which the race detector needs: left out."; fi
 	$(IN_SANDBOX) go test -timeout 20m ./...
 
-bench: ## Trellis and Helm rendering the same objects, side by side
+bench: ## Trellis beside Helm, and shoots beside others that do not answer
 	go test -run '^$$' -bench . -benchtime 3s ./test/bench
+	go test -run '^$$' -bench . -benchtime 1x ./test/fairness
 
 lint: sandbox ## gofmt, vet, staticcheck, and whether make generate would change anything
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted; run make fmt:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
