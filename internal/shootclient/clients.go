@@ -3,6 +3,7 @@
 package shootclient
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -50,7 +51,7 @@ func New(options Options) *Clients {
 // For returns access to the shoot whose control plane is in namespace, as the
 // Secret there gives it now. It sends no request where nothing has changed and
 // the shoot answered last. The errors are a *NoAccessError, an
-// *UnreachableError, or one of the seed's API server.
+// *UnreachableError, a *RefusedError, or one of the seed's API server.
 //
 // A Shoot is to be asked for anew in each reconciliation, and not to be kept.
 func (c *Clients) For(ctx context.Context, namespace string) (*Shoot, error) {
@@ -160,6 +161,7 @@ func (c *Clients) open(ctx context.Context, s *slot, namespace string) error {
 	if err != nil {
 		return &NoAccessError{Namespace: namespace, Err: err}
 	}
+	shoot.secret = cmp.Or(secret.Annotations[CopyOf], namespace+"/"+SecretName)
 	s.shoot, s.secret = shoot, secretVersion{secret.UID, secret.ResourceVersion}
 	return nil
 }

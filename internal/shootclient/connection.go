@@ -74,7 +74,8 @@ func connect(kubeconfig []byte, namespace string, options *Options) (*connection
 	}, nil
 }
 
-// probe finds out whether the API server answers at all; any answer will do.
+// probe finds out whether the API server answers at all and knows the credentials;
+// any other answer will do.
 func (c *connection) probe(ctx context.Context, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -91,6 +92,10 @@ func (c *connection) probe(ctx context.Context, timeout time.Duration) error {
 		return err
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<16))
+	if response.StatusCode == http.StatusUnauthorized {
+		_ = response.Body.Close()
+		return errUnauthorized
+	}
 	return response.Body.Close()
 }
 
@@ -100,14 +105,16 @@ func (c *connection) close() {
 	}
 }
 
-// answers is a transport that remembers whether the last request was answered.
+// answers is a transport that remembers whether the last request was answered, and
+// whether its sender was known.
 type answers struct {
 	next  http.RoundTripper
 	clock clock.PassiveClock
 
-	mu     sync.Mutex
-	err    error
-	failed time.Time
+	mu       sync.Mutex
+	err      error
+	failed   time.Time
+	answered time.Time
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -120,8 +127,13 @@ func (a *answers) RoundTrip(request *http.Request) (*http.Response, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.err = err
-	if err != nil {
+	if err == nil && response.StatusCode == http.StatusUnauthorized {
+		a.err = errUnauthorized
+	}
+	if a.err != nil {
 		a.failed = a.clock.Now()
+	} else {
+		a.answered = a.clock.Now()
 	}
 	return response, err
 }
@@ -131,6 +143,14 @@ func (a *answers) last() (failed time.Time, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.failed, a.err
+}
+
+// silent says whether nothing was answered within a time. What a watch receives is
+// no answer: that it receives nothing may mean that there is nothing.
+func (a *answers) silent(within time.Duration) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.clock.Since(a.answered) >= within
 }
 
 // errNotAsked stands for the answer to a request that was never made.

@@ -3,8 +3,15 @@
 package shootclient
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"net"
+	"regexp"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // NoAccessError says that there is no usable kubeconfig for a shoot. It is
@@ -34,11 +41,64 @@ type UnreachableError struct {
 
 // Error implements error.
 func (e *UnreachableError) Error() string {
-	return fmt.Sprintf("the shoot's API server %s cannot be reached: %v", e.Server, e.Err)
+	return fmt.Sprintf("the shoot's API server %s cannot be reached: %s", e.Server, steady(e.Err))
+}
+
+// steady describes an error of a connection in the same words each time it occurs:
+// the port on this side is a new one with each attempt.
+func steady(err error) string {
+	var failed *net.OpError
+	switch {
+	case errors.As(err, &failed) && failed.Source != nil:
+		always := *failed
+		always.Source = nil
+		return strings.ReplaceAll(err.Error(), failed.Error(), always.Error())
+	case errors.Is(err, context.DeadlineExceeded), err.Error() == "net/http: request canceled":
+		// The latter is how a transport sees the time limit of an http.Client.
+		return "it has not answered in time"
+	}
+	return err.Error()
 }
 
 // Unwrap returns what happened to the last attempt.
 func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// RefusedError says that a shoot's API server answers, but does not accept the
+// kubeconfig's credentials, or not for what is needed. It is worth a retry only
+// when the Secret changes, or once in a while: rights can be granted.
+type RefusedError struct {
+	// Server is the API server's address.
+	Server string
+	// Secret is where a better kubeconfig belongs, as namespace/name.
+	Secret string
+	// Denied is what the credentials may not do, as in "list ClusterRole objects". It
+	// is empty where the answer alone tells, and where they are good for nothing.
+	Denied string
+	// Err is the API server's answer.
+	Err error
+}
+
+// Error implements error.
+func (e *RefusedError) Error() string {
+	if !apierrors.IsForbidden(e.Err) {
+		return fmt.Sprintf("the shoot's API server %s refuses the credentials in the Secret %s: they are not valid, or not any more; put a kubeconfig with valid ones there",
+			e.Server, e.Secret)
+	}
+	return fmt.Sprintf("the credentials in the Secret %s may not %s in the shoot: %v; grant them the rights of cluster-admin, or put another kubeconfig there",
+		e.Secret, cmp.Or(e.Denied, "do all that is needed"), e.Err)
+}
+
+// Unwrap returns the API server's answer.
+func (e *RefusedError) Unwrap() error { return e.Err }
+
+// lacksRights matches what an API server says to somebody without the rights for a
+// write. Admission refuses with the same code, and nothing but the words tells
+// them apart.
+var lacksRights = regexp.MustCompile(`(?i)is forbidden: user ".*" (cannot |\(groups=.*\) is attempting to grant )`)
+
+// errUnauthorized stands for the answer to a request whose sender the API server
+// does not know.
+var errUnauthorized = errors.New("the credentials are not valid")
 
 // errClosed is what is returned once the operator is about to end.
 var errClosed = errors.New("the clients for shoots are closed")

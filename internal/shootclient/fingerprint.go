@@ -50,7 +50,8 @@ func generationIsReliable(kind schema.GroupKind) bool {
 	case "policy":
 		return kind.Kind == "PodDisruptionBudget"
 	}
-	return IsCustom(kind.Group)
+	// Vertical autoscaling is custom, whatever its group says.
+	return IsCustom(kind.Group) || kind.Group == vpaKind.Group
 }
 
 // IsCustom says whether a group is not one of Kubernetes' own.

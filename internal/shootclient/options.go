@@ -16,6 +16,9 @@ const (
 	SecretName = "gardener"
 	// SecretKey is the key of the kubeconfig in that Secret.
 	SecretKey = "kubeconfig"
+	// CopyOf is the annotation of that Secret, if it is a copy, with the Secret that
+	// it is a copy of, as namespace/name: a better kubeconfig belongs there.
+	CopyOf = "trellis.network/copy-of"
 )
 
 // Options are what Clients need. Everything but the two readers has a default.

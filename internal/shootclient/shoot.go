@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -28,6 +30,7 @@ var scheme = func() *runtime.Scheme {
 	s := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(s))
 	utilruntime.Must(apiextensionsv1.AddToScheme(s))
+	utilruntime.Must(vpav1.AddToScheme(s))
 	return s
 }()
 
@@ -37,6 +40,9 @@ type Shoot struct {
 	Namespace string
 	// Server is the address of the shoot's API server.
 	Server string
+	// CertificateAuthority is what the API server's certificate is checked against,
+	// as PEM; empty means the system's.
+	CertificateAuthority []byte
 	// Client sends each call to the shoot's API server.
 	Client client.Client
 	// Reader reads managed objects from the cache. Kinds whose health is in their
@@ -47,10 +53,15 @@ type Shoot struct {
 
 	options    *Options
 	connection *connection
-	cache      cache.Cache
-	tell       func(Event)
-	stop       context.CancelFunc
-	stopped    chan struct{}
+	// secret is where a better kubeconfig belongs, as namespace/name, or empty where
+	// there is none.
+	secret  string
+	asks    client.WithWatch
+	refused *refusals
+	cache   cache.Cache
+	tell    func(Event)
+	stop    context.CancelFunc
+	stopped chan struct{}
 
 	mu      sync.Mutex
 	watched map[schema.GroupVersionKind]toolscache.InformerSynced
@@ -61,14 +72,16 @@ func newShoot(namespace string, connection *connection, options *Options, tell f
 	if err != nil {
 		return nil, err
 	}
-	direct, err := client.New(connection.config, client.Options{HTTPClient: connection.requests, Scheme: scheme, Mapper: mapper})
+	direct, err := client.NewWithWatch(connection.config, client.Options{HTTPClient: connection.requests, Scheme: scheme, Mapper: mapper})
 	if err != nil {
 		return nil, err
 	}
+	refused := &refusals{clock: options.Clock}
 	cached, err := cache.New(connection.config, cache.Options{
 		HTTPClient: connection.watches, Scheme: scheme, Mapper: mapper,
 		DefaultLabelSelector: labels.SelectorFromSet(labels.Set{resourcesv1alpha1.ManagedBy: options.ManagedBy}),
 		DefaultTransform:     strip,
+		NewInformer:          refused.newInformer,
 	})
 	if err != nil {
 		return nil, err
@@ -76,7 +89,8 @@ func newShoot(namespace string, connection *connection, options *Options, tell f
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Shoot{
 		Namespace: namespace, Server: connection.config.Host, Client: direct,
-		options: options, connection: connection, cache: cached, tell: tell,
+		CertificateAuthority: connection.config.CAData,
+		options:              options, connection: connection, asks: direct, refused: refused, cache: cached, tell: tell,
 		stop: cancel, stopped: make(chan struct{}),
 		watched: map[schema.GroupVersionKind]toolscache.InformerSynced{},
 	}
@@ -91,33 +105,64 @@ func newShoot(namespace string, connection *connection, options *Options, tell f
 	return s, nil
 }
 
-// reach returns an error if the API server did not answer last and does not
-// answer now, or is not to be asked again yet.
+// reach returns an error if the API server did not answer last, or refused the
+// credentials, and does so now, or is not to be asked again yet.
 func (s *Shoot) reach(ctx context.Context) error {
 	failed, last := s.connection.state.last()
 	if last == nil {
 		return nil
 	}
 	if !s.options.due(failed) {
-		return &UnreachableError{Server: s.Server, Err: last}
+		return s.unusable(last)
 	}
-	err := s.connection.probe(ctx, s.options.ConnectTimeout)
+	return s.ask(ctx, s.options.ConnectTimeout)
+}
+
+// Confirm returns an error if the API server has not answered within a time and
+// does not answer now. For one that hangs the cache says nothing: it is as it was.
+func (s *Shoot) Confirm(ctx context.Context, within time.Duration) error {
+	if !s.connection.state.silent(within) {
+		return nil
+	}
+	return s.ask(ctx, s.options.RequestTimeout)
+}
+
+func (s *Shoot) ask(ctx context.Context, timeout time.Duration) error {
+	err := s.connection.probe(ctx, timeout)
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &UnreachableError{Server: s.Server, Err: err}
+	// In the words in which it will be told until the next attempt.
+	if _, last := s.connection.state.last(); last != nil && !errors.Is(last, errNotAsked) {
+		err = last
+	}
+	return s.unusable(err)
 }
 
-// Failure returns err, or an *UnreachableError in its place if err is no answer
-// of the shoot's API server and that did not answer last.
+// unusable says what the fate of the last request means.
+func (s *Shoot) unusable(last error) error {
+	if errors.Is(last, errUnauthorized) {
+		return &RefusedError{Server: s.Server, Secret: s.secret, Err: last}
+	}
+	return &UnreachableError{Server: s.Server, Err: last}
+}
+
+// Failure returns err, or in its place an *UnreachableError if err is no answer of
+// the shoot's API server and that did not answer last, or a *RefusedError if err
+// is that the credentials are not valid or lack a right.
 func (s *Shoot) Failure(err error) error {
 	var answered apierrors.APIStatus
-	var unreachable *UnreachableError
-	if err == nil || errors.As(err, &answered) || errors.As(err, &unreachable) {
+	switch {
+	case err == nil || errors.As(err, new(*UnreachableError)) || errors.As(err, new(*RefusedError)):
+		return err
+	case errors.As(err, &answered):
+		if s.secret != "" && (apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) && lacksRights.MatchString(err.Error())) {
+			return &RefusedError{Server: s.Server, Secret: s.secret, Err: answered.(error)}
+		}
 		return err
 	}
 	if _, last := s.connection.state.last(); last != nil {
-		return &UnreachableError{Server: s.Server, Err: last}
+		return s.unusable(last)
 	}
 	return err
 }

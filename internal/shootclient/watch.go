@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,10 +39,14 @@ var whole = map[schema.GroupVersionKind]func() client.Object{
 	corev1.SchemeGroupVersion.WithKind("ReplicationController"): func() client.Object {
 		return &corev1.ReplicationController{}
 	},
+	vpaKind: func() client.Object { return &vpav1.VerticalPodAutoscaler{} },
 	crdKind: func() client.Object { return &apiextensionsv1.CustomResourceDefinition{} },
 }
 
-var crdKind = apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
+var (
+	crdKind = apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
+	vpaKind = vpav1.SchemeGroupVersion.WithKind("VerticalPodAutoscaler")
+)
 
 // Whole says whether objects of a kind are cached with spec and status.
 func Whole(kind schema.GroupVersionKind) bool { return whole[kind] != nil }
@@ -59,8 +64,12 @@ func cachedForm(kind schema.GroupVersionKind) client.Object {
 // Watch begins to watch the kinds that are not watched yet, and returns when all
 // of them are in the cache. It is an error if that takes too long; the watches
 // go on all the same, and a later call may find them ready. A kind that the
-// shoot does not have gives a no-match error (see meta.IsNoMatchError).
+// shoot does not have gives a no-match error (see meta.IsNoMatchError), those that
+// the credentials may not list or watch a *RefusedError.
 func (s *Shoot) Watch(ctx context.Context, kinds ...schema.GroupVersionKind) error {
+	if err := s.askAgain(ctx, kinds); err != nil {
+		return err
+	}
 	waiting := map[schema.GroupVersionKind]toolscache.InformerSynced{}
 	for _, kind := range kinds {
 		ready, err := s.watch(ctx, kind)
@@ -74,9 +83,14 @@ func (s *Shoot) Watch(ctx context.Context, kinds ...schema.GroupVersionKind) err
 	ctx, cancel := context.WithTimeout(ctx, s.options.SyncTimeout)
 	defer cancel()
 	err := wait.PollUntilContextCancel(ctx, 10*time.Millisecond, true, func(context.Context) (bool, error) {
-		maps.DeleteFunc(waiting, func(_ schema.GroupVersionKind, ready toolscache.InformerSynced) bool { return ready() })
+		maps.DeleteFunc(waiting, func(kind schema.GroupVersionKind, ready toolscache.InformerSynced) bool {
+			return ready() || s.refused.of(kind) != nil
+		})
 		return len(waiting) == 0, nil
 	})
+	if refused := s.refusal(kinds); refused != nil {
+		return refused
+	}
 	if err != nil {
 		var names []string
 		for kind := range waiting {
@@ -92,6 +106,9 @@ func (s *Shoot) Watch(ctx context.Context, kinds ...schema.GroupVersionKind) err
 func (s *Shoot) watch(ctx context.Context, kind schema.GroupVersionKind) (toolscache.InformerSynced, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.refused.of(kind) != nil {
+		return func() bool { return true }, nil
+	}
 	if ready, ok := s.watched[kind]; ok {
 		return ready, nil
 	}
@@ -126,6 +143,14 @@ func (s *Shoot) unwatchKind(gone schema.GroupKind) {
 func (s *Shoot) Cached(ctx context.Context, kind schema.GroupVersionKind, key types.NamespacedName) (client.Object, error) {
 	object := cachedForm(kind)
 	err := s.Reader.Get(ctx, key, object)
+	return object, err
+}
+
+// Live returns an object, managed or not, from the API server in the form in which
+// Cached returns it.
+func (s *Shoot) Live(ctx context.Context, kind schema.GroupVersionKind, key types.NamespacedName) (client.Object, error) {
+	object := cachedForm(kind)
+	err := s.Client.Get(ctx, key, object)
 	return object, err
 }
 

@@ -41,12 +41,14 @@ func (c *OperatorConfiguration) setDefaults() {
 	c.LeaderElection.setDefaults()
 	c.Heartbeat.RenewInterval.Duration = cmp.Or(c.Heartbeat.RenewInterval.Duration, 30*time.Second)
 	c.Heartbeat.ExtensionName = cmp.Or(c.Heartbeat.ExtensionName, "trellis")
-	for _, controller := range []*Controller{&c.Controllers.Shoot, &c.Controllers.Network, &c.Controllers.ManagedResource, &c.Controllers.Health} {
+	for _, controller := range []*Controller{&c.Controllers.Shoot, &c.Controllers.Network, &c.Controllers.ManagedResource, &c.Controllers.Health.Controller} {
 		controller.ConcurrentSyncs = cmp.Or(controller.ConcurrentSyncs, 5)
 	}
 	managed, health := &c.Controllers.ManagedResource.SyncPeriod, &c.Controllers.Health.SyncPeriod
 	managed.Duration = cmp.Or(managed.Duration, time.Minute)
 	health.Duration = cmp.Or(health.Duration, 30*time.Second)
+	threshold := &c.Controllers.Health.ProgressingThreshold
+	threshold.Duration = cmp.Or(threshold.Duration, 5*time.Minute)
 }
 
 func (c *ClientConnection) setDefaults(qps float32, burst int) {

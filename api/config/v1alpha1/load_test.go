@@ -16,7 +16,18 @@ func TestLoadGivesDefaultsForAnEmptyDocument(t *testing.T) {
 	g.Expect(c.Mode).To(BeEmpty())
 	g.Expect(c.Controllers.Network.ConcurrentSyncs).To(Equal(5))
 	g.Expect(c.Controllers.ManagedResource.SyncPeriod.Duration).To(Equal(time.Minute))
+	g.Expect(c.Controllers.Health.SyncPeriod.Duration).To(Equal(30 * time.Second))
+	g.Expect(c.Controllers.Health.ProgressingThreshold.Duration).To(Equal(5 * time.Minute))
 	g.Expect(c.ClientConnection.QPS).To(BeNumerically("==", 100))
+}
+
+func TestLoadKeepsWhatIsSaid(t *testing.T) {
+	g := NewWithT(t)
+	c, err := Load([]byte("controllers: {health: {syncPeriod: 10s, concurrentSyncs: 3, progressingThreshold: 90s}}"))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(c.Controllers.Health.SyncPeriod.Duration).To(Equal(10 * time.Second))
+	g.Expect(c.Controllers.Health.ConcurrentSyncs).To(Equal(3))
+	g.Expect(c.Controllers.Health.ProgressingThreshold.Duration).To(Equal(90 * time.Second))
 }
 
 func TestLoadNamesWhatIsWrong(t *testing.T) {
@@ -27,6 +38,7 @@ func TestLoadNamesWhatIsWrong(t *testing.T) {
 		"another version": {"apiVersion: v1", `apiVersion: Unsupported value: "v1"`},
 		"bad address":     {"metrics: {bindAddress: here}", `metrics.bindAddress: Invalid value: "here"`},
 		"negative":        {"controllers: {health: {syncPeriod: -1s}}", "controllers.health.syncPeriod"},
+		"no patience":     {"controllers: {health: {progressingThreshold: -1m}}", `controllers.health.progressingThreshold: Invalid value: "-1m0s": must be positive`},
 		"short lease":     {"leaderElection: {leaseDuration: 10s}", `leaderElection.leaseDuration: Invalid value: "10s": must be longer than renewDeadline, 10s`},
 		"short deadline":  {"leaderElection: {renewDeadline: 2s}", "leaderElection.renewDeadline"},
 		"fast heartbeat":  {"heartbeat: {renewInterval: 1ms}", "heartbeat.renewInterval"},

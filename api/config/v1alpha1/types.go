@@ -140,7 +140,19 @@ type Controllers struct {
 	ManagedResource Controller `json:"managedResource,omitempty"`
 	// Health reports the health of networks.
 	// +optional
-	Health Controller `json:"health,omitempty"`
+	Health HealthController `json:"health,omitempty"`
+}
+
+// HealthController are the settings of the controller that reports the health of
+// networks.
+type HealthController struct {
+	Controller `json:",inline"`
+
+	// ProgressingThreshold is how long a network may be unhealthy before its
+	// condition turns from Progressing to False; 5m by default. Rollouts should not
+	// take longer.
+	// +optional
+	ProgressingThreshold metav1.Duration `json:"progressingThreshold,omitempty"`
 }
 
 // Controller are the settings of one controller.

@@ -72,7 +72,7 @@ func (c Controllers) validate(path *field.Path) field.ErrorList {
 	for _, each := range []struct {
 		name       string
 		controller Controller
-	}{{"shoot", c.Shoot}, {"network", c.Network}, {"managedResource", c.ManagedResource}, {"health", c.Health}} {
+	}{{"shoot", c.Shoot}, {"network", c.Network}, {"managedResource", c.ManagedResource}, {"health", c.Health.Controller}} {
 		path := path.Child(each.name)
 		if each.controller.ConcurrentSyncs < 0 {
 			errs = append(errs, field.Invalid(path.Child("concurrentSyncs"), each.controller.ConcurrentSyncs, "must be positive"))
@@ -80,6 +80,9 @@ func (c Controllers) validate(path *field.Path) field.ErrorList {
 		if each.controller.SyncPeriod.Duration < 0 {
 			errs = append(errs, field.Invalid(path.Child("syncPeriod"), each.controller.SyncPeriod.Duration.String(), "must be positive"))
 		}
+	}
+	if threshold := c.Health.ProgressingThreshold.Duration; threshold < 0 {
+		errs = append(errs, field.Invalid(path.Child("health", "progressingThreshold"), threshold.String(), "must be positive"))
 	}
 	return errs
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,6 +18,7 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/internal/state"
 )
@@ -59,9 +61,14 @@ func (o *Options) setDefaults() {
 	}
 }
 
+// lookTimeout bounds how long is looked at one network.
+func (o *Options) lookTimeout() time.Duration { return max(o.Period, 30*time.Second) }
+
 // +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=networks,verbs=get;list;watch
 // +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=networks/status,verbs=patch
 // +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=clusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=resources.gardener.cloud,resources=managedresources,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
 
 // Add registers the controller with mgr, the manager of the seed.
 func Add(mgr manager.Manager, opts Options) error {
@@ -69,6 +76,9 @@ func Add(mgr manager.Manager, opts Options) error {
 	r := &reconciler{client: mgr.GetClient(), options: opts}
 	ofCluster := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, cluster client.Object) []reconcile.Request {
 		return r.networksIn(ctx, cluster.GetName())
+	})
+	ofNamespace := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
+		return r.networksIn(ctx, object.GetNamespace())
 	})
 	ofWorkload := opts.Clients.Source(func(event shootclient.Event) ([]reconcile.Request, time.Duration) {
 		if event.Kind.Group != appsv1.GroupName {
@@ -80,6 +90,8 @@ func Add(mgr manager.Manager, opts Options) error {
 		Named(ControllerName).
 		For(&extensionsv1alpha1.Network{}).
 		Watches(&extensionsv1alpha1.Cluster{}, ofCluster).
+		WatchesMetadata(&corev1.Secret{}, ofNamespace, builder.WithPredicates(givesAccess())).
+		Watches(&resourcesv1alpha1.ManagedResource{}, ofNamespace, builder.WithPredicates(appliedOtherwise())).
 		WatchesRawSource(ofWorkload).
 		WithOptions(controller.Options{MaxConcurrentReconciles: opts.MaxConcurrentReconciles}).
 		Complete(r)
@@ -121,7 +133,9 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		// what nobody measures is absent.
 		return reconcile.Result{}, nil
 	}
-	seen, err := r.look(ctx, network, kept.Components)
+	limited, cancel := context.WithTimeout(ctx, r.options.lookTimeout())
+	defer cancel()
+	seen, err := r.look(limited, network, kept.Components)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -129,6 +143,10 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	wanted, again := r.next(network, seen, now)
 	if err := r.write(ctx, network, wanted, seen.components); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if seen.asleep && wanted.Message == shortened(seen.message) {
+		// Nothing changes before the Cluster does.
+		again = 0
 	}
 	return reconcile.Result{RequeueAfter: again}, nil
 }

@@ -76,6 +76,18 @@ func TestRefusedPodsAreExplained(t *testing.T) {
 	}).Should(And(HavePrefix("cans: 0 of 2 pods"), ContainSubstring("pods cannot be created"), ContainSubstring("PriorityClass")))
 }
 
+// A crash says more than a node that is yet to come.
+func TestTheWorstComponentIsExplained(t *testing.T) {
+	e := setup(t, often)
+	e.deployment("cans", func(p *corev1.PodSpec) { p.NodeSelector = map[string]string{"no": "where"} })
+	e.daemonSet("knots", func(p *corev1.PodSpec) { p.PriorityClassName = "missing" })
+	n := e.network(e.component("cans", "Deployment", "cans"), e.component("knots", "DaemonSet", "knots"))
+	e.Eventually(func() string {
+		e.clock.SetTime(e.clock.Now().Add(11 * time.Second)) // a message alone changes only so often
+		return e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing").Message
+	}).Should(And(HavePrefix("knots: 0 of 2 pods"), ContainSubstring("pods cannot be created"), HaveSuffix("; not healthy either: cans")))
+}
+
 // Without waiting for the period.
 func TestADeletedWorkloadIsNoticed(t *testing.T) {
 	e := setup(t, never)
@@ -109,15 +121,15 @@ func TestAnUnreachableShootIsUnknown(t *testing.T) {
 	const nowhere = `{"apiVersion":"v1","kind":"Config","current-context":"c",
 "clusters":[{"name":"c","cluster":{"server":"https://127.0.0.1:1"}}],
 "contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],"users":[{"name":"u","user":{"token":"t"}}]}`
-	e := setup(t, often)
+	e := setup(t, never)
 	e.daemonSet("cans", plain)
 	n := e.network(e.component("cans", "DaemonSet", "cans"))
 	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
 	e.access(nowhere)
 	e.becomes(n, corev1beta1.ConditionUnknown, "ConditionCheckError", "127.0.0.1:1")
 	e.Expect(providerStatus(n)).NotTo(ContainSubstring("cans"))
-	e.access("scribble")
 	e.clock.SetTime(noon.Add(time.Minute))
+	e.access("scribble")
 	e.becomes(n, corev1beta1.ConditionUnknown, "ConditionCheckError", "not a kubeconfig")
 }
 

@@ -6,8 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
@@ -39,6 +42,8 @@ type sight struct {
 	message string
 	// components are those of which it is known whether they are healthy.
 	components map[string]bool
+	// asleep says that there is nothing to see until the Cluster changes.
+	asleep bool
 }
 
 // look sees whether the components of a network are healthy. Its error is one of
@@ -49,11 +54,14 @@ func (r *reconciler) look(ctx context.Context, network *extensionsv1alpha1.Netwo
 		return sight{}, err
 	}
 	if hibernated {
-		return sight{result: healthy, message: "The cluster is hibernated: its network components do not run."}, nil
+		return sight{result: healthy, asleep: true, message: "The cluster is hibernated: its network components do not run."}, nil
 	}
 	shoot, err := r.options.Clients.For(ctx, network.Namespace)
 	if err != nil {
-		return sight{result: unknown, message: fmt.Sprintf("Whether the network components are healthy is not known: %v", err)}, nil
+		return unseen(err), nil
+	}
+	if err := shoot.Confirm(ctx, r.options.Period/2); err != nil {
+		return unseen(err), nil
 	}
 	return lookAt(ctx, shoot, components), nil
 }
@@ -73,32 +81,57 @@ func (r *reconciler) isHibernated(ctx context.Context, namespace string) (bool, 
 	return h != nil && h.Enabled != nil && *h.Enabled, nil
 }
 
-// lookAt sees each component, and tells of the first unhealthy one.
+// unseen is the sight of a network of which nothing could be seen.
+func unseen(err error) sight {
+	return sight{result: unknown, message: fmt.Sprintf("Whether the network components are healthy is not known: %v", err)}
+}
+
+// kindsOf are the kinds of the components' workloads whose health can be told.
+func kindsOf(components []plugin.Component) []schema.GroupVersionKind {
+	var kinds []schema.GroupVersionKind
+	for i := range components {
+		if kind := appsv1.SchemeGroupVersion.WithKind(components[i].Kind); isKnown(kind.Kind) && !slices.Contains(kinds, kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+// lookAt sees each component, and tells of the unhealthy one with the worst pod;
+// of equal ones of the first.
 func lookAt(ctx context.Context, shoot *shootclient.Shoot, components []plugin.Component) sight {
+	// All at once, so that what keeps them from being seen is told once.
+	if err := shoot.Watch(ctx, kindsOf(components)...); err != nil {
+		return unseen(shoot.Failure(err))
+	}
 	seen := sight{components: map[string]bool{}}
 	var fine, bad, blind []string
 	var problem string
+	var gravest ailment
 	for i := range components {
 		component := &components[i]
 		c, err := inspect(ctx, shoot.Reader, component)
-		switch {
-		case err != nil:
+		if err != nil {
 			blind = append(blind, fmt.Sprintf("%s: %v", component.Name, shoot.Failure(err)))
 			continue
-		case c.healthy:
-			fine = append(fine, fmt.Sprintf("%s (%s)", component.Name, c.summary))
-		case problem == "":
-			problem = fmt.Sprintf("%s: %s%s", component.Name, c.summary, explain(ctx, shoot.Client, c))
-		default:
-			bad = append(bad, component.Name)
 		}
 		seen.components[component.Name] = c.healthy
+		if c.healthy {
+			fine = append(fine, fmt.Sprintf("%s (%s)", component.Name, c.summary))
+			continue
+		}
+		if a := explain(ctx, shoot.Client, c); problem == "" || a.gravity > gravest.gravity {
+			problem, gravest = fmt.Sprintf("%s: %s", component.Name, joined("; ", c.summary, a.text)), a
+			bad = append([]string{component.Name}, bad...)
+		} else {
+			bad = append(bad, component.Name)
+		}
 	}
 	switch {
 	case problem != "":
 		seen.result, seen.message = unhealthy, problem
-		if len(bad) > 0 {
-			seen.message += "; not healthy either: " + strings.Join(bad, ", ")
+		if others := bad[1:]; len(others) > 0 {
+			seen.message += "; not healthy either: " + strings.Join(others, ", ")
 		}
 	case len(blind) > 0:
 		seen.result, seen.message = unknown, "Whether all network components are healthy is not known: "+strings.Join(blind, "; ")

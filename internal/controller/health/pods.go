@@ -22,28 +22,29 @@ const (
 )
 
 // explain says why a workload is not healthy: what ails its worst pod, or why it
-// has none. It is empty when that cannot be found out; the numbers must do then.
-func explain(ctx context.Context, live client.Reader, seen inspection) string {
+// has none. It is the zero ailment when that cannot be found out; the numbers must
+// do then.
+func explain(ctx context.Context, live client.Reader, seen inspection) ailment {
 	if seen.selector == nil {
-		return ""
+		return ailment{}
 	}
 	selector, err := metav1.LabelSelectorAsSelector(seen.selector)
 	if err != nil {
-		return ""
+		return ailment{}
 	}
 	pods := &corev1.PodList{}
 	err = live.List(ctx, pods, client.InNamespace(seen.component.Namespace),
 		client.MatchingLabelsSelector{Selector: selector}, client.Limit(podsLookedAt))
 	if err != nil {
-		return ""
+		return ailment{}
 	}
-	if reason := worst(pods.Items); reason != "" {
-		return "; " + reason
+	if found := worst(pods.Items); found.gravity > 0 {
+		return found
 	}
 	if refusal := cmp.Or(seen.refusal, refusedPods(ctx, live, seen)); refusal != "" {
-		return "; pods cannot be created: " + oneLine(refusal)
+		return ailment{stuck, "pods cannot be created: " + oneLine(refusal)}
 	}
-	return ""
+	return ailment{}
 }
 
 // refusedPods is the latest complaint of a workload's controller that it could
@@ -76,17 +77,16 @@ const (
 
 // worst describes the pod with the gravest ailment; of equal ones the first by
 // name, so that the description does not change without need.
-func worst(pods []corev1.Pod) string {
+func worst(pods []corev1.Pod) ailment {
 	var found ailment
-	var description string
 	slices.SortFunc(pods, func(a, b corev1.Pod) int { return cmp.Compare(a.Name, b.Name) })
 	for i := range pods {
 		pod := &pods[i]
 		if a := diagnose(pod); a.gravity > found.gravity {
-			found, description = a, fmt.Sprintf("pod %s%s: %s", pod.Name, onNode(pod), oneLine(a.text))
+			found = ailment{a.gravity, fmt.Sprintf("pod %s%s: %s", pod.Name, onNode(pod), oneLine(a.text))}
 		}
 	}
-	return description
+	return found
 }
 
 func onNode(pod *corev1.Pod) string {
@@ -160,8 +160,10 @@ func diagnoseContainer(status *corev1.ContainerStatus) ailment {
 }
 
 // sentence puts the parts that say something behind each other.
-func sentence(parts ...string) string {
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ": ")
+func sentence(parts ...string) string { return joined(": ", parts...) }
+
+func joined(separator string, parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), separator)
 }
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -95,7 +95,7 @@ func TestTheWorstPodIsDescribed(t *testing.T) {
 		"the worst of several":  {[]corev1.Pod{unscheduled, evicted, ailing("z", waits("ErrImagePull", ""))}, "pod z on node n1: cannot pull the image example.org/c:1: ErrImagePull"},
 		"the first of the same": {[]corev1.Pod{ailing("b", waits("ErrImagePull", "")), ailing("a", waits("ErrImagePull", ""))}, "pod a on node n1: cannot pull the image example.org/c:1: ErrImagePull"},
 	} {
-		t.Run(name, func(t *testing.T) { NewWithT(t).Expect(worst(test.pods)).To(Equal(test.wanted)) })
+		t.Run(name, func(t *testing.T) { NewWithT(t).Expect(worst(test.pods).text).To(Equal(test.wanted)) })
 	}
 }
 

@@ -28,6 +28,9 @@ type inspection struct {
 	refusal string
 }
 
+// isKnown says whether inspect can tell the health of a kind of workload.
+func isKnown(kind string) bool { return kind == "DaemonSet" || kind == "Deployment" }
+
 // inspect sees the workload of a component. Its error means that nothing was seen.
 func inspect(ctx context.Context, workloads client.Reader, component *plugin.Component) (inspection, error) {
 	key := client.ObjectKey{Namespace: component.Namespace, Name: component.Workload}

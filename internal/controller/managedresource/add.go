@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -49,7 +48,7 @@ func Add(mgr manager.Manager, options Options) error {
 		Named(options.name()).
 		For(&resourcesv1alpha1.ManagedResource{}, builder.WithPredicates(changed())).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.requestsForSecret)).
-		WatchesRawSource(options.Shoots.Source(requestsForEvent)).
+		WatchesRawSource(options.Shoots.Source(options.requestsForEvent)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: options.MaxConcurrentReconciles,
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
@@ -92,16 +91,17 @@ func (r *Reconciler) requestsForSecret(ctx context.Context, secret client.Object
 	return requests
 }
 
-// requestsForEvent returns the ManagedResource that a changed object is of.
+// requestsForEvent returns the ManagedResource that a changed object is of. Those
+// of another cluster are none of ours, even if they have the same name.
 // Deletions and edits are looked at immediately.
-func requestsForEvent(e shootclient.Event) ([]reconcile.Request, time.Duration) {
-	namespace, name, ok := parseOrigin(e.Origin)
-	if !ok || namespace != e.Namespace {
+func (o *Options) requestsForEvent(e shootclient.Event) ([]reconcile.Request, time.Duration) {
+	cluster, owner, ok := parseOrigin(e.Origin)
+	if !ok || cluster != o.ClusterID || owner.Namespace != e.Namespace {
 		return nil, 0
 	}
 	after := time.Duration(0)
 	if e.Change == shootclient.StatusChanged || e.Change == shootclient.Created {
 		after = gatherTime
 	}
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: namespace, Name: name}}}, after
+	return []reconcile.Request{{NamespacedName: owner}}, after
 }

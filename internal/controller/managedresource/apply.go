@@ -6,13 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/fluxcd/pkg/ssa"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -52,7 +50,7 @@ func (p *pass) apply(ctx context.Context, d *desired) error {
 func applyError(i *item, err error) error {
 	// The API server's own words, without what libraries put around them.
 	var status apierrors.APIStatus
-	if errors.As(err, &status) && !errors.As(err, new(*recreating)) {
+	if errors.As(err, &status) && !errors.As(err, new(*recreating)) && accessCode(err) == "" {
 		err = status.(error)
 	}
 	return fail(reasonApplyFailed, fmt.Errorf("error during apply of object %q: %w",
@@ -138,7 +136,9 @@ func (p *pass) ensure(ctx context.Context, i *item) error {
 	_, known := p.record.seen[i.id]
 	cached, err := p.shoot.Cached(ctx, kindOf(&i.ref), i.id.NamespacedName)
 	switch {
-	case err == nil && (i.createOnly || p.record.isRight(i, cached)):
+	case err == nil && i.createOnly:
+		return p.leaveAlone(ctx, i, cached)
+	case err == nil && p.record.isRight(i, cached):
 		return nil
 	case apierrors.IsNotFound(err) && !known && !i.createOnly:
 		// Nothing was ever seen of it: most likely it is not there at all, and if it
@@ -152,14 +152,29 @@ func (p *pass) ensure(ctx context.Context, i *item) error {
 		return p.create(ctx, i)
 	}
 	switch {
-	case err != nil || i.createOnly:
+	case err != nil:
 		return err
+	case i.createOnly:
+		return p.leaveAlone(ctx, i, live)
 	case live.GetDeletionTimestamp() != nil:
 		return errBeingDeleted
 	case p.record.isRight(i, live):
 		return nil
 	}
 	return p.update(ctx, i, live)
+}
+
+// leaveAlone does all that is done to an object which was created once and is
+// left to others since: it takes off the warning that changes are reverted.
+func (p *pass) leaveAlone(ctx context.Context, i *item, live metav1.Object) error {
+	if !has(live.GetAnnotations(), resourcesv1alpha1.Description) {
+		return nil
+	}
+	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: i.id.Namespace, Name: i.id.Name}}
+	object.SetGroupVersionKind(kindOf(&i.ref))
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, resourcesv1alpha1.Description)
+	return client.IgnoreNotFound(p.shoot.Client.Patch(ctx, object,
+		client.RawPatch(types.MergePatchType, []byte(patch)), client.FieldOwner(FieldManager)))
 }
 
 // errBeingDeleted says that nothing can be done for an object at the moment.
@@ -255,9 +270,19 @@ func (p *pass) tryUpdate(ctx context.Context, i *item, live *unstructured.Unstru
 	if err := p.send(ctx, wanted); err != nil {
 		return err
 	}
+	if who, err = takeOver(wanted, toleranceFor(i, p.circumstances(i, scaled))); err != nil {
+		return err
+	}
+	if who.moved {
+		// Somebody has set more since live was read.
+		return apierrors.NewConflict(schema.GroupResource{Group: i.id.Group, Resource: i.id.Kind}, i.id.Name, errMeanwhile)
+	}
 	p.record.saw(i, wanted)
 	return nil
 }
+
+// errMeanwhile says that an object was edited while it was being applied.
+var errMeanwhile = errors.New("somebody has edited it meanwhile")
 
 // differs says whether applying wanted would change live, by a dry-run.
 func (p *pass) differs(ctx context.Context, live, wanted *unstructured.Unstructured) (bool, error) {
@@ -287,47 +312,9 @@ func (p *pass) send(ctx context.Context, object *unstructured.Unstructured) erro
 		client.ForceOwnership, client.FieldOwner(FieldManager))
 }
 
-// recreate deletes an object whose update was refused as invalid, if its author
-// wants that, or if what differs can never be updated: an immutable object as a
-// whole, the role of a binding. The next attempt creates it.
-func (p *pass) recreate(ctx context.Context, i *item, refused error) error {
-	if !apierrors.IsInvalid(refused) {
-		return refused
-	}
-	live, err := p.live(ctx, i)
-	if err != nil {
-		return refused
-	}
-	immutable, _, _ := unstructured.NestedBool(live.Object, "immutable")
-	if !immutable && !hasOtherRole(live, i.object) && !truthy(i.object.GetAnnotations()[resourcesv1alpha1.DeleteOnInvalidUpdate]) {
-		return refused
-	}
-	options := &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(live.GetUID())}}
-	switch policy := metav1.DeletionPropagation(i.object.GetAnnotations()[propagationOnInvalidUpdate]); policy {
-	case metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan:
-		options.PropagationPolicy = &policy
-	}
-	if err := client.IgnoreNotFound(p.shoot.Client.Delete(ctx, live, options)); err != nil {
-		return err
-	}
-	delete(p.record.seen, i.id)
-	return &recreating{refused}
-}
-
-// hasOtherRole says whether live is a binding to another role than wanted, and so
-// grants rights that nobody has stated.
-func hasOtherRole(live, wanted *unstructured.Unstructured) bool {
-	there, isBinding, _ := unstructured.NestedMap(live.Object, "roleRef")
-	stated, _, _ := unstructured.NestedMap(wanted.Object, "roleRef")
-	return isBinding && live.GroupVersionKind().Group == rbacv1.GroupName && !maps.Equal(there, stated)
-}
-
-// propagationOnInvalidUpdate says how such a deletion treats dependents.
-const propagationOnInvalidUpdate = "resources.gardener.cloud/deletion-propagation-on-invalid-update"
-
 func (p *pass) circumstances(i *item, scaled bool) circumstances {
 	return circumstances{
-		before: p.before[i.id], scaled: scaled,
+		before: p.before[p.same.of(i.id)], scaled: scaled,
 		forceLabels:      ptr.Deref(p.mr.Spec.ForceOverwriteLabels, false),
 		forceAnnotations: ptr.Deref(p.mr.Spec.ForceOverwriteAnnotations, false),
 	}
@@ -344,7 +331,8 @@ func (p *pass) isScaled(ctx context.Context, i *item) (bool, error) {
 	}
 	for _, each := range list.Items {
 		target := each.Spec.ScaleTargetRef
-		if target.Kind == i.id.Kind && target.Name == i.id.Name {
+		kind := schema.FromAPIVersionAndKind(target.APIVersion, target.Kind).GroupKind()
+		if target.Name == i.id.Name && p.same.kind(kind) == p.same.kind(i.id.GroupKind) {
 			return true, nil
 		}
 	}

@@ -116,11 +116,17 @@ func (p *pass) realize(ctx context.Context, c *content) error {
 	return nil
 }
 
-// obsolete returns what was applied and is neither wanted nor released.
+// obsolete returns what was applied and is neither wanted nor released, under any
+// equivalent kind.
 func (p *pass) obsolete(old []reference, d *desired) []reference {
-	return slices.DeleteFunc(without(old, d.inventory), func(ref reference) bool {
-		return slices.Contains(d.released, identityOf(&ref))
-	})
+	kept := map[identity]bool{}
+	for i := range d.inventory {
+		kept[p.same.of(identityOf(&d.inventory[i]))] = true
+	}
+	for _, id := range d.released {
+		kept[p.same.of(id)] = true
+	}
+	return slices.DeleteFunc(slices.Clone(old), func(ref reference) bool { return kept[p.same.of(identityOf(&ref))] })
 }
 
 // isCompleteFor says whether the last pass was complete and about the same.

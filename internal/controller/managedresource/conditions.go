@@ -3,6 +3,8 @@
 package managedresource
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
@@ -46,27 +48,29 @@ func isApplied(mr *resourcesv1alpha1.ManagedResource) bool {
 	return applied != nil && applied.Status == corev1beta1.ConditionTrue
 }
 
-// set sets a condition. Its times change only with its content.
-func (p *pass) set(kind string, status corev1beta1.ConditionStatus, reason, message string) {
+// set sets a condition. Its times change only with its content. Empty codes are
+// none.
+func (p *pass) set(kind string, status corev1beta1.ConditionStatus, reason, message string, codes ...corev1beta1.ErrorCode) {
+	codes = slices.DeleteFunc(codes, func(code corev1beta1.ErrorCode) bool { return code == "" })
 	now := metav1.NewTime(p.options.Clock.Now()).Rfc3339Copy()
 	current := condition(p.mr, kind)
 	if current == nil {
 		p.mr.Status.Conditions = append(p.mr.Status.Conditions, corev1beta1.Condition{
-			Type: kind, Status: status, Reason: reason, Message: message, LastTransitionTime: now, LastUpdateTime: now,
+			Type: kind, Status: status, Reason: reason, Message: message, Codes: codes, LastTransitionTime: now, LastUpdateTime: now,
 		})
 		return
 	}
-	if current.Status == status && current.Reason == reason && current.Message == message {
+	if current.Status == status && current.Reason == reason && current.Message == message && slices.Equal(current.Codes, codes) {
 		return
 	}
 	if current.Status != status {
 		current.LastTransitionTime = now
 	}
-	current.Status, current.Reason, current.Message, current.LastUpdateTime = status, reason, message, now
+	current.Status, current.Reason, current.Message, current.Codes, current.LastUpdateTime = status, reason, message, codes, now
 }
 
-func (p *pass) setApplied(status corev1beta1.ConditionStatus, reason, message string) {
-	p.set(resourcesv1alpha1.ResourcesApplied, status, reason, message)
+func (p *pass) setApplied(status corev1beta1.ConditionStatus, reason, message string, codes ...corev1beta1.ErrorCode) {
+	p.set(resourcesv1alpha1.ResourcesApplied, status, reason, message, codes...)
 }
 
 func (p *pass) setHealthy(status corev1beta1.ConditionStatus, reason, message string) {

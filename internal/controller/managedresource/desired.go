@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/ptr"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/bundle"
@@ -29,7 +30,7 @@ type item struct {
 	ref reference
 	// object is what is applied; nil in an item that is only remembered.
 	object *unstructured.Unstructured
-	// hash of object.
+	// hash of object, and of what else decides what is right for it.
 	hash string
 	// createOnly says that the object is left alone once it exists.
 	createOnly bool
@@ -140,7 +141,7 @@ func (c *composer) item(id identity, object *unstructured.Unstructured) *item {
 			resourcesv1alpha1.Description: description,
 		}))
 	}
-	i.hash = hashOf(object)
+	i.hash = fmt.Sprint(hashOf(object), ptr.Deref(c.mr.Spec.ForceOverwriteLabels, false), ptr.Deref(c.mr.Spec.ForceOverwriteAnnotations, false))
 	return i
 }
 
@@ -262,13 +263,4 @@ func hashOf(object *unstructured.Unstructured) string {
 func truthy(value string) bool {
 	is, err := strconv.ParseBool(value)
 	return err == nil && is
-}
-
-// origin is the value of the origin annotation.
-func (o *Options) origin(mr *resourcesv1alpha1.ManagedResource) string {
-	origin := mr.Namespace + "/" + mr.Name
-	if o.ClusterID != "" {
-		origin = o.ClusterID + ":" + origin
-	}
-	return origin
 }

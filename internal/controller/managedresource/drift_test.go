@@ -232,30 +232,6 @@ func TestPreservedFields(t *testing.T) {
 	e.Expect(state(stated)).To(Equal("registry.example/agent:2 1 10m"))
 }
 
-// R13: what the API server has allocated for a Service stays.
-func TestServicesKeepWhatWasAllocated(t *testing.T) {
-	e := newEnv(t)
-	service := &corev1.Service{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "s"},
-		Spec: corev1.ServiceSpec{
-			Type: corev1.ServiceTypeNodePort, Selector: map[string]string{"app": "x"},
-			Ports: []corev1.ServicePort{{Name: "http", Port: 80}},
-		},
-	}
-	// Somebody made it before us, so all its fields are theirs.
-	e.Expect(e.shoot.Create(e.ctx, service.DeepCopy(), client.FieldOwner("kubectl-create"))).To(Succeed())
-	before := live(e, service)
-	service.Spec.Ports[0].TargetPort = intstr.FromInt32(8080)
-	e.state("network", service)
-	e.operator()
-	e.becomesGood("network")
-	now := live(e, service)
-	e.Expect(now.Spec.ClusterIP).To(Equal(before.Spec.ClusterIP))
-	e.Expect(now.Spec.Ports[0].NodePort).To(Equal(before.Spec.Ports[0].NodePort))
-	e.Expect(now.Spec.Ports[0].TargetPort.IntValue()).To(Equal(8080))
-}
-
 // Objects that somebody else made become ours entirely: what they have stated
 // and we do not, goes.
 func TestTakingOverFromOthers(t *testing.T) {
@@ -271,47 +247,4 @@ func TestTakingOverFromOthers(t *testing.T) {
 	now := live(e, agent)
 	e.Expect(pod(now).Containers[0].Env).To(Equal(pod(agent).Containers[0].Env))
 	e.Expect(now.Labels).To(HaveKey("theirs"))
-}
-
-// R8: an object that is only to be created is not corrected.
-func TestCreateOnlyObjects(t *testing.T) {
-	e := newEnv(t)
-	cm := e.configMap("one", "key", "value")
-	cm.Annotations = map[string]string{resourcesv1alpha1.Ignore: "true"}
-	mr := e.state("network", cm)
-	e.operator()
-	e.becomesGood("network")
-	e.Expect(live(e, cm).Annotations).NotTo(HaveKey(resourcesv1alpha1.Origin))
-	change(e, cm, func(cm *corev1.ConfigMap) { cm.Data["key"] = "theirs" })
-	other := e.configMap("other")
-	e.state("network", cm, other)
-	e.Eventually(e.exists(other)).Should(BeTrue())
-	e.becomesGood("network")
-	e.Expect(live(e, cm).Data).To(HaveKeyWithValue("key", "theirs"))
-	e.Expect(e.seed.Delete(e.ctx, mr)).To(Succeed())
-	e.isGone(mr)
-	e.Expect(e.exists(cm)()).To(BeFalse())
-}
-
-// An update that the API server refuses leads to a new object, if that is
-// wanted.
-func TestDeleteOnInvalidUpdate(t *testing.T) {
-	e := newEnv(t)
-	d := e.deployment("d", nil)
-	e.state("network", d)
-	e.operator()
-	e.becomesGood("network")
-	uid := live(e, d).UID
-
-	other := e.deployment("d", nil)
-	other.Spec.Selector.MatchLabels["more"], other.Spec.Template.Labels["more"] = "x", "x"
-	e.state("network", other)
-	e.Eventually(e.message("network", "ResourcesApplied")).Should(And(
-		HavePrefix(`error during apply of object "apps/v1/Deployment/%s/d": `, e.namespace), HaveSuffix("field is immutable")))
-	e.Expect(live(e, d).UID).To(Equal(uid))
-
-	other.Annotations = map[string]string{resourcesv1alpha1.DeleteOnInvalidUpdate: "true"}
-	e.state("network", other)
-	e.becomesGood("network")
-	e.Expect(live(e, d).UID).NotTo(Equal(uid))
 }

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	"github.com/trellis-network/trellis/internal/shootclient"
 )
 
@@ -66,6 +67,15 @@ func (r *recreating) Unwrap() error { return r.err }
 // isAboutShoot says whether an error is about a shoot rather than the seed.
 func isAboutShoot(err error) bool {
 	var unreachable *shootclient.UnreachableError
-	var noAccess *shootclient.NoAccessError
-	return errors.As(err, &unreachable) || errors.As(err, &noAccess)
+	return errors.As(err, &unreachable) || accessCode(err) != ""
+}
+
+// accessCode returns the code of an error that only another kubeconfig, or more
+// rights for it, can cure, or nothing. It is of no use to retry soon after such an
+// error; a changed Secret wakes us.
+func accessCode(err error) corev1beta1.ErrorCode {
+	if errors.As(err, new(*shootclient.NoAccessError)) || errors.As(err, new(*shootclient.RefusedError)) {
+		return corev1beta1.ErrorConfigurationProblem
+	}
+	return ""
 }

@@ -68,8 +68,11 @@ var (
 	installing sync.Once
 )
 
+// newEnv makes an environment that no other test has a part in, so that they run
+// at the same time: most of their time they wait.
 func newEnv(t *testing.T) *env {
 	t.Helper()
+	t.Parallel()
 	running := landscape.Get(t)
 	e := &env{WithT: NewWithT(t), t: t, ctx: t.Context(), audit: &audit{}}
 	e.SetDefaultEventuallyTimeout(soon)

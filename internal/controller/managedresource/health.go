@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -40,6 +41,12 @@ func unhealthy(object client.Object) string {
 	case *corev1.Pod:
 		if o.Status.Phase != corev1.PodRunning && o.Status.Phase != corev1.PodSucceeded {
 			return fmt.Sprintf("is in phase %s", o.Status.Phase)
+		}
+	case *vpav1.VerticalPodAutoscaler:
+		for _, c := range o.Status.Conditions {
+			if c.Type == vpav1.ConfigUnsupported && c.Status == corev1.ConditionTrue {
+				return "is not supported as it is configured: " + c.Message
+			}
 		}
 	case *corev1.Service:
 		if o.Spec.Type == corev1.ServiceTypeLoadBalancer && len(o.Status.LoadBalancer.Ingress) == 0 {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -103,6 +104,11 @@ func TestHealthRules(t *testing.T) {
 		"Service":  {object: &corev1.Service{}},
 		"Service with a load balancer": {object: &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}},
 			unhealthy: "has no address from its load balancer yet"},
+		"VerticalPodAutoscaler": {object: &vpav1.VerticalPodAutoscaler{Status: vpav1.VerticalPodAutoscalerStatus{
+			Conditions: []vpav1.VerticalPodAutoscalerCondition{
+				{Type: vpav1.RecommendationProvided, Status: corev1.ConditionTrue},
+				{Type: vpav1.ConfigUnsupported, Status: corev1.ConditionTrue, Message: "why"},
+			}}}, unhealthy: "is not supported as it is configured: why"},
 		"CustomResourceDefinition": {object: &apiextensionsv1.CustomResourceDefinition{Status: apiextensionsv1.CustomResourceDefinitionStatus{
 			Conditions: []apiextensionsv1.CustomResourceDefinitionCondition{
 				{Type: apiextensionsv1.NamesAccepted, Status: apiextensionsv1.ConditionTrue},

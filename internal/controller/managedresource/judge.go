@@ -12,11 +12,16 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/shootclient"
 )
 
 // settleTime is when to look again at objects whose new state the cache does not
 // have yet.
 const settleTime = time.Second
+
+// othersInterval is when to look again at an object that is left to others and not
+// in good order: it does not say whose it is, so its changes wake nobody.
+const othersInterval = 5 * time.Second
 
 // verdict is the first problem of each sort, in the order of the inventory.
 type verdict struct {
@@ -24,6 +29,8 @@ type verdict struct {
 	progressingKind, progressing string
 	// unsettled says that the cache does not show yet what was applied.
 	unsettled bool
+	// unannounced says that an object of which no event tells is part of it.
+	unannounced bool
 }
 
 // judge sets the conditions for health and progress from the cache. They stay
@@ -52,16 +59,20 @@ func (p *pass) judge(ctx context.Context) (again time.Duration, err error) {
 	} else {
 		p.setProgressing(corev1beta1.ConditionFalse, reasonResourcesRolled, "All resources have been fully rolled out.")
 	}
+	if v.unannounced {
+		return othersInterval, nil
+	}
 	return 0, nil
 }
 
 // consider looks at one object, which the pass has just found to exist.
 func (p *pass) consider(ctx context.Context, ref *reference, v *verdict) error {
+	if truthy(ref.Annotations[resourcesv1alpha1.Ignore]) {
+		return p.considerOthers(ctx, ref, v)
+	}
 	id := identityOf(ref)
 	last, applied := p.record.seen[id]
 	if !applied {
-		// Created once and then left to others: it may lack the label that the cache
-		// selects by, and nobody promises anything about it.
 		return nil
 	}
 	object, err := p.shoot.Cached(ctx, kindOf(ref), id.NamespacedName)
@@ -72,17 +83,38 @@ func (p *pass) consider(ctx context.Context, ref *reference, v *verdict) error {
 	if err != nil {
 		return p.shoot.Failure(err)
 	}
-	v.note(id, object)
-	return nil
+	return p.note(ctx, id, object, v)
 }
 
-func (v *verdict) note(id identity, object client.Object) {
+// considerOthers looks at an object that was created once and is left to others
+// since. It may lack the label which the cache selects by.
+func (p *pass) considerOthers(ctx context.Context, ref *reference, v *verdict) error {
+	id := identityOf(ref)
+	object, err := p.shoot.Cached(ctx, kindOf(ref), id.NamespacedName)
+	if apierrors.IsNotFound(err) && shootclient.Whole(kindOf(ref)) {
+		object, err = p.shoot.Live(ctx, kindOf(ref), id.NamespacedName)
+	}
+	if err != nil {
+		return p.shoot.Failure(client.IgnoreNotFound(err))
+	}
+	v.unannounced = v.unannounced || unhealthy(object) != "" || progressing(object) != ""
+	return p.note(ctx, id, object, v)
+}
+
+// note takes down what is wrong with an object, and how it is rolled out, unless
+// the same is known of another one.
+func (p *pass) note(ctx context.Context, id identity, object client.Object, v *verdict) error {
 	if problem := unhealthy(object); problem != "" && v.unhealthy == "" {
-		v.unhealthyKind, v.unhealthy = id.Kind, fmt.Sprintf("%s %s.", id, problem)
+		warnings, err := p.warnings(ctx, id)
+		if err != nil {
+			return err
+		}
+		v.unhealthyKind, v.unhealthy = id.Kind, capped(fmt.Sprintf("%s %s%s.", id, problem, warnings))
 	}
 	if progress := progressing(object); progress != "" && v.progressing == "" {
-		v.progressingKind, v.progressing = id.Kind, fmt.Sprintf("%s %s.", id, progress)
+		v.progressingKind, v.progressing = id.Kind, capped(fmt.Sprintf("%s %s.", id, progress))
 	}
+	return nil
 }
 
 // unjudged keeps the conditions for health and progress from saying what is not

@@ -45,6 +45,10 @@ type Options struct {
 	// all the seed: each may only have objects in the namespace of its own name
 	// there. Objects of kinds that the target lacks are left out.
 	Confined bool
+	// GarbageCollected says that a garbage collector works in the target. Obsolete
+	// Secrets and ConfigMaps that it may collect are left to it, since pods of the
+	// former version may still refer to them.
+	GarbageCollected bool
 	// ClusterID, if not empty, precedes the origin annotation of the objects.
 	ClusterID string
 	// ManagedBy is the value of the label that marks managed objects. It must be

@@ -36,6 +36,9 @@ func payload(i *item, live *unstructured.Unstructured, who *ownership, scaled bo
 			_ = unstructured.SetNestedField(object.Object, claims, "spec", "volumeClaimTemplates")
 		}
 	}
+	if i.id.GroupKind == (schema.GroupKind{Kind: "Service"}) {
+		keepAllocated(object, live)
+	}
 	return object
 }
 

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -23,8 +22,6 @@ import (
 const (
 	// parallelDeletions bounds the requests for deletion at the same time.
 	parallelDeletions = 10
-	// mostNamed bounds how many objects a message names.
-	mostNamed = 5
 	// nudgedAnnotation is when the deletion of a CRD was last reminded of.
 	nudgedAnnotation = "trellis.network/deletion-nudged-at"
 )
@@ -52,21 +49,22 @@ func (p *pass) prune(ctx context.Context, refs []reference) error {
 
 func (p *pass) pruneWave(ctx context.Context, refs []reference) error {
 	var mu sync.Mutex
-	var gone, remaining []reference
-	group, ctx := errgroup.WithContext(ctx)
+	var gone []reference
+	var remaining []*remnant
+	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(parallelDeletions)
 	for _, ref := range refs {
 		group.Go(func() error {
-			isGone, err := p.delete(ctx, &ref)
+			live, err := p.delete(groupCtx, &ref)
 			if err != nil {
 				return fmt.Errorf("delete %s: %w", identityOf(&ref), err)
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			if isGone {
+			if live == nil {
 				gone = append(gone, ref)
 			} else {
-				remaining = append(remaining, ref)
+				remaining = append(remaining, &remnant{ref, live})
 			}
 			return nil
 		})
@@ -80,53 +78,62 @@ func (p *pass) pruneWave(ctx context.Context, refs []reference) error {
 		return fail(reasonDeletionFailed, p.shoot.Failure(err))
 	}
 	if len(remaining) > 0 {
-		sortInventory(remaining)
-		return &pending{message: pendingMessage(remaining)}
+		return &pending{message: p.describe(ctx, remaining)}
 	}
 	return nil
 }
 
-func pendingMessage(remaining []reference) string {
-	var names []string
-	for i := range remaining[:min(len(remaining), mostNamed)] {
-		names = append(names, identityOf(&remaining[i]).String())
-	}
-	message := "Waiting until these are deleted: " + strings.Join(names, ", ")
-	if more := len(remaining) - len(names); more > 0 {
-		message += fmt.Sprintf(" and %d more", more)
-	}
-	return message + "."
-}
-
-// delete deletes one object and says whether it is gone, or not to be deleted. In
-// a cluster that is shared, what is outside of the namespace cannot be ours.
-func (p *pass) delete(ctx context.Context, ref *reference) (gone bool, err error) {
+// delete deletes one object. It returns what is left of it, or nil if it is gone,
+// or not to be deleted. In a cluster that is shared, what is outside of the
+// namespace cannot be ours.
+func (p *pass) delete(ctx context.Context, ref *reference) (remaining *metav1.PartialObjectMetadata, err error) {
 	if p.options.Confined && ref.Namespace != p.mr.Namespace {
-		return true, nil
+		return nil, nil
 	}
 	live, err := p.liveMetadata(ctx, ref)
-	if err != nil || live == nil {
-		return live == nil, err
-	}
-	if truthy(live.Annotations[resourcesv1alpha1.KeepObject]) {
-		return true, nil
+	if err != nil || live == nil || truthy(live.Annotations[resourcesv1alpha1.KeepObject]) || p.isLeftToCollector(ref, live) {
+		return nil, err
 	}
 	if other, err := p.isOfAnother(ctx, ref, live); other || err != nil {
-		return other, err
+		return nil, err
 	}
-	if !live.DeletionTimestamp.IsZero() {
-		return false, p.nudge(ctx, live)
+	if live.DeletionTimestamp.IsZero() {
+		if err := p.requestDeletion(ctx, ref, live); err != nil {
+			return nil, err
+		}
+		if live, err = p.liveMetadata(ctx, ref); err != nil || live == nil {
+			return nil, err
+		}
+	} else if err := p.nudge(ctx, live); err != nil {
+		return nil, err
 	}
+	if !p.isOverdue(ref, live) {
+		return live, nil
+	}
+	if err := p.finalize(ctx, ref, live); err != nil {
+		return nil, err
+	}
+	return p.liveMetadata(ctx, ref)
+}
+
+// isLeftToCollector says whether the garbage collector is to delete an object.
+// Once the ManagedResource itself goes, nobody may look after the target any more.
+func (p *pass) isLeftToCollector(ref *reference, live *metav1.PartialObjectMetadata) bool {
+	if !p.options.GarbageCollected || p.isDeleted() || p.isTransferred() {
+		return false
+	}
+	kind := kindOf(ref)
+	return kind.Group == "" && (kind.Kind == "Secret" || kind.Kind == "ConfigMap") &&
+		live.Labels[resourcesv1alpha1.GarbageCollectable] == "true"
+}
+
+func (p *pass) requestDeletion(ctx context.Context, ref *reference, live *metav1.PartialObjectMetadata) error {
 	options := &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(live.UID)}}
 	switch kindOf(ref).Group {
 	case "apps", "extensions", "batch":
 		options.PropagationPolicy = ptr.To(metav1.DeletePropagationForeground)
 	}
-	if err := client.IgnoreNotFound(p.shoot.Client.Delete(ctx, live, options)); err != nil {
-		return false, err
-	}
-	live, err = p.liveMetadata(ctx, ref)
-	return live == nil && err == nil, err
+	return client.IgnoreNotFound(p.shoot.Client.Delete(ctx, live, options))
 }
 
 // nudge writes a mark on a CRD whose deletion takes long. The API server deletes
@@ -172,24 +179,15 @@ func (p *pass) liveMetadata(ctx context.Context, ref *reference) (*metav1.Partia
 // isOfAnother says whether another ManagedResource has taken the object over in
 // the meantime: its origin annotation says so, and that ManagedResource agrees.
 func (p *pass) isOfAnother(ctx context.Context, ref *reference, live *metav1.PartialObjectMetadata) (bool, error) {
-	namespace, name, ok := parseOrigin(live.Annotations[resourcesv1alpha1.Origin])
-	if !ok || namespace != p.mr.Namespace || name == p.mr.Name {
+	_, owner, ok := parseOrigin(live.Annotations[resourcesv1alpha1.Origin])
+	if !ok || owner.Namespace != p.mr.Namespace || owner.Name == p.mr.Name {
 		return false, nil
 	}
 	other := &resourcesv1alpha1.ManagedResource{}
-	if err := p.client.Get(ctx, types.NamespacedName{Namespace: namespace, Name: name}, other); err != nil {
+	if err := p.client.Get(ctx, owner, other); err != nil {
 		return false, client.IgnoreNotFound(err)
 	}
 	return other.DeletionTimestamp.IsZero() && find(other.Status.Resources, identityOf(ref)) != nil, nil
-}
-
-// parseOrigin takes apart the origin annotation, "[<cluster>:]<namespace>/<name>".
-func parseOrigin(origin string) (namespace, name string, ok bool) {
-	if i := strings.LastIndex(origin, ":"); i >= 0 {
-		origin = origin[i+1:]
-	}
-	namespace, name, ok = strings.Cut(origin, "/")
-	return namespace, name, ok && namespace != "" && name != ""
 }
 
 // release leaves objects to others which were applied before and are now to be
@@ -197,7 +195,7 @@ func parseOrigin(origin string) (namespace, name string, ok bool) {
 func (p *pass) release(ctx context.Context, ids []identity) error {
 	for i := range p.mr.Status.Resources {
 		ref := &p.mr.Status.Resources[i]
-		if !slices.Contains(ids, identityOf(ref)) {
+		if !slices.ContainsFunc(ids, func(id identity) bool { return p.same.of(id) == p.same.of(identityOf(ref)) }) {
 			continue
 		}
 		live, err := p.liveMetadata(ctx, ref)
@@ -207,7 +205,7 @@ func (p *pass) release(ctx context.Context, ids []identity) error {
 		if live == nil {
 			continue
 		}
-		if namespace, name, _ := parseOrigin(live.Annotations[resourcesv1alpha1.Origin]); namespace != p.mr.Namespace || name != p.mr.Name {
+		if _, owner, _ := parseOrigin(live.Annotations[resourcesv1alpha1.Origin]); owner != client.ObjectKeyFromObject(p.mr) {
 			continue
 		}
 		patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:null,%q:null}}}`, resourcesv1alpha1.Origin, resourcesv1alpha1.Description)

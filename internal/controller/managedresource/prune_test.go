@@ -3,9 +3,11 @@
 package managedresource
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -30,8 +32,9 @@ func TestObsoleteObjectsAreDeletedFirst(t *testing.T) {
 	e.Eventually(e.conditions("network")).Should(And(
 		HaveKeyWithValue("ResourcesApplied", "Progressing DeletionPending"),
 		HaveKeyWithValue("ResourcesHealthy", "Unknown ChecksPending")))
-	e.Expect(e.message("network", resourcesv1alpha1.ResourcesApplied)()).To(
-		Equal("Waiting until these are deleted: ConfigMap " + e.namespace + "/old."))
+	e.Expect(e.message("network", resourcesv1alpha1.ResourcesApplied)()).To(Equal(fmt.Sprintf(
+		"Waiting until these are deleted: ConfigMap %s/old (deleted at %s; held by %s).",
+		e.namespace, live(e, old).DeletionTimestamp.UTC().Format(time.RFC3339), holder)))
 	e.Expect(e.exists(fresh)()).To(BeFalse())
 
 	change(e, old, func(cm *corev1.ConfigMap) { cm.Finalizers = nil })

@@ -45,7 +45,9 @@ type pass struct {
 	// written is mr as it was last read or written.
 	written *resourcesv1alpha1.ManagedResource
 	record  *record
-	// before is the inventory as the pass found it.
+	// same says which kinds are equivalent.
+	same equivalence
+	// before is the inventory as the pass found it, by what stands for each object.
 	before map[identity]*reference
 	shoot  *shootclient.Shoot
 	// missed says that the pass has reported an object as missing.
@@ -103,12 +105,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 func (r *Reconciler) newPass(ctx context.Context, mr *resourcesv1alpha1.ManagedResource) *pass {
 	p := &pass{
 		Reconciler: r, log: log.FromContext(ctx), mr: mr, written: mr.DeepCopy(),
-		record: r.memory.of(client.ObjectKeyFromObject(mr), mr.UID),
+		record: r.memory.of(client.ObjectKeyFromObject(mr), mr.UID), same: newEquivalence(mr.Spec.Equivalences),
 		before: map[identity]*reference{},
 	}
 	for i := range p.written.Status.Resources {
 		ref := p.written.Status.Resources[i]
-		p.before[identityOf(&ref)] = &ref
+		p.before[p.same.of(identityOf(&ref))] = &ref
 	}
 	return p
 }
@@ -134,9 +136,9 @@ func (p *pass) conclude(err error) (reconcile.Result, error) {
 	if !errors.As(err, &failed) {
 		return reconcile.Result{}, err
 	}
-	p.setApplied(corev1beta1.ConditionFalse, failed.reason, failed.Error())
+	p.setApplied(corev1beta1.ConditionFalse, failed.reason, failed.Error(), accessCode(failed))
 	p.unjudged(failed)
-	if errors.As(err, new(*shootclient.NoAccessError)) || failed.reason == reasonDecodingFailed || isTerminal(failed) {
+	if accessCode(failed) != "" || failed.reason == reasonDecodingFailed || isTerminal(failed) {
 		p.log.Info("The ManagedResource cannot be carried out as it is", "reason", failed.reason, "cause", failed.Error())
 		return reconcile.Result{RequeueAfter: p.options.SyncPeriod}, nil
 	}

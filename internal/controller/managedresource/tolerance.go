@@ -44,7 +44,7 @@ func toleranceFor(i *item, c circumstances) *tolerance {
 		if isBookkeeping(key) {
 			return true
 		}
-		return !c.forceAnnotations && !strings.HasPrefix(key, resourcesv1alpha1.ReferencePrefix) &&
+		return (!c.forceAnnotations || isLoadBalancers(i, key)) && !strings.HasPrefix(key, resourcesv1alpha1.ReferencePrefix) &&
 			!has(i.object.GetAnnotations(), key) && (c.before == nil || !has(c.before.Annotations, key))
 	}
 	t.allow("status")
@@ -157,6 +157,13 @@ func (t *tolerance) allowsMetadata(names []string) bool {
 // which they would only set again.
 func isBookkeeping(key string) bool {
 	return strings.HasPrefix(key, "deployment.kubernetes.io/") || key == "deprecated.daemonset.template.generation"
+}
+
+// isLoadBalancers says whether the controller of a cloud's load balancers keeps an
+// annotation of a Service. It would lose track of the load balancer without it, so
+// it stays even where all others' annotations go.
+func isLoadBalancers(i *item, key string) bool {
+	return i.id.GroupKind == (schema.GroupKind{Kind: "Service"}) && strings.HasPrefix(key, "loadbalancer.")
 }
 
 // replicasAreOthers says whether the number of replicas is not ours to set on

@@ -62,6 +62,15 @@ func TestUnknownTypesAreErrorsWhenStandalone(t *testing.T) {
 	e.gone(n)
 }
 
+// A resource manager that knows what retrying won't cure says so by a code.
+func TestTheResourceManagersCodesCount(t *testing.T) {
+	e := setup(t)
+	n := e.network()
+	e.resourceManager("False", "ApplyFailed", "the credentials are refused", time.Now(), corev1beta1.ErrorRetryableConfigurationProblem)
+	e.becomes(n, create, erroneous)
+	e.Expect(n.Status.LastError.Codes).To(ConsistOf(corev1beta1.ErrorRetryableConfigurationProblem))
+}
+
 // What the resource manager cannot apply is an error at once where retrying
 // won't help, and after two minutes otherwise.
 func TestObjectsThatCannotBeAppliedAreErrors(t *testing.T) {

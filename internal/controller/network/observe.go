@@ -72,7 +72,11 @@ func conditionOf(mr *resourcesv1alpha1.ManagedResource, conditionType string) *c
 var refused = regexp.MustCompile(`(?is)error during apply of object .* is (invalid|forbidden):`)
 
 // incurable returns the code of a failure that retrying won't cure, or nothing.
+// Trellis' own resource manager says the code where it knows the error.
 func incurable(applied *corev1beta1.Condition) corev1beta1.ErrorCode {
+	if len(applied.Codes) > 0 {
+		return applied.Codes[0]
+	}
 	if applied.Reason == "DecodingFailed" || refused.MatchString(applied.Message) {
 		return corev1beta1.ErrorConfigurationProblem
 	}

@@ -305,14 +305,14 @@ func (e *env) managedResourceOf(name string) *resourcesv1alpha1.ManagedResource 
 
 // resourceManager plays the resource manager: it says of the ManagedResource, in
 // its present generation, what became of it.
-func (e *env) resourceManager(status corev1beta1.ConditionStatus, reason, message string, since time.Time) {
+func (e *env) resourceManager(status corev1beta1.ConditionStatus, reason, message string, since time.Time, codes ...corev1beta1.ErrorCode) {
 	mr := e.managedResource()
 	before := mr.DeepCopy()
 	if status == corev1beta1.ConditionTrue {
 		mr.Status.ObservedGeneration = mr.Generation
 	}
 	mr.Status.Conditions = []corev1beta1.Condition{{
-		Type: resourcesv1alpha1.ResourcesApplied, Status: status, Reason: reason, Message: message,
+		Type: resourcesv1alpha1.ResourcesApplied, Status: status, Reason: reason, Message: message, Codes: codes,
 		LastTransitionTime: metav1.NewTime(since), LastUpdateTime: metav1.NewTime(since),
 	}}
 	e.Expect(e.client.Status().Patch(e.t.Context(), mr, client.MergeFrom(before))).To(Succeed())

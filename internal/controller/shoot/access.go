@@ -70,7 +70,7 @@ func (op *operation) takeOverAccess(ctx context.Context) error {
 		return misconfigured(fmt.Sprintf("the Secret %s: %v", sourceKey, err))
 	}
 	op.apiServer = address
-	if seen.target, err = op.writeKubeconfig(ctx, targetKey, kubeconfig); err != nil {
+	if seen.target, err = op.writeKubeconfig(ctx, sourceKey, targetKey, kubeconfig); err != nil {
 		return err
 	}
 	op.access.remember(op.namespace, seen, address)
@@ -96,20 +96,23 @@ func (op *operation) readKubeconfig(ctx context.Context, key client.ObjectKey) (
 	return kubeconfig, nil
 }
 
-// writeKubeconfig makes the Secret at key hold the kubeconfig and our finalizer,
-// and returns the version that does. One that is being deleted takes no finalizer
-// any more, but a new kubeconfig.
-func (op *operation) writeKubeconfig(ctx context.Context, key client.ObjectKey, kubeconfig []byte) (string, error) {
+// writeKubeconfig makes the Secret at key hold the kubeconfig of source, say whose
+// it is, and hold our finalizer, and returns the version that does. One that is
+// being deleted takes no finalizer any more, but a new kubeconfig.
+func (op *operation) writeKubeconfig(ctx context.Context, source, key client.ObjectKey, kubeconfig []byte) (string, error) {
 	current := &corev1.Secret{}
 	err := op.live.Get(ctx, key, current)
 	if client.IgnoreNotFound(err) != nil {
 		return "", err
 	}
 	held := controllerutil.ContainsFinalizer(current, accessFinalizer)
-	if err == nil && bytes.Equal(current.Data[kubeconfigKey], kubeconfig) && (held || isDeleting(current)) {
+	if err == nil && bytes.Equal(current.Data[kubeconfigKey], kubeconfig) &&
+		current.Annotations[shootclient.CopyOf] == source.String() && (held || isDeleting(current)) {
 		return versionOf(current), nil
 	}
-	secret := corev1ac.Secret(key.Name, key.Namespace).WithData(map[string][]byte{kubeconfigKey: kubeconfig})
+	secret := corev1ac.Secret(key.Name, key.Namespace).
+		WithAnnotations(map[string]string{shootclient.CopyOf: source.String()}).
+		WithData(map[string][]byte{kubeconfigKey: kubeconfig})
 	if held || !isDeleting(current) {
 		secret.WithFinalizers(accessFinalizer)
 	}

@@ -47,6 +47,8 @@ func TestANewKubeconfigIsTakenOver(t *testing.T) {
 	secret := e.kubeconfig(rotated)
 	access := e.access()
 	e.Eventually(func() string { e.get(access); return string(access.Data["kubeconfig"]) }).Should(Equal(rotated))
+	e.Expect(access.Annotations).To(HaveKeyWithValue("trellis.network/copy-of", e.project+"/cherry.kubeconfig"),
+		"whoever finds it refused can tell where to put a better one")
 	cluster := e.cluster()
 	e.Eventually(func() string {
 		e.get(cluster)

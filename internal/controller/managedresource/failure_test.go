@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package managedresource
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+)
+
+// refuseInShoot fails all requests of one method to the shoot.
+func (e *env) refuseInShoot(method string) {
+	e.refuse(func(cluster string, request *http.Request) error {
+		if cluster == "shoot" && request.Method == method {
+			return errors.New("refused by the test")
+		}
+		return nil
+	})
+}
+
+// Section 3.9: what fails has a reason of its own, and is overcome without help.
+func TestDeletionsThatFail(t *testing.T) {
+	e := newEnv(t)
+	one, two := e.configMap("one"), e.configMap("two")
+	e.state("network", one, two)
+	e.operator()
+	e.becomesGood("network")
+	e.refuseInShoot(http.MethodDelete)
+	e.state("network", one)
+	e.Eventually(e.conditions("network")).Should(And(
+		HaveKeyWithValue("ResourcesApplied", "False DeletionFailed"), HaveKeyWithValue("ResourcesHealthy", "Unknown ChecksPending")))
+	e.Expect(e.message("network", "ResourcesApplied")()).To(And(
+		HavePrefix("delete ConfigMap "+e.namespace+"/two: "), ContainSubstring("refused by the test")))
+	e.refuse(nil)
+	e.becomesGood("network")
+
+	e.refuseInShoot(http.MethodDelete)
+	mr := e.get("network")
+	e.Expect(e.seed.Delete(e.ctx, mr)).To(Succeed())
+	e.Eventually(e.conditions("network")).Should(And(
+		HaveKeyWithValue("ResourcesApplied", "False DeletionFailed"), HaveKeyWithValue("ResourcesHealthy", "False DeletionPending"),
+		HaveKeyWithValue("ResourcesProgressing", "True DeletionPending")))
+	e.refuse(nil)
+	e.isGone(mr)
+}
+
+func TestReleasesThatFail(t *testing.T) {
+	e := newEnv(t)
+	one := e.configMap("one")
+	e.state("network", one)
+	e.operator()
+	e.becomesGood("network")
+	e.refuseInShoot(http.MethodPatch)
+	released := one.DeepCopy()
+	released.Annotations = map[string]string{resourcesv1alpha1.Mode: resourcesv1alpha1.ModeIgnore}
+	e.state("network", released)
+	e.Eventually(e.conditions("network")).Should(HaveKeyWithValue("ResourcesApplied", "False ReleaseOfOrphanedResourcesFailed"))
+	e.refuse(nil)
+	e.becomesGood("network")
+	e.Expect(live(e, one).Annotations).NotTo(HaveKey(resourcesv1alpha1.Origin))
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package managedresource
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+)
+
+// An update that the API server refuses leads to a new object, if that is
+// wanted.
+func TestDeleteOnInvalidUpdate(t *testing.T) {
+	e := newEnv(t)
+	d := e.deployment("d", nil)
+	e.state("network", d)
+	e.operator()
+	e.becomesGood("network")
+	uid := live(e, d).UID
+
+	other := e.deployment("d", nil)
+	other.Spec.Selector.MatchLabels["more"], other.Spec.Template.Labels["more"] = "x", "x"
+	e.state("network", other)
+	e.Eventually(e.message("network", "ResourcesApplied")).Should(And(
+		HavePrefix(`error during apply of object "apps/v1/Deployment/%s/d": `, e.namespace), HaveSuffix("field is immutable")))
+	e.Expect(live(e, d).UID).To(Equal(uid))
+
+	other.Annotations = map[string]string{resourcesv1alpha1.DeleteOnInvalidUpdate: "true"}
+	e.state("network", other)
+	e.becomesGood("network")
+	e.Expect(live(e, d).UID).NotTo(Equal(uid))
+}
+
+// The author says what becomes of the dependents of an object that is made anew.
+func TestPropagationOfDeletionOnInvalidUpdate(t *testing.T) {
+	for policy, survives := range map[metav1.DeletionPropagation]bool{
+		metav1.DeletePropagationOrphan: true, metav1.DeletePropagationForeground: false, metav1.DeletePropagationBackground: false,
+	} {
+		t.Run(string(policy), func(t *testing.T) {
+			e := newEnv(t)
+			d := e.deployment("d", nil)
+			e.state("network", d)
+			e.operator()
+			e.becomesGood("network")
+			before := e.replicaSets()
+			e.Expect(before).To(HaveLen(1))
+
+			d.Annotations = map[string]string{
+				resourcesv1alpha1.DeleteOnInvalidUpdate: "true", resourcesv1alpha1.DeletionPropagationOnInvalidUpdate: string(policy),
+			}
+			d.Spec.Selector.MatchLabels["more"], d.Spec.Template.Labels["more"] = "x", "x"
+			e.state("network", d)
+			e.becomesGood("network")
+			if survives {
+				e.Expect(e.replicaSets()).To(ContainElement(before[0]))
+			} else {
+				e.Eventually(e.replicaSets).ShouldNot(ContainElement(before[0]))
+			}
+		})
+	}
+}
+
+func (e *env) replicaSets() []string {
+	list := &appsv1.ReplicaSetList{}
+	e.Expect(e.shoot.List(e.ctx, list, client.InNamespace(e.namespace))).To(Succeed())
+	var names []string
+	for _, each := range list.Items {
+		names = append(names, each.Name)
+	}
+	return names
+}
+
+// R14: an immutable object that is to change is deleted, that is told as an error,
+// and it is made anew; also if nothing is remembered of it.
+func TestImmutableObjectsAreReplaced(t *testing.T) {
+	for name, restarts := range map[string]bool{"as one goes": false, "after a restart": true} {
+		t.Run(name, func(t *testing.T) {
+			e := newEnv(t)
+			objects := func(value string) []client.Object {
+				cm := e.configMap("immutable", "key", value)
+				cm.Immutable = ptr.To(true)
+				secret := &corev1.Secret{
+					TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+					ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "immutable"},
+					Immutable:  ptr.To(true), Data: map[string][]byte{"key": []byte(value)},
+				}
+				return []client.Object{cm, secret}
+			}
+			e.state("network", objects("one")...)
+			stop := e.operator()
+			e.becomesGood("network")
+			if restarts {
+				stop()
+			}
+			e.state("network", objects("two")...)
+			if restarts {
+				e.operator()
+			}
+			e.becomesGood("network")
+			two := objects("two")
+			e.Expect(live(e, two[0].(*corev1.ConfigMap)).Data).To(HaveKeyWithValue("key", "two"))
+			e.Expect(live(e, two[1].(*corev1.Secret)).Data).To(HaveKeyWithValue("key", []byte("two")))
+			for _, kind := range []string{"ConfigMap", "Secret"} {
+				e.Expect(e.audit.bodies()).To(ContainElement(And(
+					ContainSubstring("v1/"+kind+"/"+e.namespace+"/immutable"),
+					ContainSubstring("field is immutable when `immutable` is set; it was deleted and will be created anew"))))
+			}
+		})
+	}
+}
