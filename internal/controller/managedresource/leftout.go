@@ -6,6 +6,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -45,12 +47,56 @@ func (p *pass) remembering(ctx context.Context) func(schema.GroupVersionKind) (b
 }
 
 // hasAppeared says whether the shoot has got a kind of which objects were left
-// out. What cannot be found out now is looked at again by the next pass.
+// out. What cannot be found out now is looked at again by the next pass. All
+// ManagedResources for one cluster ask together: many may be for the seed.
 func (p *pass) hasAppeared(ctx context.Context) bool {
 	return slices.ContainsFunc(p.record.leftOut, func(kind schema.GroupVersionKind) bool {
-		served, err := p.served(ctx, kind)
-		return served && err == nil
+		return p.absences.ask(absence{p.shoot.Server, kind}, p.options.Clock.Now(), func() bool {
+			served, err := p.served(ctx, kind)
+			return served && err == nil
+		})
 	})
+}
+
+// absence is a kind that a cluster lacks, by the address of its API server.
+type absence struct {
+	server string
+	kind   schema.GroupVersionKind
+}
+
+// absenceLasts is how long a kind that was absent is taken to be so.
+const absenceLasts = 10 * time.Second
+
+// absences remembers when a cluster was found to lack a kind.
+type absences struct {
+	mu    sync.Mutex
+	found map[absence]time.Time
+}
+
+// ask asks whether a kind is there, unless that is known. The lock is not held
+// meanwhile: one cluster may take long to answer.
+func (a *absences) ask(about absence, now time.Time, served func() bool) bool {
+	if a.isKnown(about, now) {
+		return false
+	}
+	there := served()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.found, about)
+	if !there {
+		if a.found == nil {
+			a.found = map[absence]time.Time{}
+		}
+		a.found[about] = now
+	}
+	return there
+}
+
+func (a *absences) isKnown(about absence, now time.Time) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	found, known := a.found[about]
+	return known && now.Sub(found) < absenceLasts
 }
 
 // leftOutMessage names the objects that were left out, as a further sentence.

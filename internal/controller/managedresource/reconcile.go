@@ -29,9 +29,10 @@ type Reconciler struct {
 	// client reads ManagedResources and the metadata of Secrets from a cache.
 	client client.Client
 	// secrets reads Secrets without a cache.
-	secrets client.Reader
-	options Options
-	memory  memory
+	secrets  client.Reader
+	options  Options
+	memory   memory
+	absences absences
 }
 
 var _ reconcile.Reconciler = &Reconciler{}
