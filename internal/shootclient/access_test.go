@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -140,6 +142,42 @@ func TestDeadShootsDelayNobody(t *testing.T) {
 			}).Should(Succeed())
 		})
 	}
+}
+
+// However many ask about a shoot that did not answer, one waits for it to answer
+// again; the others are told at once and go on with other shoots.
+func TestOneWaitsForADeadShoot(t *testing.T) {
+	entered, release := make(chan struct{}), make(chan struct{})
+	var tries atomic.Int32
+	e := newEnv(t, func(o *Options) {
+		o.ConnectTimeout = time.Hour
+		o.WrapTransport = func(string, http.RoundTripper) http.RoundTripper {
+			return roundTripper(func(*http.Request) (*http.Response, error) {
+				if tries.Add(1) > 1 {
+					close(entered)
+					<-release
+				}
+				return nil, errors.New("nobody is there")
+			})
+		}
+	})
+	e.grant(e.kubeconfig(t))
+	unreachable := func(err error) bool { return errors.As(err, new(*UnreachableError)) }
+	_, err := e.clients.For(e.ctx, e.namespace)
+	e.Expect(err).To(Satisfy(unreachable))
+	waited := make(chan error)
+	go func() {
+		_, err := e.clients.For(e.ctx, e.namespace)
+		waited <- err
+	}()
+	<-entered
+	for range 10 {
+		_, err := e.clients.For(e.ctx, e.namespace)
+		e.Expect(err).To(Satisfy(unreachable))
+	}
+	close(release)
+	e.Expect(<-waited).To(Satisfy(unreachable))
+	e.Expect(tries.Load()).To(BeEquivalentTo(2))
 }
 
 // A kubeconfig of a user must not make the operator run programs or read its own

@@ -5,8 +5,10 @@ package shootclient
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,10 +32,19 @@ type Clients struct {
 // slot holds the access to one shoot. Its lock is held while the shoot is being
 // contacted, so that several controllers do it once, and only for that shoot.
 type slot struct {
+	// suspicion is why the shoot could not be reached last, nil if it could.
+	suspicion atomic.Pointer[suspicion]
+
 	mu     sync.Mutex
 	gone   bool
 	secret secretVersion
 	shoot  *Shoot
+}
+
+// suspicion is that a shoot still cannot be reached with a Secret.
+type suspicion struct {
+	secret secretVersion
+	err    *UnreachableError
 }
 
 // secretVersion tells one content of a Secret from all others.
@@ -63,19 +74,19 @@ func (c *Clients) For(ctx context.Context, namespace string) (*Shoot, error) {
 		}
 		return nil, err
 	}
-	s, err := c.lockedSlot(namespace)
+	s, err := c.lockedSlot(namespace, version)
 	if err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()
 	if s.shoot != nil && s.secret == version {
-		return s.shoot, s.shoot.reach(ctx)
+		return s.shoot, s.reach(ctx)
 	}
 	s.close()
 	if err := c.open(ctx, s, namespace); err != nil {
 		return nil, err
 	}
-	return s.shoot, s.shoot.reach(ctx)
+	return s.shoot, s.reach(ctx)
 }
 
 // Forget ends the access to a shoot: its watches stop, its connections close.
@@ -122,8 +133,9 @@ func (c *Clients) versionOf(ctx context.Context, namespace string) (secretVersio
 	return secretVersion{secret.UID, secret.ResourceVersion}, err
 }
 
-// lockedSlot returns the slot of a namespace, locked.
-func (c *Clients) lockedSlot(namespace string) (*slot, error) {
+// lockedSlot returns the slot of a namespace, locked. Its error may say why the
+// shoot, which somebody is trying to reach, could not be reached last.
+func (c *Clients) lockedSlot(namespace string, secret secretVersion) (*slot, error) {
 	for {
 		c.mu.Lock()
 		if c.closed {
@@ -136,7 +148,14 @@ func (c *Clients) lockedSlot(namespace string) (*slot, error) {
 			c.slots[namespace] = s
 		}
 		c.mu.Unlock()
-		s.mu.Lock()
+		// One at a time waits for a shoot that does not answer, so that it cannot
+		// keep all who work on others' behalf.
+		if !s.mu.TryLock() {
+			if suspected := s.suspicion.Load(); suspected != nil && suspected.secret == secret {
+				return nil, suspected.err
+			}
+			s.mu.Lock()
+		}
 		if !s.gone {
 			return s, nil
 		}
@@ -164,6 +183,17 @@ func (c *Clients) open(ctx context.Context, s *slot, namespace string) error {
 	shoot.secret = cmp.Or(secret.Annotations[CopyOf], namespace+"/"+SecretName)
 	s.shoot, s.secret = shoot, secretVersion{secret.UID, secret.ResourceVersion}
 	return nil
+}
+
+// reach contacts the shoot, if that is necessary, and remembers the outcome.
+func (s *slot) reach(ctx context.Context) error {
+	err := s.shoot.reach(ctx)
+	var found *suspicion
+	if unreachable := new(UnreachableError); errors.As(err, &unreachable) {
+		found = &suspicion{s.secret, unreachable}
+	}
+	s.suspicion.Store(found)
+	return err
 }
 
 func (s *slot) close() {

@@ -41,8 +41,11 @@ func (c *OperatorConfiguration) setDefaults() {
 	c.LeaderElection.setDefaults()
 	c.Heartbeat.RenewInterval.Duration = cmp.Or(c.Heartbeat.RenewInterval.Duration, 30*time.Second)
 	c.Heartbeat.ExtensionName = cmp.Or(c.Heartbeat.ExtensionName, "trellis")
-	for _, controller := range []*Controller{&c.Controllers.Shoot, &c.Controllers.Network, &c.Controllers.ManagedResource, &c.Controllers.Health.Controller} {
-		controller.ConcurrentSyncs = cmp.Or(controller.ConcurrentSyncs, 5)
+	// Some of those who talk to shoots wait for shoots that do not answer.
+	for controller, syncs := range map[*Controller]int{
+		&c.Controllers.Shoot: 5, &c.Controllers.Network: 5, &c.Controllers.ManagedResource: 20, &c.Controllers.Health.Controller: 10,
+	} {
+		controller.ConcurrentSyncs = cmp.Or(controller.ConcurrentSyncs, syncs)
 	}
 	managed, health := &c.Controllers.ManagedResource.SyncPeriod, &c.Controllers.Health.SyncPeriod
 	managed.Duration = cmp.Or(managed.Duration, time.Minute)
