@@ -19,6 +19,8 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -305,10 +307,18 @@ func change[T client.Object](e *env, object T, f func(T)) {
 }
 
 func (e *env) exists(object client.Object) func() bool {
-	return func() bool {
+	return func() (exists bool) {
 		u := &unstructured.Unstructured{}
 		u.SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
-		return e.shoot.Get(e.ctx, client.ObjectKeyFromObject(object), u) == nil
+		// While kinds come and go, discovery fails now and then: that is no answer.
+		e.Eventually(func() error {
+			err := e.shoot.Get(e.ctx, client.ObjectKeyFromObject(object), u)
+			if exists = err == nil; apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+				return nil
+			}
+			return err
+		}).Should(Succeed())
+		return exists
 	}
 }
 
