@@ -104,9 +104,6 @@ type Infrastructure struct {
 	// PodRoutes says that a controller of the cloud makes routes to the nodes'
 	// pod ranges, so that pods can talk without encapsulation.
 	PodRoutes bool `json:"podRoutes,omitempty"`
-	// OverlayOffUnlessAsked says that without a word from the user there is no
-	// overlay.
-	OverlayOffUnlessAsked bool `json:"overlayOffUnlessAsked,omitempty"`
 	// OwnNetwork says that no other cluster has nodes in the network of this
 	// cluster's nodes, so that nobody else's pod range can get in its way. False
 	// means that nobody knows.
