@@ -97,9 +97,30 @@ func (b *Bundle) Write(ctx context.Context, c client.Client, current *resourcesv
 	if err := b.WriteSecret(ctx, c); err != nil {
 		return nil, err
 	}
+	if err := releaseSecrets(ctx, c, current, b.SecretName()); err != nil {
+		return nil, err
+	}
 	// Without a lock: the resource manager writes the status of the same object all
 	// the time, and nobody else these fields.
 	return wanted, c.Patch(ctx, wanted, client.MergeFrom(current))
+}
+
+// releaseSecrets leaves to a garbage collector what a ManagedResource refers to and
+// will not any more. Secrets of bundles are so from the start; those of whoever
+// wrote the ManagedResource before may not be.
+func releaseSecrets(ctx context.Context, c client.Client, current *resourcesv1alpha1.ManagedResource, wanted string) error {
+	collectable := client.RawPatch(types.MergePatchType,
+		fmt.Appendf(nil, `{"metadata":{"labels":{%q:"true"}}}`, resourcesv1alpha1.GarbageCollectable))
+	for _, ref := range current.Spec.SecretRefs {
+		if ref.Name == wanted {
+			continue
+		}
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: current.Namespace, Name: ref.Name}}
+		if err := client.IgnoreNotFound(c.Patch(ctx, secret, collectable)); err != nil {
+			return fmt.Errorf("leave the Secret %s to the garbage collector: %w", ref.Name, err)
+		}
+	}
+	return nil
 }
 
 // Written says whether current already is what Write would make of it.
@@ -225,20 +246,30 @@ func Delete(ctx context.Context, c client.Client, live client.Reader, namespace 
 				return false, err
 			}
 		}
-		if err := deleteSecrets(ctx, c, live, namespace, name); err != nil || there {
+		if err := deleteSecrets(ctx, c, live, namespace, name, mr.Spec.SecretRefs); err != nil || there {
 			return false, err
 		}
 	}
 	return true, nil
 }
 
-func deleteSecrets(ctx context.Context, c client.Client, live client.Reader, namespace, name string) error {
+// deleteSecrets deletes the Secrets of a bundle, and those that its ManagedResource
+// refers to, whoever has made them.
+func deleteSecrets(ctx context.Context, c client.Client, live client.Reader, namespace, name string, refs []corev1.LocalObjectReference) error {
 	secrets, err := Secrets(ctx, live, namespace, name)
 	if err != nil {
 		return err
 	}
+	names := map[string]bool{}
 	for i := range secrets {
-		if err := client.IgnoreNotFound(c.Delete(ctx, &secrets[i])); err != nil {
+		names[secrets[i].Name] = true
+	}
+	for _, ref := range refs {
+		names[ref.Name] = true
+	}
+	for name := range names {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+		if err := client.IgnoreNotFound(c.Delete(ctx, secret)); err != nil {
 			return err
 		}
 	}

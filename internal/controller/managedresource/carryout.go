@@ -83,7 +83,7 @@ func (p *pass) realize(ctx context.Context, c *content) error {
 	if err != nil {
 		return fail(reasonApplyFailed, p.shoot.Failure(err))
 	}
-	old := slices.Clone(p.mr.Status.Resources)
+	old := p.inScope(p.mr.Status.Resources)
 	wanted, obsolete := d.inventory, p.obsolete(old, d)
 	if len(d.problems) > 0 {
 		// What could not be decoded may be any of them.
@@ -114,6 +114,22 @@ func (p *pass) realize(ctx context.Context, c *content) error {
 	p.record.complete(c.inputs, d)
 	p.setApplied(corev1beta1.ConditionTrue, reasonApplySucceeded, "All resources are applied."+leftOutMessage(d.leftOut))
 	return nil
+}
+
+// inScope returns an inventory without namespaces of cluster-scoped objects.
+// Gardener's resource manager gives one to objects of kinds that it did not know
+// yet; taken by the letter, they would be other objects, and obsolete.
+func (p *pass) inScope(inventory []reference) []reference {
+	settled := slices.Clone(inventory)
+	for i := range settled {
+		if settled[i].Namespace == "" {
+			continue
+		}
+		if namespaced, err := p.namespaced(kindOf(&settled[i])); err == nil && !namespaced {
+			settled[i].Namespace = ""
+		}
+	}
+	return settled
 }
 
 // obsolete returns what was applied and is neither wanted nor released, under any

@@ -66,6 +66,7 @@ func TestUnknownTypesAreErrorsWhenStandalone(t *testing.T) {
 func TestTheResourceManagersCodesCount(t *testing.T) {
 	e := setup(t)
 	n := e.network()
+	e.managedResource()
 	e.resourceManager("False", "ApplyFailed", "the credentials are refused", time.Now(), corev1beta1.ErrorRetryableConfigurationProblem)
 	e.becomes(n, create, erroneous)
 	e.Expect(n.Status.LastError.Codes).To(ConsistOf(corev1beta1.ErrorRetryableConfigurationProblem))
@@ -76,21 +77,31 @@ func TestTheResourceManagersCodesCount(t *testing.T) {
 func TestObjectsThatCannotBeAppliedAreErrors(t *testing.T) {
 	begin := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {
+		status          corev1beta1.ConditionStatus
 		reason, message string
 		since           time.Duration
 		state           corev1beta1.LastOperationState
 		codes           []corev1beta1.ErrorCode
 	}{
-		"invalid":               {"ApplyFailed", `error during apply of object "v1/ConfigMap/kube-system/string": ConfigMap "string" is invalid: data`, 0, erroneous, []corev1beta1.ErrorCode{corev1beta1.ErrorConfigurationProblem}},
-		"forbidden":             {"ApplyFailed", `error during apply of object "v1/ConfigMap/kube-system/string": configmaps "string" is forbidden: no`, 0, erroneous, []corev1beta1.ErrorCode{corev1beta1.ErrorConfigurationProblem}},
-		"undecodable":           {"DecodingFailed", "not YAML", 0, erroneous, []corev1beta1.ErrorCode{corev1beta1.ErrorConfigurationProblem}},
-		"unreachable, just now": {"ApplyFailed", "connection refused", time.Minute, working, nil},
-		"unreachable for long":  {"ApplyFailed", "connection refused", 2 * time.Minute, erroneous, nil},
+		"invalid":               {"False", "ApplyFailed", `error during apply of object "v1/ConfigMap/kube-system/string": ConfigMap "string" is invalid: data`, 0, erroneous, []corev1beta1.ErrorCode{corev1beta1.ErrorConfigurationProblem}},
+		"forbidden":             {"False", "ApplyFailed", `error during apply of object "v1/ConfigMap/kube-system/string": configmaps "string" is forbidden: no`, 0, erroneous, []corev1beta1.ErrorCode{corev1beta1.ErrorConfigurationProblem}},
+		"undecodable":           {"False", "DecodingFailed", "not YAML", 0, erroneous, []corev1beta1.ErrorCode{corev1beta1.ErrorConfigurationProblem}},
+		"unreachable, just now": {"False", "ApplyFailed", "connection refused", time.Minute, working, nil},
+		"unreachable for long":  {"False", "ApplyFailed", "connection refused", 2 * time.Minute, erroneous, nil},
+		"in the next attempt":   {"Progressing", "ApplyFailed", "connection refused", 2 * time.Minute, erroneous, nil},
+		"held up for long":      {"Progressing", "DeletionPending", "ConfigMap kube-system/old is still there", 2 * time.Minute, erroneous, nil},
+		"held up, just now":     {"Progressing", "DeletionPending", "ConfigMap kube-system/old is still there", time.Minute, working, nil},
+		"at work":               {"Progressing", "ApplyProgressing", "applying", 2 * time.Minute, working, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := setup(t, at(clocktesting.NewFakePassiveClock(begin)))
+			clock := clocktesting.NewFakePassiveClock(begin)
+			e := setup(t, at(clock))
 			n := e.network()
-			e.resourceManager("False", test.reason, test.message, begin.Add(-test.since))
+			e.managedResource()
+			e.becomes(n, create, working)
+			now := begin.Add(test.since)
+			clock.SetTime(now)
+			e.resourceManager(test.status, test.reason, test.message, now)
 			e.becomes(n, create, test.state)
 			e.stays(n)
 			e.Expect(n.Status.LastOperation.State).To(Equal(test.state))
@@ -103,6 +114,23 @@ func TestObjectsThatCannotBeAppliedAreErrors(t *testing.T) {
 			e.Expect(n.Status.LastError).To(BeNil())
 		})
 	}
+}
+
+// What was refused before is not said of what was written since.
+func TestAnOldRefusalIsNotTheNewSpecs(t *testing.T) {
+	begin := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	clock := clocktesting.NewFakePassiveClock(begin)
+	e := setup(t, at(clock))
+	const refusal = `error during apply of object "v1/ConfigMap/kube-system/string": ConfigMap "string" is invalid: data`
+	n := e.network()
+	e.resourceManager("False", "ApplyFailed", refusal, begin)
+	e.becomes(n, create, erroneous)
+	clock.SetTime(begin.Add(10 * time.Second))
+	e.patch(n, withConfig(`{"backend":"none"}`))
+	e.becomes(n, create, working)
+	e.stays(n)
+	e.resourceManager("False", "ApplyFailed", refusal, begin.Add(11*time.Second))
+	e.becomes(n, create, erroneous)
 }
 
 func TestADeletedSecretIsPutBack(t *testing.T) {

@@ -44,17 +44,31 @@ func (w *work) observeWritten(ctx context.Context, kept *state.State) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	applied := conditionOf(w.managed.main, resourcesv1alpha1.ResourcesApplied)
-	if applied == nil || applied.Status != corev1beta1.ConditionFalse {
+	if applied == nil || !hinders(applied) {
 		return ctrl.Result{}, nil
 	}
 	cause := fmt.Errorf("the network's objects could not be applied in the shoot: %s", applied.Message)
-	if code := incurable(applied); code != "" {
+	begun := w.network.Status.LastOperation.LastUpdateTime
+	if code := incurable(applied); code != "" && !applied.LastUpdateTime.Before(&begun) {
 		return ctrl.Result{}, w.error(ctx, kept.Written.Generation, nil, cause, code)
 	}
-	if left := failingFor - w.Clock.Since(applied.LastTransitionTime.Time); left > 0 {
+	if left := failingFor - w.Clock.Since(begun.Time); left > 0 {
 		return ctrl.Result{RequeueAfter: left}, nil
 	}
 	return ctrl.Result{}, w.error(ctx, kept.Written.Generation, nil, cause)
+}
+
+// hinders says whether a resource manager has met something that keeps it from
+// applying. Gardener's says Progressing again at the begin of each pass and keeps
+// the reason, so neither the status nor the time of its transition tell for how
+// long; the operation's own time does. What is obsolete and does not go hinders all
+// the rest, and is no failure by itself.
+func hinders(applied *corev1beta1.Condition) bool {
+	switch applied.Reason {
+	case "ApplyFailed", "DeletionFailed", "DeletionPending":
+		return true
+	}
+	return applied.Status == corev1beta1.ConditionFalse
 }
 
 func conditionOf(mr *resourcesv1alpha1.ManagedResource, conditionType string) *corev1beta1.Condition {
@@ -72,8 +86,12 @@ func conditionOf(mr *resourcesv1alpha1.ManagedResource, conditionType string) *c
 var refused = regexp.MustCompile(`(?is)error during apply of object .* is (invalid|forbidden):`)
 
 // incurable returns the code of a failure that retrying won't cure, or nothing.
-// Trellis' own resource manager says the code where it knows the error.
+// Trellis' own resource manager says the code where it knows the error. What is
+// not said of what was written last may be over.
 func incurable(applied *corev1beta1.Condition) corev1beta1.ErrorCode {
+	if applied.Status != corev1beta1.ConditionFalse {
+		return ""
+	}
 	if len(applied.Codes) > 0 {
 		return applied.Codes[0]
 	}
