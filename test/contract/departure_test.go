@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package contract
+
+import (
+	"context"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+)
+
+// C5: a Network whose deletion nobody has confirmed stays. C6: what must not change
+// cannot; the providerConfig can.
+func TestWhatASeedRefuses(t *testing.T) {
+	t.Parallel()
+	inBothSchemas(t, func(t *testing.T, in, _, shoot *cluster) {
+		p := settle(t, in, shoot, newNamespace())
+		p.deploys()
+		p.ready()
+		p.Expect(in.client.Delete(t.Context(), p.now())).NotTo(Succeed())
+		for name, change := range map[string]func(*extensionsv1alpha1.Network){
+			"podCIDR":     func(n *extensionsv1alpha1.Network) { n.Spec.PodCIDR = "10.3.0.0/16" },
+			"serviceCIDR": func(n *extensionsv1alpha1.Network) { n.Spec.ServiceCIDR = "10.3.0.0/16" },
+			"type":        func(n *extensionsv1alpha1.Network) { n.Spec.Type = "albatross" },
+		} {
+			n := p.now()
+			patch := client.MergeFrom(n.DeepCopy())
+			change(n)
+			p.Expect(in.client.Patch(t.Context(), n, patch)).To(MatchError(ContainSubstring(name)), name)
+		}
+		p.wants("route", "away")
+		p.deploys()
+		p.ready()
+		isDeleted(p)
+	})
+}
+
+// N15: where the shoot is force-deleted, nothing in it is waited for, whether a
+// deletion has been under way before or not. What Trellis leaves, the gardenlet
+// removes.
+func TestForcedDeletion(t *testing.T) {
+	t.Parallel()
+	for name, stuck := range map[string]bool{"at once": false, "after an ordinary one": true} {
+		t.Run(name, func(t *testing.T) {
+			_, in, shoot := clusters(t)
+			p := settle(t, in, shoot, newNamespace())
+			p.wants("coop", "cellar")
+			p.deploys()
+			p.ready()
+			p.manager.stop()
+			if stuck {
+				p.Expect(p.gardenlet.Delete(t.Context())).To(Succeed())
+				p.becomes("Delete", "Processing")
+			}
+			p.cluster(func(s *corev1beta1.Shoot) {
+				s.Annotations = map[string]string{"confirmation.gardener.cloud/force-deletion": "true"}
+			})
+			p.witness.forget()
+			p.Expect(p.gardenlet.Delete(t.Context())).To(Succeed())
+			p.Expect(p.gardenlet.WaitGone(t.Context())).To(Succeed())
+			p.Expect(p.gardenlet.CleanUp(t.Context())).To(Succeed())
+			left := &resourcesv1alpha1.ManagedResourceList{}
+			p.Expect(in.client.List(t.Context(), left, client.InNamespace(p.namespace))).To(Succeed())
+			for _, mr := range left.Items {
+				p.Expect(mr.Spec.Class).NotTo(BeNil(), "of the shoot's class nothing is left: %s", mr.Name)
+			}
+		})
+	}
+}
+
+// A Network that fails, or has not come through yet, can be deleted and migrated.
+func TestUnfinishedNetworksLeave(t *testing.T) {
+	t.Parallel()
+	for name, begin := range map[string]func(*place){
+		"failing":   func(p *place) { p.wants("route", "nowhere"); p.deploys(); p.becomes("Create", "Error") },
+		"under way": func(p *place) { p.deploys(); p.becomes("Create", "Processing") },
+		"not begun": func(p *place) { p.trellis.stop(); p.deploys() },
+		"asked for": func(p *place) { p.deploys() },
+		"gone failing": func(p *place) {
+			p.deploys()
+			p.ready()
+			p.wants("route", "nowhere")
+			p.deploys()
+			p.becomes("Reconcile", "Error")
+		},
+	} {
+		for verb, leave := range map[string]func(*place){"deleted": isDeleted, "migrated": func(p *place) {
+			p.witness.forget()
+			p.Expect(p.gardenlet.Migrate(p.t.Context())).To(Succeed())
+			p.Expect(p.gardenlet.WaitMigrated(p.t.Context())).To(Succeed())
+			isDeleted(p)
+		}} {
+			t.Run(name+" "+verb, func(t *testing.T) {
+				_, in, shoot := clusters(t)
+				p := settle(t, in, shoot, newNamespace())
+				begin(p)
+				if name == "not begun" {
+					p.start()
+				}
+				leave(p)
+				p.Expect(p.managed()).To(BeEmpty())
+			})
+		}
+	}
+}
+
+// managed are the names of the ManagedResources.
+func (p *place) managed() []string {
+	list := &resourcesv1alpha1.ManagedResourceList{}
+	p.Expect(p.seed.client.List(context.Background(), list, client.InNamespace(p.namespace))).To(Succeed())
+	var names []string
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	return names
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package contract
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/utils/ptr"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+)
+
+// N25, N26: what a Network has in the end is what its gardenlet reads of it, and
+// that is one family until the nodes are ready for two.
+func TestMigrationToDualStack(t *testing.T) {
+	t.Parallel()
+	_, in, shoot := clusters(t)
+	p := settle(t, in, shoot, newNamespace())
+	families := func() string { return inShoot(p, configMap(p.namespace, "route", "")).Data["families"] }
+	nodes := func(status corev1beta1.ConditionStatus) {
+		p.cluster(func(s *corev1beta1.Shoot) {
+			s.Status.Constraints = []corev1beta1.Condition{{Type: "DualStackNodesMigrationReady", Status: status}}
+		})
+	}
+	p.deploys()
+	p.ready()
+
+	nodes("Progressing")
+	p.gardenlet.Spec["ipFamilies"] = []any{"IPv4", "IPv6"}
+	p.deploys()
+	p.ready()
+	p.Expect(families()).To(Equal("IPv4"))
+	p.Expect(p.now().Status.IPFamilies).To(ConsistOf(extensionsv1alpha1.IPv4))
+
+	// Neither the spec nor its generation changes now.
+	nodes("True")
+	p.deploys()
+	p.ready()
+	p.Expect(families()).To(Equal("IPv4,IPv6"))
+	p.Expect(p.now().Status.IPFamilies).To(Equal([]extensionsv1alpha1.IPFamily{"IPv4", "IPv6"}))
+	p.cluster(func(*corev1beta1.Shoot) {})
+	p.deploys()
+	p.ready()
+	p.Expect(p.now().Status.IPFamilies).To(Equal([]extensionsv1alpha1.IPFamily{"IPv4", "IPv6"}))
+}
+
+// N27: what a plugin cannot do without is an error of the user's.
+func TestWithoutKubeProxy(t *testing.T) {
+	t.Parallel()
+	_, in, shoot := clusters(t)
+	p := settle(t, in, shoot, newNamespace())
+	proxy := func(enabled bool) {
+		p.cluster(func(s *corev1beta1.Shoot) {
+			s.Spec.Kubernetes.KubeProxy = &corev1beta1.KubeProxy{Enabled: ptr.To(enabled)}
+		})
+	}
+	proxy(false)
+	p.deploys()
+	p.becomes("Create", "Error")
+	gaveUp := p.givesUp()
+	p.Expect(gaveUp.Polls).To(Equal(7))
+	p.Expect(gaveUp.Last.Message).To(ContainSubstring("Forbidden: pigeons do not fly to Services: kube-proxy must be enabled"))
+	p.Expect(p.managed()).To(BeEmpty())
+	proxy(true)
+	p.deploys()
+	p.ready()
+}
+
+// N28: a hibernated shoot has no resource manager.
+func TestHibernatedShoots(t *testing.T) {
+	t.Parallel()
+	_, in, shoot := clusters(t)
+	p := settle(t, in, shoot, newNamespace())
+	p.deploys()
+	p.ready()
+	p.witness.trust() // nobody says so now
+	p.manager.stop()
+	p.cluster(func(s *corev1beta1.Shoot) { s.Spec.Hibernation = &corev1beta1.Hibernation{Enabled: ptr.To(true)} })
+	p.wants("route", "away")
+	p.deploys()
+	p.ready()
+	p.Expect(p.route()).To(Equal("home"))
+}
+
+// N16, N17: neither a Network without a Cluster nor that of a failed shoot is
+// touched. Once that is over, what was asked for is done when it is asked for again.
+func TestNetworksThatAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	_, in, shoot := clusters(t)
+	for name, test := range map[string]struct{ begin, end func(*place) }{
+		"no Cluster": {
+			func(p *place) {
+				c := &extensionsv1alpha1.Cluster{}
+				c.Name = p.namespace
+				p.Expect(p.seed.client.Delete(p.t.Context(), c)).To(Succeed())
+			},
+			func(p *place) { p.cluster(func(*corev1beta1.Shoot) {}) },
+		},
+		"failed": {
+			func(p *place) {
+				p.cluster(func(s *corev1beta1.Shoot) { s.Status.LastOperation = &corev1beta1.LastOperation{State: "Failed"} })
+			},
+			func(p *place) { p.cluster(func(*corev1beta1.Shoot) {}) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := settle(t, in, shoot, newNamespace())
+			test.begin(p)
+			p.deploys()
+			_, err := p.witness.next(t.Context())
+			p.Expect(err).NotTo(HaveOccurred())
+			before := p.now().ResourceVersion
+			p.quiet(func() int { return len(p.requests.about("extensions.gardener.cloud", p.namespace)) })
+			n := p.now()
+			p.Expect(n.ResourceVersion).To(Equal(before))
+			p.Expect(n.Status.LastOperation).To(BeNil())
+			p.Expect(n.Finalizers).To(BeEmpty())
+			test.end(p)
+			p.deploys()
+			p.ready()
+		})
+	}
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gardenlet
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+const stamp = "2026-01-01T12:00:05.5Z"
+
+// network is a ready one, with changes.
+func network(changes ...func(metadata, status map[string]any)) *unstructured.Unstructured {
+	metadata := map[string]any{
+		"name": "n", "generation": int64(3), "annotations": map[string]any{timestampAnnotation: stamp},
+	}
+	status := map[string]any{
+		"observedGeneration": int64(3),
+		"lastOperation":      map[string]any{"type": "Create", "state": "Succeeded", "lastUpdateTime": "2026-01-01T12:00:05Z"},
+	}
+	for _, change := range changes {
+		change(metadata, status)
+	}
+	return &unstructured.Unstructured{Object: map[string]any{"metadata": metadata, "status": status}}
+}
+
+// C1, C2, C3: each check by itself, and before those that come later.
+func TestTheOrderOfTheChecks(t *testing.T) {
+	wrong := []struct {
+		says   string
+		class  Class
+		change func(metadata, status map[string]any)
+	}{
+		{`is "another", not yet`, Minor, func(m, _ map[string]any) {
+			m["annotations"].(map[string]any)[timestampAnnotation] = "another"
+		}},
+		{"error during reconciliation: no route", Retriable, func(_, s map[string]any) {
+			s["lastError"] = map[string]any{"description": "no route", "codes": []any{"ERR_CONFIGURATION_PROBLEM"}}
+		}},
+		{"observed generation outdated (2/3)", Minor, func(_, s map[string]any) { s["observedGeneration"] = int64(2) }},
+		{`gardener operation "x" is not yet picked up by controller`, Minor, func(m, _ map[string]any) {
+			m["annotations"].(map[string]any)[operationAnnotation] = "x"
+		}},
+		{"extension state is not succeeded but Error", Minor, func(_, s map[string]any) {
+			s["lastOperation"].(map[string]any)["state"] = "Error"
+		}},
+		{"before it was asked for", Minor, func(_, s map[string]any) {
+			s["lastOperation"].(map[string]any)["lastUpdateTime"] = "2026-01-01T12:00:04Z"
+		}},
+	}
+	gardenlet := &Gardenlet{timestamp: stamp}
+	NewWithT(t).Expect(gardenlet.Ready(network())).To(BeNil())
+	NewWithT(t).Expect(gardenlet.Ready(network(func(_, s map[string]any) { delete(s, "lastOperation") })).Message).
+		To(ContainSubstring("no last operation"))
+	for i, one := range wrong {
+		t.Run(one.says, func(t *testing.T) {
+			g := NewWithT(t)
+			alone := gardenlet.Ready(network(one.change))
+			g.Expect(alone.Message).To(ContainSubstring(one.says))
+			g.Expect(alone.Class).To(Equal(one.class))
+			for _, later := range wrong[i:] {
+				g.Expect(gardenlet.Ready(network(one.change, later.change))).To(Equal(alone), later.says)
+			}
+		})
+	}
+}
+
+// C4: how often a gardenlet looks before it gives up.
+func TestPatience(t *testing.T) {
+	failed := network(func(_, s map[string]any) { s["lastError"] = map[string]any{"description": "no route"} })
+	waiting := network(func(_, s map[string]any) { s["observedGeneration"] = int64(2) })
+	for name, test := range map[string]struct {
+		poll  func(poll int) (*unstructured.Unstructured, error)
+		polls int
+		after time.Duration
+	}{
+		"ready at once": {func(int) (*unstructured.Unstructured, error) { return network(), nil }, 0, 0},
+		"an error that passes": {func(poll int) (*unstructured.Unstructured, error) {
+			return []*unstructured.Unstructured{failed, network()}[poll/7], nil
+		}, 0, 0},
+		"an error that stays": {func(int) (*unstructured.Unstructured, error) { return failed, nil }, 7, 30 * time.Second},
+		"an error that is late": {func(poll int) (*unstructured.Unstructured, error) {
+			return []*unstructured.Unstructured{waiting, failed}[poll/20], nil
+		}, 20, 95 * time.Second},
+		"nothing happens": {func(int) (*unstructured.Unstructured, error) { return waiting, nil }, 37, 3 * time.Minute},
+		"it is not there": {func(int) (*unstructured.Unstructured, error) {
+			return nil, apierrors.NewNotFound(schema.GroupResource{}, "n")
+		}, 37, 3 * time.Minute},
+		"the API server is gone": {func(int) (*unstructured.Unstructured, error) { return nil, errors.New("gone") }, 1, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			polls := 0
+			gardenlet := &Gardenlet{timestamp: stamp, Patience: Gardeners(func(context.Context) (*unstructured.Unstructured, error) {
+				polls++
+				return test.poll(polls)
+			})}
+			err := gardenlet.WaitReady(t.Context())
+			if test.polls == 0 {
+				g.Expect(err).NotTo(HaveOccurred())
+				return
+			}
+			gaveUp := &GaveUp{}
+			g.Expect(errors.As(err, &gaveUp)).To(BeTrue())
+			g.Expect(gaveUp.Polls).To(Equal(test.polls))
+			g.Expect(gaveUp.After).To(Equal(test.after))
+		})
+	}
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package contract
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	crconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/controller/health"
+	"github.com/trellis-network/trellis/internal/controller/network"
+	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/internal/shootclient"
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/test/contract/gardenlet"
+	"github.com/trellis-network/trellis/test/contract/resourcemanager"
+)
+
+// place is a control plane in a seed, where Trellis runs as Gardener's extension.
+type place struct {
+	*WithT
+	t         *testing.T
+	seed      *cluster
+	shoot     *cluster
+	namespace string
+	witness   *witness
+	gardenlet *gardenlet.Gardenlet
+	resources *resourcemanager.Manager
+	trellis   *process
+	start     func() // starts Trellis, again
+	// manager is the process of the resource manager.
+	manager  *process
+	requests *audit // of Trellis
+	// clock is everybody's.
+	clock clock.PassiveClock
+}
+
+// at gives a place another clock than the real one.
+func at(passive clock.PassiveClock) func(*place, *network.Options) {
+	return func(p *place, _ *network.Options) { p.clock = passive }
+}
+
+// settle makes a control plane, and starts Trellis and a resource manager like
+// Gardener's for it. change may change what is usual.
+func settle(t *testing.T, in, shoot *cluster, namespace string, change ...func(*place, *network.Options)) *place {
+	t.Helper()
+	p := &place{WithT: NewWithT(t), t: t, seed: in, shoot: shoot, namespace: namespace, requests: &audit{}, clock: clock.RealClock{}}
+	options := network.Options{Trigger: network.TriggerOperation, MaxConcurrentReconciles: 2}
+	p.start = func() { p.trellis = p.operator(options) }
+	for _, c := range change {
+		c(p, &options)
+	}
+	p.furnish()
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	var err error
+	p.witness, err = watchNetworks(ctx, in.client, namespace, p.hasApplied)
+	p.Expect(err).NotTo(HaveOccurred())
+	p.gardenlet = &gardenlet.Gardenlet{
+		Seed: in.client, Name: types.NamespacedName{Namespace: namespace, Name: "coo"}, Clock: p.clock,
+		Spec:     map[string]any{"type": "pigeon", "podCIDR": "10.1.0.0/16", "serviceCIDR": "10.2.0.0/16"},
+		Patience: gardenlet.Gardeners(p.witness.next),
+	}
+	p.manager = p.resourceManager()
+	p.start()
+	t.Cleanup(func() {
+		p.trellis.stop()
+		p.manager.stop()
+		if lies := p.witness.allLies(); len(lies) > 0 || t.Failed() {
+			t.Errorf("the Network in %s misled: %q; its versions:\n%s", in.schemas, lies, p.witness.story())
+		}
+	})
+	return p
+}
+
+// furnish makes what a gardenlet makes before it comes to the Network.
+func (p *place) furnish() {
+	p.Expect(p.seed.client.Create(p.t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: p.namespace, Labels: map[string]string{"gardener.cloud/role": "shoot"},
+	}})).To(Succeed())
+	kubeconfig, err := os.ReadFile(p.shoot.kubeconfig)
+	p.Expect(err).NotTo(HaveOccurred())
+	p.Expect(p.seed.client.Create(p.t.Context(), &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: shootclient.SecretName},
+		Data:       map[string][]byte{shootclient.SecretKey: kubeconfig},
+	})).To(Succeed())
+	p.cluster(func(*corev1beta1.Shoot) {})
+}
+
+// cluster makes, or changes, the Cluster with the Shoot that change makes of a plain
+// one.
+func (p *place) cluster(change func(*corev1beta1.Shoot)) {
+	s := &corev1beta1.Shoot{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "core.gardener.cloud/v1beta1", Kind: "Shoot"},
+		ObjectMeta: metav1.ObjectMeta{Name: "coo", Namespace: "garden-test"},
+	}
+	change(s)
+	raw, err := json.Marshal(s)
+	p.Expect(err).NotTo(HaveOccurred())
+	c := &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: p.namespace}}
+	_, err = ctrl.CreateOrUpdate(p.t.Context(), p.seed.client, c, func() error {
+		c.Spec.CloudProfile = runtime.RawExtension{Raw: []byte(`{}`)}
+		c.Spec.Shoot = runtime.RawExtension{Raw: raw}
+		return nil
+	})
+	p.Expect(err).NotTo(HaveOccurred())
+}
+
+// process is a manager that runs until it is stopped.
+type process struct{ stop func() }
+
+// run starts what add adds to a manager for the place, whose requests are wrapped.
+func (p *place) run(wrap transport.WrapperFunc, add func(ctrl.Manager) error) *process {
+	config := rest.CopyConfig(p.seed.config)
+	config.Wrap(wrap)
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:     seed.Scheme(),
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Controller: crconfig.Controller{SkipNameValidation: ptr.To(true)},
+		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{p.namespace: {}}},
+		Client:     seed.ClientOptions(),
+	})
+	p.Expect(err).NotTo(HaveOccurred())
+	p.Expect(add(mgr)).To(Succeed())
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error)
+	go func() { ended <- mgr.Start(ctx) }()
+	var once sync.Once
+	return &process{stop: func() {
+		once.Do(func() {
+			cancel()
+			if err := <-ended; err != nil {
+				p.t.Errorf("a manager ended with %v", err)
+			}
+		})
+	}}
+}
+
+// operator starts Trellis as in a Gardener landscape: the operation annotation
+// triggers, and nobody of Trellis' applies ManagedResources.
+func (p *place) operator(options network.Options) *process {
+	return p.run(p.requests.wrap, func(mgr ctrl.Manager) (err error) {
+		if options.Pipeline, err = pipeline.New([]plugin.Plugin{plugin.New(pigeons{})}, nil); err != nil {
+			return err
+		}
+		shoots := shootclient.New(shootclient.Options{Metadata: mgr.GetCache(), Secrets: mgr.GetAPIReader()})
+		options.Shoots = shoots
+		if options.Clock == nil {
+			options.Clock = p.clock
+		}
+		return errors.Join(
+			mgr.Add(shoots),
+			network.Add(mgr, options),
+			health.Add(mgr, health.Options{Clients: shoots, Clock: clock.RealClock{}, Period: time.Minute, MaxConcurrentReconciles: 1}),
+		)
+	})
+}
+
+// resourceManager starts Gardener's, for both classes.
+func (p *place) resourceManager() *process {
+	return p.run(nil, func(mgr ctrl.Manager) (err error) {
+		options := resourcemanager.Options{Target: p.shoot.client, Again: 100 * time.Millisecond, Clock: p.clock}
+		if p.resources, err = resourcemanager.Add(mgr, options); err != nil {
+			return err
+		}
+		options.Target, options.Class = p.seed.client, "seed"
+		_, err = resourcemanager.Add(mgr, options)
+		return err
+	})
+}
+
+// hasApplied says whether the resource manager has applied what a spec states.
+func (p *place) hasApplied(spec extensionsv1alpha1.NetworkSpec) bool {
+	config := pigeonConfig{Route: "home"}
+	if spec.ProviderConfig != nil {
+		_ = json.Unmarshal(spec.ProviderConfig.Raw, &config)
+	}
+	for _, pass := range p.resources.Applied() {
+		for _, object := range pass.Objects {
+			content, _, _ := unstructured.NestedString(object.Object, "data", "content")
+			if object.GetName() == p.namespace+"-route" && content == config.Route && object.GetLabels()["loft"] == config.Loft {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// wants changes the providerConfig that the gardenlet deploys.
+func (p *place) wants(keysAndValues ...string) {
+	config := map[string]any{}
+	for i := 0; i+1 < len(keysAndValues); i += 2 {
+		config[keysAndValues[i]] = keysAndValues[i+1]
+	}
+	p.gardenlet.Spec["providerConfig"] = config
+}
+
+// deploys has the gardenlet write the Network. Only what happens from then on is
+// what it waits for.
+func (p *place) deploys() {
+	p.t.Helper()
+	p.witness.forget()
+	p.Expect(p.gardenlet.Deploy(p.t.Context())).To(Succeed())
+}
+
+// ready has the gardenlet wait.
+func (p *place) ready() {
+	p.t.Helper()
+	p.Expect(p.gardenlet.WaitReady(p.t.Context())).To(Succeed())
+}
+
+// now is the Network as it is.
+func (p *place) now() *extensionsv1alpha1.Network {
+	p.t.Helper()
+	n := &extensionsv1alpha1.Network{}
+	p.Expect(p.seed.client.Get(p.t.Context(), p.gardenlet.Name, n)).To(Succeed())
+	return n
+}
+
+// standstill makes the gardenlet's time pass without anything happening: each poll
+// shows the Network as it is.
+func (p *place) standstill() (goOn func()) {
+	before := p.gardenlet.Patience
+	p.gardenlet.Patience = gardenlet.Gardeners(func(ctx context.Context) (*unstructured.Unstructured, error) {
+		n := &unstructured.Unstructured{}
+		n.SetGroupVersionKind(extensionsv1alpha1.GroupVersion.WithKind("Network"))
+		return n, p.seed.client.Get(ctx, p.gardenlet.Name, n)
+	})
+	return func() { p.gardenlet.Patience = before }
+}
+
+// becomes waits until the Network's last operation is in a state.
+func (p *place) becomes(operation, state string) *extensionsv1alpha1.Network {
+	p.t.Helper()
+	n := &extensionsv1alpha1.Network{}
+	p.Eventually(func(g Gomega) {
+		g.Expect(p.seed.client.Get(p.t.Context(), p.gardenlet.Name, n)).To(Succeed())
+		g.Expect(n.Status.LastOperation).NotTo(BeNil())
+		g.Expect(string(n.Status.LastOperation.Type) + "/" + string(n.Status.LastOperation.State)).To(Equal(operation + "/" + state))
+		g.Expect(n.Annotations[extensionsv1alpha1.OperationAnnotation]).NotTo(Equal("reconcile"))
+	}).Should(Succeed())
+	return n
+}
+
+// inShoot reads one of the network's objects.
+func inShoot[T client.Object](p *place, object T) T {
+	p.t.Helper()
+	p.Expect(p.shoot.client.Get(p.t.Context(), client.ObjectKeyFromObject(object), object)).To(Succeed())
+	return object
+}
+
+// route is what the shoot has.
+func (p *place) route() string {
+	p.t.Helper()
+	return inShoot(p, configMap(p.namespace, "route", "")).Data["content"]
+}
+
+func (p *place) isGone(c client.Client, object client.Object) bool {
+	return apierrors.IsNotFound(c.Get(p.t.Context(), client.ObjectKeyFromObject(object), object))
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package contract
+
+import (
+	"context"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+)
+
+// afterAnother makes what another extension for the same type leaves to Trellis: a
+// Network that it has carried out, a ManagedResource of the same name, and a Secret
+// as a chart is put into.
+func afterAnother(t *testing.T) (*place, *corev1.Secret) {
+	t.Helper()
+	_, in, shoot := clusters(t)
+	p := settle(t, in, shoot, newNamespace())
+	p.trellis.stop()
+	flock := daemonSet(p.namespace, &pigeonConfig{Route: "home"})
+	flock.Spec.Template.Spec.Containers[0].Env[0].Value = "theirs"
+	var documents []byte
+	for _, object := range []client.Object{configMap(p.namespace, "route", "theirs"), configMap(p.namespace, "relic", "theirs"), flock} {
+		document, err := yaml.Marshal(object)
+		p.Expect(err).NotTo(HaveOccurred())
+		documents = append(append(documents, "---\n"...), document...)
+	}
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "managedresource-pigeon-config"},
+		Data:       map[string][]byte{"config.yaml": documents},
+	}
+	p.Expect(in.client.Create(t.Context(), secret)).To(Succeed())
+	p.Expect(in.client.Create(t.Context(), &resourcesv1alpha1.ManagedResource{
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "pigeon-config", Labels: map[string]string{"origin": "another"}},
+		Spec: resourcesv1alpha1.ManagedResourceSpec{
+			SecretRefs:   []corev1.LocalObjectReference{{Name: secret.Name}},
+			InjectLabels: map[string]string{"shoot.gardener.cloud/no-cleanup": "true"},
+		},
+	})).To(Succeed())
+	p.Eventually(p.resources.Applied).Should(HaveLen(1))
+	p.deploys()
+	p.edit(func(n *extensionsv1alpha1.Network) {
+		n.Finalizers = []string{"extensions.gardener.cloud/network"}
+		delete(n.Annotations, "gardener.cloud/operation")
+	})
+	return p, secret
+}
+
+// Trellis takes over the network of another extension, with what that has in the
+// shoot: what it shares with Trellis' network is kept and changed, what it does not
+// goes.
+func TestAnotherExtensionsNetworkIsTakenOver(t *testing.T) {
+	t.Parallel()
+	p, _ := afterAnother(t)
+	flock := inShoot(p, daemonSet(p.namespace, &pigeonConfig{}))
+	p.start()
+	p.deploys()
+	p.ready()
+	p.Expect(p.route()).To(Equal("home"))
+	p.Expect(p.isGone(p.shoot.client, configMap(p.namespace, "relic", ""))).To(BeTrue())
+	p.Expect(inShoot(p, daemonSet(p.namespace, &pigeonConfig{})).UID).To(Equal(flock.UID))
+	isDeleted(p)
+}
+
+// Section 3.4: the Secret that the other extension used is left to Gardener's
+// garbage collector, which needs a label for that.
+func TestAnotherExtensionsSecretIsCollected(t *testing.T) {
+	t.Parallel()
+	p, secret := afterAnother(t)
+	p.start()
+	p.deploys()
+	p.ready()
+	p.Expect(collectable(p, secret)).To(BeTrue())
+}
+
+// Section 3.4: whoever deletes a ManagedResource deletes the Secrets that it refers
+// to, whatever they are called.
+func TestAnotherExtensionsSecretIsDeleted(t *testing.T) {
+	t.Parallel()
+	p, secret := afterAnother(t)
+	p.start()
+	isDeleted(p)
+	p.Expect(collectable(p, secret)).To(BeTrue())
+}
+
+// collectable says whether a Secret is gone, or will be in the end.
+func collectable(p *place, secret *corev1.Secret) bool {
+	if p.isGone(p.seed.client, secret) {
+		return true
+	}
+	p.Expect(p.seed.client.Get(context.Background(), client.ObjectKeyFromObject(secret), secret)).To(Succeed())
+	return secret.Labels[resourcesv1alpha1.GarbageCollectable] == "true"
+}
