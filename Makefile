@@ -10,7 +10,7 @@ IN_SANDBOX := cd sandbox && CGO_ENABLED=0 GOFLAGS="$(shell go env GOFLAGS) -trim
 # The generated parts of the tree.
 GENERATED := api config plugins
 
-.PHONY: help demo test lint generate build sandbox fmt bench
+.PHONY: help demo test robustness lint generate build sandbox fmt bench
 
 help: ## Say what there is
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 20
@@ -24,6 +24,9 @@ test: sandbox ## All tests
 	@if command -v "$$(go env CC)" >/dev/null; then set -x; CGO_ENABLED=1 go test -race -run ManyAtATime ./plugins/...; \
 	else echo "There is no C compiler, which the race detector needs: left out."; fi
 	$(IN_SANDBOX) go test -timeout 20m ./...
+
+robustness: sandbox ## The operator disturbed in every way, and whether that is noticed; 15 minutes
+	go test -tags robustness -timeout 40m ./test/robustness
 
 bench: ## Trellis beside Helm, and shoots beside others that do not answer
 	go test -run '^$$' -bench . -benchtime 3s ./test/bench

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build robustness
+
+package robustness
+
+import (
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+var annotationStories = []*story{
+	{
+		name:  "ignore on the ManagedResource",
+		first: func(w *world) []plugin.Object { return objects(content(w, "a", "red"), content(w, "b", "red")) },
+		then: func(w *world) {
+			mr := w.managed(told)
+			before := mr.DeepCopy()
+			metav1.SetMetaDataAnnotation(&mr.ObjectMeta, resourcesv1alpha1.Ignore, "true")
+			w.Expect(w.api.client.Patch(w.ctx, mr, client.MergeFrom(before))).To(Succeed())
+		},
+		second: func(w *world) []plugin.Object { return objects(content(w, "a", "blue")) },
+		asIs:   true,
+		check: func(w *world) {
+			w.Expect(there(w, "a", &corev1.ConfigMap{}).Data).To(HaveKeyWithValue("content", "red"))
+			w.Expect(w.isThere("b", &corev1.ConfigMap{})).To(BeTrue())
+		},
+	},
+	{
+		name:  "the operation annotation on the ManagedResource",
+		first: func(w *world) []plugin.Object { return objects(content(w, "a", "red")) },
+		manage: func(_ *world, mr *resourcesv1alpha1.ManagedResource) {
+			metav1.SetMetaDataAnnotation(&mr.ObjectMeta, extensionsv1alpha1.OperationAnnotation, reconcile)
+		},
+		second: func(w *world) []plugin.Object { return objects(content(w, "a", "blue")) },
+		check: func(w *world) {
+			w.Expect(w.managed(told).Annotations).NotTo(HaveKey(extensionsv1alpha1.OperationAnnotation))
+			w.Expect(there(w, "a", &corev1.ConfigMap{}).Data).To(HaveKeyWithValue("content", "blue"))
+		},
+	},
+	{
+		name:  "mode Ignore releases",
+		first: func(w *world) []plugin.Object { return objects(content(w, "a", "red"), content(w, "b", "red")) },
+		second: func(w *world) []plugin.Object {
+			return objects(content(w, "a", "blue"), content(w, "b", "blue", resourcesv1alpha1.Mode+"=Ignore"))
+		},
+		check: func(w *world) {
+			released := there(w, "b", &corev1.ConfigMap{})
+			w.Expect(released.Data).To(HaveKeyWithValue("content", "red"))
+			w.Expect(hasOurs(released)).To(BeFalse())
+			w.Expect(there(w, "a", &corev1.ConfigMap{}).Data).To(HaveKeyWithValue("content", "blue"))
+		},
+	},
+	storyOf("ignore on an object", func(w *world, text string) plugin.Object {
+		return content(w, "a", text, resourcesv1alpha1.Ignore+"=true")
+	}, func(w *world) {
+		change(w, "a", &corev1.ConfigMap{}, func(cm *corev1.ConfigMap) { cm.Data["theirs"] = "yes" })
+	}, func(w *world) {
+		cm := there(w, "a", &corev1.ConfigMap{})
+		w.Expect(cm.Data).To(Equal(map[string]string{"content": "red", "theirs": "yes"}))
+		w.Expect(hasOurs(cm)).To(BeFalse())
+	}),
+	{
+		name:   "delete-on-invalid-update",
+		first:  func(w *world) []plugin.Object { return objects(selecting(w, "one")) },
+		second: func(w *world) []plugin.Object { return objects(selecting(w, "two")) },
+		goes:   []string{"agent"},
+		check: func(w *world) {
+			w.Expect(there(w, "agent", &appsv1Deployment{}).Spec.Selector.MatchLabels).To(HaveKeyWithValue("app", "two"))
+		},
+	},
+	{
+		name: "keep-object",
+		first: func(w *world) []plugin.Object {
+			return objects(content(w, "a", "red"), content(w, "b", "red", resourcesv1alpha1.KeepObject+"=true"), content(w, "c", "red"))
+		},
+		second: func(w *world) []plugin.Object { return objects(content(w, "a", "blue")) },
+		goes:   []string{"c"},
+		check: func(w *world) {
+			w.Expect(w.isThere("b", &corev1.ConfigMap{})).To(BeTrue())
+			w.Expect(w.isThere("c", &corev1.ConfigMap{})).To(BeFalse())
+		},
+	},
+	{
+		name: "keep-object when all goes",
+		first: func(w *world) []plugin.Object {
+			return objects(content(w, "a", "red"), content(w, "b", "red", resourcesv1alpha1.KeepObject+"=true"))
+		},
+		check: func(w *world) {
+			w.Expect(w.isThere("b", &corev1.ConfigMap{})).To(BeTrue())
+			w.Expect(w.isThere("a", &corev1.ConfigMap{})).To(BeFalse())
+		},
+	},
+	{
+		name:  "keepObjects",
+		first: func(w *world) []plugin.Object { return objects(content(w, "a", "red"), content(w, "b", "red")) },
+		then: func(w *world) {
+			patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"keepObjects":true}}`))
+			w.Expect(w.api.client.Patch(w.ctx, w.managed(told), patch)).To(Succeed())
+		},
+		check: func(w *world) {
+			w.Expect(w.isThere("a", &corev1.ConfigMap{})).To(BeTrue())
+			w.Expect(w.isThere("b", &corev1.ConfigMap{})).To(BeTrue())
+		},
+	},
+	storyOf("preserve-replicas", func(w *world, text string) plugin.Object {
+		d := deployment(w, text)
+		d.Spec.Replicas = ptr.To[int32](1)
+		return annotated(d, resourcesv1alpha1.PreserveReplicas+"=true")
+	}, scale, func(w *world) {
+		d := there(w, "agent", &appsv1Deployment{})
+		w.Expect(d.Spec.Replicas).To(HaveValue(Equal(int32(3))))
+		w.Expect(d.Spec.Template.Spec.Containers[0].Env[0].Value).To(Equal("blue"))
+	}),
+	storyOf("preserve-resources", func(w *world, text string) plugin.Object {
+		d := deployment(w, text)
+		d.Spec.Template.Spec.Containers[0].Resources.Requests = requests("10m")
+		return annotated(d, resourcesv1alpha1.PreserveResources+"=true")
+	}, resize, func(w *world) {
+		d := there(w, "agent", &appsv1Deployment{})
+		w.Expect(d.Spec.Template.Spec.Containers[0].Resources.Requests.Cpu().String()).To(Equal("70m"))
+		w.Expect(d.Spec.Template.Spec.Containers[0].Env[0].Value).To(Equal("blue"))
+	}),
+	storyOf("skip-health-check", func(w *world, text string) plugin.Object {
+		d := daemonSet(w.run, text)
+		return annotated(d, resourcesv1alpha1.SkipHealthCheck+"=true")
+	}, nil, func(w *world) {
+		for _, c := range w.managed(told).Status.Conditions {
+			if c.Type == resourcesv1alpha1.ResourcesHealthy {
+				w.Expect(string(c.Status)).To(Equal("True"))
+			}
+		}
+	}),
+	{
+		name: "finalize-deletion-after",
+		first: func(w *world) []plugin.Object {
+			return objects(content(w, "a", "red"), content(w, "b", "red", resourcesv1alpha1.FinalizeDeletionAfter+"=1s"))
+		},
+		then:   func(w *world) { w.hold("b") },
+		second: func(w *world) []plugin.Object { return objects(content(w, "a", "blue")) },
+		goes:   []string{"b"},
+		check: func(w *world) {
+			w.Expect(w.isThere("b", &corev1.ConfigMap{})).To(BeFalse())
+			w.Expect(there(w, "a", &corev1.ConfigMap{}).Data).To(HaveKeyWithValue("content", "blue"))
+		},
+	},
+	{
+		name:  "a finalizer of another class",
+		first: func(w *world) []plugin.Object { return objects(content(w, "a", "red")) },
+		manage: func(_ *world, mr *resourcesv1alpha1.ManagedResource) {
+			mr.Finalizers = append(mr.Finalizers, "resources.gardener.cloud/gardener-resource-manager-other")
+		},
+		second: func(w *world) []plugin.Object { return objects(content(w, "a", "blue")) },
+		asIs:   true,
+		check: func(w *world) {
+			w.Expect(there(w, "a", &corev1.ConfigMap{}).Data).To(HaveKeyWithValue("content", "red"))
+			w.Expect(w.managed(told).Finalizers).To(HaveLen(2))
+		},
+	},
+	{
+		name:  "a Secret that cannot be read",
+		first: func(w *world) []plugin.Object { return objects(content(w, "a", "red"), content(w, "b", "red")) },
+		act: func(w *world) {
+			w.Expect(w.api.client.DeleteAllOf(w.ctx, &corev1.Secret{}, client.InNamespace(w.namespace()),
+				client.HasLabels{resourcesv1alpha1.GarbageCollectable})).To(Succeed())
+			w.Eventually(func() bool { mr := w.managed(told); return mr != nil && reasonOf(mr) == "CannotReadSecret" }).
+				WithTimeout(*stuckAfter).Should(BeTrue())
+		},
+		asIs: true,
+		check: func(w *world) {
+			w.Expect(w.isThere("a", &corev1.ConfigMap{})).To(BeTrue())
+			w.Expect(w.isThere("b", &corev1.ConfigMap{})).To(BeTrue())
+		},
+	},
+	storyOf("origin and description are ours", func(w *world, text string) plugin.Object { return content(w, "a", text) },
+		func(w *world) {
+			change(w, "a", &corev1.ConfigMap{}, func(cm *corev1.ConfigMap) { delete(cm.Annotations, resourcesv1alpha1.Origin) })
+		}, func(w *world) {
+			cm := there(w, "a", &corev1.ConfigMap{})
+			w.Expect(cm.Annotations).To(HaveKeyWithValue(resourcesv1alpha1.Origin, w.namespace()+"/"+told))
+			w.Expect(cm.Annotations).To(HaveKey(resourcesv1alpha1.Description))
+		}),
+}
+
+func reasonOf(mr *resourcesv1alpha1.ManagedResource) string {
+	for _, c := range mr.Status.Conditions {
+		if c.Type == resourcesv1alpha1.ResourcesApplied {
+			return c.Reason
+		}
+	}
+	return ""
+}

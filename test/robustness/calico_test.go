@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build robustness
+
+package robustness
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trellis-network/trellis/plugins"
+)
+
+// between is how many writes of a real network a process survives.
+const between = 9
+
+// A network as it is in use, with definitions of kinds and their objects, comes into
+// being although every process dies after a few writes. There is no other run of it
+// to compare with, since its objects are the cluster's: it has to be complete, and
+// the last process must find nothing to do.
+func TestARealNetworkDespiteKills(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, byEdit, plugins.All()...)
+	w.kindsChange = true
+	n := w.network("", "")
+	n.Spec.Type, n.Spec.ProviderConfig = "calico", nil
+	w.Expect(w.api.client.Create(w.ctx, n)).To(Succeed())
+	p := w.start(disturbance{killAt: between})
+	w.Eventually(func() bool {
+		if p.hasDied() {
+			p.stop()
+			ran.kills.Add(1)
+			p = w.start(disturbance{killAt: between})
+		}
+		n := w.read()
+		return n.Status.LastOperation != nil && n.Status.LastOperation.State == "Succeeded"
+	}).WithPolling(pause).Should(BeTrue())
+	p.stop()
+	p = w.start(disturbance{})
+	w.calm()
+	w.settled()
+	w.awaitQuiet(atRest)
+	mr := w.managed("extension-networking-calico-config")
+	w.Expect(mr).NotTo(BeNil())
+	w.Expect(len(mr.Status.Resources)).To(BeNumerically(">", 20))
+	for _, ref := range mr.Status.Resources {
+		object := &unstructured.Unstructured{}
+		object.SetGroupVersionKind(schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind))
+		w.Expect(w.api.client.Get(w.ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, object)).To(Succeed(), ref.Name)
+	}
+	for _, one := range w.written() {
+		if one.landed() {
+			w.Expect(inventoryFirst(w.written(), one, nil)).To(BeEmpty(), one.String())
+			w.Expect(finalizerFirst(w.written(), one, nil)).To(BeEmpty(), one.String())
+		}
+	}
+	p.stop()
+	before := len(w.written())
+	w.start(disturbance{})
+	w.calm()
+	for _, one := range w.written()[before:] {
+		// What controller/health has to say may have changed by now.
+		w.Expect(one.apply && one.resource == networks).To(BeTrue(), "the next process has nothing to do, but wrote %s", one)
+	}
+	ran.scenarios.Add(1)
+}

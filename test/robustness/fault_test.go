@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build robustness
+
+package robustness
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+)
+
+// attempt has each write of a scenario meet a fault when it is tried for the n-th
+// time. The same write is tried as often as it takes.
+func attempt(fault string, n int) func() disturbance {
+	return func() disturbance {
+		var mu sync.Mutex
+		tried := map[string]int{}
+		return disturbance{fault: func(_ int, w *write) string {
+			mu.Lock()
+			defer mu.Unlock()
+			what := w.method + w.key() + w.subresource
+			if tried[what]++; tried[what] == n {
+				return fault
+			}
+			return noFault
+		}}
+	}
+}
+
+// firstOf has the first writes of one kind in a cluster meet a fault.
+func firstOf(most int, fault, cluster, resource string) func() disturbance {
+	return func() disturbance {
+		var mu sync.Mutex
+		met := 0
+		return disturbance{fault: func(_ int, w *write) string {
+			mu.Lock()
+			defer mu.Unlock()
+			if w.cluster != cluster || w.resource != resource || met >= most {
+				return noFault
+			}
+			met++
+			return fault
+		}}
+	}
+}
+
+func always(d disturbance) func() disturbance { return func() disturbance { return d } }
+
+// Whatever an API server answers, or fails to answer, the end is the same. In one
+// life every write of each scenario meets the fault.
+func TestFaults(t *testing.T) {
+	type kind struct {
+		name    string
+		disturb func() disturbance
+		// rare runs are left to -robustness.all.
+		rare bool
+	}
+	var kinds []kind
+	for _, fault := range []string{conflict, timeout, lostTimeout, tooMany} {
+		for n := 1; n <= 2; n++ {
+			kinds = append(kinds, kind{fmt.Sprintf("%s at attempt %d", fault, n), attempt(fault, n),
+				n > 1 && (fault == lostTimeout || fault == tooMany)})
+		}
+	}
+	for _, each := range []struct{ cluster, resource string }{
+		{inShoot, "configmaps"}, {inShoot, "daemonsets"}, {inSeed, managedResources}, {inSeed, secrets}, {inSeed, networks}, {inSeed, "configmaps"},
+	} {
+		kinds = append(kinds, kind{"403 for " + each.resource + " in the " + each.cluster,
+			firstOf(2, forbidden, each.cluster, each.resource), each.resource == "daemonsets" || each.cluster == inSeed && each.resource == "configmaps"})
+	}
+	for _, each := range []watchFault{lag, drop, repeat, reorder} {
+		kinds = append(kinds, kind{"watches: " + string(each), always(disturbance{watches: each}), false})
+	}
+	for j, k := range kinds {
+		for i, l := range lives {
+			// An ordinary run has time for one life of each kind, in turns.
+			if (k.rare || i != j%2) && !*all {
+				continue
+			}
+			t.Run(k.name+"/"+l.name, func(t *testing.T) {
+				t.Parallel()
+				l.lived(t, func(s *scenario, _ golden) []disturbance {
+					if s.onTheWay {
+						return nil
+					}
+					return []disturbance{k.disturb()}
+				})
+			})
+		}
+	}
+}
+
+// A process that starts may be shown how things were before the one that it
+// follows did its work.
+func TestOlderReads(t *testing.T) {
+	reads := map[string]readFault{
+		"lists": {lists: true, within: 500 * time.Millisecond},
+		// Reads of single objects that are not said to be of the past may still be
+		// answered by somebody in between.
+		"objects": {objects: []string{"configmaps", "daemonsets", "serviceaccounts", "clusterroles"}, within: 500 * time.Millisecond},
+	}
+	for name, fault := range reads {
+		for i, l := range lives {
+			if i == len(lives)-1 && !*all {
+				continue
+			}
+			for _, part := range []int{1, 2, 3} {
+				if part != 2 && !*all {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s/%s/%d thirds", name, l.name, part), func(t *testing.T) {
+					t.Parallel()
+					l.lived(t, func(s *scenario, g golden) []disturbance {
+						return []disturbance{{killAt: max(1, g.writes*part/3)}, {reads: fault}}
+					})
+				})
+			}
+		}
+	}
+}

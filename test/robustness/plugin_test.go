@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build robustness
+
+package robustness
+
+import (
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/trellis-network/trellis/plugin"
+)
+
+const (
+	// system is the namespace in the shoot that all networks are in.
+	system = "mesh-system"
+	// controlPlane precedes the name of a run in that of its namespace in the seed.
+	controlPlane = "shoot--rob--"
+	mainBundle   = "mesh-config"
+)
+
+// meshConfig is the config of the network that the scenarios are about.
+type meshConfig struct {
+	metav1.TypeMeta `json:",inline"`
+	Color           string `json:"color,omitempty"`
+	// Extra adds an object to the main bundle.
+	Extra bool `json:"extra,omitempty"`
+	// Later and Seed, if stated, are what is in an object of these bundles.
+	Later string `json:"later,omitempty"`
+	Seed  string `json:"seed,omitempty"`
+}
+
+// meshPlugin is a network of few objects. They are named by the run, since all
+// runs share one cluster.
+type meshPlugin struct{}
+
+func (meshPlugin) Describe() plugin.Description {
+	return plugin.Description{
+		Type:            "mesh",
+		ConfigVersions:  []schema.GroupVersion{{Group: "mesh.example.org", Version: "v1"}},
+		ManagedResource: mainBundle, Origin: "mesh",
+		IPFamilies: plugin.IPFamilySupport{IPv4: true},
+	}
+}
+
+func (meshPlugin) Validate(*meshConfig, *plugin.Facts, *field.Path) plugin.Findings {
+	return plugin.Findings{}
+}
+
+func (meshPlugin) Default(config *meshConfig, _ *plugin.Facts, _ *plugin.Origins) {
+	if config.Color == "" {
+		config.Color = "red"
+	}
+}
+
+func (meshPlugin) ValidateEffective(_, _ *meshConfig, _ *plugin.Facts, _ *field.Path) plugin.Findings {
+	return plugin.Findings{}
+}
+
+func (meshPlugin) Classify(string, *meshConfig, *meshConfig) (plugin.ChangeClass, string) {
+	return plugin.Safe, "nothing depends on it"
+}
+
+func (meshPlugin) Render(effective *meshConfig, facts *plugin.Facts) (plugin.Objects, error) {
+	run := strings.TrimPrefix(facts.Namespace, controlPlane)
+	objects := plugin.Objects{
+		Shoot: []plugin.Object{
+			&corev1.ServiceAccount{TypeMeta: typeMeta("v1", "ServiceAccount"), ObjectMeta: meta(system, run+"-agent")},
+			configMap(system, run+"-settings", effective.Color),
+			&rbacv1.ClusterRole{
+				TypeMeta: typeMeta("rbac.authorization.k8s.io/v1", "ClusterRole"), ObjectMeta: meta("", run+"-agent"),
+				Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get"}}},
+			},
+			daemonSet(run, effective.Color),
+		},
+		Components: []plugin.Component{{Name: "agents", Kind: "DaemonSet", Namespace: system, Workload: run + "-agent"}},
+	}
+	if effective.Extra {
+		objects.Shoot = append(objects.Shoot, configMap(system, run+"-extra", effective.Color))
+	}
+	if effective.Later != "" {
+		objects.ShootLater = []plugin.Object{configMap(system, run+"-later", effective.Later)}
+	}
+	if effective.Seed != "" {
+		objects.Seed = []plugin.Object{configMap(facts.Namespace, "in-seed", effective.Seed)}
+	}
+	return objects, nil
+}
+
+func typeMeta(apiVersion, kind string) metav1.TypeMeta {
+	return metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}
+}
+
+func meta(namespace, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: namespace, Name: name}
+}
+
+func configMap(namespace, name, content string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		TypeMeta: typeMeta("v1", "ConfigMap"), ObjectMeta: meta(namespace, name),
+		Data: map[string]string{"content": content},
+	}
+}
+
+func daemonSet(run, color string) *appsv1.DaemonSet {
+	labels := map[string]string{"app": run}
+	return &appsv1.DaemonSet{
+		TypeMeta: typeMeta("apps/v1", "DaemonSet"), ObjectMeta: meta(system, run+"-agent"),
+		Spec: appsv1.DaemonSetSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: podSpec(color)},
+		},
+	}
+}
+
+func podSpec(color string) corev1.PodSpec {
+	return corev1.PodSpec{Containers: []corev1.Container{{
+		Name: "agent", Image: "example.org/agent:1", Env: []corev1.EnvVar{{Name: "COLOR", Value: color}},
+	}}}
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build robustness
+
+package robustness
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	crconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/trellis-network/trellis/internal/controller/health"
+	"github.com/trellis-network/trellis/internal/controller/managedresource"
+	"github.com/trellis-network/trellis/internal/controller/network"
+	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/internal/shootclient"
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+const (
+	// syncPeriod is when controllers look again that nothing has woken.
+	syncPeriod = 2 * time.Second
+	// deletionInterval is when they look again at what is being deleted.
+	deletionInterval = 200 * time.Millisecond
+)
+
+// process is the operator, as far as API servers can tell.
+type process struct {
+	*transport
+	world *world
+	ended chan struct{}
+	once  sync.Once
+}
+
+// start starts a process of the operator.
+func (w *world) start(d disturbance) *process {
+	w.t.Helper()
+	w.processes++
+	ctx, cancel := context.WithCancel(w.ctx)
+	p := &process{world: w, ended: make(chan struct{}), transport: &transport{
+		disturbance: d, world: w, process: w.processes, cancel: cancel,
+		died: make(chan struct{}), cured: map[string]int{}, begun: time.Now(),
+	}}
+	mgr := w.operator(p.transport)
+	go func() {
+		defer close(p.ended)
+		if err := mgr.Start(ctx); err != nil && !p.isDead() {
+			w.t.Errorf("process %d ended with %v", p.process, err)
+		}
+	}()
+	w.t.Cleanup(p.stop)
+	return p
+}
+
+// stop ends the process, as a signal does, and waits for its end.
+func (p *process) stop() {
+	p.once.Do(func() {
+		p.cancel()
+		<-p.ended
+		ran.faults.Add(int32(p.faults))
+	})
+}
+
+// hasDied says whether the process was killed.
+func (p *process) hasDied() bool {
+	select {
+	case <-p.died:
+		return true
+	default:
+		return false
+	}
+}
+
+// operator is what operator.Run makes of its options, for the namespace of one run.
+func (w *world) operator(t *transport) ctrl.Manager {
+	w.t.Helper()
+	config := rest.CopyConfig(w.api.config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return t.of(inSeed, next) })
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme:     seed.Scheme(),
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Controller: crconfig.Controller{SkipNameValidation: ptr.To(true)},
+		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{w.namespace(): {}}},
+		Client:     seed.ClientOptions(),
+	})
+	w.Expect(err).NotTo(HaveOccurred())
+	options := shootclient.Options{
+		Metadata: mgr.GetCache(), Secrets: mgr.GetAPIReader(),
+		ManagedBy: w.run, QPS: 1000, Burst: 1000, RetryAfter: 200 * time.Millisecond,
+		WrapTransport: func(_ string, next http.RoundTripper) http.RoundTripper { return t.of(inShoot, next) },
+	}
+	shoots := shootclient.New(options)
+	w.Expect(mgr.Add(shoots)).To(Succeed())
+	there, err := shootclient.NewSeed(mgr.GetConfig(), mgr.GetHTTPClient(), shootclient.Options{ManagedBy: w.run})
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(mgr.Add(there)).To(Succeed())
+
+	plugins := w.plugins
+	if len(plugins) == 0 {
+		plugins = []plugin.Plugin{plugin.New(meshPlugin{})}
+	}
+	built, err := pipeline.New(plugins, nil)
+	w.Expect(err).NotTo(HaveOccurred())
+	w.Expect(network.Add(mgr, network.Options{
+		Pipeline: built, Trigger: w.trigger, Standalone: w.trigger == network.TriggerGeneration, Shoots: shoots,
+		MaxConcurrentReconciles: 2, Clock: clock.RealClock{},
+	})).To(Succeed())
+	w.Expect(health.Add(mgr, health.Options{Clients: shoots, Period: syncPeriod})).To(Succeed())
+	w.Expect(managedresource.Add(mgr, managedresource.Options{
+		Shoots: shoots, ManagedBy: w.run, SyncPeriod: syncPeriod, DeletionInterval: deletionInterval,
+	})).To(Succeed())
+	w.Expect(managedresource.Add(mgr, managedresource.Options{
+		Shoots: there, Class: "seed", Confined: true, ManagedBy: w.run, SyncPeriod: syncPeriod, DeletionInterval: deletionInterval,
+	})).To(Succeed())
+	return mgr
+}

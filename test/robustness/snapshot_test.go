@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build robustness
+
+package robustness
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+)
+
+// snapshot is how things stand at a moment: objects as JSON, by cluster, kind and
+// name, without what differs from run to run.
+type snapshot map[string]string
+
+// kinds are what a snapshot has, in the control plane and in the shoot.
+var (
+	seedKinds = []schema.GroupVersionKind{
+		{Group: "extensions.gardener.cloud", Version: "v1alpha1", Kind: "Network"},
+		{Group: "resources.gardener.cloud", Version: "v1alpha1", Kind: "ManagedResource"},
+		{Version: "v1", Kind: "Secret"}, {Version: "v1", Kind: "ConfigMap"},
+	}
+	shootKinds = []schema.GroupVersionKind{
+		{Version: "v1", Kind: "ServiceAccount"}, {Version: "v1", Kind: "ConfigMap"},
+		{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"}, {Group: "apps", Version: "v1", Kind: "DaemonSet"},
+	}
+)
+
+// look takes a snapshot.
+func (w *world) look() snapshot {
+	w.t.Helper()
+	seen := map[string]*unstructured.Unstructured{}
+	note := func(cluster string, kind schema.GroupVersionKind, options ...client.ListOption) {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(kind)
+		w.Expect(w.api.client.List(w.ctx, list, options...)).To(Succeed())
+		for i := range list.Items {
+			one := &list.Items[i]
+			seen[cluster+" "+kind.Kind+" "+one.GetName()] = one
+		}
+	}
+	for _, kind := range seedKinds {
+		note(inSeed, kind, client.InNamespace(w.namespace()))
+	}
+	delete(seen, "seed Secret gardener")
+	delete(seen, "seed ConfigMap kube-root-ca.crt")
+	for _, kind := range slices.Concat(shootKinds, w.kinds) {
+		note(inShoot, kind, client.MatchingLabels{resourcesv1alpha1.ManagedBy: w.run}, client.InNamespace(namespaceOf(kind)))
+	}
+	w.lastSeen = seen
+	return w.normalized(seen)
+}
+
+// namespaceOf is where in the shoot the objects of a kind are.
+func namespaceOf(kind schema.GroupVersionKind) string {
+	if kind.Kind == "ClusterRole" {
+		return ""
+	}
+	return system
+}
+
+var (
+	// moments are times in messages.
+	moments = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
+	// volatile are fields that differ from run to run, wherever they are.
+	volatile = []string{
+		"uid", "resourceVersion", "creationTimestamp", "managedFields", "generation", "lastUpdateTime",
+		"lastTransitionTime", "secretsDataChecksum", "deletionTimestamp", "selfLink",
+		"clusterIP", "clusterIPs", "nodePort", hadAnnotation,
+	}
+)
+
+// normalized takes out of objects what differs from run to run: times, the run's
+// name, and what is computed from it. The names of Secrets are made of what is in
+// them without the run's name, so that they still tell contents apart.
+func (w *world) normalized(seen map[string]*unstructured.Unstructured) snapshot {
+	replace := strings.NewReplacer(append(w.namesOfSecrets(), w.run, "RUN")...)
+	taken := snapshot{}
+	for key, each := range seen {
+		content := each.DeepCopy().Object
+		if deleted := each.GetDeletionTimestamp(); deleted != nil {
+			content["deleted"] = true
+		}
+		if each.GetKind() == "Secret" {
+			delete(content, "data")
+		}
+		forget(content)
+		raw, _ := json.MarshalIndent(content, "", " ")
+		taken[replace.Replace(key)] = moments.ReplaceAllString(replace.Replace(string(raw)), "TIME")
+	}
+	return taken
+}
+
+// namesOfSecrets are the hashes in the names of all Secrets that there ever were, and
+// of these names, each with what it is replaced by.
+func (w *world) namesOfSecrets() []string {
+	names := slices.Clone(w.ownSecrets)
+	for _, one := range w.written().of(inSeed, secrets) {
+		if one.method != http.MethodPost {
+			continue
+		}
+		data, _, _ := unstructured.NestedString(one.result.Object, "data", "objects.json")
+		content, _ := base64.StdEncoding.DecodeString(data)
+		names = append(names, w.nameOfSecret(one.name, content)...)
+	}
+	return names
+}
+
+func (w *world) nameOfSecret(name string, content []byte) []string {
+	called := "content-" + shortHash(strings.ReplaceAll(string(content), w.run, "RUN"))
+	return []string{name[strings.LastIndex(name, "-")+1:], called, shortHash(name), "of-" + called}
+}
+
+// forget removes volatile fields.
+func forget(value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, field := range volatile {
+			delete(value, field)
+		}
+		if value["type"] == "SystemComponentsHealthy" {
+			delete(value, "message") // it stays for a while even if there is another
+		}
+		for _, each := range value {
+			forget(each)
+		}
+	case []any:
+		for _, each := range value {
+			forget(each)
+		}
+	}
+}
+
+func shortHash(content string) string {
+	sum := sha256.Sum256([]byte(content))
+	return hex.EncodeToString(sum[:])[:8]
+}
+
+// difference says what is not as it should be.
+func difference(wanted, got snapshot) string {
+	var lines []string
+	for _, key := range slices.Sorted(maps.Keys(wanted)) {
+		switch there, ok := got[key]; {
+		case !ok:
+			lines = append(lines, "missing: "+key)
+		case there != wanted[key]:
+			lines = append(lines, fmt.Sprintf("%s differs:\n%s", key, lineByLine(wanted[key], there)))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(got)) {
+		if _, ok := wanted[key]; !ok {
+			lines = append(lines, "not wanted: "+key)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// lineByLine names the lines that only one has.
+func lineByLine(wanted, got string) string {
+	var found []string
+	one, two := strings.Split(wanted, "\n"), strings.Split(got, "\n")
+	for _, line := range one {
+		if !slices.Contains(two, line) {
+			found = append(found, "- "+line)
+		}
+	}
+	for _, line := range two {
+		if !slices.Contains(one, line) {
+			found = append(found, "+ "+line)
+		}
+	}
+	if len(found) == 0 {
+		return "(only the order of lines)"
+	}
+	return strings.Join(found, "\n")
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build robustness
+
+package robustness
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/bundle"
+	"github.com/trellis-network/trellis/internal/controller/network"
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// story is a life without a Network: somebody states objects in a ManagedResource,
+// then others do something to them, and then something else is stated, or the
+// ManagedResource is deleted.
+type story struct {
+	name string
+	// first is stated at the beginning, then is what others do, and second what is
+	// stated afterwards; nil deletes the ManagedResource.
+	first, second func(w *world) []plugin.Object
+	then          func(w *world)
+	// check says what must be so in the end.
+	check func(w *world)
+	// goes are the objects that may be deleted.
+	goes []string
+	// manage changes the ManagedResource before it is written for the second time.
+	manage func(w *world, mr *resourcesv1alpha1.ManagedResource)
+	// act is done instead of stating anything.
+	act func(w *world)
+	// asIs says that the ManagedResource is not carried out in the end.
+	asIs bool
+}
+
+const told = "told"
+
+var storyKinds = []schema.GroupVersionKind{
+	{Group: "apps", Version: "v1", Kind: "Deployment"}, {Version: "v1", Kind: "Service"},
+}
+
+// life is the story as a life of two scenarios, of which the second is disturbed.
+func (s *story) life() *life {
+	ready := func(w *world) {
+		w.Eventually(func() bool { return w.managed(told) != nil }).Should(BeTrue())
+		w.settled()
+	}
+	last := &scenario{
+		name: s.name, withoutNetwork: true, goes: s.goes, everythingGoes: s.second == nil && s.act == nil, check: s.check, finish: ready,
+		before: func(w *world) {
+			if s.then != nil {
+				s.then(w)
+			}
+		},
+		act: func(w *world) {
+			if s.act != nil {
+				s.act(w)
+				return
+			}
+			if s.second == nil {
+				w.Expect(w.api.client.Delete(w.ctx, w.managed(told))).To(Succeed())
+				return
+			}
+			w.state(s.second(w), s.manage)
+		},
+	}
+	switch {
+	case s.asIs:
+		last.finish = (*world).calm // nothing tells that nothing happens
+	case s.second == nil:
+		last.finish = func(w *world) { w.Eventually(func() bool { return w.managed(told) == nil }).Should(BeTrue()) }
+	}
+	return &life{name: s.name, trigger: network.TriggerGeneration, kinds: storyKinds, scenarios: []*scenario{
+		{name: "before", withoutNetwork: true, onTheWay: true, act: func(w *world) { w.state(s.first(w), nil) }, finish: ready},
+		last,
+	}}
+}
+
+// state writes the ManagedResource, as a plugin's controller does.
+func (w *world) state(objects []plugin.Object, manage func(*world, *resourcesv1alpha1.ManagedResource)) {
+	data, err := pipeline.Documents(objects)
+	w.Expect(err).NotTo(HaveOccurred())
+	b := &bundle.Bundle{Namespace: w.namespace(), Name: told, Origin: "story", Data: data}
+	w.ownSecrets = append(w.ownSecrets, w.nameOfSecret(b.SecretName(), data)...)
+	current := w.managed(told)
+	if current != nil && manage != nil {
+		before := current.DeepCopy()
+		manage(w, current)
+		w.Expect(w.api.client.Patch(w.ctx, current, client.MergeFrom(before))).To(Succeed())
+	}
+	_, err = b.Write(w.ctx, w.api.client, current)
+	w.Expect(err).NotTo(HaveOccurred())
+}
+
+// test runs the story undisturbed, and then with kills around what is disturbed.
+func (s *story) test(t *testing.T) {
+	t.Run(s.name, func(t *testing.T) {
+		t.Parallel()
+		l := s.life()
+		most := l.mostWrites(t)
+		for k := 1; k <= most; k++ {
+			if k != most/2+1 && !*all {
+				continue
+			}
+			t.Run(fmt.Sprintf("killed at %d of %d", k, most), func(t *testing.T) {
+				t.Parallel()
+				l.lived(t, func(s *scenario, g golden) []disturbance {
+					if s.onTheWay || k > g.writes {
+						return nil
+					}
+					return []disturbance{{killAt: k}, {killAt: 1, lost: true}}
+				})
+			})
+		}
+	})
+}
+
+// named is an object of a run.
+func named[T client.Object](w *world, name string, object T) T {
+	object.SetNamespace(system)
+	object.SetName(w.run + "-" + name)
+	return object
+}
+
+// there returns an object of the shoot, which must be there.
+func there[T client.Object](w *world, name string, object T) T {
+	w.t.Helper()
+	named(w, name, object)
+	w.Expect(w.api.client.Get(w.ctx, client.ObjectKeyFromObject(object), object)).To(Succeed(), name)
+	return object
+}
+
+func (w *world) isThere(name string, object client.Object) bool {
+	named(w, name, object)
+	err := w.api.client.Get(w.ctx, client.ObjectKeyFromObject(object), object)
+	w.Expect(client.IgnoreNotFound(err)).To(Succeed())
+	return err == nil
+}
+
+// change changes an object of the shoot as others do.
+func change[T client.Object](w *world, name string, object T, f func(T)) {
+	there(w, name, object)
+	before := object.DeepCopyObject().(T)
+	f(object)
+	w.Expect(w.api.client.Patch(w.ctx, object, client.MergeFrom(before), client.FieldOwner("kubectl-edit"))).To(Succeed())
+}
+
+// content is a ConfigMap with annotations, as "key=value".
+func content(w *world, name, text string, annotations ...string) *corev1.ConfigMap {
+	return annotated(configMap(system, w.run+"-"+name, text), annotations...)
+}
+
+func annotated[T client.Object](object T, annotations ...string) T {
+	all := map[string]string{}
+	for _, each := range annotations {
+		key, value, _ := strings.Cut(each, "=")
+		all[key] = value
+	}
+	object.SetAnnotations(all)
+	return object
+}
+
+func objects(all ...plugin.Object) []plugin.Object { return all }
+
+func hasOurs(object metav1.Object) bool {
+	return object.GetAnnotations()[resourcesv1alpha1.Origin] != ""
+}
+
+func managers(object client.Object, field string) []string {
+	var found []string
+	for _, entry := range object.GetManagedFields() {
+		if entry.FieldsV1 != nil && strings.Contains(string(entry.FieldsV1.GetRawBytes()), field) {
+			found = append(found, entry.Manager)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// Each annotation of section 3.5 that is honoured.
+func TestAnnotations(t *testing.T) {
+	for _, s := range annotationStories {
+		s.test(t)
+	}
+}
+
+// Each exception of section 3.7 from the rule that others' fields go.
+func TestExceptions(t *testing.T) {
+	for _, s := range exceptionStories {
+		s.test(t)
+	}
+}
+
+// storyOf states one object twice, with another content the second time.
+func storyOf(name string, stated func(w *world, text string) plugin.Object, then, check func(w *world)) *story {
+	return &story{
+		name: name, then: then, check: check,
+		first:  func(w *world) []plugin.Object { return objects(stated(w, "red")) },
+		second: func(w *world) []plugin.Object { return objects(stated(w, "blue")) },
+	}
+}
+
+var zero = ptr.To[int32](0)

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build robustness
+
+package robustness
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// watchFault is what happens to the events of all watches of a process. What a
+// watch has lost, or got wrong, is cured as an API server would: it says that the
+// watch has expired, and whoever watches lists again.
+type watchFault string
+
+const (
+	calm    watchFault = ""
+	lag     watchFault = "lag"
+	drop    watchFault = "drop"
+	repeat  watchFault = "repeat"
+	reorder watchFault = "reorder"
+)
+
+const (
+	// lagging is how late events are.
+	lagging = 400 * time.Millisecond
+	// cureAfter is how long a watch stays wrong.
+	cureAfter = 300 * time.Millisecond
+	// mostCures is how often one kind's watches go wrong in a process: client-go
+	// waits longer and longer before it lists again.
+	mostCures = 2
+	// expired is the event that ends a watch which cannot go on.
+	expired = `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410,"message":"too old resource version"}}`
+)
+
+// watch opens a watch whose events are disturbed.
+func (t *transport) watch(cluster string, request *http.Request, next http.RoundTripper) (*http.Response, error) {
+	key := cluster + request.URL.Path + "?" + request.URL.Query().Get("labelSelector")
+	lists := request.URL.Query().Get("sendInitialEvents") == "true"
+	now, since := t.now()
+	// controller/network removes obsolete Secrets by its cache when it succeeds, and no
+	// Secret wakes it: what an older list lacks stays until the next reconciliation.
+	mayBeOld := lists && !strings.HasSuffix(request.URL.Path, "/"+secrets)
+	if old := t.world.past.recall(key); mayBeOld && now.reads.lists && since < now.reads.within && old != nil {
+		t.count()
+		return replay(request, old, now.reads.within), nil
+	}
+	response, err := next.RoundTrip(request)
+	if err != nil || response.StatusCode != http.StatusOK || !strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
+		return response, err
+	}
+	source := response.Body
+	reader, writer := io.Pipe()
+	response.Body = &stream{reader, source}
+	out := &events{transport: t, key: key, to: writer, initial: lists}
+	go out.pump(source)
+	return response, nil
+}
+
+// replay answers with what the watch of an earlier process began with, and after a
+// while says that it has expired.
+func replay(request *http.Request, frames [][]byte, within time.Duration) *http.Response {
+	reader, writer := io.Pipe()
+	go func() {
+		for _, frame := range frames {
+			if _, err := writer.Write(append(frame[:len(frame):len(frame)], '\n')); err != nil {
+				return
+			}
+		}
+		select {
+		case <-time.After(within):
+			_, _ = writer.Write([]byte(expired + "\n"))
+		case <-request.Context().Done():
+		}
+		_ = writer.Close()
+	}()
+	return &http.Response{
+		Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: &stream{reader, io.NopCloser(nil)}, Request: request,
+	}
+}
+
+// stream is the body of a watch.
+type stream struct {
+	*io.PipeReader
+	source io.Closer
+}
+
+// Close ends both ends.
+func (s *stream) Close() error {
+	_ = s.source.Close()
+	return s.PipeReader.Close()
+}
+
+// events carries the events of one watch.
+type events struct {
+	transport *transport
+	key       string
+	to        *io.PipeWriter
+	// initial says that what was there before is still being told.
+	initial bool
+	began   [][]byte
+	// held are events that others overtake.
+	held []byte
+	// wrongSince is when the watch went wrong.
+	wrongSince time.Time
+	count      int
+}
+
+type frame struct {
+	raw json.RawMessage
+	at  time.Time
+	err error
+}
+
+func (e *events) pump(source io.Reader) {
+	frames := make(chan frame, 1024)
+	go func() {
+		defer close(frames)
+		decoder := json.NewDecoder(source)
+		for {
+			var raw json.RawMessage
+			if err := decoder.Decode(&raw); err != nil {
+				frames <- frame{err: err}
+				return
+			}
+			frames <- frame{raw: raw, at: time.Now()}
+		}
+	}()
+	err := e.carry(frames)
+	_ = e.to.CloseWithError(err)
+	for range frames { // until the source ends, so that nobody waits for us
+	}
+}
+
+// carry passes events on until the watch ends, or is cured.
+func (e *events) carry(frames <-chan frame) error {
+	var cure <-chan time.Time
+	for {
+		if cure == nil && !e.wrongSince.IsZero() {
+			cure = time.After(cureAfter)
+		}
+		select {
+		case <-cure:
+			_, _ = e.to.Write([]byte(expired + "\n"))
+			return io.EOF
+		case next, ok := <-frames:
+			if !ok || next.err != nil {
+				return next.err
+			}
+			if now, _ := e.transport.now(); now.watches == lag && !e.initial {
+				<-time.After(time.Until(next.at.Add(lagging)))
+			}
+			if err := e.pass(next.raw); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (e *events) pass(raw []byte) error {
+	var head struct {
+		Type   string `json:"type"`
+		Object struct {
+			Metadata struct {
+				Annotations map[string]string `json:"annotations"`
+			} `json:"metadata"`
+		} `json:"object"`
+	}
+	if err := json.Unmarshal(raw, &head); err != nil {
+		return err
+	}
+	if e.initial {
+		e.began = append(e.began, raw)
+		if head.Type == "BOOKMARK" && head.Object.Metadata.Annotations["k8s.io/initial-events-end"] == "true" {
+			e.initial = false
+			e.transport.world.past.remember(e.key, e.began)
+		}
+		return e.send(raw)
+	}
+	if head.Type == "BOOKMARK" || head.Type == "ERROR" {
+		return e.send(raw)
+	}
+	e.count++
+	now, _ := e.transport.now()
+	switch now.watches {
+	case lag:
+		e.transport.count()
+	case repeat:
+		e.transport.count()
+		if err := e.send(raw); err != nil {
+			return err
+		}
+	case drop:
+		if e.count%2 == 1 && e.mayGoWrong() {
+			return nil
+		}
+	case reorder:
+		if e.held != nil {
+			held := e.held
+			e.held = nil
+			if err := e.send(raw); err != nil {
+				return err
+			}
+			return e.send(held)
+		}
+		if e.count%3 == 1 && e.mayGoWrong() {
+			e.held = raw
+			return nil
+		}
+	}
+	return e.send(raw)
+}
+
+// mayGoWrong notes that the watch goes wrong now, unless it has too often.
+func (e *events) mayGoWrong() bool {
+	t := e.transport
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e.wrongSince.IsZero() {
+		if t.cured[e.key] >= mostCures {
+			return false
+		}
+		t.cured[e.key]++
+		e.wrongSince = time.Now()
+	}
+	t.faults++
+	return true
+}
+
+func (e *events) send(raw []byte) error {
+	_, err := e.to.Write(append(raw[:len(raw):len(raw)], '\n'))
+	return err
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build robustness
+
+package robustness
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/controller/network"
+	"github.com/trellis-network/trellis/internal/shootclient"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// world is what one run has for itself: a control plane, objects in the shoot, and
+// one process of the operator after the other.
+type world struct {
+	*WithT
+	t       *testing.T
+	ctx     context.Context
+	api     *api
+	run     string
+	trigger network.Trigger
+	plugins []plugin.Plugin
+	// kindsChange says that kinds come and go, so that what is known of them is
+	// asked for each time.
+	kindsChange bool
+
+	// kinds in the shoot that snapshots have besides those of the network.
+	kinds []schema.GroupVersionKind
+
+	past      past
+	processes int
+	// ownSecrets are the names of Secrets that the test has written.
+	ownSecrets []string
+	lastSeen   map[string]*unstructured.Unstructured
+
+	mu        sync.Mutex
+	moment    int
+	history   history
+	lastWrite time.Time
+}
+
+var runs atomic.Int32
+
+// newWorld makes a control plane. The runs of planted bugs share an API server, so
+// their names tell them apart.
+func newWorld(t *testing.T, trigger network.Trigger, plugins ...plugin.Plugin) *world {
+	t.Helper()
+	a := server(t)
+	w := &world{
+		WithT: NewWithT(t), t: t, ctx: context.Background(), api: a, trigger: trigger, plugins: plugins,
+		run: fmt.Sprintf("r%07x%04d", os.Getpid(), runs.Add(1)),
+	}
+	w.Expect(a.client.Create(w.ctx, &corev1.Namespace{ObjectMeta: meta("", w.namespace())})).To(Succeed())
+	w.Expect(a.client.Create(w.ctx, &corev1.Secret{
+		ObjectMeta: meta(w.namespace(), shootclient.SecretName),
+		Data:       map[string][]byte{shootclient.SecretKey: a.kubeconfig},
+	})).To(Succeed())
+	w.cluster(func(*corev1beta1.Shoot) {})
+	t.Cleanup(func() {
+		// All processes watch all Clusters.
+		_ = a.client.Delete(w.ctx, &extensionsv1alpha1.Cluster{ObjectMeta: meta("", w.namespace())})
+		if t.Failed() {
+			w.tell()
+		}
+	})
+	return w
+}
+
+// tell prints what was written.
+func (w *world) tell() {
+	var lines []string
+	for _, one := range w.written() {
+		line := one.String()
+		if one.result != nil && one.resource == networks {
+			line += " " + text(one.result, "status", "lastOperation", "type") + " " + text(one.result, "status", "lastOperation", "description")
+		}
+		if one.result != nil && one.resource == managedResources {
+			line += " applied: " + conditionOf(one.result, "ResourcesApplied")
+		}
+		lines = append(lines, line)
+	}
+	w.t.Logf("%s wrote:\n%s", w.run, strings.Join(lines, "\n"))
+}
+
+func (w *world) namespace() string { return controlPlane + w.run }
+
+// cluster makes, or changes, the Cluster with the Shoot that change makes of a
+// plain one.
+func (w *world) cluster(change func(*corev1beta1.Shoot)) {
+	s := &corev1beta1.Shoot{
+		TypeMeta:   metav1.TypeMeta{APIVersion: corev1beta1.GroupVersion.String(), Kind: "Shoot"},
+		ObjectMeta: meta("garden-rob", w.run),
+	}
+	change(s)
+	raw, err := json.Marshal(s)
+	w.Expect(err).NotTo(HaveOccurred())
+	cluster := &extensionsv1alpha1.Cluster{ObjectMeta: meta("", w.namespace())}
+	_, err = ctrl.CreateOrUpdate(w.ctx, w.api.client, cluster, func() error {
+		cluster.Spec.CloudProfile = runtime.RawExtension{Raw: []byte(`{}`)}
+		cluster.Spec.Shoot = runtime.RawExtension{Raw: raw}
+		return nil
+	})
+	w.Expect(err).NotTo(HaveOccurred())
+}
+
+// network is the run's Network as its user would write it.
+func (w *world) network(config string, operation string) *extensionsv1alpha1.Network {
+	n := &extensionsv1alpha1.Network{
+		ObjectMeta: meta(w.namespace(), "one"),
+		Spec: extensionsv1alpha1.NetworkSpec{
+			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "mesh", ProviderConfig: &runtime.RawExtension{Raw: []byte(config)}},
+			PodCIDR:     "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
+		},
+	}
+	if operation != "" {
+		n.Annotations = map[string]string{extensionsv1alpha1.OperationAnnotation: operation}
+	}
+	return n
+}
+
+// create creates the Network.
+func (w *world) create(config string) {
+	operation := ""
+	if w.trigger == network.TriggerOperation {
+		operation = extensionsv1alpha1.OperationReconcile
+	}
+	w.Expect(w.api.client.Create(w.ctx, w.network(config, operation))).To(Succeed())
+}
+
+// edit merges into the Network, as a user or a gardenlet does.
+func (w *world) edit(config, operation string) {
+	patch := map[string]any{}
+	if config != "" {
+		// A merge would keep what the new config does not state.
+		before := w.read()
+		after := before.DeepCopy()
+		after.Spec.ProviderConfig = &runtime.RawExtension{Raw: []byte(config)}
+		raw, err := client.MergeFrom(before).Data(after)
+		w.Expect(err).NotTo(HaveOccurred())
+		w.Expect(json.Unmarshal(raw, &patch)).To(Succeed())
+	}
+	if operation != "" {
+		patch["metadata"] = map[string]any{"annotations": map[string]any{extensionsv1alpha1.OperationAnnotation: operation}}
+	}
+	raw, err := json.Marshal(patch)
+	w.Expect(err).NotTo(HaveOccurred())
+	n := &extensionsv1alpha1.Network{ObjectMeta: meta(w.namespace(), "one")}
+	w.Expect(w.api.client.Patch(w.ctx, n, client.RawPatch("application/merge-patch+json", raw))).To(Succeed())
+}
+
+// delete deletes the Network.
+func (w *world) delete() {
+	w.Expect(client.IgnoreNotFound(w.api.client.Delete(w.ctx, &extensionsv1alpha1.Network{ObjectMeta: meta(w.namespace(), "one")}))).To(Succeed())
+}
+
+// read returns the Network, or nil if there is none.
+func (w *world) read() *extensionsv1alpha1.Network {
+	n := &extensionsv1alpha1.Network{}
+	err := w.api.client.Get(w.ctx, client.ObjectKey{Namespace: w.namespace(), Name: "one"}, n)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	w.Expect(err).NotTo(HaveOccurred())
+	return n
+}
+
+// managed returns a ManagedResource, or nil if there is none.
+func (w *world) managed(name string) *resourcesv1alpha1.ManagedResource {
+	mr := &resourcesv1alpha1.ManagedResource{}
+	err := w.api.client.Get(w.ctx, client.ObjectKey{Namespace: w.namespace(), Name: name}, mr)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	w.Expect(err).NotTo(HaveOccurred())
+	return mr
+}
+
+// says waits for the Network's last operation.
+func (w *world) says(operation, state string) {
+	w.t.Helper()
+	w.Eventually(func() string {
+		n := w.read()
+		if n == nil || n.Status.LastOperation == nil || n.Status.ObservedGeneration != n.Generation && state == "Succeeded" {
+			return ""
+		}
+		return string(n.Status.LastOperation.Type) + " " + string(n.Status.LastOperation.State)
+	}).WithPolling(50 * time.Millisecond).Should(Equal(operation + " " + state))
+}
+
+// settled waits until all ManagedResources are carried out and judged.
+func (w *world) settled() {
+	w.t.Helper()
+	w.Eventually(func() []string {
+		list := &resourcesv1alpha1.ManagedResourceList{}
+		w.Expect(w.api.client.List(w.ctx, list, client.InNamespace(w.namespace()))).To(Succeed())
+		var left []string
+		for i := range list.Items {
+			raw, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&list.Items[i])
+			w.Expect(err).NotTo(HaveOccurred())
+			mr := &unstructured.Unstructured{Object: raw}
+			if health := conditionOf(mr, "ResourcesHealthy"); !isApplied(mr) || health != "True" && health != "False" {
+				left = append(left, list.Items[i].Name)
+			}
+		}
+		return left
+	}).WithPolling(50 * time.Millisecond).Should(BeEmpty())
+}
+
+// quietFor is how long nothing has been written.
+func (w *world) quietFor() time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Since(w.lastWrite)
+}
+
+// awaitQuiet waits until nothing was written for a while.
+func (w *world) awaitQuiet(while time.Duration) {
+	for {
+		left := while - w.quietFor()
+		if left <= 0 {
+			return
+		}
+		<-time.After(left)
+	}
+}
+
+// beginToWait has quietFor begin now.
+func (w *world) beginToWait() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.lastWrite = time.Now()
+}
+
+// calm waits for long enough that a new process has looked at everything.
+func (w *world) calm() {
+	w.beginToWait()
+	w.awaitQuiet(syncPeriod)
+}
