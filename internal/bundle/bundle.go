@@ -16,6 +16,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
@@ -115,8 +117,13 @@ func releaseSecrets(ctx context.Context, c client.Client, current *resourcesv1al
 		if ref.Name == wanted {
 			continue
 		}
-		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: current.Namespace, Name: ref.Name}}
-		if err := client.IgnoreNotFound(c.Patch(ctx, secret, collectable)); err != nil {
+		secret := &metav1.PartialObjectMetadata{}
+		secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+		err := c.Get(ctx, client.ObjectKey{Namespace: current.Namespace, Name: ref.Name}, secret)
+		if err == nil && secret.Labels[resourcesv1alpha1.GarbageCollectable] != "true" {
+			err = c.Patch(ctx, secret, collectable)
+		}
+		if client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("leave the Secret %s to the garbage collector: %w", ref.Name, err)
 		}
 	}
@@ -260,16 +267,22 @@ func deleteSecrets(ctx context.Context, c client.Client, live client.Reader, nam
 	if err != nil {
 		return err
 	}
-	names := map[string]bool{}
-	for i := range secrets {
-		names[secrets[i].Name] = true
-	}
 	for _, ref := range refs {
-		names[ref.Name] = true
+		if slices.ContainsFunc(secrets, func(s metav1.PartialObjectMetadata) bool { return s.Name == ref.Name }) {
+			continue
+		}
+		foreign := metav1.PartialObjectMetadata{}
+		foreign.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+		err := live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, &foreign)
+		if client.IgnoreNotFound(err) != nil {
+			return err
+		}
+		if err == nil {
+			secrets = append(secrets, foreign)
+		}
 	}
-	for name := range names {
-		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-		if err := client.IgnoreNotFound(c.Delete(ctx, secret)); err != nil {
+	for i := range secrets {
+		if err := client.IgnoreNotFound(c.Delete(ctx, &secrets[i])); err != nil {
 			return err
 		}
 	}
@@ -277,12 +290,16 @@ func deleteSecrets(ctx context.Context, c client.Client, live client.Reader, nam
 }
 
 // KeepObjects makes the objects of some ManagedResources outlive them. One that is
-// not there has none.
-func KeepObjects(ctx context.Context, c client.Client, namespace string, names ...string) error {
+// not there has none. live must not be a cache: see Delete.
+func KeepObjects(ctx context.Context, c client.Client, live client.Reader, namespace string, names ...string) error {
 	keep := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"keepObjects":true}}`))
 	for _, name := range names {
-		mr := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
-		if err := client.IgnoreNotFound(c.Patch(ctx, mr, keep)); err != nil {
+		mr := &resourcesv1alpha1.ManagedResource{}
+		err := live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, mr)
+		if err == nil && !ptr.Deref(mr.Spec.KeepObjects, false) {
+			err = c.Patch(ctx, mr, keep)
+		}
+		if client.IgnoreNotFound(err) != nil {
 			return err
 		}
 	}

@@ -18,6 +18,18 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
+// Access gives access to clusters by the control-plane namespace. *Clients is one,
+// and *Seed another, which gives the seed for every namespace.
+type Access interface {
+	// For returns access to the cluster, or an error that says why there is none.
+	For(ctx context.Context, namespace string) (*Shoot, error)
+}
+
+var (
+	_ Access = &Clients{}
+	_ Access = &Seed{}
+)
+
 // Clients hands out access to shoots. All methods may be called from any number
 // of goroutines. As a Runnable of a manager it closes everything at the end.
 type Clients struct {

@@ -7,19 +7,17 @@ import (
 	"errors"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/seed"
 	"github.com/trellis-network/trellis/internal/shootclient"
 )
 
@@ -33,17 +31,10 @@ import (
 // +kubebuilder:rbac:groups=resources.gardener.cloud,resources=managedresources,verbs=get;list;watch
 // +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=clusters,verbs=get;list;watch
 
-// Shoots gives access to the clusters that are cleaned up, by the control-plane
-// namespace. *shootclient.Clients is one.
-type Shoots interface {
-	// For returns access to a cluster, or an error that says why there is none.
-	For(ctx context.Context, namespace string) (*shootclient.Shoot, error)
-}
-
 // Options are the settings of the controllers. Everything but Shoots has a default.
 type Options struct {
 	// Shoots gives access to the shoots.
-	Shoots Shoots
+	Shoots shootclient.Access
 	// Period is how often each cluster is cleaned up at least. Default: 1 hour.
 	Period time.Duration
 	// MinimumAge is how long an object is left alone after its creation. Default:
@@ -90,19 +81,14 @@ func Add(mgr manager.Manager, options Options) error {
 }
 
 func (r *Reconciler) add(mgr manager.Manager, name string) error {
-	named := func(nameOf func(client.Object) string) handler.EventHandler {
-		return handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
-			return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: nameOf(o)}}}
-		})
-	}
 	appeared := builder.WithPredicates(predicate.Funcs{
 		UpdateFunc: func(event.UpdateEvent) bool { return false },
 		DeleteFunc: func(event.DeleteEvent) bool { return false },
 	})
 	return builder.ControllerManagedBy(mgr).
 		Named(name).
-		Watches(&resourcesv1alpha1.ManagedResource{}, named(client.Object.GetNamespace), appeared).
-		Watches(&extensionsv1alpha1.Cluster{}, named(client.Object.GetName), appeared).
+		Watches(&resourcesv1alpha1.ManagedResource{}, seed.RequestsNamed(client.Object.GetNamespace), appeared).
+		Watches(&extensionsv1alpha1.Cluster{}, seed.RequestsNamed(client.Object.GetName), appeared).
 		WithOptions(controller.Options{MaxConcurrentReconciles: r.options.MaxConcurrentReconciles}).
 		Complete(r)
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -27,11 +26,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	"sigs.k8s.io/yaml"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/seed"
 	"github.com/trellis-network/trellis/internal/shootclient"
+	"github.com/trellis-network/trellis/test/install"
 	"github.com/trellis-network/trellis/test/sandbox"
 )
 
@@ -72,8 +71,7 @@ func newEnv(t *testing.T) *env {
 	seedConfig, shootConfig := e.config(running.Seed.Kubeconfig), e.config(running.Shoots[0].Kubeconfig)
 	e.seed, e.shoot = e.clientFor(seedConfig), e.clientFor(shootConfig)
 	installing.Do(func() {
-		e.installCRD("resources.gardener.cloud_managedresources.yaml")
-		e.installCRD("extensions.gardener.cloud_clusters.yaml")
+		e.Expect(install.CRDs(e.ctx, e.seed)).To(Succeed())
 	})
 	for _, c := range []client.Client{e.seed, e.shoot} {
 		e.Expect(c.Create(e.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}})).To(Succeed())
@@ -98,23 +96,6 @@ func (e *env) clientFor(cfg *rest.Config) client.Client {
 	c, err := client.New(cfg, client.Options{Scheme: seed.Scheme()})
 	e.Expect(err).NotTo(HaveOccurred())
 	return c
-}
-
-func (e *env) installCRD(name string) {
-	raw, err := os.ReadFile("../../../config/crd/" + name)
-	e.Expect(err).NotTo(HaveOccurred())
-	crd := &apiextensionsv1.CustomResourceDefinition{}
-	e.Expect(yaml.Unmarshal(raw, crd)).To(Succeed())
-	e.Expect(e.seed.Create(e.ctx, crd)).To(Succeed())
-	e.Eventually(func() bool {
-		_ = e.seed.Get(e.ctx, client.ObjectKeyFromObject(crd), crd)
-		for _, c := range crd.Status.Conditions {
-			if c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue {
-				return true
-			}
-		}
-		return false
-	}).Should(BeTrue())
 }
 
 // operator runs the controllers until the end of the test.

@@ -3,7 +3,6 @@
 package managedresource
 
 import (
-	"context"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -25,8 +24,7 @@ const (
 // namespace of the ManagedResource. *shootclient.Clients is one, and
 // *shootclient.Seed another, which gives the seed for every namespace.
 type Shoots interface {
-	// For returns access to the cluster, or an error that says why there is none.
-	For(ctx context.Context, namespace string) (*shootclient.Shoot, error)
+	shootclient.Access
 	// Forget says that nothing in the namespace needs the cluster any more.
 	Forget(namespace string)
 	// Source tells of changes in all clusters.

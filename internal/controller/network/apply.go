@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,6 +21,7 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/seed"
 	"github.com/trellis-network/trellis/internal/state"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
@@ -196,20 +195,13 @@ func inOneLine(errs field.ErrorList) error {
 // failed writes an error that retrying may cure, and returns it to be retried. A
 // nil state stays. What only came of a late cache is nothing to tell anybody.
 func (w *work) failed(ctx context.Context, kept *state.State, cause error) error {
-	if isStale(cause) {
+	if seed.IsStale(cause) {
 		return cause
 	}
 	if err := w.error(ctx, w.network.Generation, kept, cause); err != nil {
 		logf.FromContext(ctx).Info("The error could not be written into the status", "reason", err.Error())
 	}
 	return cause
-}
-
-// isStale says that a write was refused only because it was decided upon from a
-// cache which is late: of an object, or of the end of its namespace.
-func isStale(err error) bool {
-	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) ||
-		apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
 // sleeps says whether the shoot is hibernated: nothing is waited for then.

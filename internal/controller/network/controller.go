@@ -40,12 +40,6 @@ const (
 // Network says Error. Short failures are normal while a shoot starts.
 const failingFor = 2 * time.Minute
 
-// Shoots gives access to a shoot by its control-plane namespace.
-// *shootclient.Clients is one.
-type Shoots interface {
-	For(ctx context.Context, namespace string) (*shootclient.Shoot, error)
-}
-
 // Options are the settings of the controller.
 type Options struct {
 	// Pipeline builds the objects.
@@ -53,7 +47,7 @@ type Options struct {
 	// Trigger is what makes the controller pick up a spec.
 	Trigger Trigger
 	// Shoots gives access to the shoots, whose nodes a change may have to wait for.
-	Shoots Shoots
+	Shoots shootclient.Access
 	// Standalone says that nobody else is there: Networks of unknown types are
 	// answered rather than left to another extension, and Secrets of older bundles
 	// are removed here.

@@ -46,7 +46,7 @@ func (w *work) keepObjects(ctx context.Context) error {
 		return nil
 	}
 	main := definition.ManagedResource
-	return bundle.KeepObjects(ctx, w.client, w.network.Namespace, main+laterSuffix, main)
+	return bundle.KeepObjects(ctx, w.client, w.live, w.network.Namespace, main+laterSuffix, main)
 }
 
 // answer takes an operation annotation away whose operation is done.

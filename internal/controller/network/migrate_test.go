@@ -82,6 +82,22 @@ func TestTheOrderOfAMigrationsWrites(t *testing.T) {
 	e.Expect(slices.Index(writes, "PATCH "+path+" 200")).To(Equal(2), "both of the status come before finalizers and annotation")
 }
 
+// Invariant 5: who waits for a bundle to go writes nothing meanwhile.
+func TestAMigrationThatWaitsWritesNothing(t *testing.T) {
+	e := setup(t)
+	n := e.finished()
+	mr := e.held()
+	e.patch(n, asking("migrate"))
+	e.Eventually(func() bool { e.get(mr); return mr.DeletionTimestamp.IsZero() }).Should(BeFalse())
+	e.stays(mr)
+	e.requests.forget()
+	e.resourceManager(corev1beta1.ConditionTrue, "ApplySucceeded", "once more", time.Now())
+	e.Eventually(e.requests.all).ShouldNot(BeEmpty(), "it looks again")
+	e.stays(mr)
+	e.Expect(e.requests.all()).To(HaveEach(HavePrefix("GET ")))
+	e.letGo(mr)
+}
+
 // N11: a Network that has left its seed has no part in the shoot any more.
 func TestAMigratedNetworkIsLeftAlone(t *testing.T) {
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {

@@ -88,6 +88,19 @@ func TestOthersWritingStatusesAreNoError(t *testing.T) {
 	e.Expect(e.requests.all()).NotTo(ContainElement(HaveSuffix("409")))
 }
 
+// Its own Secrets need no label that they have from the start.
+func TestAChangePatchesNoSecret(t *testing.T) {
+	e := setup(t, inGardener)
+	n := e.finished(asking("reconcile"))
+	e.requests.forget()
+	e.patch(n, func(n *extensionsv1alpha1.Network) { withConfig(`{"backend":"wool"}`)(n); asking("reconcile")(n) })
+	e.Eventually(func() int64 { return e.managedResource().Generation }).Should(BeEquivalentTo(2))
+	e.applied()
+	e.becomes(n, again, fine)
+	e.Expect(e.requests.all()).NotTo(ContainElement(MatchRegexp("^PATCH .*/secrets/")))
+	e.Expect(e.requests.all()).NotTo(ContainElement(MatchRegexp(" 5..$")))
+}
+
 // Invariant 5, L2: an unchanged Network costs nothing, whatever happens around it.
 func TestAnUnchangedNetworkCostsNoRequest(t *testing.T) {
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {

@@ -15,6 +15,7 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/seed"
 )
 
 // Reconcile takes one Network a step further. What it has to do follows from the
@@ -53,7 +54,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	switch {
 	case isGone(err):
 		return ctrl.Result{}, nil
-	case isStale(err):
+	case seed.IsStale(err):
 		return ctrl.Result{RequeueAfter: staleRetry}, nil
 	}
 	return result, err

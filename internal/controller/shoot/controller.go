@@ -21,6 +21,7 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/seed"
 	"github.com/trellis-network/trellis/pipeline"
 )
 
@@ -141,24 +142,17 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, err
 	}
 	end := op.run(ctx)
-	if isStale(end.err) {
+	if seed.IsStale(end.err) {
 		return reconcile.Result{RequeueAfter: staleRetry}, nil
 	}
 	if op.released {
 		return reconcile.Result{}, nil
 	}
 	if err := op.report(ctx, end); err != nil {
-		if isStale(err) {
+		if seed.IsStale(err) {
 			return reconcile.Result{RequeueAfter: staleRetry}, nil
 		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	return reconcile.Result{}, retryable(end.err)
-}
-
-// isStale says that a write was refused only because it was decided upon from a
-// cache which is late: of an object, or of the end of its namespace.
-func isStale(err error) bool {
-	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) ||
-		apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }

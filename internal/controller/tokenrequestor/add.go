@@ -11,7 +11,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -23,23 +22,17 @@ import (
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/seed"
 	"github.com/trellis-network/trellis/internal/shootclient"
 )
 
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=clusters,verbs=get;list;watch;patch
 
-// Shoots gives access to the shoots, by the control-plane namespace.
-// *shootclient.Clients is one.
-type Shoots interface {
-	// For returns access to a shoot, or an error that says why there is none.
-	For(ctx context.Context, namespace string) (*shootclient.Shoot, error)
-}
-
 // Options are the settings of the controllers. Everything but Shoots has a default.
 type Options struct {
 	// Shoots gives access to the shoots.
-	Shoots Shoots
+	Shoots shootclient.Access
 	// Class of the Secrets to fill. Default: shoot.
 	Class string
 	// Audiences that the tokens are for. Default: those of the shoot's API server,
@@ -125,17 +118,12 @@ func (t *tokens) requestsFor(ctx context.Context, secret client.Object) []reconc
 }
 
 func (k *kubeconfigs) add(mgr manager.Manager) error {
-	named := func(nameOf func(client.Object) string) handler.EventHandler {
-		return handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
-			return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: nameOf(o)}}}
-		})
-	}
 	relevant := predicate.NewPredicateFuncs(func(o client.Object) bool {
 		return o.GetName() == shootclient.SecretName || strings.HasPrefix(o.GetName(), genericName)
 	})
 	return builder.ControllerManagedBy(mgr).
 		Named("generic-kubeconfig").
-		Watches(&extensionsv1alpha1.Cluster{}, named(client.Object.GetName), builder.WithPredicates(predicate.AnnotationChangedPredicate{})).
-		WatchesMetadata(&corev1.Secret{}, named(client.Object.GetNamespace), builder.WithPredicates(relevant)).
+		Watches(&extensionsv1alpha1.Cluster{}, seed.RequestsNamed(client.Object.GetName), builder.WithPredicates(predicate.AnnotationChangedPredicate{})).
+		WatchesMetadata(&corev1.Secret{}, seed.RequestsNamed(client.Object.GetNamespace), builder.WithPredicates(relevant)).
 		Complete(k)
 }
