@@ -71,8 +71,15 @@ func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mod
 			Shoots: inSeed, Class: "seed", Confined: true, GarbageCollected: true, Clock: o.Clock, SyncPeriod: settings.ManagedResource.SyncPeriod.Duration,
 			MaxConcurrentReconciles: settings.ManagedResource.ConcurrentSyncs,
 		}),
-		garbagecollector.Add(mgr, garbagecollector.Options{Shoots: shoots, Clock: o.Clock}),
-		tokenrequestor.Add(mgr, tokenrequestor.Options{Shoots: shoots, Clock: o.Clock}),
+		garbagecollector.Add(mgr, garbagecollector.Options{
+			Shoots: shoots, Clock: o.Clock, Period: settings.GarbageCollector.SyncPeriod.Duration,
+			MinimumAge:              settings.GarbageCollector.MinimumObjectLifetime.Duration,
+			MaxConcurrentReconciles: settings.GarbageCollector.ConcurrentSyncs,
+		}),
+		tokenrequestor.Add(mgr, tokenrequestor.Options{
+			Shoots: shoots, Clock: o.Clock, Period: settings.TokenRequestor.SyncPeriod.Duration,
+			MaxConcurrentReconciles: settings.TokenRequestor.ConcurrentSyncs,
+		}),
 	)
 }
 

@@ -22,8 +22,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -205,32 +203,11 @@ func conditionStatus(mr *resourcesv1alpha1.ManagedResource, conditionType string
 	return ""
 }
 
-// RemoveObsolete deletes those of a bundle's Secrets, as Secrets lists them, which
-// are not the one called wanted. That must be the one which the ManagedResource
-// refers to now, or nothing if there is no ManagedResource.
-func RemoveObsolete(ctx context.Context, c client.Client, wanted string, secrets []metav1.PartialObjectMetadata) error {
-	for i := range secrets {
-		secret := &secrets[i]
-		if secret.Name == wanted || !secret.DeletionTimestamp.IsZero() {
-			continue
-		}
-		if err := client.IgnoreNotFound(c.Delete(ctx, secret)); err != nil {
-			return fmt.Errorf("delete the obsolete Secret %s: %w", secret.Name, err)
-		}
-	}
-	return nil
-}
-
-// Secrets lists the metadata of all Secrets of some ManagedResources.
-func Secrets(ctx context.Context, r client.Reader, namespace string, names ...string) ([]metav1.PartialObjectMetadata, error) {
-	owned, err := labels.NewRequirement(ownerLabel, selection.In, names)
-	if err != nil {
-		return nil, err
-	}
+// secretsOf lists the metadata of all Secrets of a bundle.
+func secretsOf(ctx context.Context, r client.Reader, namespace, name string) ([]metav1.PartialObjectMetadata, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
-	err = r.List(ctx, list, client.InNamespace(namespace),
-		client.MatchingLabelsSelector{Selector: labels.NewSelector().Add(*owned)})
+	err := r.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{ownerLabel: name})
 	return list.Items, err
 }
 
@@ -263,7 +240,7 @@ func Delete(ctx context.Context, c client.Client, live client.Reader, namespace 
 // deleteSecrets deletes the Secrets of a bundle, and those that its ManagedResource
 // refers to, whoever has made them.
 func deleteSecrets(ctx context.Context, c client.Client, live client.Reader, namespace, name string, refs []corev1.LocalObjectReference) error {
-	secrets, err := Secrets(ctx, live, namespace, name)
+	secrets, err := secretsOf(ctx, live, namespace, name)
 	if err != nil {
 		return err
 	}

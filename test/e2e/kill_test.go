@@ -19,7 +19,7 @@ const kills = 20
 // happens while a network is made, changed and removed, the end is the same as
 // of a run that nobody disturbed.
 func TestKillingTheOperatorChangesNothing(t *testing.T) {
-	w := setup(t)
+	w := setup(t, forKills)
 	seedBefore, shootBefore := w.snapshot(w.seed), w.snapshot(w.shoot)
 	typha := w.johndoe(func(config map[string]any) {
 		config["typha"] = map[string]any{"enabled": true}
@@ -29,6 +29,7 @@ func TestKillingTheOperatorChangesNothing(t *testing.T) {
 	w.succeeds()
 	w.apply(typha)
 	w.succeeds()
+	w.tidied()
 	undisturbedSeed, undisturbed := only(w.snapshot(w.seed), "Network.", "ManagedResource.", "Secret.", "Cluster."), w.snapshot(w.shoot)
 	w.delete()
 

@@ -37,7 +37,7 @@ func uidOf(w *world, c cluster, object client.Object) func() types.UID {
 // the shoot in order, since the access to it outlasts what needs it; then all of
 // it comes again.
 func TestADeletedControlPlaneComesBack(t *testing.T) {
-	w := setup(t)
+	w := setup(t, forNamespaces)
 	seedBefore, shootBefore := w.snapshot(w.seed), w.snapshot(w.shoot)
 	w.apply(w.johndoe())
 	w.succeeds()
@@ -59,7 +59,7 @@ func TestADeletedControlPlaneComesBack(t *testing.T) {
 // In whatever order a user deletes the Shoot, the namespace of its control plane
 // and the kubeconfig, nothing is left, neither in the seed nor in the shoot.
 func TestDeletionsInAnyOrderLeaveNothingBehind(t *testing.T) {
-	w := setup(t)
+	w := setup(t, forNamespaces)
 	kubeconfig := &corev1.Secret{}
 	key := client.ObjectKey{Namespace: "garden-dev", Name: "johndoe-azure.kubeconfig"}
 	w.Expect(w.seed.Get(t.Context(), key, kubeconfig)).To(Succeed())

@@ -38,7 +38,7 @@ func (w *world) managed() []*unstructured.Unstructured {
 
 // Whatever is deleted in the shoot comes back as it was.
 func TestDeletedObjectsComeBack(t *testing.T) {
-	w := setup(t)
+	w := setup(t, forOthers)
 	w.apply(w.johndoe())
 	w.succeeds()
 	before := w.snapshot(w.shoot)
@@ -56,7 +56,7 @@ func TestDeletedObjectsComeBack(t *testing.T) {
 // Whatever is edited in the shoot is put right: fields that are ours, and fields
 // that somebody has added to what is ours.
 func TestEditedObjectsArePutRight(t *testing.T) {
-	w := setup(t)
+	w := setup(t, forOthers)
 	w.apply(w.johndoe())
 	w.succeeds()
 	before := w.snapshot(w.shoot)

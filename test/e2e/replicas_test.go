@@ -45,7 +45,7 @@ heartbeat: {namespace: default}
 // Of two replicas one works. When it is killed in the middle of a hundred Networks
 // the other carries on: none is lost, and no two processes ever work at once.
 func TestAnotherReplicaCarriesOn(t *testing.T) {
-	w := arrive(t)
+	w := arrive(t, forOthers)
 	for i := range crowd {
 		w.createNetwork(fmt.Sprintf("shoot--crowd--%d", i))
 	}

@@ -19,7 +19,7 @@ import (
 // A Shoot on an infrastructure without IP-in-IP asks for Calico with an overlay
 // and gets VXLAN, is told so, and leaves nothing behind when it goes.
 func TestAShootGetsItsNetworkAndLeavesNothingBehind(t *testing.T) {
-	w := setup(t)
+	w := setup(t, forOthers)
 	seedBefore, shootBefore := w.snapshot(w.seed), w.snapshot(w.shoot)
 	w.apply(w.johndoe())
 	w.succeeds()
@@ -79,7 +79,7 @@ func TestAShootGetsItsNetworkAndLeavesNothingBehind(t *testing.T) {
 
 // Bad input changes nothing that runs, and can be corrected or deleted.
 func TestABrokenShootHarmsNothing(t *testing.T) {
-	w := setup(t)
+	w := setup(t, forOthers)
 	w.apply(w.johndoe())
 	w.succeeds()
 	before := w.snapshot(w.shoot)

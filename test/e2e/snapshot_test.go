@@ -9,10 +9,14 @@ import (
 	"strings"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 )
 
 // coming are kinds whose objects come and go, or are renamed, by themselves.
@@ -108,4 +112,23 @@ func only(all map[string]string, words ...string) map[string]string {
 		}
 	}
 	return kept
+}
+
+// tidied waits until the Secrets of what was wanted before are gone.
+func (w *world) tidied() {
+	w.t.Helper()
+	w.Eventually(func(g Gomega) {
+		secrets, managed := &corev1.SecretList{}, &resourcesv1alpha1.ManagedResourceList{}
+		g.Expect(w.seed.List(w.t.Context(), secrets, client.HasLabels{resourcesv1alpha1.GarbageCollectable})).To(Succeed())
+		g.Expect(w.seed.List(w.t.Context(), managed)).To(Succeed())
+		used := map[string]bool{}
+		for i := range managed.Items {
+			used[managed.Items[i].Spec.SecretRefs[0].Name] = true
+		}
+		for i := range secrets.Items {
+			if name := secrets.Items[i].Name; strings.HasPrefix(name, "managedresource-") {
+				g.Expect(used).To(HaveKey(name))
+			}
+		}
+	}).Should(Succeed())
 }

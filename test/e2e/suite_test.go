@@ -7,10 +7,12 @@ package e2e
 import (
 	"cmp"
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -49,13 +51,34 @@ const (
 	// a file for the requests that it writes with, if they are set.
 	operatorConfig = "TRELLIS_E2E_OPERATOR_CONFIG"
 	operatorAudit  = "TRELLIS_E2E_OPERATOR_AUDIT"
+	// quickly has what is not needed any more go at once, so that what is left can be
+	// compared.
+	quickly = `{metrics: {bindAddress: "0"}, healthProbes: {bindAddress: "0"},
+		controllers: {garbageCollector: {syncPeriod: 5s, minimumObjectLifetime: 2s}}}`
 	// patience is how long a deletion may take; see gone.
 	patience = 5 * time.Minute
 )
 
-var landscape = sandbox.Share(sandbox.Options{
-	Shoots: []string{"garden-dev/johndoe-azure"}, Nodes: 3, Users: []string{operatorUser},
-})
+// landscape is a sandbox that one test at a time has for itself.
+type landscape struct {
+	*sandbox.Shared
+	taken sync.Mutex
+}
+
+// Three of them, since most of the time is spent with waiting: Kubernetes' garbage
+// collector takes half a minute for what a Shoot leaves. See world.gone.
+var forKills, forNamespaces, forOthers = newLandscape(), newLandscape(), newLandscape()
+
+func newLandscape() *landscape {
+	return &landscape{Shared: sandbox.Share(sandbox.Options{
+		Shoots: []string{"garden-dev/johndoe-azure"}, Nodes: 3, Users: []string{operatorUser},
+	})}
+}
+
+// runner is what runs before a landscape is torn down.
+type runner func() int
+
+func (r runner) Run() int { return r() }
 
 func TestMain(m *testing.M) {
 	if kubeconfig := os.Getenv(asOperator); kubeconfig != "" {
@@ -68,7 +91,13 @@ func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
 	SetDefaultEventuallyTimeout(3 * time.Minute)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
-	os.Exit(landscape.Main(m))
+	// Those that wait for a landscape must not keep others from running.
+	if err := flag.Set("test.parallel", "10"); err != nil {
+		panic(err)
+	}
+	os.Exit(forKills.Main(runner(func() int {
+		return forNamespaces.Main(runner(func() int { return forOthers.Main(m) }))
+	})))
 }
 
 // runOperator is cmd/trellis-operator with a configuration for tests.
@@ -77,7 +106,7 @@ func runOperator(kubeconfig string) error {
 	if err != nil {
 		return err
 	}
-	settings := cmp.Or(os.Getenv(operatorConfig), `{metrics: {bindAddress: "0"}, healthProbes: {bindAddress: "0"}}`)
+	settings := cmp.Or(os.Getenv(operatorConfig), quickly)
 	config, err := configv1alpha1.Load([]byte(settings))
 	if err != nil {
 		return err
@@ -106,11 +135,11 @@ type cluster struct {
 	discovery discovery.DiscoveryInterface
 }
 
-// setup connects to the landscape, installs what an operator needs and starts
-// it. The test must leave no Shoot behind.
-func setup(t *testing.T) *world {
+// setup takes a landscape, installs what an operator needs and starts it. The test
+// must leave no Shoot behind.
+func setup(t *testing.T, in *landscape) *world {
 	t.Helper()
-	w := arrive(t)
+	w := arrive(t, in)
 	w.startOperator()
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -126,10 +155,13 @@ func setup(t *testing.T) *world {
 	return w
 }
 
-// arrive connects to the landscape and installs what an operator needs.
-func arrive(t *testing.T) *world {
+// arrive takes a landscape and installs what an operator needs.
+func arrive(t *testing.T, in *landscape) *world {
 	t.Helper()
-	w := &world{WithT: NewWithT(t), t: t, box: landscape.Get(t)}
+	t.Parallel()
+	in.taken.Lock()
+	t.Cleanup(in.taken.Unlock)
+	w := &world{WithT: NewWithT(t), t: t, box: in.Get(t)}
 	w.seed = w.connect(w.box.Seed.Kubeconfig)
 	w.shoot = w.connect(w.box.Shoots[0].Kubeconfig)
 	w.install()

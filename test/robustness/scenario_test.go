@@ -54,8 +54,6 @@ type scenario struct {
 	// elsewhere says that another life has much the same, so that killing it at each
 	// write is left to -robustness.all.
 	elsewhere bool
-	// rewrites says that the scenario is known to write what is there already.
-	rewrites bool
 }
 
 // golden is how a scenario ends if nobody disturbs it.
@@ -106,7 +104,7 @@ var lives = []*life{
 	{name: "by annotation", trigger: byAsking, scenarios: []*scenario{
 		{name: "create", act: func(w *world) { w.create(red) }, finish: done("Create"), elsewhere: true},
 		{name: "change", act: func(w *world) { w.edit(blue, reconcile) }, finish: done("Reconcile")},
-		{name: "migrate", act: func(w *world) { w.edit("", migrate) }, finish: moved, rewrites: true},
+		{name: "migrate", act: func(w *world) { w.edit("", migrate) }, finish: moved},
 		{name: "restore", before: immigrate, act: func(w *world) { w.edit("", restore) }, finish: restored},
 		{name: "delete", act: (*world).delete, finish: gone, everythingGoes: true, elsewhere: true},
 	}},

@@ -57,6 +57,7 @@ func (w *world) look() snapshot {
 	for _, kind := range seedKinds {
 		note(inSeed, kind, client.InNamespace(w.namespace()))
 	}
+	dropGarbage(seen)
 	delete(seen, "seed Secret gardener")
 	delete(seen, "seed ConfigMap kube-root-ca.crt")
 	for _, kind := range slices.Concat(shootKinds, w.kinds) {
@@ -64,6 +65,22 @@ func (w *world) look() snapshot {
 	}
 	w.lastSeen = seen
 	return w.normalized(seen)
+}
+
+// dropGarbage leaves out Secrets that a garbage collector would take: how many there
+// are depends on how often something was written anew.
+func dropGarbage(seen map[string]*unstructured.Unstructured) {
+	used := map[string]bool{}
+	for key, each := range seen {
+		if strings.HasPrefix(key, inSeed+" ManagedResource ") {
+			used[secretOf(each)] = true
+		}
+	}
+	for key, each := range seen {
+		if strings.HasPrefix(key, inSeed+" Secret ") && each.GetLabels()[resourcesv1alpha1.GarbageCollectable] == "true" && !used[each.GetName()] {
+			delete(seen, key)
+		}
+	}
 }
 
 // namespaceOf is where in the shoot the objects of a kind are.

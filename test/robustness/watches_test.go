@@ -42,10 +42,7 @@ func (t *transport) watch(cluster string, request *http.Request, next http.Round
 	key := cluster + request.URL.Path + "?" + request.URL.Query().Get("labelSelector")
 	lists := request.URL.Query().Get("sendInitialEvents") == "true"
 	now, since := t.now()
-	// controller/network removes obsolete Secrets by its cache when it succeeds, and no
-	// Secret wakes it: what an older list lacks stays until the next reconciliation.
-	mayBeOld := lists && !strings.HasSuffix(request.URL.Path, "/"+secrets)
-	if old := t.world.past.recall(key); mayBeOld && now.reads.lists && since < now.reads.within && old != nil {
+	if old := t.world.past.recall(key); lists && now.reads.lists && since < now.reads.within && old != nil {
 		t.count()
 		return replay(request, old, now.reads.within), nil
 	}

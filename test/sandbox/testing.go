@@ -49,9 +49,9 @@ func (s *Shared) Get(tb testing.TB) *Sandbox {
 }
 
 // Main runs the package's tests and stops the sandbox after them, if one of
-// them had it started. It is all that TestMain has to call, and returns the exit
-// status.
-func (s *Shared) Main(m *testing.M) int {
+// them had it started. It is all that TestMain has to call, with its testing.M, and
+// returns the exit status.
+func (s *Shared) Main(m interface{ Run() int }) int {
 	status := m.Run()
 	if s.running == nil {
 		return status

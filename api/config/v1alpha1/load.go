@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 )
@@ -41,17 +42,25 @@ func (c *OperatorConfiguration) setDefaults() {
 	c.LeaderElection.setDefaults()
 	c.Heartbeat.RenewInterval.Duration = cmp.Or(c.Heartbeat.RenewInterval.Duration, 30*time.Second)
 	c.Heartbeat.ExtensionName = cmp.Or(c.Heartbeat.ExtensionName, "trellis")
+	c.Controllers.setDefaults()
+}
+
+func (c *Controllers) setDefaults() {
 	// Some of those who talk to shoots wait for shoots that do not answer.
-	for controller, syncs := range map[*Controller]int{
-		&c.Controllers.Shoot: 5, &c.Controllers.Network: 5, &c.Controllers.ManagedResource: 20, &c.Controllers.Health.Controller: 10,
+	for controller, defaults := range map[*Controller]Controller{
+		&c.Shoot:                       {ConcurrentSyncs: 5},
+		&c.Network:                     {ConcurrentSyncs: 5},
+		&c.ManagedResource:             {20, metav1.Duration{Duration: time.Minute}},
+		&c.Health.Controller:           {10, metav1.Duration{Duration: 30 * time.Second}},
+		&c.GarbageCollector.Controller: {2, metav1.Duration{Duration: time.Hour}},
+		&c.TokenRequestor:              {5, metav1.Duration{Duration: time.Hour}},
 	} {
-		controller.ConcurrentSyncs = cmp.Or(controller.ConcurrentSyncs, syncs)
+		controller.ConcurrentSyncs = cmp.Or(controller.ConcurrentSyncs, defaults.ConcurrentSyncs)
+		controller.SyncPeriod = cmp.Or(controller.SyncPeriod, defaults.SyncPeriod)
 	}
-	managed, health := &c.Controllers.ManagedResource.SyncPeriod, &c.Controllers.Health.SyncPeriod
-	managed.Duration = cmp.Or(managed.Duration, time.Minute)
-	health.Duration = cmp.Or(health.Duration, 30*time.Second)
-	threshold := &c.Controllers.Health.ProgressingThreshold
+	threshold, lifetime := &c.Health.ProgressingThreshold, &c.GarbageCollector.MinimumObjectLifetime
 	threshold.Duration = cmp.Or(threshold.Duration, 5*time.Minute)
+	lifetime.Duration = cmp.Or(lifetime.Duration, 10*time.Minute)
 }
 
 func (c *ClientConnection) setDefaults(qps float32, burst int) {

@@ -72,7 +72,10 @@ func (c Controllers) validate(path *field.Path) field.ErrorList {
 	for _, each := range []struct {
 		name       string
 		controller Controller
-	}{{"shoot", c.Shoot}, {"network", c.Network}, {"managedResource", c.ManagedResource}, {"health", c.Health.Controller}} {
+	}{
+		{"shoot", c.Shoot}, {"network", c.Network}, {"managedResource", c.ManagedResource}, {"health", c.Health.Controller},
+		{"garbageCollector", c.GarbageCollector.Controller}, {"tokenRequestor", c.TokenRequestor},
+	} {
 		path := path.Child(each.name)
 		if each.controller.ConcurrentSyncs < 0 {
 			errs = append(errs, field.Invalid(path.Child("concurrentSyncs"), each.controller.ConcurrentSyncs, "must be positive"))
@@ -83,6 +86,9 @@ func (c Controllers) validate(path *field.Path) field.ErrorList {
 	}
 	if threshold := c.Health.ProgressingThreshold.Duration; threshold < 0 {
 		errs = append(errs, field.Invalid(path.Child("health", "progressingThreshold"), threshold.String(), "must be positive"))
+	}
+	if lifetime := c.GarbageCollector.MinimumObjectLifetime.Duration; lifetime < 0 {
+		errs = append(errs, field.Invalid(path.Child("garbageCollector", "minimumObjectLifetime"), lifetime.String(), "must be positive"))
 	}
 	return errs
 }

@@ -111,9 +111,9 @@ func (r *reconciler) networksIn(ctx context.Context, namespace string) []reconci
 }
 
 type reconciler struct {
-	client  client.Client
-	options Options
-	applied applied
+	client     client.Client
+	options    Options
+	statements statements
 }
 
 // Reconcile looks at one network and reports what it sees. It comes back after
@@ -121,7 +121,7 @@ type reconciler struct {
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	network := &extensionsv1alpha1.Network{}
 	if err := r.client.Get(ctx, request.NamespacedName, network); err != nil {
-		r.applied.forget(request.NamespacedName)
+		r.statements.forget(request.NamespacedName)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if isLeaving(network) {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -29,11 +28,14 @@ const fieldManager = client.FieldOwner("trellis-health")
 // write stores the condition and the components if they differ from what the
 // Network has.
 func (r *reconciler) write(ctx context.Context, network *extensionsv1alpha1.Network, condition corev1beta1.Condition, components map[string]bool) error {
-	before := conditionOf(network)
 	key := client.ObjectKeyFromObject(network)
-	same := sameComponents(network, components) ||
-		includes(statedComponents(network), components) && r.applied.were(key, components)
-	if before != nil && apiequality.Semantic.DeepEqual(*before, condition) && same {
+	wanted := statement{network.ResourceVersion, condition, components}
+	last, known := r.statements.last(key)
+	if before := conditionOf(network); before != nil && apiequality.Semantic.DeepEqual(*before, condition) &&
+		(sameComponents(network, components) || known && last.stands(network, components)) {
+		return nil
+	}
+	if known && wanted.repeats(last) {
 		return nil
 	}
 	status := map[string]any{}
@@ -58,7 +60,7 @@ func (r *reconciler) write(ctx context.Context, network *extensionsv1alpha1.Netw
 	if err := r.client.Status().Apply(ctx, apply, fieldManager, client.ForceOwnership); err != nil {
 		return fmt.Errorf("write the health of the Network: %w", err)
 	}
-	r.applied.remember(key, components)
+	r.statements.remember(key, wanted)
 	return nil
 }
 
@@ -108,37 +110,50 @@ func includes(stated map[string]any, components map[string]bool) bool {
 	return true
 }
 
-// applied remembers of each Network which components were stated last. What is
-// in its status besides them is somebody else's then, and applying again would
-// not remove it.
-type applied struct {
-	lock  sync.Mutex
-	names map[types.NamespacedName]string
+// statement is what was applied to a Network, and to which version of it.
+type statement struct {
+	version    string
+	condition  corev1beta1.Condition
+	components map[string]bool
 }
 
-func (a *applied) remember(network types.NamespacedName, components map[string]bool) {
-	a.lock.Lock()
-	defer a.lock.Unlock()
-	if a.names == nil {
-		a.names = map[types.NamespacedName]string{}
+// stands says that a Network has just these components of ours. What is in its status
+// besides them is somebody else's, and applying again would not remove it.
+func (s statement) stands(network *extensionsv1alpha1.Network, components map[string]bool) bool {
+	return includes(statedComponents(network), components) && maps.EqualFunc(s.components, components, func(bool, bool) bool { return true })
+}
+
+// repeats says that last was the same, and that the cache does not show it yet.
+func (s statement) repeats(last statement) bool {
+	return s.version == last.version && maps.Equal(s.components, last.components) &&
+		s.condition.Status == last.condition.Status && s.condition.Reason == last.condition.Reason &&
+		s.condition.Message == last.condition.Message
+}
+
+// statements remembers of each Network what was applied last.
+type statements struct {
+	lock      sync.Mutex
+	byNetwork map[types.NamespacedName]statement
+}
+
+func (s *statements) remember(network types.NamespacedName, last statement) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	if s.byNetwork == nil {
+		s.byNetwork = map[types.NamespacedName]statement{}
 	}
-	a.names[network] = namesOf(components)
+	s.byNetwork[network] = last
 }
 
-func (a *applied) forget(network types.NamespacedName) {
-	a.lock.Lock()
-	defer a.lock.Unlock()
-	delete(a.names, network)
+func (s *statements) forget(network types.NamespacedName) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	delete(s.byNetwork, network)
 }
 
-// were says whether components of just these names were stated last.
-func (a *applied) were(network types.NamespacedName, components map[string]bool) bool {
-	a.lock.Lock()
-	defer a.lock.Unlock()
-	names, known := a.names[network]
-	return known && names == namesOf(components)
-}
-
-func namesOf(components map[string]bool) string {
-	return strings.Join(slices.Sorted(maps.Keys(components)), ",")
+func (s *statements) last(network types.NamespacedName) (statement, bool) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	last, ok := s.byNetwork[network]
+	return last, ok
 }

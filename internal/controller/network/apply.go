@@ -87,9 +87,9 @@ func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
 	return w.observeWritten(ctx, kept)
 }
 
-// look is what remains when all is written: wait for it to be applied, and tidy
-// up once it is. That an edit of the Shoot has changed nothing is noted, since
-// the Shoot's controller waits for it.
+// look is what remains when all is written: wait for it to be applied. That an edit
+// of the Shoot has changed nothing is noted, since the Shoot's controller waits for
+// it.
 func (w *work) look(ctx context.Context, wanted *bundles, kept *state.State) (ctrl.Result, error) {
 	if err := w.restoreSecrets(ctx, wanted); err != nil {
 		return ctrl.Result{}, err
@@ -102,7 +102,7 @@ func (w *work) look(ctx context.Context, wanted *bundles, kept *state.State) (ct
 		return ctrl.Result{}, err
 	}
 	if succeeded(n) && n.Status.ObservedGeneration == n.Generation {
-		return ctrl.Result{}, w.collectGarbage(ctx, kept.Written)
+		return ctrl.Result{}, nil
 	}
 	return w.observeWritten(ctx, kept)
 }

@@ -179,25 +179,3 @@ func (w *work) restoreSecrets(ctx context.Context, wanted *bundles) error {
 	}
 	return nil
 }
-
-// collectGarbage removes Secrets of older bundles, once the present one is
-// applied, where no garbage collector of Gardener's does.
-func (w *work) collectGarbage(ctx context.Context, written *state.Written) error {
-	definition, known := w.Pipeline.Plugin(w.network.Spec.Type)
-	if !w.Standalone || !known || written == nil {
-		return nil
-	}
-	main := definition.ManagedResource
-	for name, wanted := range map[string]string{
-		main: written.Bundle, main + laterSuffix: written.Later, main + seedSuffix: written.Seed,
-	} {
-		secrets, err := bundle.Secrets(ctx, w.cached, w.network.Namespace, name)
-		if err != nil {
-			return err
-		}
-		if err := bundle.RemoveObsolete(ctx, w.client, wanted, secrets); err != nil {
-			return err
-		}
-	}
-	return nil
-}

@@ -73,7 +73,7 @@ func TestEachGroupOfObjectsHasItsManagedResource(t *testing.T) {
 }
 
 // A group that is not wanted any more goes with all that is in it; a changed one
-// leaves no old Secret behind.
+// leaves its old Secret to the garbage collector.
 func TestGroupsChangeAndGo(t *testing.T) {
 	e := setup(t)
 	n := e.finished(withConfig(`{"knots":"three","ear":"left"}`))
@@ -81,7 +81,9 @@ func TestGroupsChangeAndGo(t *testing.T) {
 	e.patch(n, withConfig(`{"knots":"three","ear":"right"}`))
 	e.Eventually(func() string { return e.managedResourceOf(seedName).Spec.SecretRefs[0].Name }).ShouldNot(Equal(before))
 	e.becomes(n, again, fine)
-	e.Eventually(e.secrets).Should(And(HaveLen(3), Not(ContainElement(before))))
+	old := &corev1.Secret{}
+	e.Expect(e.client.Get(t.Context(), client.ObjectKey{Namespace: e.namespace, Name: before}, old)).To(Succeed())
+	e.Expect(old.Labels).To(HaveKeyWithValue(resourcesv1alpha1.GarbageCollectable, "true"))
 
 	e.patch(n, withConfig(`{}`))
 	e.Eventually(e.names).Should(ConsistOf(mainName))

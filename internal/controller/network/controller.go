@@ -68,7 +68,6 @@ type Options struct {
 type Reconciler struct {
 	Options
 	client   client.Client
-	cached   client.Reader // reads metadata of Secrets from the cache, which client does not
 	live     client.Reader // reads what a cache must not be late with: what is to be deleted
 	recorder events.EventRecorder
 
@@ -86,7 +85,7 @@ type Reconciler struct {
 
 // Add adds the controller to a manager.
 func Add(mgr ctrl.Manager, options Options) error {
-	r := &Reconciler{Options: options, client: mgr.GetClient(), cached: mgr.GetCache(), live: mgr.GetAPIReader(), recorder: mgr.GetEventRecorder("trellis-network")}
+	r := &Reconciler{Options: options, client: mgr.GetClient(), live: mgr.GetAPIReader(), recorder: mgr.GetEventRecorder("trellis-network")}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("network").
 		For(&extensionsv1alpha1.Network{}, builder.WithPredicates(r.mine(), r.triggered())).

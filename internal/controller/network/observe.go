@@ -35,10 +35,7 @@ func (w *work) observeWritten(ctx context.Context, kept *state.State) (ctrl.Resu
 		if err := w.success(ctx, kept); err != nil {
 			return ctrl.Result{}, err
 		}
-		if err := w.answer(ctx, extensionsv1alpha1.OperationRestore); err != nil {
-			return ctrl.Result{}, err
-		}
-		return ctrl.Result{}, w.collectGarbage(ctx, kept.Written)
+		return ctrl.Result{}, w.answer(ctx, extensionsv1alpha1.OperationRestore)
 	}
 	if w.managed.main == nil || w.managed.main.Status.ObservedGeneration > w.managed.main.Generation {
 		return ctrl.Result{}, nil

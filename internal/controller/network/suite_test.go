@@ -168,6 +168,7 @@ var namespaces atomic.Int32
 // ones. The shoot is a plain one; see env.cluster.
 func setup(t *testing.T, change ...func(*network.Options)) *env {
 	t.Helper()
+	t.Parallel() // most of the time is spent with waiting
 	g := NewWithT(t)
 	config, err := clientcmd.BuildConfigFromFlags("", landscape.Get(t).Seed.Kubeconfig)
 	g.Expect(err).NotTo(HaveOccurred())

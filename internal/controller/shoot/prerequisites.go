@@ -92,9 +92,5 @@ func (op *operation) awaitPrerequisites(ctx context.Context) error {
 	if current == nil || !bundle.Applied(current, wanted.SecretName()) {
 		return waiting{fmt.Sprintf("the ManagedResource %s/%s is applied%s", op.namespace, PrerequisitesName, whyNotApplied(current))}
 	}
-	secrets, err := bundle.Secrets(ctx, op.secrets, op.namespace, PrerequisitesName)
-	if err != nil {
-		return err
-	}
-	return bundle.RemoveObsolete(ctx, op.client, wanted.SecretName(), secrets)
+	return nil
 }
