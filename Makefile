@@ -7,6 +7,10 @@ EXIT ?=
 # The sandbox is built, tested and checked with the same flags, so that Kubernetes
 # is compiled once.
 IN_SANDBOX := cd sandbox && CGO_ENABLED=0 GOFLAGS="$(shell go env GOFLAGS) -trimpath"
+# Most tests wait for clusters most of the time.
+WAITING := -timeout 20m -p 3 -parallel 8
+# What also has to work with the schemas of a Gardener landscape: see test/install.
+UNDER_GARDENERS_SCHEMAS := $(addprefix ./internal/controller/,network managedresource garbagecollector tokenrequestor)
 # The generated parts of the tree.
 GENERATED := api config plugins
 
@@ -20,7 +24,8 @@ demo: sandbox build ## A Shoot asks for a network and gets it; EXIT=1 leaves by 
 
 test: sandbox ## All tests
 	@go run ./hack/compile -tests ./...
-	go test -timeout 20m ./...
+	go test $(WAITING) ./...
+	TRELLIS_SCHEMAS=gardener go test $(WAITING) $(UNDER_GARDENERS_SCHEMAS)
 	@if command -v "$$(go env CC)" >/dev/null; then set -x; CGO_ENABLED=1 go test -race -run ManyAtATime ./plugins/...; \
 	else echo "There is no C compiler, which the race detector needs: left out."; fi
 	$(IN_SANDBOX) go test -timeout 20m ./...

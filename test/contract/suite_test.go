@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -19,12 +18,10 @@ import (
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/seed"
@@ -71,7 +68,7 @@ func clusters(t *testing.T) (trellis, gardener, shoot *cluster) {
 	prepare.Do(func() {
 		g.Expect(install.CRDs(t.Context(), trellis.client)).To(Succeed())
 		g.Expect(install.Policies(t.Context(), trellis.client)).To(Succeed())
-		installGardeners(t, gardener.client)
+		g.Expect(install.Gardener(t.Context(), gardener.client)).To(Succeed())
 		for _, each := range []*cluster{trellis, gardener} {
 			protected(g, each.client)
 		}
@@ -87,25 +84,6 @@ func connect(g *WithT, kubeconfig, schemas string) *cluster {
 	c, err := client.NewWithWatch(config, client.Options{Scheme: seed.Scheme()})
 	g.Expect(err).NotTo(HaveOccurred())
 	return &cluster{schemas: schemas, kubeconfig: kubeconfig, config: config, client: c}
-}
-
-// installGardeners makes a seed what it is in a Gardener landscape.
-func installGardeners(t *testing.T, c client.Client) {
-	g := NewWithT(t)
-	files, err := filepath.Glob("testdata/gardener/*.yaml")
-	g.Expect(err).NotTo(HaveOccurred())
-	for _, file := range files {
-		document, err := os.ReadFile(file)
-		g.Expect(err).NotTo(HaveOccurred())
-		object := &unstructured.Unstructured{}
-		g.Expect(yaml.Unmarshal(document, &object.Object)).To(Succeed())
-		g.Expect(c.Create(t.Context(), object)).To(Succeed(), file)
-	}
-	g.Eventually(func(g Gomega) {
-		established, all, err := install.Established(t.Context(), c)
-		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(established).To(Equal(all))
-	}).Should(Succeed())
 }
 
 // protected waits until a seed's API server acts by the policies, the last of which

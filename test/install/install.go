@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package install brings Trellis' manifests into a sandbox's seed, as an operator
-// of Trellis would.
+// of Trellis would, or makes of it what it is in a Gardener landscape.
 package install
 
 import (
 	"context"
+	"embed"
 	"fmt"
 	"io/fs"
+	"os"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -24,10 +26,35 @@ import (
 // operatorRole is the name of the ClusterRole in config/rbac.
 const operatorRole = "trellis-operator"
 
+// Schemas is the environment variable by which CRDs chooses: with "gardener", a test
+// goes by Gardener's schemas.
+const Schemas = "TRELLIS_SCHEMAS"
+
+// gardener is what a seed of a Gardener landscape has.
+//
+//go:embed gardener
+var gardener embed.FS
+
 // CRDs creates the CRDs, where they are not there yet, and waits until the API
 // server serves them.
 func CRDs(ctx context.Context, c client.Client) error {
-	if err := create(ctx, c, "crd/*.yaml"); err != nil {
+	if os.Getenv(Schemas) == "gardener" {
+		return crds(ctx, c, gardener, "gardener/crd/*.yaml")
+	}
+	return crds(ctx, c, config.Manifests, "crd/*.yaml")
+}
+
+// Gardener creates the CRDs of a Gardener landscape, whose schemas prune what is
+// Trellis' own, and what in a landscape keeps Networks from being deleted or changed.
+func Gardener(ctx context.Context, c client.Client) error {
+	if err := crds(ctx, c, gardener, "gardener/crd/*.yaml"); err != nil {
+		return err
+	}
+	return create(ctx, c, gardener, "gardener/policy/*.yaml")
+}
+
+func crds(ctx context.Context, c client.Client, files embed.FS, pattern string) error {
+	if err := create(ctx, c, files, pattern); err != nil {
 		return err
 	}
 	const poll, patience = 50 * time.Millisecond, 30 * time.Second
@@ -39,7 +66,9 @@ func CRDs(ctx context.Context, c client.Client) error {
 
 // Policies creates what only a seed without Gardener needs. It takes the API server
 // a moment to act by it.
-func Policies(ctx context.Context, c client.Client) error { return create(ctx, c, "policy/*.yaml") }
+func Policies(ctx context.Context, c client.Client) error {
+	return create(ctx, c, config.Manifests, "policy/*.yaml")
+}
 
 // Established counts the CRDs that a cluster serves, and all that it has.
 func Established(ctx context.Context, c client.Client) (established, all int, err error) {
@@ -59,7 +88,7 @@ func Established(ctx context.Context, c client.Client) (established, all int, er
 
 // Rights gives a user the operator's rights, and no others.
 func Rights(ctx context.Context, c client.Client, user string) error {
-	if err := create(ctx, c, "rbac/*.yaml"); err != nil {
+	if err := create(ctx, c, config.Manifests, "rbac/*.yaml"); err != nil {
 		return err
 	}
 	binding := &rbacv1.ClusterRoleBinding{
@@ -70,13 +99,13 @@ func Rights(ctx context.Context, c client.Client, user string) error {
 	return client.IgnoreAlreadyExists(c.Create(ctx, binding))
 }
 
-func create(ctx context.Context, c client.Client, pattern string) error {
-	files, err := fs.Glob(config.Manifests, pattern)
+func create(ctx context.Context, c client.Client, manifests embed.FS, pattern string) error {
+	files, err := fs.Glob(manifests, pattern)
 	if err != nil {
 		return err
 	}
 	for _, file := range files {
-		document, err := config.Manifests.ReadFile(file)
+		document, err := manifests.ReadFile(file)
 		if err != nil {
 			return err
 		}

@@ -35,10 +35,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
-	"sigs.k8s.io/yaml"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/shootclient"
+	"github.com/trellis-network/trellis/test/install"
 	"github.com/trellis-network/trellis/test/sandbox"
 )
 
@@ -82,7 +82,7 @@ func newEnv(t *testing.T) *env {
 	e.namespace = fmt.Sprintf("shoot--test--%d", numbers.Add(1))
 	e.seed = e.clientFor(running.Seed.Kubeconfig)
 	e.shoot = e.clientFor(running.Shoots[0].Kubeconfig)
-	installing.Do(func() { e.installCRD("../../../config/crd/resources.gardener.cloud_managedresources.yaml") })
+	installing.Do(func() { e.Expect(install.CRDs(e.ctx, e.seed)).To(Succeed()) })
 	for _, c := range []client.Client{e.seed, e.shoot} {
 		e.Expect(c.Create(e.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}})).To(Succeed())
 	}
@@ -116,18 +116,6 @@ func testScheme() *runtime.Scheme {
 	_ = apiextensionsv1.AddToScheme(s)
 	_ = resourcesv1alpha1.AddToScheme(s)
 	return s
-}
-
-func (e *env) installCRD(path string) {
-	e.t.Helper()
-	raw, err := os.ReadFile(path)
-	e.Expect(err).NotTo(HaveOccurred())
-	crd := &apiextensionsv1.CustomResourceDefinition{}
-	e.Expect(yaml.Unmarshal(raw, crd)).To(Succeed())
-	e.Expect(e.seed.Create(e.ctx, crd)).To(Succeed())
-	e.Eventually(func() error {
-		return e.seed.List(e.ctx, &resourcesv1alpha1.ManagedResourceList{})
-	}).Should(Succeed())
 }
 
 // operator runs the controller, until stop or the end of the test.

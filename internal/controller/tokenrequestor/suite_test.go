@@ -63,6 +63,7 @@ var (
 
 func newEnv(t *testing.T) *env {
 	t.Helper()
+	t.Parallel()
 	running := landscape.Get(t)
 	e := &env{
 		WithT: NewWithT(t), ctx: t.Context(), namespace: fmt.Sprintf("shoot--test--%d", numbers.Add(1)),
