@@ -83,7 +83,7 @@ type Result struct {
 // spec as it is written, be it in the Network or in the config.
 func (p *Pipeline) Build(request Request) Result {
 	b := &build{pipeline: p, request: &request, facts: &request.Facts, paths: pathsOf(&request)}
-	b.forgetUnreadable()
+	b.readApplied()
 	for _, stage := range []func() error{
 		b.judgeWritten, b.applyDefaults, b.validateEffective, b.compare, b.render,
 	} {
@@ -121,8 +121,15 @@ type build struct {
 
 	plugin  plugin.Plugin
 	written any // the config as the spec has it
+	user    any // the config as the user wrote it
 	config  any // the effective config
 	result  Result
+
+	// What the configs have, by path: that of the user, that in the spec, the
+	// effective one, and the one applied last.
+	byUser, inSpec, values, applied map[string]any
+	// noted is what the plugin's defaults say of why values are what they are.
+	noted map[string]plugin.Origin
 
 	// known are the errors of what was applied last, once somebody has asked.
 	known map[string]bool
@@ -143,11 +150,13 @@ func (b *build) judgeWritten() error {
 	if b.written = written; len(errs) == 0 {
 		b.found(b.plugin.Validate(written, b.facts, b.paths.config))
 	}
+	b.user = b.userConfig()
 	return nil
 }
 
 func (b *build) validateEffective() error {
-	b.found(b.plugin.ValidateEffective(b.config, b.userConfig(), b.facts, b.paths.config))
+	b.found(b.plugin.ValidateEffective(b.config, b.user, b.facts, b.paths.config))
+	b.warnNotInForce()
 	return nil
 }
 

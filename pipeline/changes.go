@@ -25,12 +25,14 @@ type Change struct {
 	Reason string             `json:"reason"`
 }
 
-// forgetUnreadable gives up what was applied last if nothing can be learnt from it.
-func (b *build) forgetUnreadable() {
+// readApplied takes apart what was applied last, and gives it up if nothing can be
+// learnt from it.
+func (b *build) readApplied() {
 	if b.request.Applied == nil {
 		return
 	}
-	if _, err := leaves(b.request.Applied.Config); err != nil {
+	var err error
+	if b.applied, err = leavesIn(b.request.Applied.Config); err != nil {
 		b.request.Applied = nil
 		b.cannotCompare(err)
 	}
@@ -54,14 +56,7 @@ func (b *build) compare() error {
 		b.cannotCompare(errs.ToAggregate())
 		return nil
 	}
-	then, err := leaves(applied.Config)
-	if err != nil {
-		return err
-	}
-	now, err := leaves(b.result.Config)
-	if err != nil {
-		return err
-	}
+	then, now := b.applied, b.values
 	all := maps.Clone(then)
 	maps.Copy(all, now)
 	for _, path := range slices.Sorted(maps.Keys(all)) {

@@ -14,11 +14,10 @@ import (
 // Values that the user never set stay what they were when the network was first
 // applied, even where today's default is another.
 func (b *build) applyDefaults() error {
-	effective, noted, err := b.defaultsOver(b.written)
-	if err != nil {
+	if err := b.readWritten(); err != nil {
 		return err
 	}
-	if err := b.explain(effective, noted); err != nil {
+	if err := b.defaultsOver(b.written); err != nil {
 		return err
 	}
 	if b.request.Applied == nil {
@@ -27,84 +26,60 @@ func (b *build) applyDefaults() error {
 	return b.keepApplied()
 }
 
-// defaultsOver runs the plugin's defaults over a copy of base.
-func (b *build) defaultsOver(base any) (any, map[string]plugin.Origin, error) {
-	config, err := b.plugin.Clone(base)
-	if err != nil {
-		return nil, nil, err
+// readWritten takes apart what the user wrote and what the spec has, which differ
+// where a webhook has changed the Network on its way.
+func (b *build) readWritten() (err error) {
+	if b.inSpec, err = leavesOf(b.written); err != nil {
+		return err
 	}
-	var because plugin.Origins
-	b.plugin.Default(config, b.facts, &because)
-	return config, because.ByPath(), nil
+	if b.byUser = b.inSpec; b.request.Written != nil {
+		b.byUser, err = leavesOf(b.user)
+	}
+	return err
 }
 
-// explain stores the effective config and works out each value's origin.
-func (b *build) explain(effective any, noted map[string]plugin.Origin) error {
-	var err error
-	b.config = effective
-	if b.result.Config, err = b.plugin.Encode(effective); err != nil {
+// defaultsOver runs the plugin's defaults over a copy of base, which makes the
+// effective config, and works out each value's origin.
+func (b *build) defaultsOver(base any) (err error) {
+	if b.config, err = b.plugin.Clone(base); err != nil {
 		return err
 	}
-	values, err := leaves(b.result.Config)
-	if err != nil {
+	var because plugin.Origins
+	b.plugin.Default(b.config, b.facts, &because)
+	b.noted = because.ByPath()
+	if b.result.Config, err = b.plugin.Encode(b.config); err != nil {
 		return err
 	}
-	byUser, inSpec, err := b.writtenLeaves()
-	if err != nil {
+	if b.values, err = leavesOf(b.config); err != nil {
 		return err
 	}
-	b.result.Origins = make(map[string]plugin.Origin, len(values))
-	for path, value := range values {
-		users, wrote := byUser[path]
-		specs, has := inSpec[path]
-		origin, isNoted := noted[path]
-		switch {
-		case wrote && reflect.DeepEqual(users, value):
-			origin = plugin.Origin{Source: plugin.FromUser}
-		case isNoted:
-		case has && reflect.DeepEqual(specs, value):
-			origin = plugin.Origin{Source: plugin.FromInfrastructure, Reason: "set in the Network on its way to the seed"}
-		default:
-			origin = plugin.Origin{Source: plugin.FromDefault}
-		}
-		b.result.Origins[path] = origin
+	b.result.Origins = make(map[string]plugin.Origin, len(b.values))
+	for path, value := range b.values {
+		b.result.Origins[path] = b.originOf(path, value)
 	}
 	return nil
 }
 
-// writtenLeaves returns the values that the user wrote and those of the spec,
-// which differ where a webhook has changed the Network on its way.
-func (b *build) writtenLeaves() (byUser, inSpec map[string]any, err error) {
-	if inSpec, err = b.leavesOf(b.written); err != nil || b.request.Written == nil {
-		return inSpec, inSpec, err
+func (b *build) originOf(path string, value any) plugin.Origin {
+	if users, wrote := b.byUser[path]; wrote && reflect.DeepEqual(users, value) {
+		return plugin.Origin{Source: plugin.FromUser}
 	}
-	byUser, err = b.leavesOf(b.userConfig())
-	return byUser, inSpec, err
-}
-
-func (b *build) leavesOf(config any) (map[string]any, error) {
-	raw, err := b.plugin.Encode(config)
-	if err != nil {
-		return nil, err
+	if origin, ok := b.noted[path]; ok {
+		return origin
 	}
-	return leaves(raw)
+	if specs, has := b.inSpec[path]; has && reflect.DeepEqual(specs, value) {
+		return plugin.Origin{Source: plugin.FromInfrastructure, Reason: "set in the Network on its way to the seed"}
+	}
+	return plugin.Origin{Source: plugin.FromDefault}
 }
 
 // keepApplied goes back to the applied value wherever a value is only a default
 // (of the plugin or the infrastructure) now and was one then, and defaults once
 // more, so that whatever follows from the kept values follows.
 func (b *build) keepApplied() error {
-	now, err := leaves(b.result.Config)
-	if err != nil {
-		return err
-	}
-	then, err := leaves(b.request.Applied.Config)
-	if err != nil {
-		return fmt.Errorf("the config that was applied last cannot be read: %w", err)
-	}
-	kept := map[string]any{}
-	for path, before := range then {
-		value, still := now[path]
+	kept, today := map[string]any{}, b.values
+	for path, before := range b.applied {
+		value, still := today[path]
 		if still && !reflect.DeepEqual(value, before) &&
 			mayKeep(b.request.Applied.Sources[path]) && mayKeep(b.result.Origins[path].Source) {
 			kept[path] = before
@@ -124,19 +99,11 @@ func (b *build) keepApplied() error {
 	if len(errs) > 0 {
 		return fmt.Errorf("keep what was applied: %w", errs.ToAggregate())
 	}
-	effective, noted, err := b.defaultsOver(base)
-	if err != nil {
-		return err
-	}
-	today := now
-	if err := b.explain(effective, noted); err != nil {
-		return err
-	}
-	if now, err = leaves(b.result.Config); err != nil {
+	if err := b.defaultsOver(base); err != nil {
 		return err
 	}
 	for path, before := range kept {
-		if !reflect.DeepEqual(now[path], before) {
+		if !reflect.DeepEqual(b.values[path], before) {
 			continue // the plugin does not let it be kept, and has said why
 		}
 		b.result.Origins[path] = plugin.Origin{

@@ -86,13 +86,10 @@ func (p stringPlugin) Default(config *stringConfig, facts *plugin.Facts, because
 	}
 }
 
-func (p stringPlugin) ValidateEffective(effective, written *stringConfig, _ *plugin.Facts, path *field.Path) plugin.Findings {
+func (p stringPlugin) ValidateEffective(effective, _ *stringConfig, _ *plugin.Facts, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	if p.strict && effective.MTU == "1300" {
 		found.Error(field.Invalid(path.Child("mtu"), effective.MTU, "brings bad luck"))
-	}
-	if written.MTU != "" && written.MTU != effective.MTU {
-		found.Warn(path.Child("mtu"), "is not in force: it is "+effective.MTU)
 	}
 	if effective.MTU == "0" {
 		found.Error(field.Invalid(path.Child("mtu"), effective.MTU, "must be positive"))

@@ -5,20 +5,36 @@ package pipeline
 import (
 	"encoding/json"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
-// leaves returns the values of a config by dotted path. Lists are values; an
-// empty object is one too. apiVersion and kind are not part of it.
-func leaves(config json.RawMessage) (map[string]any, error) {
-	var document map[string]any
-	if err := json.Unmarshal(config, &document); err != nil {
+// leavesOf returns the values of a config by dotted path, in JSON spelling. Lists
+// are values; an empty object is one too. apiVersion and kind are not part of it.
+func leavesOf(config any) (map[string]any, error) {
+	document, err := runtime.DefaultUnstructuredConverter.ToUnstructured(config)
+	if err != nil {
 		return nil, err
 	}
+	return flat(document), nil
+}
+
+// leavesIn returns the same of an encoded config.
+func leavesIn(config json.RawMessage) (map[string]any, error) {
+	var document map[string]any
+	if err := utiljson.Unmarshal(config, &document); err != nil {
+		return nil, err
+	}
+	return flat(document), nil
+}
+
+func flat(document map[string]any) map[string]any {
 	delete(document, "apiVersion")
 	delete(document, "kind")
-	flat := map[string]any{}
-	flatten(flat, "", document)
-	return flat, nil
+	leaves := map[string]any{}
+	flatten(leaves, "", document)
+	return leaves
 }
 
 func flatten(into map[string]any, prefix string, object map[string]any) {
@@ -35,7 +51,7 @@ func flatten(into map[string]any, prefix string, object map[string]any) {
 // withLeaves returns config with the given values put in.
 func withLeaves(config json.RawMessage, values map[string]any) (json.RawMessage, error) {
 	var document map[string]any
-	if err := json.Unmarshal(config, &document); err != nil {
+	if err := utiljson.Unmarshal(config, &document); err != nil {
 		return nil, err
 	}
 	for path, value := range values {

@@ -56,7 +56,7 @@ func TestWarningsSayWhatIsNotInForce(t *testing.T) {
 	g := NewWithT(t)
 	result := build(t, `{"mtu":"9000","tunnel":{"enabled":true}}`)
 	g.Expect(result.Warnings).To(HaveLen(1))
-	g.Expect(result.Warnings[0].String()).To(Equal("spec.providerConfig.mtu: is not in force: it is 1200"))
+	g.Expect(result.Warnings[0].String()).To(Equal("spec.providerConfig.mtu: 9000 is not in force, 1200 is: a tunnel needs room"))
 }
 
 func TestNobodyIsWarnedAboutWhatAWebhookWrote(t *testing.T) {

@@ -62,7 +62,7 @@ func (b *build) errorsOf(accepted *Accepted) map[string]bool {
 	now := b.request.Facts
 	request.Facts.FeatureGates, request.Facts.Images, request.Facts.PodAccess = now.FeatureGates, now.Images, now.PodAccess
 	request.Facts.NodesAtMost, request.Facts.Hibernated = now.NodesAtMost, now.Hibernated
-	before := &build{pipeline: b.pipeline, request: &request, facts: &request.Facts, paths: b.paths}
+	before := &build{pipeline: b.pipeline, request: &request, facts: &request.Facts, paths: b.paths, applied: b.applied}
 	for _, stage := range []func() error{before.judgeWritten, before.applyDefaults, before.validateEffective} {
 		if before.guard(stage) != nil {
 			break // what cannot be judged has no errors that could be known

@@ -38,6 +38,18 @@ func NewConstant(object Object) *Constant {
 	return &Constant{object: own, typeMeta: metav1.TypeMeta{APIVersion: apiVersion, Kind: kind}, document: slices.Clip(document)}
 }
 
+// Constants makes constants of objects that are the same in every network: definitions
+// of kinds, identities, rights, Services. Workloads cannot be among them, since the
+// pipeline changes those, and no object that anything of a config or the facts stands
+// in. No append writes into the result.
+func Constants(objects ...Object) []Object {
+	constants := make([]Object, 0, len(objects))
+	for _, object := range objects {
+		constants = append(constants, NewConstant(object))
+	}
+	return constants
+}
+
 // MarshalJSON returns the document that AppendJSON appends.
 func (c *Constant) MarshalJSON() ([]byte, error) { return slices.Clone(c.document), nil }
 

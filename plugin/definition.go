@@ -35,8 +35,9 @@ type Definition[C any] interface {
 	Default(config *C, facts *Facts, because *Origins)
 
 	// ValidateEffective judges what is in force, together with the facts: what
-	// only shows once all defaults are known. It also warns where written, the
-	// user's config, is not what is in force.
+	// only shows once all defaults are known. That a value of written, the user's
+	// config, is not in force, users are told anyway, with the reason that Default
+	// gave.
 	ValidateEffective(effective, written *C, facts *Facts, path *field.Path) Findings
 
 	// Classify says what it means for a running network when the value at path (a

@@ -48,7 +48,9 @@ func AppendJSON(out []byte, object Object) ([]byte, error) {
 func appendMap(out []byte, content map[string]any) ([]byte, error) {
 	stated := maps.Clone(content)
 	delete(stated, statusField)
-	return appendValue(out, stated)
+	to := newAppender(out)
+	err := to.append(stated)
+	return to.bytes, err
 }
 
 // appendOther takes the way through a map, for objects that are not made as those
@@ -73,36 +75,45 @@ func appendFields(out []byte, value reflect.Value, fields []objectField, gvk sch
 		Kind       string `json:"kind"`
 	}
 	head.APIVersion, head.Kind = gvk.ToAPIVersionAndKind()
-	out, err := appendValue(out, &head)
-	if err != nil {
+	to := newAppender(out)
+	if err := to.append(&head); err != nil {
 		return out, err
 	}
-	out = out[:len(out)-1] // the brace that closes it
+	to.bytes = to.bytes[:len(to.bytes)-1] // the brace that closes it
 	for _, field := range fields {
 		at := value.Field(field.index)
 		if field.omitEmpty && isEmpty(at) {
 			continue
 		}
-		out = append(out, field.prefix...)
-		if out, err = appendValue(out, at.Addr().Interface()); err != nil {
+		to.bytes = append(to.bytes, field.prefix...)
+		if err := to.append(at.Addr().Interface()); err != nil {
 			return out, err
 		}
 	}
-	return append(out, '}'), nil
+	return append(to.bytes, '}'), nil
 }
 
-// appendValue is json.Marshal without a slice of its own for the result.
-func appendValue(out []byte, value any) ([]byte, error) {
-	to := appender{out}
-	if err := json.NewEncoder(&to).Encode(value); err != nil {
-		return out, err
+// appender is json.Marshal without a slice for each result.
+type appender struct {
+	bytes   []byte
+	encoder *json.Encoder
+}
+
+func newAppender(out []byte) *appender {
+	a := &appender{bytes: out}
+	a.encoder = json.NewEncoder(a)
+	return a
+}
+
+func (a *appender) append(value any) error {
+	if err := a.encoder.Encode(value); err != nil {
+		return err
 	}
-	return to.bytes[:len(to.bytes)-1], nil // the encoder ends with a line break
+	a.bytes = a.bytes[:len(a.bytes)-1] // the encoder ends with a line break
+	return nil
 }
 
-// appender is an io.Writer that appends.
-type appender struct{ bytes []byte }
-
+// Write is what the encoder calls.
 func (a *appender) Write(more []byte) (int, error) {
 	a.bytes = append(a.bytes, more...)
 	return len(more), nil

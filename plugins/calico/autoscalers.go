@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/system"
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
@@ -67,18 +68,18 @@ func (n *network) requestsGrow() bool {
 // wants it to start.
 func (n *network) nodeRequests() corev1.ResourceList {
 	if resources := n.config.AutoScaling.Resources; resources != nil {
-		return withDefaults(resources.Node, nodeCPU, nodeMemory)
+		return system.RequestsWith(resources.Node, nodeCPU, nodeMemory)
 	}
-	return requests(nodeCPU, nodeMemory)
+	return system.Requests(nodeCPU, nodeMemory)
 }
 
 // typhaRequests are what Typha starts with. In mode vpa the user only says what it
 // gets at least.
 func (n *network) typhaRequests() corev1.ResourceList {
 	if resources := n.config.AutoScaling.Resources; resources != nil && n.config.AutoScaling.Mode == v1alpha1.Static {
-		return withDefaults(resources.Typha, typhaCPU, typhaMemory)
+		return system.RequestsWith(resources.Typha, typhaCPU, typhaMemory)
 	}
-	return requests(typhaCPU, typhaMemory)
+	return system.Requests(typhaCPU, typhaMemory)
 }
 
 // letAutoscalersWrite keeps what they wrote from being taken back.
@@ -86,7 +87,7 @@ func (n *network) letAutoscalersWrite(meta *metav1.ObjectMeta) {
 	if n.config.AutoScaling.Mode == v1alpha1.Static {
 		return
 	}
-	meta.Annotations = map[string]string{preserveResources: "true"}
+	meta.Annotations = map[string]string{system.PreserveResources: "true"}
 }
 
 func (n *network) autoscalers() []plugin.Object {
@@ -109,14 +110,14 @@ func (n *network) typhaHorizontal() []plugin.Object {
 		"nodesToReplicas": typhaLadder,
 	})
 	scaler := n.autoscaler(typhaHorizontalName, typhaHorizontalName, typhaHorizontalAccount, config)
-	scaler.Annotations = map[string]string{deleteOnInvalidUpdate: "true"}
-	fromGardener(scaler.Spec.Template.Labels)
+	scaler.Annotations = map[string]string{system.DeleteOnInvalidUpdate: "true"}
+	system.FromGardener(scaler.Spec.Template.Labels)
 	pod := &scaler.Spec.Template.Spec
 	pod.SecurityContext.RunAsUser = new(int64(horizontalUser))
 	pod.SecurityContext.FSGroup = new(int64(horizontalUser))
 	pod.SecurityContext.SupplementalGroups = []int64{horizontalUser}
-	pod.SecurityContext.SeccompProfile = runtimeDefault()
-	pod.PriorityClassName = shootSystemPriority
+	pod.SecurityContext.SeccompProfile = system.RuntimeDefault()
+	pod.PriorityClassName = system.ShootPriority
 	pod.Containers[0].Image = n.image("calico-cpa")
 	pod.Containers[0].Command = []string{
 		"/cluster-proportional-autoscaler",
@@ -131,10 +132,10 @@ func (n *network) typhaHorizontal() []plugin.Object {
 
 // What the autoscalers are and may do.
 var (
-	typhaHorizontalAccess = shared(
-		serviceAccount(typhaHorizontalAccount),
-		clusterRole(typhaHorizontalAccount, rule(coreGroup, []string{"nodes"}, "list", "watch", "get")),
-		clusterRoleBinding(typhaHorizontalAccount, account(typhaHorizontalAccount)),
+	typhaHorizontalAccess = plugin.Constants(
+		system.ServiceAccount(typhaHorizontalAccount),
+		system.ClusterRole(typhaHorizontalAccount, system.Rule(coreGroup, []string{"nodes"}, "list", "watch", "get")),
+		system.ClusterRoleBinding(typhaHorizontalAccount, system.Account(typhaHorizontalAccount)),
 		typhaHorizontalRole(), typhaHorizontalRoleBinding(),
 	)
 	typhaVerticalAccess = verticalAccess(typhaVerticalAccount, "deployments")
@@ -142,21 +143,21 @@ var (
 )
 
 func typhaHorizontalRole() *rbacv1.Role {
-	scale := rule("apps", []string{"deployments/scale"}, "get", "update")
+	scale := system.Rule("apps", []string{"deployments/scale"}, "get", "update")
 	scale.APIGroups = append(scale.APIGroups, "extensions")
 	return &rbacv1.Role{
-		TypeMeta:   typeMeta(rbacv1.SchemeGroupVersion.String(), "Role"),
-		ObjectMeta: named(typhaHorizontalAccount, nil),
-		Rules:      []rbacv1.PolicyRule{rule(coreGroup, []string{"configmaps"}, "get"), scale},
+		TypeMeta:   system.TypeMeta(rbacv1.SchemeGroupVersion.String(), "Role"),
+		ObjectMeta: system.Named(typhaHorizontalAccount, nil),
+		Rules:      []rbacv1.PolicyRule{system.Rule(coreGroup, []string{"configmaps"}, "get"), scale},
 	}
 }
 
 func typhaHorizontalRoleBinding() *rbacv1.RoleBinding {
 	return &rbacv1.RoleBinding{
-		TypeMeta:   typeMeta(rbacv1.SchemeGroupVersion.String(), "RoleBinding"),
-		ObjectMeta: named(typhaHorizontalAccount, nil),
+		TypeMeta:   system.TypeMeta(rbacv1.SchemeGroupVersion.String(), "RoleBinding"),
+		ObjectMeta: system.Named(typhaHorizontalAccount, nil),
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: typhaHorizontalAccount},
-		Subjects:   []rbacv1.Subject{account(typhaHorizontalAccount)},
+		Subjects:   []rbacv1.Subject{system.Account(typhaHorizontalAccount)},
 	}
 }
 
@@ -164,9 +165,9 @@ func (n *network) typhaVertical() []plugin.Object {
 	config := autoscalerConfig(typhaVerticalName, typhaVerticalKey, typhaGrowth)
 	scaler := n.verticalAutoscaler(typhaVerticalName, typhaVerticalName, typhaVerticalAccount, config,
 		"deployment/"+typhaDeployment, typhaVerticalKey)
-	scaler.Annotations = map[string]string{deleteOnInvalidUpdate: "true"}
-	scaler.Spec.Template.Spec.PriorityClassName = shootSystemPriority
-	fromGardener(scaler.Spec.Template.Labels)
+	scaler.Annotations = map[string]string{system.DeleteOnInvalidUpdate: "true"}
+	scaler.Spec.Template.Spec.PriorityClassName = system.ShootPriority
+	system.FromGardener(scaler.Spec.Template.Labels)
 	return append(typhaVerticalAccess, config, scaler)
 }
 
@@ -174,18 +175,18 @@ func (n *network) nodeVertical() []plugin.Object {
 	config := autoscalerConfig(nodeVerticalName, nodeVerticalKey, nodeGrowth)
 	scaler := n.verticalAutoscaler(nodeVerticalName, "calico-node-autoscaler", nodeVerticalAccount, config,
 		"daemonset/"+nodeName, nodeVerticalKey)
-	scaler.Spec.Template.Spec.PriorityClassName = clusterPriority
+	scaler.Spec.Template.Spec.PriorityClassName = system.ClusterPriority
 	return append(nodeVerticalAccess, config, scaler)
 }
 
 // verticalAccess are identity and rights of a vertical autoscaler.
 func verticalAccess(name string, workloads ...string) []plugin.Object {
-	patch := rule("apps", workloads, "patch")
+	patch := system.Rule("apps", workloads, "patch")
 	patch.APIGroups = append(patch.APIGroups, "extensions")
-	return shared(
-		serviceAccount(name),
-		clusterRole(name, rule(coreGroup, []string{"nodes"}, "list"), patch),
-		clusterRoleBinding(name, account(name)),
+	return plugin.Constants(
+		system.ServiceAccount(name),
+		system.ClusterRole(name, system.Rule(coreGroup, []string{"nodes"}, "list"), patch),
+		system.ClusterRoleBinding(name, system.Account(name)),
 	)
 }
 
@@ -216,14 +217,14 @@ func (n *network) verticalAutoscaler(name, appName, accountName string, config *
 
 // autoscaler is what all autoscalers have in common.
 func (n *network) autoscaler(name, appName, accountName string, config *corev1.ConfigMap) *appsv1.Deployment {
-	template := podMeta(mayReachOut(app(appName)))
-	template.Annotations = map[string]string{checksumPrefix + name: checksum(config)}
+	template := system.PodMeta(system.MayReachOut(system.App(appName)))
+	template.Annotations = map[string]string{system.ChecksumAnnotation(name): system.Checksum(config)}
 	return &appsv1.Deployment{
-		TypeMeta:   typeMeta("apps/v1", "Deployment"),
-		ObjectMeta: named(name, app(appName)),
+		TypeMeta:   system.TypeMeta("apps/v1", "Deployment"),
+		ObjectMeta: system.Named(name, system.App(appName)),
 		Spec: appsv1.DeploymentSpec{
 			Replicas: new(int32(1)),
-			Selector: selecting(app(appName)),
+			Selector: system.Selecting(system.App(appName)),
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: template,
 				Spec: corev1.PodSpec{
@@ -232,7 +233,7 @@ func (n *network) autoscaler(name, appName, accountName string, config *corev1.C
 					SecurityContext:    &corev1.PodSecurityContext{RunAsNonRoot: new(true)},
 					Containers: []corev1.Container{{
 						Name:            "autoscaler",
-						Resources:       corev1.ResourceRequirements{Requests: requests("10m", "50Mi")},
+						Resources:       corev1.ResourceRequirements{Requests: system.Requests("10m", "50Mi")},
 						SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: new(false)},
 					}},
 				},
@@ -247,8 +248,8 @@ func autoscalerConfig(name, key string, content any) *corev1.ConfigMap {
 		panic(fmt.Sprintf("the configuration of %s cannot be encoded: %v", name, err))
 	}
 	return &corev1.ConfigMap{
-		TypeMeta:   typeMeta("v1", "ConfigMap"),
-		ObjectMeta: named(name, nil),
+		TypeMeta:   system.TypeMeta("v1", "ConfigMap"),
+		ObjectMeta: system.Named(name, nil),
 		Data:       map[string]string{key: string(document)},
 	}
 }

@@ -53,7 +53,7 @@ var changes = map[string]change{
 }
 
 func classify(path string, before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
-	found, ok := nearest(changes, path)
+	found, ok := plugin.Nearest(changes, path)
 	switch {
 	case !ok:
 		return "", ""

@@ -10,7 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/system"
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
@@ -27,16 +27,14 @@ const (
 	cniSchemaVersion = "0.3.1"
 )
 
-func (n *network) cniConfig() []plugin.Object { return []plugin.Object{n.calicoConfig()} }
-
-func (n *network) calicoConfig() *corev1.ConfigMap {
+func (n *network) cniConfig() *corev1.ConfigMap {
 	typhaService := noTypha
 	if n.config.Typha.Enabled {
 		typhaService = typhaName
 	}
 	return &corev1.ConfigMap{
-		TypeMeta:   typeMeta("v1", "ConfigMap"),
-		ObjectMeta: named(configName, nil),
+		TypeMeta:   system.TypeMeta("v1", "ConfigMap"),
+		ObjectMeta: system.Named(configName, nil),
 		Data: map[string]string{
 			typhaServiceKey: typhaService,
 			backendKey:      string(*n.config.Backend),

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/system"
 )
 
 // kind is a kind of Calico's API as its CRD describes it. Fields are only those
@@ -108,7 +109,7 @@ var policyFields = properties{
 
 // crds are the definitions of all kinds that Calico v3.31 works with. Calico makes
 // objects of some of them at its start.
-var crds = shared(calicoCRDs()...)
+var crds = plugin.Constants(calicoCRDs()...)
 
 func calicoCRDs() []plugin.Object {
 	objects := make([]plugin.Object, 0, len(calicoKinds)+2)
@@ -144,10 +145,10 @@ func crd(group, name string, namespaced bool, v apiextensionsv1.CustomResourceDe
 	}
 	singular := strings.ToLower(name)
 	return &apiextensionsv1.CustomResourceDefinition{
-		TypeMeta: typeMeta(apiextensionsv1.SchemeGroupVersion.String(), "CustomResourceDefinition"),
+		TypeMeta: system.TypeMeta(apiextensionsv1.SchemeGroupVersion.String(), "CustomResourceDefinition"),
 		ObjectMeta: metav1.ObjectMeta{
 			Name:   plural(singular) + "." + group,
-			Labels: map[string]string{roleLabel: systemComponent},
+			Labels: map[string]string{system.RoleLabel: system.SystemComponent},
 		},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Group: group,

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/system"
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
@@ -171,8 +172,8 @@ func (d *defaulting) autoScaling() {
 	}
 	if scaling.Mode == v1alpha1.Static {
 		resources := orDefault(&scaling.Resources, v1alpha1.StaticResources{})
-		resources.Node = withDefaults(resources.Node, nodeCPU, nodeMemory)
-		resources.Typha = withDefaults(resources.Typha, typhaCPU, typhaMemory)
+		resources.Node = system.RequestsWith(resources.Node, nodeCPU, nodeMemory)
+		resources.Typha = system.RequestsWith(resources.Typha, typhaCPU, typhaMemory)
 	}
 	if scaling.Resources != nil && !d.config.Typha.Enabled {
 		d.because.Rule("autoScaling.resources.typha", "typha.enabled is false")

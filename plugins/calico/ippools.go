@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/system"
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
@@ -100,8 +101,8 @@ func podPool(cidr string, blockSize int, natOutgoing bool) ipPoolSpec {
 
 func pool(name string, spec ipPoolSpec) *ipPool {
 	return &ipPool{
-		TypeMeta:   typeMeta(calicoGroup+"/v1", "IPPool"),
-		ObjectMeta: clusterWide(name),
+		TypeMeta:   system.TypeMeta(calicoGroup+"/v1", "IPPool"),
+		ObjectMeta: system.ClusterWide(name),
 		Spec:       spec,
 	}
 }

@@ -8,6 +8,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/system"
 )
 
 const kubeControllersName = "calico-kube-controllers"
@@ -21,31 +22,31 @@ func (n *network) kubeControllers() []plugin.Object {
 	return append(kubeControllersAccess, n.kubeControllersDeployment())
 }
 
-var kubeControllersAccess = shared(
-	serviceAccount(kubeControllersName),
-	clusterRole(kubeControllersName, kubeControllersRules()...),
-	clusterRoleBinding(kubeControllersName, account(kubeControllersName)),
-	disruptionBudget(kubeControllersName),
+var kubeControllersAccess = plugin.Constants(
+	system.ServiceAccount(kubeControllersName),
+	system.ClusterRole(kubeControllersName, kubeControllersRules()...),
+	system.ClusterRoleBinding(kubeControllersName, system.Account(kubeControllersName)),
+	system.DisruptionBudget(kubeControllersName),
 )
 
 func (n *network) kubeControllersDeployment() *appsv1.Deployment {
 	return &appsv1.Deployment{
-		TypeMeta:   typeMeta("apps/v1", "Deployment"),
-		ObjectMeta: named(kubeControllersName, systemApp(kubeControllersName)),
+		TypeMeta:   system.TypeMeta("apps/v1", "Deployment"),
+		ObjectMeta: system.Named(kubeControllersName, system.SystemApp(kubeControllersName)),
 		Spec: appsv1.DeploymentSpec{
 			Replicas:             new(int32(1)),
 			RevisionHistoryLimit: new(int32(2)),
 			// Two of them at a time would work against each other.
 			Strategy: appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType},
-			Selector: selecting(app(kubeControllersName)),
+			Selector: system.Selecting(system.App(kubeControllersName)),
 			Template: corev1.PodTemplateSpec{
-				ObjectMeta: podMeta(fromGardener(mayReachOut(systemApp(kubeControllersName)))),
+				ObjectMeta: system.PodMeta(system.FromGardener(system.MayReachOut(system.SystemApp(kubeControllersName)))),
 				Spec: corev1.PodSpec{
 					ServiceAccountName: kubeControllersName,
-					PriorityClassName:  clusterPriority,
+					PriorityClassName:  system.ClusterPriority,
 					DNSPolicy:          corev1.DNSDefault,
-					Tolerations:        tolerateAll(corev1.TaintEffectNoSchedule),
-					SecurityContext:    &corev1.PodSecurityContext{SeccompProfile: runtimeDefault()},
+					Tolerations:        system.TolerateAll(corev1.TaintEffectNoSchedule),
+					SecurityContext:    &corev1.PodSecurityContext{SeccompProfile: system.RuntimeDefault()},
 					Containers:         []corev1.Container{n.kubeControllersContainer()},
 				},
 			},
@@ -54,23 +55,23 @@ func (n *network) kubeControllersDeployment() *appsv1.Deployment {
 }
 
 func (n *network) kubeControllersContainer() corev1.Container {
-	var env environment
-	env.set("ENABLED_CONTROLLERS", "node,loadbalancer")
-	env.set("DATASTORE_TYPE", datastore)
+	var env system.Environment
+	env.Set("ENABLED_CONTROLLERS", "node,loadbalancer")
+	env.Set("DATASTORE_TYPE", datastore)
 	return corev1.Container{
 		Name:      kubeControllersName,
 		Image:     n.image("calico-kube-controllers"),
 		Env:       env,
-		Resources: corev1.ResourceRequirements{Requests: requests("10m", "50Mi")},
+		Resources: corev1.ResourceRequirements{Requests: system.Requests("10m", "50Mi")},
 		LivenessProbe: &corev1.Probe{
-			ProbeHandler:        execute("/usr/bin/check-status", "-l"),
+			ProbeHandler:        system.Execute("/usr/bin/check-status", "-l"),
 			InitialDelaySeconds: 10,
 			PeriodSeconds:       10,
 			TimeoutSeconds:      10,
 			FailureThreshold:    6,
 		},
 		ReadinessProbe: &corev1.Probe{
-			ProbeHandler:   execute("/usr/bin/check-status", "-r"),
+			ProbeHandler:   system.Execute("/usr/bin/check-status", "-r"),
 			PeriodSeconds:  10,
 			TimeoutSeconds: 10,
 		},
@@ -82,22 +83,18 @@ func (n *network) kubeControllersContainer() corev1.Container {
 	}
 }
 
-func execute(command ...string) corev1.ProbeHandler {
-	return corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: command}}
-}
-
 func kubeControllersRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
-		rule(coreGroup, []string{"nodes"}, "watch", "list", "get"),
-		rule(coreGroup, []string{"pods"}, "get", "list", "watch"),
-		rule(coreGroup, []string{"namespaces"}, "get", "list", "watch"),
-		rule(coreGroup, []string{"services", "services/status"}, "get", "list", "update", "watch"),
-		rule(calicoGroup, []string{"ipreservations"}, "list"),
-		rule(calicoGroup, []string{"blockaffinities", "ipamblocks", "ipamhandles", "ipamconfigs", "tiers"},
+		system.Rule(coreGroup, []string{"nodes"}, "watch", "list", "get"),
+		system.Rule(coreGroup, []string{"pods"}, "get", "list", "watch"),
+		system.Rule(coreGroup, []string{"namespaces"}, "get", "list", "watch"),
+		system.Rule(coreGroup, []string{"services", "services/status"}, "get", "list", "update", "watch"),
+		system.Rule(calicoGroup, []string{"ipreservations"}, "list"),
+		system.Rule(calicoGroup, []string{"blockaffinities", "ipamblocks", "ipamhandles", "ipamconfigs", "tiers"},
 			"get", "list", "create", "update", "delete", "watch"),
-		rule(calicoGroup, []string{"ippools"}, "list", "watch"),
-		rule(calicoGroup, []string{"hostendpoints"}, "get", "list", "create", "update", "delete", "watch"),
-		rule(calicoGroup, []string{"clusterinformations"}, "get", "list", "create", "update", "watch"),
-		rule(calicoGroup, []string{"kubecontrollersconfigurations"}, "get", "list", "create", "update", "watch"),
+		system.Rule(calicoGroup, []string{"ippools"}, "list", "watch"),
+		system.Rule(calicoGroup, []string{"hostendpoints"}, "get", "list", "create", "update", "delete", "watch"),
+		system.Rule(calicoGroup, []string{"clusterinformations"}, "get", "list", "create", "update", "watch"),
+		system.Rule(calicoGroup, []string{"kubecontrollersconfigurations"}, "get", "list", "create", "update", "watch"),
 	}
 }

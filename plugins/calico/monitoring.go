@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/system"
 )
 
 // Ports on which metrics are served.
@@ -38,20 +39,20 @@ func (n *network) monitoring() []plugin.Object {
 }
 
 var (
-	metricsServices = shared(
+	metricsServices = plugin.Constants(
 		metricsService(felixMetricsService, nodeName, felixMetricsPort),
 		metricsService(typhaMetricsService, typhaName, typhaMetricsPort),
 	)
-	birdMetrics = shared(metricsService(birdMetricsService, nodeName, birdMetricsPort))
+	birdMetrics = plugin.Constants(metricsService(birdMetricsService, nodeName, birdMetricsPort))
 )
 
 func metricsService(name, selectedApp string, port int32) *corev1.Service {
 	return &corev1.Service{
-		TypeMeta:   typeMeta("v1", "Service"),
-		ObjectMeta: named(name, nil),
+		TypeMeta:   system.TypeMeta("v1", "Service"),
+		ObjectMeta: system.Named(name, nil),
 		Spec: corev1.ServiceSpec{
 			Type:     corev1.ServiceTypeClusterIP,
-			Selector: app(selectedApp),
+			Selector: system.App(selectedApp),
 			Ports:    []corev1.ServicePort{{Protocol: corev1.ProtocolTCP, Port: port, TargetPort: intstr.FromInt32(port)}},
 		},
 	}

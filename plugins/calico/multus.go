@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/system"
 )
 
 const (
@@ -31,43 +32,43 @@ func (n *network) multus() []plugin.Object {
 	return append(multusAccess, n.multusDaemonSet())
 }
 
-var multusAccess = shared(
+var multusAccess = plugin.Constants(
 	attachmentCRD(),
-	serviceAccount(multusName),
-	clusterRole(multusName, multusRules()...),
-	clusterRoleBinding(multusName, account(multusName)),
+	system.ServiceAccount(multusName),
+	system.ClusterRole(multusName, multusRules()...),
+	system.ClusterRoleBinding(multusName, system.Account(multusName)),
 )
 
 func multusRules() []rbacv1.PolicyRule {
-	events := rule(coreGroup, []string{"events"}, "create", "patch", "update")
+	events := system.Rule(coreGroup, []string{"events"}, "create", "patch", "update")
 	events.APIGroups = append(events.APIGroups, "events.k8s.io")
 	return []rbacv1.PolicyRule{
-		rule(multusGroup, []string{rbacv1.ResourceAll}, rbacv1.VerbAll),
-		rule(coreGroup, []string{"pods", "pods/status"}, "get", "list", "update", "watch"),
+		system.Rule(multusGroup, []string{rbacv1.ResourceAll}, rbacv1.VerbAll),
+		system.Rule(coreGroup, []string{"pods", "pods/status"}, "get", "list", "update", "watch"),
 		events,
 	}
 }
 
 func (n *network) multusDaemonSet() *appsv1.DaemonSet {
 	return &appsv1.DaemonSet{
-		TypeMeta:   typeMeta("apps/v1", "DaemonSet"),
-		ObjectMeta: named(multusName, multusLabels()),
+		TypeMeta:   system.TypeMeta("apps/v1", "DaemonSet"),
+		ObjectMeta: system.Named(multusName, multusLabels()),
 		Spec: appsv1.DaemonSetSpec{
-			Selector: selecting(app(multusName)),
+			Selector: system.Selecting(system.App(multusName)),
 			UpdateStrategy: appsv1.DaemonSetUpdateStrategy{
 				Type:          appsv1.RollingUpdateDaemonSetStrategyType,
 				RollingUpdate: &appsv1.RollingUpdateDaemonSet{MaxUnavailable: new(intstr.FromInt32(nodesAtOnce))},
 			},
 			Template: corev1.PodTemplateSpec{
-				ObjectMeta: podMeta(multusPodLabels()),
+				ObjectMeta: system.PodMeta(multusPodLabels()),
 				Spec: corev1.PodSpec{
 					ServiceAccountName:            multusName,
 					HostNetwork:                   true,
-					PriorityClassName:             nodePriority,
+					PriorityClassName:             system.NodePriority,
 					TerminationGracePeriodSeconds: new(int64(0)),
 					NodeSelector:                  map[string]string{corev1.LabelOSStable: "linux"},
-					Tolerations:                   tolerateAll(corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute),
-					SecurityContext:               &corev1.PodSecurityContext{SeccompProfile: runtimeDefault()},
+					Tolerations:                   system.TolerateAll(corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute),
+					SecurityContext:               &corev1.PodSecurityContext{SeccompProfile: system.RuntimeDefault()},
 					InitContainers:                n.multusInitContainers(),
 					Containers:                    []corev1.Container{n.multusContainer()},
 					Volumes: []corev1.Volume{
@@ -81,14 +82,14 @@ func (n *network) multusDaemonSet() *appsv1.DaemonSet {
 }
 
 func multusLabels() map[string]string {
-	labels := systemApp(multusName)
-	labels[criticalLabel] = "true"
+	labels := system.SystemApp(multusName)
+	labels[system.CriticalLabel] = "true"
 	return labels
 }
 
 func multusPodLabels() map[string]string {
 	labels := multusLabels()
-	labels[toAPIServer], labels[toDNS] = allowed, allowed
+	labels[system.ToAPIServer], labels[system.ToDNS] = system.Allowed, system.Allowed
 	return labels
 }
 
@@ -101,7 +102,7 @@ func (n *network) multusInitContainers() []corev1.Container {
 	containers := []corev1.Container{install}
 	if n.config.Multus.InstallCNIPlugins {
 		plugins := installer("install-cni-plugins", n.image("cni-plugins"))
-		plugins.Command = shell(installCNIPlugins)
+		plugins.Command = system.Shell(installCNIPlugins)
 		containers = append(containers, plugins)
 	}
 	return containers
@@ -112,15 +113,15 @@ func installer(name, image string) corev1.Container {
 	return corev1.Container{
 		Name:            name,
 		Image:           image,
-		Resources:       corev1.ResourceRequirements{Requests: requests("10m", "15Mi")},
-		SecurityContext: privileged(),
+		Resources:       corev1.ResourceRequirements{Requests: system.Requests("10m", "15Mi")},
+		SecurityContext: system.Privileged(),
 		VolumeMounts:    []corev1.VolumeMount{{Name: "cnibin", MountPath: hostCNIBin}},
 	}
 }
 
 func (n *network) multusContainer() corev1.Container {
-	var env environment
-	env.nodeName("MULTUS_NODE_NAME")
+	var env system.Environment
+	env.FromField("MULTUS_NODE_NAME", "spec.nodeName")
 	return corev1.Container{
 		Name:    multusName,
 		Image:   n.image(multusImage),
@@ -141,8 +142,8 @@ func (n *network) multusContainer() corev1.Container {
 			"--readiness-indicator-file=/etc/cni/net.d/" + cniConfigName,
 		},
 		Env:             env,
-		Resources:       corev1.ResourceRequirements{Requests: requests("100m", "200Mi")},
-		SecurityContext: privileged(),
+		Resources:       corev1.ResourceRequirements{Requests: system.Requests("100m", "200Mi")},
+		SecurityContext: system.Privileged(),
 		VolumeMounts: []corev1.VolumeMount{
 			{Name: "cni", MountPath: hostCNIConfig},
 			{Name: "cnibin", MountPath: hostCNIBin},

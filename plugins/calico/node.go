@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/system"
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
@@ -21,33 +22,34 @@ const (
 	// nodesAtOnce pods may be replaced at a time. One is not enough: with BGP a pod
 	// may only get ready once another node has made the same step.
 	nodesAtOnce = 2
-	// configChecksum has the name that it has in Gardener, not the ConfigMap's.
-	configChecksum = checksumPrefix + "calico"
 )
+
+// configChecksum has the name that it has in Gardener, not the ConfigMap's.
+var configChecksum = system.ChecksumAnnotation("calico")
 
 func (n *network) node() []plugin.Object { return []plugin.Object{n.nodeDaemonSet()} }
 
 func (n *network) nodeDaemonSet() *appsv1.DaemonSet {
 	daemonSet := &appsv1.DaemonSet{
-		TypeMeta:   typeMeta("apps/v1", "DaemonSet"),
-		ObjectMeta: named(nodeName, nodeLabels()),
+		TypeMeta:   system.TypeMeta("apps/v1", "DaemonSet"),
+		ObjectMeta: system.Named(nodeName, nodeLabels()),
 		Spec: appsv1.DaemonSetSpec{
-			Selector:             selecting(app(nodeName)),
+			Selector:             system.Selecting(system.App(nodeName)),
 			RevisionHistoryLimit: new(int32(2)),
 			UpdateStrategy: appsv1.DaemonSetUpdateStrategy{
 				Type:          appsv1.RollingUpdateDaemonSetStrategyType,
 				RollingUpdate: &appsv1.RollingUpdateDaemonSet{MaxUnavailable: new(intstr.FromInt32(nodesAtOnce))},
 			},
 			Template: corev1.PodTemplateSpec{
-				ObjectMeta: podMeta(mayReachOut(nodeLabels())),
+				ObjectMeta: system.PodMeta(system.MayReachOut(nodeLabels())),
 				Spec: corev1.PodSpec{
 					ServiceAccountName:            nodeName,
 					HostNetwork:                   true,
-					PriorityClassName:             nodePriority,
+					PriorityClassName:             system.NodePriority,
 					TerminationGracePeriodSeconds: new(int64(0)),
 					NodeSelector:                  map[string]string{corev1.LabelOSStable: "linux"},
-					Tolerations:                   tolerateAll(corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute),
-					SecurityContext:               &corev1.PodSecurityContext{SeccompProfile: runtimeDefault()},
+					Tolerations:                   system.TolerateAll(corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute),
+					SecurityContext:               &corev1.PodSecurityContext{SeccompProfile: system.RuntimeDefault()},
 					InitContainers:                n.nodeInitContainers(),
 					Containers:                    n.nodeContainers(),
 					Volumes:                       n.nodeVolumes(),
@@ -55,14 +57,14 @@ func (n *network) nodeDaemonSet() *appsv1.DaemonSet {
 			},
 		},
 	}
-	daemonSet.Spec.Template.Annotations = map[string]string{configChecksum: checksum(n.calicoConfig())}
+	daemonSet.Spec.Template.Annotations = map[string]string{configChecksum: system.Checksum(n.calicoConfig)}
 	n.letAutoscalersWrite(&daemonSet.ObjectMeta)
 	return daemonSet
 }
 
 func nodeLabels() map[string]string {
-	labels := systemApp(nodeName)
-	labels[criticalLabel] = "true"
+	labels := system.SystemApp(nodeName)
+	labels[system.CriticalLabel] = "true"
 	return labels
 }
 
@@ -82,7 +84,7 @@ func (n *network) nodeContainers() []corev1.Container {
 	return containers
 }
 
-func (n *network) nodeContainer(env environment) corev1.Container {
+func (n *network) nodeContainer(env system.Environment) corev1.Container {
 	return corev1.Container{
 		Name:    nodeName,
 		Image:   n.image(nodeImage),
@@ -117,14 +119,14 @@ func (n *network) nodeProbe(felix, bird string) corev1.ProbeHandler {
 	if hasBackend(n.config, v1alpha1.Bird) {
 		command = append(command, bird)
 	}
-	return execute(command...)
+	return system.Execute(command...)
 }
 
 func (n *network) isPrivileged() bool { return isPrivileged(n.config, n.facts) }
 
 func (n *network) nodeSecurityContext() *corev1.SecurityContext {
 	if n.isPrivileged() {
-		return privileged()
+		return system.Privileged()
 	}
 	return &corev1.SecurityContext{
 		RunAsUser:                new(int64(nodeUser)),

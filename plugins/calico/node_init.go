@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trellis-network/trellis/plugin/system"
 )
 
 // nodeInitContainers prepare a node. Their order matters: what an overlay left
@@ -30,25 +32,25 @@ func (n *network) script(name, source string) corev1.Container {
 	return corev1.Container{
 		Name:            name,
 		Image:           n.image(nodeImage),
-		Command:         shell(source),
-		SecurityContext: privileged(),
+		Command:         system.Shell(source),
+		SecurityContext: system.Privileged(),
 	}
 }
 
 func (n *network) installCNI() corev1.Container {
-	var env environment
-	env.set("CNI_CONF_NAME", cniConfigName)
-	env.fromConfig("CNI_NETWORK_CONFIG", cniConfigKey)
-	env.nodeName("KUBERNETES_NODE_NAME")
-	env.fromConfig("CNI_MTU", mtuKey)
-	env.set("SLEEP", "false")
+	var env system.Environment
+	env.Set("CNI_CONF_NAME", cniConfigName)
+	env.FromConfigMap("CNI_NETWORK_CONFIG", configName, cniConfigKey, nil)
+	env.FromField("KUBERNETES_NODE_NAME", "spec.nodeName")
+	env.FromConfigMap("CNI_MTU", configName, mtuKey, nil)
+	env.Set("SLEEP", "false")
 	return corev1.Container{
 		Name:            "install-cni",
 		Image:           n.image("calico-cni"),
 		Command:         []string{"/opt/cni/bin/install"},
 		EnvFrom:         serviceEndpoint(),
 		Env:             env,
-		SecurityContext: privileged(),
+		SecurityContext: system.Privileged(),
 		VolumeMounts: []corev1.VolumeMount{
 			{Name: "cni-net-dir", MountPath: "/host/etc/cni/net.d"},
 			{Name: "cni-bin-dir", MountPath: "/host/secondary-bin-dir"},
@@ -63,7 +65,7 @@ func (n *network) ebpfBootstrap() corev1.Container {
 		Name:            "ebpf-bootstrap",
 		Image:           n.image(nodeImage),
 		Command:         []string{"calico-node", "-init", "-best-effort"},
-		SecurityContext: privileged(),
+		SecurityContext: system.Privileged(),
 		VolumeMounts: []corev1.VolumeMount{
 			{Name: "sys-fs", MountPath: "/sys/fs", MountPropagation: new(corev1.MountPropagationBidirectional)},
 			{Name: "var-run-calico", MountPath: "/var/run/calico", MountPropagation: new(corev1.MountPropagationBidirectional)},
@@ -77,7 +79,7 @@ func (n *network) hostpathInit() corev1.Container {
 	return corev1.Container{
 		Name:    "hostpath-init",
 		Image:   n.image(nodeImage),
-		Command: shell("exec calico-node -hostpath-init"),
+		Command: system.Shell("exec calico-node -hostpath-init"),
 		Env:     []corev1.EnvVar{{Name: "NODE_USER_ID", Value: strconv.Itoa(nodeUser)}},
 		SecurityContext: &corev1.SecurityContext{
 			RunAsUser:                new(int64(0)),

@@ -8,6 +8,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/system"
 )
 
 const (
@@ -17,27 +18,27 @@ const (
 
 // nodeAccess are the identities and rights of what runs on every node.
 func (n *network) nodeAccess() []plugin.Object {
-	subjects := []rbacv1.Subject{account(nodeName)}
+	subjects := []rbacv1.Subject{system.Account(nodeName)}
 	if n.config.Typha.Enabled {
 		// Typha watches for the nodes what they may watch, and has no role of its own.
-		subjects = append(subjects, account(typhaName))
+		subjects = append(subjects, system.Account(typhaName))
 	}
-	return slices.Concat(nodeRole, []plugin.Object{clusterRoleBinding(nodeName, subjects...)}, cniAccess)
+	return slices.Concat(nodeRole, []plugin.Object{system.ClusterRoleBinding(nodeName, subjects...)}, cniAccess)
 }
 
 var (
-	nodeRole = shared(
-		serviceAccount(nodeName),
-		clusterRole(nodeName, nodeRules()...),
+	nodeRole = plugin.Constants(
+		system.ServiceAccount(nodeName),
+		system.ClusterRole(nodeName, nodeRules()...),
 	)
-	cniAccess = shared(
-		serviceAccount(cniAccount),
-		clusterRole(cniAccount, cniRules()...),
-		clusterRoleBinding(cniAccount, account(cniAccount)),
-		clusterRole(tierGetterName, rule("projectcalico.org", []string{"tiers"}, "get")),
+	cniAccess = plugin.Constants(
+		system.ServiceAccount(cniAccount),
+		system.ClusterRole(cniAccount, cniRules()...),
+		system.ClusterRoleBinding(cniAccount, system.Account(cniAccount)),
+		system.ClusterRole(tierGetterName, system.Rule("projectcalico.org", []string{"tiers"}, "get")),
 		// The garbage collector asks as kube-controller-manager. Where there is an
 		// API server for projectcalico.org, cascading deletion fails without this.
-		clusterRoleBinding(tierGetterName, rbacv1.Subject{
+		system.ClusterRoleBinding(tierGetterName, rbacv1.Subject{
 			APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "system:kube-controller-manager",
 		}),
 	)
@@ -53,37 +54,37 @@ var calicoResources = []string{
 }
 
 func nodeRules() []rbacv1.PolicyRule {
-	token := rule(coreGroup, []string{"serviceaccounts/token"}, "create")
+	token := system.Rule(coreGroup, []string{"serviceaccounts/token"}, "create")
 	token.ResourceNames = []string{cniAccount}
 	return []rbacv1.PolicyRule{
 		token, // calico-node renews the token in the CNI plugin's kubeconfig
-		rule(coreGroup, []string{"pods", "nodes", "namespaces"}, "get"),
-		rule("discovery.k8s.io", []string{"endpointslices"}, "watch", "list"),
-		rule(coreGroup, []string{"endpoints", "services"}, "watch", "list", "get"),
-		rule(coreGroup, []string{"configmaps"}, "get"),
-		rule(coreGroup, []string{"nodes/status"}, "patch", "update"),
-		rule("networking.k8s.io", []string{"networkpolicies"}, "watch", "list"),
-		rule("policy.networking.k8s.io", []string{"adminnetworkpolicies", "baselineadminnetworkpolicies"}, "watch", "list"),
-		rule(coreGroup, []string{"pods", "namespaces", "serviceaccounts"}, "list", "watch"),
-		rule(coreGroup, []string{"pods/status"}, "patch"),
-		rule(calicoGroup, calicoResources, "get", "list", "watch"),
-		rule(calicoGroup, []string{"tiers"}, "create"),
-		rule(calicoGroup, []string{"ippools", "felixconfigurations", "clusterinformations"}, "create", "update"),
-		rule(calicoGroup, []string{"caliconodestatuses"}, "update"),
-		rule(coreGroup, []string{"nodes"}, "get", "list", "watch"),
-		rule(calicoGroup, []string{"bgpconfigurations", "bgppeers"}, "create", "update"),
-		rule(calicoGroup, []string{"blockaffinities", "ipamblocks", "ipamhandles"}, "get", "list", "create", "update", "delete"),
-		rule(calicoGroup, []string{"ipamconfigs"}, "get", "create"),
-		rule(calicoGroup, []string{"blockaffinities"}, "watch"),
-		rule("apps", []string{"daemonsets"}, "get"),
+		system.Rule(coreGroup, []string{"pods", "nodes", "namespaces"}, "get"),
+		system.Rule("discovery.k8s.io", []string{"endpointslices"}, "watch", "list"),
+		system.Rule(coreGroup, []string{"endpoints", "services"}, "watch", "list", "get"),
+		system.Rule(coreGroup, []string{"configmaps"}, "get"),
+		system.Rule(coreGroup, []string{"nodes/status"}, "patch", "update"),
+		system.Rule("networking.k8s.io", []string{"networkpolicies"}, "watch", "list"),
+		system.Rule("policy.networking.k8s.io", []string{"adminnetworkpolicies", "baselineadminnetworkpolicies"}, "watch", "list"),
+		system.Rule(coreGroup, []string{"pods", "namespaces", "serviceaccounts"}, "list", "watch"),
+		system.Rule(coreGroup, []string{"pods/status"}, "patch"),
+		system.Rule(calicoGroup, calicoResources, "get", "list", "watch"),
+		system.Rule(calicoGroup, []string{"tiers"}, "create"),
+		system.Rule(calicoGroup, []string{"ippools", "felixconfigurations", "clusterinformations"}, "create", "update"),
+		system.Rule(calicoGroup, []string{"caliconodestatuses"}, "update"),
+		system.Rule(coreGroup, []string{"nodes"}, "get", "list", "watch"),
+		system.Rule(calicoGroup, []string{"bgpconfigurations", "bgppeers"}, "create", "update"),
+		system.Rule(calicoGroup, []string{"blockaffinities", "ipamblocks", "ipamhandles"}, "get", "list", "create", "update", "delete"),
+		system.Rule(calicoGroup, []string{"ipamconfigs"}, "get", "create"),
+		system.Rule(calicoGroup, []string{"blockaffinities"}, "watch"),
+		system.Rule("apps", []string{"daemonsets"}, "get"),
 	}
 }
 
 func cniRules() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
-		rule(coreGroup, []string{"pods", "nodes", "namespaces"}, "get"),
-		rule(coreGroup, []string{"pods/status"}, "patch"),
-		rule(calicoGroup, []string{
+		system.Rule(coreGroup, []string{"pods", "nodes", "namespaces"}, "get"),
+		system.Rule(coreGroup, []string{"pods/status"}, "patch"),
+		system.Rule(calicoGroup, []string{
 			"blockaffinities", "ipamblocks", "ipamhandles", "clusterinformations", "ippools", "ipreservations", "ipamconfigs",
 		}, "get", "list", "create", "update", "delete"),
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trellis-network/trellis/plugin/system"
 )
 
 // Names of what runs beside calico-node.
@@ -35,14 +37,14 @@ func (n *network) snatContainer() corev1.Container {
 // the pod that ends says the contrary and may come last. With backend none the
 // condition belongs to the cloud's route controller. It looks for the node's
 // addresses as calico-node does, by whose environment it goes.
-func (n *network) conditionEnsurer(node environment) corev1.Container {
-	env := node.only("CALICO_NETWORKING_BACKEND", "IP", "IP_AUTODETECTION_METHOD", "IP6", "IP6_AUTODETECTION_METHOD")
-	env.set("NO_DEFAULT_POOLS", "true")
-	env.nodeName("NODENAME")
+func (n *network) conditionEnsurer(node system.Environment) corev1.Container {
+	env := node.Only("CALICO_NETWORKING_BACKEND", "IP", "IP_AUTODETECTION_METHOD", "IP6", "IP6_AUTODETECTION_METHOD")
+	env.Set("NO_DEFAULT_POOLS", "true")
+	env.FromField("NODENAME", "spec.nodeName")
 	return corev1.Container{
 		Name:            conditionEnsurerName,
 		Image:           n.image(nodeImage),
-		Command:         shell(ensureCondition),
+		Command:         system.Shell(ensureCondition),
 		Env:             env,
 		SecurityContext: &corev1.SecurityContext{Privileged: new(false)},
 	}
@@ -60,7 +62,7 @@ func (n *network) birdExporter() corev1.Container {
 		Ports: []corev1.ContainerPort{
 			{Name: birdMetricsPortName, ContainerPort: birdMetricsPort, Protocol: corev1.ProtocolTCP},
 		},
-		Resources:    corev1.ResourceRequirements{Requests: requests("10m", "32Mi")},
+		Resources:    corev1.ResourceRequirements{Requests: system.Requests("10m", "32Mi")},
 		VolumeMounts: []corev1.VolumeMount{{Name: "var-run-calico", MountPath: "/var/run/calico", ReadOnly: true}},
 	}
 }

@@ -5,6 +5,8 @@ package calico
 import (
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
@@ -14,16 +16,19 @@ import (
 type network struct {
 	config *v1alpha1.NetworkConfig
 	facts  *plugin.Facts
+	// calicoConfig is the ConfigMap that calico-node restarts for.
+	calicoConfig *corev1.ConfigMap
 }
 
 // render returns the objects of a network. Every component has a file of its own.
 func render(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) (plugin.Objects, error) {
-	n := &network{effective, facts}
+	n := &network{config: effective, facts: facts}
+	n.calicoConfig = n.cniConfig() // cni.go
 	return plugin.Objects{
 		Shoot: slices.Concat(
-			n.nodeAccess(),      // node_rbac.go
-			crds,                // crds.go
-			n.cniConfig(),       // cni.go
+			n.nodeAccess(), // node_rbac.go
+			crds,           // crds.go
+			[]plugin.Object{n.calicoConfig},
 			n.pools(),           // ippools.go
 			n.node(),            // node.go, node_env.go, node_init.go, node_sidecars.go, node_volumes.go
 			n.typha(),           // typha.go

@@ -23,5 +23,3 @@ var (
 	logMTUIssues      = iptables + "\n" + mtuRules
 	snatToUpstreamDNS = iptables + "\n" + snatRules
 )
-
-func shell(script string) []string { return []string{"/bin/sh", "-c", script} }

@@ -135,3 +135,11 @@ func warnSurprises(found *plugin.Findings, effective *v1alpha1.NetworkConfig, fa
 		}
 	}
 }
+
+// at is the path of a dotted field beneath root.
+func at(root *field.Path, dotted string) *field.Path {
+	for _, name := range strings.Split(dotted, ".") {
+		root = root.Child(name)
+	}
+	return root
+}

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/system"
 )
 
 const (
@@ -36,16 +37,16 @@ func (n *network) typha() []plugin.Object {
 	return append(typhaAccess, n.typhaDeployment())
 }
 
-var typhaAccess = shared(
-	serviceAccount(typhaName),
+var typhaAccess = plugin.Constants(
+	system.ServiceAccount(typhaName),
 	typhaService(),
-	disruptionBudget(typhaName),
+	system.DisruptionBudget(typhaName),
 )
 
 func (n *network) typhaDeployment() *appsv1.Deployment {
 	deployment := &appsv1.Deployment{
-		TypeMeta:   typeMeta("apps/v1", "Deployment"),
-		ObjectMeta: named(typhaDeployment, systemApp(typhaName)),
+		TypeMeta:   system.TypeMeta("apps/v1", "Deployment"),
+		ObjectMeta: system.Named(typhaDeployment, system.SystemApp(typhaName)),
 		Spec: appsv1.DeploymentSpec{
 			// The horizontal autoscaler states the number of replicas.
 			RevisionHistoryLimit: new(int32(2)),
@@ -57,27 +58,27 @@ func (n *network) typhaDeployment() *appsv1.Deployment {
 					MaxSurge:       new(intstr.FromString("100%")),
 				},
 			},
-			Selector: selecting(app(typhaName)),
+			Selector: system.Selecting(system.App(typhaName)),
 			Template: corev1.PodTemplateSpec{
-				ObjectMeta: podMeta(fromGardener(mayReachOut(systemApp(typhaName)))),
+				ObjectMeta: system.PodMeta(system.FromGardener(system.MayReachOut(system.SystemApp(typhaName)))),
 				Spec: corev1.PodSpec{
 					ServiceAccountName:            typhaName,
 					HostNetwork:                   true,
-					PriorityClassName:             clusterPriority,
+					PriorityClassName:             system.ClusterPriority,
 					TerminationGracePeriodSeconds: new(int64(typhaGraceSeconds)),
-					Tolerations:                   tolerateAll(corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute),
+					Tolerations:                   system.TolerateAll(corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute),
 					SecurityContext: &corev1.PodSecurityContext{
 						RunAsUser:          new(int64(typhaUser)),
 						FSGroup:            new(int64(typhaUser)),
 						SupplementalGroups: []int64{1},
-						SeccompProfile:     runtimeDefault(),
+						SeccompProfile:     system.RuntimeDefault(),
 					},
 					Containers: []corev1.Container{n.typhaContainer()},
 				},
 			},
 		},
 	}
-	deployment.Spec.Template.Annotations = map[string]string{safeToEvict: "true"}
+	deployment.Spec.Template.Annotations = map[string]string{system.SafeToEvict: "true"}
 	n.letAutoscalersWrite(&deployment.ObjectMeta)
 	return deployment
 }
@@ -110,18 +111,18 @@ func (n *network) typhaContainer() corev1.Container {
 	}
 }
 
-func (n *network) typhaEnv() environment {
-	var env environment
-	env.setIf(usesHostLocal(n.config), "USE_POD_CIDR", "true")
-	env.set("TYPHA_PROMETHEUSMETRICSENABLED", "true")
-	env.set("TYPHA_PROMETHEUSMETRICSPORT", strconv.Itoa(typhaMetricsPort))
-	env.set("TYPHA_LOGSEVERITYSCREEN", "info")
-	env.set("TYPHA_LOGFILEPATH", "none")
-	env.set("TYPHA_LOGSEVERITYSYS", "none")
-	env.set("TYPHA_CONNECTIONREBALANCINGMODE", "kubernetes")
-	env.set("TYPHA_DATASTORETYPE", datastore)
-	env.set("TYPHA_HEALTHENABLED", "true")
-	env.set("TYPHA_SHUTDOWNTIMEOUTSECS", strconv.Itoa(typhaGraceSeconds))
+func (n *network) typhaEnv() system.Environment {
+	var env system.Environment
+	env.SetIf(usesHostLocal(n.config), "USE_POD_CIDR", "true")
+	env.Set("TYPHA_PROMETHEUSMETRICSENABLED", "true")
+	env.Set("TYPHA_PROMETHEUSMETRICSPORT", strconv.Itoa(typhaMetricsPort))
+	env.Set("TYPHA_LOGSEVERITYSCREEN", "info")
+	env.Set("TYPHA_LOGFILEPATH", "none")
+	env.Set("TYPHA_LOGSEVERITYSYS", "none")
+	env.Set("TYPHA_CONNECTIONREBALANCINGMODE", "kubernetes")
+	env.Set("TYPHA_DATASTORETYPE", datastore)
+	env.Set("TYPHA_HEALTHENABLED", "true")
+	env.Set("TYPHA_SHUTDOWNTIMEOUTSECS", strconv.Itoa(typhaGraceSeconds))
 	return env
 }
 
@@ -133,10 +134,10 @@ func typhaHealth(path string) corev1.ProbeHandler {
 
 func typhaService() *corev1.Service {
 	return &corev1.Service{
-		TypeMeta:   typeMeta("v1", "Service"),
-		ObjectMeta: named(typhaName, app(typhaName)),
+		TypeMeta:   system.TypeMeta("v1", "Service"),
+		ObjectMeta: system.Named(typhaName, system.App(typhaName)),
 		Spec: corev1.ServiceSpec{
-			Selector: app(typhaName),
+			Selector: system.App(typhaName),
 			Ports: []corev1.ServicePort{{
 				Name: typhaName, Protocol: corev1.ProtocolTCP, Port: typhaPort, TargetPort: intstr.FromString(typhaName),
 			}},
@@ -146,21 +147,21 @@ func typhaService() *corev1.Service {
 
 // typhaPolicy lets calico-node reach Typha. It is there even without Typha, as in
 // Gardener's extension.
-var typhaPolicy = shared(newTyphaPolicy())
+var typhaPolicy = plugin.Constants(newTyphaPolicy())
 
 func newTyphaPolicy() *networkingv1.NetworkPolicy {
 	return &networkingv1.NetworkPolicy{
-		TypeMeta: typeMeta("networking.k8s.io/v1", "NetworkPolicy"),
+		TypeMeta: system.TypeMeta("networking.k8s.io/v1", "NetworkPolicy"),
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "gardener.cloud--allow-from-calico-node", Namespace: namespace,
-			Labels:      fromGardener(map[string]string{}),
-			Annotations: map[string]string{descriptionAnnotation: "Lets pods labelled k8s-app=calico-node connect to Typha."},
+			Labels:      system.FromGardener(map[string]string{}),
+			Annotations: map[string]string{system.DescriptionAnnotation: "Lets pods labelled k8s-app=calico-node connect to Typha."},
 		},
 		Spec: networkingv1.NetworkPolicySpec{
-			PodSelector: *selecting(app(typhaName)),
+			PodSelector: *system.Selecting(system.App(typhaName)),
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
 			Ingress: []networkingv1.NetworkPolicyIngressRule{{
-				From:  []networkingv1.NetworkPolicyPeer{{PodSelector: selecting(app(nodeName))}},
+				From:  []networkingv1.NetworkPolicyPeer{{PodSelector: system.Selecting(system.App(nodeName))}},
 				Ports: []networkingv1.NetworkPolicyPort{{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(typhaPort))}},
 			}},
 		},

@@ -4,6 +4,7 @@ package calico
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -86,7 +87,7 @@ func validateAutoScaling(found *plugin.Findings, scaling *v1alpha1.AutoScaling, 
 // validateResources finds two errors in a negative quantity, as Gardener's
 // extension does.
 func validateResources(found *plugin.Findings, path *field.Path, list corev1.ResourceList) {
-	for _, name := range sortedKeys(list) {
+	for _, name := range slices.Sorted(maps.Keys(list)) {
 		quantity, at := list[name], path.Child(string(name))
 		switch {
 		case name != corev1.ResourceCPU && name != corev1.ResourceMemory:

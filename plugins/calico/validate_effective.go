@@ -13,14 +13,12 @@ import (
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
-// validateEffective judges what is in force, and tells the user where that is not
-// what they wrote.
+// validateEffective judges what is in force.
 func validateEffective(effective, written *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	validateKubeProxy(&found, effective, facts)
 	validateNodeRanges(&found, facts)
 	warnVXLANOverlay(&found, effective, written, facts, path)
-	warnNotInForce(&found, effective, written, facts, path)
 	warnSurprises(&found, effective, facts, path)
 	return found
 }

@@ -3,12 +3,10 @@
 package calico
 
 import (
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
-	corev1 "k8s.io/api/core/v1"
 	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 
-	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/system"
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
@@ -27,8 +25,8 @@ func (n *network) podAutoscalers() []plugin.Object {
 		}
 	}
 	if hasKubeControllers(n.config) {
-		objects = append(objects, podAutoscaler(kubeControllersName, "Deployment", kubeControllersName,
-			scaled(vpav1.DefaultContainerResourcePolicy, nil)))
+		objects = append(objects, system.PodAutoscaler(kubeControllersName, "Deployment", kubeControllersName,
+			system.Scaled(vpav1.DefaultContainerResourcePolicy, nil)))
 	}
 	return objects
 }
@@ -36,14 +34,14 @@ func (n *network) podAutoscalers() []plugin.Object {
 // nodePodAutoscaler scales calico-node itself. What runs beside it needs next to
 // nothing, however large the cluster.
 func (n *network) nodePodAutoscaler() plugin.Object {
-	return podAutoscaler(nodeName, "DaemonSet", nodeName,
-		scaled(nodeName, n.leastResources().Node),
-		unscaled(snatName), unscaled(conditionEnsurerName), unscaled(birdExporterName))
+	return system.PodAutoscaler(nodeName, "DaemonSet", nodeName,
+		system.Scaled(nodeName, n.leastResources().Node),
+		system.Unscaled(snatName), system.Unscaled(conditionEnsurerName), system.Unscaled(birdExporterName))
 }
 
 func (n *network) typhaPodAutoscaler() plugin.Object {
-	return podAutoscaler(typhaName, "Deployment", typhaDeployment,
-		scaled(vpav1.DefaultContainerResourcePolicy, n.leastResources().Typha))
+	return system.PodAutoscaler(typhaName, "Deployment", typhaDeployment,
+		system.Scaled(vpav1.DefaultContainerResourcePolicy, n.leastResources().Typha))
 }
 
 // leastResources are what the user wants containers to get at least.
@@ -52,32 +50,4 @@ func (n *network) leastResources() v1alpha1.StaticResources {
 		return *resources
 	}
 	return v1alpha1.StaticResources{}
-}
-
-func podAutoscaler(name, targetKind, target string, policies ...vpav1.ContainerResourcePolicy) *vpav1.VerticalPodAutoscaler {
-	meta := named(name, nil)
-	// A Shoot may ask for an autoscaler that nobody has brought.
-	meta.Annotations = map[string]string{resourcesv1alpha1.OptionalKind: "true"}
-	return &vpav1.VerticalPodAutoscaler{
-		TypeMeta:   typeMeta(vpav1.SchemeGroupVersion.String(), "VerticalPodAutoscaler"),
-		ObjectMeta: meta,
-		Spec: vpav1.VerticalPodAutoscalerSpec{
-			TargetRef:      &autoscalingv1.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: targetKind, Name: target},
-			UpdatePolicy:   &vpav1.PodUpdatePolicy{UpdateMode: new(vpav1.UpdateModeInPlaceOrRecreate)},
-			ResourcePolicy: &vpav1.PodResourcePolicy{ContainerPolicies: policies},
-		},
-	}
-}
-
-// scaled lets a container's requests be scaled; its limits, if any, stay.
-func scaled(container string, least corev1.ResourceList) vpav1.ContainerResourcePolicy {
-	return vpav1.ContainerResourcePolicy{
-		ContainerName:    container,
-		MinAllowed:       least.DeepCopy(),
-		ControlledValues: new(vpav1.ContainerControlledValuesRequestsOnly),
-	}
-}
-
-func unscaled(container string) vpav1.ContainerResourcePolicy {
-	return vpav1.ContainerResourcePolicy{ContainerName: container, Mode: new(vpav1.ContainerScalingModeOff)}
 }

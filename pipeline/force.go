@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// warnNotInForce warns of every value that the user wrote and that something else
+// goes before, with the reason that the defaults gave, so that no rule of a plugin
+// can forget its warning.
+func (b *build) warnNotInForce() {
+	for _, path := range slices.Sorted(maps.Keys(b.byUser)) {
+		wrote := b.byUser[path]
+		value, has := b.values[path]
+		if isNothing(wrote) || has && reflect.DeepEqual(value, wrote) {
+			continue
+		}
+		message := fmt.Sprintf("%v has no effect", wrote)
+		if has {
+			message = fmt.Sprintf("%v is not in force, %v is", wrote, value)
+		}
+		if origin, ok := plugin.Nearest(b.noted, path); ok {
+			message += ": " + origin.Reason
+		}
+		b.result.Warnings = append(b.result.Warnings, plugin.Warning{
+			Field: fieldAt(b.paths.config, path).String(), Message: message,
+		})
+	}
+}
+
+// isNothing says that a value states nothing that could be in force.
+func isNothing(value any) bool {
+	if value == nil || value == "" {
+		return true
+	}
+	object, ok := value.(map[string]any)
+	return ok && len(object) == 0
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugin
+
+import "strings"
+
+// Nearest returns the entry for the field at path, for example overlay.enabled, or
+// else for the innermost block around it that has one.
+func Nearest[T any](byPath map[string]T, path string) (T, bool) {
+	for {
+		if found, ok := byPath[path]; ok {
+			return found, true
+		}
+		end := strings.LastIndex(path, ".")
+		if end < 0 {
+			var none T
+			return none, false
+		}
+		path = path[:end]
+	}
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package system
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+)
+
+// Priority classes of a network's pods.
+const (
+	// ShootPriority is what Gardener gives components that a cluster can do without
+	// for a moment.
+	ShootPriority = "gardener-shoot-system-800"
+	// NodePriority is Kubernetes' own for what every node needs.
+	NodePriority = "system-node-critical"
+	// ClusterPriority is Kubernetes' own for what the cluster needs.
+	ClusterPriority = "system-cluster-critical"
+)
+
+// checksumPrefix begins annotations with the checksum of a ConfigMap's data.
+const checksumPrefix = "checksum/configmap-"
+
+// ChecksumAnnotation is the name of the annotation of a pod template by which pods
+// restart when a ConfigMap changes. Its value is a Checksum.
+func ChecksumAnnotation(name string) string { return checksumPrefix + name }
+
+// Checksum changes when the data of a ConfigMap does.
+func Checksum(config *corev1.ConfigMap) string {
+	data, err := json.Marshal(config.Data)
+	if err != nil {
+		panic(fmt.Sprintf("a map of strings cannot be encoded: %v", err))
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// Requests are what a container asks for. It panics on what is no quantity: plugins
+// give constants.
+func Requests(cpu, memory string) corev1.ResourceList {
+	return corev1.ResourceList{
+		corev1.ResourceCPU:    resource.MustParse(cpu),
+		corev1.ResourceMemory: resource.MustParse(memory),
+	}
+}
+
+// RequestsWith completes a list with what it does not have, resource by resource.
+func RequestsWith(list corev1.ResourceList, cpu, memory string) corev1.ResourceList {
+	complete := Requests(cpu, memory)
+	maps.Copy(complete, list)
+	return complete
+}
+
+// RuntimeDefault is the container runtime's own seccomp profile.
+func RuntimeDefault() *corev1.SeccompProfile {
+	return &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}
+}
+
+// Privileged is the context of a container that may do everything on its node.
+func Privileged() *corev1.SecurityContext {
+	return &corev1.SecurityContext{Privileged: new(true)}
+}
+
+// Execute is a probe that runs a command in the container.
+func Execute(command ...string) corev1.ProbeHandler {
+	return corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: command}}
+}
+
+// Shell is the command that runs a script.
+func Shell(script string) []string { return []string{"/bin/sh", "-c", script} }
+
+// DisruptionBudget lets one pod of a component at a time be evicted, and any that does
+// not work anyway: draining a node must not hang on it.
+func DisruptionBudget(name string) *policyv1.PodDisruptionBudget {
+	return &policyv1.PodDisruptionBudget{
+		TypeMeta:   TypeMeta("policy/v1", "PodDisruptionBudget"),
+		ObjectMeta: Named(name, App(name)),
+		Spec: policyv1.PodDisruptionBudgetSpec{
+			MaxUnavailable:             new(intstr.FromInt32(1)),
+			Selector:                   Selecting(App(name)),
+			UnhealthyPodEvictionPolicy: new(policyv1.AlwaysAllow),
+		},
+	}
+}
