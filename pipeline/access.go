@@ -25,7 +25,7 @@ const (
 // givePodsAccess lets the network's workloads reach their API server without
 // help of any admission webhook: each pod gets the address, from outside of the
 // Services which do not work before the network does, and a token of its own
-// where its ServiceAccount is not the default one.
+// where its ServiceAccount is not the default one, unless the pod wants none.
 func givePodsAccess(objects []plugin.Object, access *plugin.PodAccess) {
 	for _, object := range objects {
 		switch workload := object.(type) {
@@ -40,7 +40,8 @@ func givePodsAccess(objects []plugin.Object, access *plugin.PodAccess) {
 }
 
 func giveAccess(pod *corev1.PodSpec, access *plugin.PodAccess) {
-	withToken := pod.ServiceAccountName != "" && pod.ServiceAccountName != "default" &&
+	refused := pod.AutomountServiceAccountToken != nil && !*pod.AutomountServiceAccountToken
+	withToken := !refused && pod.ServiceAccountName != "" && pod.ServiceAccountName != "default" &&
 		!slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool { return strings.HasPrefix(v.Name, "kube-api-access-") })
 	if withToken {
 		pod.Volumes = append(pod.Volumes, projectedToken())

@@ -35,6 +35,10 @@ func (b *build) readApplied() {
 	if b.applied, err = leavesIn(b.request.Applied.Config); err != nil {
 		b.request.Applied = nil
 		b.cannotCompare(err)
+		return
+	}
+	if accepted := b.request.Applied.Accepted; accepted != nil && b.facts.IPAM == "" {
+		b.facts.IPAM = accepted.Facts.IPAM
 	}
 }
 

@@ -4,6 +4,7 @@ package pipeline
 
 import (
 	"encoding/json"
+	"net/url"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
@@ -77,6 +78,7 @@ func (p *Pipeline) NewRequest(network *extensionsv1alpha1.Network, shoot *corev1
 			FeatureGates: p.featureGates(network.Spec.Type, env.FeatureGates),
 			Images:       env.Images,
 			PodAccess:    env.PodAccess,
+			Planned:      shoot == nil,
 		},
 	}
 	infrastructure := network.Spec.CloudProvider
@@ -121,11 +123,29 @@ func shootFacts(facts *plugin.Facts, shoot *corev1beta1.Shoot) {
 		facts.NodeCIDR = *n.Nodes
 	}
 	for _, worker := range spec.Provider.Workers {
+		facts.NodesAtLeast += worker.Minimum
 		facts.NodesAtMost += worker.Maximum
 	}
+	facts.APIServer.ExternalHost = externalHost(shoot.Status.AdvertisedAddresses)
 	if n := shoot.Status.Networking; n != nil {
 		facts.PodCIDRs, facts.ServiceCIDRs, facts.NodeCIDRs = n.Pods, n.Services, n.Nodes
 	}
+}
+
+// externalAddress is the name of the address by which an API server is reached from
+// anywhere (Gardener's contract).
+const externalAddress = "external"
+
+func externalHost(addresses []corev1beta1.AdvertisedAddress) string {
+	for _, address := range addresses {
+		if address.Name != externalAddress {
+			continue
+		}
+		if parsed, err := url.Parse(address.URL); err == nil {
+			return parsed.Hostname()
+		}
+	}
+	return ""
 }
 
 // dualStackReady is the Shoot's constraint that, while it is not True, holds a

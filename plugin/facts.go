@@ -44,11 +44,21 @@ type Facts struct {
 	VPA bool `json:"vpa,omitempty"`
 	// Hibernated says that the cluster sleeps, and its API server with it.
 	Hibernated bool `json:"hibernated,omitempty"`
-	// NodesAtMost is the number of nodes that the workers can grow to; 0 if
-	// unknown.
-	NodesAtMost int32 `json:"nodesAtMost,omitempty"`
+	// NodesAtLeast and NodesAtMost are the numbers of nodes that the workers can
+	// shrink and grow to; 0 if unknown.
+	NodesAtLeast int32 `json:"nodesAtLeast,omitempty"`
+	NodesAtMost  int32 `json:"nodesAtMost,omitempty"`
 	// APIServer are settings of the shoot's kube-apiserver.
 	APIServer APIServer `json:"apiServer"`
+
+	// IPAM is who gives pods their addresses in a network that runs, in the plugin's
+	// own word, where it depends on how the network was made and not on its config:
+	// see Heir. Empty is what new networks have.
+	IPAM string `json:"ipam,omitempty"`
+	// Planned says that the cluster is looked at as its user wants it, perhaps before
+	// anybody has begun to make it. What its status will tell may be missing then,
+	// which is no error.
+	Planned bool `json:"planned,omitempty"`
 
 	// Infrastructure is what the infrastructure allows.
 	Infrastructure Infrastructure `json:"infrastructure"`
@@ -71,6 +81,8 @@ type KubeProxy struct {
 
 // APIServer are settings of a kube-apiserver.
 type APIServer struct {
+	// ExternalHost is the host by which it is reached from anywhere; empty if unknown.
+	ExternalHost  string          `json:"externalHost,omitempty"`
 	FeatureGates  map[string]bool `json:"featureGates,omitempty"`
 	RuntimeConfig map[string]bool `json:"runtimeConfig,omitempty"`
 }

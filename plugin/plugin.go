@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
@@ -22,6 +23,7 @@ type Plugin struct {
 	classify          func(path string, before, after any) (ChangeClass, string)
 	render            func(effective any, facts *Facts) (Objects, error)
 	precondition      func(effective any, facts *Facts) *Precondition
+	ipam              func(present []unstructured.Unstructured) string
 }
 
 // New makes a Plugin of its Definition.
@@ -30,6 +32,10 @@ func New[C any](d Definition[C]) Plugin {
 	precondition := func(any, *Facts) *Precondition { return nil }
 	if cautious, ok := any(d).(Cautious[C]); ok {
 		precondition = func(effective any, facts *Facts) *Precondition { return cautious.Precondition(effective.(*C), facts) }
+	}
+	var ipam func([]unstructured.Unstructured) string
+	if heir, ok := any(d).(Heir); ok {
+		ipam = heir.IPAM
 	}
 	return Plugin{
 		Description: description,
@@ -51,6 +57,7 @@ func New[C any](d Definition[C]) Plugin {
 		},
 		render:       func(effective any, facts *Facts) (Objects, error) { return d.Render(effective.(*C), facts) },
 		precondition: precondition,
+		ipam:         ipam,
 	}
 }
 
@@ -94,6 +101,12 @@ func (p *Plugin) Render(effective any, facts *Facts) (Objects, error) {
 func (p *Plugin) Precondition(effective any, facts *Facts) *Precondition {
 	return p.precondition(effective, facts)
 }
+
+// Inherits says that the Definition is an Heir, so that IPAM may be called.
+func (p *Plugin) Inherits() bool { return p.ipam != nil }
+
+// IPAM calls the Heir's method of this name.
+func (p *Plugin) IPAM(present []unstructured.Unstructured) string { return p.ipam(present) }
 
 // StatusTypeMeta returns apiVersion and kind of the plugin's providerStatus.
 func (p *Plugin) StatusTypeMeta() (apiVersion, kind string) {

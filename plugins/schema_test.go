@@ -155,9 +155,11 @@ func (e editor) collect(into map[string][]byte, path []string, schema map[string
 		}
 		into[strings.Join(path, ".")+" "+what] = raw
 	}
-	wrong := map[string]any{"string": 7, "boolean": "true", "object": []any{}, "": map[string]any{}}
+	wrong := map[string]any{"string": 7, "boolean": "true", "integer": "7", "array": "a", "object": []any{}, "": map[string]any{}}
 	if len(path) > 0 {
 		add("of another type", path, wrong[typeOf(schema)])
+	}
+	if len(path) > 0 && typeOf(schema) != "array" {
 		add("as a list", path, []any{"a"})
 	}
 	if schema["enum"] != nil {

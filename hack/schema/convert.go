@@ -19,6 +19,12 @@ func jsonSchema(s *apiextensionsv1.JSONSchemaProps) map[string]any {
 	set(out, "type", s.Type)
 	set(out, "description", s.Description)
 	set(out, "pattern", s.Pattern)
+	if s.Minimum != nil {
+		out["minimum"] = *s.Minimum
+	}
+	if s.Maximum != nil {
+		out["maximum"] = *s.Maximum
+	}
 	if len(s.Enum) > 0 {
 		out["enum"] = s.Enum
 	}

@@ -252,6 +252,9 @@ type NodeLocalDNS struct {
 //
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.technicalID) || has(self.technicalID) && self.technicalID == oldSelf.technicalID",message="technicalID is immutable"
 type ShootStatus struct {
+	// AdvertisedAddresses are those by which the cluster's API server is reached.
+	// +optional
+	AdvertisedAddresses []AdvertisedAddress `json:"advertisedAddresses,omitempty"`
 	// Conditions are aspects of the cluster's health.
 	// +optional
 	Conditions []Condition `json:"conditions,omitempty"`
@@ -276,6 +279,14 @@ type ShootStatus struct {
 	// TechnicalID is the name of the control-plane namespace. Immutable.
 	// +optional
 	TechnicalID string `json:"technicalID,omitempty"`
+}
+
+// AdvertisedAddress is one by which a cluster's API server is reached.
+type AdvertisedAddress struct {
+	// Name says for whom it is, for example external or internal.
+	Name string `json:"name"`
+	// URL of the API server.
+	URL string `json:"url"`
 }
 
 // NetworkingStatus are the ranges that a cluster really uses, of all families.

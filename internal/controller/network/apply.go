@@ -40,7 +40,7 @@ func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
 	if w.Standalone {
 		kept.ShootGeneration = w.shoot.Generation
 	}
-	request, err := w.request(kept)
+	request, err := w.request(ctx, kept)
 	if err != nil {
 		return ctrl.Result{}, w.failed(ctx, kept, err)
 	}
@@ -108,7 +108,7 @@ func (w *work) look(ctx context.Context, wanted *bundles, kept *state.State) (ct
 }
 
 // request is the pipeline's Request for the Network.
-func (w *work) request(kept *state.State) (pipeline.Request, error) {
+func (w *work) request(ctx context.Context, kept *state.State) (pipeline.Request, error) {
 	environment := pipeline.Environment{FeatureGates: w.FeatureGates, Images: w.Images}
 	if address := w.cluster.Annotations[extensionsv1alpha1.APIServerAnnotation]; address != "" {
 		host, port, err := net.SplitHostPort(address)
@@ -120,8 +120,8 @@ func (w *work) request(kept *state.State) (pipeline.Request, error) {
 	}
 	request := w.Pipeline.NewRequest(w.network, w.shoot, environment)
 	request.Applied = kept.Applied
-	if w.DumpRequests == "" {
-		return request, nil
+	if err := w.inherit(ctx, &request, kept); err != nil || w.DumpRequests == "" {
+		return request, err
 	}
 	dump, err := json.MarshalIndent(request, "", "  ")
 	if err != nil {

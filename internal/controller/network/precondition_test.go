@@ -4,6 +4,7 @@ package network_test
 
 import (
 	"os"
+	"sync"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -26,8 +27,16 @@ func (e *env) withShoot() {
 	})).To(Succeed())
 }
 
+// withNodes is held by the test that has nodes, which all tests' shoots have in common.
+var withNodes sync.Mutex
+
 // node makes a node that has, or has not, the condition which a loose string needs.
 func (e *env) node(reason string) *corev1.Node {
+	if !e.hasNodes {
+		withNodes.Lock()
+		e.t.Cleanup(withNodes.Unlock)
+		e.hasNodes = true
+	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{GenerateName: "peg-"}}
 	e.Expect(e.client.Create(e.t.Context(), node)).To(Succeed())
 	e.t.Cleanup(func() { _ = e.client.Delete(e.t.Context(), node) })

@@ -109,7 +109,7 @@ func (stringPlugin) Classify(path string, _, _ *stringConfig) (plugin.ChangeClas
 }
 
 func (stringPlugin) Render(effective *stringConfig, facts *plugin.Facts) (plugin.Objects, error) {
-	content := effective.Backend
+	content := effective.Backend + facts.IPAM
 	if len(facts.IPFamilies) > 1 {
 		content += " twice"
 	}
@@ -142,6 +142,12 @@ func (stringPlugin) Precondition(effective *stringConfig, _ *plugin.Facts) *plug
 	}
 }
 
+// IPAM is what a string that was there before holds.
+func (stringPlugin) IPAM(present []unstructured.Unstructured) string {
+	heirloom, _, _ := unstructured.NestedString(present[0].Object, "data", "heirloom")
+	return heirloom
+}
+
 func configMap(namespace, name, content string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
@@ -160,6 +166,7 @@ type env struct {
 	requests  *audit
 	start     func() (stop func())
 	stop      func()
+	hasNodes  bool
 }
 
 var namespaces atomic.Int32

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	"github.com/trellis-network/trellis/pipeline"
+)
+
+// What pods got their addresses from is found out once, and remembered.
+func TestANetworkGoesOnWithItsIPAM(t *testing.T) {
+	g := NewWithT(t)
+	p := newPipeline(t, stringPlugin{})
+	request := p.NewRequest(network(""), nil, noEnvironment)
+	g.Expect(request.Facts.IPAM).To(BeEmpty())
+	request.Facts.IPAM = "knots"
+	result := p.Build(request)
+
+	later := p.NewRequest(network(`{"mtu":"1300"}`), nil, noEnvironment)
+	later.Applied = result.Applied()
+	result = p.Build(later)
+	g.Expect(result.Applied().Accepted.Facts.IPAM).To(Equal("knots"))
+}
+
+func TestAShootMayBeLookedAtBeforeItIsMade(t *testing.T) {
+	g := NewWithT(t)
+	p := newPipeline(t, stringPlugin{})
+	g.Expect(p.NewRequest(network(""), nil, noEnvironment).Facts.Planned).To(BeTrue(), "a Network alone")
+	request := p.NewRequest(network(""), shoot(func(*corev1beta1.Shoot) {}), noEnvironment)
+	g.Expect(request.Facts.Planned).To(BeFalse(), "a Network and its Cluster")
+	request.Author = pipeline.AuthorShoot
+	built := p.Build(request)
+	g.Expect(built.Applied().Accepted.Facts.Planned).To(BeTrue(), "a Shoot")
+}
+
+// Pods of the network reach the API server from outside by the address for the world.
+func TestTheExternalHostIsThatOfTheAddressForTheWorld(t *testing.T) {
+	for name, test := range map[string]struct {
+		addresses []corev1beta1.AdvertisedAddress
+		want      string
+	}{
+		"none":             {nil, ""},
+		"for others":       {[]corev1beta1.AdvertisedAddress{{Name: "internal", URL: "https://api.tin.internal.example.com"}}, ""},
+		"with port":        {[]corev1beta1.AdvertisedAddress{{Name: "external", URL: "https://api.tin.example.com:443"}}, "api.tin.example.com"},
+		"of IPv6":          {[]corev1beta1.AdvertisedAddress{{Name: "external", URL: "https://[2001:db8::1]:443"}}, "2001:db8::1"},
+		"among others":     {[]corev1beta1.AdvertisedAddress{{Name: "internal", URL: "https://a"}, {Name: "external", URL: "https://b"}}, "b"},
+		"that is no URL":   {[]corev1beta1.AdvertisedAddress{{Name: "external", URL: "https://a b"}}, ""},
+		"that has no host": {[]corev1beta1.AdvertisedAddress{{Name: "external", URL: "api.tin.example.com"}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := shoot(func(s *corev1beta1.Shoot) { s.Status.AdvertisedAddresses = test.addresses })
+			facts := newPipeline(t, stringPlugin{}).NewRequest(network(""), s, noEnvironment).Facts
+			NewWithT(t).Expect(facts.APIServer.ExternalHost).To(Equal(test.want))
+		})
+	}
+}
+
+func TestNodesAreCountedOverAllWorkers(t *testing.T) {
+	g := NewWithT(t)
+	facts := newPipeline(t, stringPlugin{}).NewRequest(network(""), shoot(func(s *corev1beta1.Shoot) {
+		s.Spec.Provider.Workers = []corev1beta1.Worker{{Name: "a", Minimum: 1, Maximum: 2}, {Name: "b", Minimum: 1, Maximum: 5}}
+	}), noEnvironment).Facts
+	g.Expect([]int32{facts.NodesAtLeast, facts.NodesAtMost}).To(Equal([]int32{2, 7}))
+}
