@@ -23,12 +23,9 @@ import (
 // verdicts are the last lines about examples that are not valid, or not without
 // a warning that belongs to what they show.
 var verdicts = map[string]string{
-	"broken.yaml":                     "shoot garden-dev/broken: invalid (calico, 2 errors)",
-	"network-cilium.yaml":             "network shoot--foo--bar/cilium-network: invalid (cilium, 1 error)",
-	"network-gardenet.yaml":           "network default/my-network: invalid (gardenet, 1 error)",
-	"shoot-aws-cilium.yaml":           "shoot garden-dev/aws-cilium: invalid (cilium, 1 error)",
-	"shoot-cilium-networkconfig.yaml": "shoot garden-dev/config-cilium: invalid (cilium, 1 error)",
-	"shoot-johndoe-azure.yaml":        "shoot garden-dev/johndoe-azure: valid (calico, 2 warnings)",
+	"broken.yaml":              "shoot garden-dev/broken: invalid (calico, 2 errors)",
+	"network-gardenet.yaml":    "network default/my-network: invalid (gardenet, 1 error)",
+	"shoot-johndoe-azure.yaml": "shoot garden-dev/johndoe-azure: valid (calico, 2 warnings)",
 }
 
 func TestEveryExampleIsWhatItIsMeantToBe(t *testing.T) {
@@ -39,7 +36,7 @@ func TestEveryExampleIsWhatItIsMeantToBe(t *testing.T) {
 			if verdict, has := verdicts[file]; has {
 				g.Expect(report).To(HaveSuffix(verdict + "\n"))
 			} else {
-				g.Expect(report).To(ContainSubstring(": valid (calico"))
+				g.Expect(report).To(ContainSubstring(": valid ("))
 			}
 			wanted := cli.ExitOK
 			if strings.Contains(report, ": invalid (") {

@@ -7,11 +7,13 @@ package plugins
 import (
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins/calico"
+	"github.com/trellis-network/trellis/plugins/cilium"
 )
 
 // All returns the plugins, one line each.
 func All() []plugin.Plugin {
 	return []plugin.Plugin{
 		calico.New(),
+		cilium.New(),
 	}
 }

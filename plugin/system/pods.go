@@ -74,6 +74,15 @@ func Execute(command ...string) corev1.ProbeHandler {
 	return corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: command}}
 }
 
+// HostPath is a folder or file of the node. The empty kind takes what is there.
+func HostPath(name, path string, kind corev1.HostPathType) corev1.Volume {
+	source := &corev1.HostPathVolumeSource{Path: path}
+	if kind != corev1.HostPathUnset {
+		source.Type = &kind
+	}
+	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{HostPath: source}}
+}
+
 // Shell is the command that runs a script.
 func Shell(script string) []string { return []string{"/bin/sh", "-c", script} }
 

@@ -72,8 +72,8 @@ func (n *network) multusDaemonSet() *appsv1.DaemonSet {
 					InitContainers:                n.multusInitContainers(),
 					Containers:                    []corev1.Container{n.multusContainer()},
 					Volumes: []corev1.Volume{
-						hostPath("cni", "/etc/cni/net.d", anyPath),
-						hostPath("cnibin", "/opt/cni/bin", anyPath),
+						system.HostPath("cni", "/etc/cni/net.d", anyPath),
+						system.HostPath("cnibin", "/opt/cni/bin", anyPath),
 					},
 				},
 			},

@@ -4,6 +4,8 @@ package calico
 
 import (
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trellis-network/trellis/plugin/system"
 )
 
 // Types of paths on the host. anyPath takes what is there.
@@ -15,29 +17,29 @@ const (
 )
 
 func (n *network) nodeVolumes() []corev1.Volume {
-	volumes := []corev1.Volume{hostPath("lib-modules", "/lib/modules", anyPath)}
+	volumes := []corev1.Volume{system.HostPath("lib-modules", "/lib/modules", anyPath)}
 	if n.isPrivileged() {
 		volumes = append(volumes,
-			hostPath("var-run-calico", "/var/run/calico", madeIfAbsent),
-			hostPath("var-lib-calico", "/var/lib/calico", madeIfAbsent))
+			system.HostPath("var-run-calico", "/var/run/calico", madeIfAbsent),
+			system.HostPath("var-lib-calico", "/var/lib/calico", madeIfAbsent))
 	} else {
 		volumes = append(volumes,
-			hostPath("var-run", "/var/run", anyPath),
-			hostPath("var-lib", "/var/lib", anyPath),
-			hostPath("var-log", "/var/log", anyPath))
+			system.HostPath("var-run", "/var/run", anyPath),
+			system.HostPath("var-lib", "/var/lib", anyPath),
+			system.HostPath("var-log", "/var/log", anyPath))
 	}
-	volumes = append(volumes, hostPath("xtables-lock", "/run/xtables.lock", fileIfAbsent))
+	volumes = append(volumes, system.HostPath("xtables-lock", "/run/xtables.lock", fileIfAbsent))
 	if n.config.EBPFDataplane.Enabled {
 		volumes = append(volumes,
-			hostPath("sys-fs", "/sys/fs/", madeIfAbsent),
-			hostPath("bpffs", "/sys/fs/bpf", directory),
-			hostPath("nodeproc", "/proc", anyPath))
+			system.HostPath("sys-fs", "/sys/fs/", madeIfAbsent),
+			system.HostPath("bpffs", "/sys/fs/bpf", directory),
+			system.HostPath("nodeproc", "/proc", anyPath))
 	}
 	return append(volumes,
-		hostPath("cni-bin-dir", "/opt/cni/bin", madeIfAbsent),
-		hostPath("cni-net-dir", "/etc/cni/net.d", anyPath),
-		hostPath("cni-log-dir", "/var/log/calico/cni", anyPath),
-		hostPath("policysync", "/var/run/nodeagent", madeIfAbsent))
+		system.HostPath("cni-bin-dir", "/opt/cni/bin", madeIfAbsent),
+		system.HostPath("cni-net-dir", "/etc/cni/net.d", anyPath),
+		system.HostPath("cni-log-dir", "/var/log/calico/cni", anyPath),
+		system.HostPath("policysync", "/var/run/nodeagent", madeIfAbsent))
 }
 
 // nodeMounts are those of container calico-node.
@@ -69,12 +71,4 @@ func hostFolders() []corev1.VolumeMount {
 		{Name: "var-lib", MountPath: "/var/lib"},
 		{Name: "var-log", MountPath: "/var/log"},
 	}
-}
-
-func hostPath(name, path string, kind corev1.HostPathType) corev1.Volume {
-	source := &corev1.HostPathVolumeSource{Path: path}
-	if kind != anyPath {
-		source.Type = &kind
-	}
-	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{HostPath: source}}
 }

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cilium
+
+import (
+	"slices"
+
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/cilium/v1alpha1"
+)
+
+// change is what it means for a running network when a value changes.
+type change struct {
+	class  plugin.ChangeClass
+	reason string
+	// judge, if there is one, decides instead, by what was and will be in force.
+	judge func(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string)
+}
+
+// restarts begins the reason of changes that agents pick up by restarting. The
+// programs that they have loaded into the kernel go on without them.
+const restarts = "agents restart node after node, and traffic goes on meanwhile"
+
+// changes has an entry for every value of NetworkConfig.
+var changes = map[string]change{
+	"debug":                              {class: plugin.Rolling, reason: restarts},
+	"kubeproxy.k8sServiceHost":           {class: plugin.Safe, reason: "only cilium-operator restarts"},
+	"kubeproxy.k8sServicePort":           {class: plugin.Safe, reason: "only cilium-operator restarts"},
+	"hubble.enabled":                     {class: plugin.Rolling, reason: restarts + "; flows that they have recorded are lost"},
+	"tunnel":                             {judge: changedEncapsulation},
+	"store":                              {class: plugin.Safe, reason: "the field has no effect"},
+	"ipv4.enabled":                       {judge: changedIPv4},
+	"ipv6.enabled":                       {judge: changedIPv6},
+	"bpfSocketLBHostnsOnly.enabled":      {class: plugin.Rolling, reason: restarts + "; only connections that pods open from then on are made in the other way"},
+	"cni.exclusive":                      {class: plugin.Rolling, reason: restarts + "; pods that start from then on go through the other plugins as well, or no longer do"},
+	"egressGateway.enabled":              {judge: changedEgressGateway},
+	"mtu":                                {class: plugin.Rolling, reason: restarts + "; pods that run may keep their MTU until they are started anew"},
+	"devices":                            {judge: changedDevices},
+	"directRoutingDevice":                {class: plugin.Disruptive, reason: "nodes pass on packets to Services through another interface, and a connection that is open does not follow"},
+	"loadBalancingMode":                  {class: plugin.Disruptive, reason: "connections from outside that are open break where another node than the pod's answers for the Service"},
+	"l2Announcements.enabled":            {judge: changedL2Announcements},
+	"l2Announcements.leaseDuration":      {class: plugin.Rolling, reason: restarts},
+	"l2Announcements.leaseRenewDeadline": {class: plugin.Rolling, reason: restarts},
+	"l2Announcements.leaseRetryPeriod":   {class: plugin.Rolling, reason: restarts},
+	"ipv4NativeRoutingCIDREnabled":       {judge: changedNativeRouting},
+	"ipv6NativeRoutingCIDREnabled":       {judge: changedNativeRouting},
+	"overlay.enabled":                    {judge: changedEncapsulation},
+	"overlay.createPodRoutes":            {judge: changedPodRoutes},
+	"snatToUpstreamDNS.enabled":          {judge: changedMasquerader},
+	"snatOutOfCluster.enabled":           {judge: changedMasquerader},
+	"enableIpv4Masquerade":               {judge: changedIPv4Masquerade},
+	"enableIpv6Masquerade":               {judge: changedIPv6Masquerade},
+	"enableBPFMasquerade":                {judge: changedMasquerader},
+	"bgpControlPlane.enabled":            {judge: changedBGP},
+	"policyAuditMode":                    {judge: changedAuditMode},
+	"encryption.enabled":                 {judge: changedEncryption},
+	"encryption.mode":                    {judge: changedEncryption},
+	"encryption.nodeToNodeEnabled":       {class: plugin.Rolling, reason: restarts + "; two nodes encrypt what they send to each other as soon as both do"},
+	"encryption.strictMode":              {judge: changedEncryption},
+}
+
+func classify(path string, before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	found, ok := plugin.Nearest(changes, path)
+	switch {
+	case !ok:
+		return "", ""
+	case found.judge != nil:
+		return found.judge(before, after)
+	default:
+		return found.class, found.reason
+	}
+}
+
+// changedIPv4 and changedIPv6 judge that a family comes or goes.
+func changedIPv4(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	switch {
+	case hasIPv4(before) && !hasIPv4(after):
+		return plugin.Forbidden, familyGoes
+	case !hasIPv4(before) && hasIPv6(before) && hasIPv4(after):
+		return plugin.Forbidden, "only a network of IPv4 can get a second IP family; leave IPv6 alone in ipFamilies, or create a new cluster"
+	}
+	return plugin.Rolling, restarts
+}
+
+func changedIPv6(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	switch {
+	case hasIPv6(before) && !hasIPv6(after):
+		return plugin.Forbidden, familyGoes
+	case hasIPv6(after):
+		return plugin.Rolling, restarts + "; pods that start from then on get an IPv6 address as well"
+	}
+	return plugin.Rolling, restarts
+}
+
+const familyGoes = "pods that run would lose their addresses of an IP family; list the family in ipFamilies as before, or create a new cluster"
+
+func changedEncapsulation(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	if encapsulationOf(before) == encapsulationOf(after) {
+		return plugin.Rolling, restarts + "; packets between nodes travel as before"
+	}
+	return plugin.Disruptive, "packets between nodes travel in another way, and a node that has changed does not reach one that has not"
+}
+
+// encapsulationOf is empty of a config that another release wrote, and that lacks the
+// value.
+func encapsulationOf(c *v1alpha1.NetworkConfig) v1alpha1.TunnelMode {
+	if c.TunnelMode == nil {
+		return ""
+	}
+	return *c.TunnelMode
+}
+
+func changedNativeRouting(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	if encapsulationOf(before) != encapsulationOf(after) {
+		return changedEncapsulation(before, after)
+	}
+	if encapsulationOf(after) == v1alpha1.Disabled {
+		return plugin.Disruptive, "packets between pods are masqueraded from then on, or no longer are, and connections that are open break"
+	}
+	return plugin.Rolling, restarts + "; packets between nodes are encapsulated as before"
+}
+
+func changedPodRoutes(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	if createsPodRoutes(before) == createsPodRoutes(after) {
+		return plugin.Safe, "the value only became explicit or ceased to be so"
+	}
+	return plugin.Disruptive, "somebody else makes the routes between nodes from then on, and the old ones go before all new ones are there"
+}
+
+// changedDevices takes no device for all that Cilium finds.
+func changedDevices(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	stays := func(device string) bool { return slices.Contains(after.Devices, device) }
+	gone := slices.ContainsFunc(before.Devices, func(device string) bool { return !stays(device) })
+	if len(after.Devices) > 0 && (len(before.Devices) == 0 || gone) {
+		return plugin.Disruptive, "traffic of Services that comes in through an interface that is not listed any more is not handled"
+	}
+	return plugin.Rolling, restarts + "; no interface ceases to be handled"
+}
+
+func changedEgressGateway(_, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	if after.EgressGateway != nil && after.EgressGateway.Enabled {
+		return plugin.Rolling, restarts + "; connections that selected pods open from then on go through gateways"
+	}
+	return plugin.Disruptive, "connections through gateways break, and new ones come from the addresses of the pods' own nodes"
+}
+
+func changedL2Announcements(_, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	if after.L2Announcements != nil && after.L2Announcements.Enabled {
+		return plugin.Rolling, restarts
+	}
+	return plugin.Disruptive, "nobody answers any more for the addresses of Services that nodes announced"
+}
+
+func changedBGP(_, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	if after.BGPControlPlane != nil && after.BGPControlPlane.Enabled {
+		return plugin.Rolling, restarts
+	}
+	return plugin.Disruptive, "routers outside lose the routes that were announced to them"
+}
+
+func changedAuditMode(_, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	if isTrue(after.PolicyAuditMode) {
+		return plugin.Rolling, restarts + "; nobody enforces NetworkPolicies from then on"
+	}
+	return plugin.Disruptive, "NetworkPolicies block from then on what they only reported"
+}
+
+func changedEncryption(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	switch {
+	case isEncrypted(before) == isEncrypted(after) && isStrict(before) == isStrict(after):
+		return plugin.Rolling, restarts + "; the same traffic is encrypted as before"
+	case isStrict(after):
+		return plugin.Disruptive, "a node that has changed drops what one that has not sends in the clear"
+	default:
+		return plugin.Rolling, restarts + "; two nodes encrypt as soon as both do, and talk in the clear until then"
+	}
+}
+
+func isEncrypted(c *v1alpha1.NetworkConfig) bool {
+	return c.Encryption != nil && encryptsWithWireGuard(c)
+}
+
+func isStrict(c *v1alpha1.NetworkConfig) bool { return isEncrypted(c) && c.Encryption.StrictMode }

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cilium
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/cilium/v1alpha1"
+)
+
+// Durations of the leases by which nodes agree who answers for a Service.
+const (
+	leaseDuration      = 15 * time.Second
+	leaseRenewDeadline = 5 * time.Second
+	leaseRetryPeriod   = 2 * time.Second
+)
+
+// defaulting is the making of one effective config.
+type defaulting struct {
+	config  *v1alpha1.NetworkConfig
+	facts   *plugin.Facts
+	because *plugin.Origins
+}
+
+// setDefaults makes config what is in force. Each step relies on those before it.
+func setDefaults(config *v1alpha1.NetworkConfig, facts *plugin.Facts, because *plugin.Origins) {
+	d := &defaulting{config, facts, because}
+	d.families()
+	d.createPodRoutes()
+	d.tunnel()
+	d.nativeRouting()
+	d.kubeProxy()
+	d.switches()
+	d.masquerading()
+	d.encryption()
+	d.l2Announcements()
+}
+
+// families lets nothing but the network's families decide which ones it has.
+func (d *defaulting) families() {
+	const reason = "the network's IP families decide"
+	d.config.IPv4 = &v1alpha1.IPv4{Enabled: deploysIPv4(d.facts)}
+	d.because.Rule("ipv4.enabled", reason)
+	d.config.IPv6 = &v1alpha1.IPv6{Enabled: deploysIPv6(d.facts)}
+	d.because.Rule("ipv6.enabled", reason)
+}
+
+func (d *defaulting) createPodRoutes() {
+	if d.config.Overlay == nil {
+		return
+	}
+	orDefault(&d.config.Overlay.CreatePodRoutes, false)
+	if d.config.Overlay.Enabled {
+		*d.config.Overlay.CreatePodRoutes = false
+		d.because.Rule("overlay.createPodRoutes", "overlay.enabled is true, and an overlay needs no such routes")
+	}
+}
+
+func (d *defaulting) tunnel() {
+	mode := &d.config.TunnelMode
+	switch {
+	case overlayOff(d.config):
+		*mode = new(v1alpha1.Disabled)
+		d.because.Rule("tunnel", "overlay.enabled is false")
+	case overlayOn(d.config) && *mode != nil && **mode == v1alpha1.Disabled:
+		*mode = new(v1alpha1.VXLAN)
+		d.because.Rule("tunnel", "overlay.enabled is true")
+	default:
+		orDefault(mode, v1alpha1.VXLAN)
+	}
+}
+
+// nativeRouting lets overlay decide for each family of the network whether its pods'
+// range is routed.
+func (d *defaulting) nativeRouting() {
+	const ipv4, ipv6 = "ipv4NativeRoutingCIDREnabled", "ipv6NativeRoutingCIDREnabled"
+	if hasIPv4(d.config) {
+		d.nativelyRouted(&d.config.IPv4NativeRoutingCIDREnabled, ipv4)
+	} else {
+		d.config.IPv4NativeRoutingCIDREnabled = new(false)
+		d.because.Rule(ipv4, "the network has no IPv4")
+	}
+	if hasIPv6(d.config) {
+		d.nativelyRouted(&d.config.IPv6NativeRoutingCIDREnabled, ipv6)
+	} else {
+		orDefault(&d.config.IPv6NativeRoutingCIDREnabled, false)
+	}
+}
+
+func (d *defaulting) nativelyRouted(enabled **bool, path string) {
+	switch {
+	case overlayOn(d.config):
+		*enabled = new(false)
+		d.because.Rule(path, "overlay.enabled is true")
+	case overlayOff(d.config):
+		*enabled = new(true)
+		d.because.Rule(path, "overlay.enabled is false")
+	default:
+		orDefault(enabled, false)
+	}
+}
+
+func (d *defaulting) kubeProxy() {
+	stated := d.config.KubeProxy
+	switch {
+	case stated == nil:
+	case !replacesKubeProxy(d.facts):
+		d.because.Rule("kubeproxy", "kube-proxy runs and leads to the API server")
+		d.config.KubeProxy = nil
+	case stated.ServiceHost == nil || stated.ServicePort == nil:
+		d.because.Rule("kubeproxy", "k8sServiceHost and k8sServicePort only count together")
+		d.config.KubeProxy = nil
+	}
+}
+
+// switches are the values that depend on nothing.
+func (d *defaulting) switches() {
+	orDefault(&d.config.Debug, false)
+	orDefault(&d.config.Hubble, v1alpha1.Hubble{})
+	orDefault(&d.config.BPFSocketLBHostnsOnly, v1alpha1.BPFSocketLBHostnsOnly{})
+	orDefault(&d.config.CNI, v1alpha1.CNI{Exclusive: true})
+	orDefault(&d.config.EgressGateway, v1alpha1.EgressGateway{})
+	orDefault(&d.config.MTU, 0)
+	orDefault(&d.config.LoadBalancingMode, v1alpha1.SNAT)
+	orDefault(&d.config.SnatToUpstreamDNS, v1alpha1.SnatToUpstreamDNS{})
+	orDefault(&d.config.SnatOutOfCluster, v1alpha1.SnatOutOfCluster{})
+	orDefault(&d.config.BGPControlPlane, v1alpha1.BGPControlPlane{})
+	orDefault(&d.config.PolicyAuditMode, false)
+}
+
+func (d *defaulting) masquerading() {
+	if hasIPv4(d.config) {
+		orDefault(&d.config.EnableIPv4Masquerade, true)
+	} else {
+		d.config.EnableIPv4Masquerade = new(false)
+		d.because.Rule("enableIpv4Masquerade", "the network has no IPv4")
+	}
+	orDefault(&d.config.EnableIPv6Masquerade, false)
+	switch {
+	case knowsBPFMasquerade(d.config):
+		orDefault(&d.config.EnableBPFMasquerade, true)
+		return
+	case !hasIPv4(d.config):
+		d.because.Rule("enableBPFMasquerade", "the network has no IPv4")
+	default:
+		d.because.Rule("enableBPFMasquerade", "snatToUpstreamDNS and snatOutOfCluster add rules to iptables, so it is iptables that masquerades")
+	}
+	d.config.EnableBPFMasquerade = new(false)
+}
+
+func (d *defaulting) encryption() {
+	encryption := orDefault(&d.config.Encryption, v1alpha1.Encryption{})
+	if encryption.Enabled {
+		return
+	}
+	*encryption = v1alpha1.Encryption{}
+	d.because.Rule("encryption", "encryption.enabled is false")
+}
+
+func (d *defaulting) l2Announcements() {
+	announcements := orDefault(&d.config.L2Announcements, v1alpha1.L2Announcements{})
+	if !announcements.Enabled {
+		*announcements = v1alpha1.L2Announcements{}
+		d.because.Rule("l2Announcements", "l2Announcements.enabled is false")
+		return
+	}
+	orDefault(&announcements.LeaseDuration, metav1.Duration{Duration: leaseDuration})
+	orDefault(&announcements.LeaseRenewDeadline, metav1.Duration{Duration: leaseRenewDeadline})
+	orDefault(&announcements.LeaseRetryPeriod, metav1.Duration{Duration: leaseRetryPeriod})
+}
+
+// orDefault returns what is at field, after putting value there if there was
+// nothing.
+func orDefault[T any](field **T, value T) *T {
+	if *field == nil {
+		*field = &value
+	}
+	return *field
+}

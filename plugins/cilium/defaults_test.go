@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cilium_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"pgregory.net/rapid"
+
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/cilium"
+)
+
+func TestEveryDefaultIsExplicitButTheThirdStateOfOverlay(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(build(t, "").Config).To(MatchJSON(jsonOf(t, `
+apiVersion: cilium.networking.extensions.gardener.cloud/v1alpha1
+kind: NetworkConfig
+debug: false
+hubble: {enabled: false}
+tunnel: vxlan
+ipv4: {enabled: true}
+ipv6: {enabled: false}
+bpfSocketLBHostnsOnly: {enabled: false}
+cni: {exclusive: true}
+egressGateway: {enabled: false}
+mtu: 0
+loadBalancingMode: snat
+l2Announcements: {enabled: false}
+ipv4NativeRoutingCIDREnabled: false
+ipv6NativeRoutingCIDREnabled: false
+snatToUpstreamDNS: {enabled: false}
+snatOutOfCluster: {enabled: false}
+enableIpv4Masquerade: true
+enableIpv6Masquerade: false
+enableBPFMasquerade: true
+bgpControlPlane: {enabled: false}
+policyAuditMode: false
+encryption: {enabled: false, nodeToNodeEnabled: false, strictMode: false}
+`)))
+}
+
+func TestABlockThatIsThereIsWrittenInFull(t *testing.T) {
+	for config, want := range map[string]string{
+		"overlay: {}":         `{"enabled": false, "createPodRoutes": false}`,
+		"cni: {}":             `{"exclusive": false}`,
+		"hubble: {}":          `{"enabled": false}`,
+		"egressGateway: {}":   `{"enabled": false}`,
+		"l2Announcements: {}": `{"enabled": false}`,
+		"encryption: {}":      `{"enabled": false, "nodeToNodeEnabled": false, "strictMode": false}`,
+		"l2Announcements: {enabled: true}": `{"enabled": true, "leaseDuration": "15s", "leaseRenewDeadline": "5s",
+			"leaseRetryPeriod": "2s"}`,
+	} {
+		t.Run(config, func(t *testing.T) {
+			g := NewWithT(t)
+			var written, effective map[string]json.RawMessage
+			decode(t, string(jsonOf(t, config)), &written)
+			decode(t, string(build(t, config).Config), &effective)
+			for block := range written {
+				g.Expect(effective[block]).To(MatchJSON(want))
+			}
+		})
+	}
+}
+
+func TestOriginsTellWhereValuesComeFrom(t *testing.T) {
+	for _, test := range []struct{ config, path, want string }{
+		{"", "tunnel", "default"},
+		{"tunnel: vxlan", "tunnel", "user"},
+		{"", "ipv4.enabled", "rule: the network's IP families decide"},
+		{"overlay: {enabled: false}", "overlay.enabled", "user"},
+		{"overlay: {enabled: false}", "tunnel", "rule: overlay.enabled is false"},
+		{"overlay: {enabled: false}", "ipv4NativeRoutingCIDREnabled", "rule: overlay.enabled is false"},
+		{"overlay: {enabled: true}", "tunnel", "default"},
+		{"{overlay: {enabled: true}, tunnel: disabled}", "tunnel", "rule: overlay.enabled is true"},
+		{"snatToUpstreamDNS: {enabled: true}", "enableBPFMasquerade",
+			"rule: snatToUpstreamDNS and snatOutOfCluster add rules to iptables, so it is iptables that masquerades"},
+	} {
+		t.Run(test.config+" "+test.path, func(t *testing.T) {
+			NewWithT(t).Expect(build(t, test.config).Origins[test.path].String()).To(Equal(test.want))
+		})
+	}
+}
+
+func TestDefaultsAreIdempotent(t *testing.T) {
+	p := cilium.New()
+	rapid.Check(t, func(t *rapid.T) {
+		raw, facts := anyConfig(t), anyFacts(t)
+		config, errs := p.Decode(raw, nil)
+		if len(errs) > 0 {
+			t.Fatalf("%s: %v", raw, errs.ToAggregate())
+		}
+		p.Default(config, facts, &plugin.Origins{})
+		once, err := p.Encode(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Default(config, facts, &plugin.Origins{})
+		twice, err := p.Encode(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(once) != string(twice) {
+			t.Fatalf("%s becomes\n%s\nand then\n%s", raw, once, twice)
+		}
+	})
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cilium
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+	"strconv"
+
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/cilium/v1alpha1"
+)
+
+// What an effective config means. Defaults, warnings, changes and objects all ask
+// here, so that they never disagree.
+
+// hasIPv4, hasIPv6 and isDualStack say which families the network has.
+func hasIPv4(c *v1alpha1.NetworkConfig) bool     { return c.IPv4 != nil && c.IPv4.Enabled }
+func hasIPv6(c *v1alpha1.NetworkConfig) bool     { return c.IPv6 != nil && c.IPv6.Enabled }
+func isDualStack(c *v1alpha1.NetworkConfig) bool { return hasIPv4(c) && hasIPv6(c) }
+
+// overlayOn, overlayOff and neither of them are the three states of overlay.
+func overlayOn(c *v1alpha1.NetworkConfig) bool  { return c.Overlay != nil && c.Overlay.Enabled }
+func overlayOff(c *v1alpha1.NetworkConfig) bool { return c.Overlay != nil && !c.Overlay.Enabled }
+
+// tunnels says whether packets between nodes are encapsulated.
+func tunnels(c *v1alpha1.NetworkConfig) bool { return *c.TunnelMode != v1alpha1.Disabled }
+
+// createsPodRoutes says whether agents make the routes to other nodes' pods.
+func createsPodRoutes(c *v1alpha1.NetworkConfig) bool {
+	return overlayOff(c) && isTrue(c.Overlay.CreatePodRoutes)
+}
+
+// snatRules says whether containers beside the agents add rules to iptables, for which
+// masquerading must be done there.
+func snatRules(c *v1alpha1.NetworkConfig) bool {
+	return c.SnatToUpstreamDNS.Enabled || c.SnatOutOfCluster.Enabled
+}
+
+// knowsBPFMasquerade says whether it is stated at all where packets are masqueraded.
+// Otherwise it is iptables.
+func knowsBPFMasquerade(c *v1alpha1.NetworkConfig) bool { return hasIPv4(c) && !snatRules(c) }
+
+// replacesKubeProxy says whether the agents implement Services.
+func replacesKubeProxy(facts *plugin.Facts) bool { return !facts.KubeProxy.Enabled }
+
+// encryptsWithWireGuard says whether traffic between nodes is encrypted.
+func encryptsWithWireGuard(c *v1alpha1.NetworkConfig) bool {
+	return c.Encryption.Enabled && c.Encryption.Mode == v1alpha1.WireGuard
+}
+
+// letsRemoteNodesInTheClear says whether strict encryption makes an exception for what
+// goes to other nodes themselves: within a tunnel that is how all packets look, and
+// nodes in the pods' range cannot be told from pods.
+func letsRemoteNodesInTheClear(c *v1alpha1.NetworkConfig, facts *plugin.Facts) bool {
+	return tunnels(c) || overlayOff(c) && overlap(facts.PodCIDR, facts.NodeCIDR)
+}
+
+func overlap(one, other string) bool {
+	a, err := netip.ParsePrefix(one)
+	if err != nil {
+		return false
+	}
+	b, err := netip.ParsePrefix(other)
+	return err == nil && a.Masked().Overlaps(b.Masked())
+}
+
+// podRangeIPv6 is the pods' IPv6 range: the first one that the Shoot's status reports,
+// or else the Network's own. It is empty if neither is known.
+func podRangeIPv6(facts *plugin.Facts) string {
+	for _, cidr := range slices.Concat(facts.PodCIDRs, []string{facts.PodCIDR}) {
+		if prefix, err := netip.ParsePrefix(cidr); err == nil && prefix.Addr().Is6() {
+			return cidr
+		}
+	}
+	return ""
+}
+
+func deploysIPv4(facts *plugin.Facts) bool {
+	return len(facts.IPFamilies) == 0 || facts.HasIPFamily(extensionsv1alpha1.IPv4)
+}
+
+func deploysIPv6(facts *plugin.Facts) bool { return facts.HasIPFamily(extensionsv1alpha1.IPv6) }
+
+// operatorAPIServer is where cilium-operator finds the API server where no kube-proxy
+// leads to it; empty where it finds it as every pod does. The port is only stated
+// together with a host of the user's.
+func operatorAPIServer(c *v1alpha1.NetworkConfig, facts *plugin.Facts) (host, port string) {
+	switch {
+	case !replacesKubeProxy(facts):
+		return "", ""
+	case c.KubeProxy != nil:
+		return *c.KubeProxy.ServiceHost, strconv.Itoa(int(*c.KubeProxy.ServicePort))
+	case facts.PodAccess != nil:
+		return "", ""
+	default:
+		return facts.APIServer.ExternalHost, ""
+	}
+}
+
+// Who gives pods their addresses.
+const (
+	// kubernetesIPAM takes them from the node's own pod range.
+	kubernetesIPAM = "kubernetes"
+	// clusterPoolIPAM takes them from a range that cilium-operator gives the node. Only
+	// networks that were made long ago have it.
+	clusterPoolIPAM = "cluster-pool"
+)
+
+// ipamMode stays what it was when the network was made: pods that run keep addresses
+// that the other way would give to others.
+func ipamMode(facts *plugin.Facts) string { return cmp.Or(facts.IPAM, kubernetesIPAM) }
+
+// isHighlyAvailable says whether there are always nodes for two cilium-operators.
+func isHighlyAvailable(facts *plugin.Facts) bool { return facts.NodesAtLeast >= 2 }
+
+func isTrue(value *bool) bool { return value != nil && *value }

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cilium
+
+import (
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/system"
+)
+
+const (
+	// relayName is the name of the Deployment, of its container, program and image, its
+	// Service and ServiceAccount, and the app label of its pods.
+	relayName        = "hubble-relay"
+	relayConfigName  = "hubble-relay-config"
+	relayConfigKey   = "config.yaml"
+	relayTLSFolder   = "/var/lib/hubble-relay/tls"
+	relayPort        = 4245
+	relayHealthPort  = 4222
+	relayServicePort = 80
+	relayUser        = 65532
+	// peerName is the Service by which the relay finds agents.
+	peerName = "hubble-peer"
+)
+
+func (n *network) hubbleRelay() []plugin.Object {
+	return append(relayConstants, n.relayDeployment())
+}
+
+// The ClusterRole of the relay's binding does not exist, in Gardener's extension neither:
+// the relay asks agents, not the API server.
+var relayConstants = plugin.Constants(slices.Concat(
+	[]plugin.Object{system.ServiceAccount(relayName), relayConfig(), relayService(), peerService()},
+	ofCilium(system.ClusterRoleBinding(relayName, system.Account(relayName))),
+)...)
+
+func (n *network) relayDeployment() *appsv1.Deployment {
+	return &appsv1.Deployment{
+		TypeMeta:   system.TypeMeta("apps/v1", "Deployment"),
+		ObjectMeta: system.Named(relayName, component(relayName)),
+		Spec: appsv1.DeploymentSpec{
+			Replicas:             new(int32(1)),
+			RevisionHistoryLimit: new(int32(2)),
+			Selector:             system.Selecting(system.App(relayName)),
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: system.PodMeta(system.MayReachOut(component(relayName))),
+				Spec: corev1.PodSpec{
+					ServiceAccountName:            relayName,
+					AutomountServiceAccountToken:  new(false),
+					RestartPolicy:                 corev1.RestartPolicyAlways,
+					TerminationGracePeriodSeconds: new(int64(1)),
+					NodeSelector:                  map[string]string{corev1.LabelOSStable: "linux"},
+					Affinity: &corev1.Affinity{PodAffinity: &corev1.PodAffinity{
+						RequiredDuringSchedulingIgnoredDuringExecution: sameNode(system.AppLabel, agentName),
+					}},
+					SecurityContext: &corev1.PodSecurityContext{FSGroup: new(int64(relayUser)), SeccompProfile: system.RuntimeDefault()},
+					Containers:      []corev1.Container{n.relayContainer()},
+					Volumes: []corev1.Volume{
+						configMapVolume("config", relayConfigName, nil, relayConfigKey),
+						projected("tls", certificate(hubbleRelayCerts, "client.crt", "client.key", "hubble-server-ca.crt")),
+					},
+				},
+			},
+		},
+	}
+}
+
+func (n *network) relayContainer() corev1.Container {
+	health := corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: relayHealthPort, Service: new("")}}
+	context := confined(capable())
+	context.RunAsNonRoot = new(true)
+	context.RunAsUser = new(int64(relayUser))
+	context.RunAsGroup = new(int64(relayUser))
+	context.SeccompProfile = system.RuntimeDefault()
+	return corev1.Container{
+		Name:            relayName,
+		Image:           n.image(relayName),
+		ImagePullPolicy: corev1.PullIfNotPresent,
+		Command:         []string{"hubble-relay"},
+		Args:            []string{"serve"},
+		Ports:           []corev1.ContainerPort{{Name: "grpc", ContainerPort: relayPort, Protocol: corev1.ProtocolTCP}},
+		StartupProbe:    &corev1.Probe{ProbeHandler: health, InitialDelaySeconds: 10, PeriodSeconds: 3, TimeoutSeconds: 3, FailureThreshold: 20},
+		LivenessProbe:   &corev1.Probe{ProbeHandler: health, InitialDelaySeconds: 10, PeriodSeconds: 10, TimeoutSeconds: 10, FailureThreshold: 12},
+		ReadinessProbe:  &corev1.Probe{ProbeHandler: health, TimeoutSeconds: 3},
+		Resources: corev1.ResourceRequirements{
+			Requests: memory("150Mi"),
+			Limits:   corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Gi")},
+		},
+		SecurityContext:          context,
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+		VolumeMounts: []corev1.VolumeMount{
+			{Name: "config", MountPath: "/etc/hubble-relay", ReadOnly: true},
+			{Name: "tls", MountPath: relayTLSFolder, ReadOnly: true},
+		},
+	}
+}
+
+// relayConfig is what the relay is told, one option a line. Those without a value have
+// the relay's own default.
+func relayConfig() *corev1.ConfigMap {
+	var lines strings.Builder
+	for _, option := range [][2]string{
+		{"cluster-name", clusterName},
+		{"peer-service", peerName + "." + namespace + ".svc.cluster.local.:443"},
+		{"listen-address", ":" + decimal(relayPort)},
+		{"gops", "true"},
+		{"gops-port", "9893"},
+		{"retry-timeout", ""},
+		{"sort-buffer-len-max", ""},
+		{"sort-buffer-drain-timeout", ""},
+		{"tls-hubble-client-cert-file", relayTLSFolder + "/client.crt"},
+		{"tls-hubble-client-key-file", relayTLSFolder + "/client.key"},
+		{"tls-hubble-server-ca-files", relayTLSFolder + "/hubble-server-ca.crt"},
+		{"disable-server-tls", `"true"`},
+	} {
+		lines.WriteString(option[0] + ": " + option[1] + "\n")
+	}
+	return &corev1.ConfigMap{
+		TypeMeta:   system.TypeMeta("v1", "ConfigMap"),
+		ObjectMeta: system.Named(relayConfigName, nil),
+		Data:       map[string]string{relayConfigKey: lines.String()},
+	}
+}
+
+func relayService() *corev1.Service {
+	return service(relayName, component(relayName), relayName, corev1.ServicePort{
+		Protocol: corev1.ProtocolTCP, Port: relayServicePort, TargetPort: intstr.FromInt32(relayPort),
+	})
+}
+
+// peerService leads to the agent of the relay's own node, which knows all others.
+func peerService() *corev1.Service {
+	service := service(peerName, named(peerName, system.App(agentName)), agentName, corev1.ServicePort{
+		Name: hubblePeerPortName, Protocol: corev1.ProtocolTCP, Port: 443, TargetPort: intstr.FromInt32(hubblePeerPort),
+	})
+	service.Spec.InternalTrafficPolicy = new(corev1.ServiceInternalTrafficPolicyLocal)
+	return service
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cilium
+
+import (
+	_ "embed"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/system"
+)
+
+const (
+	// uiName is the name of the Deployment, of the front-end's image, of Service,
+	// ServiceAccount and roles, and the app label of the pods.
+	uiName         = "hubble-ui"
+	uiBackendImage = "hubble-ui-backend"
+	uiConfigName   = "hubble-ui-nginx"
+	uiConfigKey    = "nginx.conf"
+	uiPort         = 8081
+	uiBackendPort  = 8090
+	uiUser         = 1001
+)
+
+// uiServer is the configuration of nginx, which serves the UI and passes on what it
+// asks of the back-end.
+//
+//go:embed hubble/nginx.conf
+var uiServer string
+
+func (n *network) hubbleUI() []plugin.Object {
+	return append(uiConstants, n.uiDeployment())
+}
+
+var uiConstants = plugin.Constants(slices.Concat(
+	[]plugin.Object{system.ServiceAccount(uiName), uiConfig(), uiService()},
+	ofCilium(
+		system.ClusterRole(uiName, uiRules()...),
+		system.ClusterRoleBinding(uiName, system.Account(uiName)),
+	),
+)...)
+
+func uiRules() []rbacv1.PolicyRule {
+	return []rbacv1.PolicyRule{
+		system.Rule(networkingGroup, []string{"networkpolicies"}, "get", "list", "watch"),
+		system.Rule(coreGroup, []string{"componentstatuses", "endpoints", "namespaces", "nodes", "pods", "services"}, "get", "list", "watch"),
+		system.Rule(extensionsGroup, []string{"customresourcedefinitions"}, "get", "list", "watch"),
+		// The UI shows whatever of Cilium is in the cluster, and never writes.
+		system.Rule(ciliumGroup, []string{"*"}, "get", "list", "watch"),
+	}
+}
+
+func (n *network) uiDeployment() *appsv1.Deployment {
+	return &appsv1.Deployment{
+		TypeMeta:   system.TypeMeta("apps/v1", "Deployment"),
+		ObjectMeta: system.Named(uiName, component(uiName)),
+		Spec: appsv1.DeploymentSpec{
+			Replicas:             new(int32(1)),
+			RevisionHistoryLimit: new(int32(2)),
+			Strategy: appsv1.DeploymentStrategy{
+				Type:          appsv1.RollingUpdateDeploymentStrategyType,
+				RollingUpdate: &appsv1.RollingUpdateDeployment{MaxUnavailable: new(intstr.FromInt32(1))},
+			},
+			Selector: system.Selecting(system.App(uiName)),
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: system.PodMeta(system.MayReachOut(component(uiName))),
+				Spec: corev1.PodSpec{
+					ServiceAccountName:           uiName,
+					AutomountServiceAccountToken: new(true),
+					NodeSelector:                 map[string]string{corev1.LabelOSStable: "linux"},
+					SecurityContext: &corev1.PodSecurityContext{
+						RunAsUser:      new(int64(uiUser)),
+						RunAsGroup:     new(int64(uiUser)),
+						FSGroup:        new(int64(uiUser)),
+						SeccompProfile: system.RuntimeDefault(),
+					},
+					Containers: []corev1.Container{n.uiFrontend(), n.uiBackend()},
+					Volumes: []corev1.Volume{
+						configMapVolume("hubble-ui-nginx-conf", uiConfigName, new(int32(0o644))),
+						{Name: "tmp-dir", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+					},
+				},
+			},
+		},
+	}
+}
+
+func (n *network) uiFrontend() corev1.Container {
+	container := n.uiContainer("frontend", uiName, "http", uiPort)
+	container.LivenessProbe = &corev1.Probe{ProbeHandler: uiAnswers("/healthz")}
+	container.ReadinessProbe = &corev1.Probe{ProbeHandler: uiAnswers("/")}
+	container.VolumeMounts = []corev1.VolumeMount{
+		{Name: "hubble-ui-nginx-conf", MountPath: "/etc/nginx/conf.d/default.conf", SubPath: uiConfigKey},
+		{Name: "tmp-dir", MountPath: "/tmp"},
+	}
+	return container
+}
+
+func uiAnswers(path string) corev1.ProbeHandler {
+	return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromInt32(uiPort)}}
+}
+
+func (n *network) uiBackend() corev1.Container {
+	container := n.uiContainer("backend", uiBackendImage, "grpc", uiBackendPort)
+	var env system.Environment
+	env.Set("EVENTS_SERVER_PORT", decimal(uiBackendPort))
+	env.Set("FLOWS_API_ADDR", relayName+":"+decimal(relayServicePort))
+	container.Env = env
+	return container
+}
+
+func (n *network) uiContainer(name, image, portName string, port int32) corev1.Container {
+	return corev1.Container{
+		Name:            name,
+		Image:           n.image(image),
+		ImagePullPolicy: corev1.PullIfNotPresent,
+		Ports:           []corev1.ContainerPort{{Name: portName, ContainerPort: port, Protocol: corev1.ProtocolTCP}},
+		Resources: corev1.ResourceRequirements{
+			Requests: system.Requests("100m", "64Mi"),
+			Limits:   system.Requests("1000m", "1024Mi"),
+		},
+		SecurityContext:          &corev1.SecurityContext{AllowPrivilegeEscalation: new(false)},
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+	}
+}
+
+func uiConfig() *corev1.ConfigMap {
+	return &corev1.ConfigMap{
+		TypeMeta:   system.TypeMeta("v1", "ConfigMap"),
+		ObjectMeta: system.Named(uiConfigName, nil),
+		Data:       map[string]string{uiConfigKey: uiServer},
+	}
+}
+
+func uiService() *corev1.Service {
+	return service(uiName, component(uiName), uiName, corev1.ServicePort{
+		Name: "http", Protocol: corev1.ProtocolTCP, Port: 80, TargetPort: intstr.FromInt32(uiPort),
+	})
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cilium_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/cilium"
+)
+
+// written are the objects of a network as they were written.
+func written(t *testing.T, n *network) []unstructured.Unstructured {
+	t.Helper()
+	var objects []unstructured.Unstructured
+	for _, object := range n.Objects.Shoot {
+		document, err := pipeline.Document(object)
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		objects = append(objects, unstructured.Unstructured{Object: document})
+	}
+	return objects
+}
+
+func TestANetworkGoesOnWithTheIPAMThatItHas(t *testing.T) {
+	p := cilium.New()
+	for _, mode := range []string{"kubernetes", "cluster-pool"} {
+		t.Run(mode, func(t *testing.T) {
+			g := NewWithT(t)
+			first := build(t, "", func(f *plugin.Facts) { f.IPAM = mode })
+			g.Expect(first.data("cilium-config")).To(HaveKeyWithValue("ipam", mode))
+			g.Expect(p.IPAM(written(t, first))).To(Equal(mode))
+		})
+	}
+	g := NewWithT(t)
+	g.Expect(p.IPAM(nil)).To(BeEmpty())
+	other := unstructured.Unstructured{Object: map[string]any{"kind": "ConfigMap", "data": map[string]any{"ipam": "cluster-pool"},
+		"metadata": map[string]any{"name": "cilium-config", "namespace": "default"}}}
+	g.Expect(p.IPAM([]unstructured.Unstructured{other})).To(BeEmpty())
+}
+
+// Nobody has to find out twice.
+func TestIPAMIsRemembered(t *testing.T) {
+	g := NewWithT(t)
+	request := requestFor(t, "debug: true")
+	request.Applied = build(t, "", withClusterPool).Applied()
+	n := tryRequest(t, request)
+	g.Expect(n.data("cilium-config")).To(HaveKeyWithValue("ipam", "cluster-pool"))
+	request.Applied = n.Applied()
+	g.Expect(tryRequest(t, request).data("cilium-config")).To(HaveKeyWithValue("ipam", "cluster-pool"))
+}

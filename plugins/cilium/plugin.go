@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cilium is the network plugin for Cilium: agents on every node move
+// packets and enforce NetworkPolicies with eBPF programs, through VXLAN or Geneve
+// tunnels or along routes that somebody makes, and can do what kube-proxy does.
+//
+// It turns a NetworkConfig and the facts of a cluster into the objects that Cilium
+// consists of there. It refuses to know how they get into the cluster, and any
+// infrastructure by name: it goes by the facts that a provider states.
+//
+// To change what agents and operator are told, see configmap.go; what depends on
+// Cilium's version is in version.go and images.yaml. Every component has a file of
+// its own; render.go lists them.
+package cilium
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/cilium/v1alpha1"
+)
+
+// Type is the value of Network.spec.type that this plugin answers to.
+const Type = "cilium"
+
+// New returns the plugin.
+func New() plugin.Plugin { return plugin.New[v1alpha1.NetworkConfig](definition{}) }
+
+type definition struct{}
+
+var _ plugin.Definition[v1alpha1.NetworkConfig] = definition{}
+
+func (definition) Describe() plugin.Description {
+	return plugin.Description{
+		Type:            Type,
+		ConfigVersions:  []schema.GroupVersion{v1alpha1.GroupVersion},
+		ManagedResource: "extension-networking-cilium-config",
+		Origin:          "extension-networking-cilium",
+		IPFamilies:      plugin.IPFamilySupport{IPv4: true, IPv6: true, DualStack: true},
+		ConfigSchema:    v1alpha1.Schema,
+	}
+}
+
+func (definition) Validate(written *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) plugin.Findings {
+	return validate(written, facts, path)
+}
+
+func (definition) Default(config *v1alpha1.NetworkConfig, facts *plugin.Facts, because *plugin.Origins) {
+	setDefaults(config, facts, because)
+}
+
+func (definition) ValidateEffective(effective, written *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) plugin.Findings {
+	return validateEffective(effective, written, facts, path)
+}
+
+func (definition) Classify(path string, before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	return classify(path, before, after)
+}
+
+func (definition) Render(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) (plugin.Objects, error) {
+	return render(effective, facts)
+}
+
+// network is one network to render: what is in force, and what is known of its
+// cluster.
+type network struct {
+	config *v1alpha1.NetworkConfig
+	facts  *plugin.Facts
+}

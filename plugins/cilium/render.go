@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cilium
+
+import (
+	_ "embed"
+	"slices"
+
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/system"
+	"github.com/trellis-network/trellis/plugins/cilium/v1alpha1"
+)
+
+//go:embed images.yaml
+var imagesDocument []byte
+
+var images = plugin.ParseImages(imagesDocument)
+
+// render returns the objects of a network. Every component has a file of its own.
+func render(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) (plugin.Objects, error) {
+	n := &network{effective, facts}
+	config := n.ciliumConfig()
+	checksum := system.Checksum(config)
+	return plugin.Objects{
+		Shoot: slices.Concat(
+			[]plugin.Object{config}, // configmap.go, configmap_fixed.go
+			labelPrefixes,           // configmap_labels.go
+			n.agentAccess(),         // rbac.go
+			n.agent(checksum),       // agent.go, agent_init.go, agent_sidecars.go, agent_volumes.go
+			operatorAccess,          // rbac_operator.go
+			n.operator(checksum),    // operator.go
+			n.envoy(),               // envoy.go, envoy_bootstrap.go
+			metricsServices,         // services.go
+			n.hubbleObjects(),       // hubble.go, hubble_relay.go, hubble_ui.go, hubble_certificates.go
+		),
+		ShootLater: n.policies(),       // policies.go
+		Seed:       n.seedMonitoring(), // monitoring.go
+		Components: n.components(),
+	}, nil
+}
+
+// The same for all networks, with the checksum by which agents restart.
+var (
+	labelPrefixes  = plugin.Constants(labelPrefixConfig)
+	labelPrefixSum = system.Checksum(labelPrefixConfig)
+)
+
+func (n *network) components() []plugin.Component {
+	list := []plugin.Component{
+		{Name: "ciliumAgents", Kind: "DaemonSet", Workload: agentName, Namespace: namespace},
+		{Name: "operator", Kind: "Deployment", Workload: operatorName, Namespace: namespace},
+		{Name: "envoy", Kind: "DaemonSet", Workload: envoyName, Namespace: namespace},
+	}
+	if n.config.Hubble.Enabled {
+		list = append(list,
+			plugin.Component{Name: "hubbleRelay", Kind: "Deployment", Workload: relayName, Namespace: namespace},
+			plugin.Component{Name: "hubbleUI", Kind: "Deployment", Workload: uiName, Namespace: namespace})
+	}
+	return list
+}
+
+// image returns the reference of an image of images.yaml.
+func (n *network) image(name string) string { return images.For(name, n.facts) }

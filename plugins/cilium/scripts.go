@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cilium
+
+import _ "embed"
+
+// Scripts of helper containers. They get by with what a POSIX shell has, and with the
+// tools of the agent's image.
+var (
+	//go:embed scripts/disable-rp-filter.sh
+	disableRPFilter string
+	//go:embed scripts/mount-cgroup.sh
+	mountCgroup string
+	//go:embed scripts/apply-sysctl-overwrites.sh
+	applySysctl string
+	//go:embed scripts/mount-bpf-fs.sh
+	mountBPF string
+	//go:embed scripts/kube-proxy-clean-up.sh
+	cleanUpKubeProxy string
+
+	//go:embed scripts/masquerade.sh
+	masquerade string
+	//go:embed scripts/add-snat-rule-to-upstream-dns.sh
+	upstreamDNSRules string
+	//go:embed scripts/add-snat-rule-to-outside-world.sh
+	outsideWorldRules string
+
+	snatToUpstreamDNS  = masquerade + "\n" + upstreamDNSRules
+	snatToOutsideWorld = masquerade + "\n" + outsideWorldRules
+)

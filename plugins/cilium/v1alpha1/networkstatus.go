@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// NetworkStatus stands in Network.status.providerStatus and says what is in
+// force and whether it works. What nobody has observed is absent.
+type NetworkStatus struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// Components says which of Cilium's workloads are healthy in the shoot.
+	// +optional
+	Components *Components `json:"components,omitempty"`
+	// ConnectivityTests says what recent probes from inside the shoot reached.
+	// +optional
+	ConnectivityTests *ConnectivityTests `json:"connectivityTests,omitempty"`
+	// Config is the configuration in force, every default explicit.
+	// +optional
+	Config *NetworkConfig `json:"config,omitempty"`
+}
+
+// Components says which of Cilium's workloads are healthy. One that the network
+// does not have is absent.
+type Components struct {
+	// CiliumAgents is DaemonSet cilium.
+	// +optional
+	CiliumAgents *bool `json:"ciliumAgents,omitempty"`
+	// Envoy is DaemonSet cilium-envoy.
+	// +optional
+	Envoy *bool `json:"envoy,omitempty"`
+	// Operator is Deployment cilium-operator.
+	// +optional
+	Operator *bool `json:"operator,omitempty"`
+	// HubbleRelay is Deployment hubble-relay, which is there if hubble.enabled.
+	// +optional
+	HubbleRelay *bool `json:"hubbleRelay,omitempty"`
+	// HubbleUI is Deployment hubble-ui, which is there if hubble.enabled.
+	// +optional
+	HubbleUI *bool `json:"hubbleUI,omitempty"`
+}
+
+// ConnectivityTests says what recent probes reached.
+type ConnectivityTests struct {
+	// Pods says whether pods reached pods on other nodes.
+	// +optional
+	Pods *bool `json:"pods,omitempty"`
+	// Services says whether pods reached Services.
+	// +optional
+	Services *bool `json:"services,omitempty"`
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cilium
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/cilium/v1alpha1"
+)
+
+// validateEffective judges what is in force.
+func validateEffective(effective, _ *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) plugin.Findings {
+	var found plugin.Findings
+	validateEgressGateway(&found, effective, facts, path)
+	validateLoadBalancing(&found, effective, path)
+	validateNativeRouting(&found, effective, facts, path)
+	validateKubeProxy(&found, facts)
+	validateAPIServerAddress(&found, effective, facts)
+	warnSurprises(&found, effective, facts, path)
+	return found
+}
+
+// validateEgressGateway refuses what an egress gateway does not work with. Agents
+// would not start.
+func validateEgressGateway(found *plugin.Findings, effective *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) {
+	if !effective.EgressGateway.Enabled {
+		return
+	}
+	refuse := func(because string) {
+		found.Error(field.Forbidden(path.Child("egressGateway", "enabled"), because))
+	}
+	if !replacesKubeProxy(facts) {
+		refuse("an egress gateway needs a Shoot without kube-proxy; set spec.kubernetes.kubeProxy.enabled of the Shoot to false, or leave egressGateway out")
+	}
+	if !tunnels(effective) {
+		refuse("an egress gateway needs a tunnel; set overlay.enabled to true, or leave egressGateway out")
+	}
+	if missing := missingMasquerade(effective); missing != "" {
+		refuse("an egress gateway needs masquerading of IPv4 with eBPF; " + missing + ", or leave egressGateway out")
+	}
+}
+
+// missingMasquerade is what to do for masquerading of IPv4 with eBPF; empty if nothing.
+func missingMasquerade(effective *v1alpha1.NetworkConfig) string {
+	var todo []string
+	switch {
+	case !hasIPv4(effective):
+		return "list IPv4 among the Shoot's ipFamilies"
+	case snatRules(effective):
+		todo = append(todo, "leave snatToUpstreamDNS and snatOutOfCluster out")
+	case !*effective.EnableBPFMasquerade:
+		todo = append(todo, "set enableBPFMasquerade to true")
+	}
+	if !*effective.EnableIPv4Masquerade {
+		todo = append(todo, "set enableIpv4Masquerade to true")
+	}
+	return strings.Join(todo, " and ")
+}
+
+func validateLoadBalancing(found *plugin.Findings, effective *v1alpha1.NetworkConfig, path *field.Path) {
+	if *effective.LoadBalancingMode == v1alpha1.DSR && !*effective.IPv4NativeRoutingCIDREnabled {
+		found.Error(field.Forbidden(path.Child("loadBalancingMode"),
+			"dsr needs a network between the nodes that routes the pods' IPv4 range; set overlay.enabled to false, or write snat"))
+	}
+}
+
+// validateNativeRouting makes sure that there is a range to be routed. The Shoot's
+// status tells it, and before it has been made nobody knows.
+func validateNativeRouting(found *plugin.Findings, effective *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) {
+	if !*effective.IPv6NativeRoutingCIDREnabled || podRangeIPv6(facts) != "" {
+		return
+	}
+	switch {
+	case !facts.WantsIPFamily(extensionsv1alpha1.IPv6):
+		found.Error(field.Forbidden(path.Child("ipv6NativeRoutingCIDREnabled"),
+			"the network has no IPv6; leave it out"))
+	case hasIPv6(effective) && !facts.Planned:
+		found.Error(field.Required(field.NewPath("status", "networking", "pods"),
+			"the Shoot's status does not tell the pods' IPv6 range yet, which is to be routed; wait for the infrastructure, or set overlay.enabled of the network's providerConfig to true"))
+	}
+}
+
+// validateKubeProxy refuses that two redirect DNS. The path is the Shoot's, wherever
+// the config was written.
+func validateKubeProxy(found *plugin.Findings, facts *plugin.Facts) {
+	proxy := facts.KubeProxy
+	if proxy.Enabled && proxy.Mode == corev1beta1.ProxyModeIPVS && facts.NodeLocalDNS {
+		found.Error(field.Forbidden(field.NewPath("spec", "kubernetes", "kubeProxy", "mode"),
+			"IPVS takes DNS requests before Cilium can redirect them to the nodes' cache (NodeLocalDNS); write IPTables, switch kube-proxy off, or switch NodeLocalDNS off"))
+	}
+}
+
+func validateAPIServerAddress(found *plugin.Findings, effective *v1alpha1.NetworkConfig, facts *plugin.Facts) {
+	if !replacesKubeProxy(facts) || facts.PodAccess != nil || facts.Planned {
+		return
+	}
+	if host, _ := operatorAPIServer(effective, facts); host == "" {
+		found.Error(field.Required(field.NewPath("status", "advertisedAddresses"),
+			"without kube-proxy, cilium-operator reaches the API server by the Shoot's address named external, which is not there or no URL; wait for it, or set kubeproxy.k8sServiceHost and kubeproxy.k8sServicePort of the network's providerConfig"))
+	}
+}

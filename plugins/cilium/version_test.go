@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cilium_test
+
+import (
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+const version = "1.19.7"
+
+// What 1.19 ignores is not written: nobody would know that it does nothing.
+func TestNoSettingThatCiliumHasRemoved(t *testing.T) {
+	g := NewWithT(t)
+	told := build(t, "egressGateway: {enabled: true}", withoutKubeProxy).data("cilium-config")
+	g.Expect(told).To(HaveKeyWithValue("enable-egress-gateway", "true"))
+	g.Expect(told).NotTo(HaveKey("enable-ipv4-egress-gateway"))
+}
+
+func TestImagesAreOfTheVersionThatSettingsAreFor(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(strings.Count(file(t, "images.yaml"), "tag: v"+version)).To(Equal(3), "agent, operator and relay are released together")
+	g.Expect(file(t, "version.go")).To(ContainSubstring("the version of Cilium, which is " + version + "."))
+	g.Expect(readme(t)).To(ContainSubstring("[Cilium](https://docs.cilium.io) " + version + " "))
+}
