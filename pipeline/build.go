@@ -184,7 +184,7 @@ func (b *build) render() error {
 	if err != nil {
 		return err
 	}
-	for _, group := range [][]plugin.Object{objects.Shoot, objects.ShootLater, objects.Seed} {
+	for _, group := range [][]plugin.Object{objects.Shoot, objects.ShootLater, objects.ShootAdmission, objects.Seed} {
 		if err := complete(group); err != nil {
 			return err
 		}

@@ -62,6 +62,10 @@ type Description struct {
 	// ManagedResource is the name of the ManagedResource that carries the
 	// network's objects, and Origin the value of its label "origin".
 	ManagedResource, Origin string
+	// AdmissionResource is the name of the ManagedResource that carries
+	// Objects.ShootAdmission; empty means that of the network's with the suffix
+	// -admission.
+	AdmissionResource string
 	// IPFamilies says which combinations of IP families the plugin can serve.
 	IPFamilies IPFamilySupport
 	// FeatureGates are all gates that the plugin looks at. Others are refused.
@@ -118,6 +122,11 @@ type Objects struct {
 	// ShootLater are objects for the shoot that need a CRD which one of the
 	// network's own workloads brings. Nobody waits for them.
 	ShootLater []Object
+	// ShootAdmission are objects for the shoot that change or refuse what others write
+	// there: webhooks and admission policies. They go first when the network goes, and
+	// do not stay when the shoot's control plane moves to another seed, which brings
+	// its own. Nobody waits for them.
+	ShootAdmission []Object
 	// Seed are objects for the shoot's control-plane namespace in the seed.
 	Seed []Object
 	// Components are the workloads in the shoot by which people judge whether the

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package seed is how the controllers see the seed: the kinds that they meet
-// there, what of it is cached, and what that costs.
+// Package seed is how Trellis sees the seed: the kinds that it meets there, what they
+// tell of a Network, what of it is cached, and what that costs.
+//
+// It refuses to know what is done about any of it.
 package seed
 
 import (

@@ -42,10 +42,11 @@ type Written struct {
 	// Bundle is the name of the Secret that holds it; it contains a hash of the
 	// content.
 	Bundle string `json:"bundle"`
-	// Later and Seed are the same of the bundles that were written along with it
-	// and are not waited for; empty where there was none.
-	Later string `json:"later,omitempty"`
-	Seed  string `json:"seed,omitempty"`
+	// Later, Seed and Admission are the same of the bundles that were written along
+	// with it and are not waited for; empty where there was none.
+	Later     string `json:"later,omitempty"`
+	Seed      string `json:"seed,omitempty"`
+	Admission string `json:"admission,omitempty"`
 	// Config is what becomes State.Applied once the bundle is applied.
 	Config *pipeline.Applied `json:"config"`
 	// IPFamilies are what status.ipFamilies becomes then.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,7 +23,6 @@ import (
 	"github.com/trellis-network/trellis/internal/seed"
 	"github.com/trellis-network/trellis/internal/state"
 	"github.com/trellis-network/trellis/pipeline"
-	"github.com/trellis-network/trellis/plugin"
 )
 
 // reconcile carries out the spec as it is now, and writes nothing if that is
@@ -67,14 +65,14 @@ func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
 	if err := w.begin(ctx, kept, asked); err != nil {
 		return ctrl.Result{}, err
 	}
-	if mr := w.managed.main; mr != nil && !mr.DeletionTimestamp.IsZero() {
+	if mr := w.managed[seed.Main]; mr != nil && !mr.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil // its end is awaited through the watch
 	}
 	if err := w.checkNodes(ctx, built.Precondition); err != nil {
 		return ctrl.Result{}, w.failed(ctx, nil, err)
 	}
 	w.tellChanges(built.Changes)
-	written, err := w.write(ctx, wanted.main, w.managed.main)
+	written, err := w.write(ctx, wanted[seed.Main], w.managed[seed.Main])
 	if err != nil {
 		return ctrl.Result{}, w.failed(ctx, nil, fmt.Errorf("write the bundle for the shoot: %w", err))
 	}
@@ -109,18 +107,9 @@ func (w *work) look(ctx context.Context, wanted *bundles, kept *state.State) (ct
 
 // request is the pipeline's Request for the Network.
 func (w *work) request(ctx context.Context, kept *state.State) (pipeline.Request, error) {
-	environment := pipeline.Environment{FeatureGates: w.FeatureGates, Images: w.Images}
-	if address := w.cluster.Annotations[extensionsv1alpha1.APIServerAnnotation]; address != "" {
-		host, port, err := net.SplitHostPort(address)
-		if err != nil {
-			return pipeline.Request{}, fmt.Errorf("annotation %s of Cluster %s: %w",
-				extensionsv1alpha1.APIServerAnnotation, w.cluster.Name, err)
-		}
-		environment.PodAccess = &plugin.PodAccess{Host: host, Port: port}
-	}
-	request := w.Pipeline.NewRequest(w.network, w.shoot, environment)
-	request.Applied = kept.Applied
-	if err := w.inherit(ctx, &request, kept); err != nil || w.DumpRequests == "" {
+	known := seed.Network{Network: w.network, Cluster: w.cluster, Shoot: w.shoot, State: kept, Main: w.managed[seed.Main]}
+	request, err := known.Request(ctx, w.live, w.Pipeline, pipeline.Environment{FeatureGates: w.FeatureGates, Images: w.Images})
+	if err != nil || w.DumpRequests == "" {
 		return request, err
 	}
 	dump, err := json.MarshalIndent(request, "", "  ")

@@ -12,43 +12,26 @@ import (
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/bundle"
+	"github.com/trellis-network/trellis/internal/seed"
 	"github.com/trellis-network/trellis/internal/state"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// Objects travel in up to three bundles. The main one is always there, is named
-// by the plugin, and is what a Network waits for; its objects and the later ones
-// are for the shoot. The names of the others are the main one's with a suffix.
-const (
-	laterSuffix = "-later"
-	seedSuffix  = "-seed"
-	// seedClass makes a resource manager apply objects in the seed itself.
-	seedClass = "seed"
-)
-
-// managed are the ManagedResources of a Network's bundles, nil where there is
-// none.
-type managed struct {
-	main, later, seed *resourcesv1alpha1.ManagedResource
-}
+// managed are the ManagedResources of a Network's bundles, nil where there is none.
+type managed [seed.Groups]*resourcesv1alpha1.ManagedResource
 
 // managedOf finds the ManagedResources of a Network.
-func (r *Reconciler) managedOf(ctx context.Context, namespace, networkType string) (managed, error) {
+func (r *Reconciler) managedOf(ctx context.Context, namespace, networkType string) (found managed, err error) {
 	definition, known := r.Pipeline.Plugin(networkType)
 	if !known {
-		return managed{}, nil
+		return found, nil
 	}
-	var found managed
-	for name, mr := range map[string]**resourcesv1alpha1.ManagedResource{
-		definition.ManagedResource:               &found.main,
-		definition.ManagedResource + laterSuffix: &found.later,
-		definition.ManagedResource + seedSuffix:  &found.seed,
-	} {
-		one := &resourcesv1alpha1.ManagedResource{}
-		err := r.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, one)
+	for g := range seed.Groups {
+		mr := &resourcesv1alpha1.ManagedResource{}
+		err := r.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: g.ManagedResource(&definition)}, mr)
 		if err == nil {
-			*mr = one
+			found[g] = mr
 		} else if !apierrors.IsNotFound(err) {
 			return managed{}, err
 		}
@@ -58,64 +41,57 @@ func (r *Reconciler) managedOf(ctx context.Context, namespace, networkType strin
 
 // all are those that there are.
 func (m managed) all() []*resourcesv1alpha1.ManagedResource {
-	return slices.DeleteFunc([]*resourcesv1alpha1.ManagedResource{m.main, m.later, m.seed},
-		func(mr *resourcesv1alpha1.ManagedResource) bool { return mr == nil })
+	return slices.DeleteFunc(m[:], func(mr *resourcesv1alpha1.ManagedResource) bool { return mr == nil })
 }
 
-// namesOf are the names of a plugin's ManagedResources in the order in which they
-// are deleted: what is for the shoot before what needs it there, the seed's last.
-func namesOf(definition plugin.Plugin) []string {
-	main := definition.ManagedResource
-	return []string{main + laterSuffix, main, main + seedSuffix}
-}
-
-// bundles are what a Network wants to have written. Only main is never nil.
-type bundles struct {
-	main, later, seed *bundle.Bundle
-}
+// bundles are what a Network wants to have written, nil where there is nothing.
+type bundles [seed.Groups]*bundle.Bundle
 
 func (w *work) bundles(objects *plugin.Objects) (wanted bundles, err error) {
-	if wanted.main, err = w.bundle("", "", objects.Shoot); err != nil {
-		return wanted, err
-	}
-	if len(objects.ShootLater) > 0 {
-		if wanted.later, err = w.bundle(laterSuffix, "", objects.ShootLater); err != nil {
+	for g := range seed.Groups {
+		if g != seed.Main && len(g.Of(objects)) == 0 {
+			continue
+		}
+		if wanted[g], err = w.bundle(g, g.Of(objects)); err != nil {
 			return wanted, err
 		}
 	}
-	if len(objects.Seed) > 0 {
-		wanted.seed, err = w.bundle(seedSuffix, seedClass, objects.Seed)
-	}
-	return wanted, err
+	return wanted, nil
 }
 
-func (w *work) bundle(suffix, class string, objects []plugin.Object) (*bundle.Bundle, error) {
+func (w *work) bundle(g seed.Group, objects []plugin.Object) (*bundle.Bundle, error) {
 	data, err := pipeline.Documents(objects)
 	definition, _ := w.Pipeline.Plugin(w.network.Spec.Type)
 	return &bundle.Bundle{
 		Namespace: w.network.Namespace,
-		Name:      definition.ManagedResource + suffix,
+		Name:      g.ManagedResource(&definition),
 		Origin:    definition.Origin,
-		Class:     class,
+		Class:     g.Class(),
 		Data:      data,
 	}, err
 }
 
 // nameIn puts the names of the Secrets into what is kept of them.
 func (b *bundles) nameIn(written *state.Written) {
-	written.Bundle = b.main.SecretName()
-	if b.later != nil {
-		written.Later = b.later.SecretName()
+	names := [seed.Groups]*string{
+		seed.Main: &written.Bundle, seed.Later: &written.Later, seed.InSeed: &written.Seed, seed.Admission: &written.Admission,
 	}
-	if b.seed != nil {
-		written.Seed = b.seed.SecretName()
+	for g, wanted := range b {
+		if wanted != nil {
+			*names[g] = wanted.SecretName()
+		}
 	}
 }
 
 // written says whether there is nothing to write, or nothing that could be
 // written now.
 func (b *bundles) written(there managed) bool {
-	return b.main.Written(there.main) && settled(b.later, there.later) && settled(b.seed, there.seed)
+	for g, wanted := range b {
+		if seed.Group(g) != seed.Main && !settled(wanted, there[g]) {
+			return false
+		}
+	}
+	return b[seed.Main].Written(there[seed.Main])
 }
 
 // settled says the same of a bundle that nobody waits for. While its
@@ -144,20 +120,18 @@ func (w *work) write(ctx context.Context, wanted *bundle.Bundle, there *resource
 
 // writeOthers writes the bundles that nobody waits for, and deletes those that
 // are not wanted any more.
-func (w *work) writeOthers(ctx context.Context, wanted *bundles) error {
-	for _, each := range []struct {
-		wanted *bundle.Bundle
-		there  *resourcesv1alpha1.ManagedResource
-	}{{wanted.later, w.managed.later}, {wanted.seed, w.managed.seed}} {
-		if settled(each.wanted, each.there) {
+func (w *work) writeOthers(ctx context.Context, all *bundles) error {
+	for g, wanted := range all {
+		there := w.managed[g]
+		if seed.Group(g) == seed.Main || settled(wanted, there) {
 			continue
 		}
-		if each.wanted != nil {
-			if _, err := w.write(ctx, each.wanted, each.there); err != nil {
-				return fmt.Errorf("write the bundle %s: %w", each.wanted.Name, err)
+		if wanted != nil {
+			if _, err := w.write(ctx, wanted, there); err != nil {
+				return fmt.Errorf("write the bundle %s: %w", wanted.Name, err)
 			}
-		} else if _, err := bundle.Delete(ctx, w.client, w.live, w.network.Namespace, each.there.Name); err != nil {
-			return fmt.Errorf("delete the bundle %s: %w", each.there.Name, err)
+		} else if _, err := bundle.Delete(ctx, w.client, w.live, w.network.Namespace, there.Name); err != nil {
+			return fmt.Errorf("delete the bundle %s: %w", there.Name, err)
 		}
 	}
 	return nil
@@ -165,15 +139,12 @@ func (w *work) writeOthers(ctx context.Context, wanted *bundles) error {
 
 // restoreSecrets puts back Secrets that somebody has deleted and a resource
 // manager misses.
-func (w *work) restoreSecrets(ctx context.Context, wanted *bundles) error {
-	for _, each := range []struct {
-		wanted *bundle.Bundle
-		there  *resourcesv1alpha1.ManagedResource
-	}{{wanted.main, w.managed.main}, {wanted.later, w.managed.later}, {wanted.seed, w.managed.seed}} {
-		if each.wanted == nil || each.there == nil || !bundle.SecretMissing(each.there) {
+func (w *work) restoreSecrets(ctx context.Context, all *bundles) error {
+	for g, wanted := range all {
+		if there := w.managed[g]; wanted == nil || there == nil || !bundle.SecretMissing(there) {
 			continue
 		}
-		if err := each.wanted.WriteSecret(ctx, w.client); err != nil {
+		if err := wanted.WriteSecret(ctx, w.client); err != nil {
 			return err
 		}
 	}

@@ -22,6 +22,7 @@ const (
 	mainName  = "string-config"
 	laterName = "string-config-later"
 	seedName  = "string-config-seed"
+	guardName = "string-guard"
 	holder    = "resources.gardener.cloud/gardener-resource-manager"
 )
 
@@ -47,19 +48,20 @@ func (e *env) secrets() []string {
 	return names
 }
 
-// What comes later and what is for the seed travel in ManagedResources of their
-// own, of the class that says where their objects go. Nobody waits for them.
+// What comes later, what is for the seed, and what changes or refuses others' objects
+// travel in ManagedResources of their own, of the class that says where their objects
+// go. Nobody waits for them.
 func TestEachGroupOfObjectsHasItsManagedResource(t *testing.T) {
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
-		n := e.finished(asked, withConfig(`{"knots":"three","ear":"left"}`))
-		e.Expect(e.names()).To(ConsistOf(mainName, laterName, seedName))
-		later, inSeed := e.managedResourceOf(laterName), e.managedResourceOf(seedName)
+		n := e.finished(asked, withConfig(`{"knots":"three","ear":"left","guard":"big"}`))
+		e.Expect(e.names()).To(ConsistOf(mainName, laterName, seedName, guardName))
+		later, inSeed, guard := e.managedResourceOf(laterName), e.managedResourceOf(seedName), e.managedResourceOf(guardName)
 		e.Expect(later.Spec.Class).To(BeNil())
 		e.Expect(later.Spec.InjectLabels).To(HaveKey("shoot.gardener.cloud/no-cleanup"))
 		e.Expect(*inSeed.Spec.Class).To(Equal("seed"))
 		e.Expect(inSeed.Spec.InjectLabels).To(BeEmpty())
 		e.Expect(inSeed.Labels).To(HaveKeyWithValue("origin", "string"))
-		for mr, content := range map[*resourcesv1alpha1.ManagedResource]string{later: "three", inSeed: "left"} {
+		for mr, content := range map[*resourcesv1alpha1.ManagedResource]string{later: "three", inSeed: "left", guard: "big"} {
 			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: mr.Spec.SecretRefs[0].Name, Namespace: e.namespace}}
 			e.get(secret)
 			e.Expect(secret.Name).To(HavePrefix("managedresource-" + mr.Name + "-"))
@@ -69,6 +71,8 @@ func TestEachGroupOfObjectsHasItsManagedResource(t *testing.T) {
 		e.Expect(err).NotTo(HaveOccurred())
 		e.Expect(kept.Written.Later).To(Equal(later.Spec.SecretRefs[0].Name))
 		e.Expect(kept.Written.Seed).To(Equal(inSeed.Spec.SecretRefs[0].Name))
+		e.Expect(kept.Written.Admission).To(Equal(guard.Spec.SecretRefs[0].Name))
+		e.Expect(guard.Spec.Class).To(BeNil())
 	})
 }
 
@@ -131,8 +135,8 @@ func TestAGroupThatHangsIsNotWaitedFor(t *testing.T) {
 // seed's goes last.
 func TestGroupsAreDeletedOneAfterTheOther(t *testing.T) {
 	e := setup(t)
-	n := e.finished(withConfig(`{"knots":"three","ear":"left"}`))
-	order := []string{laterName, mainName, seedName}
+	n := e.finished(withConfig(`{"knots":"three","ear":"left","guard":"big"}`))
+	order := []string{guardName, laterName, mainName, seedName}
 	held := map[string]*resourcesv1alpha1.ManagedResource{}
 	for _, name := range order {
 		mr := e.managedResourceOf(name)

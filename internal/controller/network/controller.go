@@ -21,6 +21,7 @@ import (
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/seed"
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/pipeline"
 )
@@ -103,7 +104,7 @@ func Add(mgr ctrl.Manager, options Options) error {
 func (r *Reconciler) networkOfManagedResource(ctx context.Context, mr client.Object) []reconcile.Request {
 	return r.networksIn(ctx, mr.GetNamespace(), func(n *extensionsv1alpha1.Network) bool {
 		plugin, known := r.Pipeline.Plugin(n.Spec.Type)
-		return known && slices.Contains(namesOf(plugin), mr.GetName())
+		return known && slices.Contains(seed.NamesOf(&plugin, seed.Removal), mr.GetName())
 	})
 }
 

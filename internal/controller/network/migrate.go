@@ -5,12 +5,14 @@ package network
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/bundle"
+	"github.com/trellis-network/trellis/internal/seed"
 )
 
 // migrate lets go of a shoot whose control plane moves to another seed: the
@@ -38,15 +40,16 @@ func (w *work) migrate(ctx context.Context) (ctrl.Result, error) {
 	return ctrl.Result{}, client.IgnoreNotFound(w.answer(ctx, extensionsv1alpha1.OperationMigrate))
 }
 
-// keepObjects makes sure that deleting the bundles for the shoot leaves their
-// objects there. Those in the seed go.
+// keepObjects makes sure that deleting the bundles leaves in the shoot what its network
+// consists of. What is in the seed goes, and what changes or refuses objects in the
+// shoot, since it may point to the seed.
 func (w *work) keepObjects(ctx context.Context) error {
 	definition, known := w.Pipeline.Plugin(w.network.Spec.Type)
 	if !known {
 		return nil
 	}
-	main := definition.ManagedResource
-	return bundle.KeepObjects(ctx, w.client, w.live, w.network.Namespace, main+laterSuffix, main)
+	staying := slices.DeleteFunc(slices.Clone(seed.Removal), func(g seed.Group) bool { return !g.Stays() })
+	return bundle.KeepObjects(ctx, w.client, w.live, w.network.Namespace, seed.NamesOf(&definition, staying)...)
 }
 
 // answer takes an operation annotation away whose operation is done.

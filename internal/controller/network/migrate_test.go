@@ -39,9 +39,9 @@ func TestANetworkWhoseStateIsBeingWrittenIsLeftAlone(t *testing.T) {
 // seed; then the finalizers, also those of others, and the annotation last.
 func TestAMigratedNetworkLeavesItsObjectsInTheShoot(t *testing.T) {
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
-		n := e.finished(asked, withConfig(`{"knots":"two","ear":"left"}`))
+		n := e.finished(asked, withConfig(`{"knots":"two","ear":"left","guard":"big"}`))
 		var held []*resourcesv1alpha1.ManagedResource
-		for _, name := range []string{"string-config", "string-config-later", "string-config-seed"} {
+		for _, name := range []string{guardName, laterName, mainName, seedName} {
 			held = append(held, e.holding(e.managedResourceOf(name)))
 		}
 		e.patch(n, func(n *extensionsv1alpha1.Network) {
@@ -50,10 +50,9 @@ func TestAMigratedNetworkLeavesItsObjectsInTheShoot(t *testing.T) {
 		})
 		e.becomes(n, migrating, working)
 		e.Expect(n.Status.LastOperation.Description).To(Equal("Migrating the Network"))
-		for _, i := range []int{1, 0, 2} { // what needs the main one's objects goes first
-			mr := held[i]
+		for _, mr := range held { // what needs others' objects goes first
 			e.Eventually(func() bool { e.get(mr); return mr.DeletionTimestamp.IsZero() }).Should(BeFalse(), mr.Name)
-			e.Expect(*mr.Spec.KeepObjects).To(Equal(mr.Spec.Class == nil), mr.Name)
+			e.Expect(*mr.Spec.KeepObjects).To(Equal(mr.Name == mainName || mr.Name == laterName), mr.Name)
 			e.letGo(mr)
 		}
 		e.becomes(n, migrating, fine)

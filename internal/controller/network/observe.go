@@ -14,6 +14,7 @@ import (
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/bundle"
+	"github.com/trellis-network/trellis/internal/seed"
 	"github.com/trellis-network/trellis/internal/state"
 )
 
@@ -31,16 +32,16 @@ func (w *work) observe(ctx context.Context) (ctrl.Result, error) {
 // into the Network's status: Succeeded once it is applied, Error once it is clear
 // that it will not be. Nodes and health are nobody's concern here.
 func (w *work) observeWritten(ctx context.Context, kept *state.State) (ctrl.Result, error) {
-	if w.sleeps() || w.managed.main != nil && bundle.Applied(w.managed.main, kept.Written.Bundle) {
+	if w.sleeps() || w.managed[seed.Main] != nil && bundle.Applied(w.managed[seed.Main], kept.Written.Bundle) {
 		if err := w.success(ctx, kept); err != nil {
 			return ctrl.Result{}, err
 		}
 		return ctrl.Result{}, w.answer(ctx, extensionsv1alpha1.OperationRestore)
 	}
-	if w.managed.main == nil || w.managed.main.Status.ObservedGeneration > w.managed.main.Generation {
+	if w.managed[seed.Main] == nil || w.managed[seed.Main].Status.ObservedGeneration > w.managed[seed.Main].Generation {
 		return ctrl.Result{}, nil
 	}
-	applied := conditionOf(w.managed.main, resourcesv1alpha1.ResourcesApplied)
+	applied := conditionOf(w.managed[seed.Main], resourcesv1alpha1.ResourcesApplied)
 	if applied == nil || !hinders(applied) {
 		return ctrl.Result{}, nil
 	}

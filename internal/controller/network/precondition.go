@@ -9,16 +9,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trellis-network/trellis/internal/bundle"
+	"github.com/trellis-network/trellis/internal/seed"
 	"github.com/trellis-network/trellis/plugin"
 )
 
 // checkNodes returns an error if objects must not be written yet, or if that
 // cannot be found out. A new cluster has nothing that could be interrupted.
 func (w *work) checkNodes(ctx context.Context, wanted *plugin.Precondition) error {
-	if wanted == nil || w.managed.main == nil || w.sleeps() {
+	if wanted == nil || w.managed[seed.Main] == nil || w.sleeps() {
 		return nil
 	}
-	present, err := bundle.Read(ctx, w.live, w.managed.main)
+	present, err := bundle.Read(ctx, w.live, w.managed[seed.Main])
 	if err != nil {
 		return fmt.Errorf("find out what the shoot has now: %w", err)
 	}

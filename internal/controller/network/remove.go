@@ -12,8 +12,8 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/bundle"
+	"github.com/trellis-network/trellis/internal/seed"
 )
 
 // remove deletes the bundles and, once the resource managers have let go of them,
@@ -55,7 +55,7 @@ func (w *work) removeBundles(ctx context.Context) (gone bool, err error) {
 	if !known {
 		return true, nil
 	}
-	names := namesOf(definition)
+	names := seed.NamesOf(&definition, seed.Removal)
 	if !w.forced() {
 		return bundle.Delete(ctx, w.client, w.live, w.network.Namespace, names...)
 	}
@@ -73,7 +73,8 @@ func (w *work) removeBundles(ctx context.Context) (gone bool, err error) {
 // awaitGone waits, through the watch, for the ManagedResources to disappear, and
 // says after a while what keeps them.
 func (w *work) awaitGone(ctx context.Context) (ctrl.Result, error) {
-	for _, mr := range []*resourcesv1alpha1.ManagedResource{w.managed.later, w.managed.main, w.managed.seed} {
+	for _, g := range seed.Removal {
+		mr := w.managed[g]
 		if mr == nil || mr.DeletionTimestamp.IsZero() {
 			continue
 		}
@@ -81,7 +82,7 @@ func (w *work) awaitGone(ctx context.Context) (ctrl.Result, error) {
 			return ctrl.Result{RequeueAfter: left}, nil
 		}
 		where := "the shoot"
-		if mr == w.managed.seed {
+		if g == seed.InSeed {
 			where = "the seed"
 		}
 		cause := fmt.Errorf("the network's objects in %s are still being deleted: %w", where, stuck(mr))

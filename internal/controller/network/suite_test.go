@@ -60,9 +60,11 @@ func TestMain(m *testing.M) {
 type stringConfig struct {
 	metav1.TypeMeta `json:",inline"`
 	Backend         string `json:"backend,omitempty"`
-	// Knots, if stated, come later, and Ear, if stated, is an object in the seed.
+	// Knots, if stated, come later, Ear, if stated, is an object in the seed, and
+	// Guard, if stated, one that looks after what others write.
 	Knots string `json:"knots,omitempty"`
 	Ear   string `json:"ear,omitempty"`
+	Guard string `json:"guard,omitempty"`
 }
 
 type stringPlugin struct{}
@@ -71,7 +73,7 @@ func (stringPlugin) Describe() plugin.Description {
 	return plugin.Description{
 		Type:            "string",
 		ConfigVersions:  []schema.GroupVersion{{Group: "string.example.org", Version: "v1"}},
-		ManagedResource: "string-config", Origin: "string",
+		ManagedResource: "string-config", Origin: "string", AdmissionResource: "string-guard",
 		IPFamilies: plugin.IPFamilySupport{IPv4: true, DualStack: true},
 	}
 }
@@ -119,6 +121,9 @@ func (stringPlugin) Render(effective *stringConfig, facts *plugin.Facts) (plugin
 	}
 	if effective.Knots != "" {
 		objects.ShootLater = []plugin.Object{configMap("kube-system", "knots", effective.Knots)}
+	}
+	if effective.Guard != "" {
+		objects.ShootAdmission = []plugin.Object{configMap("kube-system", "guard", effective.Guard)}
 	}
 	if effective.Ear != "" {
 		objects.Seed = []plugin.Object{configMap(facts.Namespace, "ear", effective.Ear)}

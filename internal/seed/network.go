@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package seed
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/bundle"
+	"github.com/trellis-network/trellis/internal/state"
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// Resources are the names of the ManagedResources that carry the groups of objects of
+// a network; see plugin.Objects.
+type Resources struct{ Main, Later, Seed, Admission string }
+
+// ResourcesOf names the ManagedResources of a plugin's networks: as the plugin says, or
+// as the main one with a suffix.
+func ResourcesOf(definition *plugin.Plugin) Resources {
+	main := definition.ManagedResource
+	return Resources{
+		Main: main, Later: main + "-later", Seed: main + "-seed",
+		Admission: cmp.Or(definition.AdmissionResource, main+"-admission"),
+	}
+}
+
+// Network is a Network with all in the seed that tells what becomes of it.
+type Network struct {
+	Network *extensionsv1alpha1.Network
+	Cluster *extensionsv1alpha1.Cluster
+	// Shoot is the one in the Cluster.
+	Shoot *corev1beta1.Shoot
+	// State is what is kept in the Network's status.
+	State *state.State
+	// Main is the ManagedResource that the plugin names, nil where there is none.
+	Main *resourcesv1alpha1.ManagedResource
+}
+
+// Request makes the pipeline's Request. It fails closed: what a network inherits
+// from whoever made it must not be replaced by what a new network has only because
+// it cannot be read.
+func (n *Network) Request(ctx context.Context, r client.Reader, p *pipeline.Pipeline, environment pipeline.Environment) (pipeline.Request, error) {
+	if address := n.Cluster.Annotations[extensionsv1alpha1.APIServerAnnotation]; address != "" {
+		host, port, err := net.SplitHostPort(address)
+		if err != nil {
+			return pipeline.Request{}, fmt.Errorf("annotation %s of Cluster %s: %w",
+				extensionsv1alpha1.APIServerAnnotation, n.Cluster.Name, err)
+		}
+		environment.PodAccess = &plugin.PodAccess{Host: host, Port: port}
+	}
+	request := p.NewRequest(n.Network, n.Shoot, environment)
+	request.Applied = n.State.Applied
+	return request, n.inherit(ctx, r, p, &request)
+}
+
+// inherit completes a Request with what can only be learnt from the objects of a
+// network that somebody else has made. Once Trellis has applied the network, the
+// pipeline finds it in what was applied.
+func (n *Network) inherit(ctx context.Context, r client.Reader, p *pipeline.Pipeline, request *pipeline.Request) error {
+	definition, known := p.Plugin(n.Network.Spec.Type)
+	if !known || !definition.Inherits() || n.State.Applied != nil || n.Main == nil {
+		return nil
+	}
+	if written := n.State.Written; written != nil && written.Config.Accepted != nil {
+		request.Facts.IPAM = written.Config.Accepted.Facts.IPAM
+		return nil
+	}
+	present, err := bundle.Read(ctx, r, n.Main)
+	if err != nil {
+		return fmt.Errorf("find out how the network that is there gives pods their addresses: %w", err)
+	}
+	request.Facts.IPAM = definition.IPAM(present)
+	return nil
+}
