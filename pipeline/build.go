@@ -138,6 +138,7 @@ type build struct {
 
 func (b *build) judgeWritten() error {
 	b.checkNetwork()
+	b.planRollout()
 	if b.plugin.Type == "" {
 		return nil
 	}

@@ -24,7 +24,7 @@ type Accepted struct {
 func (r *Request) accepted() *Accepted {
 	facts := r.Facts
 	facts.FeatureGates, facts.Images, facts.PodAccess = nil, nil, nil
-	facts.NodesAtLeast, facts.NodesAtMost, facts.Hibernated = 0, 0, false
+	facts.Nodes, facts.NodesAtLeast, facts.NodesAtMost, facts.Hibernated = 0, 0, 0, false
 	return &Accepted{Spec: r.Spec, Written: r.Written, Facts: facts}
 }
 
@@ -61,7 +61,7 @@ func (b *build) errorsOf(accepted *Accepted) map[string]bool {
 	}
 	now := b.request.Facts
 	request.Facts.FeatureGates, request.Facts.Images, request.Facts.PodAccess = now.FeatureGates, now.Images, now.PodAccess
-	request.Facts.NodesAtLeast, request.Facts.NodesAtMost, request.Facts.Hibernated = now.NodesAtLeast, now.NodesAtMost, now.Hibernated
+	request.Facts.Nodes, request.Facts.NodesAtLeast, request.Facts.NodesAtMost, request.Facts.Hibernated = now.Nodes, now.NodesAtLeast, now.NodesAtMost, now.Hibernated
 	before := &build{pipeline: b.pipeline, request: &request, facts: &request.Facts, paths: b.paths, applied: b.applied}
 	for _, stage := range []func() error{before.judgeWritten, before.applyDefaults, before.validateEffective} {
 		if before.guard(stage) != nil {

@@ -3,6 +3,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/url"
 
@@ -27,6 +28,9 @@ type Request struct {
 	// Facts are what is known of the cluster. Build completes those that the spec
 	// states: the CIDRs and the IP families.
 	Facts plugin.Facts `json:"facts"`
+	// MaxUnavailable is the annotation by which somebody has decided how many agents
+	// may be missing during a roll-out, or empty.
+	MaxUnavailable string `json:"maxUnavailable,omitempty"`
 	// Applied is what was applied last; nil for a new network.
 	Applied *Applied `json:"applied,omitempty"`
 }
@@ -81,8 +85,10 @@ func (p *Pipeline) NewRequest(network *extensionsv1alpha1.Network, shoot *corev1
 			Planned:      shoot == nil,
 		},
 	}
+	request.MaxUnavailable = network.Annotations[extensionsv1alpha1.MaxUnavailableAnnotation]
 	infrastructure := network.Spec.CloudProvider
 	if shoot != nil {
+		request.MaxUnavailable = cmp.Or(request.MaxUnavailable, shoot.Annotations[extensionsv1alpha1.MaxUnavailableAnnotation])
 		shootFacts(&request.Facts, shoot)
 		infrastructure = shoot.Spec.Provider.Type
 		if n := shoot.Spec.Networking; n != nil && n.ProviderConfig != nil {

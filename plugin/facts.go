@@ -48,6 +48,11 @@ type Facts struct {
 	// shrink and grow to; 0 if unknown.
 	NodesAtLeast int32 `json:"nodesAtLeast,omitempty"`
 	NodesAtMost  int32 `json:"nodesAtMost,omitempty"`
+	// Nodes is the number of nodes that there are; 0 if unknown.
+	Nodes int32 `json:"nodes,omitempty"`
+	// MaxUnavailable is on how many nodes the network's agents may be missing during a
+	// roll-out. Build works it out of the number of nodes; an annotation goes before.
+	MaxUnavailable int32 `json:"maxUnavailable,omitempty"`
 	// APIServer are settings of the shoot's kube-apiserver.
 	APIServer APIServer `json:"apiServer"`
 

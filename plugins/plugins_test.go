@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugins"
 	"github.com/trellis-network/trellis/providers"
@@ -43,5 +45,30 @@ func TestNoTwoPluginsShareAManagedResource(t *testing.T) {
 		g.Expect(one.ManagedResource).NotTo(BeEmpty(), one.Type)
 		g.Expect(seen).NotTo(HaveKey(one.ManagedResource), one.Type)
 		seen[one.ManagedResource] = one.Type
+	}
+}
+
+// However many nodes a cluster has, its agents are replaced on a tenth of them at a
+// time.
+func TestAgentsAreReplacedOnATenthOfTheNodes(t *testing.T) {
+	g := NewWithT(t)
+	p, err := pipeline.New(plugins.All(), providers.All())
+	g.Expect(err).NotTo(HaveOccurred())
+	for _, networkType := range p.Types() {
+		network := &extensionsv1alpha1.Network{}
+		network.Name, network.Namespace = "one", "shoot--dev--one"
+		network.Spec.Type, network.Spec.PodCIDR, network.Spec.ServiceCIDR = networkType, "100.64.0.0/12", "100.96.0.0/13"
+		request := p.NewRequest(network, nil, pipeline.Environment{})
+		request.Facts.Nodes = 200
+		result := p.Build(request)
+		g.Expect(result.Errors).To(BeEmpty(), networkType)
+		found := 0
+		for _, object := range result.Objects.Shoot {
+			if agents, ok := object.(*appsv1.DaemonSet); ok {
+				g.Expect(agents.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable.IntValue()).To(Equal(20), agents.Name)
+				found++
+			}
+		}
+		g.Expect(found).To(BeNumerically(">=", 1), networkType)
 	}
 }

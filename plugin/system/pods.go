@@ -9,10 +9,13 @@ import (
 	"fmt"
 	"maps"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/trellis-network/trellis/plugin"
 )
 
 // Priority classes of a network's pods.
@@ -85,6 +88,14 @@ func HostPath(name, path string, kind corev1.HostPathType) corev1.Volume {
 
 // Shell is the command that runs a script.
 func Shell(script string) []string { return []string{"/bin/sh", "-c", script} }
+
+// RollOut replaces the pods of agents, on as many nodes at a time as the facts say.
+func RollOut(facts *plugin.Facts) appsv1.DaemonSetUpdateStrategy {
+	return appsv1.DaemonSetUpdateStrategy{
+		Type:          appsv1.RollingUpdateDaemonSetStrategyType,
+		RollingUpdate: &appsv1.RollingUpdateDaemonSet{MaxUnavailable: new(intstr.FromInt32(facts.MaxUnavailable))},
+	}
+}
 
 // DisruptionBudget lets one pod of a component at a time be evicted, and any that does
 // not work anyway: draining a node must not hang on it.

@@ -7,7 +7,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugin/system"
@@ -54,11 +53,8 @@ func (n *network) multusDaemonSet() *appsv1.DaemonSet {
 		TypeMeta:   system.TypeMeta("apps/v1", "DaemonSet"),
 		ObjectMeta: system.Named(multusName, multusLabels()),
 		Spec: appsv1.DaemonSetSpec{
-			Selector: system.Selecting(system.App(multusName)),
-			UpdateStrategy: appsv1.DaemonSetUpdateStrategy{
-				Type:          appsv1.RollingUpdateDaemonSetStrategyType,
-				RollingUpdate: &appsv1.RollingUpdateDaemonSet{MaxUnavailable: new(intstr.FromInt32(nodesAtOnce))},
-			},
+			Selector:       system.Selecting(system.App(multusName)),
+			UpdateStrategy: system.RollOut(n.facts),
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: system.PodMeta(multusPodLabels()),
 				Spec: corev1.PodSpec{

@@ -5,7 +5,6 @@ package calico
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugin/system"
@@ -19,9 +18,6 @@ const (
 	// nodeImage holds calico-node and the tools that its helpers need.
 	nodeImage = "calico-node"
 	nodeUser  = 999
-	// nodesAtOnce pods may be replaced at a time. One is not enough: with BGP a pod
-	// may only get ready once another node has made the same step.
-	nodesAtOnce = 2
 )
 
 // configChecksum has the name that it has in Gardener, not the ConfigMap's.
@@ -36,10 +32,7 @@ func (n *network) nodeDaemonSet() *appsv1.DaemonSet {
 		Spec: appsv1.DaemonSetSpec{
 			Selector:             system.Selecting(system.App(nodeName)),
 			RevisionHistoryLimit: new(int32(2)),
-			UpdateStrategy: appsv1.DaemonSetUpdateStrategy{
-				Type:          appsv1.RollingUpdateDaemonSetStrategyType,
-				RollingUpdate: &appsv1.RollingUpdateDaemonSet{MaxUnavailable: new(intstr.FromInt32(nodesAtOnce))},
-			},
+			UpdateStrategy:       system.RollOut(n.facts),
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: system.PodMeta(system.MayReachOut(nodeLabels())),
 				Spec: corev1.PodSpec{

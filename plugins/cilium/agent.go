@@ -20,8 +20,6 @@ const (
 	// agentContainer is the name of the container that is the agent, of its program,
 	// and of the image, which also holds the tools that its helpers need.
 	agentContainer = "cilium-agent"
-	// nodesAtOnce pods may be replaced at a time.
-	nodesAtOnce = 2
 )
 
 // Folders in which agent and operator find their configuration.
@@ -50,7 +48,7 @@ func (n *network) agentDaemonSet(checksum string) *appsv1.DaemonSet {
 		Spec: appsv1.DaemonSetSpec{
 			Selector:             system.Selecting(system.App(agentName)),
 			RevisionHistoryLimit: new(int32(2)),
-			UpdateStrategy:       fewAtOnce(),
+			UpdateStrategy:       system.RollOut(n.facts),
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: agentPodMeta(checksum),
 				Spec: corev1.PodSpec{
@@ -79,14 +77,6 @@ func (n *network) agentDaemonSet(checksum string) *appsv1.DaemonSet {
 func perNode(name string, labels map[string]string) map[string]string {
 	labels[system.CriticalLabel] = "true"
 	return named(name, labels)
-}
-
-// fewAtOnce replaces the pods of a DaemonSet a few nodes at a time.
-func fewAtOnce() appsv1.DaemonSetUpdateStrategy {
-	return appsv1.DaemonSetUpdateStrategy{
-		Type:          appsv1.RollingUpdateDaemonSetStrategyType,
-		RollingUpdate: &appsv1.RollingUpdateDaemonSet{MaxUnavailable: new(intstr.FromInt32(nodesAtOnce))},
-	}
 }
 
 func agentPodMeta(checksum string) metav1.ObjectMeta {

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+)
+
+const (
+	// fewest agents may be missing at a time. One is not enough: an agent may only get
+	// ready once another node has made the same step.
+	fewest = 2
+	// nodesPerAgent is of how many nodes one may be without its agent.
+	nodesPerAgent = 10
+	// leastSlack is by how many nodes a cluster may at least grow or shrink before
+	// what is in force changes.
+	leastSlack = 5
+)
+
+// planRollout works out on how many nodes the agents may be missing: as many as
+// somebody has decided, or a tenth of the nodes.
+func (b *build) planRollout() {
+	if text := b.request.MaxUnavailable; text != "" {
+		decided, err := strconv.ParseInt(text, 10, 32)
+		if err != nil || decided < 1 {
+			path := field.NewPath("metadata", "annotations").Key(extensionsv1alpha1.MaxUnavailableAnnotation)
+			b.wrong(field.Invalid(path, text, "must be a whole number of nodes, 1 at least"))
+			return
+		}
+		b.facts.MaxUnavailable = int32(decided)
+		return
+	}
+	var inForce int32
+	if applied := b.request.Applied; applied != nil && applied.Accepted != nil {
+		inForce = applied.Accepted.Facts.MaxUnavailable
+	}
+	b.facts.MaxUnavailable = maxUnavailable(b.facts.Nodes, inForce)
+}
+
+// maxUnavailable is a tenth of the nodes. What is in force stays while the number of
+// nodes is near to one that it is right for, so that a node that joins or leaves does
+// not change the DaemonSets.
+func maxUnavailable(nodes, inForce int32) int32 {
+	if nodes <= 0 {
+		return max(fewest, inForce)
+	}
+	slack := max(leastSlack, nodes/nodesPerAgent)
+	if inForce >= fewest && share(nodes-slack) <= inForce && inForce <= share(nodes+slack) {
+		return inForce
+	}
+	return share(nodes)
+}
+
+func share(nodes int32) int32 { return max(fewest, (nodes+nodesPerAgent-1)/nodesPerAgent) }
