@@ -30,6 +30,8 @@ import (
 type editor struct {
 	schema   *jsonschema.Schema
 	document map[string]any
+	// written is how many of twenty fields a config has that is drawn.
+	written int
 }
 
 func newEditor(t *testing.T, p *plugin.Plugin) editor {
@@ -43,7 +45,7 @@ func newEditor(t *testing.T, p *plugin.Plugin) editor {
 	g.Expect(compiler.AddResource("config.json", document)).To(Succeed())
 	schema, err := compiler.Compile("config.json")
 	g.Expect(err).NotTo(HaveOccurred())
-	return editor{schema, document.(map[string]any)}
+	return editor{schema: schema, document: document.(map[string]any)}
 }
 
 func (e editor) judge(t *testing.T, config []byte) error {
