@@ -8,6 +8,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -173,4 +174,26 @@ func TestAnUnknownKindIsUnknown(t *testing.T) {
 	e.becomes(n, corev1beta1.ConditionUnknown, "ConditionCheckError", "odd: ", "StatefulSet kube-system/odd")
 	e.Expect(providerStatus(n)).To(ContainSubstring("cans"))
 	e.Expect(providerStatus(n)).NotTo(ContainSubstring("odd"))
+}
+
+// A DaemonSet whose new pods do not get on is named with the nodes that they are for,
+// once there has been time enough.
+func TestARollOutThatIsStuckIsToldWithItsNodes(t *testing.T) {
+	e := setup(t, often)
+	d := e.daemonSet("cans", plain)
+	n := e.network(e.component("cans", "DaemonSet", "cans"))
+	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
+	e.clock.SetTime(time.Now())
+	before := d.DeepCopy()
+	d.Spec.Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10k")}
+	e.Expect(e.shoot.Patch(t.Context(), d, client.MergeFrom(before))).To(Succeed())
+	condition := e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing")
+	e.Expect(condition.Message).NotTo(ContainSubstring("no progress"))
+	e.clock.SetTime(time.Now().Add(11 * time.Minute))
+	e.Eventually(func() string {
+		e.clock.SetTime(e.clock.Now().Add(11 * time.Second)) // a message alone changes only so often
+		return e.becomes(n, corev1beta1.ConditionFalse, "HealthCheckUnsuccessful").Message
+	}).Should(And(
+		ContainSubstring("the roll-out has made no progress for more than 10 minutes because of node "),
+		ContainSubstring("cannot be scheduled")))
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,7 +25,7 @@ const (
 // explain says why a workload is not healthy: what ails its worst pod, or why it
 // has none. It is the zero ailment when that cannot be found out; the numbers must
 // do then.
-func explain(ctx context.Context, live client.Reader, seen inspection) ailment {
+func explain(ctx context.Context, live client.Reader, seen inspection, now time.Time) ailment {
 	if seen.selector == nil {
 		return ailment{}
 	}
@@ -38,13 +39,16 @@ func explain(ctx context.Context, live client.Reader, seen inspection) ailment {
 	if err != nil {
 		return ailment{}
 	}
-	if found := worst(pods.Items); found.gravity > 0 {
-		return found
+	found := worst(pods.Items)
+	if found.gravity == 0 {
+		if refusal := cmp.Or(seen.refusal, refusedPods(ctx, live, seen)); refusal != "" {
+			found = ailment{stuck, "pods cannot be created: " + oneLine(refusal)}
+		}
 	}
-	if refusal := cmp.Or(seen.refusal, refusedPods(ctx, live, seen)); refusal != "" {
-		return ailment{stuck, "pods cannot be created: " + oneLine(refusal)}
+	if stalled := stall(ctx, live, seen, pods.Items, now); stalled != "" {
+		found = ailment{stuck, joined("; ", stalled, found.text)}
 	}
-	return ailment{}
+	return found
 }
 
 // refusedPods is the latest complaint of a workload's controller that it could
