@@ -31,7 +31,7 @@ test: sandbox ## All tests
 	$(IN_SANDBOX) go test -timeout 20m ./...
 
 robustness: sandbox ## The operator disturbed in every way, and whether that is noticed; 15 minutes
-	go test -tags robustness -timeout 40m ./test/robustness
+	go test -timeout 60m ./test/robustness -robustness.all
 
 bench: ## Trellis beside Helm, and shoots beside others that do not answer
 	go test -run '^$$' -bench . -benchtime 3s ./test/bench

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build robustness
-
 package robustness
 
 import (
@@ -125,6 +123,12 @@ func (h history) of(cluster, resource string) history {
 // named are those of an object with a name.
 func (h history) named(name string) history {
 	return slices.DeleteFunc(slices.Clone(h), func(w *write) bool { return w.name != name })
+}
+
+// withoutHealth leaves out what controller/health says of Networks: a message that it
+// has kept back for a while may be left to the next process.
+func (h history) withoutHealth() history {
+	return slices.DeleteFunc(slices.Clone(h), func(one *write) bool { return one.apply && one.resource == networks })
 }
 
 // last is the last write that returned the object, or nil.

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build robustness
-
 package robustness
 
 import (
@@ -10,6 +8,9 @@ import (
 
 	. "github.com/onsi/gomega"
 )
+
+// usual is which of a scenario's writes an ordinary run kills at: every so many.
+const usual = 8
 
 // Invariant 6: the process may die with any write, before it arrives or after, and
 // the next one ends in the same state. The k-th write of the first process lands
@@ -23,7 +24,7 @@ func TestKilledAtAnyWrite(t *testing.T) {
 				t.Run(fmt.Sprint(k), func(t *testing.T) {
 					t.Parallel()
 					l.lived(t, func(s *scenario, g golden) []disturbance {
-						if s.onTheWay || s.elsewhere && !*all || k > g.writes {
+						if s.onTheWay || s.elsewhere && !*all || k > g.writes || k%usual != 1 && !*all {
 							return nil
 						}
 						if k == 1 {
@@ -39,7 +40,10 @@ func TestKilledAtAnyWrite(t *testing.T) {
 
 // Invariant 5: a process that finds all done writes nothing.
 func TestTheNextProcessHasNothingToDo(t *testing.T) {
-	for _, l := range lives {
+	for i, l := range lives {
+		if i > 0 && !*all {
+			continue
+		}
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
 			l.reference(t)
@@ -56,7 +60,7 @@ func TestTheNextProcessHasNothingToDo(t *testing.T) {
 				before := len(w.written())
 				p = w.start(disturbance{})
 				w.calm()
-				w.Expect(w.written()[before:]).To(BeEmpty(), s.name)
+				w.Expect(w.written()[before:].withoutHealth()).To(BeEmpty(), s.name)
 			}
 		})
 	}

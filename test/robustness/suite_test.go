@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//go:build robustness
-
 // Package robustness disturbs the operator in every way that the world does, and
 // holds what comes of it against a run that nobody disturbed: its process dies
 // after any write, or with it; reads come from an earlier moment; events are late,
