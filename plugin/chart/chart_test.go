@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chart_test
+
+import (
+	"os"
+	"sync"
+	"testing"
+	"testing/fstest"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/chart"
+)
+
+var stringChart = chart.MustLoad(os.DirFS("testdata"), "strings")
+
+type values struct {
+	Knots  int    `json:"knots,omitempty"`
+	Sound  string `json:"sound,omitempty"`
+	Broken string `json:"broken,omitempty"`
+}
+
+func TestAChartGivesTypedObjectsInOrder(t *testing.T) {
+	g := NewWithT(t)
+	objects, err := stringChart.Render(values{Knots: 1_000_000, Sound: "hm"}, &plugin.Facts{KubernetesVersion: "1.36.3"})
+	g.Expect(err).NotTo(HaveOccurred())
+	var kinds []string
+	for _, object := range objects {
+		kinds = append(kinds, object.GetObjectKind().GroupVersionKind().Kind)
+	}
+	g.Expect(kinds).To(Equal([]string{"CustomResourceDefinition", "ServiceAccount", "DaemonSet", "Knot"}))
+	g.Expect(objects[1].(*corev1.ServiceAccount).Annotations).To(HaveKeyWithValue("sound", "hm"))
+	cans := objects[2].(*appsv1.DaemonSet)
+	g.Expect(cans.Namespace).To(Equal("kube-system"))
+	g.Expect(cans.Labels).To(HaveKeyWithValue("kubernetes", "v1.36.3"))
+	g.Expect(*cans.Spec.RevisionHistoryLimit).To(BeEquivalentTo(1_000_000))
+	documents, err := pipeline.Documents(objects)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(string(documents)).To(ContainSubstring(`"looseness":1000000`))
+}
+
+func TestWhatIsNotStatedIsAsInTheChart(t *testing.T) {
+	g := NewWithT(t)
+	objects, err := stringChart.Render(nil, &plugin.Facts{})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(objects[1].GetAnnotations()).To(HaveKeyWithValue("sound", "hello"))
+}
+
+func TestChartsThatCannotBeRenderedSayWhy(t *testing.T) {
+	for name, test := range map[string]struct {
+		values any
+		facts  plugin.Facts
+		says   string
+	}{
+		"a hook":                     {values{Broken: "hook"}, plugin.Facts{}, "strings/templates/account.yaml is a hook, and nobody runs hooks"},
+		"no YAML":                    {values{Broken: "yaml"}, plugin.Facts{}, "strings/templates/account.yaml"},
+		"a field that there is not":  {values{Broken: "field"}, plugin.Facts{}, `unknown field "spec.noSuchField"`},
+		"a value that is missing":    {map[string]any{"sound": ""}, plugin.Facts{}, "a string must sound"},
+		"values that are no object":  {"loud", plugin.Facts{}, "the values are no JSON object"},
+		"values that are not values": {func() {}, plugin.Facts{}, "encode the values"},
+		"no version":                 {nil, plugin.Facts{KubernetesVersion: "newest"}, `the Kubernetes version "newest"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := stringChart.Render(test.values, &test.facts)
+			NewWithT(t).Expect(err).To(MatchError(ContainSubstring(test.says)))
+		})
+	}
+}
+
+func TestManyAtATime(t *testing.T) {
+	g := NewWithT(t)
+	want, err := stringChart.Render(nil, &plugin.Facts{})
+	g.Expect(err).NotTo(HaveOccurred())
+	var done sync.WaitGroup
+	for range 8 {
+		done.Go(func() {
+			for range 20 {
+				got, err := stringChart.Render(nil, &plugin.Facts{})
+				g.Expect(err).NotTo(HaveOccurred())
+				g.Expect(got).To(Equal(want))
+			}
+		})
+	}
+	done.Wait()
+}
+
+func TestAFolderWithoutAChartIsAnError(t *testing.T) {
+	g := NewWithT(t)
+	_, err := chart.Load(fstest.MapFS{"mine/values.yaml": {Data: []byte("a: 1")}}, "mine")
+	g.Expect(err).To(MatchError(ContainSubstring("load the chart in mine: Chart.yaml file is missing")))
+	_, err = chart.Load(fstest.MapFS{}, "nowhere")
+	g.Expect(err).To(MatchError(ContainSubstring("read the chart in nowhere")))
+}

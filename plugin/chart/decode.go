@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package chart
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/yaml"
+
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// decodeAll decodes the documents of a file.
+func decodeAll(file, content string) ([]plugin.Object, error) {
+	var objects []plugin.Object
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(content)))
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return objects, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		if len(bytes.TrimSpace(document)) == 0 {
+			continue
+		}
+		object, err := decode(document)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		if object != nil {
+			objects = append(objects, object)
+		}
+	}
+}
+
+// decode makes an object of its Kubernetes type, where there is one: the pipeline gives
+// pods access by their type. Fields that the type does not have are errors. A document
+// of nothing but comments is no object.
+func decode(document []byte) (plugin.Object, error) {
+	content := map[string]any{}
+	if err := yaml.UnmarshalStrict(document, &content); err != nil {
+		return nil, err
+	}
+	if len(content) == 0 {
+		return nil, nil
+	}
+	loose := &unstructured.Unstructured{Object: content}
+	if loose.GetKind() == "" || loose.GetAPIVersion() == "" {
+		return nil, errors.New("a document has no apiVersion or kind")
+	}
+	gvk := loose.GroupVersionKind()
+	if !scheme.Scheme.Recognizes(gvk) {
+		return loose, nil
+	}
+	typed, err := scheme.Scheme.New(gvk)
+	if err != nil {
+		return nil, err
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(content, typed, true); err != nil {
+		return nil, fmt.Errorf("%s %s: %w", gvk.Kind, loose.GetName(), err)
+	}
+	object, ok := typed.(plugin.Object)
+	if !ok {
+		return nil, fmt.Errorf("a %s is no object that can be applied", gvk.Kind)
+	}
+	return object, nil
+}

@@ -1,0 +1,1 @@
+{{- define "strings.name" }}{{ .Chart.Name }}{{ end -}}
