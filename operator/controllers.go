@@ -17,11 +17,13 @@ import (
 	"github.com/trellis-network/trellis/internal/controller/shoot"
 	"github.com/trellis-network/trellis/internal/controller/tokenrequestor"
 	"github.com/trellis-network/trellis/internal/shootclient"
+	"github.com/trellis-network/trellis/internal/webhook"
 	"github.com/trellis-network/trellis/pipeline"
 )
 
-// addControllers adds the controllers that the mode asks for.
-func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mode configv1alpha1.Mode) error {
+// addControllers adds the controllers that the mode asks for. They tell shoots of the
+// webhooks, if there are any.
+func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mode configv1alpha1.Mode, webhooks *webhook.Server) error {
 	settings := &o.Config.Controllers
 	shoots := shootclient.New(shootclient.Options{
 		Metadata: mgr.GetCache(),
@@ -42,6 +44,7 @@ func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mod
 		network.Add(mgr, network.Options{
 			Pipeline: built, Trigger: trigger, Standalone: standalone, Clock: o.Clock, Shoots: shoots,
 			FeatureGates: o.Config.FeatureGates, Images: o.Config.Images, DumpRequests: o.Config.DumpRequests,
+			Webhook: webhooks.ForShoots, WebhookChanged: webhooks.Changed(),
 			MaxConcurrentReconciles: settings.Network.ConcurrentSyncs,
 		}),
 		health.Add(mgr, health.Options{

@@ -62,7 +62,11 @@ func Run(ctx context.Context, options Options) error {
 		return err
 	}
 	options.Log.Info("Starting", "mode", mode, "networks", built.Types(), "seed", options.Seed.Host)
-	if err := options.addControllers(mgr, built, mode); err != nil {
+	webhooks, err := options.addWebhooks(ctx, mgr, built, mode)
+	if err != nil {
+		return err
+	}
+	if err := options.addControllers(mgr, built, mode, webhooks); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)

@@ -20,12 +20,25 @@ type Accepted struct {
 }
 
 // accepted takes from a Request what Accepted is of it. What the operator decides,
-// and what changes without anybody's config being to blame, is no part of it.
+// and what changes without anybody's config being to blame, is no part of it, but for
+// the webhook: whoever looks has to know which one the shoot was told of.
 func (r *Request) accepted() *Accepted {
 	facts := r.Facts
 	facts.FeatureGates, facts.Images, facts.PodAccess = nil, nil, nil
 	facts.Nodes, facts.NodesAtLeast, facts.NodesAtMost, facts.Hibernated = 0, 0, 0, false
 	return &Accepted{Spec: r.Spec, Written: r.Written, Facts: facts}
+}
+
+// Again is the Request for what was accepted, with what has nothing to do with that as
+// it is today.
+func (r *Request) Again(accepted *Accepted) Request {
+	again, now := *r, r.Facts
+	again.Spec, again.Written, again.Facts = accepted.Spec, accepted.Written, accepted.Facts
+	facts := &again.Facts
+	facts.Webhook = now.Webhook
+	facts.FeatureGates, facts.Images, facts.PodAccess = now.FeatureGates, now.Images, now.PodAccess
+	facts.Nodes, facts.NodesAtLeast, facts.NodesAtMost, facts.Hibernated = now.Nodes, now.NodesAtLeast, now.NodesAtMost, now.Hibernated
+	return again
 }
 
 // forgive turns errors into warnings which the network that was applied last would
@@ -54,14 +67,9 @@ func (b *build) forgive(errs field.ErrorList) field.ErrorList {
 
 // errorsOf are the errors that today's rules find in what was applied.
 func (b *build) errorsOf(accepted *Accepted) map[string]bool {
-	request := Request{
-		Name: b.request.Name, Namespace: b.request.Namespace, Author: b.request.Author,
-		Spec: accepted.Spec, Written: accepted.Written, Facts: accepted.Facts,
-		Applied: &Applied{Config: b.request.Applied.Config, Sources: b.request.Applied.Sources},
-	}
-	now := b.request.Facts
-	request.Facts.FeatureGates, request.Facts.Images, request.Facts.PodAccess = now.FeatureGates, now.Images, now.PodAccess
-	request.Facts.Nodes, request.Facts.NodesAtLeast, request.Facts.NodesAtMost, request.Facts.Hibernated = now.Nodes, now.NodesAtLeast, now.NodesAtMost, now.Hibernated
+	request := b.request.Again(accepted)
+	request.MaxUnavailable = "" // is nothing that was accepted
+	request.Applied = &Applied{Config: b.request.Applied.Config, Sources: b.request.Applied.Sources}
 	before := &build{pipeline: b.pipeline, request: &request, facts: &request.Facts, paths: b.paths, applied: b.applied}
 	for _, stage := range []func() error{before.judgeWritten, before.applyDefaults, before.validateEffective} {
 		if before.guard(stage) != nil {

@@ -64,6 +64,9 @@ type Environment struct {
 	FeatureGates map[string]bool
 	// Images replaces images, by name.
 	Images map[string]string
+	// Webhook is how API servers of shoots reach the plugin's Adapter; nil where
+	// nobody serves it.
+	Webhook *plugin.Webhook
 	// PodAccess is set in standalone mode.
 	PodAccess *plugin.PodAccess
 }
@@ -81,6 +84,7 @@ func (p *Pipeline) NewRequest(network *extensionsv1alpha1.Network, shoot *corev1
 			KubeProxy:    plugin.KubeProxy{Enabled: true},
 			FeatureGates: p.featureGates(network.Spec.Type, env.FeatureGates),
 			Images:       env.Images,
+			Webhook:      env.Webhook,
 			PodAccess:    env.PodAccess,
 			Planned:      shoot == nil,
 		},

@@ -5,6 +5,8 @@ package plugin
 import (
 	"slices"
 
+	utilversion "k8s.io/apimachinery/pkg/util/version"
+
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 )
@@ -73,6 +75,10 @@ type Facts struct {
 	// Images replaces images, by the name in the plugin's images.yaml.
 	Images map[string]string `json:"images,omitempty"`
 
+	// Webhook is how the shoot's API server reaches the network's Adapter, where the
+	// plugin has one. Absent means that nobody serves it.
+	Webhook *Webhook `json:"webhook,omitempty"`
+
 	// PodAccess is set where nobody but Trellis gives the network's pods access
 	// to their API server. Plugins need not look at it: the pipeline does.
 	PodAccess *PodAccess `json:"podAccess,omitempty"`
@@ -101,6 +107,14 @@ type PodAccess struct {
 	Port string `json:"port"`
 }
 
+// Webhook is what a webhook configuration says of whoever serves it.
+type Webhook struct {
+	// URL is the whole address, with https.
+	URL string `json:"url"`
+	// CABundle are the certificates, in PEM, of which one has signed the server's.
+	CABundle []byte `json:"caBundle"`
+}
+
 // HasIPFamily says whether family is to be deployed.
 func (f *Facts) HasIPFamily(family extensionsv1alpha1.IPFamily) bool {
 	return slices.Contains(f.IPFamilies, family)
@@ -110,6 +124,26 @@ func (f *Facts) HasIPFamily(family extensionsv1alpha1.IPFamily) bool {
 func (f *Facts) WantsIPFamily(family extensionsv1alpha1.IPFamily) bool {
 	return f.HasIPFamily(family) || slices.Contains(f.WantedIPFamilies, family)
 }
+
+// MutatingAdmissionPolicies is the API version in which the shoot's API server has
+// them: from Kubernetes 1.36 on always, before that with the gate and one of the
+// versions. It is empty where there are none.
+func (f *Facts) MutatingAdmissionPolicies() string {
+	if v, err := utilversion.ParseGeneric(f.KubernetesVersion); err == nil && v.AtLeast(utilversion.MajorMinor(1, 36)) {
+		return admissionGroup + "v1"
+	}
+	if !f.APIServer.FeatureGates["MutatingAdmissionPolicy"] {
+		return ""
+	}
+	for _, version := range []string{admissionGroup + "v1beta1", admissionGroup + "v1alpha1"} {
+		if f.APIServer.RuntimeConfig[version] {
+			return version
+		}
+	}
+	return ""
+}
+
+const admissionGroup = "admissionregistration.k8s.io/"
 
 // Infrastructure is what an infrastructure allows, in neutral words. The zero
 // value allows everything and demands nothing.

@@ -24,6 +24,7 @@ type Plugin struct {
 	render            func(effective any, facts *Facts) (Objects, error)
 	precondition      func(effective any, facts *Facts) *Precondition
 	ipam              func(present []unstructured.Unstructured) string
+	adapt             func(object *unstructured.Unstructured) (bool, error)
 }
 
 // New makes a Plugin of its Definition.
@@ -36,6 +37,10 @@ func New[C any](d Definition[C]) Plugin {
 	var ipam func([]unstructured.Unstructured) string
 	if heir, ok := any(d).(Heir); ok {
 		ipam = heir.IPAM
+	}
+	var adapt func(*unstructured.Unstructured) (bool, error)
+	if adapter, ok := any(d).(Adapter); ok {
+		adapt = adapter.Adapt
 	}
 	return Plugin{
 		Description: description,
@@ -58,6 +63,7 @@ func New[C any](d Definition[C]) Plugin {
 		render:       func(effective any, facts *Facts) (Objects, error) { return d.Render(effective.(*C), facts) },
 		precondition: precondition,
 		ipam:         ipam,
+		adapt:        adapt,
 	}
 }
 
@@ -107,6 +113,12 @@ func (p *Plugin) Inherits() bool { return p.ipam != nil }
 
 // IPAM calls the Heir's method of this name.
 func (p *Plugin) IPAM(present []unstructured.Unstructured) string { return p.ipam(present) }
+
+// Adapts says that the Definition is an Adapter, so that Adapt may be called.
+func (p *Plugin) Adapts() bool { return p.adapt != nil }
+
+// Adapt calls the Adapter's method of this name.
+func (p *Plugin) Adapt(object *unstructured.Unstructured) (bool, error) { return p.adapt(object) }
 
 // StatusTypeMeta returns apiVersion and kind of the plugin's providerStatus.
 func (p *Plugin) StatusTypeMeta() (apiVersion, kind string) {

@@ -88,11 +88,11 @@ func decompress(key string, value []byte) ([]byte, error) {
 // decodeDocument returns the objects of a document: none if it is empty, the
 // items if it is a list, otherwise one.
 func decodeDocument(text []byte) ([]*unstructured.Unstructured, error) {
-	text = bytes.TrimSpace(text)
-	if len(text) == 0 {
+	content := bytes.TrimSpace(text) // whose end may belong to a value: a line break does
+	if len(content) == 0 {
 		return nil, nil
 	}
-	if text[0] != '{' {
+	if content[0] != '{' {
 		converted, err := yaml.YAMLToJSON(text)
 		if err != nil {
 			return nil, err

@@ -82,6 +82,14 @@ func TestSecretsAreDecoded(t *testing.T) {
 	}
 }
 
+// A value at the end of a document is what it is elsewhere.
+func TestTheEndOfADocumentIsKept(t *testing.T) {
+	g := NewWithT(t)
+	documents, problems := Decode("s", map[string][]byte{"a": []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: |\n    b\n---\n")})
+	g.Expect(problems).To(BeEmpty())
+	g.Expect(documents[0].Object.Object["data"]).To(Equal(map[string]any{"a": "b\n"}))
+}
+
 // FuzzDecode: no content of a Secret makes the operator panic.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte("a: b\n---\n{"), true)

@@ -5,6 +5,8 @@ package cli_test
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -34,9 +36,18 @@ const at = "spec.networking.providerConfig"
 
 const withoutKubeProxy = ", kubeProxy: {enabled: false}"
 
-// Whatever is wrong, the program says where and ends with status 1: both when it
-// is asked whether the network is valid and when it is to print its objects.
+// fineShoot is a file with a Shoot in which nothing is wrong.
+func fineShoot(t *testing.T) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "fine.yaml")
+	NewWithT(t).Expect(os.WriteFile(name, []byte(calicoShoot("{}", "", "")), 0o600)).To(Succeed())
+	return name
+}
+
+// Whatever is wrong, the program says where and ends with status 1: when it is asked
+// whether the network is valid, when it is to print its objects, and when it plans.
 func TestBadInputIsRefusedWithItsPath(t *testing.T) {
+	fine := fineShoot(t)
 	deep := strings.Repeat(`{"overlay":`, 90) + "1" + strings.Repeat("}", 90)
 	for name, test := range map[string]struct {
 		input string
@@ -103,12 +114,14 @@ func TestBadInputIsRefusedWithItsPath(t *testing.T) {
 		"one Shoot twice":                  {calicoShoot("{}", "", "") + "---\n" + calicoShoot("{}", "", ""), []string{"document 2", "two Shoots"}},
 		"a regular expression that grows":  {calicoShoot(`{ipv4: {autoDetectionMethod: "interface=((((a{1000}){1000}){1000}){1000})"}}`, "", ""), []string{at + ".ipv4.autoDetectionMethod", "compiles"}},
 	} {
-		for _, command := range []string{"validate", "render"} {
+		for command, args := range map[string][]string{
+			"validate": {"validate", "-f", "-"}, "render": {"render", "-f", "-"}, "plan": {"plan", fine, "-"}, "plan from": {"plan", "-", fine},
+		} {
 			t.Run(name+"/"+command, func(t *testing.T) {
 				g := NewWithT(t)
 				var stdout, stderr bytes.Buffer
 				streams := cli.Streams{In: strings.NewReader(test.input), Out: &stdout, Err: &stderr}
-				exit := cli.Run([]string{command, "-f", "-"}, streams, plugins.All(), providers.All())
+				exit := cli.Run(args, streams, plugins.All(), providers.All())
 				said := stdout.String() + stderr.String()
 				g.Expect(exit).To(Equal(cli.ExitInvalid), said)
 				for _, part := range test.says {
@@ -132,6 +145,7 @@ func calicoShootOn(workers string) string {
 // for it, with room for a slow machine, since a busy one is no failure.
 func TestAMegabyteOfJunkIsCheap(t *testing.T) {
 	const megabyte = 1 << 20
+	fine := fineShoot(t)
 	for name, input := range map[string]string{
 		"of an expression":    calicoShoot(`{ipv4: {autoDetectionMethod: "interface=`+strings.Repeat("a?", megabyte/2)+`"}}`, "", ""),
 		"of a value":          calicoShoot("{backend: "+strings.Repeat("x", megabyte)+"}", "", ""),
@@ -156,17 +170,19 @@ func TestAMegabyteOfJunkIsCheap(t *testing.T) {
 		"of percent signs":    strings.Repeat("%", megabyte),
 		"of document markers": strings.Repeat("--- {}\n", megabyte/7),
 	} {
-		for _, source := range []string{"-f", "--request"} {
-			t.Run(name+"/"+source, func(t *testing.T) {
+		for _, args := range [][]string{{"render", "-f", "-"}, {"render", "--request", "-"}, {"plan", "-o", "json", fine, "-"}} {
+			t.Run(name+"/"+strings.Join(args[:2], " "), func(t *testing.T) {
 				g := NewWithT(t)
 				var stdout, stderr bytes.Buffer
 				streams := cli.Streams{In: strings.NewReader(input), Out: &stdout, Err: &stderr}
 				before := used(t)
-				exit := cli.Run([]string{"render", source, "-"}, streams, plugins.All(), providers.All())
+				exit := cli.Run(args, streams, plugins.All(), providers.All())
 				g.Expect(used(t)-before).To(BeNumerically("<", 4*time.Second), "processor time")
 				g.Expect(exit).To(Equal(cli.ExitInvalid), stderr.String())
-				g.Expect(stdout.String()).To(BeEmpty())
-				g.Expect(stderr.Len()).To(BeNumerically("<", 64<<10))
+				if args[0] == "render" {
+					g.Expect(stdout.String()).To(BeEmpty())
+				}
+				g.Expect(stdout.Len() + stderr.Len()).To(BeNumerically("<", 64<<10))
 			})
 		}
 	}

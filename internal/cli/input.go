@@ -47,17 +47,23 @@ type input struct {
 	files       []string
 	requestFile string
 	gates       featureGates
+	images      map[string]string
 	mode        choice
 	apiServer   apiServer
 }
 
 func (in *input) addFlags(cmd *cobra.Command, p *pipeline.Pipeline) {
+	cmd.Flags().StringArrayVarP(&in.files, "filename", "f", nil, "`FILE` with manifests, - for standard input; repeatable")
+	in.addOperatorFlags(cmd, p)
+}
+
+// addOperatorFlags lets the command be told how the operator runs.
+func (in *input) addOperatorFlags(cmd *cobra.Command, p *pipeline.Pipeline) {
 	in.mode = choice{value: modeGardener, allowed: []string{modeGardener, modeStandalone}}
 	if err := in.apiServer.Set(defaultAPIServer); err != nil {
 		panic(err)
 	}
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&in.files, "filename", "f", nil, "`FILE` with manifests, - for standard input; repeatable")
 	flags.Var(&in.gates, "feature-gates", "the operator's feature gates: `A=true,B=false`"+gatesHelp(p.FeatureGates()))
 	flags.Var(&in.mode, "mode", "`MODE` the operator runs in: gardener, or standalone, where Trellis itself gives\npods their tokens and the address of their API server")
 	flags.Var(&in.apiServer, "api-server", "`HOST:PORT` of the shoot's API server, for --mode standalone; the operator takes it\nfrom the shoot's kubeconfig")
@@ -81,11 +87,8 @@ type work struct {
 
 // load reads all input. Problems are the input's, an error is a failure to run.
 func (in *input) load(cmd *cobra.Command, p *pipeline.Pipeline) ([]work, []manifest.Problem, error) {
-	if cmd.Flags().Changed("api-server") && in.mode.value != modeStandalone {
-		return nil, nil, errors.New("--api-server is for --mode standalone")
-	}
-	if errs := p.CheckFeatureGates(field.NewPath("--feature-gates"), in.gates.byName); len(errs) > 0 {
-		return nil, nil, errs.ToAggregate()
+	if err := in.checkOperatorFlags(cmd, p); err != nil {
+		return nil, nil, err
 	}
 	if in.requestFile != "" {
 		return in.loadRequest(cmd)
@@ -93,17 +96,10 @@ func (in *input) load(cmd *cobra.Command, p *pipeline.Pipeline) ([]work, []manif
 	if len(in.files) == 0 {
 		return nil, nil, errors.New("name the input: -f FILE, or -f - for standard input")
 	}
-	if first := slices.Index(in.files, stdin); first >= 0 && slices.Contains(in.files[first+1:], stdin) {
-		return nil, nil, errors.New("standard input can be read only once")
+	subjects, problems, err := read(cmd, in.files)
+	if err != nil {
+		return nil, nil, err
 	}
-	var set manifest.Set
-	for _, name := range in.files {
-		err := open(cmd, name, func(name string, r io.Reader) error { return set.Add(name, r) })
-		if err != nil {
-			return nil, nil, err
-		}
-	}
-	subjects, problems := set.Subjects()
 	works := make([]work, 0, len(subjects))
 	for i := range subjects {
 		works = append(works, in.workFor(&subjects[i], p))
@@ -111,13 +107,43 @@ func (in *input) load(cmd *cobra.Command, p *pipeline.Pipeline) ([]work, []manif
 	return works, problems, nil
 }
 
-func (in *input) workFor(subject *manifest.Subject, p *pipeline.Pipeline) work {
-	environment := pipeline.Environment{FeatureGates: in.gates.byName}
+func (in *input) checkOperatorFlags(cmd *cobra.Command, p *pipeline.Pipeline) error {
+	if cmd.Flags().Changed("api-server") && in.mode.value != modeStandalone {
+		return errors.New("--api-server is for --mode standalone")
+	}
+	return p.CheckFeatureGates(field.NewPath("--feature-gates"), in.gates.byName).ToAggregate()
+}
+
+// read reads manifests from files that belong together.
+func read(cmd *cobra.Command, files []string) ([]manifest.Subject, []manifest.Problem, error) {
+	if first := slices.Index(files, stdin); first >= 0 && slices.Contains(files[first+1:], stdin) {
+		return nil, nil, errStdinTwice
+	}
+	var set manifest.Set
+	for _, name := range files {
+		err := open(cmd, name, func(name string, r io.Reader) error { return set.Add(name, r) })
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	subjects, problems := set.Subjects()
+	return subjects, problems, nil
+}
+
+var errStdinTwice = errors.New("standard input can be read only once")
+
+// environment is what the flags say of the operator.
+func (in *input) environment() pipeline.Environment {
+	environment := pipeline.Environment{FeatureGates: in.gates.byName, Images: in.images}
 	if in.mode.value == modeStandalone {
 		environment.PodAccess = &plugin.PodAccess{Host: in.apiServer.host, Port: in.apiServer.port}
 	}
+	return environment
+}
+
+func (in *input) workFor(subject *manifest.Subject, p *pipeline.Pipeline) work {
 	one := work{source: subject.Source, name: subject.String()}
-	one.request = p.NewRequest(subject.Network, subject.Shoot, environment)
+	one.request = p.NewRequest(subject.Network, subject.Shoot, in.environment())
 	one.request.Author = subject.Author
 	one.warnings = subject.Contradictions()
 	remembered, err := state.Decode(subject.Network.Status.State)

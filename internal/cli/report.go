@@ -33,14 +33,19 @@ const (
 type reporter struct {
 	to        io.Writer
 	manyFiles bool
+	wrote     bool // anything yet
 	err       error
 }
 
-func (r *reporter) print(text string) {
+func (r *reporter) print(text string) { r.write(oneLine(text) + "\n") }
+
+// write writes lines as they are.
+func (r *reporter) write(lines string) {
 	if r.err != nil {
 		return
 	}
-	if _, err := io.WriteString(r.to, oneLine(text)+"\n"); err != nil {
+	r.wrote = true
+	if _, err := io.WriteString(r.to, lines); err != nil {
 		r.err = &ioError{fmt.Errorf("write the report: %w", err)}
 	}
 }
@@ -95,13 +100,17 @@ func told(err *field.Error) string {
 }
 
 func (r *reporter) lines(severity, label string, messages []string) {
-	for i, message := range messages {
-		if i == maxProblems {
-			r.line(severity, label, fmt.Sprintf("and %d more", len(messages)-i))
-			return
-		}
+	for _, message := range readable(messages) {
 		r.line(severity, label, message)
 	}
+}
+
+// readable are as many of the messages as are worth reading.
+func readable(messages []string) []string {
+	if more := len(messages) - maxProblems; more > 0 {
+		return append(messages[:maxProblems:maxProblems], fmt.Sprintf("and %d more", more))
+	}
+	return messages
 }
 
 // verdict says in one line how it stands about a network.

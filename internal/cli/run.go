@@ -24,6 +24,18 @@ const (
 	ExitCouldNotRun = 2
 )
 
+// The exit statuses that plan has beside ExitOK, for nothing changes, and ExitInvalid.
+const (
+	// ExitChanges means that something changes, and nothing that is known to interrupt
+	// traffic.
+	ExitChanges = 2
+	// ExitDisruptive means that something changes which interrupts traffic, or may.
+	ExitDisruptive = 3
+	// ExitCouldNotPlan is what others say with ExitCouldNotRun, so that no trouble is
+	// taken for a harmless change.
+	ExitCouldNotPlan = 4
+)
+
 // Streams are what a command reads from and writes to.
 type Streams struct {
 	In       io.Reader
@@ -45,15 +57,21 @@ func Run(args []string, streams Streams, plugins []plugin.Plugin, providers []pl
 	root.SetErr(streams.Err)
 	command, err := root.ExecuteC()
 	var trouble *ioError
+	var outcome planOutcome
 	switch {
 	case err == nil:
 		return ExitOK
+	case errors.As(err, &outcome):
+		return int(outcome)
 	case errors.Is(err, errInvalid):
 		return ExitInvalid
 	case errors.As(err, &trouble):
 		fmt.Fprintln(streams.Err, "Error:", err)
 	default:
 		fmt.Fprintf(streams.Err, "Error: %v\nSee '%s --help'.\n", err, command.CommandPath())
+	}
+	if command.Name() == planName {
+		return ExitCouldNotPlan
 	}
 	return ExitCouldNotRun
 }
@@ -75,10 +93,11 @@ func newCommand(p *pipeline.Pipeline) *cobra.Command {
 The input is what users write (a Shoot), what Gardener makes of it (a Network),
 or both. The answers are those of the operator: it runs the same code.
 
-Exit status: 0 fine, 1 the input is invalid, 2 the command could not run.`,
+Exit status: 0 fine, 1 the input is invalid, 2 the command could not run; those of
+plan stand in its help.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newValidate(p), newRender(p), newRequest(p), newExplain(p), newSchema(p), newVersion())
+	root.AddCommand(newValidate(p), newRender(p), newPlan(p), newRequest(p), newExplain(p), newSchema(p), newVersion())
 	return root
 }

@@ -76,6 +76,7 @@ func TestEveryCommandHasHelpWithExamples(t *testing.T) {
 		{name: "trellis", args: "", stdout: "~validate\nrender\nrequest\nversion\nExit status: 0 fine"},
 		{name: "validate", args: "validate --help", stdout: "~Examples:\nkubectl get shoot mine -o yaml | trellis validate -f -\ndefault api-server.invalid:443\nFastWire=true|false (default false): makes the wire fast\nSafeWire=true|false (default true)"},
 		{name: "render", args: "render --help", stdout: "~Examples:\n--target seed -o json"},
+		{name: "plan", args: "plan --help", stdout: "~Examples:\ntrellis plan --live -n shoot--dev--mine new.yaml\nExit status:\n3  something changes that interrupts traffic"},
 		{name: "explain", args: "explain --help", stdout: "~Examples:\ntrellis explain TYPE.FIELD.FIELD"},
 		{name: "schema", args: "schema --help", stdout: "~Examples:\n> networkconfig.schema.json"},
 		{name: "request", args: "request --help", stdout: "~Examples:\ntrellis render --request request.json"},

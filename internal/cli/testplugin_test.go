@@ -71,7 +71,10 @@ func (wire) ValidateEffective(*wireConfig, *wireConfig, *plugin.Facts, *field.Pa
 	return plugin.Findings{}
 }
 
-func (wire) Classify(path string, _, _ *wireConfig) (plugin.ChangeClass, string) {
+func (wire) Classify(path string, _, after *wireConfig) (plugin.ChangeClass, string) {
+	if path == "length" && after.Length == "0" {
+		return plugin.Disruptive, "nothing is left of the wire"
+	}
 	switch path {
 	case "colour":
 		return plugin.Forbidden, "both ends must have the same colour"
@@ -108,6 +111,10 @@ func (wire) Render(effective *wireConfig, facts *plugin.Facts) (plugin.Objects, 
 				},
 			},
 		},
+	}
+	if effective.Length != "" {
+		container := &daemons.Spec.Template.Spec.Containers[0]
+		container.Args = append(container.Args, "--length="+effective.Length)
 	}
 	objects := plugin.Objects{Shoot: []plugin.Object{account, daemons}}
 	if effective.Monitored {

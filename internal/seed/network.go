@@ -3,7 +3,6 @@
 package seed
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -18,20 +17,6 @@ import (
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
-
-// Resources are the names of the ManagedResources that carry the groups of objects of
-// a network; see plugin.Objects.
-type Resources struct{ Main, Later, Seed, Admission string }
-
-// ResourcesOf names the ManagedResources of a plugin's networks: as the plugin says, or
-// as the main one with a suffix.
-func ResourcesOf(definition *plugin.Plugin) Resources {
-	main := definition.ManagedResource
-	return Resources{
-		Main: main, Later: main + "-later", Seed: main + "-seed",
-		Admission: cmp.Or(definition.AdmissionResource, main+"-admission"),
-	}
-}
 
 // Network is a Network with all in the seed that tells what becomes of it.
 type Network struct {

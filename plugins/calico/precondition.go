@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	utilversion "k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
@@ -21,7 +20,7 @@ const seamlessSwitchGate = "SeamlessOverlaySwitch"
 // only be known where something keeps Calico from saying the same of its overlay,
 // which takes MutatingAdmissionPolicies.
 func precondition(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) *plugin.Precondition {
-	if !facts.FeatureGates[seamlessSwitchGate] || !overlayOff(effective) || !hasMutatingAdmissionPolicies(facts) {
+	if !facts.FeatureGates[seamlessSwitchGate] || !overlayOff(effective) || facts.MutatingAdmissionPolicies() == "" {
 		return nil
 	}
 	return &plugin.Precondition{
@@ -29,17 +28,6 @@ func precondition(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) *plugi
 		Condition: corev1.NodeNetworkUnavailable, Status: corev1.ConditionFalse, Reason: "RouteCreated",
 		Because: "without the overlay, pods talk through routes that the cloud has to make first",
 	}
-}
-
-// hasMutatingAdmissionPolicies says whether the shoot's API server has them: from
-// Kubernetes 1.36 on always, before that with the gate and one of the versions.
-func hasMutatingAdmissionPolicies(facts *plugin.Facts) bool {
-	if v, err := utilversion.ParseGeneric(facts.KubernetesVersion); err == nil && v.AtLeast(utilversion.MajorMinor(1, 36)) {
-		return true
-	}
-	served := facts.APIServer.RuntimeConfig
-	return facts.APIServer.FeatureGates["MutatingAdmissionPolicy"] &&
-		(served["admissionregistration.k8s.io/v1alpha1"] || served["admissionregistration.k8s.io/v1beta1"])
 }
 
 // hasOverlay says whether the nodes of a network encapsulate, whoever made its

@@ -39,6 +39,8 @@ func (definition) Describe() plugin.Description {
 		Origin:          "extension-networking-cilium",
 		IPFamilies:      plugin.IPFamilySupport{IPv4: true, IPv6: true, DualStack: true},
 		ConfigSchema:    v1alpha1.Schema,
+
+		AdmissionResource: admissionResource,
 	}
 }
 

@@ -33,9 +33,10 @@ func render(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) (plugin.Obje
 			metricsServices,         // services.go
 			n.hubbleObjects(),       // hubble.go, hubble_relay.go, hubble_ui.go, hubble_certificates.go
 		),
-		ShootLater: n.policies(),       // policies.go
-		Seed:       n.seedMonitoring(), // monitoring.go
-		Components: n.components(),
+		ShootLater:     n.policies(),           // policies.go
+		ShootAdmission: n.nodeLocalAdmission(), // nodelocaldns.go, nodelocaldns_policies.go, nodelocaldns_webhook.go
+		Seed:           n.seedMonitoring(),     // monitoring.go
+		Components:     n.components(),
 	}, nil
 }
 

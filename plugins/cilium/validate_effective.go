@@ -21,6 +21,7 @@ func validateEffective(effective, _ *v1alpha1.NetworkConfig, facts *plugin.Facts
 	validateNativeRouting(&found, effective, facts, path)
 	validateKubeProxy(&found, facts)
 	validateAPIServerAddress(&found, effective, facts)
+	warnUnadapted(&found, facts)
 	warnSurprises(&found, effective, facts, path)
 	return found
 }

@@ -39,6 +39,8 @@ func (c *OperatorConfiguration) setDefaults() {
 	c.ShootClientConnection.setDefaults(50, 100)
 	c.Metrics.BindAddress = cmp.Or(c.Metrics.BindAddress, ":8080")
 	c.HealthProbes.BindAddress = cmp.Or(c.HealthProbes.BindAddress, ":8081")
+	c.Webhooks.BindAddress = cmp.Or(c.Webhooks.BindAddress, ":10250")
+	c.Webhooks.SecretName = cmp.Or(c.Webhooks.SecretName, "trellis-webhooks")
 	c.LeaderElection.setDefaults()
 	c.Heartbeat.RenewInterval.Duration = cmp.Or(c.Heartbeat.RenewInterval.Duration, 30*time.Second)
 	c.Heartbeat.ExtensionName = cmp.Or(c.Heartbeat.ExtensionName, "trellis")

@@ -21,6 +21,7 @@ func TestLoadGivesDefaultsForAnEmptyDocument(t *testing.T) {
 	g.Expect(c.Controllers.GarbageCollector.MinimumObjectLifetime.Duration).To(Equal(10 * time.Minute))
 	g.Expect(c.Controllers.TokenRequestor.SyncPeriod.Duration).To(Equal(time.Hour))
 	g.Expect(c.ClientConnection.QPS).To(BeNumerically("==", 100))
+	g.Expect(c.Webhooks).To(Equal(Webhooks{BindAddress: ":10250", SecretName: "trellis-webhooks"}))
 }
 
 func TestLoadKeepsWhatIsSaid(t *testing.T) {
@@ -47,6 +48,17 @@ func TestLoadNamesWhatIsWrong(t *testing.T) {
 		"short deadline":  {"leaderElection: {renewDeadline: 2s}", "leaderElection.renewDeadline"},
 		"fast heartbeat":  {"heartbeat: {renewInterval: 1ms}", "heartbeat.renewInterval"},
 		"not YAML":        {"a: [", "cannot be decoded"},
+		"no port":         {"webhooks: {bindAddress: here}", `webhooks.bindAddress: Invalid value: "here": must be host:port`},
+		"any port":        {`webhooks: {bindAddress: ":0"}`, `webhooks.bindAddress: Invalid value: ":0": must end with a port between 1 and 65535`},
+		"a port's name":   {`webhooks: {bindAddress: ":https"}`, "webhooks.bindAddress"},
+		"in the clear":    {"webhooks: {url: 'http://trellis.example.com'}", `webhooks.url: Invalid value: "http://trellis.example.com": must be an address such as https://trellis.example.com:10250`},
+		"nowhere":         {"webhooks: {url: 'https://:10250'}", "webhooks.url"},
+		"with a password": {"webhooks: {url: 'https://me:you@trellis.example.com'}", "webhooks.url"},
+		"with a query":    {"webhooks: {url: 'https://trellis.example.com/?a=b'}", "webhooks.url"},
+		"two ways":        {"webhooks: {url: 'https://trellis.example.com', serviceName: trellis}", "webhooks.serviceName: Forbidden: url says how the webhooks are reached"},
+		"no Service":      {"webhooks: {serviceName: trellis.garden}", `webhooks.serviceName: Invalid value: "trellis.garden"`},
+		"no namespace":    {"webhooks: {namespace: The Garden}", `webhooks.namespace: Invalid value: "The Garden"`},
+		"no Secret":       {"webhooks: {secretName: _}", `webhooks.secretName: Invalid value: "_"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -42,6 +42,9 @@ type OperatorConfiguration struct {
 	// HealthProbes is where /healthz and /readyz are served.
 	// +optional
 	HealthProbes Endpoint `json:"healthProbes,omitempty"`
+	// Webhooks is where the operator answers API servers, of shoots above all.
+	// +optional
+	Webhooks Webhooks `json:"webhooks,omitempty"`
 	// LeaderElection lets one of several replicas work at a time.
 	// +optional
 	LeaderElection LeaderElection `json:"leaderElection,omitempty"`
@@ -80,6 +83,30 @@ type Endpoint struct {
 	// BindAddress is host:port; "0" serves nothing.
 	// +optional
 	BindAddress string `json:"bindAddress,omitempty"`
+}
+
+// Webhooks are the settings of the operator's webhooks. They are served where it is
+// said how they are reached: by URL or, in a Gardener landscape, by ServiceName.
+type Webhooks struct {
+	// BindAddress is host:port; :10250 by default, and "0" serves nothing.
+	// +optional
+	BindAddress string `json:"bindAddress,omitempty"`
+	// URL is what the webhooks' addresses begin with, as all API servers that call them
+	// can reach it: https, a host, perhaps a port and a path.
+	// +optional
+	URL string `json:"url,omitempty"`
+	// ServiceName is the name of a Service of the operator's, in its own namespace, that
+	// passes port 443 on to BindAddress. API servers of shoots reach it in a Gardener
+	// landscape, where they run in the seed; elsewhere state URL.
+	// +optional
+	ServiceName string `json:"serviceName,omitempty"`
+	// SecretName is the name of the Secret with the certificates, which all replicas
+	// share; trellis-webhooks by default.
+	// +optional
+	SecretName string `json:"secretName,omitempty"`
+	// Namespace is that of the Secret and the Service; by default the pod's own.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
 }
 
 // LeaderElection are the settings of the Lease by which one of several replicas

@@ -4,8 +4,12 @@ package v1alpha1
 
 import (
 	"net"
+	"net/url"
+	"strconv"
+	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/tools/leaderelection"
 )
@@ -21,6 +25,7 @@ func (c *OperatorConfiguration) validate() field.ErrorList {
 	errs = append(errs, c.ShootClientConnection.validate(field.NewPath("shootClientConnection"))...)
 	errs = append(errs, c.Metrics.validate(field.NewPath("metrics"))...)
 	errs = append(errs, c.HealthProbes.validate(field.NewPath("healthProbes"))...)
+	errs = append(errs, c.Webhooks.validate(field.NewPath("webhooks"))...)
 	errs = append(errs, c.LeaderElection.validate(field.NewPath("leaderElection"))...)
 	errs = append(errs, c.Heartbeat.validate(field.NewPath("heartbeat"))...)
 	return append(errs, c.Controllers.validate(field.NewPath("controllers"))...)
@@ -42,6 +47,37 @@ func (e Endpoint) validate(path *field.Path) field.ErrorList {
 		return field.ErrorList{field.Invalid(path.Child("bindAddress"), e.BindAddress, `must be host:port, :port, or "0" to serve nothing`)}
 	}
 	return nil
+}
+
+// validate holds to what API servers take as the address of a webhook.
+func (w Webhooks) validate(path *field.Path) field.ErrorList {
+	errs := Endpoint{w.BindAddress}.validate(path)
+	if _, port, err := net.SplitHostPort(w.BindAddress); err == nil {
+		if number, err := strconv.ParseUint(port, 10, 16); err != nil || number == 0 {
+			errs = append(errs, field.Invalid(path.Child("bindAddress"), w.BindAddress, "must end with a port between 1 and 65535"))
+		}
+	}
+	if w.URL != "" && w.ServiceName != "" {
+		errs = append(errs, field.Forbidden(path.Child("serviceName"), "url says how the webhooks are reached; leave one of them out"))
+	}
+	if w.URL != "" && !isWebhookURL(w.URL) {
+		errs = append(errs, field.Invalid(path.Child("url"), w.URL, "must be an address such as https://trellis.example.com:10250, without user, query and fragment"))
+	}
+	for _, each := range []struct{ name, value string }{{"serviceName", w.ServiceName}, {"namespace", w.Namespace}} {
+		if problems := validation.IsDNS1123Label(each.value); each.value != "" && len(problems) > 0 {
+			errs = append(errs, field.Invalid(path.Child(each.name), each.value, problems[0]))
+		}
+	}
+	for _, problem := range validation.IsDNS1123Subdomain(w.SecretName) {
+		errs = append(errs, field.Invalid(path.Child("secretName"), w.SecretName, problem))
+	}
+	return errs
+}
+
+func isWebhookURL(address string) bool {
+	parsed, err := url.Parse(address)
+	return err == nil && parsed.Scheme == "https" && parsed.Hostname() != "" && parsed.User == nil &&
+		parsed.RawQuery == "" && !parsed.ForceQuery && parsed.Fragment == "" && !strings.HasSuffix(address, "#")
 }
 
 // validate holds to what client-go's elections require: a leader has to give up

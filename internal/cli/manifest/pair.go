@@ -15,8 +15,8 @@ import (
 	"github.com/trellis-network/trellis/pipeline"
 )
 
-// defaultNamespace is where an object goes that does not say.
-const defaultNamespace = "default"
+// DefaultNamespace is where an object goes that does not say.
+const DefaultNamespace = "default"
 
 // Subject is one network that somebody wants, with all that is known about it.
 type Subject struct {
@@ -41,7 +41,7 @@ func (s *Subject) String() string {
 
 func nameOf(namespace, name string) string {
 	if namespace == "" {
-		namespace = defaultNamespace
+		namespace = DefaultNamespace
 	}
 	return namespace + "/" + name
 }
@@ -124,7 +124,7 @@ func (p *pairing) addNetwork(each network, single bool) {
 			each.object.Name, strings.Join(candidates, ", "))))
 		return
 	case each.object.Namespace == "":
-		subject.Network.Namespace = defaultNamespace
+		subject.Network.Namespace = DefaultNamespace
 	}
 	p.subjects = append(p.subjects, subject)
 }

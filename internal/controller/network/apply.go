@@ -108,7 +108,7 @@ func (w *work) look(ctx context.Context, wanted *bundles, kept *state.State) (ct
 // request is the pipeline's Request for the Network.
 func (w *work) request(ctx context.Context, kept *state.State) (pipeline.Request, error) {
 	known := seed.Network{Network: w.network, Cluster: w.cluster, Shoot: w.shoot, State: kept, Main: w.managed[seed.Main]}
-	request, err := known.Request(ctx, w.live, w.Pipeline, pipeline.Environment{FeatureGates: w.FeatureGates, Images: w.Images})
+	request, err := known.Request(ctx, w.live, w.Pipeline, pipeline.Environment{FeatureGates: w.FeatureGates, Images: w.Images, Webhook: w.webhook()})
 	request.Facts.Nodes = w.nodes(ctx, kept)
 	if err != nil || w.DumpRequests == "" {
 		return request, err

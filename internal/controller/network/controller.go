@@ -24,6 +24,7 @@ import (
 	"github.com/trellis-network/trellis/internal/seed"
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
 )
 
 // Trigger is what makes the controller pick up a Network's spec.
@@ -56,6 +57,10 @@ type Options struct {
 	// FeatureGates and Images are facts for the plugins.
 	FeatureGates map[string]bool
 	Images       map[string]string
+	// Webhook is how API servers of shoots ask about networks of a type, nil where
+	// nobody answers. WebhookChanged gives a sign when it returns something else.
+	Webhook        func(networkType string) *plugin.Webhook
+	WebhookChanged <-chan struct{}
 	// DumpRequests is a folder that each pipeline.Request is written to before it
 	// is built, or empty.
 	DumpRequests string
@@ -94,6 +99,7 @@ func Add(mgr ctrl.Manager, options Options) error {
 		Watches(&extensionsv1alpha1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.networksOfCluster),
 			builder.WithPredicates(
 				predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}), r.onlyWhenTriggeredByGeneration())).
+		WatchesRawSource(r.webhookChanges()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: options.MaxConcurrentReconciles}).
 		Complete(r)
 }
@@ -103,8 +109,8 @@ func Add(mgr ctrl.Manager, options Options) error {
 // for.
 func (r *Reconciler) networkOfManagedResource(ctx context.Context, mr client.Object) []reconcile.Request {
 	return r.networksIn(ctx, mr.GetNamespace(), func(n *extensionsv1alpha1.Network) bool {
-		plugin, known := r.Pipeline.Plugin(n.Spec.Type)
-		return known && slices.Contains(seed.NamesOf(&plugin, seed.Removal), mr.GetName())
+		definition, known := r.Pipeline.Plugin(n.Spec.Type)
+		return known && slices.Contains(seed.NamesOf(&definition, seed.Removal), mr.GetName())
 	})
 }
 

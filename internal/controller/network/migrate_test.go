@@ -72,12 +72,15 @@ func TestTheOrderOfAMigrationsWrites(t *testing.T) {
 	e.Eventually(func() map[string]string { e.get(n); return n.Annotations }).ShouldNot(HaveKey(extensionsv1alpha1.OperationAnnotation))
 	path := "/apis/extensions.gardener.cloud/v1alpha1/namespaces/" + e.namespace + "/networks/tin"
 	var writes []string
-	for _, line := range e.requests.all() {
-		if line == "PATCH "+path+" 200" || line == "PATCH "+path+"/status 200" {
-			writes = append(writes, line)
+	e.Eventually(func() []string { // a request is noted when its answer is read
+		writes = nil
+		for _, line := range e.requests.all() {
+			if line == "PATCH "+path+" 200" || line == "PATCH "+path+"/status 200" {
+				writes = append(writes, line)
+			}
 		}
-	}
-	e.Expect(writes).To(HaveLen(4), "%v", e.requests.all())
+		return writes
+	}).Should(HaveLen(4), "%v", e.requests.all())
 	e.Expect(slices.Index(writes, "PATCH "+path+" 200")).To(Equal(2), "both of the status come before finalizers and annotation")
 }
 

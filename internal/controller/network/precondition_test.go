@@ -3,6 +3,7 @@
 package network_test
 
 import (
+	"context"
 	"os"
 	"sync"
 	"testing"
@@ -39,7 +40,7 @@ func (e *env) node(reason string) *corev1.Node {
 	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{GenerateName: "peg-"}}
 	e.Expect(e.client.Create(e.t.Context(), node)).To(Succeed())
-	e.t.Cleanup(func() { _ = e.client.Delete(e.t.Context(), node) })
+	e.t.Cleanup(func() { e.Expect(e.client.Delete(context.Background(), node)).To(Succeed()) })
 	e.knotted(node, reason)
 	return node
 }

@@ -106,6 +106,13 @@ func (w *work) step(ctx context.Context) (ctrl.Result, error) {
 			return ctrl.Result{}, nil
 		}
 		return w.remove(ctx)
+	}
+	if operationOf(n) == "" {
+		if err := w.refreshWebhook(ctx); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	switch {
 	case w.pickUpSpec():
 		return w.reconcile(ctx)
 	default:

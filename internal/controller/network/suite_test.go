@@ -61,7 +61,8 @@ type stringConfig struct {
 	metav1.TypeMeta `json:",inline"`
 	Backend         string `json:"backend,omitempty"`
 	// Knots, if stated, come later, Ear, if stated, is an object in the seed, and
-	// Guard, if stated, one that looks after what others write.
+	// Guard, if stated, one that looks after what others write: "who asks" whoever
+	// answers, if anybody does.
 	Knots string `json:"knots,omitempty"`
 	Ear   string `json:"ear,omitempty"`
 	Guard string `json:"guard,omitempty"`
@@ -122,7 +123,10 @@ func (stringPlugin) Render(effective *stringConfig, facts *plugin.Facts) (plugin
 	if effective.Knots != "" {
 		objects.ShootLater = []plugin.Object{configMap("kube-system", "knots", effective.Knots)}
 	}
-	if effective.Guard != "" {
+	switch ask := facts.Webhook; {
+	case effective.Guard == "who asks" && ask != nil:
+		objects.ShootAdmission = []plugin.Object{configMap("kube-system", "guard", ask.URL+" "+string(ask.CABundle))}
+	case effective.Guard != "" && effective.Guard != "who asks":
 		objects.ShootAdmission = []plugin.Object{configMap("kube-system", "guard", effective.Guard)}
 	}
 	if effective.Ear != "" {

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// located is an object and the cluster that it is for.
+type located struct {
+	cluster  string
+	document map[string]any
+}
+
+// identity is what tells objects apart. In another version it is the same one.
+type identity struct {
+	cluster, kind, namespace, name string
+}
+
+func (o *located) identity() identity {
+	object := unstructured.Unstructured{Object: o.document}
+	gv, err := schema.ParseGroupVersion(object.GetAPIVersion())
+	if err != nil {
+		gv.Group = object.GetAPIVersion()
+	}
+	return identity{o.cluster, schema.GroupKind{Group: gv.Group, Kind: object.GetKind()}.String(), object.GetNamespace(), object.GetName()}
+}
+
+// locate says where each object of a network is for.
+func locate(objects *plugin.Objects) ([]located, error) {
+	var all []located
+	for group := range seed.Groups {
+		for _, object := range group.Of(objects) {
+			document, err := pipeline.Document(object)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, located{targetOf(group), document})
+		}
+	}
+	return all, nil
+}
+
+// targetOf is the cluster that a group of objects is for.
+func targetOf(group seed.Group) string {
+	if group == seed.InSeed {
+		return targetSeed
+	}
+	return targetShoot
+}
+
+// What becomes of an object.
+const (
+	changes = "changes"
+	comes   = "comes"
+	goes    = "goes"
+)
+
+// difference is an object that is not the same before and after.
+type difference struct {
+	// Cluster is shoot or seed.
+	Cluster string `json:"cluster"`
+	// Kind has the group, as in DaemonSet.apps.
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+	// What is changes, comes or goes.
+	What string `json:"what"`
+	// Diff is the unified diff of the YAML, without headers.
+	Diff string `json:"diff"`
+}
+
+// differences compares what two networks consist of: first what is in the second
+// one, in its order, then what is not.
+func differences(before, after []located) ([]difference, error) {
+	former := make(map[identity]map[string]any, len(before))
+	for i := range before {
+		former[before[i].identity()] = before[i].document
+	}
+	var found []difference
+	add := func(id identity, before, after map[string]any) error {
+		one, err := differ(id, before, after)
+		if one != nil {
+			found = append(found, *one)
+		}
+		return err
+	}
+	for i := range after {
+		id := after[i].identity()
+		if err := add(id, former[id], after[i].document); err != nil {
+			return nil, err
+		}
+		delete(former, id)
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(former), compareIdentity) {
+		if err := add(id, former[id], nil); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+func compareIdentity(a, b identity) int {
+	return cmp.Or(strings.Compare(b.cluster, a.cluster), strings.Compare(a.kind, b.kind),
+		strings.Compare(a.namespace, b.namespace), strings.Compare(a.name, b.name))
+}
+
+// differ compares two versions of an object, of which one may be nil. It returns nil
+// where there is no difference.
+func differ(id identity, before, after map[string]any) (*difference, error) {
+	one := &difference{Cluster: id.cluster, Kind: id.kind, Namespace: id.namespace, Name: id.name, What: changes}
+	switch {
+	case before == nil:
+		one.What = comes
+	case after == nil:
+		one.What = goes
+	}
+	before, after = stated(before), stated(after)
+	if id.kind == "Secret" {
+		conceal(before, after)
+	}
+	former, err := linesOf(before)
+	if err != nil {
+		return nil, fmt.Errorf("show %s as it was: %w", one, err)
+	}
+	latter, err := linesOf(after)
+	if err != nil {
+		return nil, fmt.Errorf("show %s: %w", one, err)
+	}
+	if slices.Equal(former, latter) {
+		return nil, nil
+	}
+	one.Diff = unified(former, latter)
+	return one, nil
+}
+
+// String names the object: DaemonSet.apps kube-system/agent.
+func (d *difference) String() string {
+	if d.Namespace == "" {
+		return d.Kind + " " + d.Name
+	}
+	return d.Kind + " " + d.Namespace + "/" + d.Name
+}
+
+// headers are the lines above the diff, as kubectl diff has them.
+func (d *difference) headers() string {
+	name := fmt.Sprintf("%s, for the %s", d, d.Cluster)
+	from, to := "before: "+name, "after: "+name
+	switch d.What {
+	case comes:
+		from = "/dev/null"
+	case goes:
+		to = "/dev/null"
+	}
+	return fmt.Sprintf("--- %s\n+++ %s\n", printable(from), printable(to))
+}
+
+// volatile are fields of the metadata that an API server, or a client, writes.
+var volatile = []string{"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"}
+
+// lastApplied is kubectl's copy of an object in the object.
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// stated is a copy of what somebody states with an object: without a status, without
+// what changes by itself, and without values that are the same as none.
+func stated(document map[string]any) map[string]any {
+	if document == nil {
+		return nil
+	}
+	document = runtime.DeepCopyJSON(document)
+	delete(document, "status")
+	for _, name := range volatile {
+		unstructured.RemoveNestedField(document, "metadata", name)
+	}
+	unstructured.RemoveNestedField(document, "metadata", "annotations", lastApplied)
+	withoutNothing(document)
+	return document
+}
+
+// unstated are fields which Go's types write as an empty object where nothing is
+// stated. Elsewhere an empty object may mean something: emptyDir, podSelector.
+var unstated = map[string]bool{
+	"metadata": true, "annotations": true, "labels": true,
+	"resources": true, "strategy": true, "updateStrategy": true,
+}
+
+func withoutNothing(value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for name, inner := range v {
+			withoutNothing(inner)
+			empty, isObject := inner.(map[string]any)
+			if inner == nil || isObject && len(empty) == 0 && unstated[name] {
+				delete(v, name)
+			}
+		}
+	case []any:
+		for _, inner := range v {
+			withoutNothing(inner)
+		}
+	}
+}
+
+// conceal replaces the values of a Secret, so that it only shows which of them differ.
+func conceal(before, after map[string]any) {
+	for _, field := range []string{"data", "stringData"} {
+		former, latter := valuesIn(before, field), valuesIn(after, field)
+		for key, value := range former {
+			other, both := latter[key]
+			switch {
+			case both && fmt.Sprint(value) != fmt.Sprint(other):
+				former[key], latter[key] = "*** (before)", "*** (after)"
+			case both:
+				former[key], latter[key] = "***", "***"
+			default:
+				former[key] = "***"
+			}
+		}
+		for key := range latter {
+			if _, both := former[key]; !both {
+				latter[key] = "***"
+			}
+		}
+	}
+}
+
+// valuesIn are the values in a field of a Secret. If it has something else there, that
+// is concealed.
+func valuesIn(document map[string]any, field string) map[string]any {
+	values, isObject := document[field].(map[string]any)
+	if !isObject && document[field] != nil {
+		document[field] = "***"
+	}
+	return values
+}
+
+// linesOf is a document as YAML, whose keys are sorted; nothing for none.
+func linesOf(document map[string]any) ([]string, error) {
+	if document == nil {
+		return nil, nil
+	}
+	text, err := yaml.Marshal(document)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Collect(strings.Lines(string(text))), nil
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"encoding/json"
+	"reflect"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/cli/manifest"
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// running is the network that a plan begins with.
+type running struct {
+	work    work
+	network *extensionsv1alpha1.Network
+	// shoot is nil where it is not known.
+	shoot *corev1beta1.Shoot
+	// live says that network and shoot are those of a seed.
+	live bool
+	// applied is what was applied last, nil where it is not known.
+	applied *pipeline.Applied
+	// foreign says that another than Trellis wrote the objects.
+	foreign bool
+	objects []located
+	// present are those that precondition and inheritance go by.
+	present []unstructured.Unstructured
+	// request makes a Request for the network that follows.
+	request func(*extensionsv1alpha1.Network, *corev1beta1.Shoot) (pipeline.Request, error)
+}
+
+// to plans the way to what somebody wants, nil for what the network's own spec wants.
+func (r *running) to(p *pipeline.Pipeline, wanted *manifest.Subject) (*plan, error) {
+	next := follower{network: r.network, shoot: r.shoot, author: pipeline.AuthorNetwork}
+	made := &plan{old: r.work, new: work{name: r.work.name}}
+	if wanted != nil {
+		next = r.follower(wanted)
+		made.new = work{source: wanted.Source, name: wanted.String(), warnings: next.warnings}
+	}
+	request, err := r.request(next.network, next.shoot)
+	if err != nil {
+		return nil, err
+	}
+	request.Author, request.Applied = next.author, r.applied
+	if next.edited {
+		request.Written = nil
+	}
+	if r.network.Spec.Type != next.network.Spec.Type {
+		request.Applied = nil // it is the config of another plugin
+	}
+	made.new.request = request
+	made.result = p.Build(request)
+	made.fix(&r.network.Spec, &next.network.Spec, next.author)
+	if len(made.result.Errors) > 0 {
+		return made, nil
+	}
+	objects, err := locate(&made.result.Objects)
+	if err != nil {
+		return nil, err
+	}
+	if made.differences, err = differences(r.objects, objects); err != nil {
+		return nil, err
+	}
+	made.unknown = r.foreign && len(made.differences) > 0
+	made.warnOfWaiting(r.present, request.Facts.Hibernated)
+	return made, nil
+}
+
+// follower is the network that a plan ends with.
+type follower struct {
+	network  *extensionsv1alpha1.Network
+	shoot    *corev1beta1.Shoot
+	author   pipeline.Author
+	warnings []plugin.Warning
+	// edited says that the Network has another config than the Shoot that is known.
+	edited bool
+}
+
+// follower is what comes of a running network when somebody wants another spec. It
+// has the same name and place.
+func (r *running) follower(wanted *manifest.Subject) follower {
+	next := follower{
+		network: r.network.DeepCopy(), shoot: wanted.Shoot, author: wanted.Author,
+		warnings: wanted.Contradictions(),
+	}
+	spec := wanted.Network.Spec.DeepCopy()
+	switch {
+	case wanted.Shoot == nil:
+		next.shoot = r.shoot
+		next.edited = !sameConfig(spec, &r.network.Spec)
+	case wanted.Author == pipeline.AuthorShoot:
+		next.shoot = r.complete(wanted.Shoot)
+		if derived, err := pipeline.NetworkForShoot(next.shoot); err == nil {
+			spec = &derived.Spec
+		}
+		spec.Class, spec.CloudProvider = r.network.Spec.Class, r.network.Spec.CloudProvider
+	default:
+		next.shoot = r.complete(wanted.Shoot)
+	}
+	next.network.Spec = *spec
+	if wanted.Author == pipeline.AuthorNetwork {
+		next.network.Annotations = wanted.Network.Annotations
+	}
+	return next
+}
+
+// complete puts into a Shoot what its author need not write since somebody else did:
+// its status, and the ranges and families that the API server has chosen.
+func (r *running) complete(shoot *corev1beta1.Shoot) *corev1beta1.Shoot {
+	if r.shoot == nil {
+		return shoot
+	}
+	shoot = shoot.DeepCopy()
+	if r.live || reflect.DeepEqual(shoot.Status, corev1beta1.ShootStatus{}) {
+		shoot.Status = *r.shoot.Status.DeepCopy()
+	}
+	to, from := shoot.Spec.Networking, r.shoot.Spec.Networking
+	if to == nil || from == nil {
+		return shoot
+	}
+	to.Pods, to.Services, to.Nodes = cmp.Or(to.Pods, from.Pods), cmp.Or(to.Services, from.Services), cmp.Or(to.Nodes, from.Nodes)
+	if len(to.IPFamilies) == 0 {
+		to.IPFamilies = from.IPFamilies
+	}
+	return shoot
+}
+
+// sameConfig says whether two specs have the same config, however it is written.
+func sameConfig(one, other *extensionsv1alpha1.NetworkSpec) bool {
+	values := func(spec *extensionsv1alpha1.NetworkSpec) (config any) {
+		if spec.ProviderConfig != nil {
+			_ = json.Unmarshal(spec.ProviderConfig.Raw, &config) // of what is no JSON there is nothing to compare
+		}
+		return config
+	}
+	return reflect.DeepEqual(values(one), values(other))
+}

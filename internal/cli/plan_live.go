@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/bundle"
+	"github.com/trellis-network/trellis/internal/cli/manifest"
+	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/internal/state"
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// answerWithin is how long a seed may take to answer a request.
+const answerWithin = 30 * time.Second
+
+// seedFlags say where a seed is, as kubectl's flags do.
+type seedFlags struct{ kubeconfig, context, namespace string }
+
+func (f *seedFlags) addTo(flags *pflag.FlagSet) {
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "`FILE` with the access to the seed, for --live; by default as kubectl has it")
+	flags.StringVar(&f.context, "context", "", "`NAME` of the context in the kubeconfig, for --live")
+	flags.StringVarP(&f.namespace, "namespace", "n", "", "`NAMESPACE` of the shoot's control plane in the seed, for --live")
+}
+
+// access is a seed, and where in it to look.
+type access struct {
+	client.Reader
+	server, namespace string
+}
+
+// connect makes a client. otherwise is the namespace if no flag names one, and may be
+// empty.
+func (f *seedFlags) connect(otherwise string) (*access, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = f.kubeconfig
+	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.context})
+	config, err := loader.ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("find the seed by its kubeconfig: %w", err)
+	}
+	namespace, _, err := loader.Namespace()
+	if err != nil {
+		return nil, fmt.Errorf("find the namespace in the kubeconfig: %w", err)
+	}
+	if otherwise != "" {
+		namespace = otherwise
+	}
+	if f.namespace != "" {
+		namespace = f.namespace
+	}
+	config.Timeout = answerWithin
+	config.WarningHandler = rest.NoWarnings{} // they are for whoever writes
+	reader, err := client.New(config, client.Options{Scheme: seed.Scheme()})
+	if err != nil {
+		return nil, fmt.Errorf("make a client for the seed %s: %w", config.Host, err)
+	}
+	return &access{reader, config.Host, namespace}, nil
+}
+
+// planLive plans the way from the network that runs.
+func (o *planOptions) planLive(cmd *cobra.Command, p *pipeline.Pipeline, names []string) (*plan, error) {
+	var wanted *manifest.Subject
+	namespace := ""
+	if len(names) > 0 {
+		var err error
+		if wanted, err = readOne(cmd, names[0], o.reporter(cmd)); err != nil {
+			return nil, err
+		}
+		if wanted.Network.Namespace != manifest.DefaultNamespace {
+			namespace = wanted.Network.Namespace
+		}
+	}
+	in, err := o.seed.connect(namespace)
+	if err != nil {
+		return nil, &ioError{err}
+	}
+	from, err := in.running(cmd.Context(), p, o.in.environment(), wanted)
+	if err != nil {
+		return nil, &ioError{fmt.Errorf("%w (seed %s)", err, in.server)}
+	}
+	if wanted != nil {
+		if err := from.mustBeOf(wanted); err != nil {
+			report := o.reporter(cmd)
+			report.line("error", wanted.Source.Label(false, false), err.Error())
+			return nil, errInvalid
+		}
+	}
+	return from.to(p, wanted)
+}
+
+// running reads the network that runs.
+func (in *access) running(ctx context.Context, p *pipeline.Pipeline, environment pipeline.Environment, wanted *manifest.Subject) (*running, error) {
+	n, err := in.network(ctx, wanted)
+	if err != nil {
+		return nil, err
+	}
+	known, err := in.known(ctx, n)
+	if err != nil {
+		return nil, err
+	}
+	from := &running{
+		work:    work{name: "network " + n.Namespace + "/" + n.Name, source: manifest.Source{File: "the seed"}, warnings: warningsAbout(n)},
+		network: n, shoot: known.Shoot, live: true,
+		applied: known.State.Applied,
+	}
+	last := from.applied
+	if written := known.State.Written; written != nil {
+		last = written.Config
+		from.applied = cmp.Or(from.applied, last)
+	}
+	if last != nil && last.Accepted != nil {
+		environment.Webhook = last.Accepted.Facts.Webhook // which only the operator knows otherwise
+	}
+	if err := in.readObjects(ctx, p, known, from); err != nil {
+		return nil, err
+	}
+	from.request = func(n *extensionsv1alpha1.Network, shoot *corev1beta1.Shoot) (pipeline.Request, error) {
+		next := *known
+		next.Network, next.Shoot = n, shoot
+		return next.Request(ctx, in, p, environment)
+	}
+	if from.foreign = from.applied == nil && known.Main != nil; !from.foreign {
+		return from, nil
+	}
+	from.work.warnings = append(from.work.warnings, plugin.Warning{
+		Field:   "status.state",
+		Message: "tells nothing, since another than Trellis wrote the objects; what replacing them interrupts is not known",
+	})
+	if wanted != nil {
+		return from, from.assume(p)
+	}
+	return from, nil
+}
+
+// assume takes for what was applied what Trellis would make of the running network's
+// own spec, so that changes of it have a class.
+func (r *running) assume(p *pipeline.Pipeline) error {
+	request, err := r.request(r.network, r.shoot)
+	if err != nil {
+		return err
+	}
+	if built := p.Build(request); len(built.Errors) == 0 {
+		r.applied = built.Applied()
+	}
+	return nil
+}
+
+// network finds the one Network in the namespace, or of several the one that has the
+// name of what is wanted.
+func (in *access) network(ctx context.Context, wanted *manifest.Subject) (*extensionsv1alpha1.Network, error) {
+	list := &extensionsv1alpha1.NetworkList{}
+	err := in.List(ctx, list, client.InNamespace(in.namespace))
+	var undiscovered *discovery.ErrGroupDiscoveryFailed
+	if meta.IsNoMatchError(err) || errors.As(err, &undiscovered) {
+		return nil, fmt.Errorf("the cluster has no Networks (%s), so it is no seed; name another one with --kubeconfig or --context: %w",
+			extensionsv1alpha1.GroupVersion, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the Networks in namespace %s: %w", in.namespace, err)
+	}
+	for _, accept := range []func(*extensionsv1alpha1.Network) bool{
+		func(n *extensionsv1alpha1.Network) bool {
+			return n.Spec.Class == nil || *n.Spec.Class == extensionsv1alpha1.ExtensionClassShoot
+		},
+		func(n *extensionsv1alpha1.Network) bool {
+			return len(list.Items) == 1 || wanted == nil || n.Name == wanted.Network.Name
+		},
+	} {
+		list.Items = slices.DeleteFunc(list.Items, func(n extensionsv1alpha1.Network) bool { return !accept(&n) })
+	}
+	switch len(list.Items) {
+	case 1:
+		return &list.Items[0], nil
+	case 0:
+		return nil, fmt.Errorf("there is no Network in namespace %s; name the namespace of the shoot's control plane with -n", in.namespace)
+	}
+	var found []string
+	for i := range list.Items {
+		found = append(found, list.Items[i].Name)
+	}
+	return nil, fmt.Errorf("there are %d Networks in namespace %s (%s), and a shoot has one; give as NEW a Network with the name of the one that is meant",
+		len(found), in.namespace, listed(found))
+}
+
+// known is a Network with what the seed tells of its cluster.
+func (in *access) known(ctx context.Context, n *extensionsv1alpha1.Network) (*seed.Network, error) {
+	found := &seed.Network{Network: n, Cluster: &extensionsv1alpha1.Cluster{}, Shoot: &corev1beta1.Shoot{}}
+	if err := in.Get(ctx, client.ObjectKey{Name: n.Namespace}, found.Cluster); err != nil {
+		return nil, fmt.Errorf("read the Cluster %s, which tells the facts of the network: %w", n.Namespace, err)
+	}
+	if err := json.Unmarshal(found.Cluster.Spec.Shoot.Raw, found.Shoot); err != nil {
+		return nil, fmt.Errorf("the Shoot in the Cluster %s cannot be decoded: %w; whoever writes Clusters has to correct it", n.Namespace, err)
+	}
+	var err error
+	if found.State, err = state.Decode(n.Status.State); err != nil {
+		return nil, fmt.Errorf("the Network %s/%s: %w; the operator stops at that, too", n.Namespace, n.Name, err)
+	}
+	written := found.State.Written
+	if !isConfig(found.State.Applied) || written != nil && (written.Config == nil || !isConfig(written.Config)) {
+		return nil, fmt.Errorf("the Network %s/%s has in status.state what is no config", n.Namespace, n.Name)
+	}
+	return found, nil
+}
+
+// readObjects reads what the ManagedResources of the network hold.
+func (in *access) readObjects(ctx context.Context, p *pipeline.Pipeline, known *seed.Network, into *running) error {
+	definition, isKnown := p.Plugin(known.Network.Spec.Type)
+	if !isKnown {
+		return nil // which is an error of the Network
+	}
+	for group := range seed.Groups {
+		mr := &resourcesv1alpha1.ManagedResource{}
+		err := in.Get(ctx, client.ObjectKey{Namespace: known.Network.Namespace, Name: group.ManagedResource(&definition)}, mr)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("read the ManagedResource %s: %w", group.ManagedResource(&definition), err)
+		}
+		objects, err := bundle.Read(ctx, in, mr)
+		if err != nil {
+			return err
+		}
+		for i := range objects {
+			into.objects = append(into.objects, located{targetOf(group), objects[i].Object})
+		}
+		if group == seed.Main {
+			known.Main, into.present = mr, objects
+		}
+	}
+	return nil
+}
+
+// warningsAbout tells why a network may not be what it says.
+func warningsAbout(n *extensionsv1alpha1.Network) []plugin.Warning {
+	var found []plugin.Warning
+	if !n.DeletionTimestamp.IsZero() {
+		found = append(found, plugin.Warning{Field: "metadata.deletionTimestamp", Message: "the network is being deleted"})
+	}
+	if last := n.Status.LastOperation; last != nil && last.State != corev1beta1.LastOperationStateSucceeded {
+		found = append(found, plugin.Warning{
+			Field:   "status.lastOperation",
+			Message: fmt.Sprintf("%s is %s, so that the shoot may not have yet what is written for it", last.Type, last.State),
+		})
+	}
+	return found
+}
+
+// mustBeOf refuses what is meant for another cluster than the one that runs.
+func (r *running) mustBeOf(wanted *manifest.Subject) error {
+	name := field.NewPath("metadata", "name")
+	if shoot := wanted.Shoot; shoot != nil && r.shoot.Name != "" && shoot.Name != r.shoot.Name {
+		return field.Invalid(name, shoot.Name, fmt.Sprintf("the cluster in namespace %s is that of the Shoot %s", r.network.Namespace, r.shoot.Name))
+	}
+	if wanted.Author != pipeline.AuthorNetwork {
+		return nil
+	}
+	if namespace := wanted.Network.Namespace; namespace != r.network.Namespace && namespace != manifest.DefaultNamespace {
+		return field.Invalid(field.NewPath("metadata", "namespace"), namespace, "the network that runs is in namespace "+r.network.Namespace)
+	}
+	if wanted.Network.Name != r.network.Name {
+		return field.Invalid(name, wanted.Network.Name, fmt.Sprintf("the Network in namespace %s is %s", r.network.Namespace, r.network.Name))
+	}
+	return nil
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/yaml"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/cli"
+	networkcontroller "github.com/trellis-network/trellis/internal/controller/network"
+	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/test/install"
+	"github.com/trellis-network/trellis/test/sandbox"
+)
+
+// landscape is a seed. It only starts when a test asks for it.
+var landscape = sandbox.Share(sandbox.Options{})
+
+func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard())
+	SetDefaultEventuallyTimeout(time.Minute)
+	os.Exit(landscape.Main(m))
+}
+
+// live is a seed with its admin's client.
+type live struct {
+	*WithT
+	t          *testing.T
+	client     client.Client
+	kubeconfig string
+}
+
+// seedOf is a seed that has no Networks yet.
+func seedOf(t *testing.T) *live {
+	t.Helper()
+	g := NewWithT(t)
+	kubeconfig := landscape.Get(t).Seed.Kubeconfig
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	g.Expect(err).NotTo(HaveOccurred())
+	admin, err := client.New(config, client.Options{Scheme: seed.Scheme()})
+	g.Expect(err).NotTo(HaveOccurred())
+	return &live{g, t, admin, kubeconfig}
+}
+
+// plan calls the command with the wire as this version has it.
+func (l *live) plan(args ...string) (exit int, said string) {
+	return l.planWith(wire{}, args...)
+}
+
+func (l *live) planWith(version plugin.Definition[wireConfig], args ...string) (exit int, said string) {
+	l.t.Helper()
+	var out, problems bytes.Buffer
+	exit = cli.Run(append([]string{"plan", "--live", "--kubeconfig", l.kubeconfig}, args...),
+		cli.Streams{In: strings.NewReader(""), Out: &out, Err: &problems}, []plugin.Plugin{plugin.New(version)}, nil)
+	return exit, out.String() + problems.String()
+}
+
+// file is a file with this text.
+func (l *live) file(text string) string {
+	l.t.Helper()
+	name := l.t.TempDir() + "/new.yaml"
+	l.Expect(os.WriteFile(name, []byte(text), 0o600)).To(Succeed())
+	return name
+}
+
+func (l *live) create(objects ...client.Object) {
+	l.t.Helper()
+	for _, object := range objects {
+		l.Expect(l.client.Create(l.t.Context(), object)).To(Succeed())
+	}
+}
+
+// cluster is a namespace with the Cluster of the Shoot garden-dev/mine.
+func (l *live) cluster(namespace string) {
+	l.t.Helper()
+	raw, err := yaml.YAMLToJSON([]byte(wired("{}") + "status: {technicalID: " + namespace + "}\n"))
+	l.Expect(err).NotTo(HaveOccurred())
+	l.create(
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}},
+		&extensionsv1alpha1.Cluster{
+			ObjectMeta: metav1.ObjectMeta{Name: namespace, Annotations: map[string]string{extensionsv1alpha1.APIServerAnnotation: "api.example.com:443"}},
+			Spec:       extensionsv1alpha1.ClusterSpec{CloudProfile: runtime.RawExtension{Raw: []byte("{}")}, Shoot: runtime.RawExtension{Raw: raw}},
+		})
+}
+
+// network is what a gardenlet makes of that Shoot.
+func (l *live) network(namespace, name string) *extensionsv1alpha1.Network {
+	l.t.Helper()
+	n := &extensionsv1alpha1.Network{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
+		Spec: extensionsv1alpha1.NetworkSpec{
+			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "wire", ProviderConfig: &runtime.RawExtension{Raw: []byte("{}")}},
+			PodCIDR:     "100.96.0.0/11", ServiceCIDR: "100.64.0.0/13", IPFamilies: []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4},
+		},
+	}
+	l.create(n)
+	return n
+}
+
+// operate runs the operator's controller until it has carried out a Network.
+func (l *live) operate(n *extensionsv1alpha1.Network) {
+	l.t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", l.kubeconfig)
+	l.Expect(err).NotTo(HaveOccurred())
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme: seed.Scheme(), Client: seed.ClientOptions(), Metrics: metricsserver.Options{BindAddress: "0"},
+	})
+	l.Expect(err).NotTo(HaveOccurred())
+	built, err := pipeline.New([]plugin.Plugin{plugin.New(wire{})}, nil)
+	l.Expect(err).NotTo(HaveOccurred())
+	l.Expect(networkcontroller.Add(mgr, networkcontroller.Options{
+		Pipeline: built, Trigger: networkcontroller.TriggerGeneration, MaxConcurrentReconciles: 1, Clock: clock.RealClock{},
+	})).To(Succeed())
+	ctx, stop := context.WithCancel(l.t.Context())
+	ended := make(chan error)
+	go func() { ended <- mgr.Start(ctx) }()
+	defer func() {
+		stop()
+		l.Expect(<-ended).To(Succeed())
+	}()
+	mr := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Name: "wire", Namespace: n.Namespace}}
+	l.Eventually(func() error { return l.client.Get(ctx, client.ObjectKeyFromObject(mr), mr) }).Should(Succeed())
+	before := mr.DeepCopy()
+	mr.Status.ObservedGeneration = mr.Generation
+	now := metav1.Now()
+	mr.Status.Conditions = []corev1beta1.Condition{{
+		Type: resourcesv1alpha1.ResourcesApplied, Status: corev1beta1.ConditionTrue, Reason: "ApplySucceeded",
+		LastTransitionTime: now, LastUpdateTime: now,
+	}}
+	l.Expect(l.client.Status().Patch(ctx, mr, client.MergeFrom(before))).To(Succeed())
+	l.Eventually(func(g Gomega) {
+		g.Expect(l.client.Get(ctx, client.ObjectKeyFromObject(n), n)).To(Succeed())
+		g.Expect(n.Status.LastOperation).To(HaveField("State", corev1beta1.LastOperationStateSucceeded))
+	}).Should(Succeed())
+}
+
+// newWire is the wire of another version of Trellis.
+type newWire struct{ wire }
+
+func (newWire) Render(effective *wireConfig, facts *plugin.Facts) (plugin.Objects, error) {
+	objects, err := wire{}.Render(effective, facts)
+	objects.Shoot[1].(*appsv1.DaemonSet).Spec.Template.Spec.Containers[0].Image = "registry.example.com/wire:v2"
+	return objects, err
+}
+
+func TestAPlanForTheNetworkThatRuns(t *testing.T) {
+	l := seedOf(t)
+	exit, said := l.plan("-n", "default")
+	l.Expect(exit).To(Equal(cli.ExitCouldNotPlan))
+	l.Expect(said).To(ContainSubstring("the cluster has no Networks (extensions.gardener.cloud/v1alpha1), so it is no seed"))
+	l.Expect(install.CRDs(t.Context(), l.client)).To(Succeed())
+
+	t.Run("written by Trellis", func(t *testing.T) { l.on(t).writtenByTrellis() })
+	t.Run("written by another", func(t *testing.T) { l.on(t).writtenByAnother() })
+	t.Run("that cannot be read", func(t *testing.T) { l.on(t).unreadable() })
+}
+
+func (l *live) on(t *testing.T) *live { return &live{NewWithT(t), t, l.client, l.kubeconfig} }
+
+func (l *live) writtenByTrellis() {
+	const namespace = "shoot--dev--mine"
+	l.cluster(namespace)
+	n := l.network(namespace, "mine")
+	l.operate(n)
+	version := n.ResourceVersion
+	for name, test := range map[string]struct {
+		version plugin.Definition[wireConfig]
+		wanted  string // empty: what there is
+		exit    int
+		says    []string
+	}{
+		"nothing":        {version: wire{}, exit: cli.ExitOK, says: []string{"plan: nothing changes\n"}},
+		"the same Shoot": {version: wire{}, wanted: wired("{}"), exit: cli.ExitOK, says: []string{"plan: nothing changes\n"}},
+		"an upgrade of Trellis": {version: newWire{}, exit: cli.ExitChanges, says: []string{
+			"-        image: registry.example.com/wire:v1\n", "+        image: registry.example.com/wire:v2\n",
+			"plan: 0 changes; 1 object changes, 0 come, 0 go\n",
+		}},
+		"a Shoot": {version: wire{}, wanted: wired("{monitored: true}"), exit: cli.ExitChanges, says: []string{
+			"change: monitored: safe, ", "+++ after: ConfigMap shoot--dev--mine/wire-dashboard, for the seed\n",
+			"plan: 1 change, the gravest safe; 0 objects change, 1 comes, 0 go\n",
+		}},
+		"a Network": {
+			version: wire{}, exit: cli.ExitDisruptive,
+			wanted: strings.NewReplacer("10.1.0.0/16", "100.96.0.0/11", "10.2.0.0/16", "100.64.0.0/13").Replace(network("mine", namespace, `{length: "0"}`)),
+			says: []string{
+				"warning: spec.providerConfig.length: is deprecated", "change: length: disruptive, from absent to \"0\": ",
+				"plan: 1 change, the gravest disruptive; 1 object changes, 0 come, 0 go\n",
+			},
+		},
+		"forbidden": {version: wire{}, wanted: wired("{colour: blue}"), exit: cli.ExitInvalid, says: []string{
+			"error: spec.networking.providerConfig.colour: Forbidden: cannot change from red to blue", "plan: refused (1 error); keep ",
+		}},
+		"another range": {version: wire{}, wanted: network("mine", namespace, `{}`), exit: cli.ExitInvalid, says: []string{
+			"error: spec.podCIDR: Forbidden: cannot change from 100.96.0.0/11 to 10.1.0.0/16",
+		}},
+		"another Shoot": {version: wire{}, wanted: shoot("other", "{type: wire}"), exit: cli.ExitInvalid, says: []string{
+			"error: metadata.name: Invalid value: \"other\": the cluster in namespace shoot--dev--mine is that of the Shoot mine",
+		}},
+		"another cluster's Network": {version: wire{}, wanted: network("mine", "shoot--dev--other", `{}`), exit: cli.ExitInvalid, says: []string{
+			"error: metadata.namespace: Invalid value: \"shoot--dev--other\": the network that runs is in namespace shoot--dev--mine",
+		}},
+		"another Network": {version: wire{}, wanted: network("other", namespace, `{}`), exit: cli.ExitInvalid, says: []string{
+			"error: metadata.name: Invalid value: \"other\": the Network in namespace shoot--dev--mine is mine",
+		}},
+	} {
+		l.t.Run(name, func(t *testing.T) {
+			l := l.on(t)
+			args := []string{"-n", namespace}
+			if test.wanted != "" {
+				args = append(args, l.file(test.wanted))
+			}
+			exit, said := l.planWith(test.version, args...)
+			for _, part := range test.says {
+				l.Expect(said).To(ContainSubstring(part))
+			}
+			l.Expect(exit).To(Equal(test.exit), said)
+		})
+	}
+	l.Expect(l.client.Get(l.t.Context(), client.ObjectKeyFromObject(n), n)).To(Succeed())
+	l.Expect(n.ResourceVersion).To(Equal(version), "a plan writes nothing")
+
+	before := n.DeepCopy()
+	n.Status.LastOperation.State = corev1beta1.LastOperationStateProcessing
+	l.Expect(l.client.Status().Patch(l.t.Context(), n, client.MergeFrom(before))).To(Succeed())
+	exit, said := l.plan("-n", namespace)
+	l.Expect(said).To(HavePrefix("warning: status.lastOperation: Create is Processing, so that the shoot may not have yet what is written for it\n"))
+	l.Expect(exit).To(Equal(cli.ExitOK))
+
+	exit, said = l.plan(l.file(wired("{}")))
+	l.Expect(exit).To(Equal(cli.ExitOK), "the namespace is known from NEW: %s", said)
+}
+
+// writtenByAnother plans a takeover: of what is the same, and of what differs.
+func (l *live) writtenByAnother() {
+	const namespace = "shoot--dev--theirs"
+	l.cluster(namespace)
+	l.network(namespace, "mine")
+	exit, said := l.plan("-n", namespace)
+	l.Expect(exit).To(Equal(cli.ExitChanges), said)
+	l.Expect(said).To(HaveSuffix("plan: 0 changes; 0 objects change, 2 come, 0 go\n"), "nothing is there yet")
+
+	_, objects, _ := call([]string{"render", "--mode", "standalone", "--api-server", "api.example.com:443", "-f", "-"}, wired("{}"))
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "managedresource-wire", Namespace: namespace},
+		Data:       map[string][]byte{"charts.yaml": []byte(objects)},
+	}
+	l.create(secret, &resourcesv1alpha1.ManagedResource{
+		ObjectMeta: metav1.ObjectMeta{Name: "wire", Namespace: namespace, Labels: map[string]string{"origin": "another"}},
+		Spec:       resourcesv1alpha1.ManagedResourceSpec{SecretRefs: []corev1.LocalObjectReference{{Name: secret.Name}}},
+	})
+	exit, said = l.plan("-n", namespace)
+	l.Expect(exit).To(Equal(cli.ExitOK), said)
+
+	secret.Data["charts.yaml"] = []byte(strings.ReplaceAll(objects, "wire:v1", "wire:v0") +
+		"---\n{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"relic\", \"namespace\": \"kube-system\"}}\n")
+	l.Expect(l.client.Update(l.t.Context(), secret)).To(Succeed())
+	exit, said = l.plan("-n", namespace)
+	l.Expect(exit).To(Equal(cli.ExitDisruptive), said)
+	for _, part := range []string{
+		"warning: status.state: tells nothing, since another than Trellis wrote the objects; what replacing them interrupts is not known\n",
+		"-        image: registry.example.com/wire:v0\n+        image: registry.example.com/wire:v1\n",
+		"--- before: ConfigMap kube-system/relic, for the shoot\n+++ /dev/null\n",
+		"plan: 0 changes, and what replacing another's objects interrupts is not known; 1 object changes, 0 come, 1 goes\n",
+	} {
+		l.Expect(said).To(ContainSubstring(part))
+	}
+	exit, said = l.plan("-n", namespace, l.file(wired("{colour: blue}")))
+	l.Expect(exit).To(Equal(cli.ExitInvalid), said)
+	l.Expect(said).To(ContainSubstring("cannot change from red to blue in a running network"))
+}
+
+func (l *live) unreadable() {
+	const namespace = "shoot--dev--broken"
+	expect := func(says string, args ...string) {
+		l.t.Helper()
+		exit, said := l.plan(append([]string{"-n", namespace}, args...)...)
+		l.Expect(exit).To(Equal(cli.ExitCouldNotPlan), said)
+		l.Expect(said).To(And(HavePrefix("Error: "), ContainSubstring(says), ContainSubstring(landscape.Get(l.t).Seed.Server)))
+	}
+	expect("there is no Network in namespace shoot--dev--broken; name the namespace of the shoot's control plane with -n")
+
+	l.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+	n := l.network(namespace, "mine")
+	expect("read the Cluster shoot--dev--broken, which tells the facts of the network: ")
+
+	raw, err := json.Marshal(map[string]any{"apiVersion": "v1", "spec": []int{7}})
+	l.Expect(err).NotTo(HaveOccurred())
+	cluster := &extensionsv1alpha1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Name: namespace},
+		Spec:       extensionsv1alpha1.ClusterSpec{CloudProfile: runtime.RawExtension{Raw: []byte("{}")}, Shoot: runtime.RawExtension{Raw: raw}},
+	}
+	l.create(cluster)
+	expect("the Shoot in the Cluster shoot--dev--broken cannot be decoded: ")
+
+	cluster.Spec.Shoot.Raw = []byte(`{"spec":{"provider":{"type":"dry"}}}`)
+	l.Expect(l.client.Update(l.t.Context(), cluster)).To(Succeed())
+	mr := &resourcesv1alpha1.ManagedResource{
+		ObjectMeta: metav1.ObjectMeta{Name: "wire", Namespace: namespace},
+		Spec:       resourcesv1alpha1.ManagedResourceSpec{SecretRefs: []corev1.LocalObjectReference{{Name: "gone"}}},
+	}
+	l.create(mr)
+	expect("read the Secret gone of the ManagedResource wire: ")
+
+	l.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "gone", Namespace: namespace}, Data: map[string][]byte{"a": []byte("kind: [")}})
+	expect("decode the ManagedResource wire: Secret gone, key a, document 1: ")
+
+	before := n.DeepCopy()
+	n.Status.State = &runtime.RawExtension{Raw: []byte(`{"applied": {"config": "colourful"}}`)}
+	l.Expect(l.client.Status().Patch(l.t.Context(), n, client.MergeFrom(before))).To(Succeed())
+	expect("the Network shoot--dev--broken/mine has in status.state what is no config")
+
+	l.network(namespace, "another")
+	expect("there are 2 Networks in namespace shoot--dev--broken (another, mine), and a shoot has one")
+	expect("what is no config", l.file(network("mine", namespace, "{}")))
+}

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli_test
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/trellis-network/trellis/internal/cli"
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins"
+	"github.com/trellis-network/trellis/providers"
+)
+
+// fromTo are the files of a plan.
+func fromTo(old, next string) map[string]string {
+	return map[string]string{"old.yaml": old, "new.yaml": next}
+}
+
+// wired is a Shoot with a wire of this config.
+func wired(config string) string {
+	return shoot("mine", "{type: wire, providerConfig: "+config+"}")
+}
+
+const lengthIgnored = "warning: new.yaml: spec.networking.providerConfig.length: is deprecated and has no effect\n"
+
+func TestAPlanSaysHowGraveItIs(t *testing.T) {
+	const args = "plan old.yaml new.yaml"
+	runAll(t, []script{
+		{
+			name: "nothing changes", args: args, exit: cli.ExitOK,
+			files: fromTo(wired("{}"), wired("{colour: red}")), stdout: "plan: nothing changes\n",
+		},
+		{
+			name: "safe", args: args, exit: cli.ExitChanges,
+			files: fromTo(wired("{}"), wired("{monitored: true}")),
+			stdout: `
+change: monitored: safe, from absent to true: only adds a dashboard
+
+--- /dev/null
++++ after: ConfigMap shoot--dev--mine/wire-dashboard, for the seed
+@@ -0,0 +1,7 @@
++apiVersion: v1
++data:
++  title: Wire
++kind: ConfigMap
++metadata:
++  name: wire-dashboard
++  namespace: shoot--dev--mine
+
+plan: 1 change, the gravest safe; 0 objects change, 1 comes, 0 go
+`,
+		},
+		{
+			name: "rolling", args: args, exit: cli.ExitChanges,
+			files: fromTo(wired("{}"), wired(`{length: "9"}`)),
+			stdout: "\n" + lengthIgnored + `change: length: rolling, from absent to "9": the wire is pulled in anew
+
+--- before: DaemonSet.apps kube-system/wire, for the shoot
++++ after: DaemonSet.apps kube-system/wire, for the shoot
+@@ -19,6 +19,7 @@ spec.template.spec.containers.args
+         - --kubernetes=1.36.3
+         - --fast=false
+         - --safe=true
++        - --length=9
+         image: registry.example.com/wire:v1
+         name: wire
+       serviceAccountName: system:wire
+
+plan: 1 change, the gravest rolling; 1 object changes, 0 come, 0 go
+`,
+		},
+		{
+			name: "disruptive, the gravest first", args: args, exit: cli.ExitDisruptive,
+			files: fromTo(wired(`{monitored: true, length: "9"}`), wired(`{length: "0"}`)),
+			stdout: `~change: length: disruptive, from "9" to "0": nothing is left of the wire
+				change: monitored: safe, from true to absent: only adds a dashboard
+				-        - --length=9
+				+        - --length=0
+				--- before: ConfigMap shoot--dev--mine/wire-dashboard, for the seed
+				+++ /dev/null
+				plan: 2 changes, the gravest disruptive; 1 object changes, 0 come, 1 goes`,
+		},
+		{
+			name: "forbidden, with what to do and the rest that would change", args: args, exit: cli.ExitInvalid,
+			files: fromTo(wired("{}"), wired(`{colour: blue, monitored: true}`)),
+			stdout: `
+error: new.yaml: spec.networking.providerConfig.colour: Forbidden: cannot change from red to blue in a running network: both ends must have the same colour
+change: monitored: safe, from absent to true: only adds a dashboard
+plan: refused (1 error); keep what cannot change in a running network (colour: red), or create a new cluster with it
+`,
+		},
+		{
+			name: "invalid", args: args, exit: cli.ExitInvalid,
+			files: fromTo(wired("{}"), wired(`{colour: green}`)),
+			stdout: `
+error: new.yaml: spec.networking.providerConfig.colour: Unsupported value: "green": supported values: "red", "blue"
+plan: none, since the network is invalid (1 error)
+`,
+		},
+		{
+			name: "what it would begin with is invalid", args: args, exit: cli.ExitInvalid,
+			files: fromTo(wired("{colour: green}"), wired(`{}`)),
+			stdout: `
+error: old.yaml: spec.networking.providerConfig.colour: Unsupported value: "green": supported values: "red", "blue"
+plan: none, since what it would begin with is invalid (1 error)
+`,
+		},
+	})
+}
+
+func TestWhatNoNetworkCanChangeIsRefused(t *testing.T) {
+	const args = "plan old.yaml new.yaml"
+	old := network("net", "ns", "{}")
+	runAll(t, []script{
+		{
+			name: "its range", args: args, exit: cli.ExitInvalid,
+			files: fromTo(old, strings.Replace(old, "podCIDR: 10.1", "clusterCIDR: 10.7", 1)),
+			stdout: `
+error: new.yaml: spec.podCIDR: Forbidden: cannot change from 10.1.0.0/16 to 10.7.0.0/16 in a running network: the pods that run have addresses of it
+plan: refused (1 error); keep what cannot change in a running network (spec.podCIDR: 10.1.0.0/16), or create a new cluster with it
+`,
+		},
+		{
+			name: "but its spelling", args: args, exit: cli.ExitOK,
+			files: fromTo(old, strings.Replace(old, "podCIDR", "clusterCIDR", 1)), stdout: "plan: nothing changes\n",
+		},
+		{
+			name: "its type, if there were another one", args: args, exit: cli.ExitInvalid,
+			files: fromTo(old, strings.Replace(old, "type: wire", "type: rope", 1)),
+			stdout: `~error: new.yaml: spec.type: Unsupported value: "rope": supported values: "wire"
+				plan: none, since the network is invalid (1 error)`,
+		},
+	})
+
+	g := NewWithT(t)
+	t.Chdir(t.TempDir())
+	g.Expect(os.WriteFile("old.yaml", []byte(calicoShoot("{}", "", "")), 0o644)).To(Succeed())
+	g.Expect(os.WriteFile("new.yaml", []byte(strings.Replace(calicoShoot("{}", "", ""), "type: calico", "type: wire", 1)), 0o644)).To(Succeed())
+	exit, stdout := planOfAll("old.yaml", "new.yaml")
+	g.Expect(exit).To(Equal(cli.ExitInvalid))
+	g.Expect(stdout).To(HavePrefix("error: new.yaml: spec.networking.type: Forbidden: cannot change from calico to wire in a running network: "))
+	g.Expect(stdout).To(ContainSubstring("(spec.networking.type: calico)"))
+}
+
+// What NEW does not say is as in OLD, so that nobody need write down what does not
+// change.
+func TestAPlanGoesOnWithWhatIsKnown(t *testing.T) {
+	const args = "plan old.yaml new.yaml"
+	alone := network("net", "ns", "{}")
+	runAll(t, []script{
+		{
+			name: "a Network alone is in the Shoot's cluster", args: args,
+			files: fromTo(alone+"---\n"+shoot("mine", "{type: wire}"), alone), stdout: "plan: nothing changes\n",
+		},
+		{
+			name: "a Shoot keeps the ranges that were chosen for it", args: args,
+			files:  fromTo(shoot("mine", "{type: wire, pods: 10.7.0.0/16, services: 10.8.0.0/16}"), shoot("mine", "{type: wire}")),
+			stdout: "plan: nothing changes\n",
+		},
+		{
+			name: "a Shoot keeps its status", args: args,
+			files: fromTo(shoot("mine", "{type: wire}")+"status: {technicalID: shoot--x--y, networking: {pods: [10.7.0.0/16]}}\n",
+				shoot("mine", "{type: wire, providerConfig: {monitored: true}}")),
+			exit: cli.ExitChanges, stdout: "~+++ after: ConfigMap shoot--x--y/wire-dashboard, for the seed\nplan: 1 change, the gravest safe; 0 objects change",
+		},
+		{
+			name: "the Shoot's own facts count", args: args, exit: cli.ExitChanges,
+			files:  fromTo(shoot("mine", "{type: wire}"), strings.Replace(shoot("mine", "{type: wire}"), "1.36.3", "1.37.0", 1)),
+			stdout: "~-        - --kubernetes=1.36.3\n+        - --kubernetes=1.37.0\nplan: 0 changes; 1 object changes",
+		},
+		{
+			name: "what was applied is kept", args: args,
+			files:  fromTo(alone+"  cloudProvider: marsh\n"+appliedRed, alone+"  cloudProvider: marsh\n"),
+			stdout: "plan: nothing changes\n",
+		},
+		{
+			name: "facts of the operator", args: "plan --feature-gates FastWire=true --mode standalone old.yaml new.yaml", exit: cli.ExitChanges,
+			files: fromTo(wired("{}"), wired(`{length: "1"}`)), stdout: "~--fast=true\nplan: 1 change",
+		},
+		{
+			name: "or its configuration", args: "plan --config config.yaml old.yaml new.yaml", exit: cli.ExitChanges,
+			files: map[string]string{
+				"old.yaml": wired("{}"), "new.yaml": wired(`{length: "1"}`),
+				"config.yaml": "featureGates: {FastWire: true}\n",
+			},
+			stdout: "~--fast=true\nplan: 1 change",
+		},
+	})
+}
+
+func TestAPlanThatCannotBeMadeIsNotTakenForAHarmlessOne(t *testing.T) {
+	files := fromTo(wired("{}"), wired("{}"))
+	with := func(name, text string) map[string]string {
+		return map[string]string{"old.yaml": wired("{}"), name: text}
+	}
+	runAll(t, []script{
+		{name: "no files", args: "plan", exit: 4, stderr: "Error: name two files, OLD and NEW, or plan for the network that runs with --live\nSee 'trellis plan --help'.\n"},
+		{name: "one file", args: "plan old.yaml", files: files, exit: 4, stderr: "~name two files"},
+		{name: "two files for --live", args: "plan --live old.yaml new.yaml", files: files, exit: 4, stderr: "~--live takes the place of OLD"},
+		{name: "a namespace of nothing", args: "plan -n ns old.yaml new.yaml", files: files, exit: 4, stderr: "~--namespace is for --live"},
+		{name: "a mode that is known", args: "plan --live --mode standalone", exit: 4, stderr: "~--mode is not for --live; the seed tells"},
+		{name: "an unknown flag", args: "plan --loud", exit: 4, stderr: "~unknown flag: --loud"},
+		{name: "an unknown format", args: "plan -o yaml old.yaml new.yaml", files: files, exit: 4, stderr: "~must be text or json"},
+		{name: "a missing file", args: "plan old.yaml gone.yaml", files: files, exit: 4, stderr: "Error: open gone.yaml: no such file or directory\n"},
+		{name: "standard input twice", args: "plan - -", exit: 4, stderr: "~standard input can be read only once"},
+		{name: "gates that there are not", args: "plan --config c.yaml old.yaml old.yaml", files: with("c.yaml", "featureGates: {Slow: true}"), exit: 4, stderr: "~read c.yaml: featureGates[Slow]: Invalid value"},
+		{name: "a configuration that is none", args: "plan --config c.yaml old.yaml old.yaml", files: with("c.yaml", "colour: red"), exit: 4, stderr: "~read c.yaml: the configuration cannot be decoded"},
+		{name: "no kubeconfig", args: "plan --live --kubeconfig gone", exit: 4, stderr: "~Error: find the seed by its kubeconfig: stat gone: no such file or directory"},
+		{name: "no such context", args: "plan --live --kubeconfig k --context there", files: map[string]string{"k": kubeconfigOfNobody}, exit: 4, stderr: `~context "there" does not exist`},
+		{name: "nobody there", args: "plan --live --kubeconfig k -n ns", files: map[string]string{"k": kubeconfigOfNobody}, exit: 4, stderr: "~Error: \nhttps://127.0.0.1:1\nconnection refused"},
+		{
+			name: "several networks", args: "plan old.yaml new.yaml", exit: 1,
+			files:  fromTo(wired("{}"), shoot("one", "{type: wire}")+"---\n"+shoot("two", "{type: wire}")),
+			stdout: "error: the input has 2 networks (shoot garden-dev/one, shoot garden-dev/two); give one at a time\n",
+		},
+		{
+			name: "junk", args: "plan old.yaml new.yaml", exit: 1, files: with("new.yaml", "hello\n"),
+			stdout: "error: new.yaml: document 1: is not an object: a manifest begins with apiVersion and kind\n",
+		},
+		{
+			name: "what NEW is is said before anybody is asked", args: "plan --live --kubeconfig k new.yaml", exit: 1,
+			files:  map[string]string{"k": kubeconfigOfNobody, "new.yaml": "hello\n"},
+			stdout: "~is not an object",
+		},
+	})
+}
+
+// kubeconfigOfNobody leads to a port where nobody listens.
+const kubeconfigOfNobody = `{apiVersion: v1, kind: Config, current-context: here,
+  clusters: [{name: seed, cluster: {server: "https://127.0.0.1:1"}}], users: [{name: me, user: {token: none}}],
+  contexts: [{name: here, context: {cluster: seed, user: me, namespace: ns}}]}`
+
+func TestAPlanForMachines(t *testing.T) {
+	g := NewWithT(t)
+	t.Chdir(t.TempDir())
+	for name, text := range fromTo(wired("{}"), wired(`{monitored: true, length: "0"}`)) {
+		g.Expect(os.WriteFile(name, []byte(text), 0o644)).To(Succeed())
+	}
+	exit, stdout, _ := call([]string{"plan", "-o", "json", "old.yaml", "new.yaml"}, "")
+	g.Expect(exit).To(Equal(cli.ExitDisruptive))
+	var content struct {
+		Network, Summary string
+		Warnings         []string
+		Changes          []struct{ Path, Class, Reason string }
+		Objects          []struct{ Cluster, Kind, Namespace, Name, What, Diff string }
+	}
+	g.Expect(json.Unmarshal([]byte(stdout), &content)).To(Succeed())
+	g.Expect(content.Network).To(Equal("shoot garden-dev/mine"))
+	g.Expect(content.Warnings).To(HaveLen(1))
+	g.Expect(content.Changes).To(HaveLen(2))
+	g.Expect(content.Changes[0].Class).To(Equal("disruptive"))
+	g.Expect(content.Objects).To(HaveLen(2))
+	g.Expect(content.Objects[0].Kind + " " + content.Objects[0].What).To(Equal("DaemonSet.apps changes"))
+	g.Expect(content.Objects[1].Cluster + " " + content.Objects[1].What).To(Equal("seed comes"))
+	g.Expect(content.Objects[0].Diff).To(ContainSubstring("+        - --length=0\n"))
+	g.Expect(content.Summary).To(Equal("plan: 2 changes, the gravest disruptive; 1 object changes, 1 comes, 0 go"))
+}
+
+// shyWire is a wire that nodes have to be ready for.
+type shyWire struct{ wire }
+
+func (shyWire) Precondition(*wireConfig, *plugin.Facts) *plugin.Precondition {
+	return &plugin.Precondition{
+		Concerns:  func(present []unstructured.Unstructured) bool { return present[1].GetName() == "wire" },
+		Condition: "Earthed", Status: "True", Reason: "Tested", Because: "a bare wire is dangerous",
+	}
+}
+
+func TestAPlanTellsWhatTheOperatorWaitsFor(t *testing.T) {
+	t.Chdir(t.TempDir())
+	asleep := strings.Replace(wired(`{length: "1"}`), "spec:", "spec:\n  hibernation: {enabled: true}", 1)
+	for next, waits := range map[string]bool{wired(`{length: "1"}`): true, wired("{}"): false, asleep: false} {
+		g := NewWithT(t)
+		for name, text := range fromTo(wired("{}"), next) {
+			g.Expect(os.WriteFile(name, []byte(text), 0o644)).To(Succeed())
+		}
+		var out strings.Builder
+		cli.Run([]string{"plan", "old.yaml", "new.yaml"}, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out}, []plugin.Plugin{plugin.New(shyWire{})}, nil)
+		g.Expect(strings.Contains(out.String(), "warning: new.yaml: nodes: no object is written before each node has the condition "+
+			"Earthed=True with the reason Tested, because a bare wire is dangerous\n")).To(Equal(waits), out.String())
+	}
+}
+
+func TestAPlanIsWrittenOrSaysThatItIsNot(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, text := range fromTo(wired("{}"), wired("{monitored: true}")) {
+		NewWithT(t).Expect(os.WriteFile(name, []byte(text), 0o644)).To(Succeed())
+	}
+	for _, format := range []string{"text", "json"} {
+		exit := cli.Run([]string{"plan", "-o", format, "old.yaml", "new.yaml"}, cli.Streams{In: strings.NewReader(""), Out: fullDisk{}, Err: fullDisk{}},
+			[]plugin.Plugin{plugin.New(wire{})}, nil)
+		NewWithT(t).Expect(exit).To(Equal(cli.ExitCouldNotPlan))
+	}
+}
+
+func TestAPlanIsTheSameEachTime(t *testing.T) {
+	g := NewWithT(t)
+	t.Chdir(t.TempDir())
+	for name, text := range fromTo(calicoShoot("{}", "", ""), calicoShoot(rich, ", ipFamilies: [IPv4, IPv6]", ", verticalPodAutoscaler: {enabled: true}")) {
+		g.Expect(os.WriteFile(name, []byte(text), 0o644)).To(Succeed())
+	}
+	exit, plan := planOfAll("old.yaml", "new.yaml")
+	g.Expect(exit).To(Equal(cli.ExitDisruptive), plan)
+	for range 5 {
+		_, again := planOfAll("old.yaml", "new.yaml")
+		g.Expect(again).To(Equal(plan))
+	}
+	exit, plan = planOfAll("new.yaml", "new.yaml")
+	g.Expect(exit).To(Equal(cli.ExitOK))
+	g.Expect(plan).To(HaveSuffix("plan: nothing changes\n"))
+}
+
+// planOfAll plans with all plugins, and the wire.
+func planOfAll(args ...string) (exit int, stdout string) {
+	var out, problems strings.Builder
+	exit = cli.Run(append([]string{"plan"}, args...), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &problems},
+		append(plugins.All(), plugin.New(wire{})), providers.All())
+	return exit, out.String() + problems.String()
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
+	"github.com/trellis-network/trellis/internal/webhook"
+	"github.com/trellis-network/trellis/pipeline"
+)
+
+// addWebhooks serves the webhooks where it is said how they are reached, and returns
+// nil where it is not.
+func (o *Options) addWebhooks(ctx context.Context, mgr ctrl.Manager, built *pipeline.Pipeline, mode configv1alpha1.Mode) (*webhook.Server, error) {
+	settings := &o.Config.Webhooks
+	if settings.BindAddress == "0" || settings.URL == "" && settings.ServiceName == "" {
+		o.Log.Info("There are no webhooks: webhooks.url or webhooks.serviceName would say how they are reached")
+		return nil, nil
+	}
+	if settings.URL == "" && mode != configv1alpha1.ModeGardener {
+		return nil, errors.New("the configuration is invalid: webhooks.serviceName: Forbidden: " +
+			"without Gardener, API servers of shoots cannot be expected to reach Services of the seed; set webhooks.url")
+	}
+	namespace := cmp.Or(settings.Namespace, ownNamespace())
+	if namespace == "" {
+		return nil, errors.New("the configuration is invalid: webhooks.namespace: Required value: " +
+			"the operator does not run in a pod, whose namespace it could take for the Secret with its certificates")
+	}
+	return webhook.Add(ctx, mgr, webhook.Options{
+		Pipeline: built, BindAddress: settings.BindAddress, Clock: o.Clock,
+		URL:       cmp.Or(settings.URL, fmt.Sprintf("https://%s.%s:443", settings.ServiceName, namespace)),
+		Namespace: namespace, Secret: settings.SecretName,
+	})
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cilium
+
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/system"
+)
+
+// The DNS cache of each node (NodeLocalDNS) is made for the nodes' own network, where it
+// takes over the address of the cluster's DNS. Cilium sends pods' requests to the cache's
+// pod, which therefore has to be in the pod network and must not touch the node's
+// interfaces and iptables. Somebody else writes its DaemonSet and ConfigMaps, so they are
+// changed on their way into the API server: by policies of its own where it has them
+// (nodelocaldns_policies.go), else by a webhook that asks Trellis
+// (nodelocaldns_webhook.go and, for its answer, nodelocaldns_adapt.go). Both have the
+// same rules. They are there for every network: whether the cluster has a cache may
+// change without it.
+const (
+	// cacheConfigPrefix and cachePrefix begin the names of the cache's ConfigMaps and
+	// DaemonSets.
+	cacheConfigPrefix = nodeLocalDNS + "-"
+	cachePrefix       = nodeLocalDNS
+
+	corefileKey = "Corefile"
+
+	cacheContainer   = "node-cache"
+	adapterContainer = "coredns-config-adapter"
+
+	// everywhere is what a server in the pod network binds to, and bindOption how
+	// adapterContainer is told so.
+	bindEverywhere = "bind 0.0.0.0"
+	bindOption     = "bind="
+)
+
+// cacheOptions keep the cache from the node's interfaces and iptables. What the cache
+// is told about them otherwise begins with one of cacheOptionPrefixes.
+var (
+	cacheOptions        = []string{"-skipteardown=true", "-setupinterface=false", "-setupiptables=false"}
+	cacheOptionPrefixes = prefixesOf(cacheOptions)
+)
+
+func prefixesOf(options []string) []string {
+	prefixes := make([]string, len(options))
+	for i, option := range options {
+		prefixes[i], _, _ = strings.Cut(option, "=")
+	}
+	return prefixes
+}
+
+// warnUnadapted tells whoever wants a cache that would not work.
+func warnUnadapted(found *plugin.Findings, facts *plugin.Facts) {
+	if facts.NodeLocalDNS && !facts.Planned && facts.Webhook == nil && facts.MutatingAdmissionPolicies() == "" {
+		found.Warn(field.NewPath("spec", "systemComponents", "nodeLocalDNS", "enabled"),
+			"pods cannot resolve names as long as nothing changes the cache (NodeLocalDNS) to work beside Cilium: let Trellis' operator serve webhooks (webhooks in its configuration), raise the Shoot to Kubernetes 1.36, or write false")
+	}
+}
+
+// nodeLocalAdmission is what changes the cache's objects: policies, a webhook, or
+// nothing where the API server could ask nobody.
+func (n *network) nodeLocalAdmission() []plugin.Object {
+	switch version := n.facts.MutatingAdmissionPolicies(); {
+	case version != "":
+		return cachePolicies(version)
+	case n.facts.Webhook != nil:
+		return []plugin.Object{n.cacheWebhook()}
+	default:
+		return nil
+	}
+}
+
+// ofCaches selects all that belongs to the cache.
+func ofCaches() *metav1.LabelSelector { return system.Selecting(system.App(nodeLocalDNS)) }

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cilium
+
+import (
+	"slices"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trellis-network/trellis/plugin/system"
+)
+
+// Names of what Gardener's extension has in the same place, so that it is replaced.
+const (
+	admissionResource = "extension-cilium-shoot-webhooks"
+	webhookConfigName = "gardener-extension-networking-cilium-shoot"
+	webhookName       = "shoot.networking-cilium.extensions.gardener.cloud"
+)
+
+const (
+	// unremedied keeps Gardener from making harmless what it takes for a user's webhook.
+	unremedied = "remediation.webhook.shoot.gardener.cloud/exclude"
+	// purposeLabel with the value kube-system is on that namespace in Gardener's shoots.
+	purposeLabel = "gardener.cloud/purpose"
+)
+
+// cacheWebhook has the API server ask Trellis about the cache's objects. It keeps them
+// from being written while nobody answers: nodes would otherwise lose DNS.
+func (n *network) cacheWebhook() *admissionregistrationv1.MutatingWebhookConfiguration {
+	meta := system.ClusterWide(webhookConfigName)
+	meta.Labels = map[string]string{unremedied: "true"}
+	namespaces := namespaceSelector(purposeLabel)
+	if n.facts.PodAccess != nil { // nobody labels namespaces where there is no Gardener
+		namespaces = namespaceSelector(corev1.LabelMetadataName)
+	}
+	return &admissionregistrationv1.MutatingWebhookConfiguration{
+		TypeMeta:   system.TypeMeta(admissionregistrationv1.SchemeGroupVersion.String(), "MutatingWebhookConfiguration"),
+		ObjectMeta: meta,
+		Webhooks: []admissionregistrationv1.MutatingWebhook{{
+			Name: webhookName,
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{
+				URL: new(n.facts.Webhook.URL), CABundle: slices.Clone(n.facts.Webhook.CABundle),
+			},
+			Rules: []admissionregistrationv1.RuleWithOperations{
+				whenWritten("", "configmaps"),
+				whenWritten("apps", "daemonsets"),
+			},
+			NamespaceSelector:       namespaces,
+			ObjectSelector:          ofCaches(),
+			FailurePolicy:           new(admissionregistrationv1.Fail),
+			MatchPolicy:             new(admissionregistrationv1.Exact),
+			SideEffects:             new(admissionregistrationv1.SideEffectClassNone),
+			ReinvocationPolicy:      new(admissionregistrationv1.NeverReinvocationPolicy),
+			TimeoutSeconds:          new(int32(10)),
+			AdmissionReviewVersions: []string{"v1", "v1beta1"},
+		}},
+	}
+}
+
+// whenWritten matches objects of one kind that are created or updated.
+func whenWritten(group, resource string) admissionregistrationv1.RuleWithOperations {
+	return admissionregistrationv1.RuleWithOperations{
+		Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+		Rule: admissionregistrationv1.Rule{
+			APIGroups: []string{group}, APIVersions: []string{"v1"}, Resources: []string{resource},
+			Scope: new(admissionregistrationv1.AllScopes),
+		},
+	}
+}
+
+// namespaceSelector selects kube-system by a label that has its name as value.
+func namespaceSelector(label string) *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+		{Key: label, Operator: metav1.LabelSelectorOpIn, Values: []string{namespace}},
+	}}
+}
