@@ -8,6 +8,7 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins/calico"
 	"github.com/trellis-network/trellis/plugins/cilium"
+	"github.com/trellis-network/trellis/plugins/flannel"
 )
 
 // All returns the plugins, one line each.
@@ -15,5 +16,6 @@ func All() []plugin.Plugin {
 	return []plugin.Plugin{
 		calico.New(),
 		cilium.New(),
+		flannel.New(),
 	}
 }

@@ -9,7 +9,6 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 
-	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugins"
 	"github.com/trellis-network/trellis/providers"
@@ -54,11 +53,8 @@ func TestAgentsAreReplacedOnATenthOfTheNodes(t *testing.T) {
 	g := NewWithT(t)
 	p, err := pipeline.New(plugins.All(), providers.All())
 	g.Expect(err).NotTo(HaveOccurred())
-	for _, networkType := range p.Types() {
-		network := &extensionsv1alpha1.Network{}
-		network.Name, network.Namespace = "one", "shoot--dev--one"
-		network.Spec.Type, network.Spec.PodCIDR, network.Spec.ServiceCIDR = networkType, "100.64.0.0/12", "100.96.0.0/13"
-		request := p.NewRequest(network, nil, pipeline.Environment{})
+	for _, request := range requestsOfAllTypes(p) {
+		networkType := request.Spec.Type
 		request.Facts.Nodes = 200
 		result := p.Build(request)
 		g.Expect(result.Errors).To(BeEmpty(), networkType)

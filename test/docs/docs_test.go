@@ -135,10 +135,42 @@ func TestTheStandaloneGuideWorks(t *testing.T) {
 		MatchRegexp(`extension-networking-calico-config\s+True\s+`)))
 }
 
-// wrong is the exit status of a command: 1 for what the examples have wrong.
+// wrong is the exit status of a command: 1 for what the examples have wrong, 3 for a
+// change that interrupts traffic.
 func wrong(command string) int {
-	if strings.Contains(command, "broken") {
+	switch {
+	case strings.Contains(command, "broken"):
 		return 1
+	case strings.Contains(command, "trellis plan"):
+		return 3
+	default:
+		return 0
 	}
-	return 0
+}
+
+// The guide shows the example as it is, and what it tells to type works.
+func TestTheGuideToPluginsShowsTheExample(t *testing.T) {
+	const guide = "docs/write-a-plugin.md"
+	var example strings.Builder
+	files, err := filepath.Glob(filepath.Join(root, "examples/gardenet/*.go"))
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		example.Write(content)
+	}
+	shown := blocks(t, guide, "go")
+	NewWithT(t).Expect(len(shown)).To(BeNumerically(">", 8))
+	for _, code := range shown {
+		if !strings.Contains(example.String(), code) {
+			t.Errorf("examples/gardenet does not have\n%s", code)
+		}
+	}
+	for _, commands := range blocks(t, guide, "sh") {
+		shell := exec.Command("bash", "-euo", "pipefail", "-c", commands)
+		shell.Dir = root
+		if output, err := shell.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", commands, err, output)
+		}
+	}
 }

@@ -9,9 +9,11 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -65,14 +67,19 @@ type landscape struct {
 	taken sync.Mutex
 }
 
-// Three of them, since most of the time is spent with waiting: Kubernetes' garbage
+// Several of them, since most of the time is spent with waiting: Kubernetes' garbage
 // collector takes half a minute for what a Shoot leaves. See world.gone.
-var forKills, forNamespaces, forOthers = newLandscape(), newLandscape(), newLandscape()
+var (
+	forKills, forNamespaces, forOthers = newLandscape(3, "johndoe-azure"), newLandscape(3, "johndoe-azure"), newLandscape(3, "johndoe-azure")
 
-func newLandscape() *landscape {
-	return &landscape{Shared: sandbox.Share(sandbox.Options{
-		Shoots: []string{"garden-dev/johndoe-azure"}, Nodes: 3, Users: []string{operatorUser},
-	})}
+	forNetworks = newLandscape(1, slices.Sorted(maps.Keys(networks))...)
+)
+
+func newLandscape(nodes int, shoots ...string) *landscape {
+	for i := range shoots {
+		shoots[i] = "garden-dev/" + shoots[i]
+	}
+	return &landscape{Shared: sandbox.Share(sandbox.Options{Shoots: shoots, Nodes: nodes, Users: []string{operatorUser}})}
 }
 
 // runner is what runs before a landscape is torn down.
@@ -95,9 +102,12 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", "10"); err != nil {
 		panic(err)
 	}
-	os.Exit(forKills.Main(runner(func() int {
-		return forNamespaces.Main(runner(func() int { return forOthers.Main(m) }))
-	})))
+	run := m.Run
+	for _, each := range []*landscape{forKills, forNamespaces, forOthers, forNetworks} {
+		inner := run
+		run = func() int { return each.Main(runner(inner)) }
+	}
+	os.Exit(run())
 }
 
 // runOperator is cmd/trellis-operator with a configuration for tests.

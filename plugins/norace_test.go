@@ -2,7 +2,7 @@
 
 //go:build !race
 
-package calico_test
+package plugins_test
 
 // raceDetector says whether the tests run with -race.
 const raceDetector = false

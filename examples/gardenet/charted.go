@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"embed"
+
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/chart"
+)
+
+//go:embed all:chart
+var files embed.FS
+
+var gardenetChart = chart.MustLoad(files, "chart")
+
+// charted is the same network with its objects from a Helm chart.
+type charted struct{ definition }
+
+func (charted) Render(effective *NetworkConfig, facts *plugin.Facts) (plugin.Objects, error) {
+	shoot, err := gardenetChart.Render(map[string]any{
+		"field": effective.GardenetCustomConfigField, "ipamCIDR": effective.IPAM.CIDR,
+		"podCIDR": facts.PodCIDR, "maxUnavailable": facts.MaxUnavailable,
+	}, facts)
+	return plugin.Objects{Shoot: shoot, Components: components}, err
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command gardenet is an operator with a network plugin of a third party: all that it
+// takes is in this file. docs/write-a-plugin.md walks through it.
+package main
+
+import (
+	"flag"
+	"os"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"github.com/trellis-network/trellis/operator"
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/system"
+)
+
+// NetworkConfig is the providerConfig of a Network of type gardenet.
+type NetworkConfig struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// GardenetCustomConfigField is what the agents are told.
+	GardenetCustomConfigField string `json:"gardenetCustomConfigField,omitempty"`
+	// IPAM is where pods' addresses come from.
+	IPAM *IPAM `json:"ipam,omitempty"`
+}
+
+// IPAM is where pods' addresses come from.
+type IPAM struct {
+	// Type is host-local, the only one.
+	Type string `json:"type,omitempty"`
+	// CIDR is a range, or usePodCIDR for the node's own.
+	CIDR string `json:"cidr,omitempty"`
+}
+
+const (
+	name      = "gardenet"
+	hostLocal = "host-local"
+	image     = "registry.example.org/gardenet:v1.0.0"
+)
+
+// components are the workloads by which people judge whether the network is healthy.
+var components = []plugin.Component{{Name: "agents", Kind: "DaemonSet", Workload: name, Namespace: metav1.NamespaceSystem}}
+
+type definition struct{}
+
+func (definition) Describe() plugin.Description {
+	return plugin.Description{
+		Type:            name,
+		ConfigVersions:  []schema.GroupVersion{{Group: "gardenet.networking.extensions.gardener.cloud", Version: "v1alpha1"}},
+		ManagedResource: "extension-networking-gardenet-config",
+		Origin:          "extension-networking-gardenet",
+		IPFamilies:      plugin.IPFamilySupport{IPv4: true},
+	}
+}
+
+func (definition) Validate(written *NetworkConfig, _ *plugin.Facts, path *field.Path) plugin.Findings {
+	var found plugin.Findings
+	if ipam := written.IPAM; ipam != nil && ipam.Type != "" && ipam.Type != hostLocal {
+		found.Error(field.NotSupported(path.Child("ipam", "type"), ipam.Type, []string{hostLocal}))
+	}
+	return found
+}
+
+func (definition) Default(config *NetworkConfig, _ *plugin.Facts, _ *plugin.Origins) {
+	if config.GardenetCustomConfigField == "" {
+		config.GardenetCustomConfigField = "flowers"
+	}
+	if config.IPAM == nil {
+		config.IPAM = &IPAM{}
+	}
+	if config.IPAM.Type == "" {
+		config.IPAM.Type = hostLocal
+	}
+	if config.IPAM.CIDR == "" {
+		config.IPAM.CIDR = "usePodCIDR"
+	}
+}
+
+func (definition) ValidateEffective(_, _ *NetworkConfig, facts *plugin.Facts, _ *field.Path) plugin.Findings {
+	var found plugin.Findings
+	if !facts.KubeProxy.Enabled {
+		found.Error(field.Forbidden(field.NewPath("spec", "kubernetes", "kubeProxy", "enabled"), "gardenet needs kube-proxy; switch it on"))
+	}
+	return found
+}
+
+func (definition) Classify(path string, _, _ *NetworkConfig) (plugin.ChangeClass, string) {
+	switch path {
+	case "gardenetCustomConfigField":
+		return plugin.Rolling, "the agents restart"
+	case "ipam.type", "ipam.cidr":
+		return plugin.Forbidden, "pods that run would keep addresses that nobody routes to"
+	}
+	return "", ""
+}
+
+func (definition) Render(effective *NetworkConfig, facts *plugin.Facts) (plugin.Objects, error) {
+	labels := system.SystemApp(name)
+	labels[system.CriticalLabel] = "true"
+	var env system.Environment
+	env.Set("GARDENET_FIELD", effective.GardenetCustomConfigField)
+	env.Set("GARDENET_IPAM_CIDR", effective.IPAM.CIDR)
+	env.Set("GARDENET_POD_CIDR", facts.PodCIDR)
+	agents := &appsv1.DaemonSet{
+		TypeMeta:   system.TypeMeta("apps/v1", "DaemonSet"),
+		ObjectMeta: system.Named(name, labels),
+		Spec: appsv1.DaemonSetSpec{
+			Selector:       system.Selecting(system.App(name)),
+			UpdateStrategy: system.RollOut(facts),
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: system.PodMeta(system.FromGardener(system.MayReachOut(labels))),
+				Spec: corev1.PodSpec{
+					ServiceAccountName: name, HostNetwork: true, PriorityClassName: system.NodePriority,
+					Tolerations: system.TolerateAll(corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute),
+					Containers: []corev1.Container{{
+						Name: name, Image: image, Env: env, SecurityContext: system.Privileged(),
+						Resources: corev1.ResourceRequirements{Requests: system.Requests("20m", "64Mi")},
+					}},
+				},
+			},
+		},
+	}
+	return plugin.Objects{Shoot: []plugin.Object{system.ServiceAccount(name), agents}, Components: components}, nil
+}
+
+func main() {
+	fromChart := flag.Bool("chart", false, "take the network's objects from the Helm chart")
+	flag.Parse()
+	network := plugin.New(definition{})
+	if *fromChart {
+		network = plugin.New(charted{})
+	}
+	log := zap.New()
+	options := operator.Options{Plugins: []plugin.Plugin{network}, Seed: ctrl.GetConfigOrDie(), Log: log}
+	if err := operator.Run(ctrl.SetupSignalHandler(), options); err != nil {
+		log.Error(err, "The operator has ended")
+		os.Exit(1)
+	}
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugintest
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/system"
+	"github.com/trellis-network/trellis/test/sandbox"
+)
+
+// brokenForServers render what only an API server refuses.
+var brokenForServers = []broken{
+	{how: "a field that there is not", says: "size_of", wrong: func(f *fake[config]) {
+		addForShoot(f, func() plugin.Object {
+			object := custom("plugintest.trellis.network", "Gadget")
+			object.SetName("two")
+			object.Object["size_of"] = int64(7)
+			return object
+		})
+	}},
+	{how: "a selector for other pods", says: "does not take DaemonSet kube-system/agent", wrong: changeAgent(func(d *appsv1.DaemonSet) {
+		d.Spec.Selector = system.Selecting(system.App("other"))
+	})},
+	{how: "a kind that nobody defines", says: "the API server does not know Unheard one of plugintest.example.com/v1, which is to be applied at once", wrong: func(f *fake[config]) {
+		addForShoot(f, func() plugin.Object { return custom("plugintest.example.com", "Unheard") })
+	}},
+	{how: "a definition that is none", says: "does not take CustomResourceDefinition widgets.plugintest.trellis.network", wrong: func(f *fake[config]) {
+		addForShoot(f, func() plugin.Object {
+			definition := definitionOf("Widget")
+			definition.Spec.Versions[0].Storage = false
+			return definition
+		})
+	}},
+}
+
+func addForShoot(f *fake[config], object func() plugin.Object) {
+	f.render = func(c *config, facts *plugin.Facts) (plugin.Objects, error) {
+		objects, err := soundRender(c, facts)
+		objects.Shoot = append(objects.Shoot, object())
+		return objects, err
+	}
+}
+
+func TestAnAPIServerAcceptsTheObjects(t *testing.T) {
+	seed := sandbox.ForTest(t, sandbox.Options{})
+	server, err := clientcmd.BuildConfigFromFlags("", seed.Seed.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("a sound plugin's", func(t *testing.T) {
+		NewWithT(t).Expect(problems(t, broken{}.make(), append(soundOptions(), WithAPIServer(server)))).To(BeEmpty())
+	})
+	for _, b := range brokenForServers {
+		t.Run(b.how, func(t *testing.T) {
+			g := NewWithT(t)
+			found := problems(t, b.make(), append(b.allOptions(t), WithAPIServer(server)))
+			g.Expect(found).To(HaveLen(1))
+			g.Expect(found).To(HaveKeyWithValue("api-server", ContainElement(ContainSubstring(b.says))))
+		})
+	}
+	t.Run("nothing is left there", func(t *testing.T) { expectNothingLeft(t, server) })
+}
+
+func expectNothingLeft(t *testing.T, config *rest.Config) {
+	g := NewWithT(t)
+	s, err := newServer(t.Context(), config)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Eventually(func() []unstructured.Unstructured {
+		list, err := s.client.Resource(definitions).List(t.Context(), metav1.ListOptions{})
+		g.Expect(err).NotTo(HaveOccurred())
+		return list.Items
+	}).WithTimeout(enough).Should(BeEmpty())
+}
+
+func TestAnAPIServerThatDoesNotAnswerIsAProblem(t *testing.T) {
+	g := NewWithT(t)
+	found := problems(t, broken{}.make(), append(soundOptions(), WithAPIServer(&rest.Config{Host: "https://127.0.0.1:1"})))
+	g.Expect(found).To(HaveLen(1))
+	g.Expect(found).To(HaveKey("api-server"))
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugintest
+
+import (
+	"maps"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// adapting is an Adapter.
+type adapting struct {
+	*fake[config]
+	adapt func(labels map[string]string) bool
+}
+
+func (a adapting) Adapt(object *unstructured.Unstructured) (bool, error) {
+	labels := object.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	before := maps.Clone(labels)
+	changed := a.adapt(labels)
+	if !maps.Equal(before, labels) {
+		object.SetLabels(labels)
+	}
+	return changed, nil
+}
+
+func adapts(adapt func(labels map[string]string) bool) func() plugin.Plugin {
+	return func() plugin.Plugin { return plugin.New[config](adapting{sound(), adapt}) }
+}
+
+// brokenAdapters adapt what others write.
+var brokenAdapters = []broken{
+	{promise: "adaptation", how: "without end", says: "Adapt changes ServiceAccount kube-system/agent again", plugin: adapts(func(labels map[string]string) bool {
+		labels["times"] += "again-"
+		return true
+	})},
+	{promise: "adaptation", how: "in secret", says: "that changed is false, and the opposite is true", plugin: adapts(func(labels map[string]string) bool {
+		if labels["k8s-app"] != "" {
+			labels["adapted"] = "yes"
+		}
+		return false
+	})},
+	{promise: "adaptation", how: "in vain", says: "that changed is true, and the opposite is true", plugin: adapts(func(labels map[string]string) bool {
+		return labels["k8s-app"] != ""
+	})},
+	{promise: "adaptation", how: "by force", says: "Adapt panicked at DaemonSet kube-system/agent", plugin: adapts(func(labels map[string]string) bool {
+		_ = map[string][]string{"agent": {"one"}}[labels["k8s-app"]][0]
+		return false
+	})},
+}
+
+func TestAnAdapterCanKeepItsPromises(t *testing.T) {
+	careful := adapts(func(labels map[string]string) bool {
+		if labels["k8s-app"] != "agent" || labels["adapted"] != "" {
+			return false
+		}
+		labels["adapted"] = "yes"
+		return true
+	})
+	NewWithT(t).Expect(problems(t, careful(), soundOptions())).To(BeEmpty())
+}

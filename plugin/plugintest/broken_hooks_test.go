@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugintest
+
+import (
+	"fmt"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/system"
+)
+
+// counter outlives Render, as nothing should.
+var counter int
+
+// brokenHooks do not do what hooks owe.
+var brokenHooks = []broken{
+	{promise: "purity", how: "Validate changes the config", says: "Validate changes the config as written", wrong: func(f *fake[config]) {
+		f.validate = func(c *config, facts *plugin.Facts, path *field.Path) plugin.Findings {
+			defer func() { c.Requests = corev1.ResourceList{} }()
+			c.Logging = &logging{}
+			return soundValidate(c, facts, path)
+		}
+	}},
+	{promise: "purity", how: "Default changes the facts", says: "Default changes the facts", wrong: func(f *fake[config]) {
+		f.defaults = func(c *config, facts *plugin.Facts, because *plugin.Origins) {
+			facts.NodesAtMost = 7
+			soundDefaults(c, facts, because)
+		}
+	}},
+	{promise: "purity", how: "Render changes the effective config", says: "Render changes the effective config", wrong: func(f *fake[config]) {
+		f.render = func(c *config, facts *plugin.Facts) (plugin.Objects, error) {
+			objects, err := soundRender(c, facts)
+			c.Logging.Level = "debug"
+			if err == nil {
+				objects.Shoot[5].(*corev1.ConfigMap).Data["config"] = "" // which would differ from then on
+				objects.Seed = nil
+			}
+			return objects, err
+		}
+	}},
+	{promise: "purity", how: "an object is shared", says: "DaemonSet agent is one object for all networks", wrong: func(f *fake[config]) {
+		shared := agent(&config{}, &plugin.Facts{MaxUnavailable: atATime})
+		replace(f, func(o plugin.Object) plugin.Object {
+			if _, ok := o.(*appsv1.DaemonSet); ok {
+				shared.Spec.Template.Spec.AutomountServiceAccountToken = new(false) // so that the pipeline changes nothing
+				shared.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "KUBERNETES_SERVICE_HOST"}, {Name: "KUBERNETES_SERVICE_PORT"}}
+				return shared
+			}
+			return o
+		})
+	}},
+	{promise: "purity", how: "a part of an object is shared", says: "DaemonSet kube-system/agent shares something", wrong: func(f *fake[config]) {
+		volumes := agent(&config{}, &plugin.Facts{}).Spec.Template.Spec.Volumes
+		changeAgent(func(d *appsv1.DaemonSet) { d.Spec.Template.Spec.Volumes = volumes[:1:1] })(f)
+	}},
+	{promise: "purity", how: "labels are shared", says: "ConfigMap kube-system/agent shares something", wrong: func(f *fake[config]) {
+		labels := system.App("agent")
+		replace(f, func(o plugin.Object) plugin.Object {
+			if configMap, ok := o.(*corev1.ConfigMap); ok {
+				configMap.Labels = labels
+			}
+			return o
+		})
+	}},
+	{promise: "determinism", how: "a counter", says: "the same Request does not give the same bytes each time", wrong: func(f *fake[config]) {
+		changeConfigMap(f, func(data map[string]string) { counter++; data["n"] = fmt.Sprint(counter) })
+	}},
+	{promise: "determinism", how: "the order of a map", says: "the same Request does not give the same bytes each time", wrong: func(f *fake[config]) {
+		changeConfigMap(f, func(data map[string]string) {
+			for name := range map[string]bool{"a": true, "b": true, "c": true} {
+				data["order"] += name
+			}
+		})
+	}},
+	{promise: "defaults", how: "not idempotent", says: "makes something else of what it has made before", wrong: func(f *fake[config]) {
+		f.defaults = func(c *config, facts *plugin.Facts, because *plugin.Origins) {
+			c.Logging = &logging{Enabled: c.Logging == nil, Level: "info"}
+			because.Rule("logging", "it is odd")
+			soundDefaults(c, facts, because)
+		}
+	}, readme: func(text string) string { return strings.Replace(text, "`false`", "`true`", 1) }},
+	{promise: "defaults", how: "no reason", says: "and Default does not say why", wrong: func(f *fake[config]) {
+		f.defaults = func(c *config, facts *plugin.Facts, because *plugin.Origins) {
+			c.MTU = new(int32(1400))
+			soundDefaults(c, facts, because)
+		}
+	}},
+	{promise: "defaults", how: "a reason for no field", says: "Default explains MTU, which is no field", wrong: func(f *fake[config]) {
+		f.defaults = func(c *config, facts *plugin.Facts, because *plugin.Origins) {
+			because.Rule("MTU", "it is so")
+			soundDefaults(c, facts, because)
+		}
+	}},
+	{promise: "defaults", how: "a consequence that is told to be none", says: "what was in force before stays in force", wrong: func(f *fake[config]) {
+		f.defaults = func(c *config, facts *plugin.Facts, because *plugin.Origins) {
+			if c.MTU == nil && c.Mode != nil && *c.Mode == "routed" {
+				c.MTU = new(int32(1500)) // since there is no tunnel, of which there is no word
+			}
+			soundDefaults(c, facts, because)
+		}
+	}},
+	{promise: "validation", how: "a panic", says: "the plugin panicked", wrong: func(f *fake[config]) {
+		f.validate = func(c *config, facts *plugin.Facts, path *field.Path) plugin.Findings {
+			if c.MTU != nil {
+				_ = 1 / *c.MTU
+			}
+			return soundValidate(c, facts, path)
+		}
+	}},
+	{promise: "validation", how: "a path of its own", says: "does not name a field inside of spec.networking.providerConfig", wrong: func(f *fake[config]) {
+		f.validate = func(c *config, facts *plugin.Facts, _ *field.Path) plugin.Findings {
+			return soundValidate(c, facts, field.NewPath("providerConfig"))
+		}
+	}},
+	{promise: "validation", how: "a path to nowhere", says: "names size, which is no field", wrong: func(f *fake[config]) {
+		f.validate = func(c *config, facts *plugin.Facts, path *field.Path) plugin.Findings {
+			found := soundValidate(c, facts, path)
+			for _, err := range found.Errors {
+				err.Field = strings.Replace(err.Field, "mtu", "size", 1)
+			}
+			return found
+		}
+	}},
+	{promise: "validation", how: "no advice", says: "does not say what is allowed", wrong: func(f *fake[config]) {
+		f.validate = func(c *config, facts *plugin.Facts, path *field.Path) plugin.Findings {
+			found := soundValidate(c, facts, path)
+			for _, err := range found.Errors {
+				err.Detail = ""
+			}
+			return found
+		}
+	}},
+	{promise: "validation", how: "too much is accepted", says: "cannot be rendered", wrong: func(f *fake[config]) {
+		f.validate = func(*config, *plugin.Facts, *field.Path) plugin.Findings { return plugin.Findings{} }
+		f.render = func(c *config, facts *plugin.Facts) (plugin.Objects, error) {
+			if *c.Mode != "tunnel" && *c.Mode != "routed" {
+				return plugin.Objects{}, fmt.Errorf("mode %q", *c.Mode)
+			}
+			return soundRender(c, facts)
+		}
+	}},
+	{promise: "changes", how: "a class that there is not", says: `has the class "harmless" for mtu`, wrong: func(f *fake[config]) {
+		f.classify = func(path string, before, after *config) (plugin.ChangeClass, string) {
+			if path == "mtu" {
+				return "harmless", "rolling" // README says rolling
+			}
+			return soundClassify(path, before, after)
+		}
+	}, readme: func(text string) string { return strings.Replace(text, "| rolling |", "| harmless |", 1) }},
+	{promise: "changes", how: "no reason", says: "has no reason why a change of mtu is rolling", wrong: func(f *fake[config]) {
+		f.classify = func(path string, before, after *config) (plugin.ChangeClass, string) {
+			class, _ := soundClassify(path, before, after)
+			return class, ""
+		}
+	}},
+	{promise: "changes", how: "a class for everything", says: "Classify knows noSuchField", wrong: func(f *fake[config]) {
+		f.classify = func(path string, before, after *config) (plugin.ChangeClass, string) {
+			if class, reason := soundClassify(path, before, after); class != "" {
+				return class, reason
+			}
+			return plugin.Safe, "it will be fine"
+		}
+	}},
+	{promise: "changes", how: "no class for what really changes", says: "has no class for mode", wrong: func(f *fake[config]) {
+		f.classify = func(path string, before, after *config) (plugin.ChangeClass, string) {
+			if path == "mode" && before.Mode != nil && after.Mode != nil && *before.Mode != *after.Mode {
+				return "", ""
+			}
+			return soundClassify(path, before, after)
+		}
+	}},
+	{promise: "rendering", how: "a family that is declared and not served", says: "no case has objects in a cluster with [IPv6], which the plugin declares", wrong: func(f *fake[config]) {
+		f.validateEffective = func(effective, written *config, facts *plugin.Facts, path *field.Path) plugin.Findings {
+			found := soundValidateEffective(effective, written, facts, path)
+			if len(facts.WantedIPFamilies) == 1 && facts.HasIPFamily(extensionsv1alpha1.IPv6) {
+				found.Error(field.Forbidden(path.Child("mode"), "not with IPv6"))
+			}
+			return found
+		}
+	}},
+	{promise: "rendering", how: "kube-proxy is not needed", says: "a cluster with no kube-proxy gets objects", wrong: func(f *fake[config]) {
+		f.validateEffective = func(_, _ *config, _ *plugin.Facts, _ *field.Path) plugin.Findings { return plugin.Findings{} }
+	}},
+	{promise: "rendering", how: "a case that is not possible", says: `case "too large" is refused in every cluster`,
+		options: []Option{Case{Name: "too large", Config: "mtu: 100000"}}},
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugintest
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/system"
+)
+
+// changeRole gives the role another rule.
+func changeRole(rule rbacv1.PolicyRule) func(*fake[config]) {
+	return func(f *fake[config]) {
+		replace(f, func(o plugin.Object) plugin.Object {
+			if o.GetObjectKind().GroupVersionKind().Kind == "ClusterRole" {
+				return system.ClusterRole("agent", *rule.DeepCopy())
+			}
+			return o
+		})
+	}
+}
+
+// brokenRights are too many, or are justified and not there.
+var brokenRights = []broken{
+	{promise: "rights", how: "all verbs", says: `ClusterRole agent has a right to all verbs; name what is needed, or tell Run why it must be so: plugintest.WithWildcard("agent", reason)`,
+		wrong: changeRole(system.Rule("", []string{"nodes"}, "*"))},
+	{promise: "rights", how: "all resources", says: "has a right to all resources", wrong: changeRole(system.Rule("", []string{"*"}, "get"))},
+	{promise: "rights", how: "all groups", says: "has a right in all API groups", wrong: changeRole(system.Rule("*", []string{"nodes"}, "get"))},
+	{promise: "rights", how: "everything", says: "ClusterRoleBinding agent gives cluster-admin", wrong: func(f *fake[config]) {
+		replace(f, func(o plugin.Object) plugin.Object {
+			if o.GetObjectKind().GroupVersionKind().Kind != "ClusterRoleBinding" {
+				return o
+			}
+			binding := system.ClusterRoleBinding("agent", system.Account("agent"))
+			binding.RoleRef.Name = "cluster-admin"
+			return binding
+		})
+	}},
+	{promise: "rights", how: "no reason", says: `WithWildcard("agent") gives no reason`, wrong: changeRole(system.Rule("", []string{"nodes"}, "*")),
+		options: []Option{WithWildcard("agent", "")}},
+	{promise: "rights", how: "a reason for nothing", says: `WithWildcard("agent") justifies nothing`,
+		options: []Option{WithWildcard("agent", "it was needed once")}},
+}
+
+func TestAWildcardCanBeJustified(t *testing.T) {
+	b := broken{wrong: changeRole(system.Rule("", []string{"nodes"}, "*")), options: []Option{WithWildcard("agent", "it owns what it looks at")}}
+	NewWithT(t).Expect(problems(t, b.make(), b.allOptions(t))).To(BeEmpty())
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugintest
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// lenient decodes itself, and takes everything.
+type lenient struct{ config }
+
+func (l *lenient) UnmarshalJSON(raw []byte) error { return json.Unmarshal(raw, &l.config) }
+
+// vague has a field of which nobody knows what may stand there.
+type vague struct {
+	config `json:",inline"`
+	Extra  any `json:"extra,omitempty"`
+}
+
+// grown has a field that is new.
+type grown struct {
+	config `json:",inline"`
+	Fresh  *bool `json:"fresh,omitempty"`
+}
+
+// brokenTypes are those of configs.
+var brokenTypes = []broken{
+	{promise: "decoding", how: "a type that decodes itself", says: "a field that there is not is accepted", plugin: func() plugin.Plugin {
+		return plugin.New[lenient](adapted(sound(), func(l *lenient) *config { return &l.config }))
+	}},
+	{promise: "decoding", how: "anything may stand in a field", says: `["a"] for a value of another type is accepted`, plugin: func() plugin.Plugin {
+		f := adapted(sound(), func(v *vague) *config { return &v.config })
+		inner := f.classify
+		f.classify = func(path string, before, after *vague) (plugin.ChangeClass, string) {
+			if path == "extra" || strings.HasPrefix(path, "extra.") {
+				return plugin.Safe, "nobody knows"
+			}
+			return inner(path, before, after)
+		}
+		return plugin.New[vague](f)
+	}, readme: func(text string) string { return text + "| `extra` | absent | safe |\n" }},
+	{promise: "changes", how: "a new field", says: "Classify has no class for fresh", plugin: func() plugin.Plugin {
+		return plugin.New[grown](adapted(sound(), func(g *grown) *config { return &g.config }))
+	}, readme: func(text string) string { return text + "| `fresh` | absent | safe |\n" }},
+	{promise: "readme", how: "a new field", says: "does not tell what `fresh` is", plugin: func() plugin.Plugin {
+		f := adapted(sound(), func(g *grown) *config { return &g.config })
+		inner := f.classify
+		f.classify = func(path string, before, after *grown) (plugin.ChangeClass, string) {
+			if path == "fresh" {
+				return plugin.Safe, "nobody looks at it"
+			}
+			return inner(path, before, after)
+		}
+		return plugin.New[grown](f)
+	}},
+}

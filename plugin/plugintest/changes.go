@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugintest
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/trellis-network/trellis/plugin"
+)
+
+var classes = []plugin.ChangeClass{plugin.Safe, plugin.Rolling, plugin.Disruptive, plugin.Forbidden}
+
+// changes: users are told what a change means before they make it.
+func changes(s *suite, found *report) {
+	for _, v := range s.values {
+		if v.inList {
+			continue
+		}
+		for _, path := range v.paths() {
+			// Networks of old releases may have any value or none.
+			before, after := reflect.New(s.config).Interface(), reflect.New(s.config).Interface()
+			s.checkClass(found, path, before, after)
+		}
+	}
+	if class, _ := s.plugin.Classify("noSuchField", reflect.New(s.config).Interface(), reflect.New(s.config).Interface()); class != "" {
+		found.breach("Classify knows noSuchField, which is no field, as %s; return no class for a path that it does not know, so that a new field is noticed", class)
+	}
+	s.checkTransitions(found)
+}
+
+func (s *suite) checkClass(found *report, path string, before, after any) {
+	class, reason := s.plugin.Classify(path, before, after)
+	between := func() string { return fmt.Sprintf("between %s and %s", s.encoded(before), s.encoded(after)) }
+	switch {
+	case class == "":
+		found.breach("Classify has no class for %s; say what a change of it means for a running network", path)
+	case !slices.Contains(classes, class):
+		found.breach("Classify has the class %q for %s %s; there are %v", class, path, between(), classes)
+	case strings.TrimSpace(reason) == "":
+		found.breach("Classify has no reason why a change of %s is %s %s; say in one sentence what happens", path, class, between())
+	case strings.HasSuffix(reason, "."):
+		found.breach("the reason of Classify for %s ends with a period: %q; it stands within a sentence", path, reason)
+	}
+}
+
+// state is what is in force in a network.
+type state struct {
+	config any
+	leaves map[string]string
+}
+
+// checkTransitions classifies what really changes from each case to each other one.
+func (s *suite) checkTransitions(found *report) {
+	var states []state
+	for _, n := range s.plainNetworks() {
+		if config, errs := s.plugin.Decode(n.result.Config, nil); len(errs) == 0 { // else it is the promise defaults
+			states = append(states, state{config, leavesOf(n.result.Config)})
+		}
+	}
+	for _, before := range states {
+		for _, after := range states {
+			s.checkTransition(found, before, after)
+		}
+	}
+}
+
+func (s *suite) checkTransition(found *report, before, after state) {
+	all := maps.Clone(before.leaves)
+	maps.Copy(all, after.leaves)
+	for _, path := range slices.Sorted(maps.Keys(all)) {
+		if before.leaves[path] != after.leaves[path] {
+			s.checkClass(found, path, before.config, after.config)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugintest
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// defaults: what Default makes of a config is complete, explained and there to stay.
+func defaults(s *suite, found *report) {
+	drawn := s.drawn()
+	for _, n := range append(drawn, s.networks()...) {
+		if n.renders() {
+			s.checkIdempotence(found, n)
+			s.checkOrigins(found, n)
+			s.checkRemembered(found, n)
+		}
+	}
+	for _, n := range drawn { // the first has no config
+		s.checkReplaced(found, n, drawn[0])
+		s.checkReplaced(found, drawn[0], n)
+	}
+	plain := s.plainNetworks()
+	for _, before := range plain {
+		for _, after := range plain {
+			// Where the infrastructure is another, a running network keeps what was right.
+			if reflect.DeepEqual(before.request.Facts, after.request.Facts) {
+				s.checkReplaced(found, before, after)
+			}
+		}
+	}
+}
+
+// drawn are networks of one cluster: the first without config, if that is possible, and
+// others with configs that nobody has thought of.
+func (s *suite) drawn() []network {
+	m, in := newMutator(s), s.clusters()[0]
+	configs := []string{""}
+	for range mutations / 3 {
+		configs = append(configs, m.next())
+	}
+	var all []network
+	for _, config := range configs {
+		request := s.request(Case{Config: config}, in)
+		n := network{name: fmt.Sprintf("a cluster with %s; the config was %s", in.name, config), cluster: in, request: request}
+		if n.result = s.pipeline.Build(request); n.renders() {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+func (s *suite) checkIdempotence(found *report, n network) {
+	config, errs := s.plugin.Decode(n.result.Config, nil)
+	if len(errs) > 0 {
+		found.breachIn(n.name, "Default makes a config that cannot be decoded again; let the type write what it reads: %v", errs.ToAggregate())
+		return
+	}
+	facts := n.request.Facts
+	s.plugin.Default(config, &facts, &plugin.Origins{})
+	if again := s.encoded(config); again != string(n.result.Config) {
+		found.breachIn(n.name, "Default makes something else of what it has made before; let it depend on what is in force, not on what is absent:\n%s\nbecomes\n%s",
+			n.result.Config, again)
+	}
+}
+
+// checkOrigins looks for values that are not what the user wrote, and nobody says why.
+func (s *suite) checkOrigins(found *report, n network) {
+	config, errs := s.plugin.Decode(configOf(&n.request), nil)
+	if len(errs) > 0 {
+		return
+	}
+	wrote := leavesOf([]byte(s.encoded(config)))
+	var because plugin.Origins
+	facts := n.request.Facts
+	s.plugin.Default(config, &facts, &because)
+	notes, inForce := because.ByPath(), leavesOf([]byte(s.encoded(config)))
+	for _, path := range slices.Sorted(maps.Keys(wrote)) {
+		if isNothing(wrote[path]) || wrote[path] == inForce[path] {
+			continue
+		}
+		if _, explained := plugin.Nearest(notes, path); !explained {
+			found.breachIn(n.name, "the user's %s: %s becomes %s, and Default does not say why; note the reason with because.Rule or because.Infrastructure",
+				path, wrote[path], orAbsent(inForce[path]))
+		}
+	}
+	for _, path := range slices.Sorted(maps.Keys(notes)) {
+		switch {
+		case !hasField(s.config, path):
+			found.breach("Default explains %s, which is no field; write the field's path in JSON spelling", path)
+		case notes[path].Reason == "":
+			found.breach("Default notes %s without a reason; say why the value is what it is", path)
+		}
+	}
+	for path := range inForce {
+		if n.result.Origins[path].Source == "" {
+			found.breachIn(n.name, "nobody knows where the value of %s comes from", path)
+		}
+	}
+}
+
+// checkRemembered applies the same network once more.
+func (s *suite) checkRemembered(found *report, n network) {
+	request := n.request
+	result := n.result
+	request.Applied = result.Applied()
+	again := s.pipeline.Build(request)
+	switch {
+	case len(again.Errors) > 0:
+		found.breachIn(n.name, "a network that is applied once more is refused: %v", again.Errors.ToAggregate())
+	case len(again.Changes) > 0:
+		found.breachIn(n.name, "a network that is applied once more changes by itself: %s", textOf(again.Changes))
+	case !bytes.Equal(again.Config, result.Config):
+		found.breachIn(n.name, "a network that is applied once more has another config:\n%s\nand then\n%s", result.Config, again.Config)
+	}
+}
+
+// checkReplaced lets one network take the place of another. What the user does not say
+// any more must leave nothing behind.
+func (s *suite) checkReplaced(found *report, before, after network) {
+	request := after.request
+	request.Applied = before.result.Applied()
+	changed := s.pipeline.Build(request)
+	if len(changed.Errors) == 0 && !bytes.Equal(changed.Config, after.result.Config) { // else the change is forbidden
+		found.breachIn(fmt.Sprintf("%s\nafter %s", after.name, before.name),
+			"what was in force before stays in force, although nobody says so any more; note with because.Rule what follows from other values:\n%s\nis there and in a new network\n%s",
+			changed.Config, after.result.Config)
+	}
+}
+
+// isNothing says that a value states nothing that could be in force.
+func isNothing(json string) bool { return json == "null" || json == `""` || json == "{}" }
+
+func orAbsent(json string) string {
+	if json == "" {
+		return "absent"
+	}
+	return json
+}

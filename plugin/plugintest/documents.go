@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugintest
+
+import (
+	"encoding/json"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// group says where an object goes, and when.
+type group int
+
+const (
+	inShoot group = iota
+	inShootLater
+	inShootAdmission
+	inSeed
+)
+
+// groupsOf are the groups of objects, by the numbers above.
+func groupsOf(objects plugin.Objects) [][]plugin.Object {
+	return [][]plugin.Object{objects.Shoot, objects.ShootLater, objects.ShootAdmission, objects.Seed}
+}
+
+// shootGroups are those of them that go into the shoot.
+func shootGroups(objects plugin.Objects) [][]plugin.Object { return groupsOf(objects)[:inSeed] }
+
+// document is an object as it is written, whatever Go type it was made with.
+type document struct {
+	raw             string
+	kind            schema.GroupVersionKind
+	namespace, name string
+	annotations     map[string]string
+	group           group
+	// network is one that has the object.
+	network string
+}
+
+func (d document) String() string { return keyOf(d.kind.Kind, d.namespace, d.name) }
+
+// is says whether the object is of one of the kinds, which all groups of Kubernetes
+// itself have only once.
+func (d document) is(group string, kinds ...string) bool {
+	if d.kind.Group != group {
+		return false
+	}
+	for _, kind := range kinds {
+		if d.kind.Kind == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// documentsOfAll are all different objects of all networks.
+func (s *suite) documentsOfAll() []document {
+	seen := map[string]bool{}
+	var all []document
+	for _, n := range s.networks() {
+		if !n.renders() {
+			continue
+		}
+		for i, objects := range groupsOf(n.result.Objects) {
+			for _, object := range objects {
+				d := documentOf(object, group(i), n.name)
+				if !seen[d.raw] {
+					seen[d.raw] = true
+					all = append(all, d)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// documentOf writes an object. What cannot be written is not a document of this
+// package's, but of the pipeline's, which refuses it.
+func documentOf(object plugin.Object, in group, network string) document {
+	raw, err := plugin.AppendJSON(nil, object)
+	if err != nil {
+		raw = []byte("{}")
+	}
+	return document{
+		raw: string(raw), kind: object.GetObjectKind().GroupVersionKind(), namespace: object.GetNamespace(), name: object.GetName(),
+		annotations: object.GetAnnotations(), group: in, network: network,
+	}
+}
+
+// workload is what workloads of all kinds have in common, and how those of DaemonSets
+// are replaced.
+type workload struct {
+	Metadata metav1.ObjectMeta `json:"metadata"`
+	Spec     struct {
+		UpdateStrategy appsv1.DaemonSetUpdateStrategy `json:"updateStrategy"`
+		Template       corev1.PodTemplateSpec         `json:"template"`
+	} `json:"spec"`
+}
+
+// workload returns the pods' side of a DaemonSet, Deployment, StatefulSet or Job.
+func (d document) workload() (*workload, bool) {
+	if !d.is("apps", "DaemonSet", "Deployment", "StatefulSet") && !d.is("batch", "Job") {
+		return nil, false
+	}
+	w := &workload{}
+	return w, json.Unmarshal([]byte(d.raw), w) == nil
+}
+
+// containers are all that a pod has.
+func containers(pod *corev1.PodSpec) []corev1.Container {
+	return append(append([]corev1.Container{}, pod.InitContainers...), pod.Containers...)
+}
+
+// reference is a name of something in something else.
+type reference struct{ from, to string }
+
+// referencesOf are all that must be there for pods to start and rights to count.
+func referencesOf(objects plugin.Objects) []reference {
+	var all []reference
+	for i, list := range shootGroups(objects) {
+		for _, object := range list {
+			switch object.GetObjectKind().GroupVersionKind().Kind {
+			case "DaemonSet", "Deployment", "StatefulSet", "Job":
+				d := documentOf(object, group(i), "")
+				if w, ok := d.workload(); ok {
+					all = append(all, podReferences(d, &w.Spec.Template.Spec)...)
+				}
+			case "RoleBinding", "ClusterRoleBinding":
+				all = append(all, bindingReferences(documentOf(object, group(i), ""))...)
+			}
+		}
+	}
+	return all
+}
+
+// podReferences are a pod's identity and the ConfigMaps that it cannot start without.
+// Secrets may be made by somebody in the cluster.
+func podReferences(d document, pod *corev1.PodSpec) []reference {
+	var all []reference
+	if name := pod.ServiceAccountName; name != "" && name != "default" {
+		all = append(all, reference{d.String(), keyOf("ServiceAccount", d.namespace, name)})
+	}
+	needs := func(name string, optional *bool) {
+		isFromCluster := name == "kube-root-ca.crt"
+		if (optional == nil || !*optional) && !isFromCluster {
+			all = append(all, reference{d.String(), keyOf("ConfigMap", d.namespace, name)})
+		}
+	}
+	for _, volume := range pod.Volumes {
+		if volume.ConfigMap != nil {
+			needs(volume.ConfigMap.Name, volume.ConfigMap.Optional)
+		}
+		if volume.Projected != nil {
+			for _, source := range volume.Projected.Sources {
+				if source.ConfigMap != nil {
+					needs(source.ConfigMap.Name, source.ConfigMap.Optional)
+				}
+			}
+		}
+	}
+	for _, container := range containers(pod) {
+		for _, variable := range container.Env {
+			if from := variable.ValueFrom; from != nil && from.ConfigMapKeyRef != nil {
+				needs(from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Optional)
+			}
+		}
+		for _, from := range container.EnvFrom {
+			if from.ConfigMapRef != nil {
+				needs(from.ConfigMapRef.Name, from.ConfigMapRef.Optional)
+			}
+		}
+	}
+	return all
+}

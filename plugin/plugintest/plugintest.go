@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugintest
+
+import (
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// Run checks each promise in a subtest of its own, named as in the documentation of
+// the package. What it tries is the same each time. Besides the cases among the
+// options it tries a network of which its user says nothing.
+func Run(t *testing.T, p plugin.Plugin, options ...Option) {
+	t.Helper()
+	s, err := newSuite(p, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, promise := range promises {
+		t.Run(promise.name, func(t *testing.T) {
+			found := s.judge(promise)
+			for _, problem := range found.list() {
+				t.Error(problem)
+			}
+			if found.skipped != "" {
+				t.Skip(found.skipped)
+			}
+		})
+	}
+}
+
+// promise is something that every plugin owes.
+type promise struct {
+	name string
+	keep func(*suite, *report)
+}
+
+// promises are all of them. Each has a file of its own.
+var promises = []promise{
+	{"purity", purity},
+	{"determinism", determinism},
+	{"decoding", decoding},
+	{"defaults", defaults},
+	{"validation", validation},
+	{"rendering", rendering},
+	{"api-server", apiServer},
+	{"workloads", workloads},
+	{"images", images},
+	{"rights", rights},
+	{"changes", changes},
+	{"adaptation", adaptation},
+	{"readme", readme},
+}
+
+// Option is something to tell Run: a Case, or what a function of this package
+// returns.
+type Option interface{ apply(*suite) }
+
+// Case is a network that the plugin must be able to make. Run tries it in clusters of
+// all IP families and kube-proxy modes, and of other kinds; it must have objects in
+// one of them at least, and in the others either objects or errors that tell why not.
+type Case struct {
+	// Name tells cases apart.
+	Name string
+	// Config is the providerConfig in YAML. Empty is none.
+	Config string
+	// In changes what is known of the cluster, for example the infrastructure, if it
+	// is there. IP families, ranges and kube-proxy are not for it to change.
+	In func(*plugin.Facts)
+}
+
+func (c Case) apply(s *suite) { s.cases = append(s.cases, c) }
+
+type option func(*suite)
+
+func (o option) apply(s *suite) { o(s) }
+
+// WithAPIServer names an API server for the promise api-server. Objects are only sent
+// as dry-runs, but for definitions of kinds and for the namespaces of objects: those
+// are created, and deleted in the end. config must be allowed to do all that.
+func WithAPIServer(config *rest.Config) Option {
+	return option(func(s *suite) { s.apiServer = config })
+}
+
+// WithWildcard justifies that a Role or ClusterRole has a right to *, or that a
+// binding gives the role cluster-admin, for the reason given. It is an error if there
+// is no such wildcard, so that no justification outlives what it justifies.
+func WithWildcard(role, reason string) Option {
+	return option(func(s *suite) { s.wildcards[role] = reason })
+}
+
+// WithMissing justifies that something refers to an object which no network of the plugin
+// has, for the reason given. The object is called as in a report: "ClusterRole name" or
+// "ConfigMap namespace/name". It is an error if nothing that is missing is called so.
+func WithMissing(object, reason string) Option {
+	return option(func(s *suite) { s.missing[object] = reason })
+}
+
+// NeedsKubeProxy declares that nobody but kube-proxy implements Services in networks
+// of the plugin, so that it must refuse every cluster without. Other plugins must
+// serve such a cluster in one case at least.
+func NeedsKubeProxy() Option {
+	return option(func(s *suite) { s.needsKubeProxy = true })
+}
+
+// WithREADME says where the plugin's README is: a path from the folder of the test's
+// package. Without, it is README.md.
+func WithREADME(path string) Option {
+	return option(func(s *suite) { s.readme = path })
+}

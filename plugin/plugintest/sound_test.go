@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugintest
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/system"
+)
+
+// fake is a Definition whose hooks a test can replace one by one.
+type fake[C any] struct {
+	describe          func() plugin.Description
+	validate          func(*C, *plugin.Facts, *field.Path) plugin.Findings
+	defaults          func(*C, *plugin.Facts, *plugin.Origins)
+	validateEffective func(effective, written *C, facts *plugin.Facts, path *field.Path) plugin.Findings
+	classify          func(path string, before, after *C) (plugin.ChangeClass, string)
+	render            func(*C, *plugin.Facts) (plugin.Objects, error)
+}
+
+func (f *fake[C]) Describe() plugin.Description { return f.describe() }
+
+func (f *fake[C]) Validate(written *C, facts *plugin.Facts, path *field.Path) plugin.Findings {
+	return f.validate(written, facts, path)
+}
+
+func (f *fake[C]) Default(config *C, facts *plugin.Facts, because *plugin.Origins) {
+	f.defaults(config, facts, because)
+}
+
+func (f *fake[C]) ValidateEffective(effective, written *C, facts *plugin.Facts, path *field.Path) plugin.Findings {
+	return f.validateEffective(effective, written, facts, path)
+}
+
+func (f *fake[C]) Classify(path string, before, after *C) (plugin.ChangeClass, string) {
+	return f.classify(path, before, after)
+}
+
+func (f *fake[C]) Render(effective *C, facts *plugin.Facts) (plugin.Objects, error) {
+	return f.render(effective, facts)
+}
+
+// adapted is f for a config type in which the one of f is.
+func adapted[C any](f *fake[config], inner func(*C) *config) *fake[C] {
+	return &fake[C]{
+		describe: f.describe,
+		validate: func(c *C, facts *plugin.Facts, path *field.Path) plugin.Findings {
+			return f.validate(inner(c), facts, path)
+		},
+		defaults: func(c *C, facts *plugin.Facts, because *plugin.Origins) { f.defaults(inner(c), facts, because) },
+		validateEffective: func(c, written *C, facts *plugin.Facts, path *field.Path) plugin.Findings {
+			return f.validateEffective(inner(c), inner(written), facts, path)
+		},
+		classify: func(path string, before, after *C) (plugin.ChangeClass, string) {
+			return f.classify(path, inner(before), inner(after))
+		},
+		render: func(c *C, facts *plugin.Facts) (plugin.Objects, error) { return f.render(inner(c), facts) },
+	}
+}
+
+// config has a field of each kind.
+type config struct {
+	metav1.TypeMeta `json:",inline"`
+
+	MTU      *int32              `json:"mtu,omitempty"`
+	Mode     *string             `json:"mode,omitempty"`
+	Logging  *logging            `json:"logging,omitempty"`
+	Peers    []peer              `json:"peers,omitempty"`
+	Requests corev1.ResourceList `json:"requests,omitempty"`
+}
+
+type logging struct {
+	Enabled bool   `json:"enabled"`
+	Level   string `json:"level,omitempty"`
+}
+
+type peer struct {
+	Address string `json:"address"`
+}
+
+// soundSchema has what a schema made of doc comments would have, as far as it is read.
+const soundSchema = `{"type": "object", "properties": {
+	"mtu": {"description": "mtu of pods.\nDefault: 1400; less is possible.\nRule: none."},
+	"mode": {"description": "mode is how packets travel.\nDefault: tunnel."},
+	"requests": {"description": "requests of agents.\nDefault: cpu 100m, memory 50Mi."},
+	"logging": {"description": "logging of agents.", "properties": {"level": {"description": "Default: info."}}}
+}}`
+
+// sound keeps all promises.
+func sound() *fake[config] {
+	return &fake[config]{
+		describe: func() plugin.Description {
+			return plugin.Description{
+				Type: "sound", ConfigVersions: []schema.GroupVersion{{Group: "sound.example.com", Version: "v1"}},
+				ManagedResource: "sound", Origin: "sound",
+				IPFamilies:   plugin.IPFamilySupport{IPv4: true, IPv6: true, DualStack: true},
+				FeatureGates: []plugin.FeatureGate{{Name: "Louder", Doc: "lets agents log more"}},
+				ConfigSchema: []byte(soundSchema),
+			}
+		},
+		validate:          soundValidate,
+		defaults:          soundDefaults,
+		validateEffective: soundValidateEffective,
+		classify:          soundClassify,
+		render:            soundRender,
+	}
+}
+
+func soundValidate(written *config, _ *plugin.Facts, path *field.Path) plugin.Findings {
+	var found plugin.Findings
+	if written.MTU != nil && (*written.MTU < 576 || *written.MTU > 9000) {
+		found.Error(field.Invalid(path.Child("mtu"), *written.MTU, "must be 576 to 9000"))
+	}
+	if written.Mode != nil && !slices.Contains([]string{"tunnel", "routed"}, *written.Mode) {
+		found.Error(field.NotSupported(path.Child("mode"), *written.Mode, []string{"tunnel", "routed"}))
+	}
+	for i, one := range written.Peers {
+		if one.Address == "" {
+			found.Error(field.Required(path.Child("peers").Index(i).Child("address"), "an IP address"))
+		}
+	}
+	for name, quantity := range written.Requests {
+		if name != corev1.ResourceCPU && name != corev1.ResourceMemory || quantity.Sign() <= 0 {
+			found.Error(field.Invalid(path.Child("requests").Key(string(name)), quantity.String(), "must be cpu or memory, and more than zero"))
+		}
+	}
+	slices.SortFunc(found.Errors, func(a, b *field.Error) int { return strings.Compare(a.Field, b.Field) })
+	return found
+}
+
+func soundDefaults(c *config, facts *plugin.Facts, because *plugin.Origins) {
+	if c.MTU == nil {
+		c.MTU = new(int32(1400))
+	}
+	if c.Mode == nil {
+		c.Mode = new("tunnel")
+	}
+	if facts.Infrastructure.PodRoutes && *c.Mode == "tunnel" {
+		c.Mode = new("routed")
+		because.Infrastructure("mode", "the cloud makes routes")
+	}
+	if c.Logging == nil {
+		c.Logging = &logging{}
+	}
+	c.Logging.Level = cmp.Or(c.Logging.Level, "info")
+	c.Requests = system.RequestsWith(c.Requests, "100m", "50Mi")
+}
+
+func soundValidateEffective(_, _ *config, facts *plugin.Facts, _ *field.Path) plugin.Findings {
+	var found plugin.Findings
+	if !facts.KubeProxy.Enabled {
+		found.Error(field.Forbidden(field.NewPath("spec", "kubernetes", "kubeProxy", "enabled"), "switch kube-proxy on"))
+	}
+	return found
+}
+
+func soundClassify(path string, _, _ *config) (plugin.ChangeClass, string) {
+	classes := map[string]plugin.ChangeClass{
+		"mtu": plugin.Rolling, "mode": plugin.Disruptive, "logging": plugin.Safe, "peers": plugin.Rolling, "requests": plugin.Rolling,
+	}
+	class, ok := plugin.Nearest(classes, path)
+	if !ok {
+		return "", ""
+	}
+	return class, "agents notice"
+}
+
+func soundRender(c *config, facts *plugin.Facts) (plugin.Objects, error) {
+	settings, err := json.Marshal(c)
+	if err != nil {
+		return plugin.Objects{}, err
+	}
+	configMap := &corev1.ConfigMap{
+		TypeMeta: system.TypeMeta("v1", "ConfigMap"), ObjectMeta: system.Named("agent", nil),
+		Data: map[string]string{"config": string(settings), "pods": fmt.Sprint(facts.PodCIDRs)},
+	}
+	shown := configMap.DeepCopy()
+	shown.Namespace = facts.Namespace
+	return plugin.Objects{
+		Shoot:      append(slices.Clone(soundAccess), configMap, agent(c, facts), controller()),
+		ShootLater: []plugin.Object{custom("plugintest.example.com", "Brought")},
+		Seed:       []plugin.Object{shown},
+		Components: []plugin.Component{{Name: "agents", Kind: "DaemonSet", Workload: "agent", Namespace: "kube-system"}},
+	}, nil
+}
+
+var soundAccess = plugin.Constants(
+	system.ServiceAccount("agent"),
+	system.ClusterRole("agent", system.Rule("", []string{"nodes"}, "get", "list", "watch")),
+	system.ClusterRoleBinding("agent", system.Account("agent")),
+	definitionOf("Gadget"),
+	custom("plugintest.trellis.network", "Gadget"),
+)
+
+func agent(c *config, facts *plugin.Facts) *appsv1.DaemonSet {
+	labels := system.SystemApp("agent")
+	labels[system.CriticalLabel] = "true"
+	return &appsv1.DaemonSet{
+		TypeMeta: system.TypeMeta("apps/v1", "DaemonSet"), ObjectMeta: system.Named("agent", labels),
+		Spec: appsv1.DaemonSetSpec{
+			Selector:       system.Selecting(system.App("agent")),
+			UpdateStrategy: system.RollOut(facts),
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: system.PodMeta(labels),
+				Spec: corev1.PodSpec{
+					ServiceAccountName: "agent", HostNetwork: true, PriorityClassName: system.NodePriority,
+					Tolerations: system.TolerateAll(corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute),
+					Containers: []corev1.Container{{
+						Name: "agent", Image: "registry.example.com:5000/agent:v1",
+						Resources: corev1.ResourceRequirements{Requests: c.Requests.DeepCopy()},
+					}},
+					Volumes: []corev1.Volume{{Name: "config", VolumeSource: corev1.VolumeSource{
+						ConfigMap: &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: "agent"}},
+					}}},
+				},
+			},
+		},
+	}
+}
+
+// controller is a Deployment that waits for the network.
+func controller() *appsv1.Deployment {
+	return &appsv1.Deployment{
+		TypeMeta: system.TypeMeta("apps/v1", "Deployment"), ObjectMeta: system.Named("controller", system.SystemApp("controller")),
+		Spec: appsv1.DeploymentSpec{
+			Selector: system.Selecting(system.App("controller")),
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: system.PodMeta(system.MayReachOut(system.SystemApp("controller"))),
+				Spec: corev1.PodSpec{
+					ServiceAccountName: "agent", PriorityClassName: system.ClusterPriority,
+					Containers: []corev1.Container{{Name: "controller", Image: "registry.example.com/controller@sha256:" + strings.Repeat("0", 64)}},
+				},
+			},
+		},
+	}
+}
+
+func custom(group, kind string) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{Object: map[string]any{"apiVersion": group + "/v1", "kind": kind}}
+	object.SetName("one")
+	return object
+}
+
+// definitionOf is the definition of a kind of the group plugintest.trellis.network.
+func definitionOf(kind string) *apiextensionsv1.CustomResourceDefinition {
+	const group = "plugintest.trellis.network"
+	plural := strings.ToLower(kind) + "s"
+	return &apiextensionsv1.CustomResourceDefinition{
+		TypeMeta:   system.TypeMeta(apiextensionsv1.SchemeGroupVersion.String(), "CustomResourceDefinition"),
+		ObjectMeta: system.ClusterWide(plural + "." + group),
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: group, Scope: apiextensionsv1.ClusterScoped,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: kind, ListKind: kind + "List", Plural: plural, Singular: strings.ToLower(kind)},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
+				Name: "v1", Served: true, Storage: true,
+				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
+					Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"size": {Type: "integer"}},
+				}},
+			}},
+		},
+	}
+}
+
+// soundOptions are what Run must be told of the sound plugin.
+func soundOptions() []Option {
+	return []Option{
+		Case{Name: "everything", Config: "{mtu: 1280, mode: routed, logging: {enabled: true}, peers: [{address: 10.0.0.1}], requests: {cpu: 1}}"},
+		Case{Name: "in a cloud", Config: "mode: tunnel", In: func(f *plugin.Facts) { f.Infrastructure.PodRoutes = true }},
+		NeedsKubeProxy(),
+		WithREADME("testdata/README.md"),
+	}
+}

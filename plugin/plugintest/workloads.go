@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugintest
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trellis-network/trellis/plugin/system"
+)
+
+// workloads: pods get onto nodes that have no network yet, nodes take no other pods
+// before they have one, and nothing blocks or evicts what everybody needs.
+func workloads(s *suite, found *report) {
+	for _, d := range s.documents() {
+		w, ok := d.workload()
+		if !ok {
+			continue
+		}
+		switch {
+		case d.is("apps", "DaemonSet"):
+			checkDaemonSet(found, d, w)
+			checkPriority(found, d, w)
+		case w.Spec.Template.Spec.HostNetwork:
+			checkTolerations(found, d, w, "it does not wait for the network, so it has to run while nodes have none", taintsWithoutNetwork)
+			checkPriority(found, d, w)
+		default:
+			checkWays(found, d, w)
+		}
+	}
+}
+
+// anyTaint is a taint of a user's or of a controller's.
+const anyTaint = "example.com/any"
+
+var (
+	// taintsWithoutNetwork are on nodes that wait for their network.
+	taintsWithoutNetwork = []corev1.Taint{
+		{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule},
+		{Key: "node.gardener.cloud/critical-components-not-ready", Effect: corev1.TaintEffectNoSchedule},
+		{Key: "node.cloudprovider.kubernetes.io/uninitialized", Effect: corev1.TaintEffectNoSchedule, Value: "true"},
+	}
+	// taintsOfAnyNode are the others that a node can have.
+	taintsOfAnyNode = []corev1.Taint{
+		{Key: corev1.TaintNodeNetworkUnavailable, Effect: corev1.TaintEffectNoSchedule},
+		{Key: corev1.TaintNodeUnreachable, Effect: corev1.TaintEffectNoExecute},
+		{Key: anyTaint, Effect: corev1.TaintEffectNoSchedule, Value: "value"},
+		{Key: anyTaint, Effect: corev1.TaintEffectNoExecute, Value: "value"},
+	}
+)
+
+// checkDaemonSet looks for what a part of the network on every node needs.
+func checkDaemonSet(found *report, d document, w *workload) {
+	checkTolerations(found, d, w, "every node needs its part of the network, whatever else it is for", slices.Concat(taintsWithoutNetwork, taintsOfAnyNode))
+	if w.Metadata.Labels[system.RoleLabel] != system.SystemComponent {
+		found.breach("%s lacks the label %s: %s, by which Gardener tells the cluster's own components; take system.SystemApp", d, system.RoleLabel, system.SystemComponent)
+	}
+	if rolling := w.Spec.UpdateStrategy.RollingUpdate; rolling == nil || rolling.MaxUnavailable == nil || rolling.MaxUnavailable.IntValue() != atATime {
+		found.breach("%s is not replaced on as many nodes at a time as Facts.MaxUnavailable says; take system.RollOut as its updateStrategy", d)
+	}
+	if !w.Spec.Template.Spec.HostNetwork {
+		return
+	}
+	if w.Metadata.Labels[system.CriticalLabel] != "true" || w.Spec.Template.Labels[system.CriticalLabel] != "true" {
+		found.breach("%s, or its pods, lack the label %s: \"true\", without which a node takes other pods before it has a network; set it on both", d, system.CriticalLabel)
+	}
+}
+
+func checkTolerations(found *report, d document, w *workload, because string, taints []corev1.Taint) {
+	for _, taint := range taints {
+		if !tolerates(w.Spec.Template.Spec.Tolerations, taint) {
+			found.breach("%s does not tolerate the taint %s:%s; %s. system.TolerateAll makes the tolerations", d, taint.Key, taint.Effect, because)
+		}
+	}
+}
+
+func tolerates(tolerations []corev1.Toleration, taint corev1.Taint) bool {
+	return slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool {
+		keyFits := t.Key == taint.Key || t.Key == "" && t.Operator == corev1.TolerationOpExists
+		effectFits := t.Effect == "" || t.Effect == taint.Effect
+		valueFits := t.Operator == corev1.TolerationOpExists || t.Value == taint.Value
+		return keyFits && effectFits && valueFits
+	})
+}
+
+// checkPriority looks for what keeps users' pods from taking the place of the network's.
+func checkPriority(found *report, d document, w *workload) {
+	if w.Spec.Template.Spec.PriorityClassName == "" {
+		found.breach("%s has no priority class, so users' pods may take its place; take %s for what every node needs, or %s for what the cluster needs",
+			d, system.NodePriority, system.ClusterPriority)
+	}
+}
+
+// checkWays looks for the labels by which pods in the network may use it.
+func checkWays(found *report, d document, w *workload) {
+	pod := &w.Spec.Template.Spec
+	refused := pod.AutomountServiceAccountToken != nil && !*pod.AutomountServiceAccountToken
+	if pod.ServiceAccountName == "" || pod.ServiceAccountName == "default" || refused {
+		return // it has nothing to say to the API server
+	}
+	for _, label := range []string{system.ToAPIServer, system.ToDNS} {
+		if w.Spec.Template.Labels[label] != system.Allowed {
+			found.breach("pods of %s lack the label %s: %s, without which Gardener's NetworkPolicies keep them from the API server that they have an identity for; take system.MayReachOut",
+				d, label, system.Allowed)
+		}
+	}
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cilium_test
+
+import (
+	"testing"
+
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/trellis-network/trellis/plugin/plugintest"
+	"github.com/trellis-network/trellis/plugins/cilium"
+	"github.com/trellis-network/trellis/test/sandbox"
+)
+
+// What every plugin owes is tested in package plugintest; the tests beside this one are
+// about Cilium.
+func TestPromises(t *testing.T) {
+	server, err := clientcmd.BuildConfigFromFlags("", sandbox.ForTest(t, sandbox.Options{}).Seed.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plugintest.Run(t, cilium.New(),
+		plugintest.Case{Name: "overlay", Config: "{overlay: {enabled: true}, hubble: {enabled: true}, tunnel: geneve}"},
+		plugintest.Case{Name: "no overlay", Config: "{overlay: {enabled: false}, policyAuditMode: true, devices: [eth0]}"},
+		plugintest.Case{Name: "routes of its own", Config: "{overlay: {enabled: false, createPodRoutes: true}, bgpControlPlane: {enabled: true}}"},
+		plugintest.Case{Name: "egress gateway", Config: "{overlay: {enabled: true}, egressGateway: {enabled: true}, l2Announcements: {enabled: true}}"},
+		plugintest.Case{Name: "encryption", Config: "{encryption: {enabled: true, mode: wireguard, strictMode: true}, snatToUpstreamDNS: {enabled: true}}"},
+		plugintest.WithWildcard("hubble-ui", "the UI shows whatever of Cilium is in the cluster, and never writes"),
+		plugintest.WithMissing("ClusterRole hubble-relay", "Cilium's own binding names a role that it never had; with the role there it would give rights"),
+		plugintest.WithMissing("ClusterRole hubble-generate-certs", "Cilium's own binding names a role that it never had; with the role there it would give rights"),
+		plugintest.WithAPIServer(server),
+	)
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package flannel
+
+import (
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/flannel/v1alpha1"
+)
+
+// change is what it means for a running network when a value changes.
+type change struct {
+	class  plugin.ChangeClass
+	reason string
+	// judge, if there is one, decides instead, by what was and will be in force.
+	judge func(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string)
+}
+
+// restarts begins the reason of changes that flannel picks up by restarting. Routes and
+// rules that it has made stay meanwhile.
+const restarts = "flannel restarts node after node, and traffic goes on meanwhile"
+
+// changes has an entry for every value of NetworkConfig; an entry for a block is
+// for all values in it.
+var changes = map[string]change{
+	"backend.type":          {judge: changedType},
+	"backend.port":          {judge: changedTunnel("nodes that have another port already do not understand those that have not")},
+	"backend.vni":           {judge: changedTunnel("nodes that have another identifier already do not understand those that have not")},
+	"backend.directRouting": {class: plugin.Rolling, reason: restarts + "; nodes of one subnet take what comes in either way"},
+	"mtu":                   {class: plugin.Rolling, reason: restarts + "; only pods that start from then on get the new MTU, and the nodes' VXLAN interfaces keep theirs until the node is replaced"},
+	"ipFamilies":            {judge: changedFamilies},
+	"nftables":              {class: plugin.Rolling, reason: restarts + "; the rules of the other kind are replaced at once"},
+	"resources":             {class: plugin.Rolling, reason: restarts},
+}
+
+func classify(path string, before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	found, ok := plugin.Nearest(changes, path)
+	switch {
+	case !ok:
+		return "", ""
+	case found.judge != nil:
+		return found.judge(before, after)
+	default:
+		return found.class, found.reason
+	}
+}
+
+// changedType goes by what was measured on real nodes: packets in flight on the way
+// there and back are lost in ones and twos, and no connection is.
+func changedType(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	switch {
+	case encapsulates(before) && !encapsulates(after):
+		return plugin.Rolling, restarts + "; each node makes its routes anew and takes what comes in either way, as long as all are in one layer 2 segment"
+	case !encapsulates(before) && encapsulates(after):
+		return plugin.Rolling, restarts + "; pods that run keep an MTU that is 50 too large, and their largest packets are fragmented or found out until they restart"
+	default:
+		return plugin.Rolling, restarts + "; packets travel as before"
+	}
+}
+
+// changedTunnel judges a property of VXLAN, which comes and goes with it.
+func changedTunnel(reason string) func(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	return func(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+		if encapsulates(before) != encapsulates(after) {
+			return plugin.Rolling, restarts + "; the value comes and goes with backend.type vxlan"
+		}
+		return plugin.Disruptive, reason
+	}
+}
+
+func changedFamilies(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	was, is := inForce(before), inForce(after)
+	switch {
+	case hasFamily(was, v1alpha1.IPv4) && !hasFamily(is, v1alpha1.IPv4), hasFamily(was, v1alpha1.IPv6) && !hasFamily(is, v1alpha1.IPv6):
+		return plugin.Forbidden, "pods that run would lose their addresses of an IP family; list the family in the Shoot's ipFamilies as before, or create a new cluster"
+	case !hasFamily(was, v1alpha1.IPv4) && hasFamily(is, v1alpha1.IPv4):
+		return plugin.Forbidden, "only a network of IPv4 can get a second IP family; leave IPv6 alone in the Shoot's ipFamilies, or create a new cluster"
+	case len(was.IPFamilies) < len(is.IPFamilies):
+		return plugin.Rolling, restarts + "; pods that start from then on get an address of the second family as well"
+	default:
+		return plugin.Safe, "the order of IP families means nothing to flannel"
+	}
+}
+
+// inForce is a config whose families are known, also if another release wrote it.
+func inForce(c *v1alpha1.NetworkConfig) *v1alpha1.NetworkConfig {
+	if len(c.IPFamilies) > 0 {
+		return c
+	}
+	return &v1alpha1.NetworkConfig{IPFamilies: []v1alpha1.IPFamily{v1alpha1.IPv4}}
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package flannel is the network plugin for flannel: a daemon on every node makes
+// routes to the pods of the others, through VXLAN or through the nodes themselves.
+// Nobody enforces NetworkPolicies.
+//
+// It turns a NetworkConfig and the facts of a cluster into the objects that
+// flannel consists of there. It refuses to know how they get into the cluster,
+// and any infrastructure by name: it goes by the facts that a provider states.
+//
+// What flannel is told is in settings.go; render.go lists the components.
+package flannel
+
+import (
+	_ "embed"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/flannel/v1alpha1"
+)
+
+// Type is the value of Network.spec.type that this plugin answers to.
+const Type = "flannel"
+
+// New returns the plugin.
+func New() plugin.Plugin { return plugin.New[v1alpha1.NetworkConfig](definition{}) }
+
+//go:embed images.yaml
+var imagesDocument []byte
+
+var images = plugin.ParseImages(imagesDocument)
+
+type definition struct{}
+
+var _ plugin.Definition[v1alpha1.NetworkConfig] = definition{}
+
+func (definition) Describe() plugin.Description {
+	return plugin.Description{
+		Type:            Type,
+		ConfigVersions:  []schema.GroupVersion{v1alpha1.GroupVersion},
+		ManagedResource: "extension-networking-flannel-config",
+		Origin:          "extension-networking-flannel",
+		IPFamilies:      plugin.IPFamilySupport{IPv4: true, IPv6: true, DualStack: true},
+		ConfigSchema:    v1alpha1.Schema,
+	}
+}
+
+func (definition) Validate(written *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) plugin.Findings {
+	return validate(written, facts, path)
+}
+
+func (definition) Default(config *v1alpha1.NetworkConfig, facts *plugin.Facts, because *plugin.Origins) {
+	setDefaults(config, facts, because)
+}
+
+func (definition) ValidateEffective(effective, written *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) plugin.Findings {
+	return validateEffective(effective, facts, path)
+}
+
+func (definition) Classify(path string, before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	return classify(path, before, after)
+}
+
+func (definition) Render(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) (plugin.Objects, error) {
+	return render(effective, facts)
+}

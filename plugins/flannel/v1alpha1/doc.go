@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package v1alpha1 is what users write to configure flannel: NetworkConfig, and what
+// they read back: NetworkStatus.
+//
+// It refuses to know defaults and rules as code: it only tells them, on each
+// field. They live in the plugin's defaults.go and validate.go.
+//
+// +kubebuilder:object:generate=true
+package v1alpha1
+
+import "k8s.io/apimachinery/pkg/runtime/schema"
+
+// GroupVersion is the API group and version of this package's kinds.
+var GroupVersion = schema.GroupVersion{Group: "flannel.networking.extensions.gardener.cloud", Version: "v1alpha1"}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// NetworkStatus stands in Network.status.providerStatus and says what is in
+// force and whether it works. What nobody has observed is absent.
+type NetworkStatus struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// Components says which of flannel's workloads are healthy in the shoot.
+	// +optional
+	Components *Components `json:"components,omitempty"`
+	// Config is the configuration in force, every default explicit.
+	// +optional
+	Config *NetworkConfig `json:"config,omitempty"`
+}
+
+// Components says which of flannel's workloads are healthy.
+type Components struct {
+	// Nodes is DaemonSet kube-flannel-ds.
+	// +optional
+	Nodes *bool `json:"nodes,omitempty"`
+}

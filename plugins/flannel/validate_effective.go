@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package flannel
+
+import (
+	"fmt"
+	"net/netip"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/flannel/v1alpha1"
+)
+
+// leastIPv6MTU is what every link with IPv6 carries.
+const leastIPv6MTU = 1280
+
+// validateEffective judges what is in force.
+func validateEffective(effective *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) plugin.Findings {
+	var found plugin.Findings
+	validateKubeProxy(&found, facts)
+	validateRanges(&found, effective, facts)
+	validateMTU(&found, effective, path)
+	validateLimits(&found, effective.Resources, path.Child("resources", "limits"))
+	warnSurprises(&found, effective, facts, path)
+	return found
+}
+
+// validateKubeProxy makes sure that somebody implements Services. The path is the
+// Shoot's, wherever the config was written.
+func validateKubeProxy(found *plugin.Findings, facts *plugin.Facts) {
+	if !facts.KubeProxy.Enabled {
+		found.Error(field.Forbidden(field.NewPath("spec", "kubernetes", "kubeProxy", "enabled"),
+			"without kube-proxy nobody implements Services, since flannel does not; switch it on"))
+	}
+}
+
+// validateRanges makes sure that flannel knows the pods' ranges, without which it does
+// not start. The Shoot's status tells the second one, and before the Shoot has been
+// made nobody knows.
+func validateRanges(found *plugin.Findings, effective *v1alpha1.NetworkConfig, facts *plugin.Facts) {
+	if facts.Planned {
+		return
+	}
+	for _, each := range []struct {
+		family     v1alpha1.IPFamily
+		isOfFamily func(netip.Addr) bool
+	}{{v1alpha1.IPv4, netip.Addr.Is4}, {v1alpha1.IPv6, netip.Addr.Is6}} {
+		if hasFamily(effective, each.family) && podRange(facts, each.isOfFamily) == "" {
+			found.Error(field.Required(field.NewPath("status", "networking", "pods"), fmt.Sprintf(
+				"the Shoot's status does not tell the pods' %s range yet, which flannel does not start without; wait for the infrastructure", each.family)))
+		}
+	}
+}
+
+func validateMTU(found *plugin.Findings, effective *v1alpha1.NetworkConfig, path *field.Path) {
+	if mtu := podMTU(effective); mtu != 0 && mtu < leastIPv6MTU && hasFamily(effective, v1alpha1.IPv6) {
+		found.Error(field.Invalid(path.Child("mtu"), *effective.MTU, fmt.Sprintf(
+			"leaves pods %d, and IPv6 needs %d; write %d or more, or leave it out", mtu, leastIPv6MTU, leastIPv6MTU+*effective.MTU-mtu)))
+	}
+}
+
+func validateLimits(found *plugin.Findings, resources *v1alpha1.Resources, path *field.Path) {
+	for _, name := range []corev1.ResourceName{corev1.ResourceCPU, corev1.ResourceMemory} {
+		limit, has := resources.Limits[name]
+		request := resources.Requests[name]
+		if has && limit.Cmp(request) < 0 {
+			found.Error(field.Invalid(path.Child(string(name)), limit.String(),
+				fmt.Sprintf("must not be less than what is requested, which is %s", request.String())))
+		}
+	}
+}
+
+// warnSurprises warns of what is in force and may not do what one would think.
+func warnSurprises(found *plugin.Findings, effective *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) {
+	backend := path.Child("backend", "type")
+	if encapsulates(effective) {
+		backend = path.Child("backend", "directRouting")
+	} else if !facts.Infrastructure.PodRoutes {
+		found.Warn(backend, "host-gw needs all nodes in one layer 2 segment; where they are not, pods on different nodes do not reach each other. vxlan does without, also with directRouting: true")
+	}
+	if seenOutside(effective) && !facts.Infrastructure.OwnNetwork {
+		found.Warn(backend, "the network between the nodes sees pods' addresses, so if other clusters have nodes in it, their pod ranges must not overlap with this one's; give each a range of its own")
+	}
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"syscall"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+)
+
+// networks are all types, each with the DaemonSet of its agents and a change that rolls
+// them.
+var networks = map[string]struct{ agents, change string }{
+	"calico":  {"calico-node", `{"vethMTU":"1400"}`},
+	"cilium":  {"cilium", `{"debug":true}`},
+	"flannel": {"kube-flannel-ds", `{"mtu":1400}`},
+}
+
+// Each shoot has its own network, and what happens to one does not touch the others.
+func TestNetworksLiveSideBySide(t *testing.T) {
+	w := setup(t, forNetworks)
+	names := slices.Sorted(maps.Keys(networks))
+	for _, name := range names {
+		w.Expect(w.seed.Create(t.Context(), w.shootWith(name))).To(Succeed())
+	}
+	for _, name := range names {
+		w.runs(name, networks[name].agents)
+	}
+	for i, name := range names {
+		before := map[string]map[string]string{}
+		for _, other := range names {
+			before[other] = w.inShoot(other)
+		}
+		shoot := w.shootWith(name)
+		patch := fmt.Sprintf(`{"spec":{"networking":{"providerConfig":%s}}}`, networks[name].change)
+		w.Expect(w.seed.Patch(t.Context(), shoot, client.RawPatch(types.MergePatchType, []byte(patch)))).To(Succeed())
+		w.runs(name, networks[name].agents)
+		w.Eventually(func() map[string]string { return w.inShoot(name) }).ShouldNot(Equal(before[name]), name)
+		for _, other := range slices.Delete(slices.Clone(names), i, i+1) {
+			w.Expect(w.inShoot(other)).To(Equal(before[other]), "%s, when %s changes", other, name)
+		}
+	}
+
+	another := []byte(`{"spec":{"type":"flannel"}}`)
+	network := &extensionsv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Namespace: "shoot--dev--calico", Name: "calico"}}
+	w.Expect(w.seed.Patch(t.Context(), network, client.RawPatch(types.MergePatchType, another))).
+		To(MatchError(ContainSubstring("type is immutable: create a new cluster to change its network")))
+	another = []byte(`{"spec":{"networking":{"type":"flannel"}}}`)
+	w.Expect(w.seed.Patch(t.Context(), w.shootWith("calico"), client.RawPatch(types.MergePatchType, another))).
+		To(MatchError(ContainSubstring("type is immutable")))
+
+	for _, name := range names {
+		w.Expect(w.seed.Delete(t.Context(), w.shootWith(name))).To(Succeed())
+	}
+	for _, name := range names {
+		w.Eventually(func() error {
+			return client.IgnoreNotFound(w.seed.Get(t.Context(), client.ObjectKeyFromObject(w.shootWith(name)), &corev1beta1.Shoot{}))
+		}).WithTimeout(patience).Should(Succeed())
+	}
+	w.stopOperator(syscall.SIGTERM)
+}
+
+// shootWith is a Shoot that is named as the type of its network.
+func (w *world) shootWith(networkType string) *corev1beta1.Shoot {
+	shoot := &corev1beta1.Shoot{ObjectMeta: metav1.ObjectMeta{Namespace: "garden-dev", Name: networkType}}
+	shoot.Spec.Provider = corev1beta1.Provider{Type: "local", Workers: []corev1beta1.Worker{{Name: "one", Minimum: 1, Maximum: 2}}}
+	shoot.Spec.Kubernetes.Version = "1.36.3"
+	shoot.Spec.Networking = &corev1beta1.Networking{
+		Type: ptr.To(networkType), Pods: ptr.To("100.64.0.0/12"), Services: ptr.To("100.96.0.0/13"), Nodes: ptr.To("10.250.0.0/16"),
+	}
+	return shoot
+}
+
+// runs waits until a Shoot, as it is now, is carried out, and its agents run.
+func (w *world) runs(name, agents string) {
+	w.t.Helper()
+	w.Eventually(func(g Gomega) {
+		shoot := &corev1beta1.Shoot{}
+		g.Expect(w.seed.Get(w.t.Context(), client.ObjectKey{Namespace: "garden-dev", Name: name}, shoot)).To(Succeed())
+		g.Expect(shoot.Status.ObservedGeneration).To(Equal(shoot.Generation), name)
+		g.Expect(shoot.Status.LastOperation).To(HaveField("State", corev1beta1.LastOperationStateSucceeded), name)
+		set := &appsv1.DaemonSet{}
+		g.Expect(w.shootNamed(name).Get(w.t.Context(), inKubeSystem(agents), set)).To(Succeed())
+		g.Expect(set.Status.ObservedGeneration).To(Equal(set.Generation))
+		g.Expect(set.Status.DesiredNumberScheduled).To(BeEquivalentTo(1))
+		g.Expect(set.Status.UpdatedNumberScheduled).To(Equal(set.Status.DesiredNumberScheduled))
+		g.Expect(set.Status.NumberAvailable).To(Equal(set.Status.DesiredNumberScheduled))
+	}).Should(Succeed())
+}
+
+// shootNamed is the cluster of a Shoot.
+func (w *world) shootNamed(name string) cluster {
+	for _, shoot := range w.box.Shoots {
+		if shoot.Name == name {
+			return w.connect(shoot.Kubeconfig)
+		}
+	}
+	w.t.Fatalf("the landscape has no shoot %s", name)
+	return cluster{}
+}
+
+// inShoot are the objects of a Shoot's cluster, each with its version.
+func (w *world) inShoot(name string) map[string]string { return w.snapshot(w.shootNamed(name)) }
