@@ -74,7 +74,7 @@ func (b *build) compare() error {
 		}
 		b.result.Changes = append(b.result.Changes, change)
 		if change.Class == plugin.Forbidden {
-			b.wrong(field.Forbidden(fieldAt(b.paths.config, path),
+			b.wrong(field.Forbidden(plugin.At(b.paths.config, path),
 				fmt.Sprintf("cannot change from %v to %v in a running network: %s", orAbsent(change.Before), orAbsent(change.After), change.Reason)))
 		}
 	}

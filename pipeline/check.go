@@ -143,11 +143,3 @@ func (b *build) checkFamilyOf(path *field.Path, prefix netip.Prefix, ipv6 bool) 
 	}
 	b.wrong(field.Invalid(path, prefix.String(), fmt.Sprintf("must be an %s range, since %s lists no other family", family, b.paths.families)))
 }
-
-// fieldAt is the path of a dotted field beneath root.
-func fieldAt(root *field.Path, dotted string) *field.Path {
-	for _, name := range strings.Split(dotted, ".") {
-		root = root.Child(name)
-	}
-	return root
-}

@@ -29,7 +29,7 @@ func (b *build) warnNotInForce() {
 			message += ": " + origin.Reason
 		}
 		b.result.Warnings = append(b.result.Warnings, plugin.Warning{
-			Field: fieldAt(b.paths.config, path).String(), Message: message,
+			Field: plugin.At(b.paths.config, path).String(), Message: message,
 		})
 	}
 }

@@ -2,7 +2,11 @@
 
 package plugin
 
-import "strings"
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
 
 // Nearest returns the entry for the field at path, for example overlay.enabled, or
 // else for the innermost block around it that has one.
@@ -18,4 +22,12 @@ func Nearest[T any](byPath map[string]T, path string) (T, bool) {
 		}
 		path = path[:end]
 	}
+}
+
+// At is the path of the field at path, for example overlay.enabled, beneath root.
+func At(root *field.Path, path string) *field.Path {
+	for _, name := range strings.Split(path, ".") {
+		root = root.Child(name)
+	}
+	return root
 }

@@ -9,59 +9,39 @@ import (
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
-// change is what it means for a running network when a value changes.
-type change struct {
-	class  plugin.ChangeClass
-	reason string
-	// judge, if there is one, decides instead, by what was and will be in force.
-	judge func(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string)
-}
-
 // restarts ends the reason of changes that calico-node picks up by restarting.
 // What Felix has set up goes on without it.
 const restarts = "calico-node restarts node after node, and traffic goes on meanwhile"
 
 // changes has an entry for every value of NetworkConfig; an entry for a block is
 // for all values in it.
-var changes = map[string]change{
-	"backend":                   {class: plugin.Disruptive, reason: "somebody else makes the routes between nodes from then on, and the old ones go before all new ones are there"},
-	"ipam.type":                 {judge: changedIPAM},
-	"ipam.cidr":                 {judge: changedRange},
-	"ipv4.pool":                 {class: plugin.Rolling, reason: restarts + "; the address pool that is there stays as it is, since calico-node makes one only where there is none"},
-	"ipv4.mode":                 {judge: changedIPv4Mode},
-	"ipv4.autoDetectionMethod":  {class: plugin.Rolling, reason: restarts + "; a node that finds another address than before is cut off until all others know it"},
-	"ipv6.pool":                 {class: plugin.Rolling, reason: restarts + "; IPv6 packets travel as they are whatever it says"},
-	"ipv6.mode":                 {judge: changedIPv6Mode},
-	"ipv6.autoDetectionMethod":  {class: plugin.Rolling, reason: restarts + "; a node that finds another address than before is cut off until all others know it"},
-	"ipv6.sourceNATEnabled":     {judge: changedSourceNAT},
-	"typha.enabled":             {class: plugin.Rolling, reason: restarts + "; it then watches the API server through Typha, or no longer does"},
-	"vethMTU":                   {class: plugin.Rolling, reason: restarts + "; only pods that start from then on get the new MTU"},
-	"ebpfDataplane.enabled":     {class: plugin.Disruptive, reason: "connections that are open break, since the other dataplane does not know them"},
-	"overlay.enabled":           {judge: changedOverlay},
-	"overlay.createPodRoutes":   {judge: changedPodRoutes},
-	"snatToUpstreamDNS.enabled": {class: plugin.Rolling, reason: restarts + "; what was masqueraded stays so until the node is replaced"},
-	"autoScaling.mode":          {class: plugin.Rolling, reason: "calico-node and Typha may restart one after the other with other requests, and traffic goes on meanwhile"},
-	"autoScaling.resources":     {class: plugin.Rolling, reason: "calico-node and Typha may restart one after the other with other requests, and traffic goes on meanwhile"},
-	"vxlan.enabled":             {judge: changedVXLAN},
-	"wireguardEncryption":       {class: plugin.Rolling, reason: restarts + "; two nodes encrypt as soon as both have it, and talk in the clear until then"},
-	"birdExporter.enabled":      {class: plugin.Rolling, reason: restarts + ", since the exporter is a container of it"},
-	"multus.enabled":            {judge: changedMultus},
-	"multus.installCNIPlugins":  {class: plugin.Rolling, reason: "Multus restarts node after node, and pods that start on a node meanwhile get no further networks; plugins that are on the nodes stay there"},
-	"serviceLoopPrevention":     {class: plugin.Rolling, reason: restarts},
-	"ipip":                      {class: plugin.Safe, reason: "the field is deprecated and has no effect"},
-	"ipAutodetectionMethod":     {class: plugin.Safe, reason: "the field is deprecated and has no effect"},
-}
-
-func classify(path string, before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
-	found, ok := plugin.Nearest(changes, path)
-	switch {
-	case !ok:
-		return "", ""
-	case found.judge != nil:
-		return found.judge(before, after)
-	default:
-		return found.class, found.reason
-	}
+var changes = plugin.Meanings[v1alpha1.NetworkConfig]{
+	"backend":                   {Class: plugin.Disruptive, Reason: "somebody else makes the routes between nodes from then on, and the old ones go before all new ones are there"},
+	"ipam.type":                 {Judge: changedIPAM},
+	"ipam.cidr":                 {Judge: changedRange},
+	"ipv4.pool":                 {Class: plugin.Rolling, Reason: restarts + "; the address pool that is there stays as it is, since calico-node makes one only where there is none"},
+	"ipv4.mode":                 {Judge: changedIPv4Mode},
+	"ipv4.autoDetectionMethod":  {Class: plugin.Rolling, Reason: restarts + "; a node that finds another address than before is cut off until all others know it"},
+	"ipv6.pool":                 {Class: plugin.Rolling, Reason: restarts + "; IPv6 packets travel as they are whatever it says"},
+	"ipv6.mode":                 {Judge: changedIPv6Mode},
+	"ipv6.autoDetectionMethod":  {Class: plugin.Rolling, Reason: restarts + "; a node that finds another address than before is cut off until all others know it"},
+	"ipv6.sourceNATEnabled":     {Judge: changedSourceNAT},
+	"typha.enabled":             {Class: plugin.Rolling, Reason: restarts + "; it then watches the API server through Typha, or no longer does"},
+	"vethMTU":                   {Class: plugin.Rolling, Reason: restarts + "; only pods that start from then on get the new MTU"},
+	"ebpfDataplane.enabled":     {Class: plugin.Disruptive, Reason: "connections that are open break, since the other dataplane does not know them"},
+	"overlay.enabled":           {Judge: changedOverlay},
+	"overlay.createPodRoutes":   {Judge: changedPodRoutes},
+	"snatToUpstreamDNS.enabled": {Class: plugin.Rolling, Reason: restarts + "; what was masqueraded stays so until the node is replaced"},
+	"autoScaling.mode":          {Class: plugin.Rolling, Reason: "calico-node and Typha may restart one after the other with other requests, and traffic goes on meanwhile"},
+	"autoScaling.resources":     {Class: plugin.Rolling, Reason: "calico-node and Typha may restart one after the other with other requests, and traffic goes on meanwhile"},
+	"vxlan.enabled":             {Judge: changedVXLAN},
+	"wireguardEncryption":       {Class: plugin.Rolling, Reason: restarts + "; two nodes encrypt as soon as both have it, and talk in the clear until then"},
+	"birdExporter.enabled":      {Class: plugin.Rolling, Reason: restarts + ", since the exporter is a container of it"},
+	"multus.enabled":            {Judge: changedMultus},
+	"multus.installCNIPlugins":  {Class: plugin.Rolling, Reason: "Multus restarts node after node, and pods that start on a node meanwhile get no further networks; plugins that are on the nodes stay there"},
+	"serviceLoopPrevention":     {Class: plugin.Rolling, Reason: restarts},
+	"ipip":                      {Class: plugin.Safe, Reason: "the field is deprecated and has no effect"},
+	"ipAutodetectionMethod":     {Class: plugin.Safe, Reason: "the field is deprecated and has no effect"},
 }
 
 func changedIPAM(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {

@@ -68,7 +68,7 @@ func (definition) ValidateEffective(effective, written *v1alpha1.NetworkConfig, 
 }
 
 func (definition) Classify(path string, before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
-	return classify(path, before, after)
+	return changes.Classify(path, before, after)
 }
 
 func (definition) Render(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) (plugin.Objects, error) {

@@ -6,103 +6,93 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
-
-// surprise is a combination of values that are all in force and together do not
-// do what one would think.
-type surprise struct {
-	path    string
-	happens func(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) bool
-	message string
-}
 
 // surprises are all of them. Where Gardener's extension contradicts itself, the
 // result stays the same here, and the user is told.
 var surprises = slices.Concat(encapsulationSurprises, ipv6Surprises, addressSurprises, helperSurprises)
 
 // encapsulationSurprises are about how packets travel from node to node.
-var encapsulationSurprises = []surprise{
-	{"backend", func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+var encapsulationSurprises = plugin.Surprises[v1alpha1.NetworkConfig]{
+	{Path: "backend", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return e.Overlay == nil && hasBackend(e, v1alpha1.VXLANBackend) && poolIs(e, v1alpha1.PoolIPIP)
-	}, "the address pool uses IP-in-IP, for which backend vxlan makes no routes; write overlay.enabled: true and vxlan.enabled: true for a network that uses VXLAN"},
+	}, Message: "the address pool uses IP-in-IP, for which backend vxlan makes no routes; write overlay.enabled: true and vxlan.enabled: true for a network that uses VXLAN"},
 
-	{"ipv4.pool", func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "ipv4.pool", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return overlayOn(e) && !hasIPv6(e) && !e.VXLAN.Enabled && poolIs(e, v1alpha1.PoolVXLAN)
-	}, "packets travel through IP-in-IP all the same: the address pool that comes with overlay.enabled goes before; write vxlan.enabled: true for VXLAN"},
+	}, Message: "packets travel through IP-in-IP all the same: the address pool that comes with overlay.enabled goes before; write vxlan.enabled: true for VXLAN"},
 
-	{"ipv4.mode", func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "ipv4.mode", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return e.Overlay == nil && hasBackend(e, v1alpha1.None) && poolIs(e, v1alpha1.PoolIPIP) && encapsulates(*e.IPv4.Mode)
-	}, "packets are not encapsulated all the same: with backend none Felix sets up no IP-in-IP"},
+	}, Message: "packets are not encapsulated all the same: with backend none Felix sets up no IP-in-IP"},
 
-	{"vxlan.enabled", func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "vxlan.enabled", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return e.VXLAN.Enabled && hasIPv4(e) && overlayOff(e)
-	}, "packets are not encapsulated all the same, since overlay.enabled is false; what remains of it is ipam.type calico-ipam"},
+	}, Message: "packets are not encapsulated all the same, since overlay.enabled is false; what remains of it is ipam.type calico-ipam"},
 
-	{"vxlan.enabled", func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "vxlan.enabled", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return e.VXLAN.Enabled && e.Overlay == nil && !hasIPv6(e) && poolIs(e, v1alpha1.PoolIPIP)
-	}, "packets travel through IP-in-IP all the same, since ipv4.pool is ipip; what remains of it is ipam.type calico-ipam"},
+	}, Message: "packets travel through IP-in-IP all the same, since ipv4.pool is ipip; what remains of it is ipam.type calico-ipam"},
 
-	{"vxlan.enabled", func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "vxlan.enabled", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return e.VXLAN.Enabled && hasIPv4(e) && e.Overlay == nil && hasBackend(e, v1alpha1.None)
-	}, "a network with backend none is none of VXLAN, although its address pool says so; write overlay.enabled: true"},
+	}, Message: "a network with backend none is none of VXLAN, although its address pool says so; write overlay.enabled: true"},
 
-	{"ipv4.pool", func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "ipv4.pool", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return !e.VXLAN.Enabled && e.Overlay == nil && hasBackend(e, v1alpha1.None) && poolIs(e, v1alpha1.PoolVXLAN) && encapsulates(*e.IPv4.Mode)
-	}, "a network with backend none is none of VXLAN, although its address pool says so; write overlay.enabled: true and vxlan.enabled: true"},
+	}, Message: "a network with backend none is none of VXLAN, although its address pool says so; write overlay.enabled: true and vxlan.enabled: true"},
 }
 
 // ipv6Surprises are about networks with IPv6, which Calico only routes.
-var ipv6Surprises = []surprise{
-	{"overlay.enabled", func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+var ipv6Surprises = plugin.Surprises[v1alpha1.NetworkConfig]{
+	{Path: "overlay.enabled", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return overlayOn(e) && hasIPv6(e)
-	}, "IPv6 packets travel as they are all the same: the pool default-ipv6-ippool never encapsulates; write false for a network with IPv6"},
+	}, Message: "IPv6 packets travel as they are all the same: the pool default-ipv6-ippool never encapsulates; write false for a network with IPv6"},
 
-	{"overlay.enabled", func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "overlay.enabled", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return overlayOn(e) && isDualStack(e) && !e.VXLAN.Enabled
-	}, "the IPv4 pool asks for IP-in-IP, which Felix does not set up in a network with IPv6, so IPv4 packets may not arrive; write false"},
+	}, Message: "the IPv4 pool asks for IP-in-IP, which Felix does not set up in a network with IPv6, so IPv4 packets may not arrive; write false"},
 
-	{"ipv4.mode", func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "ipv4.mode", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return overlayOn(e) && isDualStack(e) && *e.IPv4.Mode != v1alpha1.Always
-	}, "the address pool default-ipv4-ippool says Always all the same, since overlay.enabled is true"},
+	}, Message: "the address pool default-ipv4-ippool says Always all the same, since overlay.enabled is true"},
 
-	{"ipv4.mode", func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "ipv4.mode", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return overlayOff(e) && isDualStack(e) && encapsulates(*e.IPv4.Mode) && !e.VXLAN.Enabled
-	}, "the address pool default-ipv4-ippool says Never all the same, since overlay.enabled is false"},
+	}, Message: "the address pool default-ipv4-ippool says Never all the same, since overlay.enabled is false"},
 
-	{"vxlan.enabled", func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "vxlan.enabled", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return e.VXLAN.Enabled && hasIPv6(e) && !hasIPv4(e)
-	}, "packets are not encapsulated all the same: VXLAN is for IPv4, which the network does not have"},
+	}, Message: "packets are not encapsulated all the same: VXLAN is for IPv4, which the network does not have"},
 
-	{"ipam.type", func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "ipam.type", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return !usesHostLocal(e) && hasIPv6(e)
-	}, "calico-ipam, which VXLAN brings with it, gives pods IPv6 addresses to which nobody makes routes; write vxlan.enabled: false"},
+	}, Message: "calico-ipam, which VXLAN brings with it, gives pods IPv6 addresses to which nobody makes routes; write vxlan.enabled: false"},
 
-	{"ipv6", func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
+	{Path: "ipv6", Happens: func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
 		return hasIPv6(e) && podRangeIPv6(f) == ""
-	}, "the pods' IPv6 range is not known yet, since the Shoot's status.networking.pods has none; pool default-ipv6-ippool stays empty until then"},
+	}, Message: "the pods' IPv6 range is not known yet, since the Shoot's status.networking.pods has none; pool default-ipv6-ippool stays empty until then"},
 }
 
 // addressSurprises are about pods' addresses.
-var addressSurprises = []surprise{
-	{"ipam.type", func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+var addressSurprises = plugin.Surprises[v1alpha1.NetworkConfig]{
+	{Path: "ipam.type", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return !usesHostLocal(e) && !hasKubeControllers(e)
-	}, "with backend none there are no kube-controllers, so nobody collects addresses of calico-ipam that pods left behind; and routes that a cloud makes lead to the nodes' own ranges, which calico-ipam does not keep to"},
+	}, Message: "with backend none there are no kube-controllers, so nobody collects addresses of calico-ipam that pods left behind; and routes that a cloud makes lead to the nodes' own ranges, which calico-ipam does not keep to"},
 
-	{"ipam.cidr", func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "ipam.cidr", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return usesHostLocal(e) && !isNodesRange(*e.IPAM.CIDR)
-	}, "every node gives its pods addresses of this one range, so two pods on different nodes can get the same; usePodCIDR gives each node its own"},
+	}, Message: "every node gives its pods addresses of this one range, so two pods on different nodes can get the same; usePodCIDR gives each node its own"},
 
-	{"ipam.cidr", func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "ipam.cidr", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return !usesHostLocal(e) && !isNodesRange(*e.IPAM.CIDR)
-	}, "pods do not get addresses of this range: calico-ipam, which VXLAN brings with it, takes them from the address pool"},
+	}, Message: "pods do not get addresses of this range: calico-ipam, which VXLAN brings with it, takes them from the address pool"},
 
-	{"overlay.enabled", func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
+	{Path: "overlay.enabled", Happens: func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
 		return hasIPv4(e) && (encapsulationOf(e) == unencapsulated || hasBackend(e, v1alpha1.None)) && !f.Infrastructure.OwnNetwork
-	}, "without overlay the network between the nodes sees pods' addresses, so if other clusters have nodes in it, their pod ranges must not overlap with this one's; give each a range of its own"},
+	}, Message: "without overlay the network between the nodes sees pods' addresses, so if other clusters have nodes in it, their pod ranges must not overlap with this one's; give each a range of its own"},
 }
 
 func isNodesRange(cidr string) bool {
@@ -110,36 +100,20 @@ func isNodesRange(cidr string) bool {
 }
 
 // helperSurprises are about what stands beside calico-node or changes the node.
-var helperSurprises = []surprise{
-	{"birdExporter.enabled", func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
+var helperSurprises = plugin.Surprises[v1alpha1.NetworkConfig]{
+	{Path: "birdExporter.enabled", Happens: func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
 		return e.BirdExporter.Enabled && !isPrivileged(e, f)
-	}, "there is only its Service: the exporter cannot run in a calico-node that is not privileged"},
+	}, Message: "there is only its Service: the exporter cannot run in a calico-node that is not privileged"},
 
-	{"birdExporter.enabled", func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
+	{Path: "birdExporter.enabled", Happens: func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
 		return e.BirdExporter.Enabled && isPrivileged(e, f) && !hasBackend(e, v1alpha1.Bird)
-	}, "there is nothing to export, since BIRD only runs with backend bird"},
+	}, Message: "there is nothing to export, since BIRD only runs with backend bird"},
 
-	{"ebpfDataplane.enabled", func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
+	{Path: "ebpfDataplane.enabled", Happens: func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
 		return e.EBPFDataplane.Enabled && f.FeatureGates[nonPrivilegedGate]
-	}, "calico-node is privileged all the same: eBPF goes before the operator's feature gate " + nonPrivilegedGate},
+	}, Message: "calico-node is privileged all the same: eBPF goes before the operator's feature gate " + nonPrivilegedGate},
 
-	{"snatToUpstreamDNS.enabled", func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
+	{Path: "snatToUpstreamDNS.enabled", Happens: func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
 		return e.SnatToUpstreamDNS.Enabled && f.NodeLocalDNS
-	}, "without overlay NetworkPolicies cannot block pods' DNS requests to the nodes' cache (NodeLocalDNS), whose rules come before Calico's; write false here, switch on the overlay, or switch off NodeLocalDNS"},
-}
-
-func warnSurprises(found *plugin.Findings, effective *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) {
-	for _, s := range surprises {
-		if s.happens(effective, facts) {
-			found.Warn(at(path, s.path), s.message)
-		}
-	}
-}
-
-// at is the path of a dotted field beneath root.
-func at(root *field.Path, dotted string) *field.Path {
-	for _, name := range strings.Split(dotted, ".") {
-		root = root.Child(name)
-	}
-	return root
+	}, Message: "without overlay NetworkPolicies cannot block pods' DNS requests to the nodes' cache (NodeLocalDNS), whose rules come before Calico's; write false here, switch on the overlay, or switch off NodeLocalDNS"},
 }

@@ -19,7 +19,7 @@ func validateEffective(effective, written *v1alpha1.NetworkConfig, facts *plugin
 	validateKubeProxy(&found, effective, facts)
 	validateNodeRanges(&found, facts)
 	warnVXLANOverlay(&found, effective, written, facts, path)
-	warnSurprises(&found, effective, facts, path)
+	surprises.Warn(&found, effective, facts, path)
 	return found
 }
 
@@ -56,7 +56,7 @@ func warnVXLANOverlay(found *plugin.Findings, effective, written *v1alpha1.Netwo
 	if !facts.Infrastructure.NoIPIP || !vxlanOverlay(effective) || asked {
 		return
 	}
-	found.Warn(at(path, "overlay.enabled"), fmt.Sprintf(
+	found.Warn(plugin.At(path, "overlay.enabled"), fmt.Sprintf(
 		"IP-in-IP is not available on %s, so the overlay uses VXLAN; and VXLAN needs calico-ipam",
 		cmp.Or(facts.Infrastructure.Type, "this infrastructure")))
 }

@@ -9,66 +9,46 @@ import (
 	"github.com/trellis-network/trellis/plugins/cilium/v1alpha1"
 )
 
-// change is what it means for a running network when a value changes.
-type change struct {
-	class  plugin.ChangeClass
-	reason string
-	// judge, if there is one, decides instead, by what was and will be in force.
-	judge func(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string)
-}
-
 // restarts begins the reason of changes that agents pick up by restarting. The
 // programs that they have loaded into the kernel go on without them.
 const restarts = "agents restart node after node, and traffic goes on meanwhile"
 
 // changes has an entry for every value of NetworkConfig.
-var changes = map[string]change{
-	"debug":                              {class: plugin.Rolling, reason: restarts},
-	"kubeproxy.k8sServiceHost":           {class: plugin.Safe, reason: "only cilium-operator restarts"},
-	"kubeproxy.k8sServicePort":           {class: plugin.Safe, reason: "only cilium-operator restarts"},
-	"hubble.enabled":                     {class: plugin.Rolling, reason: restarts + "; flows that they have recorded are lost"},
-	"tunnel":                             {judge: changedEncapsulation},
-	"store":                              {class: plugin.Safe, reason: "the field has no effect"},
-	"ipv4.enabled":                       {judge: changedIPv4},
-	"ipv6.enabled":                       {judge: changedIPv6},
-	"bpfSocketLBHostnsOnly.enabled":      {class: plugin.Rolling, reason: restarts + "; only connections that pods open from then on are made in the other way"},
-	"cni.exclusive":                      {class: plugin.Rolling, reason: restarts + "; pods that start from then on go through the other plugins as well, or no longer do"},
-	"egressGateway.enabled":              {judge: changedEgressGateway},
-	"mtu":                                {class: plugin.Rolling, reason: restarts + "; pods that run may keep their MTU until they are started anew"},
-	"devices":                            {judge: changedDevices},
-	"directRoutingDevice":                {class: plugin.Disruptive, reason: "nodes pass on packets to Services through another interface, and a connection that is open does not follow"},
-	"loadBalancingMode":                  {class: plugin.Disruptive, reason: "connections from outside that are open break where another node than the pod's answers for the Service"},
-	"l2Announcements.enabled":            {judge: changedL2Announcements},
-	"l2Announcements.leaseDuration":      {class: plugin.Rolling, reason: restarts},
-	"l2Announcements.leaseRenewDeadline": {class: plugin.Rolling, reason: restarts},
-	"l2Announcements.leaseRetryPeriod":   {class: plugin.Rolling, reason: restarts},
-	"ipv4NativeRoutingCIDREnabled":       {judge: changedNativeRouting},
-	"ipv6NativeRoutingCIDREnabled":       {judge: changedNativeRouting},
-	"overlay.enabled":                    {judge: changedEncapsulation},
-	"overlay.createPodRoutes":            {judge: changedPodRoutes},
-	"snatToUpstreamDNS.enabled":          {judge: changedMasquerader},
-	"snatOutOfCluster.enabled":           {judge: changedMasquerader},
-	"enableIpv4Masquerade":               {judge: changedIPv4Masquerade},
-	"enableIpv6Masquerade":               {judge: changedIPv6Masquerade},
-	"enableBPFMasquerade":                {judge: changedMasquerader},
-	"bgpControlPlane.enabled":            {judge: changedBGP},
-	"policyAuditMode":                    {judge: changedAuditMode},
-	"encryption.enabled":                 {judge: changedEncryption},
-	"encryption.mode":                    {judge: changedEncryption},
-	"encryption.nodeToNodeEnabled":       {class: plugin.Rolling, reason: restarts + "; two nodes encrypt what they send to each other as soon as both do"},
-	"encryption.strictMode":              {judge: changedEncryption},
-}
-
-func classify(path string, before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
-	found, ok := plugin.Nearest(changes, path)
-	switch {
-	case !ok:
-		return "", ""
-	case found.judge != nil:
-		return found.judge(before, after)
-	default:
-		return found.class, found.reason
-	}
+var changes = plugin.Meanings[v1alpha1.NetworkConfig]{
+	"debug":                              {Class: plugin.Rolling, Reason: restarts},
+	"kubeproxy.k8sServiceHost":           {Class: plugin.Safe, Reason: "only cilium-operator restarts"},
+	"kubeproxy.k8sServicePort":           {Class: plugin.Safe, Reason: "only cilium-operator restarts"},
+	"hubble.enabled":                     {Class: plugin.Rolling, Reason: restarts + "; flows that they have recorded are lost"},
+	"tunnel":                             {Judge: changedEncapsulation},
+	"store":                              {Class: plugin.Safe, Reason: "the field has no effect"},
+	"ipv4.enabled":                       {Judge: changedIPv4},
+	"ipv6.enabled":                       {Judge: changedIPv6},
+	"bpfSocketLBHostnsOnly.enabled":      {Class: plugin.Rolling, Reason: restarts + "; only connections that pods open from then on are made in the other way"},
+	"cni.exclusive":                      {Class: plugin.Rolling, Reason: restarts + "; pods that start from then on go through the other plugins as well, or no longer do"},
+	"egressGateway.enabled":              {Judge: changedEgressGateway},
+	"mtu":                                {Class: plugin.Rolling, Reason: restarts + "; pods that run may keep their MTU until they are started anew"},
+	"devices":                            {Judge: changedDevices},
+	"directRoutingDevice":                {Class: plugin.Disruptive, Reason: "nodes pass on packets to Services through another interface, and a connection that is open does not follow"},
+	"loadBalancingMode":                  {Class: plugin.Disruptive, Reason: "connections from outside that are open break where another node than the pod's answers for the Service"},
+	"l2Announcements.enabled":            {Judge: changedL2Announcements},
+	"l2Announcements.leaseDuration":      {Class: plugin.Rolling, Reason: restarts},
+	"l2Announcements.leaseRenewDeadline": {Class: plugin.Rolling, Reason: restarts},
+	"l2Announcements.leaseRetryPeriod":   {Class: plugin.Rolling, Reason: restarts},
+	"ipv4NativeRoutingCIDREnabled":       {Judge: changedNativeRouting},
+	"ipv6NativeRoutingCIDREnabled":       {Judge: changedNativeRouting},
+	"overlay.enabled":                    {Judge: changedEncapsulation},
+	"overlay.createPodRoutes":            {Judge: changedPodRoutes},
+	"snatToUpstreamDNS.enabled":          {Judge: changedMasquerader},
+	"snatOutOfCluster.enabled":           {Judge: changedMasquerader},
+	"enableIpv4Masquerade":               {Judge: changedIPv4Masquerade},
+	"enableIpv6Masquerade":               {Judge: changedIPv6Masquerade},
+	"enableBPFMasquerade":                {Judge: changedMasquerader},
+	"bgpControlPlane.enabled":            {Judge: changedBGP},
+	"policyAuditMode":                    {Judge: changedAuditMode},
+	"encryption.enabled":                 {Judge: changedEncryption},
+	"encryption.mode":                    {Judge: changedEncryption},
+	"encryption.nodeToNodeEnabled":       {Class: plugin.Rolling, Reason: restarts + "; two nodes encrypt what they send to each other as soon as both do"},
+	"encryption.strictMode":              {Judge: changedEncryption},
 }
 
 // changedIPv4 and changedIPv6 judge that a family comes or goes.

@@ -22,7 +22,7 @@ func validateEffective(effective, _ *v1alpha1.NetworkConfig, facts *plugin.Facts
 	validateKubeProxy(&found, facts)
 	validateAPIServerAddress(&found, effective, facts)
 	warnUnadapted(&found, facts)
-	warnSurprises(&found, effective, facts, path)
+	surprises.Warn(&found, effective, facts, path)
 	return found
 }
 

@@ -7,41 +7,21 @@ import (
 	"github.com/trellis-network/trellis/plugins/flannel/v1alpha1"
 )
 
-// change is what it means for a running network when a value changes.
-type change struct {
-	class  plugin.ChangeClass
-	reason string
-	// judge, if there is one, decides instead, by what was and will be in force.
-	judge func(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string)
-}
-
 // restarts begins the reason of changes that flannel picks up by restarting. Routes and
 // rules that it has made stay meanwhile.
 const restarts = "flannel restarts node after node, and traffic goes on meanwhile"
 
 // changes has an entry for every value of NetworkConfig; an entry for a block is
 // for all values in it.
-var changes = map[string]change{
-	"backend.type":          {judge: changedType},
-	"backend.port":          {judge: changedTunnel("nodes that have another port already do not understand those that have not")},
-	"backend.vni":           {judge: changedTunnel("nodes that have another identifier already do not understand those that have not")},
-	"backend.directRouting": {class: plugin.Rolling, reason: restarts + "; nodes of one subnet take what comes in either way"},
-	"mtu":                   {class: plugin.Rolling, reason: restarts + "; only pods that start from then on get the new MTU, and the nodes' VXLAN interfaces keep theirs until the node is replaced"},
-	"ipFamilies":            {judge: changedFamilies},
-	"nftables":              {class: plugin.Rolling, reason: restarts + "; the rules of the other kind are replaced at once"},
-	"resources":             {class: plugin.Rolling, reason: restarts},
-}
-
-func classify(path string, before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
-	found, ok := plugin.Nearest(changes, path)
-	switch {
-	case !ok:
-		return "", ""
-	case found.judge != nil:
-		return found.judge(before, after)
-	default:
-		return found.class, found.reason
-	}
+var changes = plugin.Meanings[v1alpha1.NetworkConfig]{
+	"backend.type":          {Judge: changedType},
+	"backend.port":          {Judge: changedTunnel("nodes that have another port already do not understand those that have not")},
+	"backend.vni":           {Judge: changedTunnel("nodes that have another identifier already do not understand those that have not")},
+	"backend.directRouting": {Class: plugin.Rolling, Reason: restarts + "; nodes of one subnet take what comes in either way"},
+	"mtu":                   {Class: plugin.Rolling, Reason: restarts + "; only pods that start from then on get the new MTU, and the nodes' VXLAN interfaces keep theirs until the node is replaced"},
+	"ipFamilies":            {Judge: changedFamilies},
+	"nftables":              {Class: plugin.Rolling, Reason: restarts + "; the rules of the other kind are replaced at once"},
+	"resources":             {Class: plugin.Rolling, Reason: restarts},
 }
 
 // changedType goes by what was measured on real nodes: packets in flight on the way
