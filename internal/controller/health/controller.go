@@ -124,7 +124,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		r.statements.forget(request.NamespacedName)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	if isLeaving(network) {
+	if isMoving(network) {
 		return reconcile.Result{}, nil
 	}
 	kept, err := state.Decode(network.Status.State)
@@ -151,10 +151,13 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	return reconcile.Result{RequeueAfter: again}, nil
 }
 
-// isLeaving says that the Network is being deleted, or handed to another seed.
-func isLeaving(network *extensionsv1alpha1.Network) bool {
+// isMoving says that the Network is being deleted, or that its control plane is on its
+// way from or to another seed.
+func isMoving(network *extensionsv1alpha1.Network) bool {
+	switch network.Annotations[extensionsv1alpha1.OperationAnnotation] {
+	case extensionsv1alpha1.OperationMigrate, extensionsv1alpha1.OperationWaitForState:
+		return true
+	}
 	last := network.Status.LastOperation
-	return !network.DeletionTimestamp.IsZero() ||
-		network.Annotations[extensionsv1alpha1.OperationAnnotation] == extensionsv1alpha1.OperationMigrate ||
-		last != nil && last.Type == corev1beta1.LastOperationTypeMigrate
+	return !network.DeletionTimestamp.IsZero() || last != nil && last.Type == corev1beta1.LastOperationTypeMigrate
 }

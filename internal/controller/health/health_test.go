@@ -142,6 +142,18 @@ func TestNothingIsSaidOfANetworkWithoutComponents(t *testing.T) {
 	e.Expect(n.Status.ProviderStatus).To(BeNil())
 }
 
+// N8: while its state is being written, a Network is left alone.
+func TestNothingIsSaidOfANetworkThatArrives(t *testing.T) {
+	e := setup(t, often)
+	n := e.network()
+	before := n.DeepCopy()
+	n.Annotations = map[string]string{"gardener.cloud/operation": "wait-for-state"}
+	e.Expect(e.seed.Patch(t.Context(), n, client.MergeFrom(before))).To(Succeed())
+	e.keep(n, e.component("cans", "DaemonSet", "cans"))
+	e.stays(n)
+	e.Expect(n.Status.Conditions).To(BeEmpty())
+}
+
 // 2.12 of the contract: a Network that leaves is left alone.
 func TestNothingIsSaidOfANetworkThatLeaves(t *testing.T) {
 	e := setup(t, often)

@@ -77,7 +77,7 @@ func TestWhatKubernetesPutsIntoObjectsStays(t *testing.T) {
 	e.Expect(live(e, set).Spec.VolumeClaimTemplates[0].Spec.Resources.Requests.Storage().String()).To(Equal("1Gi"))
 	e.Expect(live(e, account).Secrets).To(HaveLen(1))
 	e.Expect(live(e, account).ImagePullSecrets).To(HaveLen(1))
-	e.Expect(live(e, role).Rules).To(HaveLen(1))
+	e.Eventually(func() []rbacv1.PolicyRule { return live(e, role).Rules }).Should(HaveLen(1))
 	e.Expect(e.seed.Delete(e.ctx, mr)).To(Succeed())
 	e.isGone(mr)
 }

@@ -66,7 +66,10 @@ func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
 		return ctrl.Result{}, err
 	}
 	if mr := w.managed[seed.Main]; mr != nil && !mr.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, nil // its end is awaited through the watch
+		return ctrl.Result{}, nil // its end is awaited through the watch; see owes
+	}
+	if err := w.restoreSecrets(ctx, &wanted); err != nil {
+		return ctrl.Result{}, w.failed(ctx, nil, err)
 	}
 	if err := w.checkNodes(ctx, built.Precondition); err != nil {
 		return ctrl.Result{}, w.failed(ctx, nil, err)

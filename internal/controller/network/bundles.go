@@ -71,11 +71,16 @@ func (w *work) bundle(g seed.Group, objects []plugin.Object) (*bundle.Bundle, er
 	}, err
 }
 
-// nameIn puts the names of the Secrets into what is kept of them.
-func (b *bundles) nameIn(written *state.Written) {
-	names := [seed.Groups]*string{
+// secretsIn are the names of the bundles' Secrets in what is kept of them.
+func secretsIn(written *state.Written) [seed.Groups]*string {
+	return [seed.Groups]*string{
 		seed.Main: &written.Bundle, seed.Later: &written.Later, seed.InSeed: &written.Seed, seed.Admission: &written.Admission,
 	}
+}
+
+// nameIn puts the names of the Secrets into what is kept of them.
+func (b *bundles) nameIn(written *state.Written) {
+	names := secretsIn(written)
 	for g, wanted := range b {
 		if wanted != nil {
 			*names[g] = wanted.SecretName()

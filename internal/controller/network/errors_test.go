@@ -84,7 +84,8 @@ func TestObjectsThatCannotBeAppliedAreErrors(t *testing.T) {
 		codes           []corev1beta1.ErrorCode
 	}{
 		"invalid":               {"False", "ApplyFailed", `error during apply of object "v1/ConfigMap/kube-system/string": ConfigMap "string" is invalid: data`, 0, erroneous, []corev1beta1.ErrorCode{corev1beta1.ErrorConfigurationProblem}},
-		"forbidden":             {"False", "ApplyFailed", `error during apply of object "v1/ConfigMap/kube-system/string": configmaps "string" is forbidden: no`, 0, erroneous, []corev1beta1.ErrorCode{corev1beta1.ErrorConfigurationProblem}},
+		"forbidden, just now":   {"False", "ApplyFailed", `error during apply of object "v1/ConfigMap/kube-system/string": configmaps "string" is forbidden: no`, time.Minute, working, nil},
+		"forbidden for long":    {"False", "ApplyFailed", `error during apply of object "v1/ConfigMap/kube-system/string": configmaps "string" is forbidden: no`, 2 * time.Minute, erroneous, nil},
 		"undecodable":           {"False", "DecodingFailed", "not YAML", 0, erroneous, []corev1beta1.ErrorCode{corev1beta1.ErrorConfigurationProblem}},
 		"unreachable, just now": {"False", "ApplyFailed", "connection refused", time.Minute, working, nil},
 		"unreachable for long":  {"False", "ApplyFailed", "connection refused", 2 * time.Minute, erroneous, nil},
@@ -134,21 +135,41 @@ func TestAnOldRefusalIsNotTheNewSpecs(t *testing.T) {
 }
 
 func TestADeletedSecretIsPutBack(t *testing.T) {
-	e := setup(t)
-	e.finished()
-	mr := e.managedResource()
-	secret := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
-	secret.Name, secret.Namespace = mr.Spec.SecretRefs[0].Name, e.namespace
-	e.Expect(e.client.Delete(t.Context(), secret)).To(Succeed())
-	e.resourceManager("False", "CannotReadSecret", "no such Secret", time.Now())
-	e.Eventually(func() error { return e.client.Get(t.Context(), keyOf(secret), secret) }).Should(Succeed())
+	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
+		n := e.finished(asked)
+		mr := e.managedResource()
+		secret := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
+		secret.Name, secret.Namespace = mr.Spec.SecretRefs[0].Name, e.namespace
+		e.Expect(e.client.Delete(t.Context(), secret)).To(Succeed())
+		e.resourceManager("False", "CannotReadSecret", "no such Secret", time.Now())
+		e.patch(n, asked)
+		e.Eventually(func() error { return e.client.Get(t.Context(), keyOf(secret), secret) }).Should(Succeed())
+	})
 }
 
 func TestADeletedManagedResourceIsPutBack(t *testing.T) {
-	e := setup(t)
-	n := e.finished()
-	e.Expect(e.client.Delete(t.Context(), e.managedResource())).To(Succeed())
-	e.becomes(n, again, working)
-	e.applied()
-	e.becomes(n, again, fine)
+	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
+		n := e.finished(asked)
+		e.Expect(e.client.Delete(t.Context(), e.managedResource())).To(Succeed())
+		e.becomes(n, again, working)
+		e.applied()
+		e.becomes(n, again, fine)
+	})
+}
+
+// One that is still going when it is wanted again is written once it is gone.
+func TestAManagedResourceThatGoesIsWrittenAnewAfterwards(t *testing.T) {
+	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
+		n := e.finished(asked, withConfig(`{"ear":"left"}`))
+		for _, name := range []string{seedName, mainName} {
+			going := e.holding(e.managedResourceOf(name))
+			e.Expect(e.client.Delete(t.Context(), going)).To(Succeed())
+			e.patch(n, asked)
+			e.Eventually(func() map[string]string { e.get(n); return n.Annotations }).ShouldNot(HaveKey(extensionsv1alpha1.OperationAnnotation))
+			e.letGo(going)
+			e.Eventually(func() bool { return e.managedResourceOf(name).UID != going.UID }).Should(BeTrue())
+			e.applied()
+			e.becomes(n, again, fine)
+		}
+	})
 }

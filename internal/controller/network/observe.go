@@ -81,7 +81,7 @@ func conditionOf(mr *resourcesv1alpha1.ManagedResource, conditionType string) *c
 // refused matches what the API server says of an object that it will never take.
 // The resource manager's message is all that tells it apart: Gardener's own
 // clients read it the same way (section 2.7).
-var refused = regexp.MustCompile(`(?is)error during apply of object .* is (invalid|forbidden):`)
+var refused = regexp.MustCompile(`(?is)error during apply of object .* is invalid:`)
 
 // incurable returns the code of a failure that retrying won't cure, or nothing.
 // Trellis' own resource manager says the code where it knows the error. What is

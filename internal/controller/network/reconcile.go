@@ -16,6 +16,7 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/internal/state"
 )
 
 // Reconcile takes one Network a step further. What it has to do follows from the
@@ -113,7 +114,7 @@ func (w *work) step(ctx context.Context) (ctrl.Result, error) {
 		}
 	}
 	switch {
-	case w.pickUpSpec():
+	case w.pickUpSpec() || w.owes():
 		return w.reconcile(ctx)
 	default:
 		return w.observe(ctx)
@@ -127,6 +128,21 @@ func (w *work) pickUpSpec() bool {
 		return true
 	}
 	return !w.settled && !succeeded(w.network)
+}
+
+// owes says that a ManagedResource is missing of those that the spec as it is now was
+// carried out with: the one before it has only now gone, or somebody has deleted it.
+func (w *work) owes() bool {
+	kept, err := state.Decode(w.network.Status.State)
+	if err != nil || kept.Written == nil || kept.Written.Generation != w.network.Generation {
+		return false
+	}
+	for g, name := range secretsIn(kept.Written) {
+		if *name != "" && w.managed[g] == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // asked says whether an operation is asked for that has not begun. The annotation
