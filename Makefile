@@ -8,7 +8,7 @@ EXIT ?=
 # is compiled once.
 IN_SANDBOX := cd sandbox && CGO_ENABLED=0 GOFLAGS="$(shell go env GOFLAGS) -trimpath"
 # Most tests wait for clusters most of the time.
-WAITING := -timeout 20m -p 3 -parallel 8
+WAITING := -timeout 20m -parallel 4
 # What also has to work with the schemas of a Gardener landscape: see test/install.
 UNDER_GARDENERS_SCHEMAS := $(addprefix ./internal/controller/,network managedresource garbagecollector tokenrequestor)
 # The generated parts of the tree.
