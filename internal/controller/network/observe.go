@@ -18,11 +18,16 @@ import (
 	"github.com/trellis-network/trellis/internal/state"
 )
 
-// observe looks after the bundle that was written last, whatever the spec says
+// observe looks after the bundles that were written last, whatever the spec says
 // by now.
 func (w *work) observe(ctx context.Context) (ctrl.Result, error) {
 	kept, err := state.Decode(w.network.Status.State)
-	if err != nil || kept.Written == nil || succeeded(w.network) {
+	switch {
+	case err != nil || kept.Written == nil:
+		return ctrl.Result{}, nil
+	case w.owes(kept.Written):
+		return w.reconcile(ctx)
+	case succeeded(w.network):
 		return ctrl.Result{}, nil
 	}
 	return w.observeWritten(ctx, kept)

@@ -114,7 +114,7 @@ func (w *work) step(ctx context.Context) (ctrl.Result, error) {
 		}
 	}
 	switch {
-	case w.pickUpSpec() || w.owes():
+	case w.pickUpSpec():
 		return w.reconcile(ctx)
 	default:
 		return w.observe(ctx)
@@ -132,12 +132,11 @@ func (w *work) pickUpSpec() bool {
 
 // owes says that a ManagedResource is missing of those that the spec as it is now was
 // carried out with: the one before it has only now gone, or somebody has deleted it.
-func (w *work) owes() bool {
-	kept, err := state.Decode(w.network.Status.State)
-	if err != nil || kept.Written == nil || kept.Written.Generation != w.network.Generation {
+func (w *work) owes(written *state.Written) bool {
+	if written.Generation != w.network.Generation {
 		return false
 	}
-	for g, name := range secretsIn(kept.Written) {
+	for g, name := range secretsIn(written) {
 		if *name != "" && w.managed[g] == nil {
 			return true
 		}
