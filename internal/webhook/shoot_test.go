@@ -192,8 +192,9 @@ func TestAShootAsksTheOperator(t *testing.T) {
 	w.Expect(w.shoot.Create(t.Context(), daemonSet)).To(Succeed())
 	w.Expect(daemonSet.Spec.Template.Spec.HostNetwork).To(BeFalse())
 	w.Expect(daemonSet.Spec.Template.Spec.Containers[0].Args).To(Equal([]string{"-skipteardown=true", "-setupinterface=false", "-setupiptables=false"}))
+	asBefore := client.MergeFrom(daemonSet.DeepCopy())
 	daemonSet.Spec.Template.Spec.HostNetwork = true
-	w.Expect(w.shoot.Update(t.Context(), daemonSet)).To(Succeed())
+	w.Expect(w.shoot.Patch(t.Context(), daemonSet, asBefore)).To(Succeed(), "its controller may have written its status")
 	w.Expect(daemonSet.Spec.Template.Spec.HostNetwork).To(BeFalse())
 	w.Expect(w.network().Status.LastOperation).To(Equal(before.Status.LastOperation), "telling a shoot is no operation")
 
