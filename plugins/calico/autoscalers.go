@@ -105,11 +105,7 @@ func (n *network) autoscalers() []plugin.Object {
 }
 
 func (n *network) typhaHorizontal() []plugin.Object {
-	config := autoscalerConfig(typhaHorizontalName, ladderKey, map[string]any{
-		"coresToReplicas": [][2]int{},
-		"nodesToReplicas": typhaLadder,
-	})
-	scaler := n.autoscaler(typhaHorizontalName, typhaHorizontalName, typhaHorizontalAccount, config)
+	scaler := n.autoscaler(typhaHorizontalName, typhaHorizontalAccount, typhaHorizontalCurve)
 	scaler.Annotations = map[string]string{system.DeleteOnInvalidUpdate: "true"}
 	system.FromGardener(scaler.Spec.Template.Labels)
 	pod := &scaler.Spec.Template.Spec
@@ -127,7 +123,7 @@ func (n *network) typhaHorizontal() []plugin.Object {
 		"--logtostderr=true",
 		"--v=2",
 	}
-	return append(typhaHorizontalAccess, config, scaler)
+	return append(typhaHorizontalAccess, typhaHorizontalCurve.Constant, scaler)
 }
 
 // What the autoscalers are and may do.
@@ -162,21 +158,17 @@ func typhaHorizontalRoleBinding() *rbacv1.RoleBinding {
 }
 
 func (n *network) typhaVertical() []plugin.Object {
-	config := autoscalerConfig(typhaVerticalName, typhaVerticalKey, typhaGrowth)
-	scaler := n.verticalAutoscaler(typhaVerticalName, typhaVerticalName, typhaVerticalAccount, config,
-		"deployment/"+typhaDeployment, typhaVerticalKey)
+	scaler := n.verticalAutoscaler(typhaVerticalName, typhaVerticalAccount, typhaVerticalCurve, "deployment/"+typhaDeployment, typhaVerticalKey)
 	scaler.Annotations = map[string]string{system.DeleteOnInvalidUpdate: "true"}
 	scaler.Spec.Template.Spec.PriorityClassName = system.ShootPriority
 	system.FromGardener(scaler.Spec.Template.Labels)
-	return append(typhaVerticalAccess, config, scaler)
+	return append(typhaVerticalAccess, typhaVerticalCurve.Constant, scaler)
 }
 
 func (n *network) nodeVertical() []plugin.Object {
-	config := autoscalerConfig(nodeVerticalName, nodeVerticalKey, nodeGrowth)
-	scaler := n.verticalAutoscaler(nodeVerticalName, "calico-node-autoscaler", nodeVerticalAccount, config,
-		"daemonset/"+nodeName, nodeVerticalKey)
+	scaler := n.verticalAutoscaler("calico-node-autoscaler", nodeVerticalAccount, nodeVerticalCurve, "daemonset/"+nodeName, nodeVerticalKey)
 	scaler.Spec.Template.Spec.PriorityClassName = system.ClusterPriority
-	return append(nodeVerticalAccess, config, scaler)
+	return append(nodeVerticalAccess, nodeVerticalCurve.Constant, scaler)
 }
 
 // verticalAccess are identity and rights of a vertical autoscaler.
@@ -190,15 +182,15 @@ func verticalAccess(name string, workloads ...string) []plugin.Object {
 	)
 }
 
-func (n *network) verticalAutoscaler(name, appName, accountName string, config *corev1.ConfigMap, target, key string) *appsv1.Deployment {
+func (n *network) verticalAutoscaler(appName, accountName string, by *curve, target, key string) *appsv1.Deployment {
 	const mountPath = "/etc/config"
-	scaler := n.autoscaler(name, appName, accountName, config)
+	scaler := n.autoscaler(appName, accountName, by)
 	pod := &scaler.Spec.Template.Spec
 	pod.SecurityContext.RunAsUser = new(int64(verticalUser))
 	pod.SecurityContext.FSGroup = new(int64(1))
 	pod.SecurityContext.SupplementalGroups = []int64{1}
 	pod.Volumes = []corev1.Volume{{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
-		LocalObjectReference: corev1.LocalObjectReference{Name: config.Name},
+		LocalObjectReference: corev1.LocalObjectReference{Name: by.GetName()},
 	}}}}
 	container := &pod.Containers[0]
 	container.Image = n.image("calico-cpva")
@@ -215,13 +207,13 @@ func (n *network) verticalAutoscaler(name, appName, accountName string, config *
 	return scaler
 }
 
-// autoscaler is what all autoscalers have in common.
-func (n *network) autoscaler(name, appName, accountName string, config *corev1.ConfigMap) *appsv1.Deployment {
+// autoscaler is what all autoscalers have in common. It is named as its curve.
+func (n *network) autoscaler(appName, accountName string, by *curve) *appsv1.Deployment {
 	template := system.PodMeta(system.MayReachOut(system.App(appName)))
-	template.Annotations = map[string]string{system.ChecksumAnnotation(name): system.Checksum(config)}
+	template.Annotations = map[string]string{system.ChecksumAnnotation(by.GetName()): by.checksum}
 	return &appsv1.Deployment{
 		TypeMeta:   system.TypeMeta("apps/v1", "Deployment"),
-		ObjectMeta: system.Named(name, system.App(appName)),
+		ObjectMeta: system.Named(by.GetName(), system.App(appName)),
 		Spec: appsv1.DeploymentSpec{
 			Replicas: new(int32(1)),
 			Selector: system.Selecting(system.App(appName)),
@@ -242,14 +234,27 @@ func (n *network) autoscaler(name, appName, accountName string, config *corev1.C
 	}
 }
 
-func autoscalerConfig(name, key string, content any) *corev1.ConfigMap {
+// curve is the ConfigMap that tells an autoscaler how to follow the number of nodes.
+type curve struct {
+	*plugin.Constant
+	checksum string
+}
+
+var (
+	typhaHorizontalCurve = newCurve(typhaHorizontalName, ladderKey, map[string]any{"coresToReplicas": [][2]int{}, "nodesToReplicas": typhaLadder})
+	typhaVerticalCurve   = newCurve(typhaVerticalName, typhaVerticalKey, typhaGrowth)
+	nodeVerticalCurve    = newCurve(nodeVerticalName, nodeVerticalKey, nodeGrowth)
+)
+
+func newCurve(name, key string, content any) *curve {
 	document, err := json.Marshal(content)
 	if err != nil {
 		panic(fmt.Sprintf("the configuration of %s cannot be encoded: %v", name, err))
 	}
-	return &corev1.ConfigMap{
+	config := &corev1.ConfigMap{
 		TypeMeta:   system.TypeMeta("v1", "ConfigMap"),
 		ObjectMeta: system.Named(name, nil),
 		Data:       map[string]string{key: string(document)},
 	}
+	return &curve{Constant: plugin.NewConstant(config), checksum: system.Checksum(config)}
 }
