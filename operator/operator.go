@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -101,6 +102,8 @@ func (o *Options) manager() (ctrl.Manager, error) {
 		Metrics:                metricsserver.Options{BindAddress: o.Config.Metrics.BindAddress},
 		HealthProbeBindAddress: o.Config.HealthProbes.BindAddress,
 		Client:                 seed.ClientOptions(),
+		// A process may run an operator after another, as tests do.
+		Controller: config.Controller{SkipNameValidation: new(true)},
 	}
 	if err := elect(&settings, &o.Config.LeaderElection); err != nil {
 		return nil, err
