@@ -10,6 +10,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -29,6 +30,9 @@ func (w *world) snapshot(c cluster) map[string]string {
 	all := map[string]string{}
 	for gvr, kind := range w.listable(c) {
 		list, err := c.dynamic.Resource(gvr).List(context.Background(), metav1.ListOptions{})
+		if apierrors.IsNotFound(err) {
+			continue // the kind has gone since it was discovered
+		}
 		w.Expect(err).NotTo(HaveOccurred(), kind)
 		for i := range list.Items {
 			object := &list.Items[i]
