@@ -122,7 +122,7 @@ func (w *world) startOperator() {
 func (w *world) wants(kubernetes string) {
 	w.t.Helper()
 	w.asking = &corev1beta1.Shoot{ObjectMeta: metav1.ObjectMeta{Namespace: "garden-dev", Name: "asking"}}
-	_, err := ctrl.CreateOrUpdate(w.t.Context(), w.seed, w.asking, func() error {
+	_, err := ctrl.CreateOrPatch(w.t.Context(), w.seed, w.asking, func() error {
 		w.asking.Spec.Kubernetes.Version = kubernetes
 		w.asking.Spec.Provider = corev1beta1.Provider{Type: "local", Workers: []corev1beta1.Worker{{Name: "one", Minimum: 1, Maximum: 1}}}
 		w.asking.Spec.Networking = &corev1beta1.Networking{Type: new("cilium"), Pods: new("100.96.0.0/11"), Nodes: new("10.250.0.0/16"), Services: new("100.64.0.0/13")}
