@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -70,29 +71,34 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// build puts the programs where the documents have them, in a copy of the tree's
-// surface.
-func build(t *testing.T) (folder string) {
+// programs is a copy of the tree's surface, with the programs where the documents have
+// them.
+func programs(t *testing.T) (folder string) {
 	t.Helper()
-	g := NewWithT(t)
-	folder = t.TempDir()
-	for _, name := range []string{"config", "examples"} {
-		absolute, err := filepath.Abs(filepath.Join(root, name))
-		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(os.Symlink(absolute, filepath.Join(folder, name))).To(Succeed())
-	}
-	command := exec.Command("go", "build", "-o", filepath.Join(folder, "bin")+"/", "./cmd/...")
-	command.Dir = root
-	output, err := command.CombinedOutput()
-	g.Expect(err).NotTo(HaveOccurred(), string(output))
+	folder = filepath.Join(landscape.Get(t).Dir, "tree")
+	once.Do(func() {
+		g := NewWithT(t)
+		g.Expect(os.Mkdir(folder, 0o700)).To(Succeed())
+		for _, name := range []string{"config", "examples"} {
+			absolute, err := filepath.Abs(filepath.Join(root, name))
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(os.Symlink(absolute, filepath.Join(folder, name))).To(Succeed())
+		}
+		command := exec.Command("go", "build", "-o", filepath.Join(folder, "bin")+"/", "./cmd/...")
+		command.Dir = root
+		output, err := command.CombinedOutput()
+		g.Expect(err).NotTo(HaveOccurred(), string(output))
+	})
 	return folder
 }
+
+var once sync.Once
 
 // What a document calls wrong must be told so, everything else must work.
 func TestCommandsOfTheREADME(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	folder := build(t)
+	folder := programs(t)
 	for _, lines := range append(blocks(t, "README.md", "sh"), blocks(t, "examples/README.md", "")...) {
 		for line := range strings.Lines(lines) {
 			command := strings.TrimSpace(strings.Split(line, "#")[0])
@@ -118,7 +124,7 @@ func TestCommandsOfTheREADME(t *testing.T) {
 func TestTheStandaloneGuideWorks(t *testing.T) {
 	g := NewWithT(t)
 	box := landscape.Get(t)
-	folder := build(t)
+	folder := programs(t)
 	script := "set -euo pipefail\ntrap 'kill %1' EXIT\n" + strings.Join(blocks(t, "docs/run-standalone.md", "sh"), "\n")
 	shell := exec.Command("bash", "-c", script)
 	shell.Dir = folder
