@@ -57,10 +57,10 @@ func TestKillingTheOperatorChangesNothing(t *testing.T) {
 	w.apply(w.johndoe())
 	w.apply(typha)
 	w.succeeds()
-	w.Eventually(func() []string { return difference(undisturbed, w.snapshot(w.shoot)) }).Should(BeEmpty())
+	w.Eventually(func() []string { return difference(undisturbed, w.snapshot(w.shoot)) }).WithPolling(time.Second).Should(BeEmpty())
 	w.Eventually(func() []string {
 		return difference(undisturbedSeed, only(w.snapshot(w.seed), "Network.", "ManagedResource.", "Secret.", "Cluster."))
-	}).Should(BeEmpty())
+	}).WithPolling(time.Second).Should(BeEmpty())
 	w.delete()
 	w.Expect(difference(seedBefore, w.snapshot(w.seed))).To(BeEmpty())
 	w.Expect(difference(shootBefore, w.snapshot(w.shoot))).To(BeEmpty())

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -49,7 +50,7 @@ func TestADeletedControlPlaneComesBack(t *testing.T) {
 	w.Eventually(uidOf(w, w.seed, w.controlPlane())).WithTimeout(patience).ShouldNot(Or(BeEmpty(), Equal(namespaceUID)))
 	w.succeeds()
 	w.Expect(uidOf(w, w.shoot, node)()).NotTo(Or(BeEmpty(), Equal(nodeUID)), "it was taken down and made again")
-	w.Eventually(func() []string { return difference(withNetwork, w.snapshot(w.shoot)) }).Should(BeEmpty())
+	w.Eventually(func() []string { return difference(withNetwork, w.snapshot(w.shoot)) }).WithPolling(time.Second).Should(BeEmpty())
 
 	w.delete()
 	w.Expect(difference(seedBefore, w.snapshot(w.seed))).To(BeEmpty())
@@ -91,7 +92,7 @@ func TestDeletionsInAnyOrderLeaveNothingBehind(t *testing.T) {
 		}
 		w.gone()
 		giveBack()
-		w.Eventually(func() []string { return difference(seedBefore, w.snapshot(w.seed)) }).Should(BeEmpty(), order.name)
+		w.Eventually(func() []string { return difference(seedBefore, w.snapshot(w.seed)) }).WithPolling(time.Second).Should(BeEmpty(), order.name)
 		w.Expect(difference(shootBefore, w.snapshot(w.shoot))).To(BeEmpty(), order.name)
 	}
 }

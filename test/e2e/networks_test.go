@@ -8,6 +8,7 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -18,6 +19,7 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/test/sandbox"
 )
 
 // networks are all types, each with the DaemonSet of its agents and a change that rolls
@@ -47,7 +49,7 @@ func TestNetworksLiveSideBySide(t *testing.T) {
 		patch := fmt.Sprintf(`{"spec":{"networking":{"providerConfig":%s}}}`, networks[name].change)
 		w.Expect(w.seed.Patch(t.Context(), shoot, client.RawPatch(types.MergePatchType, []byte(patch)))).To(Succeed())
 		w.runs(name, networks[name].agents)
-		w.Eventually(func() map[string]string { return w.inShoot(name) }).ShouldNot(Equal(before[name]), name)
+		w.Eventually(func() map[string]string { return w.inShoot(name) }).WithPolling(time.Second).ShouldNot(Equal(before[name]), name)
 		for _, other := range slices.Delete(slices.Clone(names), i, i+1) {
 			w.Expect(w.inShoot(other)).To(Equal(before[other]), "%s, when %s changes", other, name)
 		}
@@ -102,13 +104,13 @@ func (w *world) runs(name, agents string) {
 
 // shootNamed is the cluster of a Shoot.
 func (w *world) shootNamed(name string) cluster {
-	for _, shoot := range w.box.Shoots {
-		if shoot.Name == name {
-			return w.connect(shoot.Kubeconfig)
-		}
+	if known, ok := w.named[name]; ok {
+		return known
 	}
-	w.t.Fatalf("the landscape has no shoot %s", name)
-	return cluster{}
+	at := slices.IndexFunc(w.box.Shoots, func(shoot sandbox.Shoot) bool { return shoot.Name == name })
+	w.Expect(at).NotTo(BeNumerically("<", 0), "the landscape has no shoot %s", name)
+	w.named[name] = w.connect(w.box.Shoots[at].Kubeconfig)
+	return w.named[name]
 }
 
 // inShoot are the objects of a Shoot's cluster, each with its version.

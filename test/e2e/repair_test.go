@@ -5,6 +5,7 @@ package e2e
 import (
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -48,7 +49,7 @@ func TestDeletedObjectsComeBack(t *testing.T) {
 		err := w.shoot.Delete(t.Context(), object, client.PropagationPolicy(metav1.DeletePropagationBackground))
 		w.Expect(client.IgnoreNotFound(err)).To(Succeed(), "custom resources go with their CRD")
 	}
-	w.Eventually(func() []string { return difference(before, w.snapshot(w.shoot)) }).Should(BeEmpty())
+	w.Eventually(func() []string { return difference(before, w.snapshot(w.shoot)) }).WithPolling(time.Second).Should(BeEmpty())
 	w.succeeds()
 	w.delete()
 }
@@ -75,7 +76,7 @@ func TestEditedObjectsArePutRight(t *testing.T) {
 			return nil
 		}).Should(Succeed())
 	}
-	w.Eventually(func() []string { return difference(before, w.snapshot(w.shoot)) }).Should(BeEmpty())
+	w.Eventually(func() []string { return difference(before, w.snapshot(w.shoot)) }).WithPolling(time.Second).Should(BeEmpty())
 	w.succeeds()
 	w.delete()
 }

@@ -97,7 +97,7 @@ func TestMain(m *testing.M) {
 	}
 	ctrl.SetLogger(logr.Discard())
 	SetDefaultEventuallyTimeout(3 * time.Minute)
-	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
+	SetDefaultEventuallyPollingInterval(250 * time.Millisecond)
 	// Those that wait for a landscape must not keep others from running.
 	if err := flag.Set("test.parallel", "10"); err != nil {
 		panic(err)
@@ -135,6 +135,7 @@ type world struct {
 	t           *testing.T
 	box         *sandbox.Sandbox
 	seed, shoot cluster
+	named       map[string]cluster // see shootNamed
 	operator    *exec.Cmd
 }
 
@@ -171,7 +172,7 @@ func arrive(t *testing.T, in *landscape) *world {
 	t.Parallel()
 	in.taken.Lock()
 	t.Cleanup(in.taken.Unlock)
-	w := &world{WithT: NewWithT(t), t: t, box: in.Get(t)}
+	w := &world{WithT: NewWithT(t), t: t, box: in.Get(t), named: map[string]cluster{}}
 	w.seed = w.connect(w.box.Seed.Kubeconfig)
 	w.shoot = w.connect(w.box.Shoots[0].Kubeconfig)
 	w.install()
