@@ -38,6 +38,12 @@ type Options struct {
 	Log logr.Logger
 	// Clock gives the time of status updates; nil means the real one.
 	Clock clock.WithTicker
+
+	// gates are all feature gates, those that the configuration does not state as they
+	// are by default. Nobody else resolves them.
+	gates map[string]bool
+	// fence is there if leaders are elected.
+	fence *fence
 }
 
 // Run runs an operator until ctx ends. It returns an error if the operator could
@@ -51,9 +57,11 @@ func Run(ctx context.Context, options Options) error {
 	if err != nil {
 		return err
 	}
-	if errs := built.CheckFeatureGates(field.NewPath("featureGates"), options.Config.FeatureGates); len(errs) > 0 {
+	gates, errs := built.ResolveFeatureGates(field.NewPath("featureGates"), options.Config.FeatureGates)
+	if len(errs) > 0 {
 		return fmt.Errorf("the configuration is invalid: %w", errs.ToAggregate())
 	}
+	options.gates = gates
 	mode, err := options.mode(ctx)
 	if err != nil {
 		return err
@@ -107,6 +115,10 @@ func (o *Options) manager() (ctrl.Manager, error) {
 	}
 	if err := elect(&settings, &o.Config.LeaderElection); err != nil {
 		return nil, err
+	}
+	if settings.LeaderElection {
+		o.fence = newFence(&settings)
+		o.fence.around(o.Seed)
 	}
 	mgr, err := ctrl.NewManager(o.Seed, settings)
 	if err != nil {

@@ -83,7 +83,6 @@ type Result struct {
 // spec as it is written, be it in the Network or in the config.
 func (p *Pipeline) Build(request Request) Result {
 	b := &build{pipeline: p, request: &request, facts: &request.Facts, paths: pathsOf(&request)}
-	b.facts.Planned = b.facts.Planned || request.Author == AuthorShoot
 	b.readApplied()
 	for _, stage := range []func() error{
 		b.judgeWritten, b.applyDefaults, b.validateEffective, b.compare, b.render,

@@ -13,9 +13,10 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// Change is a value of the effective config that differs from what was applied.
+// Change is a value of the effective config, or a fact, that differs from what was
+// applied.
 type Change struct {
-	// Path is the field of the config, for example overlay.enabled.
+	// Path is the field of the config, for example overlay.enabled, or a plugin.Fact.
 	Path string `json:"path"`
 	// Before and After are the values; nil where there is none.
 	Before any `json:"before,omitempty"`
@@ -26,7 +27,7 @@ type Change struct {
 }
 
 // readApplied takes apart what was applied last, and gives it up if nothing can be
-// learnt from it.
+// learnt from it. Some facts are what they were then.
 func (b *build) readApplied() {
 	if b.request.Applied == nil {
 		return
@@ -37,9 +38,14 @@ func (b *build) readApplied() {
 		b.cannotCompare(err)
 		return
 	}
-	if accepted := b.request.Applied.Accepted; accepted != nil && b.facts.IPAM == "" {
+	accepted := b.request.Applied.Accepted
+	if accepted == nil {
+		return
+	}
+	if b.facts.IPAM == "" {
 		b.facts.IPAM = accepted.Facts.IPAM
 	}
+	b.facts.IPFamilies = keepBoth(b.facts.IPFamilies, b.request.Spec.IPFamilies, accepted.Facts.IPFamilies)
 }
 
 func (b *build) cannotCompare(err error) {
@@ -60,6 +66,12 @@ func (b *build) compare() error {
 		b.cannotCompare(errs.ToAggregate())
 		return nil
 	}
+	b.compareConfig(before)
+	b.compareFacts(before)
+	return nil
+}
+
+func (b *build) compareConfig(before any) {
 	then, now := b.applied, b.values
 	all := maps.Clone(then)
 	maps.Copy(all, now)
@@ -72,13 +84,46 @@ func (b *build) compare() error {
 		if change.Class == "" {
 			change.Class, change.Reason = plugin.Disruptive, "the plugin does not say what this change means"
 		}
-		b.result.Changes = append(b.result.Changes, change)
-		if change.Class == plugin.Forbidden {
-			b.wrong(field.Forbidden(plugin.At(b.paths.config, path),
-				fmt.Sprintf("cannot change from %v to %v in a running network: %s", orAbsent(change.Before), orAbsent(change.After), change.Reason)))
+		b.note(change, plugin.At(b.paths.config, path))
+	}
+}
+
+// compareFacts lists what changes though the config need not. It takes a network whose
+// facts nobody has kept as one in which they are the same.
+func (b *build) compareFacts(before any) {
+	accepted := b.request.Applied.Accepted
+	if accepted == nil {
+		return
+	}
+	for _, fact := range plugin.AllFacts() {
+		then, now := accepted.Facts.Value(fact), b.facts.Value(fact)
+		if reflect.DeepEqual(then, now) {
+			continue
+		}
+		change := Change{Path: string(fact), Before: then, After: now}
+		path := plugin.At(nil, change.Path)
+		if fact == plugin.FactIPFamilies {
+			path = b.paths.families
+		}
+		switch {
+		case fact == plugin.FactIPFamilies && !mayFollow(accepted.Facts.IPFamilies, b.facts.IPFamilies):
+			change.Class, change.Reason = plugin.Forbidden, wrongFamilies
+		default:
+			change.Class, change.Reason = b.plugin.ClassifyFact(fact, before, b.config, &accepted.Facts, b.facts)
+		}
+		if change.Class != "" {
+			b.note(change, path)
 		}
 	}
-	return nil
+}
+
+// note keeps a change, which is an error at path if it is forbidden.
+func (b *build) note(change Change, path *field.Path) {
+	b.result.Changes = append(b.result.Changes, change)
+	if change.Class == plugin.Forbidden {
+		b.wrong(field.Forbidden(path, fmt.Sprintf("cannot change from %v to %v in a running network: %s",
+			orAbsent(change.Before), orAbsent(change.After), change.Reason)))
+	}
 }
 
 func orAbsent(value any) any {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/plugin"
 )
 
 // paths are the field paths of a Request in its author's terms.
@@ -125,8 +126,9 @@ func (b *build) checkRanges(pods, services, nodes netip.Prefix) {
 	if pods.Overlaps(services) {
 		b.wrong(field.Invalid(b.paths.services, services.String(), fmt.Sprintf("overlaps with the pods' range %s", pods)))
 	}
-	if nodes.Overlaps(pods) {
-		b.wrong(field.Invalid(b.paths.nodes, nodes.String(), fmt.Sprintf("overlaps with the pods' range %s", pods)))
+	if nodes.Overlaps(pods) { // as where pods get addresses of the nodes' own network
+		b.found(plugin.Findings{Warnings: []plugin.Warning{{Field: b.paths.nodes.String(), Message: fmt.Sprintf(
+			"%s overlaps with the pods' range %s: a pod's address may be a node's as well, unless something keeps them apart; give each a range of its own", nodes, pods)}}})
 	}
 	if nodes.Overlaps(services) {
 		b.wrong(field.Invalid(b.paths.nodes, nodes.String(), fmt.Sprintf("overlaps with the Services' range %s", services)))

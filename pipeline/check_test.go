@@ -55,7 +55,6 @@ func TestNetworksAreChecked(t *testing.T) {
 func TestNodeRangeMustNotOverlap(t *testing.T) {
 	for nodes, wants := range map[string]string{
 		"10.3.0.0/16":   "",
-		"10.1.7.0/24":   "shoot.spec.networking.nodes: Invalid value: \"10.1.7.0/24\": overlaps with the pods' range",
 		"10.2.0.0/20":   "overlaps with the Services' range",
 		"not a network": "shoot.spec.networking.nodes: Invalid value: \"not a network\"",
 	} {
@@ -68,6 +67,19 @@ func TestNodeRangeMustNotOverlap(t *testing.T) {
 			g.Expect(p.Build(request).Errors == nil).To(Equal(wants == ""))
 		})
 	}
+}
+
+// Gardener's extensions make such networks, and some that run are so.
+func TestNodesAmongPodsAreWarnedOf(t *testing.T) {
+	g := NewWithT(t)
+	p := newPipeline(t, stringPlugin{})
+	request := p.NewRequest(network(""), nil, noEnvironment)
+	request.Facts.NodeCIDR = "10.1.7.0/24"
+	result := p.Build(request)
+	g.Expect(result.Errors).To(BeEmpty())
+	g.Expect(result.Objects.Shoot).NotTo(BeEmpty())
+	g.Expect(result.Warnings).To(HaveLen(1))
+	g.Expect(result.Warnings[0].String()).To(HavePrefix("shoot.spec.networking.nodes: 10.1.7.0/24 overlaps with the pods' range 10.1.0.0/16: "))
 }
 
 func TestANodeRangeThatIsNoneIsToldWithAllElse(t *testing.T) {

@@ -41,16 +41,20 @@ type stringPlugin struct {
 	defaultMTU string
 	breaks     string // what is wrong with it, "" if nothing
 	strict     bool   // whether it refuses what others accept
+	ipv6       bool   // whether it serves IPv6 alone
 }
 
-var _ plugin.Definition[stringConfig] = stringPlugin{}
+var (
+	_ plugin.Definition[stringConfig]     = stringPlugin{}
+	_ plugin.FactClassifier[stringConfig] = stringPlugin{}
+)
 
-func (stringPlugin) Describe() plugin.Description {
+func (p stringPlugin) Describe() plugin.Description {
 	return plugin.Description{
 		Type:            "string",
 		ConfigVersions:  []schema.GroupVersion{{Group: "string.example.org", Version: "v1"}, {Group: "string.example.org", Version: "v1beta1"}},
 		ManagedResource: "string-config", Origin: "string",
-		IPFamilies: plugin.IPFamilySupport{IPv4: true, DualStack: true},
+		IPFamilies: plugin.IPFamilySupport{IPv4: true, IPv6: p.ipv6, DualStack: true},
 	}
 }
 
@@ -103,6 +107,16 @@ func (stringPlugin) Classify(path string, _, _ *stringConfig) (plugin.ChangeClas
 		return plugin.Forbidden, "strings snap when their mode changes"
 	case "mtu":
 		return plugin.Rolling, "cans are replaced one by one"
+	}
+	return "", ""
+}
+
+func (stringPlugin) ClassifyFact(fact plugin.Fact, _, after plugin.Situation[stringConfig]) (plugin.ChangeClass, string) {
+	switch {
+	case fact == plugin.FactKubeProxy:
+		return plugin.Disruptive, "calls are put through by somebody else"
+	case fact == plugin.FactKubernetesVersion && after.Config.Mode == "slack":
+		return plugin.Forbidden, "a slack string is only for the version that it was made for"
 	}
 	return "", ""
 }

@@ -25,37 +25,28 @@ func (p *Pipeline) FeatureGates() []plugin.FeatureGate {
 	return slices.SortedFunc(maps.Values(byName), func(a, b plugin.FeatureGate) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// CheckFeatureGates refuses gates that no plugin has: a switch that is misspelt
-// would do nothing, and nobody would know.
-func (p *Pipeline) CheckFeatureGates(path *field.Path, gates map[string]bool) field.ErrorList {
+// ResolveFeatureGates completes the gates that are stated with those that are on by
+// default. It is for programs to call once, when they start. It refuses gates that no
+// plugin has: a switch that is misspelt would do nothing, and nobody would know.
+func (p *Pipeline) ResolveFeatureGates(path *field.Path, stated map[string]bool) (map[string]bool, field.ErrorList) {
+	gates := map[string]bool{}
 	var names []string
 	for _, gate := range p.FeatureGates() {
 		names = append(names, gate.Name)
+		if gate.Default {
+			gates[gate.Name] = true
+		}
 	}
 	there := "is not a feature gate; there are none"
 	if len(names) > 0 {
 		there = "is not a feature gate; there are " + strings.Join(names, ", ")
 	}
 	var errs field.ErrorList
-	for _, name := range slices.Sorted(maps.Keys(gates)) {
+	for _, name := range slices.Sorted(maps.Keys(stated)) {
 		if !slices.Contains(names, name) {
-			errs = append(errs, field.Invalid(path.Key(name), fmt.Sprint(gates[name]), there))
+			errs = append(errs, field.Invalid(path.Key(name), fmt.Sprint(stated[name]), there))
 		}
 	}
-	return errs
-}
-
-// featureGates are the gates that are stated, and those of the plugin that are on
-// by default.
-func (p *Pipeline) featureGates(networkType string, stated map[string]bool) map[string]bool {
-	gates := stated
-	for _, gate := range p.plugins[networkType].FeatureGates {
-		if _, said := stated[gate.Name]; gate.Default && !said {
-			if gates = maps.Clone(gates); gates == nil {
-				gates = map[string]bool{}
-			}
-			gates[gate.Name] = true
-		}
-	}
-	return gates
+	maps.Copy(gates, stated)
+	return gates, errs
 }

@@ -4,6 +4,7 @@ package pipeline_test
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 
@@ -26,15 +27,30 @@ func TestANetworkGoesOnWithItsIPAM(t *testing.T) {
 	g.Expect(result.Applied().Accepted.Facts.IPAM).To(Equal("knots"))
 }
 
-func TestAShootMayBeLookedAtBeforeItIsMade(t *testing.T) {
-	g := NewWithT(t)
-	p := newPipeline(t, stringPlugin{})
-	g.Expect(p.NewRequest(network(""), nil, noEnvironment).Facts.Planned).To(BeTrue(), "a Network alone")
-	request := p.NewRequest(network(""), shoot(func(*corev1beta1.Shoot) {}), noEnvironment)
-	g.Expect(request.Facts.Planned).To(BeFalse(), "a Network and its Cluster")
-	request.Author = pipeline.AuthorShoot
-	built := p.Build(request)
-	g.Expect(built.Applied().Accepted.Facts.Planned).To(BeTrue(), "a Shoot")
+// Whoever writes the paths: a Shoot that is there has a status, and what should stand in
+// it must.
+func TestAShootIsPlannedUntilSomebodyBeginsToMakeIt(t *testing.T) {
+	for name, test := range map[string]struct {
+		shoot *corev1beta1.Shoot
+		want  bool
+	}{
+		"a Network alone":      {nil, true},
+		"a Shoot as written":   {shoot(func(*corev1beta1.Shoot) {}), true},
+		"as the garden has it": {shoot(func(s *corev1beta1.Shoot) { s.UID = "7" }), false},
+		"without its uid":      {shoot(func(s *corev1beta1.Shoot) { s.CreationTimestamp.Time = time.Unix(7, 0) }), false},
+		"without its metadata": {shoot(func(s *corev1beta1.Shoot) { s.Status.TechnicalID = "shoot--dev--tin" }), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			p := newPipeline(t, stringPlugin{})
+			for _, author := range []pipeline.Author{pipeline.AuthorNetwork, pipeline.AuthorShoot} {
+				request := p.NewRequest(network(""), test.shoot, noEnvironment)
+				request.Author = author
+				built := p.Build(request)
+				g.Expect(built.Applied().Accepted.Facts.Planned).To(Equal(test.want))
+			}
+		})
+	}
 }
 
 // Pods of the network reach the API server from outside by the address for the world.

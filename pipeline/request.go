@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/url"
+	"reflect"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
@@ -60,7 +61,7 @@ type Applied struct {
 
 // Environment is what a Request takes from whoever runs the pipeline.
 type Environment struct {
-	// FeatureGates are the operator's.
+	// FeatureGates are the operator's, resolved: see ResolveFeatureGates.
 	FeatureGates map[string]bool
 	// Images replaces images, by name.
 	Images map[string]string
@@ -73,7 +74,8 @@ type Environment struct {
 
 // NewRequest makes the Request for a Network and, where it is known, its Shoot.
 // Facts that neither states have documented defaults: an unknown infrastructure
-// allows everything, kube-proxy runs, nobody sleeps.
+// allows everything, kube-proxy runs, nobody sleeps. A Shoot without uid, creation
+// timestamp and status is only planned.
 func (p *Pipeline) NewRequest(network *extensionsv1alpha1.Network, shoot *corev1beta1.Shoot, env Environment) Request {
 	request := Request{
 		Name: network.Name, Namespace: network.Namespace,
@@ -82,11 +84,11 @@ func (p *Pipeline) NewRequest(network *extensionsv1alpha1.Network, shoot *corev1
 		Facts: plugin.Facts{
 			Namespace:    network.Namespace,
 			KubeProxy:    plugin.KubeProxy{Enabled: true},
-			FeatureGates: p.featureGates(network.Spec.Type, env.FeatureGates),
+			FeatureGates: env.FeatureGates,
 			Images:       env.Images,
 			Webhook:      env.Webhook,
 			PodAccess:    env.PodAccess,
-			Planned:      shoot == nil,
+			Planned:      !isMade(shoot),
 		},
 	}
 	request.MaxUnavailable = network.Annotations[extensionsv1alpha1.MaxUnavailableAnnotation]
@@ -99,13 +101,20 @@ func (p *Pipeline) NewRequest(network *extensionsv1alpha1.Network, shoot *corev1
 			request.Written = json.RawMessage(n.ProviderConfig.Raw)
 		}
 	}
-	request.Facts.IPFamilies = effectiveIPFamilies(network.Spec.IPFamilies, shoot)
+	request.Facts.IPFamilies = familiesNow(network, shoot)
 	request.Facts.WantedIPFamilies = request.Spec.IPFamilies
 	request.Facts.Infrastructure = plugin.Infrastructure{Type: infrastructure}
 	if provider, ok := p.providers[infrastructure]; ok {
 		request.Facts.Infrastructure = provider.Infrastructure(shoot)
 	}
 	return request
+}
+
+// isMade says whether somebody has begun to make the cluster of a Shoot. Of a Network
+// alone nobody can tell.
+func isMade(shoot *corev1beta1.Shoot) bool {
+	return shoot != nil && (shoot.UID != "" || !shoot.CreationTimestamp.IsZero() ||
+		!reflect.DeepEqual(shoot.Status, corev1beta1.ShootStatus{}))
 }
 
 func shootFacts(facts *plugin.Facts, shoot *corev1beta1.Shoot) {
@@ -156,25 +165,4 @@ func externalHost(addresses []corev1beta1.AdvertisedAddress) string {
 		}
 	}
 	return ""
-}
-
-// dualStackReady is the Shoot's constraint that, while it is not True, holds a
-// migration to dual-stack at the primary family (Gardener's contract).
-const dualStackReady = "DualStackNodesMigrationReady"
-
-// effectiveIPFamilies are the families to deploy now: the wanted ones, [IPv4] if
-// none are, and only the first of them until all nodes are ready for two.
-func effectiveIPFamilies(wanted []extensionsv1alpha1.IPFamily, shoot *corev1beta1.Shoot) []extensionsv1alpha1.IPFamily {
-	if len(wanted) == 0 {
-		return []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4}
-	}
-	if shoot == nil || len(wanted) == 1 {
-		return wanted
-	}
-	for _, constraint := range shoot.Status.Constraints {
-		if constraint.Type == dualStackReady && constraint.Status != corev1beta1.ConditionTrue {
-			return wanted[:1]
-		}
-	}
-	return wanted
 }

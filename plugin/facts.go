@@ -62,9 +62,8 @@ type Facts struct {
 	// own word, where it depends on how the network was made and not on its config:
 	// see Heir. Empty is what new networks have.
 	IPAM string `json:"ipam,omitempty"`
-	// Planned says that the cluster is looked at as its user wants it, perhaps before
-	// anybody has begun to make it. What its status will tell may be missing then,
-	// which is no error.
+	// Planned says that nobody has begun to make the cluster yet, as far as is known.
+	// What its status will tell may be missing then, which is no error.
 	Planned bool `json:"planned,omitempty"`
 
 	// Infrastructure is what the infrastructure allows.

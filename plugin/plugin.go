@@ -21,6 +21,7 @@ type Plugin struct {
 	defaults          func(config any, facts *Facts, because *Origins)
 	validateEffective func(effective, written any, facts *Facts, path *field.Path) Findings
 	classify          func(path string, before, after any) (ChangeClass, string)
+	classifyFact      func(fact Fact, before, after any, then, now *Facts) (ChangeClass, string)
 	render            func(effective any, facts *Facts) (Objects, error)
 	precondition      func(effective any, facts *Facts) *Precondition
 	ipam              func(present []unstructured.Unstructured) string
@@ -33,6 +34,12 @@ func New[C any](d Definition[C]) Plugin {
 	precondition := func(any, *Facts) *Precondition { return nil }
 	if cautious, ok := any(d).(Cautious[C]); ok {
 		precondition = func(effective any, facts *Facts) *Precondition { return cautious.Precondition(effective.(*C), facts) }
+	}
+	classifyFact := func(Fact, any, any, *Facts, *Facts) (ChangeClass, string) { return "", "" }
+	if classifier, ok := any(d).(FactClassifier[C]); ok {
+		classifyFact = func(fact Fact, before, after any, then, now *Facts) (ChangeClass, string) {
+			return classifier.ClassifyFact(fact, Situation[C]{before.(*C), then}, Situation[C]{after.(*C), now})
+		}
 	}
 	var ipam func([]unstructured.Unstructured) string
 	if heir, ok := any(d).(Heir); ok {
@@ -60,6 +67,7 @@ func New[C any](d Definition[C]) Plugin {
 		classify: func(path string, before, after any) (ChangeClass, string) {
 			return d.Classify(path, before.(*C), after.(*C))
 		},
+		classifyFact: classifyFact,
 		render:       func(effective any, facts *Facts) (Objects, error) { return d.Render(effective.(*C), facts) },
 		precondition: precondition,
 		ipam:         ipam,
@@ -95,6 +103,13 @@ func (p *Plugin) ValidateEffective(effective, written any, facts *Facts, path *f
 // Classify calls the Definition's method of this name.
 func (p *Plugin) Classify(path string, before, after any) (ChangeClass, string) {
 	return p.classify(path, before, after)
+}
+
+// ClassifyFact calls the method of this name of a Definition that is a FactClassifier,
+// for the configs before and after, and the facts then and now. To other plugins no fact
+// makes a difference of its own.
+func (p *Plugin) ClassifyFact(fact Fact, before, after any, then, now *Facts) (ChangeClass, string) {
+	return p.classifyFact(fact, before, after, then, now)
 }
 
 // Render calls the Definition's method of this name.

@@ -22,8 +22,9 @@ type Cautious[C any] interface {
 // as it is. A hibernated shoot is not asked.
 type Precondition struct {
 	// Concerns says whether what the shoot has now is something that needs the
-	// precondition. present are the objects that were written for it last; for a new
-	// cluster Concerns is not called.
+	// precondition. present are the objects that were written for it last. Where these
+	// are not known Concerns is not called, and the nodes decide, of which a new cluster
+	// has none.
 	Concerns func(present []unstructured.Unstructured) bool
 	// Condition, Status and Reason are the type, status and reason of the node
 	// condition.

@@ -5,7 +5,9 @@
 package main
 
 import (
+	"cmp"
 	"flag"
+	"net/netip"
 	"os"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -40,9 +42,10 @@ type IPAM struct {
 }
 
 const (
-	name      = "gardenet"
-	hostLocal = "host-local"
-	image     = "registry.example.org/gardenet:v1.0.0"
+	name       = "gardenet"
+	hostLocal  = "host-local"
+	usePodCIDR = "usePodCIDR"
+	image      = "registry.example.org/gardenet:v1.0.0"
 )
 
 // components are the workloads by which people judge whether the network is healthy.
@@ -65,6 +68,11 @@ func (definition) Validate(written *NetworkConfig, _ *plugin.Facts, path *field.
 	if ipam := written.IPAM; ipam != nil && ipam.Type != "" && ipam.Type != hostLocal {
 		found.Error(field.NotSupported(path.Child("ipam", "type"), ipam.Type, []string{hostLocal}))
 	}
+	if ipam := written.IPAM; ipam != nil && ipam.CIDR != "" && ipam.CIDR != usePodCIDR {
+		if cidr, err := netip.ParsePrefix(ipam.CIDR); err != nil || !cidr.Addr().Is4() || cidr != cidr.Masked() {
+			found.Error(field.Invalid(path.Child("ipam", "cidr"), ipam.CIDR, "must be usePodCIDR, or an IPv4 range such as 10.1.0.0/16"))
+		}
+	}
 	return found
 }
 
@@ -75,12 +83,7 @@ func (definition) Default(config *NetworkConfig, _ *plugin.Facts, _ *plugin.Orig
 	if config.IPAM == nil {
 		config.IPAM = &IPAM{}
 	}
-	if config.IPAM.Type == "" {
-		config.IPAM.Type = hostLocal
-	}
-	if config.IPAM.CIDR == "" {
-		config.IPAM.CIDR = "usePodCIDR"
-	}
+	config.IPAM.Type, config.IPAM.CIDR = cmp.Or(config.IPAM.Type, hostLocal), cmp.Or(config.IPAM.CIDR, usePodCIDR)
 }
 
 func (definition) ValidateEffective(_, _ *NetworkConfig, facts *plugin.Facts, _ *field.Path) plugin.Findings {

@@ -14,6 +14,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -51,6 +52,25 @@ func TestPlugin(t *testing.T) {
 			plugintest.Run(t, gardenet, plugintest.NeedsKubeProxy(),
 				plugintest.WithAPIServer(restConfig(t, landscape.Get(t).Shoots[0].Kubeconfig)),
 				plugintest.Case{Name: "a range", Config: "ipam: {cidr: 10.1.0.0/16}"})
+		})
+	}
+}
+
+func TestRangesThatAreNoneAreRefused(t *testing.T) {
+	gardenet := variants["hand-made"]
+	for cidr, fine := range map[string]bool{
+		"": true, "usePodCIDR": true, "10.1.0.0/16": true,
+		"10.1.0.0": false, "10.1.0.1/16": false, "2001:db8::/64": false, "usepodcidr": false, "x": false,
+	} {
+		t.Run(cidr, func(t *testing.T) {
+			g := NewWithT(t)
+			found := gardenet.Validate(&NetworkConfig{IPAM: &IPAM{CIDR: cidr}}, &plugin.Facts{}, field.NewPath("spec", "providerConfig"))
+			if fine {
+				g.Expect(found.Errors).To(BeEmpty())
+				return
+			}
+			g.Expect(found.Errors).To(ConsistOf(HaveField("Field", "spec.providerConfig.ipam.cidr")))
+			g.Expect(found.Errors[0].Detail).To(Equal("must be usePodCIDR, or an IPv4 range such as 10.1.0.0/16"))
 		})
 	}
 }

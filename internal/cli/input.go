@@ -32,7 +32,10 @@ const (
 // inputHelp is said in the help of each command that takes an input.
 const inputHelp = `
 The input is a stream of YAML or JSON documents (or several, with -f repeated):
-  a Shoot     its Network is derived the way gardenlet does it
+  a Shoot     its Network is derived the way gardenlet does it. One without uid,
+              creationTimestamp and status is only planned, and what a status tells
+              of a cluster, such as the address of its API server, may be missing;
+              of one that is there, 'kubectl get -o yaml' tells it
   a Network   what only a Shoot would tell is taken as follows: kube-proxy runs;
               no NodeLocalDNS, no vertical pod autoscaler, not hibernated;
               Kubernetes version, range and number of nodes unknown;
@@ -111,7 +114,9 @@ func (in *input) checkOperatorFlags(cmd *cobra.Command, p *pipeline.Pipeline) er
 	if cmd.Flags().Changed("api-server") && in.mode.value != modeStandalone {
 		return errors.New("--api-server is for --mode standalone")
 	}
-	return p.CheckFeatureGates(field.NewPath("--feature-gates"), in.gates.byName).ToAggregate()
+	resolved, errs := p.ResolveFeatureGates(field.NewPath("--feature-gates"), in.gates.byName)
+	in.gates.byName = resolved
+	return errs.ToAggregate()
 }
 
 // read reads manifests from files that belong together.

@@ -23,10 +23,10 @@ import (
 const formatText = "text"
 
 const planHelp = `Say what it takes to get from one network to another: each value of the
-configuration that changes, with the class of the change and the reason for it,
-the gravest first; then each object that differs, comes or goes, as a unified diff
-of its YAML. Values in Secrets are not shown. Everything is printed to standard
-output.
+configuration that changes, and what changes in the Shoot beside it, such as
+kube-proxy, with the class of the change and the reason for it, the gravest first;
+then each object that differs, comes or goes, as a unified diff of its YAML. Values
+in Secrets are not shown. Everything is printed to standard output.
 
 A change is safe, rolling (workloads restart node after node, and traffic goes on),
 disruptive (traffic is interrupted), or forbidden (the network would not survive
@@ -152,8 +152,9 @@ func (o *planOptions) readConfig(cmd *cobra.Command, p *pipeline.Pipeline) error
 		if err != nil {
 			return err
 		}
-		o.in.gates.byName, o.in.images = config.FeatureGates, config.Images
-		return p.CheckFeatureGates(field.NewPath("featureGates"), config.FeatureGates).ToAggregate()
+		resolved, errs := p.ResolveFeatureGates(field.NewPath("featureGates"), config.FeatureGates)
+		o.in.gates.byName, o.in.images = resolved, config.Images
+		return errs.ToAggregate()
 	})
 }
 

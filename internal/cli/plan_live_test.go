@@ -42,6 +42,7 @@ var landscape = sandbox.Share(sandbox.Options{})
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
 	SetDefaultEventuallyTimeout(time.Minute)
+	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	os.Exit(landscape.Main(m))
 }
 
@@ -131,8 +132,11 @@ func (l *live) operate(n *extensionsv1alpha1.Network) {
 	l.Expect(err).NotTo(HaveOccurred())
 	built, err := pipeline.New([]plugin.Plugin{plugin.New(wire{})}, nil)
 	l.Expect(err).NotTo(HaveOccurred())
+	gates, errs := built.ResolveFeatureGates(nil, nil)
+	l.Expect(errs).To(BeEmpty())
 	l.Expect(networkcontroller.Add(mgr, networkcontroller.Options{
-		Pipeline: built, Trigger: networkcontroller.TriggerGeneration, MaxConcurrentReconciles: 1, Clock: clock.RealClock{},
+		FeatureGates: gates,
+		Pipeline:     built, Trigger: networkcontroller.TriggerGeneration, MaxConcurrentReconciles: 1, Clock: clock.RealClock{},
 	})).To(Succeed())
 	ctx, stop := context.WithCancel(l.t.Context())
 	ended := make(chan error)

@@ -85,7 +85,8 @@ func Of(p *pipeline.Pipeline, one *plugin.Plugin, path []string) (*Explanation, 
 	if len(path) == 0 || len(e.Fields) > 0 || e.isTypeMeta() {
 		return e, nil
 	}
-	t := trial{pipeline: p, plugin: one, path: path}
+	gates, _ := p.ResolveFeatureGates(nil, nil)
+	t := trial{pipeline: p, plugin: one, path: path, gates: gates}
 	e.Defaults = t.defaults()
 	e.Changes = t.changes(n)
 	return e, nil

@@ -20,6 +20,8 @@ type trial struct {
 	pipeline *pipeline.Pipeline
 	plugin   *plugin.Plugin
 	path     []string
+	// gates are as they are by default.
+	gates map[string]bool
 }
 
 // circumstance is what is known of a cluster, and may change a default.
@@ -66,7 +68,7 @@ func (t *trial) build(config map[string]any, c circumstance, before *pipeline.Re
 		},
 	}
 	c.change(&network.Spec)
-	request := t.pipeline.NewRequest(network, nil, pipeline.Environment{})
+	request := t.pipeline.NewRequest(network, nil, pipeline.Environment{FeatureGates: t.gates})
 	if before != nil {
 		request.Applied = before.Applied()
 	}

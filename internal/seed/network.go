@@ -44,6 +44,7 @@ func (n *Network) Request(ctx context.Context, r client.Reader, p *pipeline.Pipe
 	}
 	request := p.NewRequest(n.Network, n.Shoot, environment)
 	request.Applied = n.State.Applied
+	request.Facts.Planned = false // it has a control plane in the seed
 	return request, n.inherit(ctx, r, p, &request)
 }
 

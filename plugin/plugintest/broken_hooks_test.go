@@ -68,6 +68,7 @@ var brokenHooks = []broken{
 			return o
 		})
 	}},
+	{promise: "purity", how: "the environment", says: "plugin.go:17 uses sys.LookupEnv", options: []Option{WithSource("testdata/source/environment")}},
 	{promise: "determinism", how: "a counter", says: "the same Request does not give the same bytes each time", wrong: func(f *fake[config]) {
 		changeConfigMap(f, func(data map[string]string) { counter++; data["n"] = fmt.Sprint(counter) })
 	}},

@@ -30,6 +30,12 @@ var brokenRights = []broken{
 		wrong: changeRole(system.Rule("", []string{"nodes"}, "*"))},
 	{promise: "rights", how: "all resources", says: "has a right to all resources", wrong: changeRole(system.Rule("", []string{"*"}, "get"))},
 	{promise: "rights", how: "all groups", says: "has a right in all API groups", wrong: changeRole(system.Rule("*", []string{"nodes"}, "get"))},
+	{promise: "rights", how: "the status of all resources", says: `ClusterRole agent has a right to status of all resources ("*/status"); name what is needed`,
+		wrong: changeRole(system.Rule("apps", []string{"*/status"}, "patch"))},
+	{promise: "rights", how: "all subresources", says: `has a right to all subresources of pods ("pods/*")`,
+		wrong: changeRole(system.Rule("", []string{"pods/*"}, "create"))},
+	{promise: "rights", how: "all URLs there are", says: `has a right to all URLs like "/*"`,
+		wrong: changeRole(rbacv1.PolicyRule{NonResourceURLs: []string{"/*"}, Verbs: []string{"get"}})},
 	{promise: "rights", how: "everything", says: "ClusterRoleBinding agent gives cluster-admin", wrong: func(f *fake[config]) {
 		replace(f, func(o plugin.Object) plugin.Object {
 			if o.GetObjectKind().GroupVersionKind().Kind != "ClusterRoleBinding" {
@@ -49,4 +55,28 @@ var brokenRights = []broken{
 func TestAWildcardCanBeJustified(t *testing.T) {
 	b := broken{wrong: changeRole(system.Rule("", []string{"nodes"}, "*")), options: []Option{WithWildcard("agent", "it owns what it looks at")}}
 	NewWithT(t).Expect(problems(t, b.make(), b.allOptions(t))).To(BeEmpty())
+}
+
+func TestWildcardsAreFoundWhereverTheyStand(t *testing.T) {
+	for name, found := range map[string]string{
+		"*": "all resources", "*/*": "* of all resources", "*/scale": "scale of all resources", "pods/*": "all subresources of pods",
+		"pods/exec": "", "pods": "", "nodes/proxy": "",
+	} {
+		expectWildcard(t, system.Rule("", []string{"services", name}, "get"), found)
+	}
+	for name, found := range map[string]string{"*": "all URLs", "/*": `all URLs like "/*"`, "/metrics/*": `all URLs like "/metrics/*"`, "/metrics": ""} {
+		expectWildcard(t, rbacv1.PolicyRule{NonResourceURLs: []string{name}, Verbs: []string{"get"}}, found)
+	}
+}
+
+func expectWildcard(t *testing.T, rule rbacv1.PolicyRule, found string) {
+	t.Helper()
+	g := NewWithT(t)
+	all := wildcardsIn(documentOf(system.ClusterRole("agent", rule), inShoot, ""))
+	if found == "" {
+		g.Expect(all).To(BeEmpty())
+		return
+	}
+	g.Expect(all).To(HaveLen(1))
+	g.Expect(all[0].what).To(ContainSubstring(found))
 }

@@ -30,6 +30,7 @@ func changes(s *suite, found *report) {
 		found.breach("Classify knows noSuchField, which is no field, as %s; return no class for a path that it does not know, so that a new field is noticed", class)
 	}
 	s.checkTransitions(found)
+	s.checkFacts(found)
 }
 
 func (s *suite) checkClass(found *report, path string, before, after any) {
@@ -49,21 +50,25 @@ func (s *suite) checkClass(found *report, path string, before, after any) {
 
 // state is what is in force in a network.
 type state struct {
+	network
 	config any
 	leaves map[string]string
 }
 
-// checkTransitions classifies what really changes from each case to each other one.
+// checkTransitions classifies what really changes from each case to each other one, and
+// from each combination of IP families to each other one.
 func (s *suite) checkTransitions(found *report) {
 	var states []state
 	for _, n := range s.plainNetworks() {
 		if config, errs := s.plugin.Decode(n.result.Config, nil); len(errs) == 0 { // else it is the promise defaults
-			states = append(states, state{config, leavesOf(n.result.Config)})
+			states = append(states, state{n, config, leavesOf(n.result.Config)})
 		}
 	}
 	for _, before := range states {
 		for _, after := range states {
-			s.checkTransition(found, before, after)
+			if before.caseName == after.caseName || before.cluster.name == after.cluster.name {
+				s.checkTransition(found, before, after)
+			}
 		}
 	}
 }

@@ -26,15 +26,27 @@ func defaults(s *suite, found *report) {
 		s.checkReplaced(found, n, drawn[0])
 		s.checkReplaced(found, drawn[0], n)
 	}
-	plain := s.plainNetworks()
-	for _, before := range plain {
-		for _, after := range plain {
-			// Where the infrastructure is another, a running network keeps what was right.
-			if reflect.DeepEqual(before.request.Facts, after.request.Facts) {
-				s.checkReplaced(found, before, after)
-			}
+	for _, in := range s.sameFacts() {
+		for i, before := range in {
+			s.checkReplaced(found, before, in[(i+1)%len(in)])
+			s.checkReplaced(found, before, in[0])
 		}
 	}
+}
+
+// sameFacts are the plain networks in groups of which all is known the same. Where the
+// infrastructure is another, a running network keeps what was right.
+func (s *suite) sameFacts() [][]network {
+	var groups [][]network
+	for _, n := range s.plainNetworks() {
+		i := slices.IndexFunc(groups, func(group []network) bool { return reflect.DeepEqual(group[0].request.Facts, n.request.Facts) })
+		if i < 0 {
+			groups = append(groups, []network{n})
+			continue
+		}
+		groups[i] = append(groups[i], n)
+	}
+	return groups
 }
 
 // drawn are networks of one cluster: the first without config, if that is possible, and

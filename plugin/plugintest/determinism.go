@@ -16,9 +16,9 @@ import (
 const (
 	// builds is how often all networks are built one after the other: with so many
 	// networks often enough to notice that the order of a map stands in some.
-	builds = 5
+	builds = 3
 	// goroutines is how many build at a time.
-	goroutines = 8
+	goroutines = 4
 )
 
 // determinism: the same Request gives the same bytes, also when others are built

@@ -14,7 +14,9 @@
 //
 //   - purity: no hook changes the config or the facts that it is given, but for
 //     Default, which makes the config what is in force; and no two networks share
-//     an object, unless it is a plugin.Constant.
+//     an object, unless it is a plugin.Constant. No hook calls anything in the plugin's
+//     folder, or in one below it, that looks at the environment, the host, files, the
+//     clock, chance or the network; other packages are not looked into.
 //   - determinism: the same Request gives the same bytes, any number of times, in
 //     any order and from any number of goroutines.
 //   - decoding: unknown fields, fields in another letter case, fields that are there
@@ -33,7 +35,8 @@
 //     agents are replaced on as many nodes at a time as Facts.MaxUnavailable says.
 //   - images: each has a tag or a digest that is no moving target.
 //   - rights: roles have no wildcard but those that WithWildcard justifies.
-//   - changes: there is a class, and a reason, for a change of every field.
+//   - changes: there is a class, and a reason, for a change of every field, and for one
+//     of the Shoot that restarts agents.
 //   - adaptation: an Adapter takes whatever is written in a shoot, tells truly whether
 //     it has changed it, and changes nothing the second time.
 //   - readme: README.md names every field, its default and the class of its change,

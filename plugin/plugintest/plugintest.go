@@ -106,6 +106,12 @@ func NeedsKubeProxy() Option {
 	return option(func(s *suite) { s.needsKubeProxy = true })
 }
 
+// WithSource says where the Go files of the plugin are: a path from the folder of the
+// test's package. Without, they are in that folder and those below it.
+func WithSource(path string) Option {
+	return option(func(s *suite) { s.source = path })
+}
+
 // WithREADME says where the plugin's README is: a path from the folder of the test's
 // package. Without, it is README.md.
 func WithREADME(path string) Option {

@@ -13,9 +13,10 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// purity: hooks leave alone what they are given, and networks share nothing that
-// somebody could change.
+// purity: hooks go by what they are given alone and leave it as it is, and networks share
+// nothing that somebody could change.
 func purity(s *suite, found *report) {
+	s.checkSources(found)
 	for _, n := range s.networks() {
 		// What else is special about a cluster makes no other code run here.
 		if n.cluster.kubeProxy == kubeProxies[0] && n.renders() {
@@ -53,6 +54,11 @@ func (w *witness) watch() {
 	w.during("Classify", func() {
 		for _, v := range w.values {
 			w.plugin.Classify(v.path, effective, effective)
+		}
+	})
+	w.during("ClassifyFact", func() {
+		for _, fact := range plugin.AllFacts() {
+			w.plugin.ClassifyFact(fact, effective, effective, &facts, &facts)
 		}
 	})
 	var first, second plugin.Objects

@@ -4,6 +4,7 @@ package plugintest
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -61,6 +62,13 @@ func wildcardsIn(d document) []wildcard {
 	}
 	var all []wildcard
 	for _, rule := range parsed.Rules {
+		for _, list := range [][]string{rule.Resources, rule.NonResourceURLs} {
+			for _, name := range list {
+				if what := partlyEverything(name); what != "" {
+					all = append(all, wildcard{d.name, what})
+				}
+			}
+		}
 		for what, list := range map[string][]string{
 			"has a right in all API groups": rule.APIGroups,
 			"has a right to all resources":  rule.Resources,
@@ -74,6 +82,24 @@ func wildcardsIn(d document) []wildcard {
 	}
 	slices.SortFunc(all, func(a, b wildcard) int { return strings.Compare(a.what, b.what) })
 	return all
+}
+
+// partlyEverything says what a right is to that has a wildcard in a part of its name. In
+// names of resources API servers know one before a subresource; one in its place gives
+// nothing, and whoever writes it believes that it does.
+func partlyEverything(name string) string {
+	if name == rbacv1.ResourceAll || !strings.Contains(name, rbacv1.ResourceAll) {
+		return ""
+	}
+	before, after, _ := strings.Cut(name, "/")
+	switch {
+	case strings.HasPrefix(name, "/"):
+		return fmt.Sprintf("has a right to all URLs like %q", name)
+	case before == rbacv1.ResourceAll:
+		return fmt.Sprintf("has a right to %s of all resources (%q)", after, name)
+	default:
+		return fmt.Sprintf("has a right to all subresources of %s (%q)", before, name)
+	}
 }
 
 // bindingReferences are the role and the identities that a binding names. Roles and

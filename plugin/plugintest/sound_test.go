@@ -281,5 +281,6 @@ func soundOptions() []Option {
 		Case{Name: "in a cloud", Config: "mode: tunnel", In: func(f *plugin.Facts) { f.Infrastructure.PodRoutes = true }},
 		NeedsKubeProxy(),
 		WithREADME("testdata/README.md"),
+		WithSource("testdata/source/sound"),
 	}
 }

@@ -34,6 +34,7 @@ type suite struct {
 	missing        map[string]string
 	needsKubeProxy bool
 	readme         string
+	source         string
 
 	// missed are the objects that something refers to in vain.
 	missed map[string]bool
@@ -45,7 +46,7 @@ type suite struct {
 
 func newSuite(p plugin.Plugin, options []Option) (*suite, error) {
 	s := &suite{
-		plugin: p, cases: []Case{{Name: "no config"}}, readme: "README.md",
+		plugin: p, cases: []Case{{Name: "no config"}}, readme: "README.md", source: ".",
 		wildcards: map[string]string{}, missing: map[string]string{}, missed: map[string]bool{},
 	}
 	for _, one := range options {

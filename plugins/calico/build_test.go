@@ -3,6 +3,9 @@
 package calico_test
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -249,3 +252,6 @@ func (n *network) warned(path string) []string {
 	}
 	return messages
 }
+
+// sorted returns the keys of a map, so that tests are deterministic too.
+func sorted[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -84,11 +84,8 @@ func takesRange(c *v1alpha1.NetworkConfig) bool {
 // changedIPv4Mode and changedIPv6Mode also judge that a family comes or goes: there
 // always is a mode of a family that the network has.
 func changedIPv4Mode(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
-	switch {
-	case hasIPv4(before) && !hasIPv4(after):
-		return plugin.Forbidden, familyGoes
-	case !hasIPv4(before) && hasIPv6(before) && hasIPv4(after):
-		return plugin.Forbidden, "only a network of IPv4 can get a second IP family; leave IPv6 alone in ipFamilies, or create a new cluster"
+	if hasIPv4(before) && !hasIPv4(after) {
+		return plugin.Disruptive, familyGoes
 	}
 	return plugin.Rolling, restarts + "; the address pool that is there stays as it is, since calico-node makes one only where there is none"
 }
@@ -96,7 +93,7 @@ func changedIPv4Mode(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass,
 func changedIPv6Mode(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
 	switch {
 	case hasIPv6(before) && !hasIPv6(after):
-		return plugin.Forbidden, familyGoes
+		return plugin.Disruptive, familyGoes
 	case !hasIPv6(before) && hasIPv6(after):
 		return plugin.Rolling, restarts + "; pods that start from then on get an IPv6 address as well"
 	default:
@@ -104,7 +101,7 @@ func changedIPv6Mode(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass,
 	}
 }
 
-const familyGoes = "pods that run would lose their addresses of an IP family; list the family in ipFamilies as before, or create a new cluster"
+const familyGoes = "nobody routes any more to the addresses of the family that goes, which pods keep until they are started anew"
 
 func changedSourceNAT(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
 	switch {

@@ -4,58 +4,12 @@ package calico_test
 
 import (
 	"fmt"
-	"reflect"
-	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trellis-network/trellis/plugin"
-	"github.com/trellis-network/trellis/plugins/calico"
-	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
-
-// paths are those of all values of NetworkConfig, in JSON spelling.
-func paths() []string { return pathsOf(reflect.TypeFor[v1alpha1.NetworkConfig](), "") }
-
-func pathsOf(t reflect.Type, prefix string) []string {
-	var list []string
-	for i := range t.NumField() {
-		field := t.Field(i)
-		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		inner := field.Type
-		if inner.Kind() == reflect.Pointer {
-			inner = inner.Elem()
-		}
-		switch {
-		case field.Anonymous:
-		case inner == reflect.TypeFor[corev1.ResourceList]():
-			list = append(list, prefix+name+".cpu", prefix+name+".memory")
-		case inner.Kind() == reflect.Struct:
-			list = append(list, pathsOf(inner, prefix+name+".")...)
-		default:
-			list = append(list, prefix+name)
-		}
-	}
-	return list
-}
-
-func TestEveryValueSaysWhatItsChangeMeans(t *testing.T) {
-	p := calico.New()
-	classes := map[plugin.ChangeClass]bool{plugin.Safe: true, plugin.Rolling: true, plugin.Disruptive: true, plugin.Forbidden: true}
-	for _, path := range paths() {
-		t.Run(path, func(t *testing.T) {
-			g := NewWithT(t)
-			class, reason := p.Classify(path, &v1alpha1.NetworkConfig{}, &v1alpha1.NetworkConfig{})
-			g.Expect(classes).To(HaveKey(class))
-			g.Expect(reason).NotTo(BeEmpty())
-			g.Expect(reason).NotTo(HaveSuffix("."))
-		})
-	}
-	class, _ := p.Classify("noSuchField", &v1alpha1.NetworkConfig{}, &v1alpha1.NetworkConfig{})
-	NewWithT(t).Expect(class).To(BeEmpty())
-}
 
 func TestWhatChangesMeanForARunningNetwork(t *testing.T) {
 	const (
@@ -96,10 +50,7 @@ func TestWhatChangesMeanForARunningNetwork(t *testing.T) {
 		t.Run(fmt.Sprintf("%s from %s to %s", test.path, test.before, test.after), func(t *testing.T) {
 			g := NewWithT(t)
 			n := changed(t, test.before, test.after)
-			classes := map[string]plugin.ChangeClass{}
-			for _, change := range n.Changes {
-				classes[change.Path] = change.Class
-			}
+			classes := classesOf(n)
 			g.Expect(classes).To(HaveKeyWithValue(test.path, test.want))
 			g.Expect(len(n.Errors) > 0).To(Equal(test.want == plugin.Forbidden || classes["ipam.type"] == plugin.Forbidden))
 		})
@@ -121,17 +72,6 @@ func TestForbiddenChangeSaysWhatToDoInstead(t *testing.T) {
 	g.Expect(n.Errors).To(HaveLen(1))
 	g.Expect(n.Errors[0].Field).To(Equal("spec.providerConfig.ipam.type"))
 	g.Expect(n.Errors[0].Detail).To(ContainSubstring("leave vxlan and overlay as they were, or create a new cluster"))
-}
-
-func TestNothingChangesByItself(t *testing.T) {
-	for _, each := range matrix {
-		t.Run(each.name, func(t *testing.T) {
-			g := NewWithT(t)
-			n := changed(t, each.config, each.config, each.options()...)
-			g.Expect(n.Errors).To(BeEmpty())
-			g.Expect(n.Changes).To(BeEmpty())
-		})
-	}
 }
 
 func TestSNATComesBackWhenTheOverlayGoes(t *testing.T) {

@@ -7,11 +7,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
-
-	"github.com/trellis-network/trellis/plugin"
-	"github.com/trellis-network/trellis/plugins/calico"
 )
 
 func TestEveryDefaultIsExplicitButTheThirdStateOfOverlay(t *testing.T) {
@@ -82,28 +78,4 @@ func TestOriginsTellWhereValuesComeFrom(t *testing.T) {
 			NewWithT(t).Expect(build(t, test.config).Origins[test.path].String()).To(Equal(test.want))
 		})
 	}
-}
-
-func TestDefaultsAreIdempotent(t *testing.T) {
-	p := calico.New()
-	rapid.Check(t, func(t *rapid.T) {
-		raw, facts := anyConfig(t), anyFacts(t)
-		config, errs := p.Decode(raw, nil)
-		if len(errs) > 0 {
-			t.Fatalf("%s: %v", raw, errs.ToAggregate())
-		}
-		p.Default(config, facts, &plugin.Origins{})
-		once, err := p.Encode(config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p.Default(config, facts, &plugin.Origins{})
-		twice, err := p.Encode(config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if string(once) != string(twice) {
-			t.Fatalf("%s becomes\n%s\nand then\n%s", raw, once, twice)
-		}
-	})
 }

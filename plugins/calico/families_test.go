@@ -248,36 +248,47 @@ func TestWithoutIPIPItIsOnlyIPv4ThatNeedsVXLAN(t *testing.T) {
 	g.Expect(n.data("calico-config")).To(HaveKeyWithValue("calico_backend", "vxlan"))
 }
 
-func TestFamiliesMayComeAndNotGo(t *testing.T) {
+// Which families may follow on which, the pipeline says.
+func TestWhatFamiliesThatComeAndGoMean(t *testing.T) {
 	ipv4Only := func(f *plugin.Facts) { f.IPFamilies = []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4} }
 	for _, test := range []struct {
 		name          string
 		before, after option
 		path          string
 		want          plugin.ChangeClass
-		errors        []string
 	}{
-		{"both instead of IPv4", migrating, dualStack, "ipv6.mode", plugin.Rolling, nil},
-		{"and with it no BIRD", migrating, dualStack, "backend", plugin.Disruptive, nil},
-		{"IPv4 instead of both", dualStack, ipv4Only, "ipv6.mode", plugin.Forbidden, []string{"Forbidden @ ipv6.mode"}},
-		{"both, but not all nodes are ready", dualStack, migrating, "ipv6.mode", plugin.Forbidden, []string{"Forbidden @ ipv6.mode"}},
-		{"IPv6 instead of both", dualStack, ipv6Only, "ipv4.mode", plugin.Forbidden, []string{"Forbidden @ ipv4.mode"}},
-		{"both instead of IPv6", ipv6Only, dualStack, "ipv4.mode", plugin.Forbidden, []string{"Forbidden @ ipv4.mode"}},
-		{"IPv6 instead of IPv4", ipv4Only, ipv6Only, "ipv4.mode", plugin.Forbidden, []string{"Forbidden @ ipv4.mode"}},
+		{"both instead of IPv4", migrating, dualStack, "ipv6.mode", plugin.Rolling},
+		{"and with it no BIRD", migrating, dualStack, "backend", plugin.Disruptive},
+		{"IPv4 instead of both", dualStack, ipv4Only, "ipv6.mode", plugin.Disruptive},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := NewWithT(t)
 			request := requestFor(t, "", test.after)
 			request.Applied = build(t, "", test.before).Applied()
 			n := tryRequest(t, request)
-			g.Expect(errorsOf(n)).To(Equal(test.errors))
-			classes := map[string]plugin.ChangeClass{}
-			for _, change := range n.Changes {
-				classes[change.Path] = change.Class
-			}
-			g.Expect(classes).To(HaveKeyWithValue(test.path, test.want))
+			g.Expect(n.Errors).To(BeEmpty())
+			g.Expect(classesOf(n)).To(HaveKeyWithValue(test.path, test.want))
 		})
 	}
+}
+
+func classesOf(n *network) map[string]plugin.ChangeClass {
+	classes := map[string]plugin.ChangeClass{}
+	for _, change := range n.Changes {
+		classes[change.Path] = change.Class
+	}
+	return classes
+}
+
+// A node that is late takes IPv6 from no pod.
+func TestBothFamiliesStayWhileANodeIsNotReady(t *testing.T) {
+	g := NewWithT(t)
+	request := requestFor(t, "ipv6: {sourceNATEnabled: true}", migrating)
+	request.Applied = build(t, "ipv6: {sourceNATEnabled: true}", dualStack).Applied()
+	n := tryRequest(t, request)
+	g.Expect(n.Errors).To(BeEmpty())
+	g.Expect(n.Changes).To(BeEmpty())
+	g.Expect(n.env("calico-node")).To(HaveKeyWithValue("IP6", "autodetect"))
 }
 
 func TestIPv6SourceNATIsOnlyDisruptiveWhenItGoes(t *testing.T) {

@@ -14,6 +14,15 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
+func readme(t *testing.T) string {
+	t.Helper()
+	raw, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
 // imageList returns the references of images.yaml, by name.
 func imageList(t *testing.T) map[string]string {
 	t.Helper()

@@ -5,7 +5,6 @@ package calico
 import (
 	"strconv"
 
-	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 
 	"github.com/trellis-network/trellis/plugin/system"
@@ -51,7 +50,7 @@ func (n *network) nodeEnv() system.Environment {
 	if prevention := n.config.ServiceLoopPrevention; prevention != nil {
 		env.Set("FELIX_SERVICELOOPPREVENTION", string(*prevention))
 	}
-	env.SetIf(n.facts.KubeProxy.Enabled && n.facts.KubeProxy.Mode == corev1beta1.ProxyModeNFTables, "FELIX_NFTABLESMODE", "Enabled")
+	env.SetIf(usesNFTables(n.facts), "FELIX_NFTABLESMODE", "Enabled")
 	// The rule that masquerades has to stay before Felix's own ones.
 	env.SetIf(n.config.SnatToUpstreamDNS.Enabled, "FELIX_CHAININSERTMODE", "Append")
 	env.SetIf(*n.config.WireguardEncryption, "FELIX_WIREGUARDENABLED", "true")

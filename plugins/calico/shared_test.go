@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
@@ -15,12 +14,6 @@ import (
 
 // allShared is a config that brings every object that is shared.
 const allShared = "{multus: {enabled: true}, birdExporter: {enabled: true}}"
-
-// standalone is a cluster whose pods get their access from the pipeline, which
-// changes workloads.
-func standalone(facts *plugin.Facts) {
-	facts.PodAccess = &plugin.PodAccess{Host: "api.example.com", Port: "443"}
-}
 
 // render returns a network's objects for the shoot as the pipeline hands them out.
 func render(t *testing.T, config string, options ...option) []plugin.Object {
@@ -61,35 +54,4 @@ func TestKindsAndRightsAreMadeOnce(t *testing.T) {
 			BeElementOf("DaemonSet", "Deployment", "ConfigMap", "ClusterRoleBinding"), object.GetName())
 	}
 	g.Expect(shared).To(BeNumerically(">", len(first)/2))
-}
-
-// Whoever changes what is a network's own does not change what others get.
-func TestWhatBelongsToANetworkIsNotShared(t *testing.T) {
-	g := NewWithT(t)
-	const config = "{overlay: {enabled: true}, autoScaling: {mode: vpa}, multus: {enabled: true}}"
-	want := documents(t, render(t, config, standalone, withVPA))
-	for _, object := range render(t, config, standalone, withVPA) {
-		if _, constant := object.(*plugin.Constant); constant {
-			continue
-		}
-		spoil(object.GetLabels())
-		spoil(object.GetAnnotations())
-		switch workload := object.(type) {
-		case *appsv1.DaemonSet:
-			spoil(workload.Spec.Template.Labels)
-			spoil(workload.Spec.Selector.MatchLabels)
-			workload.Spec.Template.Spec.Containers[0].Env = nil
-		case *appsv1.Deployment:
-			spoil(workload.Spec.Template.Labels)
-			spoil(workload.Spec.Selector.MatchLabels)
-			workload.Spec.Template.Spec.Containers[0].Env = nil
-		}
-	}
-	g.Expect(documents(t, render(t, config, standalone, withVPA))).To(Equal(want))
-}
-
-func spoil(labels map[string]string) {
-	if labels != nil {
-		labels["changed"] = "yes"
-	}
 }

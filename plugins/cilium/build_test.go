@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -121,6 +120,11 @@ func withNodeLocalDNS(facts *plugin.Facts) { facts.NodeLocalDNS = true }
 
 func withClusterPool(facts *plugin.Facts) { facts.IPAM = "cluster-pool" }
 
+// standalone is a cluster of nobody but Trellis.
+func standalone(facts *plugin.Facts) {
+	facts.PodAccess = &plugin.PodAccess{Host: "api.example.com", Port: "443"}
+}
+
 func withNodes(atLeast int32) option {
 	return func(facts *plugin.Facts) { facts.NodesAtLeast = atLeast }
 }
@@ -218,18 +222,4 @@ func file(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return string(raw)
-}
-
-// set puts a value at a dotted path of a document.
-func set(document map[string]any, path string, value any) {
-	names := strings.Split(path, ".")
-	for _, name := range names[:len(names)-1] {
-		inner, ok := document[name].(map[string]any)
-		if !ok {
-			inner = map[string]any{}
-			document[name] = inner
-		}
-		document = inner
-	}
-	document[names[len(names)-1]] = value
 }

@@ -53,11 +53,8 @@ var changes = plugin.Meanings[v1alpha1.NetworkConfig]{
 
 // changedIPv4 and changedIPv6 judge that a family comes or goes.
 func changedIPv4(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
-	switch {
-	case hasIPv4(before) && !hasIPv4(after):
-		return plugin.Forbidden, familyGoes
-	case !hasIPv4(before) && hasIPv6(before) && hasIPv4(after):
-		return plugin.Forbidden, "only a network of IPv4 can get a second IP family; leave IPv6 alone in ipFamilies, or create a new cluster"
+	if hasIPv4(before) && !hasIPv4(after) {
+		return plugin.Disruptive, familyGoes
 	}
 	return plugin.Rolling, restarts
 }
@@ -65,14 +62,14 @@ func changedIPv4(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, str
 func changedIPv6(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
 	switch {
 	case hasIPv6(before) && !hasIPv6(after):
-		return plugin.Forbidden, familyGoes
+		return plugin.Disruptive, familyGoes
 	case hasIPv6(after):
 		return plugin.Rolling, restarts + "; pods that start from then on get an IPv6 address as well"
 	}
 	return plugin.Rolling, restarts
 }
 
-const familyGoes = "pods that run would lose their addresses of an IP family; list the family in ipFamilies as before, or create a new cluster"
+const familyGoes = "packets from and to the addresses of the family that goes are dropped, which pods keep until they are started anew"
 
 func changedEncapsulation(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
 	if encapsulationOf(before) == encapsulationOf(after) {

@@ -4,7 +4,6 @@ package cilium_test
 
 import (
 	"fmt"
-	"io"
 	"testing"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trellis-network/trellis/plugins/cilium"
-	"github.com/trellis-network/trellis/test/sandbox"
 )
 
 // The policies and Adapt must make the same of every object. What an API server makes of
@@ -23,7 +21,7 @@ import (
 // the unchanged one later.
 func TestPoliciesDoWhatAdaptDoes(t *testing.T) {
 	s := &server{WithT: NewWithT(t), t: t}
-	config, err := clientcmd.BuildConfigFromFlags("", sandbox.ForTest(t, sandbox.Options{Stderr: io.Discard}).Seed.Kubeconfig)
+	config, err := clientcmd.BuildConfigFromFlags("", landscape.Get(t).Seed.Kubeconfig)
 	s.Expect(err).NotTo(HaveOccurred())
 	config.QPS = -1
 	s.client, err = client.New(config, client.Options{})

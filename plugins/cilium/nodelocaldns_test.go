@@ -123,7 +123,6 @@ func TestTheWebhookIsAsInGardener(t *testing.T) {
 
 // Where there is no Gardener, nobody gives kube-system the label.
 func TestStandaloneTheNamespaceIsKnownByItsName(t *testing.T) {
-	standalone := func(f *plugin.Facts) { f.PodAccess = &plugin.PodAccess{Host: "api.example.com", Port: "443"} }
 	config := build(t, "", withWebhook, standalone).Objects.ShootAdmission[0].(*admissionregistrationv1.MutatingWebhookConfiguration)
 	NewWithT(t).Expect(config.Webhooks[0].NamespaceSelector.MatchExpressions[0].Key).To(Equal("kubernetes.io/metadata.name"))
 }

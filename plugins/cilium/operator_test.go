@@ -132,6 +132,8 @@ func TestTwoOperatorsNeedTwoNodes(t *testing.T) {
 			g.Expect(operator.Labels).NotTo(HaveKey(label), "%d nodes", nodes)
 		}
 		g.Expect(*operator.Spec.Replicas).To(Equal(int32(1)), "Gardener makes two of one")
+		alone := build(t, "", withNodes(nodes), standalone).operator()
+		g.Expect(*alone.Spec.Replicas).To(Equal(min(int32(2), max(1, nodes))), "%d nodes", nodes)
 		g.Expect(operator.Spec.Template.Labels).NotTo(HaveKey(label))
 	}
 }

@@ -29,7 +29,10 @@ func New() plugin.Plugin { return plugin.New[v1alpha1.NetworkConfig](definition{
 
 type definition struct{}
 
-var _ plugin.Definition[v1alpha1.NetworkConfig] = definition{}
+var (
+	_ plugin.Definition[v1alpha1.NetworkConfig]     = definition{}
+	_ plugin.FactClassifier[v1alpha1.NetworkConfig] = definition{}
+)
 
 func (definition) Describe() plugin.Description {
 	return plugin.Description{
@@ -58,6 +61,10 @@ func (definition) ValidateEffective(effective, written *v1alpha1.NetworkConfig, 
 
 func (definition) Classify(path string, before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
 	return changes.Classify(path, before, after)
+}
+
+func (definition) ClassifyFact(fact plugin.Fact, before, after plugin.Situation[v1alpha1.NetworkConfig]) (plugin.ChangeClass, string) {
+	return changedFact(fact, before, after)
 }
 
 func (definition) Render(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) (plugin.Objects, error) {

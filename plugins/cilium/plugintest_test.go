@@ -3,6 +3,7 @@
 package cilium_test
 
 import (
+	"os"
 	"testing"
 
 	"k8s.io/client-go/tools/clientcmd"
@@ -12,10 +13,14 @@ import (
 	"github.com/trellis-network/trellis/test/sandbox"
 )
 
+var landscape = sandbox.Share(sandbox.Options{})
+
+func TestMain(m *testing.M) { os.Exit(landscape.Main(m)) }
+
 // What every plugin owes is tested in package plugintest; the tests beside this one are
 // about Cilium.
 func TestPromises(t *testing.T) {
-	server, err := clientcmd.BuildConfigFromFlags("", sandbox.ForTest(t, sandbox.Options{}).Seed.Kubeconfig)
+	server, err := clientcmd.BuildConfigFromFlags("", landscape.Get(t).Seed.Kubeconfig)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func validateAPIServer(found *plugin.Findings, server *v1alpha1.KubeProxy, path 
 	}
 	if host := server.ServiceHost; host != nil && !isIP(*host) {
 		for _, message := range validation.IsDNS1123Subdomain(*host) {
-			found.Error(field.Invalid(path.Child("k8sServiceHost"), *host, "must be an IP address or a DNS name: "+message))
+			found.Error(field.Invalid(path.Child("k8sServiceHost"), *host, "must be an IP address without a zone, or a DNS name: "+message))
 		}
 	}
 	if port := server.ServicePort; port != nil && (*port < 1 || *port > 65535) {
@@ -49,9 +49,10 @@ func validateAPIServer(found *plugin.Findings, server *v1alpha1.KubeProxy, path 
 	}
 }
 
+// isIP says whether s is an address everywhere: one with a zone is so on one node only.
 func isIP(s string) bool {
-	_, err := netip.ParseAddr(s)
-	return err == nil
+	address, err := netip.ParseAddr(s)
+	return err == nil && address.Zone() == ""
 }
 
 // longestPacket is how many bytes a packet can have at most.

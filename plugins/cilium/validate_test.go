@@ -28,6 +28,7 @@ func TestWhatIsRefused(t *testing.T) {
 		config string
 		want   []string
 	}{
+		{"kubeproxy: {k8sServiceHost: 'fe80::1%eth0', k8sServicePort: 443}", []string{invalid + " @ kubeproxy.k8sServiceHost"}},
 		{"kubeproxy: {k8sServiceHost: ''}", []string{invalid + " @ kubeproxy.k8sServiceHost"}},
 		{"kubeproxy: {k8sServiceHost: 'api..example.com'}", []string{invalid + " @ kubeproxy.k8sServiceHost"}},
 		{"kubeproxy: {k8sServiceHost: 'https://api.example.com'}", []string{invalid + " @ kubeproxy.k8sServiceHost"}},
@@ -128,7 +129,7 @@ func TestAShootNeedNotTellWhatItsStatusWill(t *testing.T) {
 			g := NewWithT(t)
 			request := requestFor(t, "overlay: {enabled: false}", options...)
 			g.Expect(tryRequest(t, request).Errors).To(HaveLen(1))
-			request.Author = pipeline.AuthorShoot
+			request.Facts.Planned = true
 			g.Expect(tryRequest(t, request).Errors).To(BeEmpty())
 		})
 	}

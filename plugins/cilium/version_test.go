@@ -23,5 +23,5 @@ func TestImagesAreOfTheVersionThatSettingsAreFor(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(strings.Count(file(t, "images.yaml"), "tag: v"+version)).To(Equal(3), "agent, operator and relay are released together")
 	g.Expect(file(t, "version.go")).To(ContainSubstring("the version of Cilium, which is " + version + "."))
-	g.Expect(readme(t)).To(ContainSubstring("[Cilium](https://docs.cilium.io) " + version + " "))
+	g.Expect(file(t, "README.md")).To(ContainSubstring("[Cilium](https://docs.cilium.io) " + version + " "))
 }

@@ -51,14 +51,27 @@ func changedFamilies(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass,
 	was, is := inForce(before), inForce(after)
 	switch {
 	case hasFamily(was, v1alpha1.IPv4) && !hasFamily(is, v1alpha1.IPv4), hasFamily(was, v1alpha1.IPv6) && !hasFamily(is, v1alpha1.IPv6):
-		return plugin.Forbidden, "pods that run would lose their addresses of an IP family; list the family in the Shoot's ipFamilies as before, or create a new cluster"
-	case !hasFamily(was, v1alpha1.IPv4) && hasFamily(is, v1alpha1.IPv4):
-		return plugin.Forbidden, "only a network of IPv4 can get a second IP family; leave IPv6 alone in the Shoot's ipFamilies, or create a new cluster"
+		return plugin.Disruptive, "nobody keeps up the routes any more to the addresses of the family that goes, which pods keep until they are started anew"
 	case len(was.IPFamilies) < len(is.IPFamilies):
 		return plugin.Rolling, restarts + "; pods that start from then on get an address of the second family as well"
 	default:
 		return plugin.Safe, "the order of IP families means nothing to flannel"
 	}
+}
+
+// changedFact judges the pods' ranges, which the daemon is told and no value of the
+// config shows.
+func changedFact(fact plugin.Fact, before, after plugin.Situation[v1alpha1.NetworkConfig]) (plugin.ChangeClass, string) {
+	if fact != plugin.FactPodRanges {
+		return "", ""
+	}
+	for family, isOfFamily := range ofFamily {
+		stays := hasFamily(inForce(before.Config), family) && hasFamily(inForce(after.Config), family)
+		if stays && podRange(before.Facts, isOfFamily) != podRange(after.Facts, isOfFamily) {
+			return plugin.Rolling, restarts + "; what pods send within the new range is not masqueraded"
+		}
+	}
+	return "", ""
 }
 
 // inForce is a config whose families are known, also if another release wrote it.

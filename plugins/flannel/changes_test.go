@@ -8,6 +8,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/plugin"
 )
 
@@ -49,30 +50,34 @@ func classes(n *network) map[string]plugin.ChangeClass {
 	return found
 }
 
-func TestFamiliesMayComeAndNotGo(t *testing.T) {
+// Which families may follow on which, the pipeline says.
+func TestWhatFamiliesThatComeAndGoMean(t *testing.T) {
+	ipv4 := families(extensionsv1alpha1.IPv4)
+	type classesByPath = map[string]plugin.ChangeClass
 	for _, test := range []struct {
-		name          string
+		name, config  string
 		before, after option
-		want          plugin.ChangeClass
+		want          classesByPath
 	}{
-		{"both instead of IPv4", migrating, dualStack, plugin.Rolling},
-		{"another order", dualStack, ipv6First, plugin.Safe},
-		{"both, but not all nodes are ready", dualStack, migrating, plugin.Forbidden},
-		{"IPv6 instead of both", dualStack, ipv6Only, plugin.Forbidden},
-		{"both instead of IPv6", ipv6Only, dualStack, plugin.Forbidden},
-		{"IPv6 instead of IPv4", migrating, ipv6Only, plugin.Forbidden},
+		{"both instead of IPv4", "", migrating, dualStack, classesByPath{"ipFamilies": plugin.Rolling}},
+		{"both, but not all nodes are ready any more", "", dualStack, migrating, classesByPath{}},
+		{"IPv4 instead of both", "", dualStack, ipv4, classesByPath{"ipFamilies": plugin.Disruptive}},
+		{"another order in the config", "ipFamilies: [IPv6, IPv4]", dualStack, dualStack, classesByPath{"ipFamilies": plugin.Safe}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := NewWithT(t)
-			request := requestFor(t, "", test.after)
+			request := requestFor(t, test.config, test.after)
 			request.Applied = build(t, "", test.before).Applied()
 			n := tryRequest(t, request)
-			g.Expect(classes(n)).To(HaveKeyWithValue("ipFamilies", test.want))
-			if test.want == plugin.Forbidden {
-				g.Expect(errorsOf(n)).To(Equal([]string{"Forbidden @ ipFamilies"}))
-			} else {
-				g.Expect(n.Errors).To(BeEmpty())
-			}
+			g.Expect(n.Errors).To(BeEmpty())
+			g.Expect(classes(n)).To(Equal(test.want))
 		})
 	}
+}
+
+func TestAnotherPodRangeRestartsTheDaemon(t *testing.T) {
+	g := NewWithT(t)
+	request := requestFor(t, "", func(f *plugin.Facts) { dualStack(f); f.PodCIDRs = []string{podCIDR, "2001:db8:9::/56"} })
+	request.Applied = build(t, "", dualStack).Applied()
+	g.Expect(classes(tryRequest(t, request))).To(Equal(map[string]plugin.ChangeClass{"status.networking.pods": plugin.Rolling}))
 }

@@ -60,6 +60,9 @@ func sameFamilies(one, other []v1alpha1.IPFamily) bool {
 	return slices.Equal(one, other)
 }
 
+// ofFamily say whether an address is of an IP family.
+var ofFamily = map[v1alpha1.IPFamily]func(netip.Addr) bool{v1alpha1.IPv4: netip.Addr.Is4, v1alpha1.IPv6: netip.Addr.Is6}
+
 // podRange is the pods' range of an IP family: the Network's, or else the last one that
 // the Shoot's status reports. It is empty if neither is known.
 func podRange(facts *plugin.Facts, isOfFamily func(netip.Addr) bool) string {

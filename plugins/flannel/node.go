@@ -102,6 +102,15 @@ func installer(name, image string, files []string, mounts ...corev1.VolumeMount)
 	}
 }
 
+const (
+	// startDaemon tells the file of an earlier daemon, of this pod or another, by its
+	// time. It stays, since the CNI plugin starts pods with it meanwhile. The daemon
+	// writes the file each time that it starts.
+	startDaemon = "touch -c -d @0 " + subnetFile + " || rm -f " + subnetFile + "\n" + `exec /opt/bin/flanneld "$@"`
+	// hasWritten succeeds once this daemon has.
+	hasWritten = "test -s " + subnetFile + ` && test "$(stat -c %Y ` + subnetFile + `)" -gt 0`
+)
+
 func (n *network) daemon() corev1.Container {
 	var env system.Environment
 	env.FromField("POD_NAME", "metadata.name")
@@ -113,7 +122,7 @@ func (n *network) daemon() corev1.Container {
 	return corev1.Container{
 		Name:    "kube-flannel",
 		Image:   n.image("flannel"),
-		Command: []string{"/opt/bin/flanneld"},
+		Command: append(system.Shell(startDaemon), "flanneld"),
 		Args:    []string{"--ip-masq", "--kube-subnet-mgr"},
 		Env:     env,
 		Resources: corev1.ResourceRequirements{
@@ -121,7 +130,7 @@ func (n *network) daemon() corev1.Container {
 		},
 		SecurityContext: context,
 		// Without that file the CNI plugin starts no pod.
-		ReadinessProbe: &corev1.Probe{ProbeHandler: system.Execute("test", "-s", subnetFile), PeriodSeconds: 5},
+		ReadinessProbe: &corev1.Probe{ProbeHandler: system.Execute(system.Shell(hasWritten)...), PeriodSeconds: 5},
 		VolumeMounts: []corev1.VolumeMount{
 			{Name: "run", MountPath: runFolder},
 			{Name: "flannel-cfg", MountPath: settingsAt},

@@ -40,7 +40,9 @@ func TestFlannelRunsOnEveryNode(t *testing.T) {
 func TestTheDaemon(t *testing.T) {
 	g := NewWithT(t)
 	daemon := build(t, "").container("kube-flannel")
-	g.Expect(daemon.Command).To(Equal([]string{"/opt/bin/flanneld"}))
+	g.Expect(daemon.Command[:2]).To(Equal([]string{"/bin/sh", "-c"}))
+	g.Expect(daemon.Command[2]).To(HaveSuffix(`exec /opt/bin/flanneld "$@"`))
+	g.Expect(daemon.Command[3]).To(Equal("flanneld"))
 	g.Expect(daemon.Args).To(Equal([]string{"--ip-masq", "--kube-subnet-mgr"}))
 	g.Expect(*daemon.SecurityContext.Privileged).To(BeFalse())
 	g.Expect(daemon.SecurityContext.Capabilities.Add).To(Equal([]corev1.Capability{"NET_ADMIN", "NET_RAW"}))
@@ -49,7 +51,6 @@ func TestTheDaemon(t *testing.T) {
 		names = append(names, variable.Name)
 	}
 	g.Expect(names).To(Equal([]string{"POD_NAME", "POD_NAMESPACE", "EVENT_QUEUE_DEPTH", "CONT_WHEN_CACHE_NOT_READY"}))
-	g.Expect(daemon.ReadinessProbe.Exec.Command).To(Equal([]string{"test", "-s", "/run/flannel/subnet.env"}))
 	g.Expect(mounts(daemon)).To(Equal("run:/run/flannel flannel-cfg:/etc/kube-flannel xtables-lock:/run/xtables.lock"))
 }
 

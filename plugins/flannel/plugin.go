@@ -34,7 +34,10 @@ var images = plugin.ParseImages(imagesDocument)
 
 type definition struct{}
 
-var _ plugin.Definition[v1alpha1.NetworkConfig] = definition{}
+var (
+	_ plugin.Definition[v1alpha1.NetworkConfig]     = definition{}
+	_ plugin.FactClassifier[v1alpha1.NetworkConfig] = definition{}
+)
 
 func (definition) Describe() plugin.Description {
 	return plugin.Description{
@@ -61,6 +64,10 @@ func (definition) ValidateEffective(effective, written *v1alpha1.NetworkConfig, 
 
 func (definition) Classify(path string, before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
 	return changes.Classify(path, before, after)
+}
+
+func (definition) ClassifyFact(fact plugin.Fact, before, after plugin.Situation[v1alpha1.NetworkConfig]) (plugin.ChangeClass, string) {
+	return changedFact(fact, before, after)
 }
 
 func (definition) Render(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) (plugin.Objects, error) {

@@ -4,7 +4,6 @@ package flannel
 
 import (
 	"fmt"
-	"net/netip"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -43,13 +42,10 @@ func validateRanges(found *plugin.Findings, effective *v1alpha1.NetworkConfig, f
 	if facts.Planned {
 		return
 	}
-	for _, each := range []struct {
-		family     v1alpha1.IPFamily
-		isOfFamily func(netip.Addr) bool
-	}{{v1alpha1.IPv4, netip.Addr.Is4}, {v1alpha1.IPv6, netip.Addr.Is6}} {
-		if hasFamily(effective, each.family) && podRange(facts, each.isOfFamily) == "" {
+	for _, family := range []v1alpha1.IPFamily{v1alpha1.IPv4, v1alpha1.IPv6} {
+		if hasFamily(effective, family) && podRange(facts, ofFamily[family]) == "" {
 			found.Error(field.Required(field.NewPath("status", "networking", "pods"), fmt.Sprintf(
-				"the Shoot's status does not tell the pods' %s range yet, which flannel does not start without; wait for the infrastructure", each.family)))
+				"the Shoot's status does not tell the pods' %s range yet, which flannel does not start without; wait for the infrastructure", family)))
 		}
 	}
 }

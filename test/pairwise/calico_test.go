@@ -2,188 +2,35 @@
 
 package pairwise
 
-import (
-	"fmt"
-	"math"
-	"os"
-	"slices"
-	"strings"
-	"testing"
-	"time"
+var detection = []string{`"first-found"`, `"interface=eth.*"`, `"can-reach=192.0.2.1"`}
 
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"github.com/trellis-network/trellis/pipeline"
-	"github.com/trellis-network/trellis/plugin"
-	"github.com/trellis-network/trellis/plugins"
-	"github.com/trellis-network/trellis/providers"
-	"github.com/trellis-network/trellis/test/sandbox"
-)
-
-var landscape = sandbox.Share(sandbox.Options{})
-
-func TestMain(m *testing.M) { os.Exit(landscape.Main(m)) }
-
-// controlPlane is the namespace of the shoot in the seed.
-const controlPlane = "shoot--dev--one"
-
-// document is an object as it is written, and the first combination that has it.
-type document struct {
-	object plugin.Object
-	raw    string
-	row    Row
-}
-
-// Whatever renders is accepted by a real API server, to the last field, and
-// whatever does not render is refused with the path of what is wrong.
-func TestTheAPIServerTakesEveryCombination(t *testing.T) {
-	start := time.Now()
-	all := options()
-	dims := dimensions(all)
-	c := newCombinations(t, all)
-	rows, alone := Cover(dims, c.valid)
-	covering := time.Since(start)
-	documents, objects := c.documents(rows)
-
-	server := newServer(t)
-	server.prepare(documents)
-	start = time.Now()
-	refused := server.tryAll(documents)
-	for _, one := range refused {
-		t.Errorf("%s %s with %s: %v", one.object.GetObjectKind().GroupVersionKind().Kind, one.object.GetName(), names(dims, one.row), one.err)
-	}
-	possible := 1.0
-	for _, dimension := range dims {
-		possible *= float64(len(dimension.Values))
-	}
-	t.Logf("The API server (%s) took %d of %d combinations of %d options (there are 10^%.0f): %d objects, %d different ones.",
-		landscape.Get(t).KubernetesVersion, len(rows)-rowsOf(refused), len(rows), len(dims), math.Log10(possible), objects, len(documents))
-	t.Logf("%d pairs of values don't go together; %d combinations were refused with a path, for %d reasons. Making the combinations took %s, trying them %s.",
-		len(alone), c.refusals, len(c.reasons), covering.Round(time.Millisecond), time.Since(start).Round(time.Millisecond))
-	for _, line := range explain(dims, rows, alone) {
-		t.Log(line)
-	}
-	if len(rows) < 20 {
-		t.Errorf("only %d combinations were found to be valid", len(rows))
-	}
-}
-
-// A server that takes everything would prove nothing.
-func TestTheAPIServerIsStrict(t *testing.T) {
-	server := newServer(t)
-	config := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}}
-	config.Name, config.Namespace = "strict", "kube-system"
-	const begin = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"strict","namespace":"kube-system"}`
-	for name, test := range map[string]struct{ rest, says string }{
-		"fine":             {`,"data":{"a":"b"}}`, ""},
-		"an unknown field": {`,"date":{}}`, "date"},
-		"a field twice":    {`,"data":{"a":"b"},"data":{"a":"c"}}`, "data"},
-		"a wrong type":     {`,"data":{"a":1}}`, ""},
-	} {
-		err := server.try(document{object: config, raw: begin + test.rest})
-		if (err == nil) != (name == "fine") || err != nil && !strings.Contains(err.Error(), test.says) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-// explain lists the values that are refused whatever is beside them, and the pairs
-// of others that do not go together.
-func explain(dims []Dimension, rows []Row, alone []Pair) []string {
-	var lines []string
-	never := map[[2]int]bool{}
-	for d, dimension := range dims {
-		for v, value := range dimension.Values {
-			if !slices.ContainsFunc(rows, func(row Row) bool { return row[d] == v }) {
-				never[[2]int{d, v}] = true
-				lines = append(lines, fmt.Sprintf("never: %s: %s", dimension.Name, value))
-			}
-		}
-	}
-	for _, pair := range alone {
-		if !never[[2]int{pair.D1, pair.V1}] && !never[[2]int{pair.D2, pair.V2}] {
-			lines = append(lines, fmt.Sprintf("not together: %s: %s, %s: %s",
-				dims[pair.D1].Name, dims[pair.D1].Values[pair.V1], dims[pair.D2].Name, dims[pair.D2].Values[pair.V2]))
-		}
-	}
-	return lines
-}
-
-// combinations builds rows.
-type combinations struct {
-	testing.TB
-	options  []option
-	pipeline *pipeline.Pipeline
-	refusals int
-	reasons  map[string]bool // that combinations were refused for
-	known    map[string]bool // the verdict by row
-}
-
-func newCombinations(tb testing.TB, options []option) *combinations {
-	p, err := pipeline.New(plugins.All(), providers.All())
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return &combinations{TB: tb, options: options, pipeline: p, reasons: map[string]bool{}, known: map[string]bool{}}
-}
-
-// valid says whether the row renders. If it does not, somebody must be told where
-// and why; anything else fails the test.
-func (c *combinations) valid(row Row) bool {
-	key := fmt.Sprint(row)
-	if verdict, ok := c.known[key]; ok {
-		return verdict
-	}
-	result := c.build(row)
-	for _, err := range result.Errors {
-		if err.Type == field.ErrorTypeInternal || !strings.HasPrefix(err.Field, "spec.") || err.Detail == "" {
-			c.Errorf("%s is refused with: %v", names(dimensions(c.options), row), err)
-		}
-		c.reasons[err.Field+": "+err.Detail] = true
-	}
-	c.known[key] = len(result.Errors) == 0
-	if !c.known[key] {
-		c.refusals++
-	}
-	return c.known[key]
-}
-
-func (c *combinations) build(row Row) pipeline.Result {
-	result, err := scenarioOf(c.options, row).build(c.pipeline)
-	if err != nil {
-		c.Fatal(err)
-	}
-	return result
-}
-
-// documents are all different objects of the rows, and the number of all objects.
-func (c *combinations) documents(rows []Row) (different []document, all int) {
-	seen := map[string]bool{}
-	for _, row := range rows {
-		objects := c.build(row).Objects
-		for _, group := range [][]plugin.Object{objects.Shoot, objects.ShootLater, objects.Seed} {
-			for _, object := range group {
-				raw, err := plugin.AppendJSON(nil, object)
-				if err != nil {
-					c.Fatal(err)
-				}
-				all++
-				if !seen[string(raw)] {
-					seen[string(raw)] = true
-					different = append(different, document{object, string(raw), row})
-				}
-			}
-		}
-	}
-	return different, all
-}
-
-func rowsOf(refused []refusal) int {
-	rows := map[string]bool{}
-	for _, one := range refused {
-		rows[fmt.Sprint(one.row)] = true
-	}
-	return len(rows)
+// calicoFields are all options of Calico's NetworkConfig.
+var calicoFields = []option{
+	setting("backend", `"bird"`, `"none"`, `"vxlan"`),
+	setting("ipam.type", `"host-local"`, `"calico-ipam"`),
+	setting("ipam.cidr", `"usePodCIDR"`, `"100.96.0.0/24"`),
+	setting("ipv4.pool", `"ipip"`, `"vxlan"`),
+	setting("ipv4.mode", `"Always"`, `"Never"`, `"CrossSubnet"`, `"Off"`),
+	setting("ipv4.autoDetectionMethod", detection...),
+	setting("ipv6.pool", `"ipip"`, `"vxlan"`),
+	setting("ipv6.mode", `"Always"`, `"Never"`, `"CrossSubnet"`, `"Off"`),
+	setting("ipv6.autoDetectionMethod", detection...),
+	setting("ipv6.sourceNATEnabled", "true", "false"),
+	setting("typha.enabled", "true", "false"),
+	setting("vethMTU", `"1440"`),
+	setting("ebpfDataplane.enabled", "true", "false"),
+	setting("overlay", `{"enabled":true}`, `{"enabled":false}`, `{"enabled":false,"createPodRoutes":true}`),
+	setting("snatToUpstreamDNS.enabled", "true", "false"),
+	setting("autoScaling.mode", `"cluster-proportional"`, `"vpa"`, `"static"`),
+	setting("autoScaling.resources.node", `{"cpu":"300m"}`, `{"cpu":"300m","memory":"200Mi"}`),
+	setting("autoScaling.resources.typha", `{"memory":"200Mi"}`),
+	setting("vxlan.enabled", "true", "false"),
+	setting("wireguardEncryption", "true", "false"),
+	setting("birdExporter.enabled", "true", "false"),
+	setting("multus.enabled", "true", "false"),
+	setting("multus.installCNIPlugins", "true", "false"),
+	setting("serviceLoopPrevention", `"Disabled"`, `"Drop"`, `"Reject"`),
+	setting("ipip", `"Always"`, `"Never"`, `"CrossSubnet"`, `"Off"`),
+	setting("ipAutodetectionMethod", detection...),
+	setting("apiVersion", `"calico.networking.extensions.gardener.cloud/v1alpha1"`, `"calico.extensions.gardener.cloud/v1alpha1"`),
 }

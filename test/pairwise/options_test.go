@@ -12,8 +12,13 @@ import (
 	. "github.com/onsi/gomega"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins/calico"
-	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
+	calicov1alpha1 "github.com/trellis-network/trellis/plugins/calico/v1alpha1"
+	"github.com/trellis-network/trellis/plugins/cilium"
+	ciliumv1alpha1 "github.com/trellis-network/trellis/plugins/cilium/v1alpha1"
+	"github.com/trellis-network/trellis/plugins/flannel"
+	flannelv1alpha1 "github.com/trellis-network/trellis/plugins/flannel/v1alpha1"
 	"github.com/trellis-network/trellis/providers"
 )
 
@@ -45,41 +50,8 @@ func toggle(name string, apply func(s *scenario)) option {
 	return named(name).value("no", func(*scenario) {}).value("yes", apply)
 }
 
-var detection = []string{`"first-found"`, `"interface=eth.*"`, `"can-reach=192.0.2.1"`}
-
-// fields are all options of a NetworkConfig.
-var fields = []option{
-	setting("backend", `"bird"`, `"none"`, `"vxlan"`),
-	setting("ipam.type", `"host-local"`, `"calico-ipam"`),
-	setting("ipam.cidr", `"usePodCIDR"`, `"100.96.0.0/24"`),
-	setting("ipv4.pool", `"ipip"`, `"vxlan"`),
-	setting("ipv4.mode", `"Always"`, `"Never"`, `"CrossSubnet"`, `"Off"`),
-	setting("ipv4.autoDetectionMethod", detection...),
-	setting("ipv6.pool", `"ipip"`, `"vxlan"`),
-	setting("ipv6.mode", `"Always"`, `"Never"`, `"CrossSubnet"`, `"Off"`),
-	setting("ipv6.autoDetectionMethod", detection...),
-	setting("ipv6.sourceNATEnabled", "true", "false"),
-	setting("typha.enabled", "true", "false"),
-	setting("vethMTU", `"1440"`),
-	setting("ebpfDataplane.enabled", "true", "false"),
-	setting("overlay", `{"enabled":true}`, `{"enabled":false}`, `{"enabled":false,"createPodRoutes":true}`),
-	setting("snatToUpstreamDNS.enabled", "true", "false"),
-	setting("autoScaling.mode", `"cluster-proportional"`, `"vpa"`, `"static"`),
-	setting("autoScaling.resources.node", `{"cpu":"300m"}`, `{"cpu":"300m","memory":"200Mi"}`),
-	setting("autoScaling.resources.typha", `{"memory":"200Mi"}`),
-	setting("vxlan.enabled", "true", "false"),
-	setting("wireguardEncryption", "true", "false"),
-	setting("birdExporter.enabled", "true", "false"),
-	setting("multus.enabled", "true", "false"),
-	setting("multus.installCNIPlugins", "true", "false"),
-	setting("serviceLoopPrevention", `"Disabled"`, `"Drop"`, `"Reject"`),
-	setting("ipip", `"Always"`, `"Never"`, `"CrossSubnet"`, `"Off"`),
-	setting("ipAutodetectionMethod", detection...),
-	setting("apiVersion", `"calico.networking.extensions.gardener.cloud/v1alpha1"`, `"calico.extensions.gardener.cloud/v1alpha1"`),
-}
-
 // facts are what else makes a difference.
-func facts() []option {
+func facts(p plugin.Plugin) []option {
 	list := []option{
 		named("families").
 			value("IPv4", func(s *scenario) { s.families = []string{"IPv4"} }).
@@ -106,13 +78,27 @@ func facts() []option {
 		infrastructure = infrastructure.value(provider.Type(), func(s *scenario) { s.provider = provider.Type() })
 	}
 	list = append(list, infrastructure)
-	for _, gate := range calico.New().FeatureGates {
+	for _, gate := range p.FeatureGates {
 		list = append(list, toggle("gate "+gate.Name, func(s *scenario) { s.gates[gate.Name] = !gate.Default }))
 	}
 	return list
 }
 
-func options() []option { return slices.Concat(facts(), fields) }
+// subject is a plugin whose options are tried.
+type subject struct {
+	plugin.Plugin
+	// config is the type of its NetworkConfig, and fields are all options of that.
+	config reflect.Type
+	fields []option
+}
+
+var subjects = []subject{
+	{calico.New(), reflect.TypeFor[calicov1alpha1.NetworkConfig](), calicoFields},
+	{cilium.New(), reflect.TypeFor[ciliumv1alpha1.NetworkConfig](), ciliumFields},
+	{flannel.New(), reflect.TypeFor[flannelv1alpha1.NetworkConfig](), flannelFields},
+}
+
+func (s *subject) options() []option { return slices.Concat(facts(s.Plugin), s.fields) }
 
 func dimensions(options []option) []Dimension {
 	list := make([]Dimension, 0, len(options))
@@ -122,10 +108,22 @@ func dimensions(options []option) []Dimension {
 	return list
 }
 
-// A field that is new in the type must be added to the table above.
+// A field that is new in a type must be added to its table.
 func TestEveryFieldIsAnOption(t *testing.T) {
+	for _, one := range subjects {
+		t.Run(one.Type, func(t *testing.T) {
+			tried := "\n" + strings.Join(triedPaths(t, one.fields), "\n") + "\n"
+			for _, path := range leavesOf(one.config, "") {
+				NewWithT(t).Expect(tried).To(Or(ContainSubstring("\n"+path+"\n"), ContainSubstring("\n"+path+".")), path)
+			}
+		})
+	}
+}
+
+// triedPaths are the paths of all values that options set.
+func triedPaths(t *testing.T, fields []option) []string {
 	g := NewWithT(t)
-	tried := ""
+	var tried []string
 	for _, one := range fields {
 		for v := range one.Values {
 			s := scenario{config: map[string]any{}}
@@ -134,12 +132,10 @@ func TestEveryFieldIsAnOption(t *testing.T) {
 			g.Expect(err).NotTo(HaveOccurred())
 			var config map[string]any
 			g.Expect(json.Unmarshal(raw, &config)).To(Succeed())
-			tried += "\n" + strings.Join(pathsOf(config, ""), "\n")
+			tried = append(tried, pathsOf(config, "")...)
 		}
 	}
-	for _, path := range leavesOf(reflect.TypeFor[v1alpha1.NetworkConfig](), "") {
-		g.Expect(tried+"\n").To(Or(ContainSubstring("\n"+path+"\n"), ContainSubstring("\n"+path+".")), path)
-	}
+	return tried
 }
 
 // pathsOf returns the paths of all values of an object that are no objects.

@@ -12,11 +12,11 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
-	"github.com/trellis-network/trellis/plugins/calico"
 )
 
 // scenario is a Shoot in the making.
 type scenario struct {
+	network      string // its type
 	config       map[string]any
 	families     []string
 	migrating    bool
@@ -43,8 +43,8 @@ var ranges = map[string][3]string{
 }
 
 // scenarioOf applies the values of a row, the later ones over the earlier ones.
-func scenarioOf(options []option, row Row) *scenario {
-	s := &scenario{config: map[string]any{}, gates: map[string]bool{}, nodesAtMost: 3}
+func scenarioOf(network string, options []option, row Row) *scenario {
+	s := &scenario{network: network, config: map[string]any{}, gates: map[string]bool{}, nodesAtMost: 3}
 	for d, v := range row {
 		options[d].apply[v](s)
 	}
@@ -76,13 +76,14 @@ func (s *scenario) shoot() (*corev1beta1.Shoot, error) {
 	shoot := &corev1beta1.Shoot{}
 	shoot.Name, shoot.Namespace = "one", "garden-dev"
 	shoot.Status.TechnicalID = controlPlane
+	shoot.Status.AdvertisedAddresses = []corev1beta1.AdvertisedAddress{{Name: "external", URL: "https://api.example.com"}}
 	shoot.Spec.Provider = corev1beta1.Provider{Type: s.provider, Workers: []corev1beta1.Worker{{Maximum: s.nodesAtMost}}}
 	shoot.Spec.Kubernetes.Version = "1.36.3"
 	shoot.Spec.Kubernetes.KubeProxy = &s.kubeProxy
 	shoot.Spec.Kubernetes.VerticalPodAutoscaler = &corev1beta1.VerticalPodAutoscaler{Enabled: s.vpa}
 	shoot.Spec.SystemComponents = &corev1beta1.SystemComponents{NodeLocalDNS: &corev1beta1.NodeLocalDNS{Enabled: s.nodeLocalDNS}}
 	shoot.Spec.Networking = &corev1beta1.Networking{
-		Type: new(calico.Type), IPFamilies: s.families, ProviderConfig: &runtime.RawExtension{Raw: raw},
+		Type: &s.network, IPFamilies: s.families, ProviderConfig: &runtime.RawExtension{Raw: raw},
 	}
 	shoot.Status.Networking = s.networkingStatus()
 	if s.nodes != 0 && slices.Contains(s.families, "IPv4") {

@@ -53,7 +53,7 @@ func newServer(t *testing.T) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.QPS = -1
+	config.QPS, config.WarningHandler = -1, rest.NoWarnings{}
 	httpClient, err := rest.HTTPClientFor(config)
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +88,7 @@ func (s *server) prepare(documents []document) {
 		gvk := d.object.GetObjectKind().GroupVersionKind()
 		if _, err := s.mapper.RESTMapping(gvk.GroupKind(), gvk.Version); meta.IsNoMatchError(err) && !known[gvk.GroupKind()] {
 			known[gvk.GroupKind()] = true
-			s.create(withoutSchema(gvk))
+			s.create(withoutSchema(gvk, d.object.GetNamespace()))
 		}
 	}
 	err := wait.PollUntilContextTimeout(s.Context(), 100*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
@@ -192,12 +192,16 @@ func verticalPodAutoscalers(tb testing.TB) []*apiextensionsv1.CustomResourceDefi
 
 // withoutSchema is a definition that takes everything, for kinds whose own one is
 // not at hand.
-func withoutSchema(gvk schema.GroupVersionKind) *apiextensionsv1.CustomResourceDefinition {
+func withoutSchema(gvk schema.GroupVersionKind, namespace string) *apiextensionsv1.CustomResourceDefinition {
+	scope := apiextensionsv1.NamespaceScoped
+	if namespace == "" {
+		scope = apiextensionsv1.ClusterScoped
+	}
 	plural, singular := meta.UnsafeGuessKindToResource(gvk)
 	return &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: plural.Resource + "." + gvk.Group},
 		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: gvk.Group, Scope: apiextensionsv1.NamespaceScoped,
+			Group: gvk.Group, Scope: scope,
 			Names: apiextensionsv1.CustomResourceDefinitionNames{
 				Kind: gvk.Kind, ListKind: gvk.Kind + "List", Plural: plural.Resource, Singular: singular.Resource,
 			},

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package calico
+
+import (
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
+)
+
+// situation is a network in its cluster.
+type situation = plugin.Situation[v1alpha1.NetworkConfig]
+
+// changedFact judges what calico-node is told of the cluster, and no value of the config
+// shows.
+func changedFact(fact plugin.Fact, before, after situation) (plugin.ChangeClass, string) {
+	switch fact {
+	case plugin.FactKubeProxy:
+		return changedKubeProxy(before, after)
+	case plugin.FactKubeProxyMode:
+		if usesNFTables(before.Facts) != usesNFTables(after.Facts) {
+			return plugin.Disruptive, "kube-proxy and Felix write their rules anew, each in its own time, and packets to Services and what policies allow may be lost until both have"
+		}
+	case plugin.FactPodRanges:
+		if hasIPv6(before.Config) && hasIPv6(after.Config) && podRangeIPv6(before.Facts) != podRangeIPv6(after.Facts) {
+			return plugin.Rolling, restarts + "; what pods send within the new IPv6 range is not masqueraded"
+		}
+	}
+	return "", ""
+}
+
+func changedKubeProxy(before, after situation) (plugin.ChangeClass, string) {
+	if usesEBPF(before.Config) && usesEBPF(after.Config) {
+		return plugin.Rolling, restarts + "; packets to Services take the way of eBPF with kube-proxy and without"
+	}
+	return plugin.Disruptive, "another than before passes on packets to Services, and does not know connections that are open"
+}
+
+func usesEBPF(c *v1alpha1.NetworkConfig) bool {
+	return c.EBPFDataplane != nil && c.EBPFDataplane.Enabled
+}
+
+// usesNFTables says whether Felix writes its rules into nftables, as kube-proxy does.
+func usesNFTables(facts *plugin.Facts) bool {
+	return facts.KubeProxy.Enabled && facts.KubeProxy.Mode == corev1beta1.ProxyModeNFTables
+}

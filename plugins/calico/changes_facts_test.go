@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package calico_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// What changes with the Shoot and not with the config.
+func TestWhatChangesOfTheClusterMean(t *testing.T) {
+	const ebpf = "ebpfDataplane: {enabled: true}"
+	proxy := func(enabled bool, mode corev1beta1.ProxyMode) option {
+		return func(f *plugin.Facts) { f.KubeProxy = plugin.KubeProxy{Enabled: enabled, Mode: mode} }
+	}
+	otherRange := func(f *plugin.Facts) { dualStack(f); f.PodCIDRs = []string{podCIDR, "2001:db8:9::/56"} }
+	type classes = map[string]plugin.ChangeClass
+	for _, test := range []struct {
+		name, config  string
+		before, after option
+		want          classes
+	}{
+		{"kube-proxy goes, with eBPF", ebpf, proxy(true, ""), proxy(false, ""), classes{"spec.kubernetes.kubeProxy.enabled": plugin.Rolling}},
+		{"kube-proxy comes, with eBPF", ebpf, proxy(false, ""), proxy(true, ""), classes{"spec.kubernetes.kubeProxy.enabled": plugin.Rolling}},
+		{"nftables", "", proxy(true, ""), proxy(true, "NFTables"), classes{"spec.kubernetes.kubeProxy.mode": plugin.Disruptive}},
+		{"nftables no more", "", proxy(true, "NFTables"), proxy(true, "IPTables"), classes{"spec.kubernetes.kubeProxy.mode": plugin.Disruptive}},
+		{"IPVS, which Felix finds by itself", "", proxy(true, ""), proxy(true, "IPVS"), classes{}},
+		{"another IPv6 range", "", dualStack, otherRange, classes{"status.networking.pods": plugin.Rolling}},
+		{"a range that was written already", "", proxy(true, ""), func(f *plugin.Facts) { f.PodCIDRs = []string{podCIDR} }, classes{}},
+		{"a DNS cache", "", proxy(true, ""), func(f *plugin.Facts) { f.NodeLocalDNS = true }, classes{}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			g := NewWithT(t)
+			request := requestFor(t, test.config, test.after)
+			request.Applied = build(t, test.config, test.before).Applied()
+			n := tryRequest(t, request)
+			g.Expect(n.Errors).To(BeEmpty())
+			g.Expect(classesOf(n)).To(Equal(test.want))
+		})
+	}
+}
+
+// Without eBPF before, it is another who passes on packets to Services.
+func TestEBPFInPlaceOfKubeProxyIsDisruptive(t *testing.T) {
+	g := NewWithT(t)
+	request := requestFor(t, "ebpfDataplane: {enabled: true}", func(f *plugin.Facts) { f.KubeProxy.Enabled = false })
+	request.Applied = build(t, "").Applied()
+	g.Expect(classesOf(tryRequest(t, request))).To(Equal(map[string]plugin.ChangeClass{
+		"ebpfDataplane.enabled": plugin.Disruptive, "spec.kubernetes.kubeProxy.enabled": plugin.Disruptive}))
+}

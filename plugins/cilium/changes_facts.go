@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cilium
+
+import (
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/cilium/v1alpha1"
+)
+
+// situation is a network in its cluster.
+type situation = plugin.Situation[v1alpha1.NetworkConfig]
+
+// changedFact judges what agents and cilium-operator are told of the cluster, and no
+// value of the config shows.
+func changedFact(fact plugin.Fact, before, after situation) (plugin.ChangeClass, string) {
+	switch fact {
+	case plugin.FactKubeProxy:
+		if replacesKubeProxy(after.Facts) {
+			return plugin.Disruptive, "Cilium takes Services over from kube-proxy, whose rules each agent removes, and connections to Services that are open break"
+		}
+		return plugin.Disruptive, "kube-proxy takes Services over from Cilium, and connections to Services that are open break"
+	case plugin.FactNodeLocalDNS:
+		return plugin.Rolling, restarts + "; pods' DNS requests go to the cache of their node from then on, or no longer do"
+	case plugin.FactPodRanges:
+		if routesIPv6(before.Config) && routesIPv6(after.Config) && podRangeIPv6(before.Facts) != podRangeIPv6(after.Facts) {
+			return plugin.Rolling, restarts + "; what pods send within the new IPv6 range is not masqueraded"
+		}
+	case plugin.FactAPIServer:
+		then, _ := operatorAPIServer(before.Config, before.Facts)
+		if now, _ := operatorAPIServer(after.Config, after.Facts); then != now {
+			return plugin.Safe, "only cilium-operator restarts"
+		}
+	}
+	return "", ""
+}
+
+func routesIPv6(c *v1alpha1.NetworkConfig) bool { return isTrue(c.IPv6NativeRoutingCIDREnabled) }

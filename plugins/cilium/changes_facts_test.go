@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cilium_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// What changes with the Shoot and not with the config.
+func TestWhatChangesOfTheClusterMean(t *testing.T) {
+	at := func(host string) option {
+		return func(f *plugin.Facts) { withoutKubeProxy(f); f.APIServer.ExternalHost = host }
+	}
+	range6 := func(cidr string) option {
+		return func(f *plugin.Facts) { dualStack(f); f.PodCIDRs = []string{podCIDR, cidr} }
+	}
+	type classes = map[string]plugin.ChangeClass
+	for _, test := range []struct {
+		name, config  string
+		before, after option
+		want          classes
+	}{
+		{"kube-proxy goes", "", nil, withoutKubeProxy, classes{"spec.kubernetes.kubeProxy.enabled": plugin.Disruptive, "status.advertisedAddresses": plugin.Safe}},
+		{"kube-proxy comes", "", at("a.example.com"), func(f *plugin.Facts) { f.APIServer.ExternalHost = "a.example.com" },
+			classes{"spec.kubernetes.kubeProxy.enabled": plugin.Disruptive}},
+		{"IPVS, which is kube-proxy's own affair", "", nil, withIPVS, classes{}},
+		{"a DNS cache", "", nil, func(f *plugin.Facts) { withNodeLocalDNS(f); f.Planned = true }, classes{"spec.systemComponents.nodeLocalDNS.enabled": plugin.Rolling}},
+		{"another address", "", at("a.example.com"), at("b.example.com"), classes{"status.advertisedAddresses": plugin.Safe}},
+		{"another address that nobody uses", "kubeproxy: {k8sServiceHost: c.example.com, k8sServicePort: 443}", at("a.example.com"), at("b.example.com"), classes{}},
+		{"another IPv6 range, routed", "overlay: {enabled: false}", range6("2001:db8:1::/56"), range6("2001:db8:9::/56"), classes{"status.networking.pods": plugin.Rolling}},
+		{"another IPv6 range, in a tunnel", "", range6("2001:db8:1::/56"), range6("2001:db8:9::/56"), classes{}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			g := NewWithT(t)
+			request := requestFor(t, test.config, optionsOf(test.after)...)
+			request.Applied = build(t, test.config, optionsOf(test.before)...).Applied()
+			n := tryRequest(t, request)
+			g.Expect(n.Errors).To(BeEmpty())
+			g.Expect(classesOf(n)).To(Equal(test.want))
+		})
+	}
+}
