@@ -5,6 +5,7 @@ package operator
 import (
 	"context"
 	"errors"
+	"net/http"
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -25,26 +26,32 @@ import (
 // webhooks, if there are any.
 func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mode configv1alpha1.Mode, webhooks *webhook.Server) error {
 	settings := &o.Config.Controllers
-	shoots := shootclient.New(shootclient.Options{
-		Metadata: mgr.GetCache(),
-		Secrets:  mgr.GetAPIReader(),
-		QPS:      o.Config.ShootClientConnection.QPS,
-		Burst:    o.Config.ShootClientConnection.Burst,
-		Clock:    o.Clock,
-	})
+	access := shootclient.Options{
+		Metadata:    mgr.GetCache(),
+		Secrets:     mgr.GetAPIReader(),
+		SecretNames: accessSecrets(mode),
+		QPS:         o.Config.ShootClientConnection.QPS,
+		Burst:       o.Config.ShootClientConnection.Burst,
+		Clock:       o.Clock,
+	}
+	if o.fence != nil {
+		access.WrapTransport = func(_ string, next http.RoundTripper) http.RoundTripper { return o.fence.wrap(next) }
+	}
+	shoots := shootclient.New(access)
 	if err := mgr.Add(shoots); err != nil {
 		return err
 	}
 	standalone := mode == configv1alpha1.ModeStandalone
 	trigger := network.TriggerOperation
-	if standalone {
+	if standalone || settings.Network.IgnoreOperationAnnotation {
 		trigger = network.TriggerGeneration
 	}
 	err := errors.Join(
 		network.Add(mgr, network.Options{
 			Pipeline: built, Trigger: trigger, Standalone: standalone, Clock: o.Clock, Shoots: shoots,
-			FeatureGates: o.Config.FeatureGates, Images: o.Config.Images, DumpRequests: o.Config.DumpRequests,
+			FeatureGates: o.gates, Images: o.Config.Images, DumpRequests: o.Config.DumpRequests,
 			Webhook: webhooks.ForShoots, WebhookChanged: webhooks.Changed(),
+			Timeout:                 settings.Network.ReconciliationTimeout.Duration,
 			MaxConcurrentReconciles: settings.Network.ConcurrentSyncs,
 		}),
 		health.Add(mgr, health.Options{

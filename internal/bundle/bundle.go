@@ -21,6 +21,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
@@ -184,6 +185,23 @@ func SecretMissing(mr *resourcesv1alpha1.ManagedResource) bool {
 	return false
 }
 
+// HasSecrets says whether all Secrets that a ManagedResource refers to are there. Their
+// metadata is all that is read, so r may be a cache.
+func HasSecrets(ctx context.Context, r client.Reader, mr *resourcesv1alpha1.ManagedResource) (bool, error) {
+	for _, ref := range mr.Spec.SecretRefs {
+		secret := &metav1.PartialObjectMetadata{}
+		secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+		err := r.Get(ctx, client.ObjectKey{Namespace: mr.Namespace, Name: ref.Name}, secret)
+		if apierrors.IsNotFound(err) {
+			return false, nil
+		}
+		if err != nil {
+			return false, fmt.Errorf("look for the Secret %s of the ManagedResource %s: %w", ref.Name, mr.Name, err)
+		}
+	}
+	return true, nil
+}
+
 // Applied says whether the resource manager has applied exactly this bundle.
 func Applied(mr *resourcesv1alpha1.ManagedResource, secretName string) bool {
 	return refersTo(mr, secretName) && mr.Status.ObservedGeneration == mr.Generation &&
@@ -202,6 +220,10 @@ func conditionStatus(mr *resourcesv1alpha1.ManagedResource, conditionType string
 	}
 	return ""
 }
+
+// OwnerOf is the name of the ManagedResource whose bundle a Secret holds or has held, or
+// empty for a Secret of others.
+func OwnerOf(secret metav1.Object) string { return secret.GetLabels()[ownerLabel] }
 
 // secretsOf lists the metadata of all Secrets of a bundle.
 func secretsOf(ctx context.Context, r client.Reader, namespace, name string) ([]metav1.PartialObjectMetadata, error) {

@@ -16,6 +16,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -230,4 +231,35 @@ func TestADyingSecretStillGivesAccess(t *testing.T) {
 	e.Expect(e.seed.Update(e.ctx, secret)).To(Succeed())
 	_, err = e.clients.For(e.ctx, e.namespace)
 	e.Expect(errors.As(err, new(*NoAccessError))).To(BeTrue())
+}
+
+// Section 3.12: the first of the Secrets that is there is used, whenever it comes and goes.
+func TestThePreferredSecretIsUsed(t *testing.T) {
+	e := newEnv(t, func(o *Options) { o.SecretNames = []string{InternalSecretName, SecretName} })
+	var noAccess *NoAccessError
+	_, err := e.clients.For(e.ctx, e.namespace)
+	e.Expect(errors.As(err, &noAccess)).To(BeTrue())
+	e.Expect(err).To(MatchError(HavePrefix("there is no access to the shoot: Secret " + e.namespace + "/gardener: ")))
+
+	e.grant(e.kubeconfig(t))
+	external, err := e.clients.For(e.ctx, e.namespace)
+	e.Expect(err).NotTo(HaveOccurred())
+
+	preferred := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: InternalSecretName}, Data: map[string][]byte{SecretKey: e.kubeconfig(t)}}
+	e.Expect(e.seed.Create(e.ctx, preferred)).To(Succeed())
+	internal, err := e.clients.For(e.ctx, e.namespace)
+	e.Expect(err).NotTo(HaveOccurred())
+	e.Expect(internal).NotTo(BeIdenticalTo(external))
+	e.Expect(external.stopped).To(BeClosed())
+	e.Expect(e.clients.For(e.ctx, e.namespace)).To(BeIdenticalTo(internal))
+
+	preferred.Data[SecretKey] = []byte("hello")
+	e.Expect(e.seed.Update(e.ctx, preferred)).To(Succeed())
+	_, err = e.clients.For(e.ctx, e.namespace)
+	e.Expect(err).To(MatchError(HavePrefix("there is no access to the shoot: Secret "+e.namespace+"/gardener-internal: ")), "what is preferred is not passed over")
+
+	e.Expect(e.seed.Delete(e.ctx, preferred)).To(Succeed())
+	e.Expect(internal.stopped).To(BeClosed())
+	_, err = e.clients.For(e.ctx, e.namespace)
+	e.Expect(err).NotTo(HaveOccurred())
 }

@@ -61,6 +61,7 @@ type suspicion struct {
 
 // secretVersion tells one content of a Secret from all others.
 type secretVersion struct {
+	name            string
 	uid             types.UID
 	resourceVersion string
 }
@@ -82,7 +83,7 @@ func (c *Clients) For(ctx context.Context, namespace string) (*Shoot, error) {
 	if err != nil {
 		if apierrors.IsNotFound(err) {
 			c.Forget(namespace)
-			return nil, &NoAccessError{Namespace: namespace, Err: err}
+			return nil, &NoAccessError{Namespace: namespace, Secret: version.name, Err: err}
 		}
 		return nil, err
 	}
@@ -95,7 +96,7 @@ func (c *Clients) For(ctx context.Context, namespace string) (*Shoot, error) {
 		return s.shoot, s.reach(ctx)
 	}
 	s.close()
-	if err := c.open(ctx, s, namespace); err != nil {
+	if err := c.open(ctx, s, namespace, version.name); err != nil {
 		return nil, err
 	}
 	return s.shoot, s.reach(ctx)
@@ -137,12 +138,19 @@ func (c *Clients) Close() {
 	}
 }
 
-func (c *Clients) versionOf(ctx context.Context, namespace string) (secretVersion, error) {
-	secret := &metav1.PartialObjectMetadata{}
-	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-	key := client.ObjectKey{Namespace: namespace, Name: SecretName}
-	err := c.options.Metadata.Get(ctx, key, secret)
-	return secretVersion{secret.UID, secret.ResourceVersion}, err
+// versionOf finds the Secret that is to be used. If there is none, the error is about the
+// one that comes last.
+func (c *Clients) versionOf(ctx context.Context, namespace string) (version secretVersion, err error) {
+	for _, name := range c.options.SecretNames {
+		secret := &metav1.PartialObjectMetadata{}
+		secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+		err = c.options.Metadata.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret)
+		version = secretVersion{name, secret.UID, secret.ResourceVersion}
+		if !apierrors.IsNotFound(err) {
+			break
+		}
+	}
+	return version, err
 }
 
 // lockedSlot returns the slot of a namespace, locked. Its error may say why the
@@ -176,24 +184,24 @@ func (c *Clients) lockedSlot(namespace string, secret secretVersion) (*slot, err
 	}
 }
 
-func (c *Clients) open(ctx context.Context, s *slot, namespace string) error {
+func (c *Clients) open(ctx context.Context, s *slot, namespace, name string) error {
 	secret := &corev1.Secret{}
-	if err := c.options.Secrets.Get(ctx, client.ObjectKey{Namespace: namespace, Name: SecretName}, secret); err != nil {
+	if err := c.options.Secrets.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, secret); err != nil {
 		if apierrors.IsNotFound(err) {
-			return &NoAccessError{Namespace: namespace, Err: err}
+			return &NoAccessError{Namespace: namespace, Secret: name, Err: err}
 		}
-		return fmt.Errorf("read Secret %s/%s: %w", namespace, SecretName, err)
+		return fmt.Errorf("read Secret %s/%s: %w", namespace, name, err)
 	}
 	connection, err := connect(secret.Data[SecretKey], namespace, &c.options)
 	if err != nil {
-		return &NoAccessError{Namespace: namespace, Err: err}
+		return &NoAccessError{Namespace: namespace, Secret: name, Err: err}
 	}
 	shoot, err := newShoot(namespace, connection, &c.options, c.subscribers.tell)
 	if err != nil {
-		return &NoAccessError{Namespace: namespace, Err: err}
+		return &NoAccessError{Namespace: namespace, Secret: name, Err: err}
 	}
-	shoot.secret = cmp.Or(secret.Annotations[CopyOf], namespace+"/"+SecretName)
-	s.shoot, s.secret = shoot, secretVersion{secret.UID, secret.ResourceVersion}
+	shoot.secret = cmp.Or(secret.Annotations[CopyOf], namespace+"/"+name)
+	s.shoot, s.secret = shoot, secretVersion{name, secret.UID, secret.ResourceVersion}
 	return nil
 }
 

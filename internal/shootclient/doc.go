@@ -5,8 +5,9 @@
 // there, and events when any of it changes.
 //
 // Access to a shoot comes from the kubeconfig in the Secret "gardener" of the
-// control-plane namespace and lasts as long as that Secret stays as it is: a
-// client never outlives its kubeconfig. Each shoot has its own rate limit,
+// control-plane namespace, or in "gardener-internal" where that is preferred and there,
+// and lasts as long as that Secret stays as it is: a client never outlives its
+// kubeconfig. Each shoot has its own rate limit,
 // connections and watches, and everything that waits for a shoot waits for a
 // bounded time, so that one which does not answer delays nobody else.
 //

@@ -17,15 +17,15 @@ import (
 // NoAccessError says that there is no usable kubeconfig for a shoot. It is
 // worth a retry only when the Secret changes.
 type NoAccessError struct {
-	// Namespace of the shoot's control plane.
-	Namespace string
+	// Namespace of the shoot's control plane, and Secret the name of the Secret there.
+	Namespace, Secret string
 	// Err says what is wrong with the Secret.
 	Err error
 }
 
 // Error implements error.
 func (e *NoAccessError) Error() string {
-	return fmt.Sprintf("there is no access to the shoot: Secret %s/%s: %v", e.Namespace, SecretName, e.Err)
+	return fmt.Sprintf("there is no access to the shoot: Secret %s/%s: %v", e.Namespace, e.Secret, e.Err)
 }
 
 // Unwrap returns what is wrong with the Secret.

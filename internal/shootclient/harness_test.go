@@ -47,6 +47,7 @@ func newEnv(t *testing.T, adjust ...func(*Options)) *env {
 	running := landscape.Get(t)
 	e := &env{WithT: NewWithT(t), ctx: t.Context(), namespace: fmt.Sprintf("shoot--test--%d", numbers.Add(1))}
 	e.SetDefaultEventuallyTimeout(time.Minute)
+	e.SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	e.seed, e.shoot = e.clientFor(running.Seed.Kubeconfig), e.clientFor(running.Shoots[0].Kubeconfig)
 	e.Expect(e.seed.Create(e.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}})).To(Succeed())
 	options := Options{

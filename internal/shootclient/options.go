@@ -12,8 +12,11 @@ import (
 
 const (
 	// SecretName is the name of the Secret, in a control-plane namespace, that
-	// gives access to the shoot.
+	// gives access to the shoot from anywhere.
 	SecretName = "gardener"
+	// InternalSecretName is the name of the Secret that gives access to it from
+	// inside of the seed, where there is one.
+	InternalSecretName = "gardener-internal"
 	// SecretKey is the key of the kubeconfig in that Secret.
 	SecretKey = "kubeconfig"
 	// CopyOf is the annotation of that Secret, if it is a copy, with the Secret that
@@ -30,6 +33,9 @@ type Options struct {
 	// kubeconfigs do not lie about in memory.
 	Secrets client.Reader
 
+	// SecretNames are the names of the Secrets that give access, the preferred one
+	// first: the first that is there is used. Default: SecretName alone.
+	SecretNames []string
 	// ManagedBy is the value of the label resources.gardener.cloud/managed-by on
 	// the objects that are cached and watched. Default: gardener.
 	ManagedBy string
@@ -47,13 +53,19 @@ type Options struct {
 	// RetryAfter is how long a shoot that did not answer is not asked again.
 	// Default: 5 seconds.
 	RetryAfter time.Duration
-	// WrapTransport, if set, sees all requests to a shoot; for audits in tests.
+	// WrapTransport, if set, sees all requests to a shoot.
 	WrapTransport func(namespace string, next http.RoundTripper) http.RoundTripper
 	// Clock is the time. Default: the real one.
 	Clock clock.PassiveClock
 }
 
+// GivesAccess says whether a Secret of this name may give access to a shoot.
+func GivesAccess(secret string) bool { return secret == SecretName || secret == InternalSecretName }
+
 func (o *Options) setDefaults() {
+	if len(o.SecretNames) == 0 {
+		o.SecretNames = []string{SecretName}
+	}
 	setDefault(&o.ManagedBy, "gardener")
 	setDefault(&o.QPS, 50)
 	setDefault(&o.Burst, 100)

@@ -64,7 +64,6 @@ func TestTypeAndRangesOfANetworkAreImmutable(t *testing.T) {
 		"podCIDR over clusterCIDR":             {older, func(s *networkSpec) { s.PodCIDR = "10.3.0.0/16" }, "podCIDR (or clusterCIDR) is immutable"},
 		"from the older spelling to the newer": {older, func(s *networkSpec) { s.PodCIDR, s.ClusterCIDR = s.ClusterCIDR, "" }, ""},
 		"providerConfig":                       {newer, func(s *networkSpec) { s.CloudProvider = "azure" }, ""},
-		"ipFamilies":                           {newer, func(s *networkSpec) { s.IPFamilies = []extensionsv1alpha1.IPFamily{"IPv4", "IPv6"} }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -83,6 +82,61 @@ func TestTypeAndRangesOfANetworkAreImmutable(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "none", Namespace: "networks"},
 		Spec:       networkSpec{DefaultSpec: newer.DefaultSpec, ServiceCIDR: newer.ServiceCIDR},
 	})).To(MatchError(ContainSubstring("podCIDR is required (clusterCIDR is an older spelling of it)")))
+}
+
+// Section 1.3: a second family can come and go again; all else would be another cluster.
+func TestIPFamiliesChangeBetweenOneAndTwo(t *testing.T) {
+	_, c := setup(t, "families")
+	const refused = "ipFamilies can only change from [IPv4] to [IPv4, IPv6] and back"
+	none, four, both, six, swapped := []string(nil), []string{"IPv4"}, []string{"IPv4", "IPv6"}, []string{"IPv6"}, []string{"IPv6", "IPv4"}
+	for name, test := range map[string]struct {
+		before, after []string
+		refused       bool
+	}{
+		"a second one":              {four, both, false},
+		"a second one, by default":  {none, both, false},
+		"back to one":               {both, four, false},
+		"back to none":              {both, none, false},
+		"the default, stated":       {none, four, false},
+		"unchanged":                 {six, six, false},
+		"another one":               {four, six, true},
+		"another one, by default":   {none, six, true},
+		"the default for another":   {six, none, true},
+		"the other of two":          {both, six, true},
+		"a second one of the other": {six, swapped, true},
+		"the other way round":       {both, swapped, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			meta := metav1.ObjectMeta{GenerateName: "n-", Namespace: "families"}
+			n := &extensionsv1alpha1.Network{ObjectMeta: meta, Spec: networkSpec{
+				DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "calico"}, PodCIDR: "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
+				IPFamilies: ipFamilies(test.before),
+			}}
+			s := &corev1beta1.Shoot{ObjectMeta: meta, Spec: corev1beta1.ShootSpec{
+				Provider:   corev1beta1.Provider{Type: "local"},
+				Networking: &corev1beta1.Networking{Type: ptr.To("calico"), IPFamilies: test.before},
+			}}
+			g.Expect(c.Create(t.Context(), n)).To(Succeed())
+			g.Expect(c.Create(t.Context(), s)).To(Succeed())
+			n.Spec.IPFamilies, s.Spec.Networking.IPFamilies = ipFamilies(test.after), test.after
+			for _, err := range []error{c.Update(t.Context(), n), c.Update(t.Context(), s)} {
+				if test.refused {
+					g.Expect(err).To(MatchError(ContainSubstring(refused)))
+				} else {
+					g.Expect(err).NotTo(HaveOccurred())
+				}
+			}
+		})
+	}
+}
+
+func ipFamilies(names []string) []extensionsv1alpha1.IPFamily {
+	var families []extensionsv1alpha1.IPFamily
+	for _, name := range names {
+		families = append(families, extensionsv1alpha1.IPFamily(name))
+	}
+	return families
 }
 
 func TestWhatGardenerMakesImmutableInAShootIsImmutable(t *testing.T) {

@@ -10,11 +10,41 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/test/install"
 )
+
+// Section 1.3: the spec of a Network that is being deleted stays as it is; all else of it
+// can be changed, so that it can go.
+func TestTheSpecOfADeletingNetworkStays(t *testing.T) {
+	g, c := setup(t, "leaving")
+	g.Expect(install.Policies(t.Context(), c)).To(Succeed())
+	n := &extensionsv1alpha1.Network{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: "n", Namespace: "leaving", Finalizers: []string{extensionsv1alpha1.NetworkFinalizer},
+			Annotations: map[string]string{extensionsv1alpha1.ConfirmationAnnotation: "true"},
+		},
+		Spec: networkSpec{
+			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "calico"}, PodCIDR: "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
+		},
+	}
+	g.Expect(c.Create(t.Context(), n)).To(Succeed())
+	edited := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"providerConfig":{"backend":"none"}}}`))
+	g.Expect(c.Patch(t.Context(), n, edited)).To(Succeed())
+	g.Expect(c.Delete(t.Context(), n)).To(Succeed())
+	other := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"providerConfig":{"backend":"bird"}}}`))
+	// The API server acts by a new policy only after a while; a dry-run tells when.
+	g.Eventually(func() error { return c.Patch(t.Context(), n.DeepCopy(), other, client.DryRunAll) }).WithTimeout(time.Minute).
+		Should(And(Satisfy(apierrors.IsForbidden), MatchError(ContainSubstring("the Network is being deleted, and its spec stays as it is"))))
+	g.Expect(c.Patch(t.Context(), n, other)).NotTo(Succeed())
+	g.Expect(c.Patch(t.Context(), n, edited)).To(Succeed(), "that is what it states already")
+	g.Expect(c.Patch(t.Context(), n, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))).To(Succeed())
+	g.Eventually(func() error { return c.Get(t.Context(), client.ObjectKeyFromObject(n), n) }).WithTimeout(time.Minute).
+		Should(Satisfy(apierrors.IsNotFound))
+}
 
 // C5: a Network goes only if somebody says that they mean it.
 func TestDeletingANetworkHasToBeConfirmed(t *testing.T) {

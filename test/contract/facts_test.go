@@ -84,8 +84,9 @@ func TestHibernatedShoots(t *testing.T) {
 	p.Expect(p.route()).To(Equal("home"))
 }
 
-// N16, N17: neither a Network without a Cluster nor that of a failed shoot is
-// touched. Once that is over, what was asked for is done when it is asked for again.
+// N16, N17: of a Network without a Cluster, and of that of a failed shoot, the request is
+// taken away, and nothing else is touched. Once that is over, what was asked for is done
+// when it is asked for again.
 func TestNetworksThatAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	_, in, shoot := clusters(t)
@@ -111,6 +112,7 @@ func TestNetworksThatAreLeftAlone(t *testing.T) {
 			p.deploys()
 			_, err := p.witness.next(t.Context())
 			p.Expect(err).NotTo(HaveOccurred())
+			p.Eventually(func() map[string]string { return p.now().Annotations }).ShouldNot(HaveKey("gardener.cloud/operation"))
 			before := p.now().ResourceVersion
 			p.quiet(func() int { return len(p.requests.about("extensions.gardener.cloud", p.namespace)) })
 			n := p.now()

@@ -83,8 +83,8 @@ func TestAnObjectThatStaysIsTold(t *testing.T) {
 	p.deploys()
 	p.ready()
 	stuck := inShoot(p, configMap(p.namespace, "loft", ""))
-	stuck.Finalizers = []string{"example.org/never"}
-	p.Expect(p.shoot.client.Update(t.Context(), stuck)).To(Succeed())
+	hold := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":["example.org/never"]}}`))
+	p.Expect(p.shoot.client.Patch(t.Context(), stuck, hold)).To(Succeed())
 	letGo := func() error {
 		free := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`))
 		return client.IgnoreNotFound(p.shoot.client.Patch(context.Background(), stuck, free))

@@ -254,12 +254,13 @@ func TestInventoriesMayBeWrongAboutNamespaces(t *testing.T) {
 	p.handOver("Trellis", func() {
 		mr := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "pigeon-config"}}
 		p.Expect(in.client.Get(t.Context(), client.ObjectKeyFromObject(mr), mr)).To(Succeed())
+		before := mr.DeepCopy()
 		for i := range mr.Status.Resources {
 			if mr.Status.Resources[i].Kind == "ClusterRole" {
 				mr.Status.Resources[i].Namespace = "default"
 			}
 		}
-		p.Expect(in.client.Status().Update(t.Context(), mr)).To(Succeed())
+		p.Expect(in.client.Status().Patch(t.Context(), mr, client.MergeFrom(before))).To(Succeed())
 	})
 	p.Expect(inShoot(p, role).UID).To(Equal(before))
 	isDeleted(p)

@@ -122,7 +122,7 @@ func (p *place) cluster(change func(*corev1beta1.Shoot)) {
 	raw, err := json.Marshal(s)
 	p.Expect(err).NotTo(HaveOccurred())
 	c := &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: p.namespace}}
-	_, err = ctrl.CreateOrUpdate(p.t.Context(), p.seed.client, c, func() error {
+	_, err = ctrl.CreateOrPatch(p.t.Context(), p.seed.client, c, func() error {
 		c.Spec.CloudProfile = runtime.RawExtension{Raw: []byte(`{}`)}
 		c.Spec.Shoot = runtime.RawExtension{Raw: raw}
 		return nil

@@ -44,7 +44,7 @@ func TestMain(m *testing.M) {
 	}
 	ctrl.SetLogger(logr.Discard())
 	SetDefaultEventuallyTimeout(patience)
-	SetDefaultEventuallyPollingInterval(20 * time.Millisecond)
+	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	os.Exit(landscape.Main(m))
 }
 

@@ -15,6 +15,8 @@ func TestLoadGivesDefaultsForAnEmptyDocument(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(c.Mode).To(BeEmpty())
 	g.Expect(c.Controllers.Network.ConcurrentSyncs).To(Equal(5))
+	g.Expect(c.Controllers.Network.ReconciliationTimeout.Duration).To(Equal(3 * time.Minute))
+	g.Expect(c.Controllers.Network.IgnoreOperationAnnotation).To(BeFalse())
 	g.Expect(c.Controllers.ManagedResource.SyncPeriod.Duration).To(Equal(time.Minute))
 	g.Expect(c.Controllers.Health.SyncPeriod.Duration).To(Equal(30 * time.Second))
 	g.Expect(c.Controllers.Health.ProgressingThreshold.Duration).To(Equal(5 * time.Minute))
@@ -41,6 +43,7 @@ func TestLoadNamesWhatIsWrong(t *testing.T) {
 		"another version": {"apiVersion: v1", `apiVersion: Unsupported value: "v1"`},
 		"bad address":     {"metrics: {bindAddress: here}", `metrics.bindAddress: Invalid value: "here"`},
 		"negative":        {"controllers: {health: {syncPeriod: -1s}}", "controllers.health.syncPeriod"},
+		"no time":         {"controllers: {network: {reconciliationTimeout: -1m}}", `controllers.network.reconciliationTimeout: Invalid value: "-1m0s": must be positive`},
 		"no patience":     {"controllers: {health: {progressingThreshold: -1m}}", `controllers.health.progressingThreshold: Invalid value: "-1m0s": must be positive`},
 		"no lifetime":     {"controllers: {garbageCollector: {minimumObjectLifetime: -1m}}", `controllers.garbageCollector.minimumObjectLifetime: Invalid value: "-1m0s": must be positive`},
 		"no collectors":   {"controllers: {garbageCollector: {concurrentSyncs: -1}}", "controllers.garbageCollector.concurrentSyncs"},

@@ -161,7 +161,7 @@ type Controllers struct {
 	Shoot Controller `json:"shoot,omitempty"`
 	// Network carries out Networks.
 	// +optional
-	Network Controller `json:"network,omitempty"`
+	Network NetworkController `json:"network,omitempty"`
 	// ManagedResource applies objects in shoots, standalone only.
 	// +optional
 	ManagedResource Controller `json:"managedResource,omitempty"`
@@ -175,6 +175,22 @@ type Controllers struct {
 	// TokenRequestor fills Secrets with tokens for shoots, standalone only.
 	// +optional
 	TokenRequestor Controller `json:"tokenRequestor,omitempty"`
+}
+
+// NetworkController are the settings of the controller that carries out Networks.
+type NetworkController struct {
+	Controller `json:",inline"`
+
+	// ReconciliationTimeout bounds how long one reconciliation takes, and how long the
+	// objects it has written are waited for before the status says that they are not
+	// applied; 3m by default, as in Gardener's contract.
+	// +optional
+	ReconciliationTimeout metav1.Duration `json:"reconciliationTimeout,omitempty"`
+	// IgnoreOperationAnnotation makes the operator act on every change of a Network's
+	// spec, as it does standalone, and not on the annotation gardener.cloud/operation:
+	// Gardener's flag --ignore-operation-annotation. A gardenlet does not work with it.
+	// +optional
+	IgnoreOperationAnnotation bool `json:"ignoreOperationAnnotation,omitempty"`
 }
 
 // HealthController are the settings of the controller that reports the health of

@@ -109,7 +109,7 @@ func (c Controllers) validate(path *field.Path) field.ErrorList {
 		name       string
 		controller Controller
 	}{
-		{"shoot", c.Shoot}, {"network", c.Network}, {"managedResource", c.ManagedResource}, {"health", c.Health.Controller},
+		{"shoot", c.Shoot}, {"network", c.Network.Controller}, {"managedResource", c.ManagedResource}, {"health", c.Health.Controller},
 		{"garbageCollector", c.GarbageCollector.Controller}, {"tokenRequestor", c.TokenRequestor},
 	} {
 		path := path.Child(each.name)
@@ -119,6 +119,9 @@ func (c Controllers) validate(path *field.Path) field.ErrorList {
 		if each.controller.SyncPeriod.Duration < 0 {
 			errs = append(errs, field.Invalid(path.Child("syncPeriod"), each.controller.SyncPeriod.Duration.String(), "must be positive"))
 		}
+	}
+	if timeout := c.Network.ReconciliationTimeout.Duration; timeout < 0 {
+		errs = append(errs, field.Invalid(path.Child("network", "reconciliationTimeout"), timeout.String(), "must be positive"))
 	}
 	if threshold := c.Health.ProgressingThreshold.Duration; threshold < 0 {
 		errs = append(errs, field.Invalid(path.Child("health", "progressingThreshold"), threshold.String(), "must be positive"))

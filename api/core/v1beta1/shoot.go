@@ -173,6 +173,7 @@ type VerticalPodAutoscaler struct {
 // Networking is the cluster's pod network.
 //
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.type) || has(self.type) && self.type == oldSelf.type",message="type is immutable"
+// +kubebuilder:validation:XValidation:rule="(has(self.ipFamilies) ? self.ipFamilies : ['IPv4']) == (has(oldSelf.ipFamilies) ? oldSelf.ipFamilies : ['IPv4']) || [(has(self.ipFamilies) ? self.ipFamilies : ['IPv4']), (has(oldSelf.ipFamilies) ? oldSelf.ipFamilies : ['IPv4'])].all(each, each == ['IPv4'] || each == ['IPv4', 'IPv6'])",message="ipFamilies can only change from [IPv4] to [IPv4, IPv6] and back"
 type Networking struct {
 	// Type names the network plugin. Immutable.
 	// +optional
@@ -193,7 +194,8 @@ type Networking struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Services *string `json:"services,omitempty"`
-	// IPFamilies are the wanted families, [IPv4] if absent.
+	// IPFamilies are the wanted families, [IPv4] if absent. They can change from [IPv4] to
+	// [IPv4, IPv6], and back.
 	// +optional
 	IPFamilies []string `json:"ipFamilies,omitempty"`
 }

@@ -65,6 +65,7 @@ type NetworkList struct {
 // +kubebuilder:validation:XValidation:rule="self.type == oldSelf.type",message="type is immutable: create a new cluster to change its network plugin"
 // +kubebuilder:validation:XValidation:rule="(has(self.podCIDR) ? self.podCIDR : self.clusterCIDR) == (has(oldSelf.podCIDR) ? oldSelf.podCIDR : oldSelf.clusterCIDR)",message="podCIDR (or clusterCIDR) is immutable"
 // +kubebuilder:validation:XValidation:rule="self.serviceCIDR == oldSelf.serviceCIDR",message="serviceCIDR is immutable"
+// +kubebuilder:validation:XValidation:rule="(has(self.ipFamilies) ? self.ipFamilies : ['IPv4']) == (has(oldSelf.ipFamilies) ? oldSelf.ipFamilies : ['IPv4']) || [(has(self.ipFamilies) ? self.ipFamilies : ['IPv4']), (has(oldSelf.ipFamilies) ? oldSelf.ipFamilies : ['IPv4'])].all(each, each == ['IPv4'] || each == ['IPv4', 'IPv6'])",message="ipFamilies can only change from [IPv4] to [IPv4, IPv6] and back"
 type NetworkSpec struct {
 	DefaultSpec `json:",inline"`
 
@@ -74,7 +75,8 @@ type NetworkSpec struct {
 	PodCIDR string `json:"podCIDR,omitempty"`
 	// ServiceCIDR is the range of the cluster's Services. Immutable.
 	ServiceCIDR string `json:"serviceCIDR"`
-	// IPFamilies are the wanted families, the primary one first; none means IPv4.
+	// IPFamilies are the wanted families, the primary one first; none means IPv4. They can
+	// change from IPv4 to both, and back.
 	// +optional
 	IPFamilies []IPFamily `json:"ipFamilies,omitempty"`
 

@@ -68,6 +68,7 @@ func newEnv(t *testing.T) *env {
 		clock: testclock.NewFakePassiveClock(time.Now()), passes: map[string]int{},
 	}
 	e.SetDefaultEventuallyTimeout(time.Minute)
+	e.SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 	seedConfig, shootConfig := e.config(running.Seed.Kubeconfig), e.config(running.Shoots[0].Kubeconfig)
 	e.seed, e.shoot = e.clientFor(seedConfig), e.clientFor(shootConfig)
 	installing.Do(func() {

@@ -27,6 +27,7 @@ const (
 // again.
 func (r *reconciler) next(network *extensionsv1alpha1.Network, seen sight, now time.Time) (corev1beta1.Condition, time.Duration) {
 	before := conditionOf(network)
+	r.lapses.note(network, before, seen.result, now)
 	wanted := corev1beta1.Condition{Type: conditionType, Message: shortened(seen.message)}
 	again := r.options.Period
 	switch seen.result {
@@ -36,7 +37,7 @@ func (r *reconciler) next(network *extensionsv1alpha1.Network, seen sight, now t
 		wanted.Status, wanted.Reason = corev1beta1.ConditionUnknown, reasonCheckError
 	case unhealthy:
 		wanted.Status, wanted.Reason = corev1beta1.ConditionProgressing, reasonProgressing
-		if left := r.patienceLeft(before, now); left > 0 {
+		if left := r.patienceLeft(network, before, now); left > 0 {
 			again = min(again, left)
 		} else {
 			wanted.Status, wanted.Reason = corev1beta1.ConditionFalse, reasonUnsuccessful
@@ -61,18 +62,13 @@ func (r *reconciler) next(network *extensionsv1alpha1.Network, seen sight, now t
 }
 
 // patienceLeft is how much longer a network may be unhealthy before that is a
-// failure. It is 0 for one whose failure is established.
-func (r *reconciler) patienceLeft(before *corev1beta1.Condition, now time.Time) time.Duration {
-	switch {
-	case before == nil:
-		return r.options.ProgressingThreshold
-	case before.Status == corev1beta1.ConditionFalse:
+// failure: it may not be known to be healthy for the threshold, whatever it was
+// meanwhile. It is 0 for one whose failure is established.
+func (r *reconciler) patienceLeft(network *extensionsv1alpha1.Network, before *corev1beta1.Condition, now time.Time) time.Duration {
+	if before != nil && before.Status == corev1beta1.ConditionFalse {
 		return 0
-	case before.Status == corev1beta1.ConditionProgressing:
-		return max(0, before.LastTransitionTime.Add(r.options.ProgressingThreshold).Sub(now))
-	default:
-		return r.options.ProgressingThreshold
 	}
+	return max(0, r.lapses.since(network).Add(r.options.ProgressingThreshold).Sub(now))
 }
 
 func conditionOf(network *extensionsv1alpha1.Network) *corev1beta1.Condition {

@@ -114,6 +114,7 @@ type reconciler struct {
 	client     client.Client
 	options    Options
 	statements statements
+	lapses     lapses
 }
 
 // Reconcile looks at one network and reports what it sees. It comes back after
@@ -122,6 +123,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	network := &extensionsv1alpha1.Network{}
 	if err := r.client.Get(ctx, request.NamespacedName, network); err != nil {
 		r.statements.forget(request.NamespacedName)
+		r.lapses.forget(request.NamespacedName)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if isMoving(network) {

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -54,6 +56,7 @@ func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
 	SetDefaultEventuallyTimeout(time.Minute)
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
+	SetDefaultConsistentlyPollingInterval(100 * time.Millisecond)
 	os.Exit(landscape.Main(m))
 }
 
@@ -68,6 +71,10 @@ type env struct {
 }
 
 var (
+	connecting              sync.Mutex
+	installing              sync.Once
+	seedClient, shootClient client.Client
+
 	namespaces atomic.Int32
 	noon       = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 )
@@ -79,9 +86,12 @@ func setup(t *testing.T, period time.Duration) *env {
 	s := landscape.Get(t)
 	e := &env{WithT: NewWithT(t), t: t, clock: clocktesting.NewFakePassiveClock(noon)}
 	e.namespace = fmt.Sprintf("shoot--health--%d", namespaces.Add(1))
-	api := e.connect(s.Seed.Kubeconfig, &e.seed)
-	e.connect(s.Shoots[0].Kubeconfig, &e.shoot)
-	e.Expect(install.CRDs(t.Context(), e.seed)).To(Succeed())
+	connecting.Lock()
+	api := e.connect(s.Seed.Kubeconfig, &seedClient)
+	e.connect(s.Shoots[0].Kubeconfig, &shootClient)
+	e.seed, e.shoot = seedClient, shootClient
+	connecting.Unlock()
+	installing.Do(func() { e.Expect(install.CRDs(t.Context(), e.seed)).To(Succeed()) })
 	e.Expect(e.seed.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}})).To(Succeed())
 	kubeconfig, err := os.ReadFile(s.Shoots[0].Kubeconfig)
 	e.Expect(err).NotTo(HaveOccurred())
@@ -90,11 +100,15 @@ func setup(t *testing.T, period time.Duration) *env {
 	return e
 }
 
+// connect makes a client that all tests share, if there is none yet.
 func (e *env) connect(kubeconfig string, into *client.Client) *rest.Config {
 	e.t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	e.Expect(err).NotTo(HaveOccurred())
 	config.QPS = -1
+	if *into != nil {
+		return config
+	}
 	*into, err = client.New(config, client.Options{Scheme: seed.Scheme()})
 	e.Expect(err).NotTo(HaveOccurred())
 	return config
@@ -111,8 +125,11 @@ func (e *env) start(api *rest.Config, period time.Duration) {
 		})
 	})
 	mgr, err := ctrl.NewManager(api, ctrl.Options{
-		Scheme:     seed.Scheme(),
-		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Scheme:  seed.Scheme(),
+		Metrics: metricsserver.Options{BindAddress: "0"},
+		MapperProvider: func(*rest.Config, *http.Client) (meta.RESTMapper, error) {
+			return e.seed.RESTMapper(), nil // what the API server has is found out once
+		},
 		Controller: crconfig.Controller{SkipNameValidation: ptr.To(true)},
 		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{e.namespace: {}}},
 		Client:     seed.ClientOptions(),
@@ -140,7 +157,7 @@ func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) {
 func (e *env) access(kubeconfig string) {
 	e.t.Helper()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "gardener", Namespace: e.namespace}}
-	_, err := ctrl.CreateOrUpdate(e.t.Context(), e.seed, secret, func() error {
+	_, err := ctrl.CreateOrPatch(e.t.Context(), e.seed, secret, func() error {
 		secret.Data = map[string][]byte{"kubeconfig": []byte(kubeconfig)}
 		return nil
 	})
@@ -154,7 +171,7 @@ func (e *env) cluster(change func(*corev1beta1.Shoot)) {
 	raw, err := json.Marshal(s)
 	e.Expect(err).NotTo(HaveOccurred())
 	cluster := &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}}
-	_, err = ctrl.CreateOrUpdate(e.t.Context(), e.seed, cluster, func() error {
+	_, err = ctrl.CreateOrPatch(e.t.Context(), e.seed, cluster, func() error {
 		cluster.Spec.CloudProfile = runtime.RawExtension{Raw: []byte(`{}`)}
 		cluster.Spec.Shoot = runtime.RawExtension{Raw: raw}
 		return nil

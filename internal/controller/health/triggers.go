@@ -18,7 +18,7 @@ import (
 // an end to what a Network's condition says, or begin it.
 func givesAccess() predicate.Predicate {
 	return predicate.NewPredicateFuncs(func(secret client.Object) bool {
-		return secret.GetName() == shootclient.SecretName
+		return shootclient.GivesAccess(secret.GetName())
 	})
 }
 

@@ -113,18 +113,19 @@ func TestTimesOfConditions(t *testing.T) {
 		transition, update time.Duration
 		again              time.Duration
 	}{
-		"new":                     {nil, healthy, corev1beta1.ConditionTrue, 0, 0, period},
-		"new and unhealthy":       {nil, unhealthy, corev1beta1.ConditionProgressing, 0, 0, period},
-		"another message":         {was("True", reasonSuccessful, time.Hour, time.Hour), healthy, "True", time.Hour, 0, period},
-		"another message, soon":   {was("True", reasonSuccessful, time.Hour, 4*time.Second), healthy, "True", time.Hour, 4 * time.Second, 6 * time.Second},
-		"falls ill":               {was("True", reasonSuccessful, time.Hour, time.Hour), unhealthy, "Progressing", 0, 0, period},
-		"is ill":                  {was("Progressing", reasonProgressing, 4*time.Minute, time.Minute), unhealthy, "Progressing", 4 * time.Minute, 0, period},
-		"is ill, nearly too long": {was("Progressing", reasonProgressing, 5*time.Minute-time.Second, time.Minute), unhealthy, "Progressing", 5*time.Minute - time.Second, 0, time.Second},
-		"is ill for too long":     {was("Progressing", reasonProgressing, 5*time.Minute, time.Minute), unhealthy, "False", 0, 0, period},
-		"stays ill":               {was("False", reasonUnsuccessful, time.Hour, time.Hour), unhealthy, "False", time.Hour, 0, period},
-		"recovers":                {was("False", reasonUnsuccessful, time.Hour, time.Hour), healthy, "True", 0, 0, period},
-		"cannot be seen":          {was("True", reasonSuccessful, time.Hour, time.Hour), unknown, "Unknown", 0, 0, period},
-		"is seen, and ill":        {was("Unknown", reasonCheckError, time.Hour, time.Hour), unhealthy, "Progressing", 0, 0, period},
+		"new":                      {nil, healthy, corev1beta1.ConditionTrue, 0, 0, period},
+		"new and unhealthy":        {nil, unhealthy, corev1beta1.ConditionProgressing, 0, 0, period},
+		"another message":          {was("True", reasonSuccessful, time.Hour, time.Hour), healthy, "True", time.Hour, 0, period},
+		"another message, soon":    {was("True", reasonSuccessful, time.Hour, 4*time.Second), healthy, "True", time.Hour, 4 * time.Second, 6 * time.Second},
+		"falls ill":                {was("True", reasonSuccessful, time.Hour, time.Hour), unhealthy, "Progressing", 0, 0, period},
+		"is ill":                   {was("Progressing", reasonProgressing, 4*time.Minute, time.Minute), unhealthy, "Progressing", 4 * time.Minute, 0, period},
+		"is ill, nearly too long":  {was("Progressing", reasonProgressing, 5*time.Minute-time.Second, time.Minute), unhealthy, "Progressing", 5*time.Minute - time.Second, 0, time.Second},
+		"is ill for too long":      {was("Progressing", reasonProgressing, 5*time.Minute, time.Minute), unhealthy, "False", 0, 0, period},
+		"stays ill":                {was("False", reasonUnsuccessful, time.Hour, time.Hour), unhealthy, "False", time.Hour, 0, period},
+		"recovers":                 {was("False", reasonUnsuccessful, time.Hour, time.Hour), healthy, "True", 0, 0, period},
+		"cannot be seen":           {was("True", reasonSuccessful, time.Hour, time.Hour), unknown, "Unknown", 0, 0, period},
+		"is seen, and ill":         {was("Unknown", reasonCheckError, time.Minute, time.Minute), unhealthy, "Progressing", 0, 0, period},
+		"is seen at last, and ill": {was("Unknown", reasonCheckError, 5*time.Minute, time.Minute), unhealthy, "False", 0, 0, period},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -139,6 +140,40 @@ func TestTimesOfConditions(t *testing.T) {
 			g.Expect(now.Sub(condition.LastUpdateTime.Time)).To(Equal(test.update))
 			g.Expect(again).To(Equal(test.again))
 		})
+	}
+}
+
+// A network that cannot be seen in between gets no more patience: what counts is when it
+// was known to be healthy last.
+func TestPatienceDoesNotBeginAnewWithEachGlimpse(t *testing.T) {
+	g := NewWithT(t)
+	begin := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	r := &reconciler{options: Options{Period: 30 * time.Second, ProgressingThreshold: 5 * time.Minute}}
+	n := &extensionsv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Name: "tin", Namespace: "shoot--dev--tin"}}
+	for _, step := range []struct {
+		after  time.Duration
+		seen   result
+		status corev1beta1.ConditionStatus
+	}{
+		{0, healthy, "True"},
+		{1 * time.Minute, unhealthy, "Progressing"},
+		{3 * time.Minute, unknown, "Unknown"},
+		{5 * time.Minute, unhealthy, "Progressing"},
+		{5*time.Minute + 59*time.Second, unknown, "Unknown"},
+		{6 * time.Minute, unhealthy, "False"},
+		{7 * time.Minute, unknown, "Unknown"},
+		{8 * time.Minute, unhealthy, "False"},
+		{9 * time.Minute, healthy, "True"},
+		{10 * time.Minute, unknown, "Unknown"},
+		{14 * time.Minute, unhealthy, "Progressing"},
+		{15 * time.Minute, unhealthy, "False"},
+		{16 * time.Minute, healthy, "True"},
+		{17 * time.Minute, unhealthy, "Progressing"},
+		{22*time.Minute - time.Second, unhealthy, "Progressing"},
+	} {
+		condition, _ := r.next(n, sight{result: step.seen, message: "as seen"}, begin.Add(step.after))
+		g.Expect(condition.Status).To(Equal(step.status), step.after.String())
+		n.Status.Conditions = []corev1beta1.Condition{condition}
 	}
 }
 

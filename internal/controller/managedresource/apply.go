@@ -50,7 +50,7 @@ func (p *pass) apply(ctx context.Context, d *desired) error {
 func applyError(i *item, err error) error {
 	// The API server's own words, without what libraries put around them.
 	var status apierrors.APIStatus
-	if errors.As(err, &status) && !errors.As(err, new(*recreating)) && accessCode(err) == "" {
+	if errors.As(err, &status) && !errors.As(err, new(*recreating)) && !isAboutAccess(err) {
 		err = status.(error)
 	}
 	return fail(reasonApplyFailed, fmt.Errorf("error during apply of object %q: %w",

@@ -48,10 +48,8 @@ func isApplied(mr *resourcesv1alpha1.ManagedResource) bool {
 	return applied != nil && applied.Status == corev1beta1.ConditionTrue
 }
 
-// set sets a condition. Its times change only with its content. Empty codes are
-// none.
+// set sets a condition. Its times change only with its content.
 func (p *pass) set(kind string, status corev1beta1.ConditionStatus, reason, message string, codes ...corev1beta1.ErrorCode) {
-	codes = slices.DeleteFunc(codes, func(code corev1beta1.ErrorCode) bool { return code == "" })
 	now := metav1.NewTime(p.options.Clock.Now()).Rfc3339Copy()
 	current := condition(p.mr, kind)
 	if current == nil {

@@ -55,9 +55,9 @@ func TestDefinitionAndCustomResource(t *testing.T) {
 	e.Eventually(func() bool { return e.exists(widget)() && live(e, crd).UID != uid }).Should(BeTrue())
 	e.becomesGood("network")
 
-	by := live(e, widget)
-	by.Object["spec"] = map[string]any{"size": int64(2), "colour": "red"}
-	e.Expect(e.shoot.Update(e.ctx, by)).To(Succeed())
+	change(e, widget, func(w *unstructured.Unstructured) {
+		w.Object["spec"] = map[string]any{"size": int64(2), "colour": "red"}
+	})
 	e.Eventually(func() any { return live(e, widget).Object["spec"] }).Should(Equal(widget.Object["spec"]))
 }
 

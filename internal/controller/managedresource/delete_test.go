@@ -9,6 +9,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
@@ -33,9 +34,7 @@ func TestDeletion(t *testing.T) {
 	e.Eventually(e.exists(one)).Should(BeFalse())
 	e.Expect(live(e, crd).DeletionTimestamp).To(BeNil())
 
-	current := live(e, widget)
-	current.SetFinalizers(nil)
-	e.Expect(e.shoot.Update(e.ctx, current)).To(Succeed())
+	change(e, widget, func(w *unstructured.Unstructured) { w.SetFinalizers(nil) })
 	e.isGone(mr)
 	e.Expect(e.exists(crd)()).To(BeFalse())
 	writes := e.audit.writes()

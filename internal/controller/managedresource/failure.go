@@ -38,18 +38,23 @@ type pending struct{ message string }
 // Error implements error.
 func (p *pending) Error() string { return p.message }
 
-// isTerminal says whether only a change of the content, or of what the API
-// server allows, can make the next attempt succeed. Such an error is not retried
-// with backoff, but at the sync period.
-func isTerminal(err error) bool {
-	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		return false
+// codesOf are the codes of a failure that is not cured by trying again soon (section
+// 2.7), but at the sync period at most: by another content or kubeconfig, or, as of a
+// quota or an admission webhook, by a change in the shoot itself.
+func (f *failure) codesOf() []corev1beta1.ErrorCode {
+	switch {
+	case isAboutAccess(f), f.reason == reasonDecodingFailed:
+		return []corev1beta1.ErrorCode{corev1beta1.ErrorConfigurationProblem}
+	case apierrors.HasStatusCause(f, corev1.NamespaceTerminatingCause), errors.As(error(f), new(*recreating)):
+		return nil
+	case f.reason == reasonDeletionFailed && (apierrors.IsInvalid(f) || apierrors.IsForbidden(f)):
+		return []corev1beta1.ErrorCode{corev1beta1.ErrorCleanupClusterResources}
+	case apierrors.IsInvalid(f), apierrors.IsBadRequest(f), apierrors.IsRequestEntityTooLargeError(f):
+		return []corev1beta1.ErrorCode{corev1beta1.ErrorConfigurationProblem}
+	case apierrors.IsForbidden(f):
+		return []corev1beta1.ErrorCode{corev1beta1.ErrorRetryableConfigurationProblem}
 	}
-	var notYet *recreating
-	if errors.As(err, &notYet) {
-		return false
-	}
-	return apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err)
+	return nil
 }
 
 // recreating says that an object was deleted because it could not be updated,
@@ -67,15 +72,11 @@ func (r *recreating) Unwrap() error { return r.err }
 // isAboutShoot says whether an error is about a shoot rather than the seed.
 func isAboutShoot(err error) bool {
 	var unreachable *shootclient.UnreachableError
-	return errors.As(err, &unreachable) || accessCode(err) != ""
+	return errors.As(err, &unreachable) || isAboutAccess(err)
 }
 
-// accessCode returns the code of an error that only another kubeconfig, or more
-// rights for it, can cure, or nothing. It is of no use to retry soon after such an
-// error; a changed Secret wakes us.
-func accessCode(err error) corev1beta1.ErrorCode {
-	if errors.As(err, new(*shootclient.NoAccessError)) || errors.As(err, new(*shootclient.RefusedError)) {
-		return corev1beta1.ErrorConfigurationProblem
-	}
-	return ""
+// isAboutAccess says whether only another kubeconfig, or more rights for it, can cure an
+// error. It is of no use to retry soon after it; a changed Secret wakes us.
+func isAboutAccess(err error) bool {
+	return errors.As(err, new(*shootclient.NoAccessError)) || errors.As(err, new(*shootclient.RefusedError))
 }

@@ -66,8 +66,9 @@ type env struct {
 }
 
 var (
-	numbers    atomic.Int32
-	installing sync.Once
+	numbers                atomic.Int32
+	connecting, installing sync.Once
+	seedClient             client.Client
 )
 
 // newEnv makes an environment that no other test has a part in, so that they run
@@ -78,9 +79,12 @@ func newEnv(t *testing.T) *env {
 	running := landscape.Get(t)
 	e := &env{WithT: NewWithT(t), t: t, ctx: t.Context(), audit: &audit{}}
 	e.SetDefaultEventuallyTimeout(soon)
+	// Each look is a request; most of them find what they found before.
 	e.SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
+	e.SetDefaultConsistentlyPollingInterval(100 * time.Millisecond)
 	e.namespace = fmt.Sprintf("shoot--test--%d", numbers.Add(1))
-	e.seed = e.clientFor(running.Seed.Kubeconfig)
+	connecting.Do(func() { seedClient = e.clientFor(running.Seed.Kubeconfig) })
+	e.seed = seedClient
 	e.shoot = e.clientFor(running.Shoots[0].Kubeconfig)
 	installing.Do(func() { e.Expect(install.CRDs(e.ctx, e.seed)).To(Succeed()) })
 	for _, c := range []client.Client{e.seed, e.shoot} {
@@ -124,8 +128,11 @@ func (e *env) operator(adjust ...func(*Options)) (stop func()) {
 	cfg := restConfig(e, landscape.Get(e.t).Seed.Kubeconfig)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return e.audit.transport("seed", next) })
 	mgr, err := ctrl.NewManager(cfg, manager.Options{
-		Scheme:     testScheme(),
-		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Scheme:  testScheme(),
+		Metrics: metricsserver.Options{BindAddress: "0"},
+		MapperProvider: func(*rest.Config, *http.Client) (meta.RESTMapper, error) {
+			return e.seed.RESTMapper(), nil // what the API server has is found out once
+		},
 		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{e.namespace: {}}},
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	})

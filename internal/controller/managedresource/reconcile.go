@@ -137,9 +137,10 @@ func (p *pass) conclude(err error) (reconcile.Result, error) {
 	if !errors.As(err, &failed) {
 		return reconcile.Result{}, err
 	}
-	p.setApplied(corev1beta1.ConditionFalse, failed.reason, failed.Error(), accessCode(failed))
+	codes := failed.codesOf()
+	p.setApplied(corev1beta1.ConditionFalse, failed.reason, failed.Error(), codes...)
 	p.unjudged(failed)
-	if accessCode(failed) != "" || failed.reason == reasonDecodingFailed || isTerminal(failed) {
+	if len(codes) > 0 {
 		p.log.Info("The ManagedResource cannot be carried out as it is", "reason", failed.reason, "cause", failed.Error())
 		return reconcile.Result{RequeueAfter: p.options.SyncPeriod}, nil
 	}

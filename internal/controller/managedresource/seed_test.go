@@ -11,6 +11,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -47,9 +48,7 @@ func TestObjectsForTheSeed(t *testing.T) {
 	e.Expect(e.get("monitoring").Finalizers).To(ConsistOf(Finalizer + "-seed"))
 	e.Expect(e.inSeed("one").Data).To(HaveKeyWithValue("key", "value"))
 
-	edited := e.inSeed("one")
-	edited.Data["key"] = "theirs"
-	e.Expect(e.seed.Update(e.ctx, edited)).To(Succeed())
+	e.Expect(e.seed.Patch(e.ctx, e.inSeed("one"), client.RawPatch(types.MergePatchType, []byte(`{"data":{"key":"theirs"}}`)))).To(Succeed())
 	e.Eventually(func() string { return e.inSeed("one").Data["key"] }).Should(Equal("value"))
 	e.Expect(e.seed.Delete(e.ctx, e.inSeed("two"))).To(Succeed())
 	e.Eventually(func() any { return e.inSeed("two") }).ShouldNot(BeNil())

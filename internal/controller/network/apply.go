@@ -71,7 +71,7 @@ func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
 	if err := w.restoreSecrets(ctx, &wanted); err != nil {
 		return ctrl.Result{}, w.failed(ctx, nil, err)
 	}
-	if err := w.checkNodes(ctx, built.Precondition); err != nil {
+	if err := w.checkNodes(ctx, kept, built.Precondition); err != nil {
 		return ctrl.Result{}, w.failed(ctx, nil, err)
 	}
 	w.tellChanges(built.Changes)
@@ -157,7 +157,11 @@ func (w *work) takeOver(ctx context.Context) error {
 	if added {
 		patch = client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	}
-	return w.client.Patch(ctx, w.network, patch)
+	if err := w.client.Patch(ctx, w.network, patch); err != nil {
+		w.network = before
+		return fmt.Errorf("take the Network over: %w", err)
+	}
+	return nil
 }
 
 // invalid ends a reconciliation that retrying won't cure: the bundle stays what
@@ -186,12 +190,13 @@ func inOneLine(errs field.ErrorList) error {
 }
 
 // failed writes an error that retrying may cure, and returns it to be retried. A
-// nil state stays. What only came of a late cache is nothing to tell anybody.
+// nil state stays. What only came of a late cache is nothing to tell anybody, and when
+// the time is up gaveUp tells.
 func (w *work) failed(ctx context.Context, kept *state.State, cause error) error {
-	if seed.IsStale(cause) {
+	if seed.IsStale(cause) || ctx.Err() != nil {
 		return cause
 	}
-	if err := w.error(ctx, w.network.Generation, kept, cause); err != nil {
+	if err := w.error(ctx, w.network.Generation, kept, cause, w.codesOf(cause)...); err != nil {
 		logf.FromContext(ctx).Info("The error could not be written into the status", "reason", err.Error())
 	}
 	return cause

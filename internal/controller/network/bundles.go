@@ -5,7 +5,6 @@ package network
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -39,9 +38,21 @@ func (r *Reconciler) managedOf(ctx context.Context, namespace, networkType strin
 	return found, nil
 }
 
-// all are those that there are.
-func (m managed) all() []*resourcesv1alpha1.ManagedResource {
-	return slices.DeleteFunc(m[:], func(mr *resourcesv1alpha1.ManagedResource) bool { return mr == nil })
+// lostBundles says of which ManagedResources a Secret is gone, whoever has deleted it:
+// a garbage collector may have, in the moment in which the content that it holds came
+// back. Those that are being deleted need none.
+func (w *work) lostBundles(ctx context.Context) (lost [seed.Groups]bool, err error) {
+	for g, mr := range w.managed {
+		if mr == nil || !mr.DeletionTimestamp.IsZero() {
+			continue
+		}
+		whole, err := bundle.HasSecrets(ctx, w.cached, mr)
+		if err != nil {
+			return lost, err
+		}
+		lost[g] = !whole
+	}
+	return lost, nil
 }
 
 // bundles are what a Network wants to have written, nil where there is nothing.
@@ -142,16 +153,16 @@ func (w *work) writeOthers(ctx context.Context, all *bundles) error {
 	return nil
 }
 
-// restoreSecrets puts back Secrets that somebody has deleted and a resource
-// manager misses.
+// restoreSecrets puts back what the bundles that are there have lost.
 func (w *work) restoreSecrets(ctx context.Context, all *bundles) error {
 	for g, wanted := range all {
-		if there := w.managed[g]; wanted == nil || there == nil || !bundle.SecretMissing(there) {
-			continue
+		if wanted == nil || !w.lost[g] || !wanted.Written(w.managed[g]) {
+			continue // or it gets another one along with its ManagedResource
 		}
 		if err := wanted.WriteSecret(ctx, w.client); err != nil {
 			return err
 		}
+		w.written = append(w.written, writing{wanted.Name, w.managed[g].ResourceVersion})
 	}
 	return nil
 }

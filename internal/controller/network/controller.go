@@ -3,11 +3,13 @@
 package network
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
@@ -21,6 +23,7 @@ import (
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/bundle"
 	"github.com/trellis-network/trellis/internal/seed"
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/pipeline"
@@ -54,7 +57,7 @@ type Options struct {
 	// answered rather than left to another extension, and Secrets of older bundles
 	// are removed here.
 	Standalone bool
-	// FeatureGates and Images are facts for the plugins.
+	// FeatureGates, resolved, and Images are facts for the plugins.
 	FeatureGates map[string]bool
 	Images       map[string]string
 	// Webhook is how API servers of shoots ask about networks of a type, nil where
@@ -64,16 +67,24 @@ type Options struct {
 	// DumpRequests is a folder that each pipeline.Request is written to before it
 	// is built, or empty.
 	DumpRequests string
+	// Timeout bounds how long one reconciliation takes, and how long a ManagedResource
+	// that it has written is waited for before that is an error; 0 means 3 minutes, as
+	// in Gardener's contract.
+	Timeout time.Duration
 	// MaxConcurrentReconciles is how many Networks are worked on at once.
 	MaxConcurrentReconciles int
 	// Clock gives the time of status updates.
 	Clock clock.PassiveClock
 }
 
+// defaultTimeout is the one of Gardener's contract (section 2.1).
+const defaultTimeout = 3 * time.Minute
+
 // Reconciler carries out Networks.
 type Reconciler struct {
 	Options
 	client   client.Client
+	cached   client.Reader // reads the metadata of Secrets, which client does not cache
 	live     client.Reader // reads what a cache must not be late with: what is to be deleted
 	recorder events.EventRecorder
 
@@ -91,11 +102,16 @@ type Reconciler struct {
 
 // Add adds the controller to a manager.
 func Add(mgr ctrl.Manager, options Options) error {
-	r := &Reconciler{Options: options, client: mgr.GetClient(), live: mgr.GetAPIReader(), recorder: mgr.GetEventRecorder("trellis-network")}
+	options.Timeout = cmp.Or(options.Timeout, defaultTimeout)
+	r := &Reconciler{
+		Options: options, client: mgr.GetClient(), cached: mgr.GetCache(), live: mgr.GetAPIReader(),
+		recorder: mgr.GetEventRecorder("trellis-network"),
+	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("network").
 		For(&extensionsv1alpha1.Network{}, builder.WithPredicates(r.mine(), r.triggered())).
 		Watches(&resourcesv1alpha1.ManagedResource{}, handler.EnqueueRequestsFromMapFunc(r.networkOfManagedResource)).
+		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.networksOfSecret), builder.WithPredicates(isDeleted())).
 		Watches(&extensionsv1alpha1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.networksOfCluster),
 			builder.WithPredicates(
 				predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}), r.onlyWhenTriggeredByGeneration())).
@@ -112,6 +128,19 @@ func (r *Reconciler) networkOfManagedResource(ctx context.Context, mr client.Obj
 		definition, known := r.Pipeline.Plugin(n.Spec.Type)
 		return known && slices.Contains(seed.NamesOf(&definition, seed.Removal), mr.GetName())
 	})
+}
+
+// networksOfSecret maps the Secret of a bundle to the Networks that need it.
+func (r *Reconciler) networksOfSecret(ctx context.Context, secret client.Object) []reconcile.Request {
+	name := bundle.OwnerOf(secret)
+	mr := &resourcesv1alpha1.ManagedResource{}
+	if name == "" || r.client.Get(ctx, client.ObjectKey{Namespace: secret.GetNamespace(), Name: name}, mr) != nil {
+		return nil
+	}
+	if !slices.Contains(mr.Spec.SecretRefs, corev1.LocalObjectReference{Name: secret.GetName()}) {
+		return nil
+	}
+	return r.networkOfManagedResource(ctx, mr)
 }
 
 func (r *Reconciler) networksOfCluster(ctx context.Context, cluster client.Object) []reconcile.Request {

@@ -3,12 +3,13 @@
 package network_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/ptr"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
@@ -45,6 +46,39 @@ func TestInvalidConfigsAreErrorsAndChangeNothing(t *testing.T) {
 	})
 }
 
+// N24: what Gardener's validation refuses in a landscape is an error here, too, and what
+// is there stays.
+func TestRangesThatDoNotFitAreErrors(t *testing.T) {
+	for name, test := range map[string]struct {
+		pods, services, says string
+	}{
+		"another family":   {"fd00:1::/64", "10.2.0.0/16", "spec.podCIDR: Invalid value: \"fd00:1::/64\""},
+		"no range":         {"10.1.0.0/16", "10.2.0.0", "spec.serviceCIDR: Invalid value: \"10.2.0.0\""},
+		"the same for all": {"10.1.0.0/16", "10.1.128.0/17", "spec.serviceCIDR: Invalid value: \"10.1.128.0/17\""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := setup(t, inGardener)
+			n := e.network(asking("reconcile"), func(n *extensionsv1alpha1.Network) { n.Spec.PodCIDR, n.Spec.ServiceCIDR = test.pods, test.services })
+			e.becomes(n, create, erroneous)
+			e.Expect(n.Status.LastError.Description).To(ContainSubstring(test.says))
+			e.Expect(n.Status.LastError.Codes).To(ConsistOf(corev1beta1.ErrorConfigurationProblem))
+			e.Expect(e.names()).To(BeEmpty())
+		})
+	}
+}
+
+// N24: so is a range of the nodes that does not fit to those which are in use.
+func TestNodesThatDoNotFitAreAnError(t *testing.T) {
+	e := setup(t, inGardener)
+	n := e.finished(asking("reconcile"))
+	mr := e.managedResource()
+	e.cluster(func(s *corev1beta1.Shoot) { s.Spec.Networking = &corev1beta1.Networking{Nodes: ptr.To("10.2.0.0/24")} })
+	e.patch(n, asking("reconcile"))
+	e.becomes(n, again, erroneous)
+	e.Expect(n.Status.LastError.Description).To(ContainSubstring("10.2.0.0/24"))
+	e.stays(mr)
+}
+
 // N23: Gardener's webhooks write configs without apiVersion and kind.
 func TestConfigsWithoutKindAreTaken(t *testing.T) {
 	e := setup(t)
@@ -67,13 +101,16 @@ func TestTheResourceManagersCodesCount(t *testing.T) {
 	e := setup(t)
 	n := e.network()
 	e.managedResource()
-	e.resourceManager("False", "ApplyFailed", "the credentials are refused", time.Now(), corev1beta1.ErrorRetryableConfigurationProblem)
+	e.resourceManager("False", "ApplyFailed", "the credentials are refused", time.Now(),
+		corev1beta1.ErrorRetryableConfigurationProblem, corev1beta1.ErrorConfigurationProblem, corev1beta1.ErrorRetryableConfigurationProblem)
 	e.becomes(n, create, erroneous)
-	e.Expect(n.Status.LastError.Codes).To(ConsistOf(corev1beta1.ErrorRetryableConfigurationProblem))
+	e.Expect(n.Status.LastError.Codes).To(HaveExactElements(
+		corev1beta1.ErrorConfigurationProblem, corev1beta1.ErrorRetryableConfigurationProblem), "all of them, each once, sorted")
 }
 
-// What the resource manager cannot apply is an error at once where retrying
-// won't help, and after two minutes otherwise.
+// What Gardener's resource manager cannot apply is an error at once where retrying
+// won't help, and after two minutes otherwise. What has not been tried is one after the
+// three minutes that its caller waits.
 func TestObjectsThatCannotBeAppliedAreErrors(t *testing.T) {
 	begin := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {
@@ -90,19 +127,24 @@ func TestObjectsThatCannotBeAppliedAreErrors(t *testing.T) {
 		"unreachable, just now": {"False", "ApplyFailed", "connection refused", time.Minute, working, nil},
 		"unreachable for long":  {"False", "ApplyFailed", "connection refused", 2 * time.Minute, erroneous, nil},
 		"in the next attempt":   {"Progressing", "ApplyFailed", "connection refused", 2 * time.Minute, erroneous, nil},
-		"held up for long":      {"Progressing", "DeletionPending", "ConfigMap kube-system/old is still there", 2 * time.Minute, erroneous, nil},
+		"held up for long":      {"Progressing", "DeletionPending", "ConfigMap kube-system/old is still there", 2 * time.Minute, erroneous, []corev1beta1.ErrorCode{corev1beta1.ErrorCleanupClusterResources}},
 		"held up, just now":     {"Progressing", "DeletionPending", "ConfigMap kube-system/old is still there", time.Minute, working, nil},
 		"at work":               {"Progressing", "ApplyProgressing", "applying", 2 * time.Minute, working, nil},
+		"at work for long":      {"Progressing", "ApplyProgressing", "the ManagedResource string-config was waited for in vain for 3m0s: its resource manager says: applying", 3 * time.Minute, erroneous, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := clocktesting.NewFakePassiveClock(begin)
-			e := setup(t, at(clock))
-			n := e.network()
+			e := setup(t, inGardener, at(clock))
+			n := e.network(asking("reconcile"))
 			e.managedResource()
 			e.becomes(n, create, working)
 			now := begin.Add(test.since)
 			clock.SetTime(now)
-			e.resourceManager(test.status, test.reason, test.message, now)
+			_, said, found := strings.Cut(test.message, " says: ")
+			if !found {
+				said = test.message
+			}
+			e.resourceManager(test.status, test.reason, said, now)
 			e.becomes(n, create, test.state)
 			e.stays(n)
 			e.Expect(n.Status.LastOperation.State).To(Equal(test.state))
@@ -121,30 +163,17 @@ func TestObjectsThatCannotBeAppliedAreErrors(t *testing.T) {
 func TestAnOldRefusalIsNotTheNewSpecs(t *testing.T) {
 	begin := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	clock := clocktesting.NewFakePassiveClock(begin)
-	e := setup(t, at(clock))
+	e := setup(t, inGardener, at(clock))
 	const refusal = `error during apply of object "v1/ConfigMap/kube-system/string": ConfigMap "string" is invalid: data`
-	n := e.network()
+	n := e.network(asking("reconcile"))
 	e.resourceManager("False", "ApplyFailed", refusal, begin)
 	e.becomes(n, create, erroneous)
 	clock.SetTime(begin.Add(10 * time.Second))
-	e.patch(n, withConfig(`{"backend":"none"}`))
+	e.patch(n, func(n *extensionsv1alpha1.Network) { withConfig(`{"backend":"none"}`)(n); asking("reconcile")(n) })
 	e.becomes(n, create, working)
 	e.stays(n)
 	e.resourceManager("False", "ApplyFailed", refusal, begin.Add(11*time.Second))
 	e.becomes(n, create, erroneous)
-}
-
-func TestADeletedSecretIsPutBack(t *testing.T) {
-	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
-		n := e.finished(asked)
-		mr := e.managedResource()
-		secret := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}}
-		secret.Name, secret.Namespace = mr.Spec.SecretRefs[0].Name, e.namespace
-		e.Expect(e.client.Delete(t.Context(), secret)).To(Succeed())
-		e.resourceManager("False", "CannotReadSecret", "no such Secret", time.Now())
-		e.patch(n, asked)
-		e.Eventually(func() error { return e.client.Get(t.Context(), keyOf(secret), secret) }).Should(Succeed())
-	})
 }
 
 func TestADeletedManagedResourceIsPutBack(t *testing.T) {

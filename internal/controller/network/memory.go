@@ -12,6 +12,7 @@ import (
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/seed"
 )
 
 const (
@@ -20,8 +21,8 @@ const (
 	// staleRetry is when to try again what the API server has refused for the same
 	// reason.
 	staleRetry = 200 * time.Millisecond
-	// mostLags is how often a ManagedResource is waited for that was written and is
-	// not in the cache: somebody may have deleted it.
+	// mostLags is how often a bundle is waited for that was written and is not in the
+	// cache: somebody may have deleted it.
 	mostLags = 20
 )
 
@@ -29,14 +30,19 @@ const (
 type memory struct {
 	uid     types.UID
 	version string // the resource version that this process has written or read last
-	settled bool   // whether the last reconciliation went through
-	// written are the ManagedResources that it wrote, and lags how often the cache
-	// was found behind them since.
+	// settled says that this process has worked the Network through before. One that
+	// is not, and has not succeeded, was left unfinished by another process.
+	settled bool
+	// owed says that a reconciliation was asked for which has not begun, though the
+	// annotation is gone.
+	owed bool
+	// written are the bundles that it wrote, and lags how often the cache was found
+	// behind them since.
 	written []writing
 	lags    int
 }
 
-// writing is a ManagedResource that was written in a version.
+// writing is a bundle whose ManagedResource was written in a version.
 type writing struct{ name, version string }
 
 func (r *Reconciler) memoryOf(n *extensionsv1alpha1.Network) memory {
@@ -52,12 +58,12 @@ func (m memory) isNewerThan(n *extensionsv1alpha1.Network) bool {
 	return m.version != "" && isOlder(n.ResourceVersion, m.version)
 }
 
-// misses says the same of ManagedResources, from the cache.
-func (m memory) misses(cached managed) bool {
+// misses says the same of bundles, from the cache: of ManagedResources, and of which
+// of them the Secret is not there.
+func (m memory) misses(cached managed, without [seed.Groups]bool) bool {
 	return m.lags < mostLags && slices.ContainsFunc(m.written, func(w writing) bool {
-		return w.version != "" && !slices.ContainsFunc(cached.all(), func(mr *resourcesv1alpha1.ManagedResource) bool {
-			return mr.Name == w.name && !isOlder(mr.ResourceVersion, w.version)
-		})
+		g := slices.IndexFunc(cached[:], func(mr *resourcesv1alpha1.ManagedResource) bool { return mr != nil && mr.Name == w.name })
+		return w.version != "" && (g < 0 || without[g] || isOlder(cached[g].ResourceVersion, w.version))
 	})
 }
 

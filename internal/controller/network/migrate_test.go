@@ -198,8 +198,8 @@ func TestARestoredNetworkTakesUpItsState(t *testing.T) {
 }
 
 // stateOfAnother is the state of a Network that was carried out and is gone.
-func (e *env) stateOfAnother(asked func(*extensionsv1alpha1.Network)) *runtime.RawExtension {
-	n := e.finished(asked)
+func (e *env) stateOfAnother(change ...func(*extensionsv1alpha1.Network)) *runtime.RawExtension {
+	n := e.finished(change...)
 	state := n.Status.State.DeepCopy()
 	mr := e.managedResource()
 	e.patch(n, asking("migrate"))
@@ -235,7 +235,7 @@ func TestAFailedShootIsNeitherMigratedNorRestoredNorDeleted(t *testing.T) {
 	e.cluster(func(s *corev1beta1.Shoot) {
 		s.Status.LastOperation = &corev1beta1.LastOperation{State: corev1beta1.LastOperationStateFailed, Type: create}
 	})
-	for _, operation := range []string{"migrate", "restore", "reconcile"} {
+	for _, operation := range []string{"migrate", "restore"} {
 		e.patch(n, asking(operation))
 		e.stays(n)
 	}

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -43,22 +42,50 @@ func (w *work) observeWritten(ctx context.Context, kept *state.State) (ctrl.Resu
 		}
 		return ctrl.Result{}, w.answer(ctx, extensionsv1alpha1.OperationRestore)
 	}
-	if w.managed[seed.Main] == nil || w.managed[seed.Main].Status.ObservedGeneration > w.managed[seed.Main].Generation {
-		return ctrl.Result{}, nil
-	}
-	applied := conditionOf(w.managed[seed.Main], resourcesv1alpha1.ResourcesApplied)
-	if applied == nil || !hinders(applied) {
-		return ctrl.Result{}, nil
+	applied := w.appliedCondition()
+	begun := w.network.Status.LastOperation.LastUpdateTime
+	if !hinders(applied) {
+		if left := w.Timeout - w.Clock.Since(begun.Time); left > 0 {
+			return ctrl.Result{RequeueAfter: left}, nil
+		}
+		return ctrl.Result{}, w.error(ctx, kept.Written.Generation, nil, w.notApplied(applied))
 	}
 	cause := fmt.Errorf("the network's objects could not be applied in the shoot: %s", applied.Message)
-	begun := w.network.Status.LastOperation.LastUpdateTime
-	if code := incurable(applied); code != "" && !applied.LastUpdateTime.Before(&begun) {
-		return ctrl.Result{}, w.error(ctx, kept.Written.Generation, nil, cause, code)
+	if codes := w.incurable(applied); len(codes) > 0 && !applied.LastUpdateTime.Before(&begun) {
+		return ctrl.Result{}, w.error(ctx, kept.Written.Generation, nil, cause, codes...)
 	}
 	if left := failingFor - w.Clock.Since(begun.Time); left > 0 {
 		return ctrl.Result{RequeueAfter: left}, nil
 	}
-	return ctrl.Result{}, w.error(ctx, kept.Written.Generation, nil, cause)
+	return ctrl.Result{}, w.error(ctx, kept.Written.Generation, nil, cause, w.lasting(applied)...)
+}
+
+// appliedCondition is what the resource manager says of the bundle; the zero one where
+// it has not said anything yet. What observes a later generation than there is was said
+// of another ManagedResource.
+func (w *work) appliedCondition() corev1beta1.Condition {
+	if mr := w.managed[seed.Main]; mr != nil && mr.Status.ObservedGeneration <= mr.Generation {
+		if applied := conditionOf(mr, resourcesv1alpha1.ResourcesApplied); applied != nil {
+			return *applied
+		}
+	}
+	return corev1beta1.Condition{}
+}
+
+// notApplied says what was waited for in vain: it is nobody's failure as yet.
+func (w *work) notApplied(applied corev1beta1.Condition) error {
+	definition, _ := w.Pipeline.Plugin(w.network.Spec.Type)
+	what := fmt.Sprintf("the ManagedResource %s was waited for in vain for %s", seed.Main.ManagedResource(&definition), w.Timeout)
+	switch {
+	case w.managed[seed.Main] == nil:
+		return errors.New(what + ": it does not exist")
+	case applied.Status == "":
+		return errors.New(what + ": no resource manager has begun to apply it")
+	case applied.Status == corev1beta1.ConditionTrue:
+		return errors.New(what + ": its resource manager has not looked at its present content")
+	default:
+		return errors.New(what + ": its resource manager says: " + applied.Message)
+	}
 }
 
 // hinders says whether a resource manager has met something that keeps it from
@@ -66,7 +93,7 @@ func (w *work) observeWritten(ctx context.Context, kept *state.State) (ctrl.Resu
 // the reason, so neither the status nor the time of its transition tell for how
 // long; the operation's own time does. What is obsolete and does not go hinders all
 // the rest, and is no failure by itself.
-func hinders(applied *corev1beta1.Condition) bool {
+func hinders(applied corev1beta1.Condition) bool {
 	switch applied.Reason {
 	case "ApplyFailed", "DeletionFailed", "DeletionPending":
 		return true
@@ -81,27 +108,6 @@ func conditionOf(mr *resourcesv1alpha1.ManagedResource, conditionType string) *c
 		}
 	}
 	return nil
-}
-
-// refused matches what the API server says of an object that it will never take.
-// The resource manager's message is all that tells it apart: Gardener's own
-// clients read it the same way (section 2.7).
-var refused = regexp.MustCompile(`(?is)error during apply of object .* is invalid:`)
-
-// incurable returns the code of a failure that retrying won't cure, or nothing.
-// Trellis' own resource manager says the code where it knows the error. What is
-// not said of what was written last may be over.
-func incurable(applied *corev1beta1.Condition) corev1beta1.ErrorCode {
-	if applied.Status != corev1beta1.ConditionFalse {
-		return ""
-	}
-	if len(applied.Codes) > 0 {
-		return applied.Codes[0]
-	}
-	if applied.Reason == "DecodingFailed" || refused.MatchString(applied.Message) {
-		return corev1beta1.ErrorConfigurationProblem
-	}
-	return ""
 }
 
 // stuck is why a ManagedResource does not go away, in the resource manager's

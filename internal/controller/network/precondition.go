@@ -4,26 +4,31 @@ package network
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/trellis-network/trellis/internal/bundle"
 	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/internal/state"
+	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// checkNodes returns an error if objects must not be written yet, or if that
-// cannot be found out. A new cluster has nothing that could be interrupted.
-func (w *work) checkNodes(ctx context.Context, wanted *plugin.Precondition) error {
-	if wanted == nil || w.managed[seed.Main] == nil || w.sleeps() {
+// checkNodes returns an error if objects must not be written yet, or if that cannot be
+// found out. A cluster without nodes has nothing that could be interrupted, and a
+// hibernated one has none.
+func (w *work) checkNodes(ctx context.Context, kept *state.State, wanted *plugin.Precondition) error {
+	if wanted == nil || w.sleeps() {
 		return nil
 	}
-	present, err := bundle.Read(ctx, w.live, w.managed[seed.Main])
+	present, known, err := w.present(ctx, kept)
 	if err != nil {
 		return fmt.Errorf("find out what the shoot has now: %w", err)
 	}
-	if !wanted.Concerns(present) {
+	if known && !wanted.Concerns(present) {
 		return nil
 	}
 	shoot, err := w.Shoots.For(ctx, w.network.Namespace)
@@ -41,4 +46,30 @@ func (w *work) checkNodes(ctx context.Context, wanted *plugin.Precondition) erro
 		}
 	}
 	return nil
+}
+
+// present are the objects that the shoot has: those of the bundle or, where that is
+// missing, as after a restoration, those of what was applied last. Where neither tells,
+// there may be a network of which nothing is known.
+func (w *work) present(ctx context.Context, kept *state.State) (objects []unstructured.Unstructured, known bool, err error) {
+	if mr := w.managed[seed.Main]; mr != nil {
+		objects, err = bundle.Read(ctx, w.live, mr)
+		return objects, err == nil, err
+	}
+	if kept.Applied == nil || kept.Applied.Accepted == nil {
+		return nil, false, nil
+	}
+	built, err := w.buildAgain(ctx, kept, kept.Applied)
+	if err != nil || len(built.Errors) > 0 {
+		return nil, false, errors.Join(err, built.Errors.ToAggregate())
+	}
+	documents, err := pipeline.Documents(built.Objects.Shoot)
+	if err != nil {
+		return nil, false, err
+	}
+	decoded, _ := bundle.Decode("", map[string][]byte{"": documents})
+	for _, document := range decoded {
+		objects = append(objects, *document.Object)
+	}
+	return objects, true, nil
 }

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
@@ -31,13 +32,18 @@ func (e *env) withShoot() {
 // withNodes is held by the test that has nodes, which all tests' shoots have in common.
 var withNodes sync.Mutex
 
-// node makes a node that has, or has not, the condition which a loose string needs.
-func (e *env) node(reason string) *corev1.Node {
+// nodes gives the test the nodes that all tests' shoots have in common: none so far.
+func (e *env) nodes() {
 	if !e.hasNodes {
 		withNodes.Lock()
 		e.t.Cleanup(withNodes.Unlock)
 		e.hasNodes = true
 	}
+}
+
+// node makes a node that has, or has not, the condition which a loose string needs.
+func (e *env) node(reason string) *corev1.Node {
+	e.nodes()
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{GenerateName: "peg-"}}
 	e.Expect(e.client.Create(e.t.Context(), node)).To(Succeed())
 	e.t.Cleanup(func() { e.Expect(e.client.Delete(context.Background(), node)).To(Succeed()) })
@@ -49,8 +55,9 @@ func (e *env) knotted(node *corev1.Node, reason string) {
 	if reason == "" {
 		return
 	}
+	before := node.DeepCopy()
 	node.Status.Conditions = []corev1.NodeCondition{{Type: "Knotted", Status: corev1.ConditionTrue, Reason: reason}}
-	e.Expect(e.client.Status().Update(e.t.Context(), node)).To(Succeed())
+	e.Expect(e.client.Status().Patch(e.t.Context(), node, client.MergeFrom(before))).To(Succeed())
 }
 
 // A change that the nodes are not ready for waits for them, and says for which.
@@ -87,6 +94,7 @@ func TestAChangeIsNotMadeBlindly(t *testing.T) {
 	}{
 		"no access to the shoot": {func(*env, string) {}, "look at the nodes before the network is changed (a loose string would fall off): there is no access to the shoot"},
 		"a missing bundle": {func(e *env, bundle string) {
+			e.stop() // it would put it back
 			e.Expect(e.client.Delete(e.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: bundle, Namespace: e.namespace}})).To(Succeed())
 		}, "find out what the shoot has now: read the Secret"},
 	} {
@@ -96,6 +104,7 @@ func TestAChangeIsNotMadeBlindly(t *testing.T) {
 			mr := e.managedResource()
 			test.spoil(e, mr.Spec.SecretRefs[0].Name)
 			e.patch(n, func(n *extensionsv1alpha1.Network) { withConfig(`{"backend":"loose"}`)(n); asking("reconcile")(n) })
+			e.restart()
 			e.becomes(n, again, erroneous)
 			e.Expect(n.Status.LastError.Description).To(ContainSubstring(test.says))
 			e.stays(mr)
@@ -108,7 +117,8 @@ func TestAChangeIsNotMadeBlindly(t *testing.T) {
 func TestWhatCannotBeInterruptedIsNotWaitedFor(t *testing.T) {
 	t.Run("new", func(t *testing.T) {
 		e := setup(t)
-		e.node("Once")
+		e.withShoot()
+		e.nodes()
 		e.finished(withConfig(`{"backend":"loose"}`))
 	})
 	t.Run("something else", func(t *testing.T) {
@@ -125,5 +135,52 @@ func TestWhatCannotBeInterruptedIsNotWaitedFor(t *testing.T) {
 		e.cluster(func(s *corev1beta1.Shoot) { s.Spec.Hibernation = &corev1beta1.Hibernation{Enabled: ptr.To(true)} })
 		e.patch(n, withConfig(`{"backend":"loose"}`))
 		e.becomes(n, again, fine)
+	})
+}
+
+// Without its bundle, what a shoot has is what was applied last, wherever that was: a
+// control plane that has moved is no new cluster.
+func TestARestoredNetworkIsNotChangedBlindly(t *testing.T) {
+	for name, test := range map[string]struct {
+		before, reason string
+		state          corev1beta1.LastOperationState
+	}{
+		"from taut to loose":               {`{}`, "Once", erroneous},
+		"from taut to loose, nodes ready":  {`{}`, "Twice", working},
+		"loose already, whatever the node": {`{"backend":"none"}`, "Once", working},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := setup(t, inGardener)
+			state := e.stateOfAnother(asking("reconcile"), withConfig(test.before))
+			e.withShoot()
+			e.node(test.reason)
+			n := e.network(asking("wait-for-state"), withConfig(`{"backend":"loose"}`))
+			before := n.DeepCopy()
+			n.Status.State = state
+			e.Expect(e.client.Status().Patch(t.Context(), n, client.MergeFrom(before))).To(Succeed())
+			e.patch(n, asking("restore"))
+			e.becomes(n, restoring, test.state)
+			if test.state == erroneous {
+				e.Expect(n.Status.LastError.Description).To(ContainSubstring("the network is not changed until each node has the condition"))
+				e.Expect(e.names()).To(BeEmpty())
+			}
+		})
+	}
+}
+
+// A shoot that has nodes, and of whose network nothing is known, may have one that was
+// made by others.
+func TestAClusterWithNodesIsNoNewOne(t *testing.T) {
+	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
+		e.withShoot()
+		node := e.node("Once")
+		n := e.network(asked, withConfig(`{"backend":"loose"}`))
+		e.becomes(n, create, erroneous)
+		e.Expect(n.Status.LastError.Description).To(HaveSuffix("node " + node.Name + " has the condition Knotted=True with the reason Once"))
+		e.Expect(e.names()).To(BeEmpty())
+		e.knotted(node, "Twice")
+		e.managedResource()
+		e.applied()
+		e.becomes(n, create, fine)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -27,31 +28,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.memories.Delete(request.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if leftAlone(n) {
+	if n.Annotations[extensionsv1alpha1.OperationAnnotation] == extensionsv1alpha1.OperationWaitForState {
 		return ctrl.Result{}, nil
 	}
-	known := r.memoryOf(n)
-	if known.isNewerThan(n) {
+	w := &work{Reconciler: r, network: n, known: r.memoryOf(n)}
+	if w.known.isNewerThan(n) {
 		return ctrl.Result{RequeueAfter: cacheLag}, nil
 	}
-	cluster, shoot, err := r.clusterOf(ctx, n)
-	if err != nil {
-		return ctrl.Result{}, r.withoutCluster(ctx, n, known, err)
+	defer func() { r.memories.Store(request.NamespacedName, w.known) }()
+	limited, cancel := context.WithTimeout(ctx, r.Timeout)
+	defer cancel()
+	result, err := w.run(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		err = w.gaveUp(ctx, err)
 	}
-	if last := shoot.Status.LastOperation; last != nil && last.State == corev1beta1.LastOperationStateFailed {
-		return ctrl.Result{}, nil // Gardener leaves a failed shoot alone, and so must its extensions
-	}
-	w := &work{Reconciler: r, network: n, cluster: cluster, shoot: shoot, settled: known.settled}
-	if w.managed, err = r.managedOf(ctx, n.Namespace, n.Spec.Type); err != nil {
-		return ctrl.Result{}, err
-	}
-	if known.misses(w.managed) {
-		known.lags++
-		r.memories.Store(request.NamespacedName, known)
-		return ctrl.Result{RequeueAfter: cacheLag}, nil
-	}
-	result, err := w.step(ctx)
-	r.memories.Store(request.NamespacedName, memory{uid: n.UID, version: n.ResourceVersion, settled: err == nil, written: w.written})
 	switch {
 	case isGone(err):
 		return ctrl.Result{}, nil
@@ -71,13 +61,9 @@ func isGone(err error) bool {
 	return details != nil && details.Group == extensionsv1alpha1.GroupVersion.Group && details.Kind == "networks"
 }
 
-// leftAlone says whether nothing may be done for a Network: its state is still
-// being written, or its control plane has left this seed. Then even its deletion
-// must not reach the shoot, which another seed looks after by now.
-func leftAlone(n *extensionsv1alpha1.Network) bool {
-	if n.Annotations[extensionsv1alpha1.OperationAnnotation] == extensionsv1alpha1.OperationWaitForState {
-		return true
-	}
+// hasLeft says whether a Network's control plane has left this seed. Then even its
+// deletion must not reach the shoot, which another seed looks after by now.
+func hasLeft(n *extensionsv1alpha1.Network) bool {
 	kind := operationType(n)
 	return migrated(n) && kind != corev1beta1.LastOperationTypeMigrate && kind != corev1beta1.LastOperationTypeRestore
 }
@@ -90,17 +76,62 @@ type work struct {
 	shoot   *corev1beta1.Shoot
 	// managed are the ManagedResources of the Network's bundles.
 	managed managed
-	// settled says that this process has worked the Network through before. One
-	// that is not, and has not succeeded, was left unfinished by another process.
-	settled bool
-	// written are the ManagedResources that this reconciliation has written.
+	// lost says of which of them the Secret is gone.
+	lost [seed.Groups]bool
+	// known is what the process knew of the Network before, and, in the end, what it
+	// knows now.
+	known memory
+	// written are the bundles that this reconciliation has written.
 	written []writing
+}
+
+// run finds out what concerns the Network and takes it a step further. It leaves in
+// known what it has learnt.
+func (w *work) run(ctx context.Context) (result ctrl.Result, err error) {
+	defer func() { w.known.uid, w.known.version = w.network.UID, w.network.ResourceVersion }()
+	if hasLeft(w.network) {
+		return ctrl.Result{}, w.consume(ctx)
+	}
+	if w.cluster, w.shoot, err = w.clusterOf(ctx, w.network); err != nil {
+		return ctrl.Result{}, w.withoutCluster(ctx, err)
+	}
+	if last := w.shoot.Status.LastOperation; last != nil && last.State == corev1beta1.LastOperationStateFailed {
+		// Gardener leaves a failed shoot alone, and so must its extensions.
+		w.known.owed = false
+		return ctrl.Result{}, w.consume(ctx)
+	}
+	if w.managed, err = w.managedOf(ctx, w.network.Namespace, w.network.Spec.Type); err != nil {
+		return ctrl.Result{}, err
+	}
+	if w.lost, err = w.lostBundles(ctx); err != nil {
+		return ctrl.Result{}, err
+	}
+	if w.known.misses(w.managed, w.lost) {
+		w.known.lags++
+		return ctrl.Result{RequeueAfter: cacheLag}, nil
+	}
+	result, err = w.step(ctx)
+	w.known = memory{settled: err == nil, written: w.written, owed: err != nil && w.known.owed}
+	return result, err
+}
+
+// consume takes a request to reconcile away to which nothing comes: by Gardener's
+// contract one is gone before anybody looks whether there is something to do. What
+// else the annotation may ask for stays.
+func (w *work) consume(ctx context.Context) error {
+	return client.IgnoreNotFound(w.answer(ctx, extensionsv1alpha1.OperationReconcile))
 }
 
 func (w *work) step(ctx context.Context) (ctrl.Result, error) {
 	n := w.network
+	migrates := operationType(n) == corev1beta1.LastOperationTypeMigrate
+	if migrates || !n.DeletionTimestamp.IsZero() {
+		if err := w.consume(ctx); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
 	switch {
-	case operationType(n) == corev1beta1.LastOperationTypeMigrate:
+	case migrates:
 		return w.migrate(ctx)
 	case !n.DeletionTimestamp.IsZero():
 		if !controllerutil.ContainsFinalizer(n, extensionsv1alpha1.NetworkFinalizer) {
@@ -124,20 +155,21 @@ func (w *work) step(ctx context.Context) (ctrl.Result, error) {
 // pickUpSpec says whether the spec as it is now is to be carried out, or only
 // what was written earlier to be observed.
 func (w *work) pickUpSpec() bool {
-	if w.Trigger == TriggerGeneration || operationOf(w.network) != "" {
+	if w.Trigger == TriggerGeneration || operationOf(w.network) != "" || w.known.owed {
 		return true
 	}
-	return !w.settled && !succeeded(w.network)
+	return !w.known.settled && !succeeded(w.network)
 }
 
-// owes says that a ManagedResource is missing of those that the spec as it is now was
-// carried out with: the one before it has only now gone, or somebody has deleted it.
+// owes says that a ManagedResource, or its Secret, is missing of those that the spec as
+// it is now was carried out with: the one before it has only now gone, or somebody has
+// deleted it.
 func (w *work) owes(written *state.Written) bool {
 	if written.Generation != w.network.Generation {
 		return false
 	}
 	for g, name := range secretsIn(written) {
-		if *name != "" && w.managed[g] == nil {
+		if *name != "" && (w.managed[g] == nil || w.lost[g]) {
 			return true
 		}
 	}
@@ -147,6 +179,9 @@ func (w *work) owes(written *state.Written) bool {
 // asked says whether an operation is asked for that has not begun. The annotation
 // of a restoration stays until that has succeeded.
 func (w *work) asked() bool {
+	if w.known.owed {
+		return true
+	}
 	switch operationOf(w.network) {
 	case extensionsv1alpha1.OperationReconcile:
 		return true
@@ -186,13 +221,18 @@ func (u *undecodable) Error() string {
 func (u *undecodable) Unwrap() error { return u.err }
 
 // withoutCluster ends a reconciliation that lacks its facts. Of a Cluster which is
-// not there yet Gardener's contract has an extension say nothing. One that cannot
-// be decoded is an error of the Network, if there is anything to do for it.
-func (r *Reconciler) withoutCluster(ctx context.Context, n *extensionsv1alpha1.Network, known memory, cause error) error {
+// not there yet Gardener's contract has an extension say nothing: a request is
+// remembered, and not left to wait for it. One that cannot be decoded is an error of
+// the Network, if there is anything to do for it.
+func (w *work) withoutCluster(ctx context.Context, cause error) error {
+	n := w.network
+	w.known.owed = w.known.owed || operationOf(n) == extensionsv1alpha1.OperationReconcile
+	if err := w.consume(ctx); err != nil {
+		return err
+	}
 	if !errors.As(cause, new(*undecodable)) {
 		return cause
 	}
-	w := &work{Reconciler: r, network: n, settled: known.settled}
 	idle := succeeded(n) && !w.pickUpSpec()
 	if !n.DeletionTimestamp.IsZero() {
 		idle = !controllerutil.ContainsFinalizer(n, extensionsv1alpha1.NetworkFinalizer)
@@ -200,8 +240,18 @@ func (r *Reconciler) withoutCluster(ctx context.Context, n *extensionsv1alpha1.N
 	if idle {
 		return nil
 	}
-	defer func() {
-		r.memories.Store(client.ObjectKeyFromObject(n), memory{uid: n.UID, version: n.ResourceVersion})
-	}()
+	w.known.settled = false
 	return w.failed(ctx, nil, cause)
+}
+
+// statusTimeout bounds the one request that tells of a reconciliation which took too
+// long.
+const statusTimeout = 10 * time.Second
+
+// gaveUp tells what a reconciliation was about when its time was up.
+func (w *work) gaveUp(ctx context.Context, cause error) error {
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	defer func() { w.known.version = w.network.ResourceVersion }()
+	return w.failed(ctx, nil, fmt.Errorf("not done within %s: %w", w.Timeout, cause))
 }

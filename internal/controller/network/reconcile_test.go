@@ -3,13 +3,17 @@
 package network_test
 
 import (
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
@@ -28,10 +32,12 @@ const (
 )
 
 // modes runs a test once as in a landscape of Gardener's and once standalone.
-func modes(t *testing.T, test func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network))) {
-	t.Run("Gardener", func(t *testing.T) { test(t, setup(t, inGardener), asking("reconcile")) })
-	t.Run("standalone", func(t *testing.T) { test(t, setup(t), func(*extensionsv1alpha1.Network) {}) })
+func modes(t *testing.T, test func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)), change ...func(*network.Options)) {
+	t.Run("Gardener", func(t *testing.T) { test(t, setup(t, append(change, inGardener)...), asking("reconcile")) })
+	t.Run("standalone", func(t *testing.T) { test(t, setup(t, change...), func(*extensionsv1alpha1.Network) {}) })
 }
+
+func named(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name} }
 
 // N1, N2, N4
 func TestANetworkIsCreatedAndReconciled(t *testing.T) {
@@ -91,9 +97,11 @@ func TestTheBundleIsImmutableAndHashed(t *testing.T) {
 	e.Expect(mr.Labels).To(HaveKeyWithValue("origin", "string"))
 	e.Expect(mr.Spec.InjectLabels).To(Equal(map[string]string{"shoot.gardener.cloud/no-cleanup": "true"}))
 	e.Expect(mr.Spec.Class).To(BeNil())
-	e.Expect(mr.Annotations).To(ContainElement(first))
+	hash := sha256.Sum256([]byte(first))
+	e.Expect(mr.Annotations).To(HaveKeyWithValue(fmt.Sprintf("reference.resources.gardener.cloud/secret-%x", hash[:4]), first))
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: first, Namespace: e.namespace}}
 	e.get(secret)
+	e.Expect(secret.Data).To(And(HaveLen(1), HaveKey("objects.json")))
 	e.Expect(*secret.Immutable).To(BeTrue())
 	e.Expect(secret.Labels).To(HaveKeyWithValue(resourcesv1alpha1.GarbageCollectable, "true"))
 
@@ -113,6 +121,24 @@ func TestStandaloneSpecsAreTriggers(t *testing.T) {
 	e.patch(n, func(n *extensionsv1alpha1.Network) { metav1.SetMetaDataAnnotation(&n.ObjectMeta, "color", "blue") })
 	e.stays(n)
 	e.Expect(e.requests.all()).To(BeEmpty())
+}
+
+// N21: in a landscape whose operation annotation is ignored, generation changes trigger,
+// and annotations do not, whatever they ask for.
+func TestInGardenerTheAnnotationCanBeIgnored(t *testing.T) {
+	e := setup(t, inGardener, func(o *network.Options) { o.Trigger = network.TriggerGeneration })
+	n := e.finished()
+	e.requests.forget()
+	e.patch(n, asking("reconcile"))
+	e.stays(n)
+	e.Expect(e.requests.all()).To(BeEmpty())
+	e.patch(n, withConfig(`{"backend":"none"}`))
+	e.becomes(n, again, working)
+	e.answered(n)
+	e.cluster(func(s *corev1beta1.Shoot) {
+		s.Spec.Kubernetes.KubeProxy = &corev1beta1.KubeProxy{Enabled: ptr.To(false)}
+	})
+	e.becomes(n, again, erroneous)
 }
 
 // N18: without the annotation, an edited spec waits.
@@ -204,25 +230,26 @@ func TestHibernatedShootsAreNotWaitedFor(t *testing.T) {
 
 // N29: neither nodes nor health are waited for.
 func TestUnhealthyObjectsAreNotWaitedFor(t *testing.T) {
-	e := setup(t)
-	n := e.network()
-	mr := e.managedResource()
-	mr.Status.ObservedGeneration = mr.Generation
-	now := metav1.NewTime(time.Now())
-	for conditionType, status := range map[string]corev1beta1.ConditionStatus{"ResourcesApplied": "True", "ResourcesHealthy": "False"} {
-		mr.Status.Conditions = append(mr.Status.Conditions, corev1beta1.Condition{Type: conditionType, Status: status, LastTransitionTime: now, LastUpdateTime: now})
-	}
-	e.Expect(e.client.Status().Update(t.Context(), mr)).To(Succeed())
-	e.becomes(n, create, fine)
+	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
+		n := e.network(asked)
+		mr := e.managedResource()
+		before := mr.DeepCopy()
+		mr.Status.ObservedGeneration = mr.Generation
+		now := metav1.NewTime(time.Now())
+		for conditionType, status := range map[string]corev1beta1.ConditionStatus{"ResourcesApplied": "True", "ResourcesHealthy": "False"} {
+			mr.Status.Conditions = append(mr.Status.Conditions, corev1beta1.Condition{Type: conditionType, Status: status, LastTransitionTime: now, LastUpdateTime: now})
+		}
+		e.Expect(e.client.Status().Patch(t.Context(), mr, client.MergeFrom(before))).To(Succeed())
+		e.becomes(n, create, fine)
+	})
 }
 
 // The address at which pods reach their API server comes with the Cluster.
 func TestAWrongAPIServerAddressIsNamed(t *testing.T) {
 	e := setup(t, func(o *network.Options) { o.Standalone = true })
-	cluster := &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}}
-	e.get(cluster)
-	metav1.SetMetaDataAnnotation(&cluster.ObjectMeta, extensionsv1alpha1.APIServerAnnotation, "nowhere")
-	e.Expect(e.client.Update(t.Context(), cluster)).To(Succeed())
+	e.patchCluster(func(c *extensionsv1alpha1.Cluster) {
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, extensionsv1alpha1.APIServerAnnotation, "nowhere")
+	})
 	n := e.network()
 	e.becomes(n, create, erroneous)
 	e.Expect(n.Status.LastError.Description).To(And(
@@ -234,10 +261,9 @@ func TestAWrongAPIServerAddressIsNamed(t *testing.T) {
 func TestAnUndecodableClusterIsAnError(t *testing.T) {
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
 		spoil := func() {
-			cluster := &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}}
-			e.get(cluster)
-			cluster.Spec.Shoot.Raw = []byte(`{"spec":{"provider":{"workers":"many"}}}`)
-			e.Expect(e.client.Update(t.Context(), cluster)).To(Succeed())
+			e.patchCluster(func(c *extensionsv1alpha1.Cluster) {
+				c.Spec.Shoot.Raw = []byte(`{"spec":{"provider":{"workers":"many"}}}`)
+			})
 		}
 		complains := func(n *extensionsv1alpha1.Network) {
 			e.Expect(n.Status.LastError.Description).To(And(
@@ -268,10 +294,7 @@ func TestAnUndecodableClusterIsAnError(t *testing.T) {
 func TestAnUndecodableClusterIsNobodysErrorUnasked(t *testing.T) {
 	e := setup(t, inGardener)
 	n := e.finished(asking("reconcile"))
-	cluster := &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}}
-	e.get(cluster)
-	cluster.Spec.Shoot.Raw = []byte(`{"metadata":7}`)
-	e.Expect(e.client.Update(t.Context(), cluster)).To(Succeed())
+	e.patchCluster(func(c *extensionsv1alpha1.Cluster) { c.Spec.Shoot.Raw = []byte(`{"metadata":7}`) })
 	e.applied() // the resource manager looks again
 	e.stays(n)
 	e.Expect(n.Status.LastError).To(BeNil())

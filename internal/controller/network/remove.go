@@ -12,6 +12,7 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/bundle"
 	"github.com/trellis-network/trellis/internal/seed"
 )
@@ -89,7 +90,11 @@ func (w *work) awaitGone(ctx context.Context) (ctrl.Result, error) {
 		if operationType(w.network) == corev1beta1.LastOperationTypeMigrate {
 			cause = fmt.Errorf("the ManagedResource %s is still being deleted: %w", mr.Name, stuck(mr))
 		}
-		return ctrl.Result{RequeueAfter: failingFor}, w.error(ctx, w.network.Generation, nil, cause, corev1beta1.ErrorCleanupClusterResources)
+		codes := []corev1beta1.ErrorCode{corev1beta1.ErrorCleanupClusterResources}
+		if applied := conditionOf(mr, resourcesv1alpha1.ResourcesApplied); applied != nil {
+			codes = append(codes, applied.Codes...)
+		}
+		return ctrl.Result{RequeueAfter: failingFor}, w.error(ctx, w.network.Generation, nil, cause, codes...)
 	}
 	return ctrl.Result{RequeueAfter: failingFor}, nil
 }

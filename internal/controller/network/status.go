@@ -5,6 +5,8 @@ package network
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -102,12 +104,13 @@ func (w *work) left(ctx context.Context) error {
 }
 
 // error says what went wrong. The same error about the same generation is not
-// written twice. A nil state stays.
+// written twice. A nil state stays. Codes may be stated in any order, and twice.
 func (w *work) error(ctx context.Context, generation int64, kept *state.State, cause error, codes ...corev1beta1.ErrorCode) error {
 	kind := operationType(w.network)
 	description := failing[kind] + ": " + cause.Error()
+	codes = sortedSet(codes)
 	status := &w.network.Status
-	if status.LastError != nil && status.LastError.Description == description &&
+	if status.LastError != nil && status.LastError.Description == description && slices.Equal(status.LastError.Codes, codes) &&
 		status.ObservedGeneration == generation && status.LastOperation != nil &&
 		status.LastOperation.State == corev1beta1.LastOperationStateError {
 		return w.patch(ctx, func() error { return w.keep(kept) })
@@ -147,7 +150,11 @@ func (w *work) patch(ctx context.Context, change func() error) error {
 	if difference, err := patch.Data(w.network); err != nil || string(difference) == "{}" {
 		return err
 	}
-	return w.client.Status().Patch(ctx, w.network, patch)
+	if err := w.client.Status().Patch(ctx, w.network, patch); err != nil {
+		w.network = before // what could not be written is still to be told
+		return fmt.Errorf("write the status of the Network: %w", err)
+	}
+	return nil
 }
 
 func isProcessing(last *corev1beta1.LastOperation, kind corev1beta1.LastOperationType) bool {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"os"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,11 +16,9 @@ import (
 	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/clock"
@@ -52,117 +49,10 @@ var landscape = sandbox.Share(sandbox.Options{})
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
 	SetDefaultEventuallyTimeout(time.Minute)
-	SetDefaultEventuallyPollingInterval(20 * time.Millisecond)
+	// Each look is a request; most of them find what they found before.
+	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
+	SetDefaultConsistentlyPollingInterval(100 * time.Millisecond)
 	os.Exit(landscape.Main(m))
-}
-
-// stringConfig is the config of the network that these tests are about.
-type stringConfig struct {
-	metav1.TypeMeta `json:",inline"`
-	Backend         string `json:"backend,omitempty"`
-	// Knots, if stated, come later, Ear, if stated, is an object in the seed, and
-	// Guard, if stated, one that looks after what others write: "who asks" whoever
-	// answers, if anybody does.
-	Knots string `json:"knots,omitempty"`
-	Ear   string `json:"ear,omitempty"`
-	Guard string `json:"guard,omitempty"`
-}
-
-type stringPlugin struct{}
-
-func (stringPlugin) Describe() plugin.Description {
-	return plugin.Description{
-		Type:            "string",
-		ConfigVersions:  []schema.GroupVersion{{Group: "string.example.org", Version: "v1"}},
-		ManagedResource: "string-config", Origin: "string", AdmissionResource: "string-guard",
-		IPFamilies: plugin.IPFamilySupport{IPv4: true, DualStack: true},
-	}
-}
-
-func (stringPlugin) Validate(written *stringConfig, facts *plugin.Facts, path *field.Path) plugin.Findings {
-	var found plugin.Findings
-	if !facts.KubeProxy.Enabled {
-		found.Error(field.Forbidden(field.NewPath("spec", "kubernetes", "kubeProxy", "enabled"), "strings do not route Services"))
-	}
-	if written.Backend == "tangled" {
-		found.Error(field.NotSupported(path.Child("backend"), written.Backend, []string{"none", "taut"}))
-	}
-	return found
-}
-
-func (stringPlugin) Default(config *stringConfig, _ *plugin.Facts, _ *plugin.Origins) {
-	if config.Backend == "" {
-		config.Backend = "taut"
-	}
-}
-
-func (stringPlugin) ValidateEffective(effective, _ *stringConfig, _ *plugin.Facts, path *field.Path) plugin.Findings {
-	var found plugin.Findings
-	if effective.Backend == "none" {
-		found.Warn(path.Child("backend"), "nobody will hear you")
-	}
-	return found
-}
-
-func (stringPlugin) Classify(path string, _, _ *stringConfig) (plugin.ChangeClass, string) {
-	if path == "knots" {
-		return plugin.Disruptive, "the string is cut"
-	}
-	return plugin.Safe, "it is only string"
-}
-
-func (stringPlugin) Render(effective *stringConfig, facts *plugin.Facts) (plugin.Objects, error) {
-	content := effective.Backend + facts.IPAM
-	if len(facts.IPFamilies) > 1 {
-		content += " twice"
-	}
-	objects := plugin.Objects{
-		Shoot:      []plugin.Object{configMap("kube-system", "string", content)},
-		Components: []plugin.Component{{Name: "cans", Kind: "DaemonSet", Namespace: "kube-system", Workload: "cans"}},
-	}
-	if effective.Knots != "" {
-		objects.ShootLater = []plugin.Object{configMap("kube-system", "knots", effective.Knots)}
-	}
-	switch ask := facts.Webhook; {
-	case effective.Guard == "who asks" && ask != nil:
-		objects.ShootAdmission = []plugin.Object{configMap("kube-system", "guard", ask.URL+" "+string(ask.CABundle))}
-	case effective.Guard != "" && effective.Guard != "who asks":
-		objects.ShootAdmission = []plugin.Object{configMap("kube-system", "guard", effective.Guard)}
-	}
-	if effective.Ear != "" {
-		objects.Seed = []plugin.Object{configMap(facts.Namespace, "ear", effective.Ear)}
-	}
-	return objects, nil
-}
-
-// Precondition is that of a loose string, which a taut one must not become before
-// the nodes have knots.
-func (stringPlugin) Precondition(effective *stringConfig, _ *plugin.Facts) *plugin.Precondition {
-	if effective.Backend != "loose" {
-		return nil
-	}
-	return &plugin.Precondition{
-		Concerns: func(present []unstructured.Unstructured) bool {
-			content, _, _ := unstructured.NestedString(present[0].Object, "data", "content")
-			return content == "taut"
-		},
-		Condition: "Knotted", Status: corev1.ConditionTrue, Reason: "Twice",
-		Because: "a loose string would fall off",
-	}
-}
-
-// IPAM is what a string that was there before holds.
-func (stringPlugin) IPAM(present []unstructured.Unstructured) string {
-	heirloom, _, _ := unstructured.NestedString(present[0].Object, "data", "heirloom")
-	return heirloom
-}
-
-func configMap(namespace, name, content string) *corev1.ConfigMap {
-	return &corev1.ConfigMap{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
-		Data:       map[string]string{"content": content},
-	}
 }
 
 // env is one test's namespace, with the controller running.
@@ -186,12 +76,8 @@ func setup(t *testing.T, change ...func(*network.Options)) *env {
 	t.Helper()
 	t.Parallel() // most of the time is spent with waiting
 	g := NewWithT(t)
-	config, err := clientcmd.BuildConfigFromFlags("", landscape.Get(t).Seed.Kubeconfig)
+	config, admin, err := administrator(t)
 	g.Expect(err).NotTo(HaveOccurred())
-	config.QPS = -1
-	admin, err := client.New(config, client.Options{Scheme: seed.Scheme()})
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(install.CRDs(t.Context(), admin)).To(Succeed())
 	e := &env{
 		WithT: g, t: t, config: config, client: admin,
 		namespace: fmt.Sprintf("shoot--test--%d", namespaces.Add(1)),
@@ -213,6 +99,36 @@ func setup(t *testing.T, change ...func(*network.Options)) *env {
 	return e
 }
 
+var connecting sync.Mutex
+
+// shared is the client that all tests have, once the first of them has installed what
+// they need.
+var shared client.Client
+
+// administrator returns what may do everything in the seed.
+func administrator(t *testing.T) (*rest.Config, client.Client, error) {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", landscape.Get(t).Seed.Kubeconfig)
+	if err != nil {
+		return nil, nil, err
+	}
+	config.QPS = -1
+	connecting.Lock()
+	defer connecting.Unlock()
+	if shared != nil {
+		return config, shared, nil
+	}
+	admin, err := client.New(config, client.Options{Scheme: seed.Scheme()})
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := install.CRDs(t.Context(), admin); err != nil {
+		return nil, nil, err
+	}
+	shared = admin
+	return config, admin, nil
+}
+
 // restart ends the controller's process, as far as it knows, and starts another.
 func (e *env) restart() {
 	e.stop()
@@ -224,8 +140,11 @@ func (e *env) restart() {
 func (e *env) run(api *rest.Config, options network.Options) func() {
 	api.Wrap(e.requests.wrap)
 	mgr, err := ctrl.NewManager(api, ctrl.Options{
-		Scheme:     seed.Scheme(),
-		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Scheme:  seed.Scheme(),
+		Metrics: metricsserver.Options{BindAddress: "0"},
+		MapperProvider: func(*rest.Config, *http.Client) (meta.RESTMapper, error) {
+			return e.client.RESTMapper(), nil // what the API server has is found out once
+		},
 		Controller: crconfig.Controller{SkipNameValidation: ptr.To(true)},
 		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{e.namespace: {}}},
 		Client:     seed.ClientOptions(),
@@ -257,12 +176,21 @@ func (e *env) cluster(change func(*corev1beta1.Shoot)) {
 	raw, err := json.Marshal(s)
 	e.Expect(err).NotTo(HaveOccurred())
 	cluster := &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}}
-	_, err = ctrl.CreateOrUpdate(e.t.Context(), e.client, cluster, func() error {
+	_, err = ctrl.CreateOrPatch(e.t.Context(), e.client, cluster, func() error {
 		cluster.Spec.CloudProfile = runtime.RawExtension{Raw: []byte(`{}`)}
 		cluster.Spec.Shoot = runtime.RawExtension{Raw: raw}
 		return nil
 	})
 	e.Expect(err).NotTo(HaveOccurred())
+}
+
+// patchCluster changes the Cluster otherwise.
+func (e *env) patchCluster(change func(*extensionsv1alpha1.Cluster)) {
+	cluster := &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}}
+	e.get(cluster)
+	before := cluster.DeepCopy()
+	change(cluster)
+	e.Expect(e.client.Patch(e.t.Context(), cluster, client.MergeFrom(before))).To(Succeed())
 }
 
 // network creates the test's Network.
@@ -376,58 +304,5 @@ func inGardener(options *network.Options) {
 func at(passive *clocktesting.FakePassiveClock) func(*network.Options) {
 	return func(options *network.Options) { options.Clock = passive }
 }
-
-// audit counts the requests of the controller's own client: all but those that
-// fill caches or record events.
-type audit struct {
-	mutex sync.Mutex
-	notes []*note
-}
-
-type note struct{ line string }
-
-func (a *audit) wrap(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(request *http.Request) (*http.Response, error) {
-		query := request.URL.Query()
-		own := !query.Has("watch") && !query.Has("limit") && !query.Has("sendInitialEvents") &&
-			!strings.Contains(request.URL.Path, "/events") && strings.Count(request.URL.Path, "/") > 4
-		if !own {
-			return next.RoundTrip(request)
-		}
-		// Noted before its effect can be seen, so that a test which sees the effect
-		// sees the note.
-		noted := &note{line: request.Method + " " + request.URL.Path}
-		a.mutex.Lock()
-		a.notes = append(a.notes, noted)
-		a.mutex.Unlock()
-		response, err := next.RoundTrip(request)
-		if err == nil {
-			a.mutex.Lock()
-			noted.line += fmt.Sprintf(" %d", response.StatusCode)
-			a.mutex.Unlock()
-		}
-		return response, err
-	})
-}
-
-func (a *audit) all() []string {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	var lines []string
-	for _, n := range a.notes {
-		lines = append(lines, n.line)
-	}
-	return lines
-}
-
-func (a *audit) forget() {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	a.notes = nil
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
 func keyOf(object client.Object) client.ObjectKey { return client.ObjectKeyFromObject(object) }

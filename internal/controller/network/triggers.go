@@ -33,8 +33,11 @@ func (r *Reconciler) isMine(n *extensionsv1alpha1.Network) bool {
 // triggered admits the events that Gardener's contract lets an extension act on
 // (section 2.6).
 func (r *Reconciler) triggered() predicate.Predicate {
-	if r.Trigger == TriggerGeneration {
+	switch {
+	case r.Trigger == TriggerGeneration && r.Standalone:
 		return predicate.Or(predicate.GenerationChangedPredicate{}, asksForOperation())
+	case r.Trigger == TriggerGeneration:
+		return predicate.GenerationChangedPredicate{}
 	}
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
@@ -55,13 +58,22 @@ func (r *Reconciler) triggered() predicate.Predicate {
 	}
 }
 
-// asksForOperation admits Networks with an operation annotation, which is
-// honoured in every mode.
+// asksForOperation admits Networks with an operation annotation. Standalone, it is how
+// a user asks for another look.
 func asksForOperation() predicate.Predicate {
 	return predicate.NewPredicateFuncs(func(object client.Object) bool {
 		n, ok := object.(*extensionsv1alpha1.Network)
 		return ok && operationOf(n) != ""
 	})
+}
+
+// isDeleted admits the ends of objects.
+func isDeleted() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return false },
+		UpdateFunc:  func(event.UpdateEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
 }
 
 // onlyWhenTriggeredByGeneration admits everything in that mode and nothing in

@@ -5,7 +5,6 @@ package network_test
 import (
 	"sync/atomic"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -152,7 +151,7 @@ func TestWhenNobodyAnswersAnyMoreNobodyIsAsked(t *testing.T) {
 		e.Eventually(e.names).Should(ConsistOf(mainName))
 		e.Eventually(func() string { return e.kept(n).Written.Admission }).Should(BeEmpty())
 		a.becomes("Ann")
-		e.Eventually(e.names).WithTimeout(10 * time.Second).Should(ConsistOf(mainName, guardName))
+		e.Eventually(e.names).Should(ConsistOf(mainName, guardName))
 	})
 }
 

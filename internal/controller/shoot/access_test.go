@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
@@ -55,8 +56,9 @@ func TestANewKubeconfigIsTakenOver(t *testing.T) {
 		return cluster.Annotations[extensionsv1alpha1.APIServerAnnotation]
 	}).Should(Equal("[2001:db8::1]:6443"))
 
-	access.Data["kubeconfig"] = []byte("scribbled over")
-	e.Expect(e.client.Update(t.Context(), access)).To(Succeed())
+	scribbled := access.DeepCopy()
+	scribbled.Data["kubeconfig"] = []byte("scribbled over")
+	e.Expect(e.client.Patch(t.Context(), scribbled, client.MergeFrom(access))).To(Succeed())
 	e.Eventually(func() string { e.get(access); return string(access.Data["kubeconfig"]) }).Should(Equal(rotated))
 
 	e.Expect(e.client.Delete(t.Context(), secret)).To(Succeed())

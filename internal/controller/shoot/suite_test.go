@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -48,7 +51,9 @@ func TestMain(m *testing.M) {
 	}
 	ctrl.SetLogger(logr.Discard())
 	SetDefaultEventuallyTimeout(time.Minute)
-	SetDefaultEventuallyPollingInterval(20 * time.Millisecond)
+	// Each look is a request; most of them find what they found before.
+	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
+	SetDefaultConsistentlyPollingInterval(100 * time.Millisecond)
 	os.Exit(landscape.Main(m))
 }
 
@@ -89,12 +94,8 @@ func project(t *testing.T) *env {
 	t.Helper()
 	t.Parallel()
 	g := NewWithT(t)
-	api, err := clientcmd.BuildConfigFromFlags("", landscape.Get(t).Seed.Kubeconfig)
+	api, admin, err := administrator(t)
 	g.Expect(err).NotTo(HaveOccurred())
-	api.QPS = -1
-	admin, err := client.New(api, client.Options{Scheme: seed.Scheme()})
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(install.CRDs(t.Context(), admin)).To(Succeed())
 	name := fmt.Sprintf("p%d", projects.Add(1))
 	e := &env{
 		WithT: g, t: t, api: api, client: admin, requests: &audit{}, stop: func() {},
@@ -103,6 +104,36 @@ func project(t *testing.T) *env {
 	e.namespace(e.project, nil)
 	t.Cleanup(func() { e.stop() })
 	return e
+}
+
+var connecting sync.Mutex
+
+// shared is the client that all tests have, once the first of them has installed what
+// they need.
+var shared client.Client
+
+// administrator returns what may do everything in the seed.
+func administrator(t *testing.T) (*rest.Config, client.Client, error) {
+	t.Helper()
+	api, err := clientcmd.BuildConfigFromFlags("", landscape.Get(t).Seed.Kubeconfig)
+	if err != nil {
+		return nil, nil, err
+	}
+	api.QPS = -1
+	connecting.Lock()
+	defer connecting.Unlock()
+	if shared != nil {
+		return api, shared, nil
+	}
+	admin, err := client.New(api, client.Options{Scheme: seed.Scheme()})
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := install.CRDs(t.Context(), admin); err != nil {
+		return nil, nil, err
+	}
+	shared = admin
+	return api, admin, nil
 }
 
 // start starts the controller's process, as far as it knows.
@@ -115,8 +146,11 @@ func (e *env) start() {
 // run runs controllers until the returned function is called.
 func (e *env) run(api *rest.Config, add func(manager.Manager) error) (stop func()) {
 	mgr, err := ctrl.NewManager(api, ctrl.Options{
-		Scheme:     seed.Scheme(),
-		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Scheme:  seed.Scheme(),
+		Metrics: metricsserver.Options{BindAddress: "0"},
+		MapperProvider: func(*rest.Config, *http.Client) (meta.RESTMapper, error) {
+			return e.client.RESTMapper(), nil // what the API server has is found out once
+		},
 		Controller: crconfig.Controller{SkipNameValidation: ptr.To(true)},
 		Client:     seed.ClientOptions(),
 		Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{
@@ -189,7 +223,7 @@ const kubeconfig = `{"apiVersion":"v1","kind":"Config","current-context":"c",
 func (e *env) kubeconfig(content string) *corev1.Secret {
 	e.t.Helper()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cherry.kubeconfig", Namespace: e.project}}
-	_, err := ctrl.CreateOrUpdate(e.t.Context(), e.client, secret, func() error {
+	_, err := ctrl.CreateOrPatch(e.t.Context(), e.client, secret, func() error {
 		secret.Data = map[string][]byte{"kubeconfig": []byte(content)}
 		return nil
 	})

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -158,9 +159,7 @@ func TestServiceAccountsAreKeptRight(t *testing.T) {
 	e.operator(t)
 	e.filled("")
 	e.Expect(e.account().Labels).To(Equal(map[string]string{"theirs": "yes", "app": "agent"}))
-	account := e.account()
-	account.AutomountServiceAccountToken = nil
-	e.Expect(e.shoot.Update(e.ctx, account)).To(Succeed())
+	e.Expect(e.shoot.Patch(e.ctx, e.account(), client.RawPatch(types.MergePatchType, []byte(`{"automountServiceAccountToken":null}`)))).To(Succeed())
 	e.Eventually(func() *bool { return e.account().AutomountServiceAccountToken }).Should(Equal(ptr.To(false)))
 }
 

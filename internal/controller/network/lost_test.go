@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network_test
+
+import (
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+)
+
+// secret is the one that the Network's ManagedResource refers to.
+func (e *env) secret() *corev1.Secret {
+	e.t.Helper()
+	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: e.managedResource().Spec.SecretRefs[0].Name}}
+}
+
+// isBack waits until a Secret that was deleted is there again.
+func (e *env) isBack(secret *corev1.Secret) {
+	e.t.Helper()
+	e.Eventually(func() error { return e.client.Get(e.t.Context(), keyOf(secret), secret) }).Should(Succeed())
+}
+
+// Whoever has deleted the Secret of a bundle: it is put back at once, and nobody has to
+// ask for it. That is no operation.
+func TestADeletedSecretIsPutBack(t *testing.T) {
+	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
+		n := e.finished(asked)
+		secret := e.secret()
+		e.Expect(e.client.Delete(t.Context(), secret)).To(Succeed())
+		e.isBack(secret)
+
+		e.stop()
+		e.Expect(e.client.Delete(t.Context(), secret)).To(Succeed())
+		e.restart()
+		e.isBack(secret)
+		e.get(n)
+		e.Expect(n.Status.LastOperation.Type).To(Equal(create))
+		e.Expect(n.Status.LastOperation.State).To(Equal(fine))
+	})
+}
+
+// A garbage collector may have found a Secret unused just before its content comes back,
+// and delete it just after it was found to be there already.
+func TestAGarbageCollectorThatComesBetweenCostsNoBundle(t *testing.T) {
+	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
+		n := e.finished(asked)
+		former := e.secret()
+		turn := func(config string, generation int64) {
+			e.patch(n, func(n *extensionsv1alpha1.Network) { withConfig(config)(n); asked(n) })
+			e.Eventually(func() int64 { return e.managedResource().Generation }).Should(Equal(generation))
+		}
+		turn(`{"backend":"none"}`, 2)
+		e.applied()
+		e.becomes(n, again, fine)
+
+		collected := make(chan error, 1)
+		e.requests.onAnswer(func(line string) {
+			if strings.HasPrefix(line, "POST ") && strings.HasSuffix(line, "/secrets 409") && len(collected) == 0 {
+				collected <- e.client.Delete(t.Context(), former)
+			}
+		})
+		turn(`{}`, 3)
+		e.Eventually(collected).Should(Receive(BeNil()))
+		e.Expect(e.secret().Name).To(Equal(former.Name))
+		e.isBack(former)
+		e.applied()
+		e.becomes(n, corev1beta1.LastOperationTypeReconcile, fine)
+	})
+}

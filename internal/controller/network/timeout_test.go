@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/controller/network"
+)
+
+// Section 2.1: an API server that does not answer holds a reconciliation up for so long
+// and no longer, and the status says at what.
+func TestAReconciliationEndsWithWhatHeldItUp(t *testing.T) {
+	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
+		e.requests.beforeRequest(func(request *http.Request) error {
+			if request.Method != http.MethodPost || !strings.HasSuffix(request.URL.Path, "/secrets") {
+				return nil
+			}
+			<-request.Context().Done()
+			return request.Context().Err()
+		})
+		n := e.network(asked)
+		e.becomes(n, create, erroneous)
+		e.Eventually(func() string { e.get(n); return n.Status.LastError.Description }).Should(And(
+			HavePrefix("Error reconciling Network: not done within 3s: write the bundle for the shoot: write the bundle's Secret: "),
+			HaveSuffix("context deadline exceeded")))
+		e.requests.beforeRequest(nil)
+		e.managedResource()
+		e.applied()
+		e.becomes(n, create, fine)
+	}, func(o *network.Options) { o.Timeout = 3 * time.Second })
+}
+
+// A bundle that nobody applies is waited for as long as the caller waits, and the status
+// says for what.
+func TestWhatIsWaitedForInVainIsTold(t *testing.T) {
+	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
+	e := setup(t, inGardener, at(clock))
+	n := e.network(asking("reconcile"))
+	mr := e.managedResource()
+	e.becomes(n, create, working)
+	clock.SetTime(clock.Now().Add(3 * time.Minute))
+	e.restart()
+	e.becomes(n, create, erroneous)
+	e.Expect(n.Status.LastError.Description).To(Equal(
+		"Error reconciling Network: the ManagedResource string-config was waited for in vain for 3m0s: no resource manager has begun to apply it"))
+	e.Expect(n.Status.LastError.Codes).To(BeEmpty())
+	e.stays(mr)
+	e.applied()
+	e.becomes(n, create, fine)
+	e.Expect(n.Status.LastOperation.Type).To(Equal(corev1beta1.LastOperationTypeCreate))
+}

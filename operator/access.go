@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"os"
+
+	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
+	"github.com/trellis-network/trellis/internal/shootclient"
+)
+
+// shootClientVariable is the environment variable by which whoever deploys Gardener's
+// extensions has them reach shoots from outside of the seed (section 3.12).
+const shootClientVariable = "GARDENER_SHOOT_CLIENT"
+
+// accessSecrets are the Secrets that give access to shoots, the preferred one first. In a
+// landscape, API servers run in the seed, and are reached there.
+func accessSecrets(mode configv1alpha1.Mode) []string {
+	if mode == configv1alpha1.ModeGardener && os.Getenv(shootClientVariable) != "external" {
+		return []string{shootclient.InternalSecretName, shootclient.SecretName}
+	}
+	return []string{shootclient.SecretName}
+}
