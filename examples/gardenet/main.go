@@ -141,6 +141,7 @@ func main() {
 		network = plugin.New(charted{})
 	}
 	log := zap.New()
+	ctrl.SetLogger(log)
 	options := operator.Options{Plugins: []plugin.Plugin{network}, Seed: ctrl.GetConfigOrDie(), Log: log}
 	if err := operator.Run(ctrl.SetupSignalHandler(), options); err != nil {
 		log.Error(err, "The operator has ended")

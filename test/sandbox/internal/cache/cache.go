@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -80,22 +81,37 @@ func root() (string, error) {
 
 const moduleLine = "module github.com/trellis-network/trellis/sandbox"
 
-// findModule looks for sandbox/go.mod beside or above the working directory.
+// rootModule is the module beside whose go.mod sandbox/ is.
+const rootModule = "github.com/trellis-network/trellis"
+
+// findModule looks for sandbox/go.mod beside or above the working directory, and then
+// where the working directory's own module has Trellis from.
 func findModule() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {
 		return "", err
 	}
 	for dir := start; ; dir = filepath.Dir(dir) {
-		module := filepath.Join(dir, "sandbox")
-		content, err := os.ReadFile(filepath.Join(module, "go.mod"))
-		if err == nil && strings.HasPrefix(string(content), moduleLine+"\n") {
+		if module, ok := moduleIn(dir); ok {
 			return module, nil
 		}
 		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("no sandbox/go.mod in %s or above it; run this inside a checkout of Trellis", start)
+			break
 		}
 	}
+	if dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", rootModule).Output(); err == nil {
+		if module, ok := moduleIn(strings.TrimSpace(string(dir))); ok {
+			return module, nil
+		}
+	}
+	return "", fmt.Errorf("no sandbox/go.mod in %s or above it; run this inside a checkout of Trellis, "+
+		"or in a module that replaces %s by one", start, rootModule)
+}
+
+func moduleIn(checkout string) (module string, ok bool) {
+	module = filepath.Join(checkout, "sandbox")
+	content, err := os.ReadFile(filepath.Join(module, "go.mod"))
+	return module, err == nil && strings.HasPrefix(string(content), moduleLine+"\n")
 }
 
 var kubernetesRequirement = regexp.MustCompile(`(?m)^\s*(?:require )?k8s\.io/kubernetes (v\S+)`)
