@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fairness measures how much longer shoots wait while others do not answer,
-// or not as they should. `make bench` prints both side by side.
+// Package fairness shows that shoots do not wait for others that do not answer, and
+// measures how much longer they take meanwhile: `make bench` prints both side by side.
 package fairness
 
 import (
@@ -12,6 +12,8 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -43,10 +45,45 @@ type gate struct {
 	server *httptest.Server
 	fault  atomic.Int32
 	ca     []byte
+
+	mu sync.Mutex
+	// holding is how many requests are not answered, and most how many were so at the
+	// same time at most.
+	holding, most int
 }
 
-// newGate leads to the API server that config is for.
-func newGate(config *rest.Config) (*gate, error) {
+// hold keeps a request for as long as its sender waits.
+func (g *gate) hold(r *http.Request) {
+	g.mu.Lock()
+	g.holding++
+	g.most = max(g.most, g.holding)
+	g.mu.Unlock()
+	<-r.Context().Done()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.holding--
+}
+
+// holds is how many requests are held now, and held how many were at most.
+func (g *gate) holds() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.holding
+}
+
+func (g *gate) held() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.most
+}
+
+// inNamespaces are the paths of all objects of a kind, of kinds that networks have in
+// namespaces.
+var inNamespaces = map[string]string{"/api/v1/configmaps": "configmaps", "/apis/apps/v1/deployments": "deployments"}
+
+// newGate leads to the API server that config is for, as far as that is the shoot's: of
+// what is in namespaces, only that of one.
+func newGate(config *rest.Config, namespace string) (*gate, error) {
 	transport, err := rest.TransportFor(config)
 	if err != nil {
 		return nil, err
@@ -64,6 +101,9 @@ func newGate(config *rest.Config) (*gate, error) {
 		Transport: transport, FlushInterval: -1,
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(target)
+			if resource, all := inNamespaces[r.Out.URL.Path]; all {
+				r.Out.URL.Path = strings.TrimSuffix(r.Out.URL.Path, resource) + "namespaces/" + namespace + "/" + resource
+			}
 			r.Out.Header.Del("Authorization")
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
@@ -71,7 +111,7 @@ func newGate(config *rest.Config) (*gate, error) {
 	g.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch fault(g.fault.Load()) {
 		case blackHole:
-			<-r.Context().Done()
+			g.hold(r)
 			return
 		case tooMany:
 			w.Header().Set("Retry-After", "1")

@@ -4,6 +4,7 @@ package robustness
 
 import (
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -17,14 +18,9 @@ import (
 
 var annotationStories = []*story{
 	{
-		name:  "ignore on the ManagedResource",
-		first: func(w *world) []plugin.Object { return objects(content(w, "a", "red"), content(w, "b", "red")) },
-		then: func(w *world) {
-			mr := w.managed(told)
-			before := mr.DeepCopy()
-			metav1.SetMetaDataAnnotation(&mr.ObjectMeta, resourcesv1alpha1.Ignore, "true")
-			w.Expect(w.api.client.Patch(w.ctx, mr, client.MergeFrom(before))).To(Succeed())
-		},
+		name:   "ignore on the ManagedResource",
+		first:  func(w *world) []plugin.Object { return objects(content(w, "a", "red"), content(w, "b", "red")) },
+		then:   ignore,
 		second: func(w *world) []plugin.Object { return objects(content(w, "a", "blue")) },
 		asIs:   true,
 		check: func(w *world) {
@@ -67,13 +63,57 @@ var annotationStories = []*story{
 		w.Expect(hasOurs(cm)).To(BeFalse())
 	}),
 	{
+		name:  "ignore on a ManagedResource that is deleted",
+		first: func(w *world) []plugin.Object { return objects(content(w, "a", "red")) },
+		then:  ignore,
+		check: func(w *world) { w.Expect(w.isThere("a", &corev1.ConfigMap{})).To(BeFalse()) },
+	},
+	{
 		name:   "delete-on-invalid-update",
 		first:  func(w *world) []plugin.Object { return objects(selecting(w, "one")) },
 		second: func(w *world) []plugin.Object { return objects(selecting(w, "two")) },
 		goes:   []string{"agent"},
 		check: func(w *world) {
-			w.Expect(there(w, "agent", &appsv1Deployment{}).Spec.Selector.MatchLabels).To(HaveKeyWithValue("app", "two"))
+			w.Expect(there(w, "agent", &appsv1.Deployment{}).Spec.Selector.MatchLabels).To(HaveKeyWithValue("app", "two"))
 		},
+	},
+	{
+		name:  "deletion-propagation-on-invalid-update",
+		first: func(w *world) []plugin.Object { return objects(orphaning(w, "one")) },
+		then: func(w *world) {
+			d := there(w, "agent", &appsv1.Deployment{})
+			w.Expect(w.api.client.Create(w.ctx, named(w, "agent", &appsv1.ReplicaSet{
+				ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{
+					*metav1.NewControllerRef(d, appsv1.SchemeGroupVersion.WithKind("Deployment")),
+				}},
+				Spec: appsv1.ReplicaSetSpec{Selector: d.Spec.Selector, Template: d.Spec.Template},
+			}))).To(Succeed())
+		},
+		second: func(w *world) []plugin.Object { return objects(orphaning(w, "two")) },
+		goes:   []string{"agent"},
+		check: func(w *world) {
+			w.Expect(there(w, "agent", &appsv1.Deployment{}).Spec.Selector.MatchLabels).To(HaveKeyWithValue("app", "two"))
+			w.Expect(there(w, "agent", &appsv1.ReplicaSet{}).OwnerReferences).To(BeEmpty())
+		},
+	},
+	{
+		name:   "immutable objects",
+		first:  func(w *world) []plugin.Object { return objects(immutable(w, "red")) },
+		second: func(w *world) []plugin.Object { return objects(immutable(w, "blue")) },
+		goes:   []string{"a"},
+		check: func(w *world) {
+			w.Expect(there(w, "a", &corev1.ConfigMap{}).Data).To(HaveKeyWithValue("content", "blue"))
+		},
+	},
+	{
+		name:   "garbage-collectable-reference",
+		first:  func(w *world) []plugin.Object { return referring(w, "red") },
+		second: func(w *world) []plugin.Object { return referring(w, "blue") },
+		goes:   []string{"red"}, collected: true,
+		ends: func(w *world) {
+			w.Eventually(func() bool { return w.isThere("red", &corev1.ConfigMap{}) }).Should(BeFalse())
+		},
+		check: func(w *world) { w.Expect(w.isThere("blue", &corev1.ConfigMap{})).To(BeTrue()) },
 	},
 	{
 		name: "keep-object",
@@ -98,6 +138,15 @@ var annotationStories = []*story{
 		},
 	},
 	{
+		name:  "keep-object that others have set",
+		first: func(w *world) []plugin.Object { return objects(content(w, "a", "red"), content(w, "b", "red")) },
+		then: func(w *world) {
+			change(w, "b", &corev1.ConfigMap{}, func(cm *corev1.ConfigMap) { cm.Annotations[resourcesv1alpha1.KeepObject] = "true" })
+		},
+		second: func(w *world) []plugin.Object { return objects(content(w, "a", "blue")) },
+		check:  func(w *world) { w.Expect(w.isThere("b", &corev1.ConfigMap{})).To(BeTrue()) },
+	},
+	{
 		name:  "keepObjects",
 		first: func(w *world) []plugin.Object { return objects(content(w, "a", "red"), content(w, "b", "red")) },
 		then: func(w *world) {
@@ -114,18 +163,19 @@ var annotationStories = []*story{
 		d.Spec.Replicas = ptr.To[int32](1)
 		return annotated(d, resourcesv1alpha1.PreserveReplicas+"=true")
 	}, scale, func(w *world) {
-		d := there(w, "agent", &appsv1Deployment{})
+		d := there(w, "agent", &appsv1.Deployment{})
 		w.Expect(d.Spec.Replicas).To(HaveValue(Equal(int32(3))))
-		w.Expect(d.Spec.Template.Spec.Containers[0].Env[0].Value).To(Equal("blue"))
+		w.Expect(colorOf(&d.Spec.Template)).To(Equal("blue"))
 	}),
 	storyOf("preserve-resources", func(w *world, text string) plugin.Object {
 		d := deployment(w, text)
-		d.Spec.Template.Spec.Containers[0].Resources.Requests = requests("10m")
+		d.Spec.Template.Spec.Containers[0].Resources.Requests = quantities("cpu", "10m")
 		return annotated(d, resourcesv1alpha1.PreserveResources+"=true")
 	}, resize, func(w *world) {
-		d := there(w, "agent", &appsv1Deployment{})
+		d := there(w, "agent", &appsv1.Deployment{})
 		w.Expect(d.Spec.Template.Spec.Containers[0].Resources.Requests.Cpu().String()).To(Equal("70m"))
-		w.Expect(d.Spec.Template.Spec.Containers[0].Env[0].Value).To(Equal("blue"))
+		w.Expect(d.Spec.Template.Spec.Containers[0].Resources.Limits.Memory().String()).To(Equal("70Mi"))
+		w.Expect(colorOf(&d.Spec.Template)).To(Equal("blue"))
 	}),
 	storyOf("skip-health-check", func(w *world, text string) plugin.Object {
 		d := daemonSet(w.run, text)
@@ -178,14 +228,40 @@ var annotationStories = []*story{
 			w.Expect(w.isThere("b", &corev1.ConfigMap{})).To(BeTrue())
 		},
 	},
-	storyOf("origin and description are ours", func(w *world, text string) plugin.Object { return content(w, "a", text) },
-		func(w *world) {
-			change(w, "a", &corev1.ConfigMap{}, func(cm *corev1.ConfigMap) { delete(cm.Annotations, resourcesv1alpha1.Origin) })
-		}, func(w *world) {
-			cm := there(w, "a", &corev1.ConfigMap{})
-			w.Expect(cm.Annotations).To(HaveKeyWithValue(resourcesv1alpha1.Origin, w.namespace()+"/"+told))
-			w.Expect(cm.Annotations).To(HaveKey(resourcesv1alpha1.Description))
-		}),
+}
+
+// ignore has the ManagedResource left alone.
+func ignore(w *world) {
+	mr := w.managed(told)
+	before := mr.DeepCopy()
+	metav1.SetMetaDataAnnotation(&mr.ObjectMeta, resourcesv1alpha1.Ignore, "true")
+	w.Expect(w.api.client.Patch(w.ctx, mr, client.MergeFrom(before))).To(Succeed())
+}
+
+// selecting is a Deployment whose selector cannot be updated.
+func selecting(w *world, app string) *appsv1.Deployment {
+	d := deployment(w, "red")
+	d.Spec.Selector.MatchLabels, d.Spec.Template.Labels = map[string]string{"app": app}, map[string]string{"app": app}
+	return annotated(d, resourcesv1alpha1.DeleteOnInvalidUpdate+"=true")
+}
+
+// orphaning is such a Deployment whose ReplicaSets stay.
+func orphaning(w *world, app string) *appsv1.Deployment {
+	return annotated(selecting(w, app), resourcesv1alpha1.DeleteOnInvalidUpdate+"=true",
+		resourcesv1alpha1.DeletionPropagationOnInvalidUpdate+"=Orphan")
+}
+
+func immutable(w *world, text string) *corev1.ConfigMap {
+	cm := content(w, "a", text)
+	cm.Immutable = ptr.To(true)
+	return cm
+}
+
+// referring is a Deployment that refers to a ConfigMap, whose name says what is in it.
+func referring(w *world, text string) []plugin.Object {
+	cm := content(w, text, text)
+	cm.Labels = map[string]string{resourcesv1alpha1.GarbageCollectable: "true"}
+	return objects(cm, annotated(deployment(w, text), resourcesv1alpha1.ReferenceConfigMap+text+"="+cm.Name))
 }
 
 func reasonOf(mr *resourcesv1alpha1.ManagedResource) string {

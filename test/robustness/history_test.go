@@ -34,6 +34,8 @@ type write struct {
 	apply bool
 	// began and ended are its place in the history; ended is 0 while it is under way.
 	began, ended int
+	// at is when it was answered.
+	at time.Time
 	// revision is what etcd had then, 0 if the answer does not tell.
 	revision int64
 	// code is the API server's answer, 0 if there was none.
@@ -125,10 +127,17 @@ func (h history) named(name string) history {
 	return slices.DeleteFunc(slices.Clone(h), func(w *write) bool { return w.name != name })
 }
 
-// withoutHealth leaves out what controller/health says of Networks: a message that it
-// has kept back for a while may be left to the next process.
-func (h history) withoutHealth() history {
-	return slices.DeleteFunc(slices.Clone(h), func(one *write) bool { return one.apply && one.resource == networks })
+// unexpected are the writes from a place on that a process has no reason for which
+// finds all done. A message that controller/health has kept back for a while is left
+// to the next process, and changes something.
+func (h history) unexpected(from int) []string {
+	found := h.unchanging(from)
+	for _, one := range h[from:] {
+		if !one.apply || one.resource != networks {
+			found = append(found, one.String())
+		}
+	}
+	return found
 }
 
 // last is the last write that returned the object, or nil.
@@ -154,8 +163,8 @@ func (w *world) end(one *write, code int, body []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.moment++
-	one.ended, one.code = w.moment, code
-	w.lastWrite = time.Now()
+	one.ended, one.code, one.at = w.moment, code, time.Now()
+	w.lastWrite = one.at
 	object := map[string]any{}
 	if code == 0 || json.Unmarshal(body, &object) != nil || object["kind"] == nil {
 		return

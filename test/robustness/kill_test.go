@@ -10,7 +10,7 @@ import (
 )
 
 // usual is which of a scenario's writes an ordinary run kills at: every so many.
-const usual = 4
+const usual = 8
 
 // Invariant 6: the process may die with any write, before it arrives or after, and
 // the next one ends in the same state. The k-th write of the first process lands
@@ -50,12 +50,10 @@ func TestTheNextProcessHasNothingToDo(t *testing.T) {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
 			l.reference(t)
-			w := newWorld(t, l.trigger)
+			w := l.newWorld(t)
 			p := w.start(disturbance{})
-			for i, s := range l.scenarios {
-				if s.before != nil {
-					s.before(w)
-				}
+			for i, s := range l.course() {
+				w.prepare(s)
 				s.act(w)
 				p = w.endsAs(s, l.goldens[i], p, nil)
 				p.stop()
@@ -63,7 +61,7 @@ func TestTheNextProcessHasNothingToDo(t *testing.T) {
 				before := len(w.written())
 				p = w.start(disturbance{})
 				w.calm()
-				w.Expect(w.written()[before:].withoutHealth()).To(BeEmpty(), s.name)
+				w.Expect(w.written().unexpected(before)).To(BeEmpty(), s.name)
 			}
 		})
 	}

@@ -9,14 +9,18 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	crconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/controller/garbagecollector"
 	"github.com/trellis-network/trellis/internal/controller/health"
 	"github.com/trellis-network/trellis/internal/controller/managedresource"
 	"github.com/trellis-network/trellis/internal/controller/network"
@@ -31,6 +35,11 @@ const (
 	syncPeriod = 2 * time.Second
 	// deletionInterval is when they look again at what is being deleted.
 	deletionInterval = 200 * time.Millisecond
+	// forEver is longer than a run: nobody runs the agents, so they never get healthy.
+	forEver = 24 * time.Hour
+	// minimumAge is how long garbage lies, which in production is long enough for a
+	// reference to be written.
+	minimumAge = time.Second
 )
 
 // process is the operator, as far as API servers can tell.
@@ -89,8 +98,13 @@ func (w *world) operator(t *transport) ctrl.Manager {
 		Scheme:     seed.Scheme(),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: crconfig.Controller{SkipNameValidation: ptr.To(true)},
-		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{w.namespace(): {}}},
-		Client:     seed.ClientOptions(),
+		Cache: cache.Options{
+			DefaultNamespaces: map[string]cache.Config{w.namespace(): {}},
+			ByObject: map[client.Object]cache.ByObject{
+				&extensionsv1alpha1.Cluster{}: {Field: fields.OneTermEqualSelector("metadata.name", w.namespace())},
+			},
+		},
+		Client: seed.ClientOptions(),
 	})
 	w.Expect(err).NotTo(HaveOccurred())
 	options := shootclient.Options{
@@ -114,12 +128,15 @@ func (w *world) operator(t *transport) ctrl.Manager {
 		Pipeline: built, Trigger: w.trigger, Standalone: w.trigger == network.TriggerGeneration, Shoots: shoots,
 		MaxConcurrentReconciles: 2, Clock: clock.RealClock{},
 	})).To(Succeed())
-	w.Expect(health.Add(mgr, health.Options{Clients: shoots, Period: syncPeriod})).To(Succeed())
+	w.Expect(health.Add(mgr, health.Options{Clients: shoots, Period: syncPeriod, ProgressingThreshold: forEver})).To(Succeed())
 	w.Expect(managedresource.Add(mgr, managedresource.Options{
-		Shoots: shoots, ManagedBy: w.run, SyncPeriod: syncPeriod, DeletionInterval: deletionInterval,
+		Shoots: shoots, GarbageCollected: true, ManagedBy: w.run, SyncPeriod: syncPeriod, DeletionInterval: deletionInterval,
 	})).To(Succeed())
 	w.Expect(managedresource.Add(mgr, managedresource.Options{
-		Shoots: there, Class: "seed", Confined: true, ManagedBy: w.run, SyncPeriod: syncPeriod, DeletionInterval: deletionInterval,
+		Shoots: there, Class: "seed", Confined: true, GarbageCollected: true, ManagedBy: w.run, SyncPeriod: syncPeriod, DeletionInterval: deletionInterval,
 	})).To(Succeed())
+	if !w.uncollected {
+		w.Expect(garbagecollector.Add(mgr, garbagecollector.Options{Shoots: shoots, Period: syncPeriod, MinimumAge: minimumAge})).To(Succeed())
+	}
 	return mgr
 }

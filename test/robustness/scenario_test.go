@@ -3,6 +3,7 @@
 package robustness
 
 import (
+	"slices"
 	"sync"
 
 	. "github.com/onsi/gomega"
@@ -15,6 +16,7 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/controller/network"
 )
 
@@ -24,8 +26,11 @@ type life struct {
 	name      string
 	trigger   network.Trigger
 	scenarios []*scenario
-	// kinds in the shoot that are looked at besides those of the network.
+	// kinds in the shoot that are looked at.
 	kinds []schema.GroupVersionKind
+	// uncollected says that the garbage collector does not run: it has a part in few
+	// stories, and looks around in all of them.
+	uncollected bool
 
 	once    sync.Once
 	goldens []golden
@@ -50,8 +55,13 @@ type scenario struct {
 	// onTheWay says that the scenario is only there for those after it.
 	onTheWay bool
 	// elsewhere says that another life has much the same, so that killing it at each
-	// write is left to -robustness.all.
-	elsewhere bool
+	// write is left to -robustness.all, and rare that all of it is.
+	elsewhere, rare bool
+}
+
+// course are the scenarios of a life that are run.
+func (l *life) course() []*scenario {
+	return slices.DeleteFunc(slices.Clone(l.scenarios), func(s *scenario) bool { return s.rare && !*all })
 }
 
 // golden is how a scenario ends if nobody disturbs it.
@@ -91,29 +101,41 @@ func moved(w *world) {
 		Should(Equal([]string{""}))
 }
 
-// The golden scenarios, in three lives.
+// The golden scenarios, in four lives: two of a landscape, where operations are asked
+// for, and two without Gardener.
 var lives = []*life{
-	{name: "by edit", trigger: byEdit, scenarios: []*scenario{
+	{name: "by edit", trigger: byEdit, kinds: shootKinds, scenarios: []*scenario{
 		{name: "create", act: func(w *world) { w.create(red) }, finish: done("Create")},
-		{name: "change", act: func(w *world) { w.edit(blue, "") }, finish: done("Reconcile")},
+		{name: "change", before: labelled, act: func(w *world) { w.edit(blue, "") }, finish: done("Reconcile"), check: stillLabelled},
+		{name: "change back", act: func(w *world) { w.edit(red, "") }, finish: done("Reconcile"), rare: true},
+		{name: "lose a Secret", act: (*world).loseSecrets, finish: replaced},
 		{name: "prune", act: func(w *world) { w.edit(less, "") }, finish: pruned, goes: []string{"extra", "later"}},
-		{name: "delete", act: (*world).delete, finish: gone, everythingGoes: true},
-	}},
-	{name: "by annotation", trigger: byAsking, scenarios: []*scenario{
-		{name: "create", act: func(w *world) { w.create(red) }, finish: done("Create"), elsewhere: true},
-		{name: "change", act: func(w *world) { w.edit(blue, reconcile) }, finish: done("Reconcile")},
-		{name: "migrate", act: func(w *world) { w.edit("", migrate) }, finish: moved},
-		{name: "restore", before: immigrate, act: func(w *world) { w.edit("", restore) }, finish: restored},
 		{name: "delete", act: (*world).delete, finish: gone, everythingGoes: true, elsewhere: true},
 	}},
-	{name: "by force", trigger: byEdit, scenarios: []*scenario{
+	{name: "by annotation", trigger: byAsking, kinds: shootKinds, scenarios: []*scenario{
+		{name: "create", act: func(w *world) { w.create(red) }, finish: done("Create"), elsewhere: true},
+		{name: "prune", act: func(w *world) { w.edit(less, reconcile) }, finish: pruned, goes: []string{"extra", "later"}, elsewhere: true},
+		{name: "change", act: func(w *world) { w.edit(blue, reconcile) }, finish: done("Reconcile")},
+		{name: "lose a Secret", act: (*world).loseSecrets, finish: replaced},
+		{name: "lose a ManagedResource", act: (*world).loseManaged, finish: renewed, everythingGoes: true},
+		{name: "migrate", act: func(w *world) { w.edit("", migrate) }, finish: moved},
+		{name: "restore", before: immigrate, act: func(w *world) { w.edit("", restore) }, finish: restored},
+		{name: "delete", act: (*world).delete, finish: gone, everythingGoes: true},
+	}},
+	byForce("by force", byEdit, false),
+	byForce("by force and annotation", byAsking, true),
+}
+
+// byForce is the life of a network whose shoot is deleted without waiting for it.
+func byForce(name string, trigger network.Trigger, elsewhere bool) *life {
+	return &life{name: name, trigger: trigger, kinds: shootKinds, scenarios: []*scenario{
 		{name: "create", act: func(w *world) { w.create(red) }, finish: done("Create"), onTheWay: true},
 		{
-			name: "force-delete", everythingGoes: true, forced: true,
+			name: "force-delete", everythingGoes: true, forced: true, elsewhere: elsewhere,
 			before: func(w *world) { w.hold("settings"); w.force() },
 			act:    (*world).delete, finish: abandoned,
 		},
-	}},
+	}}
 }
 
 func pruned(w *world) {
@@ -121,6 +143,18 @@ func pruned(w *world) {
 	for _, name := range []string{"-later", "-seed"} {
 		w.Eventually(func() bool { return w.managed(mainBundle+name) == nil }).Should(BeTrue())
 	}
+}
+
+// replaced: the Secrets are there again.
+func replaced(w *world) {
+	w.Eventually(w.bundleSecrets).Should(ContainElements(w.lostSecrets))
+	done("Reconcile")(w)
+}
+
+// renewed: there is another ManagedResource.
+func renewed(w *world) {
+	w.Eventually(func() bool { mr := w.managed(mainBundle); return mr != nil && mr.UID != w.lost }).Should(BeTrue())
+	done("Reconcile")(w)
 }
 
 func restored(w *world) {
@@ -136,6 +170,50 @@ func abandoned(w *world) {
 		mr := w.managed(mainBundle)
 		return mr != nil && len(mr.Status.Resources) == 1 && w.managed(mainBundle+"-later") == nil && w.managed(mainBundle+"-seed") == nil
 	}).Should(BeTrue())
+}
+
+// conditionTypeLabel says where somebody aggregates the health of a ManagedResource.
+const conditionTypeLabel = "care.gardener.cloud/condition-type"
+
+// labelled has somebody put a label on a ManagedResource, which stays.
+func labelled(w *world) {
+	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"`+conditionTypeLabel+`":"theirs"}}}`))
+	w.Expect(w.api.client.Patch(w.ctx, w.managed(mainBundle), patch)).To(Succeed())
+}
+
+func stillLabelled(w *world) {
+	w.Expect(w.managed(mainBundle).Labels).To(HaveKeyWithValue(conditionTypeLabel, "theirs"))
+}
+
+// collectable selects the Secrets of all bundles of a run.
+func (w *world) collectable() []client.ListOption {
+	return []client.ListOption{client.InNamespace(w.namespace()), client.HasLabels{resourcesv1alpha1.GarbageCollectable}}
+}
+
+// bundleSecrets are their names.
+func (w *world) bundleSecrets() (names []string) {
+	list := &corev1.SecretList{}
+	w.Expect(w.api.client.List(w.ctx, list, w.collectable()...)).To(Succeed())
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	return names
+}
+
+// loseSecrets deletes the Secrets of all bundles.
+func (w *world) loseSecrets() {
+	w.lostSecrets = w.bundleSecrets()
+	for _, name := range w.lostSecrets {
+		secret := &corev1.Secret{ObjectMeta: meta(w.namespace(), name)}
+		w.Expect(client.IgnoreNotFound(w.api.client.Delete(w.ctx, secret))).To(Succeed())
+	}
+}
+
+// loseManaged deletes the main ManagedResource, and with it all that it has brought.
+func (w *world) loseManaged() {
+	mr := w.managed(mainBundle)
+	w.lost = mr.UID
+	w.Expect(w.api.client.Delete(w.ctx, mr)).To(Succeed())
 }
 
 // hold keeps a ConfigMap in the shoot from going when it is deleted.

@@ -3,6 +3,7 @@
 package robustness
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -26,7 +27,7 @@ import (
 // name, without what differs from run to run.
 type snapshot map[string]string
 
-// kinds are what a snapshot has, in the control plane and in the shoot.
+// The kinds that a snapshot has in the control plane, and of a network in the shoot.
 var (
 	seedKinds = []schema.GroupVersionKind{
 		{Group: "extensions.gardener.cloud", Version: "v1alpha1", Kind: "Network"},
@@ -55,30 +56,13 @@ func (w *world) look() snapshot {
 	for _, kind := range seedKinds {
 		note(inSeed, kind, client.InNamespace(w.namespace()))
 	}
-	dropGarbage(seen)
 	delete(seen, "seed Secret gardener")
 	delete(seen, "seed ConfigMap kube-root-ca.crt")
-	for _, kind := range slices.Concat(shootKinds, w.kinds) {
+	for _, kind := range w.kinds {
 		note(inShoot, kind, client.MatchingLabels{resourcesv1alpha1.ManagedBy: w.run}, client.InNamespace(namespaceOf(kind)))
 	}
 	w.lastSeen = seen
 	return w.normalized(seen)
-}
-
-// dropGarbage leaves out Secrets that a garbage collector would take: how many there
-// are depends on how often something was written anew.
-func dropGarbage(seen map[string]*unstructured.Unstructured) {
-	used := map[string]bool{}
-	for key, each := range seen {
-		if strings.HasPrefix(key, inSeed+" ManagedResource ") {
-			used[secretOf(each)] = true
-		}
-	}
-	for key, each := range seen {
-		if strings.HasPrefix(key, inSeed+" Secret ") && each.GetLabels()[resourcesv1alpha1.GarbageCollectable] == "true" && !used[each.GetName()] {
-			delete(seen, key)
-		}
-	}
 }
 
 // namespaceOf is where in the shoot the objects of a kind are.
@@ -96,7 +80,8 @@ var (
 	volatile = []string{
 		"uid", "resourceVersion", "creationTimestamp", "managedFields", "generation", "lastUpdateTime",
 		"lastTransitionTime", "secretsDataChecksum", "deletionTimestamp", "selfLink",
-		"clusterIP", "clusterIPs", "nodePort", hadAnnotation,
+		"clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort", hadAnnotation,
+		"batch.kubernetes.io/controller-uid", "controller-uid",
 	}
 )
 
@@ -154,11 +139,22 @@ func forget(value any) {
 		for _, each := range value {
 			forget(each)
 		}
+		if conditions, ok := value["conditions"].([]any); ok {
+			slices.SortFunc(conditions, func(a, b any) int { return cmp.Compare(typeOf(a), typeOf(b)) })
+		}
 	case []any:
 		for _, each := range value {
 			forget(each)
 		}
 	}
+}
+
+// typeOf is the type of a condition, by which conditions are told apart, and not by
+// their order.
+func typeOf(condition any) string {
+	content, _ := condition.(map[string]any)
+	name, _ := content["type"].(string)
+	return name
 }
 
 func shortHash(content string) string {

@@ -52,7 +52,7 @@ var all = flag.Bool("robustness.all", false, "run every combination of disturban
 
 // stuckAfter is how long nothing may be written by a run that has not come to its
 // end.
-var stuckAfter = flag.Duration("robustness.stuck-after", 25*time.Second, "how long a run may do nothing before its end")
+var stuckAfter = flag.Duration("robustness.stuck-after", time.Minute, "how long a run may do nothing before its end")
 
 // ran counts what was run.
 var ran struct{ scenarios, kills, faults atomic.Int32 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -45,14 +46,19 @@ type world struct {
 	// asked for each time.
 	kindsChange bool
 
-	// kinds in the shoot that snapshots have besides those of the network.
+	// kinds in the shoot that snapshots have.
 	kinds []schema.GroupVersionKind
 
 	past      past
 	processes int
 	// ownSecrets are the names of Secrets that the test has written.
-	ownSecrets []string
-	lastSeen   map[string]*unstructured.Unstructured
+	ownSecrets  []string
+	lastSeen    map[string]*unstructured.Unstructured
+	uncollected bool
+	// lost is the ManagedResource that somebody has deleted, and lostSecrets are the
+	// Secrets.
+	lost        types.UID
+	lostSecrets []string
 
 	mu        sync.Mutex
 	moment    int
@@ -78,8 +84,6 @@ func newWorld(t *testing.T, trigger network.Trigger, plugins ...plugin.Plugin) *
 	})).To(Succeed())
 	w.cluster(func(*corev1beta1.Shoot) {})
 	t.Cleanup(func() {
-		// All processes watch all Clusters.
-		_ = a.client.Delete(w.ctx, &extensionsv1alpha1.Cluster{ObjectMeta: meta("", w.namespace())})
 		if t.Failed() {
 			w.tell()
 		}
@@ -116,7 +120,7 @@ func (w *world) cluster(change func(*corev1beta1.Shoot)) {
 	raw, err := json.Marshal(s)
 	w.Expect(err).NotTo(HaveOccurred())
 	cluster := &extensionsv1alpha1.Cluster{ObjectMeta: meta("", w.namespace())}
-	_, err = ctrl.CreateOrUpdate(w.ctx, w.api.client, cluster, func() error {
+	_, err = ctrl.CreateOrPatch(w.ctx, w.api.client, cluster, func() error {
 		cluster.Spec.CloudProfile = runtime.RawExtension{Raw: []byte(`{}`)}
 		cluster.Spec.Shoot = runtime.RawExtension{Raw: raw}
 		return nil
@@ -225,6 +229,40 @@ func (w *world) settled() {
 		}
 		return left
 	}).WithPolling(50 * time.Millisecond).Should(BeEmpty())
+}
+
+// tidied waits until the garbage collector has taken what nothing refers to any more.
+func (w *world) tidied() {
+	w.t.Helper()
+	if w.uncollected {
+		return
+	}
+	w.Eventually(func() []string {
+		used := map[string]bool{}
+		managed := &resourcesv1alpha1.ManagedResourceList{}
+		w.Expect(w.api.client.List(w.ctx, managed, client.InNamespace(w.namespace()))).To(Succeed())
+		for i := range managed.Items {
+			for _, ref := range managed.Items[i].Spec.SecretRefs {
+				used[ref.Name] = true
+			}
+		}
+		all := &corev1.SecretList{}
+		w.Expect(w.api.client.List(w.ctx, all, w.collectable()...)).To(Succeed())
+		var left []string
+		for _, each := range all.Items {
+			if !used[each.Name] {
+				left = append(left, each.Name)
+			}
+		}
+		return left
+	}).WithPolling(pause).Should(BeEmpty())
+}
+
+// now is the moment of the last write's begin or end.
+func (w *world) now() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.moment
 }
 
 // quietFor is how long nothing has been written.
