@@ -16,6 +16,8 @@ import (
 )
 
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=create
+// The election's own events are of the older kind.
+// +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,resourceNames=trellis-operator,verbs=get;update
 
 // namespaceFile is where a pod finds the name of its namespace.

@@ -21,14 +21,14 @@ import (
 type managed [seed.Groups]*resourcesv1alpha1.ManagedResource
 
 // managedOf finds the ManagedResources of a Network.
-func (r *Reconciler) managedOf(ctx context.Context, namespace, networkType string) (found managed, err error) {
+func (r *Reconciler) managedOf(ctx context.Context, in client.Reader, namespace, networkType string) (found managed, err error) {
 	definition, known := r.Pipeline.Plugin(networkType)
 	if !known {
 		return found, nil
 	}
 	for g := range seed.Groups {
 		mr := &resourcesv1alpha1.ManagedResource{}
-		err := r.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: g.ManagedResource(&definition)}, mr)
+		err := in.Get(ctx, client.ObjectKey{Namespace: namespace, Name: g.ManagedResource(&definition)}, mr)
 		if err == nil {
 			found[g] = mr
 		} else if !apierrors.IsNotFound(err) {
@@ -41,12 +41,12 @@ func (r *Reconciler) managedOf(ctx context.Context, namespace, networkType strin
 // lostBundles says of which ManagedResources a Secret is gone, whoever has deleted it:
 // a garbage collector may have, in the moment in which the content that it holds came
 // back. Those that are being deleted need none.
-func (w *work) lostBundles(ctx context.Context) (lost [seed.Groups]bool, err error) {
+func (w *work) lostBundles(ctx context.Context, in client.Reader) (lost [seed.Groups]bool, err error) {
 	for g, mr := range w.managed {
 		if mr == nil || !mr.DeletionTimestamp.IsZero() {
 			continue
 		}
-		whole, err := bundle.HasSecrets(ctx, w.cached, mr)
+		whole, err := bundle.HasSecrets(ctx, in, mr)
 		if err != nil {
 			return lost, err
 		}

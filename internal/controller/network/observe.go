@@ -21,12 +21,18 @@ import (
 // by now.
 func (w *work) observe(ctx context.Context) (ctrl.Result, error) {
 	kept, err := state.Decode(w.network.Status.State)
-	switch {
-	case err != nil || kept.Written == nil:
+	if err != nil || kept.Written == nil {
 		return ctrl.Result{}, nil
-	case w.owes(kept.Written):
-		return w.reconcile(ctx)
-	case succeeded(w.network):
+	}
+	if w.owes(kept.Written) {
+		if err := w.findManaged(ctx, w.live); err != nil { // the cache may only be late
+			return ctrl.Result{}, err
+		}
+		if w.owes(kept.Written) {
+			return w.reconcile(ctx)
+		}
+	}
+	if succeeded(w.network) {
 		return ctrl.Result{}, nil
 	}
 	return w.observeWritten(ctx, kept)

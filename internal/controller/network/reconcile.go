@@ -100,10 +100,7 @@ func (w *work) run(ctx context.Context) (result ctrl.Result, err error) {
 		w.known.owed = false
 		return ctrl.Result{}, w.consume(ctx)
 	}
-	if w.managed, err = w.managedOf(ctx, w.network.Namespace, w.network.Spec.Type); err != nil {
-		return ctrl.Result{}, err
-	}
-	if w.lost, err = w.lostBundles(ctx); err != nil {
+	if err := w.findManaged(ctx, w.cached); err != nil {
 		return ctrl.Result{}, err
 	}
 	if w.known.misses(w.managed, w.lost) {
@@ -113,6 +110,15 @@ func (w *work) run(ctx context.Context) (result ctrl.Result, err error) {
 	result, err = w.step(ctx)
 	w.known = memory{settled: err == nil, written: w.written, owed: err != nil && w.known.owed}
 	return result, err
+}
+
+// findManaged finds out which ManagedResources are there, and which have lost their Secret.
+func (w *work) findManaged(ctx context.Context, in client.Reader) (err error) {
+	if w.managed, err = w.managedOf(ctx, in, w.network.Namespace, w.network.Spec.Type); err != nil {
+		return err
+	}
+	w.lost, err = w.lostBundles(ctx, in)
+	return err
 }
 
 // consume takes a request to reconcile away to which nothing comes: by Gardener's

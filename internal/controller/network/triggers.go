@@ -50,6 +50,9 @@ func (r *Reconciler) triggered() predicate.Predicate {
 			if !ok || !fine {
 				return false
 			}
+			if !after.DeletionTimestamp.IsZero() && before.DeletionTimestamp.IsZero() {
+				return true // whatever else has changed meanwhile
+			}
 			return operationOf(after) != "" ||
 				!after.DeletionTimestamp.IsZero() && apiequality.Semantic.DeepEqual(before.Status, after.Status)
 		},
