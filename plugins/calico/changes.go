@@ -19,7 +19,7 @@ var changes = plugin.Meanings[v1alpha1.NetworkConfig]{
 	"backend":                   {Class: plugin.Disruptive, Reason: "somebody else makes the routes between nodes from then on, and the old ones go before all new ones are there"},
 	"ipam.type":                 {Judge: changedIPAM},
 	"ipam.cidr":                 {Judge: changedRange},
-	"ipv4.pool":                 {Class: plugin.Rolling, Reason: restarts + "; the address pool that is there stays as it is, since calico-node makes one only where there is none"},
+	"ipv4.pool":                 {Judge: changedIPv4Pool},
 	"ipv4.mode":                 {Judge: changedIPv4Mode},
 	"ipv4.autoDetectionMethod":  {Class: plugin.Rolling, Reason: restarts + "; a node that finds another address than before is cut off until all others know it"},
 	"ipv6.pool":                 {Class: plugin.Rolling, Reason: restarts + "; IPv6 packets travel as they are whatever it says"},
@@ -87,6 +87,13 @@ func changedIPv4Mode(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass,
 	if hasIPv4(before) && !hasIPv4(after) {
 		return plugin.Disruptive, familyGoes
 	}
+	return changedIPv4Pool(before, after)
+}
+
+func changedIPv4Pool(_, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	if overlayOn(after) {
+		return plugin.Rolling, restarts + "; how packets travel is said by the address pool that comes with overlay.enabled"
+	}
 	return plugin.Rolling, restarts + "; the address pool that is there stays as it is, since calico-node makes one only where there is none"
 }
 
@@ -94,11 +101,19 @@ func changedIPv6Mode(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass,
 	switch {
 	case hasIPv6(before) && !hasIPv6(after):
 		return plugin.Disruptive, familyGoes
+	case !hasIPv6(before) && hasIPv6(after) && losesIPIP(before):
+		return plugin.Disruptive, "Felix takes IP-in-IP down, through which IPv4 packets travel between nodes; write overlay.enabled: false first, or take VXLAN"
 	case !hasIPv6(before) && hasIPv6(after):
 		return plugin.Rolling, restarts + "; pods that start from then on get an IPv6 address as well"
 	default:
 		return plugin.Rolling, restarts + "; IPv6 packets travel as they are whatever it says"
 	}
+}
+
+// losesIPIP says whether IPv4 packets travel through what Felix does not set up beside
+// IPv6.
+func losesIPIP(before *v1alpha1.NetworkConfig) bool {
+	return !isComplete(before) || felixUsesIPIP(before) && encapsulationOf(before) == ipip
 }
 
 const familyGoes = "nobody routes any more to the addresses of the family that goes, which pods keep until they are started anew"
@@ -127,13 +142,19 @@ func changedMultus(_, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string
 
 func changedOverlay(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
 	switch {
-	case after.Overlay == nil:
+	case after.Overlay == nil && hasIPv4(before):
 		return plugin.Disruptive, "the address pools that come with overlay are removed, and pods are cut off until calico-node has made one; write overlay.enabled instead"
-	case encapsulationChanges(before, after):
+	case encapsulationChanges(before, after) || overlayOn(after) && onlyCrossSubnet(before):
 		return plugin.Disruptive, "packets between nodes travel in another way, and a node that has changed does not reach one that has not"
 	default:
 		return plugin.Rolling, restarts + "; packets between nodes travel as before"
 	}
+}
+
+// onlyCrossSubnet says whether packets within a subnet travel as they are. With overlay
+// they never do.
+func onlyCrossSubnet(c *v1alpha1.NetworkConfig) bool {
+	return c.Overlay == nil && c.IPv4 != nil && c.IPv4.Mode != nil && *c.IPv4.Mode == v1alpha1.CrossSubnet
 }
 
 func changedPodRoutes(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {

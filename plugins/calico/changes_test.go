@@ -36,6 +36,7 @@ func TestWhatChangesMeanForARunningNetwork(t *testing.T) {
 		{on, "", "overlay.enabled", plugin.Disruptive},
 		{"", off, "overlay.enabled", plugin.Disruptive},
 		{"", on, "overlay.enabled", plugin.Rolling}, // IP-in-IP either way
+		{"ipv4: {mode: CrossSubnet}", on, "overlay.enabled", plugin.Disruptive},
 		{"", on, "overlay.createPodRoutes", plugin.Safe},
 		{"backend: none", off, "overlay.enabled", plugin.Rolling}, // the cloud's routes either way
 		{off, "overlay: {enabled: false, createPodRoutes: true}", "overlay.createPodRoutes", plugin.Disruptive},

@@ -253,18 +253,21 @@ func TestWhatFamiliesThatComeAndGoMean(t *testing.T) {
 	ipv4Only := func(f *plugin.Facts) { f.IPFamilies = []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4} }
 	for _, test := range []struct {
 		name          string
+		config        string
 		before, after option
 		path          string
 		want          plugin.ChangeClass
 	}{
-		{"both instead of IPv4", migrating, dualStack, "ipv6.mode", plugin.Rolling},
-		{"and with it no BIRD", migrating, dualStack, "backend", plugin.Disruptive},
-		{"IPv4 instead of both", dualStack, ipv4Only, "ipv6.mode", plugin.Disruptive},
+		{"both instead of IPv4, routed", "overlay: {enabled: false}", migrating, dualStack, "ipv6.mode", plugin.Rolling},
+		{"both instead of IPv4 through IP-in-IP", "overlay: {enabled: true}", migrating, dualStack, "ipv6.mode", plugin.Disruptive},
+		{"both instead of IPv4", "", migrating, dualStack, "ipv6.mode", plugin.Disruptive},
+		{"and with it no BIRD", "", migrating, dualStack, "backend", plugin.Disruptive},
+		{"IPv4 instead of both", "", dualStack, ipv4Only, "ipv6.mode", plugin.Disruptive},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := NewWithT(t)
-			request := requestFor(t, "", test.after)
-			request.Applied = build(t, "", test.before).Applied()
+			request := requestFor(t, test.config, test.after)
+			request.Applied = build(t, test.config, test.before).Applied()
 			n := tryRequest(t, request)
 			g.Expect(n.Errors).To(BeEmpty())
 			g.Expect(classesOf(n)).To(HaveKeyWithValue(test.path, test.want))

@@ -33,7 +33,7 @@ var encapsulationSurprises = plugin.Surprises[v1alpha1.NetworkConfig]{
 	}, Message: "packets are not encapsulated all the same, since overlay.enabled is false; what remains of it is ipam.type calico-ipam"},
 
 	{Path: "vxlan.enabled", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
-		return e.VXLAN.Enabled && e.Overlay == nil && !hasIPv6(e) && poolIs(e, v1alpha1.PoolIPIP)
+		return e.VXLAN.Enabled && e.Overlay == nil && !hasIPv6(e) && poolIs(e, v1alpha1.PoolIPIP) && encapsulates(*e.IPv4.Mode)
 	}, Message: "packets travel through IP-in-IP all the same, since ipv4.pool is ipip; what remains of it is ipam.type calico-ipam"},
 
 	{Path: "vxlan.enabled", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {

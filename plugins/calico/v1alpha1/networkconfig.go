@@ -21,7 +21,7 @@ type NetworkConfig struct {
 	// Default: bird; none on infrastructure without IP-in-IP, and in a network with
 	// IPv6.
 	// Effect: calico_backend in ConfigMap calico-config. With none there are no
-	// kube-controllers, and addresses are not encapsulated unless ipv4.mode says so.
+	// kube-controllers, and Felix sets up no IP-in-IP.
 	// Rule: whenever overlay is present, it decides the backend; without it, on
 	// infrastructure without IP-in-IP and in a network with IPv6, it is none.
 	// +optional
