@@ -142,21 +142,14 @@ func calicoShootOn(workers string) string {
 // Nobody has to wait for the answer, nor to scroll.
 func TestAMegabyteOfJunkIsRefused(t *testing.T) {
 	fine := fineShoot(t)
-	for _, try := range []struct {
-		size int
-		args []string
-	}{
-		{1 << 20, []string{"render", "-f", "-"}},
-		{1 << 17, []string{"render", "--request", "-"}},
-		{1 << 17, []string{"plan", "-o", "json", fine, "-"}},
-	} {
-		for name, input := range junk(try.size) {
-			t.Run(name+"/"+strings.Join(try.args[:2], " "), func(t *testing.T) {
+	for name, input := range junk(1 << 20) {
+		for _, args := range [][]string{{"render", "-f", "-"}, {"render", "--request", "-"}, {"plan", "-o", "json", fine, "-"}} {
+			t.Run(name+"/"+strings.Join(args[:2], " "), func(t *testing.T) {
 				g := NewWithT(t)
 				var stdout, stderr bytes.Buffer
 				streams := cli.Streams{In: strings.NewReader(input), Out: &stdout, Err: &stderr}
-				g.Expect(cli.Run(try.args, streams, plugins.All(), providers.All())).To(Equal(cli.ExitInvalid), stderr.String())
-				if try.args[0] == "render" {
+				g.Expect(cli.Run(args, streams, plugins.All(), providers.All())).To(Equal(cli.ExitInvalid), stderr.String())
+				if args[0] == "render" {
 					g.Expect(stdout.String()).To(BeEmpty())
 				}
 				g.Expect(stdout.Len() + stderr.Len()).To(BeNumerically("<", 64<<10))
