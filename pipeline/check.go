@@ -5,10 +5,12 @@ package pipeline
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -58,6 +60,25 @@ func (b *build) checkNetwork() {
 	}
 	if familiesFine && podsFine && servicesFine {
 		b.checkRanges(pods, services, nodes)
+	}
+	b.checkShoot()
+}
+
+// checkShoot judges what the Shoot tells, by the fields where it does.
+func (b *build) checkShoot() {
+	modes := []corev1beta1.ProxyMode{corev1beta1.ProxyModeIPTables, corev1beta1.ProxyModeIPVS, corev1beta1.ProxyModeNFTables}
+	if mode := b.facts.KubeProxy.Mode; mode != "" && !slices.Contains(modes, mode) {
+		b.wrong(field.NotSupported(field.NewPath(string(plugin.FactKubeProxyMode)), mode, modes))
+	}
+	for _, reported := range []struct {
+		fact   plugin.Fact
+		ranges []string
+	}{{plugin.FactPodRanges, b.facts.PodCIDRs}, {plugin.FactServiceRanges, b.facts.ServiceCIDRs}, {plugin.FactNodeRanges, b.facts.NodeCIDRs}} {
+		for i, cidr := range reported.ranges {
+			if _, err := netip.ParsePrefix(cidr); err != nil {
+				b.wrong(field.Invalid(field.NewPath(string(reported.fact)).Index(i), cidr, "must be an IP range such as 10.250.0.0/16"))
+			}
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/plugin"
 )
 
 type spec = extensionsv1alpha1.NetworkSpec
@@ -65,6 +66,27 @@ func TestNodeRangeMustNotOverlap(t *testing.T) {
 			request.Facts.NodeCIDR = nodes
 			g.Expect(lines(p.Build(request).Errors)).To(ContainSubstring(wants))
 			g.Expect(p.Build(request).Errors == nil).To(Equal(wants == ""))
+		})
+	}
+}
+
+func TestWhatTheShootTellsIsChecked(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*plugin.Facts)
+		wants  string
+	}{
+		"pods":       {func(f *plugin.Facts) { f.PodCIDRs = []string{"10.1.0.0/16", "x"} }, "status.networking.pods[1]: Invalid value: \"x\": must be an IP range"},
+		"Services":   {func(f *plugin.Facts) { f.ServiceCIDRs = []string{"10.2.0.0"} }, "status.networking.services[0]: Invalid value"},
+		"nodes":      {func(f *plugin.Facts) { f.NodeCIDRs = []string{""} }, "status.networking.nodes[0]: Invalid value"},
+		"kube-proxy": {func(f *plugin.Facts) { f.KubeProxy.Mode = "Magic" }, "spec.kubernetes.kubeProxy.mode: Unsupported value: \"Magic\": supported values: \"IPTables\", \"IPVS\", \"NFTables\""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			p := newPipeline(t, stringPlugin{})
+			request := p.NewRequest(network(""), nil, noEnvironment)
+			g.Expect(p.Build(request).Errors).To(BeEmpty())
+			test.change(&request.Facts)
+			g.Expect(lines(p.Build(request).Errors)).To(ContainSubstring(test.wants))
 		})
 	}
 }

@@ -18,6 +18,7 @@ const (
 	FactKubeProxyMode     Fact = "spec.kubernetes.kubeProxy.mode"
 	FactVPA               Fact = "spec.kubernetes.verticalPodAutoscaler.enabled"
 	FactNodeLocalDNS      Fact = "spec.systemComponents.nodeLocalDNS.enabled"
+	FactNodeRange         Fact = "spec.networking.nodes"
 	FactPodRanges         Fact = "status.networking.pods"
 	FactServiceRanges     Fact = "status.networking.services"
 	FactNodeRanges        Fact = "status.networking.nodes"
@@ -28,7 +29,7 @@ const (
 func AllFacts() []Fact {
 	return []Fact{
 		FactIPFamilies, FactKubernetesVersion, FactKubeProxy, FactKubeProxyMode, FactVPA,
-		FactNodeLocalDNS, FactPodRanges, FactServiceRanges, FactNodeRanges, FactAPIServer,
+		FactNodeLocalDNS, FactNodeRange, FactPodRanges, FactServiceRanges, FactNodeRanges, FactAPIServer,
 	}
 }
 
@@ -48,6 +49,8 @@ func (f *Facts) Value(fact Fact) any {
 		return f.VPA
 	case FactNodeLocalDNS:
 		return f.NodeLocalDNS
+	case FactNodeRange:
+		return word(f.NodeCIDR)
 	case FactPodRanges:
 		return words(f.PodCIDRs)
 	case FactServiceRanges:

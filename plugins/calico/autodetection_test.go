@@ -39,14 +39,6 @@ func TestNodesFindTheirAddressInTheirRange(t *testing.T) {
 	}
 }
 
-func TestARangeThatIsNoneIsAnError(t *testing.T) {
-	g := NewWithT(t)
-	n := try(t, "", withNodes(nodeCIDR, []string{"10.250.0.0"}))
-	g.Expect(n.Errors).To(HaveLen(1))
-	g.Expect(n.Errors[0].Field).To(Equal("status.networking.nodes[0]"))
-	g.Expect(try(t, "", withNodes("", []string{"10.250.0.0"})).Errors).To(BeEmpty(), "nobody looks at it")
-}
-
 func TestWithoutTheNodesRangeNoPoolKeepsSourceAddresses(t *testing.T) {
 	g := NewWithT(t)
 	n := build(t, "overlay: {enabled: false}", withNodes("", nil))

@@ -146,6 +146,8 @@ func changedOverlay(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, 
 		return plugin.Disruptive, "the address pools that come with overlay are removed, and pods are cut off until calico-node has made one; write overlay.enabled instead"
 	case encapsulationChanges(before, after) || overlayOn(after) && onlyCrossSubnet(before):
 		return plugin.Disruptive, "packets between nodes travel in another way, and a node that has changed does not reach one that has not"
+	case before.Overlay == nil && hasIPv4(before):
+		return plugin.Rolling, restarts + "; packets between nodes travel as before, unless ipv4.pool or ipv4.mode was changed since the network was made: then they do from now on as overlay.enabled says, and nodes that have changed may not reach those that have not"
 	default:
 		return plugin.Rolling, restarts + "; packets between nodes travel as before"
 	}

@@ -38,10 +38,20 @@ func (n *network) cniConfig() *corev1.ConfigMap {
 		Data: map[string]string{
 			typhaServiceKey: typhaService,
 			backendKey:      string(*n.config.Backend),
-			mtuKey:          *n.config.VethMTU,
+			mtuKey:          n.mtu(),
 			cniConfigKey:    n.networkConfigList(),
 		},
 	}
+}
+
+// mtu is the number as JSON spells it, since it comes into the CNI configuration as it
+// is: no plus and no zero before it.
+func (n *network) mtu() string {
+	number, err := strconv.Atoi(*n.config.VethMTU)
+	if err != nil {
+		return *n.config.VethMTU // what validation refuses
+	}
+	return strconv.Itoa(number)
 }
 
 // networkConfigList is the CNI configuration that container install-cni writes on

@@ -101,9 +101,11 @@ func TestVariablesOfAVXLANOverlayComeLast(t *testing.T) {
 
 func TestMTUReachesTunnelsAndPods(t *testing.T) {
 	g := NewWithT(t)
-	n := build(t, `vethMTU: "1440"`)
-	g.Expect(n.data("calico-config")).To(HaveKeyWithValue("veth_mtu", "1440"))
-	g.Expect(n.env("install-cni")).To(HaveKeyWithValue("CNI_MTU", "key veth_mtu"))
+	for _, spelling := range []string{"1440", "+1440", "0001440"} {
+		n := build(t, `vethMTU: "`+spelling+`"`)
+		g.Expect(n.data("calico-config")).To(HaveKeyWithValue("veth_mtu", "1440"), spelling)
+		g.Expect(n.env("install-cni")).To(HaveKeyWithValue("CNI_MTU", "key veth_mtu"))
+	}
 }
 
 func TestNodesRestartWhenTheirConfigMapChanges(t *testing.T) {

@@ -3,9 +3,11 @@
 package calico
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
@@ -90,6 +92,22 @@ var addressSurprises = plugin.Surprises[v1alpha1.NetworkConfig]{
 		return !usesHostLocal(e) && !isNodesRange(*e.IPAM.CIDR)
 	}, Message: "pods do not get addresses of this range: calico-ipam, which VXLAN brings with it, takes them from the address pool"},
 
+	{Path: "ipam.cidr", Happens: func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
+		return usesHostLocal(e) && isOfOtherFamily(*e.IPAM.CIDR, f)
+	}, Message: "the network does not have the family of this range: pods get addresses which nobody routes; usePodCIDR gives each node its own of the right family"},
+
+	{Path: "ipam.cidr", Happens: func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
+		return usesHostLocal(e) && overlaps(*e.IPAM.CIDR, f.ServiceCIDR)
+	}, Message: "it overlaps with the Services' range: a pod with the address of a Service cannot be reached; usePodCIDR gives each node a range of its own"},
+
+	{Path: "ipv4.autoDetectionMethod", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+		return hasIPv4(e) && looksForFamily(e.IPv4.AutoDetectionMethod, netip.Addr.Is6)
+	}, Message: "no node has an IPv4 address in an IPv6 range, so calico-node does not start; write a range of IPv4"},
+
+	{Path: "ipv6.autoDetectionMethod", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+		return hasIPv6(e) && looksForFamily(e.IPv6.AutoDetectionMethod, netip.Addr.Is4)
+	}, Message: "no node has an IPv6 address in an IPv4 range, so calico-node does not start; write a range of IPv6"},
+
 	{Path: "overlay.enabled", Happens: func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
 		return hasIPv4(e) && (encapsulationOf(e) == unencapsulated || hasBackend(e, v1alpha1.None)) && !f.Infrastructure.OwnNetwork
 	}, Message: "without overlay the network between the nodes sees pods' addresses, so if other clusters have nodes in it, their pod ranges must not overlap with this one's; give each a range of its own"},
@@ -97,6 +115,34 @@ var addressSurprises = plugin.Surprises[v1alpha1.NetworkConfig]{
 
 func isNodesRange(cidr string) bool {
 	return strings.EqualFold(cidr, v1alpha1.UsePodCIDR) || cidr == v1alpha1.UsePodCIDRIPv6
+}
+
+func isOfOtherFamily(cidr string, f *plugin.Facts) bool {
+	prefix, err := netip.ParsePrefix(cidr)
+	if err != nil {
+		return false
+	}
+	family := extensionsv1alpha1.IPv4
+	if prefix.Addr().Is6() {
+		family = extensionsv1alpha1.IPv6
+	}
+	return !f.WantsIPFamily(family)
+}
+
+func overlaps(one, other string) bool {
+	a, err := netip.ParsePrefix(one)
+	b, err2 := netip.ParsePrefix(other)
+	return err == nil && err2 == nil && a.Overlaps(b)
+}
+
+// looksForFamily says whether nodes look for their address in a range of a family.
+func looksForFamily(method *string, isOfFamily func(netip.Addr) bool) bool {
+	if method == nil {
+		return false
+	}
+	cidr, isRange := strings.CutPrefix(*method, "cidr=")
+	prefix, err := netip.ParsePrefix(cidr)
+	return isRange && err == nil && isOfFamily(prefix.Addr())
 }
 
 // helperSurprises are about what stands beside calico-node or changes the node.

@@ -5,7 +5,6 @@ package calico
 import (
 	"cmp"
 	"fmt"
-	"net/netip"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -17,7 +16,6 @@ import (
 func validateEffective(effective, written *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	validateKubeProxy(&found, effective, facts)
-	validateNodeRanges(&found, facts)
 	warnVXLANOverlay(&found, effective, written, facts, path)
 	surprises.Warn(&found, effective, facts, path)
 	return found
@@ -34,18 +32,6 @@ func validateKubeProxy(found *plugin.Findings, effective *v1alpha1.NetworkConfig
 			"without kube-proxy nobody implements Services, unless ebpfDataplane.enabled of the network's providerConfig is true; switch one of them on"))
 	case facts.KubeProxy.Mode != "":
 		found.Error(field.Forbidden(proxy.Child("mode"), "must not be set when kube-proxy is disabled; leave it out"))
-	}
-}
-
-// validateNodeRanges judges what autoDetection goes by.
-func validateNodeRanges(found *plugin.Findings, facts *plugin.Facts) {
-	if facts.NodeCIDR == "" {
-		return
-	}
-	for i, cidr := range facts.NodeCIDRs {
-		if _, err := netip.ParsePrefix(cidr); err != nil {
-			found.Error(field.Invalid(field.NewPath("status", "networking", "nodes").Index(i), cidr, "must be an IP range such as 10.250.0.0/16"))
-		}
 	}
 }
 

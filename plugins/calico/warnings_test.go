@@ -79,3 +79,23 @@ func TestUsersAreToldWhatIsNotInForce(t *testing.T) {
 		})
 	}
 }
+
+func TestUsersAreToldOfRangesThatCannotWork(t *testing.T) {
+	for name, test := range map[string]struct {
+		config     string
+		option     option
+		path, want string
+	}{
+		"pods' addresses of another family": {"ipam: {cidr: '2001:db8::/64'}", withNodes("", nil), "ipam.cidr", "the network does not have the family"},
+		"pods' addresses of IPv4 in IPv6":   {"ipam: {cidr: 100.64.1.0/24}", ipv6Only, "ipam.cidr", "the network does not have the family"},
+		"pods' addresses among Services'":   {"ipam: {cidr: 100.96.1.0/24}", withNodes("", nil), "ipam.cidr", "overlaps with the Services' range"},
+		"nodes' IPv4 addresses in IPv6":     {"ipv4: {autoDetectionMethod: 'cidr=2001:db8::/64'}", withNodes("", nil), "ipv4.autoDetectionMethod", "no node has an IPv4 address"},
+		"nodes' IPv6 addresses in IPv4":     {"ipv6: {autoDetectionMethod: cidr=10.250.0.0/16}", dualStack, "ipv6.autoDetectionMethod", "no node has an IPv6 address"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			options := []option{test.option, func(f *plugin.Facts) { f.NodeCIDR = "" }}
+			g.Expect(build(t, test.config, options...).warned(test.path)).To(ContainElement(ContainSubstring(test.want)))
+		})
+	}
+}

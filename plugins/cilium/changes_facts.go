@@ -21,6 +21,8 @@ func changedFact(fact plugin.Fact, before, after situation) (plugin.ChangeClass,
 		return plugin.Disruptive, "kube-proxy takes Services over from Cilium, and connections to Services that are open break"
 	case plugin.FactNodeLocalDNS:
 		return plugin.Rolling, restarts + "; pods' DNS requests go to the cache of their node from then on, or no longer do"
+	case plugin.FactNodeRange:
+		return changedNodeRange(before, after)
 	case plugin.FactPodRanges:
 		if routesIPv6(before.Config) && routesIPv6(after.Config) && podRangeIPv6(before.Facts) != podRangeIPv6(after.Facts) {
 			return plugin.Rolling, restarts + "; what pods send within the new IPv6 range is not masqueraded"
@@ -32,6 +34,20 @@ func changedFact(fact plugin.Fact, before, after situation) (plugin.ChangeClass,
 		}
 	}
 	return "", ""
+}
+
+func changedNodeRange(before, after situation) (plugin.ChangeClass, string) {
+	switch {
+	case masqueradesOutside(before.Config) && masqueradesOutside(after.Config):
+		return plugin.Rolling, restarts + "; what pods send to nodes in the new range is not masqueraded"
+	case isStrict(before.Config) && isStrict(after.Config) && letsRemoteNodesInTheClear(before.Config, before.Facts) != letsRemoteNodesInTheClear(after.Config, after.Facts):
+		return plugin.Rolling, restarts + "; what goes to other nodes themselves is encrypted as well if no node's address may be a pod's"
+	}
+	return "", ""
+}
+
+func masqueradesOutside(c *v1alpha1.NetworkConfig) bool {
+	return c.SnatOutOfCluster != nil && c.SnatOutOfCluster.Enabled
 }
 
 func routesIPv6(c *v1alpha1.NetworkConfig) bool { return isTrue(c.IPv6NativeRoutingCIDREnabled) }

@@ -18,6 +18,7 @@ func TestWhatChangesOfTheClusterMean(t *testing.T) {
 	range6 := func(cidr string) option {
 		return func(f *plugin.Facts) { dualStack(f); f.PodCIDRs = []string{podCIDR, cidr} }
 	}
+	nodes := func(cidr string) option { return func(f *plugin.Facts) { f.NodeCIDR = cidr } }
 	type classes = map[string]plugin.ChangeClass
 	for _, test := range []struct {
 		name, config  string
@@ -32,6 +33,9 @@ func TestWhatChangesOfTheClusterMean(t *testing.T) {
 		{"another address", "", at("a.example.com"), at("b.example.com"), classes{"status.advertisedAddresses": plugin.Safe}},
 		{"another address that nobody uses", "kubeproxy: {k8sServiceHost: c.example.com, k8sServicePort: 443}", at("a.example.com"), at("b.example.com"), classes{}},
 		{"another IPv6 range, routed", "overlay: {enabled: false}", range6("2001:db8:1::/56"), range6("2001:db8:9::/56"), classes{"status.networking.pods": plugin.Rolling}},
+		{"the nodes' range, where what leaves the cluster is masqueraded", "snatOutOfCluster: {enabled: true}", nodes(""), nodes("10.250.0.0/16"), classes{"spec.networking.nodes": plugin.Rolling}},
+		{"the nodes' range, which tells nodes from pods", "{overlay: {enabled: false}, encryption: {enabled: true, mode: wireguard, strictMode: true}}", nodes("10.250.0.0/16"), nodes(podCIDR), classes{"spec.networking.nodes": plugin.Rolling}},
+		{"the nodes' range, of which nobody asks", "", nodes(""), nodes("10.250.0.0/16"), classes{}},
 		{"another IPv6 range, in a tunnel", "", range6("2001:db8:1::/56"), range6("2001:db8:9::/56"), classes{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -20,10 +20,12 @@ import (
 // maxDepth is how deep a document may be nested. Shoots have about 15 levels.
 const maxDepth = 100
 
+// mostNamed is how many names of a path are told.
+const mostNamed = 8
+
 var (
-	errDepth = fmt.Errorf("is nested more than %d levels deep", maxDepth)
-	errSize  = fmt.Errorf("grows beyond %d MiB when its aliases are replaced", maxBytes>>20)
-	errMore  = errors.New("cannot be read as YAML: more follows after its end; begin another document with a line that says ---")
+	errSize = fmt.Errorf("grows beyond %d MiB when its aliases are replaced", maxBytes>>20)
+	errMore = errors.New("cannot be read as YAML: more follows after its end; begin another document with a line that says ---")
 )
 
 // fromYAML decodes a document into values that JSON has. Duplicate fields are an
@@ -102,12 +104,14 @@ type misfit struct {
 }
 
 func (m *misfit) Error() string {
-	where := ""
-	for _, name := range m.path {
-		where = "." + name + where
+	names := slices.Clone(m.path)
+	slices.Reverse(names)
+	if len(names) > mostNamed {
+		names = append(names[:mostNamed], "…")
 	}
+	where := strings.Join(names, ".")
 	if where != "" {
-		where = " at " + strings.TrimPrefix(where, ".")
+		where = " at " + where
 	}
 	return "cannot be read as YAML" + where + ": " + m.what
 }
@@ -137,7 +141,7 @@ func fromJSON(raw []byte) (any, error) {
 // measure walks a decoded document and charges its size to the budget.
 func measure(value any, depth int, budget *int) error {
 	if depth > maxDepth {
-		return errDepth
+		return &misfit{what: fmt.Sprintf("it is nested more than %d levels deep", maxDepth)}
 	}
 	if *budget--; *budget < 0 {
 		return errSize
@@ -146,22 +150,25 @@ func measure(value any, depth int, budget *int) error {
 	case string:
 		*budget -= len(v)
 	case []any:
-		for _, inner := range v {
+		for i, inner := range v {
 			if err := measure(inner, depth+1, budget); err != nil {
-				return err
+				return beneath(strconv.Itoa(i), err)
 			}
 		}
 	case map[any]any:
-		for name, inner := range v {
-			if err := errors.Join(measure(name, depth+1, budget), measure(inner, depth+1, budget)); err != nil {
+		for key, inner := range v {
+			if err := measure(key, depth+1, budget); err != nil {
 				return err
+			}
+			if err := measure(inner, depth+1, budget); err != nil {
+				return beneath(fmt.Sprint(key), err)
 			}
 		}
 	case map[string]any:
 		for name, inner := range v {
 			*budget -= len(name)
 			if err := measure(inner, depth+1, budget); err != nil {
-				return err
+				return beneath(name, err)
 			}
 		}
 	}
