@@ -43,7 +43,8 @@ func (b *build) planRollout() {
 
 // maxUnavailable is a tenth of the nodes. What is in force stays while the number of
 // nodes is near to one that it is right for, so that a node that joins or leaves does
-// not change the DaemonSets.
+// not change the DaemonSets; and while nobody knows the number, as where the nodes
+// cannot be listed.
 func maxUnavailable(nodes, inForce int32) int32 {
 	if nodes <= 0 {
 		return max(fewest, inForce)

@@ -18,7 +18,7 @@ var changes = plugin.Meanings[v1alpha1.NetworkConfig]{
 	"backend.port":          {Judge: changedTunnel("nodes that have another port already do not understand those that have not")},
 	"backend.vni":           {Judge: changedTunnel("nodes that have another identifier already do not understand those that have not")},
 	"backend.directRouting": {Class: plugin.Rolling, Reason: restarts + "; nodes of one subnet take what comes in either way"},
-	"mtu":                   {Class: plugin.Rolling, Reason: restarts + "; only pods that start from then on get the new MTU, and the nodes' VXLAN interfaces keep theirs until the node is replaced"},
+	"mtu":                   {Judge: changedMTU},
 	"ipFamilies":            {Judge: changedFamilies},
 	"nftables":              {Class: plugin.Rolling, Reason: restarts + "; the rules of the other kind are replaced at once"},
 	"resources":             {Class: plugin.Rolling, Reason: restarts},
@@ -35,6 +35,14 @@ func changedType(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, str
 	default:
 		return plugin.Rolling, restarts + "; packets travel as before"
 	}
+}
+
+func changedMTU(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	reason := restarts + "; only pods that start from then on get the new MTU"
+	if encapsulates(before) && encapsulates(after) {
+		reason += ", and the nodes' VXLAN interfaces keep theirs until the node is replaced"
+	}
+	return plugin.Rolling, reason
 }
 
 // changedTunnel judges a property of VXLAN, which comes and goes with it.
