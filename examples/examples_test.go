@@ -15,7 +15,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/trellis-network/trellis/internal/cli"
+	"github.com/trellis-network/trellis/cli"
 	"github.com/trellis-network/trellis/plugins"
 	"github.com/trellis-network/trellis/providers"
 )

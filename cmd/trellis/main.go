@@ -6,7 +6,7 @@ package main
 import (
 	"os"
 
-	"github.com/trellis-network/trellis/internal/cli"
+	"github.com/trellis-network/trellis/cli"
 	"github.com/trellis-network/trellis/plugins"
 	"github.com/trellis-network/trellis/providers"
 )

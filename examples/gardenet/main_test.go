@@ -3,8 +3,10 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -24,9 +26,11 @@ import (
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/cli"
 	"github.com/trellis-network/trellis/operator"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugin/plugintest"
+	"github.com/trellis-network/trellis/providers"
 	"github.com/trellis-network/trellis/test/install"
 	"github.com/trellis-network/trellis/test/sandbox"
 )
@@ -73,6 +77,37 @@ func TestRangesThatAreNoneAreRefused(t *testing.T) {
 			g.Expect(found.Errors[0].Detail).To(Equal("must be usePodCIDR, or an IPv4 range such as 10.1.0.0/16"))
 		})
 	}
+}
+
+// Users try their configs before any cluster does.
+func TestCommandLine(t *testing.T) {
+	gardenet := variants["hand-made"]
+	for config, wants := range map[string]struct {
+		status int
+		said   string
+	}{
+		"{gardenetCustomConfigField: roses}": {cli.ExitOK, ""},
+		"{ipam: {type: none}}":               {cli.ExitInvalid, `spec.providerConfig.ipam.type: Unsupported value: "none"`},
+	} {
+		t.Run(config, func(t *testing.T) {
+			g := NewWithT(t)
+			file := filepath.Join(t.TempDir(), "network.yaml")
+			g.Expect(os.WriteFile(file, []byte(networkWith(config)), 0o600)).To(Succeed())
+			var out, errs bytes.Buffer
+			streams := cli.Streams{In: &bytes.Buffer{}, Out: &out, Err: &errs}
+			status := cli.Run([]string{"validate", "-f", file}, streams, []plugin.Plugin{gardenet}, providers.All())
+			g.Expect(status).To(Equal(wants.status), errs.String())
+			g.Expect(out.String() + errs.String()).To(ContainSubstring(wants.said))
+		})
+	}
+}
+
+func networkWith(config string) string {
+	return `apiVersion: extensions.gardener.cloud/v1alpha1
+kind: Network
+metadata: {name: mine, namespace: shoot--dev--mine}
+spec: {type: gardenet, podCIDR: 10.1.0.0/16, serviceCIDR: 10.2.0.0/16, providerConfig: ` + config + `}
+`
 }
 
 // A Shoot asks for gardenet and gets it, made by hand and from a chart.

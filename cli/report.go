@@ -12,7 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/trellis-network/trellis/internal/cli/manifest"
+	"github.com/trellis-network/trellis/cli/internal/manifest"
 	"github.com/trellis-network/trellis/internal/shape"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"

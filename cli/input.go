@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/trellis-network/trellis/internal/cli/manifest"
+	"github.com/trellis-network/trellis/cli/internal/manifest"
 	"github.com/trellis-network/trellis/internal/state"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"

@@ -14,7 +14,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/trellis-network/trellis/internal/cli/manifest"
+	"github.com/trellis-network/trellis/cli/internal/manifest"
 )
 
 const megabyte = 1 << 20

@@ -27,7 +27,7 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
-	"github.com/trellis-network/trellis/internal/cli"
+	"github.com/trellis-network/trellis/cli"
 	networkcontroller "github.com/trellis-network/trellis/internal/controller/network"
 	"github.com/trellis-network/trellis/internal/seed"
 	"github.com/trellis-network/trellis/pipeline"

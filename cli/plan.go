@@ -15,7 +15,7 @@ import (
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	"github.com/trellis-network/trellis/internal/cli/manifest"
+	"github.com/trellis-network/trellis/cli/internal/manifest"
 	"github.com/trellis-network/trellis/pipeline"
 )
 

@@ -11,7 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/trellis-network/trellis/internal/cli"
+	"github.com/trellis-network/trellis/cli"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins"
 	"github.com/trellis-network/trellis/providers"
