@@ -3,9 +3,6 @@
 package pipeline
 
 import (
-	"bytes"
-	"sync"
-
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/trellis-network/trellis/plugin"
@@ -22,16 +19,13 @@ func Document(object plugin.Object) (map[string]any, error) {
 	return document, utiljson.Unmarshal(raw, &document)
 }
 
-// scratch are slices to write documents into before their length is known. A
-// bundle is long, and a slice that grows with it costs more than writing it.
-var scratch = sync.Pool{New: func() any { return new([]byte) }}
-
 // Documents writes objects as JSON documents, one a line, separated as in a YAML
 // stream.
-func Documents(objects []plugin.Object) ([]byte, error) {
-	buffer := scratch.Get().(*[]byte)
-	defer scratch.Put(buffer)
-	out := (*buffer)[:0]
+func Documents(objects []plugin.Object) ([]byte, error) { return AppendDocuments(nil, objects) }
+
+// AppendDocuments appends to out what Documents returns. A bundle is long, and whoever
+// makes one after another does better to use the same slice again.
+func AppendDocuments(out []byte, objects []plugin.Object) ([]byte, error) {
 	var err error
 	for i, object := range objects {
 		if i > 0 {
@@ -42,6 +36,5 @@ func Documents(objects []plugin.Object) ([]byte, error) {
 		}
 		out = append(out, '\n')
 	}
-	*buffer = out
-	return bytes.Clone(out), nil
+	return out, nil
 }

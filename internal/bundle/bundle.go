@@ -12,8 +12,8 @@ package bundle
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -51,14 +51,26 @@ type Bundle struct {
 	Origin string
 	// Class of the ManagedResource; empty means that the target is the shoot.
 	Class string
-	// Data are the objects, as a stream of documents.
+	// Data are the objects, as a stream of documents. They stay as they are from the
+	// first question for SecretName on.
 	Data []byte
+
+	secretName string
 }
 
-// SecretName is the name of the Secret with exactly this content.
+// SecretName is the name of the Secret with exactly this content: with a hash of the
+// Secret's data as they are in JSON, like that of Gardener's own Secrets.
 func (b *Bundle) SecretName() string {
-	data, _ := json.Marshal(map[string][]byte{dataKey: b.Data})
-	return "managedresource-" + b.Name + "-" + shortHash(data)
+	if b.secretName == "" {
+		hash := sha256.New()
+		fmt.Fprintf(hash, `{%q:"`, dataKey)
+		encoder := base64.NewEncoder(base64.StdEncoding, hash)
+		_, _ = encoder.Write(b.Data) // a hash takes everything
+		_ = encoder.Close()
+		fmt.Fprint(hash, `"}`)
+		b.secretName = "managedresource-" + b.Name + "-" + short(hash.Sum(nil))
+	}
+	return b.secretName
 }
 
 func (b *Bundle) secret() *corev1.Secret {
@@ -307,5 +319,7 @@ func KeepObjects(ctx context.Context, c client.Client, live client.Reader, names
 
 func shortHash(data []byte) string {
 	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])[:8]
+	return short(sum[:])
 }
+
+func short(sum []byte) string { return hex.EncodeToString(sum)[:8] }

@@ -30,6 +30,8 @@ type subject struct {
 	request  pipeline.Request
 	// longer are definitions to take instead of the network's own, by name.
 	longer map[string]*plugin.Constant
+	// content is the last content, whose place the next one takes.
+	content []byte
 }
 
 // newSubject makes a subject; with a size its definitions are made longer until
@@ -92,11 +94,11 @@ func (s *subject) objects(tb testing.TB) []plugin.Object {
 // buildAndSerialize is what Trellis does for each network: from the Request to
 // the content of the Secret.
 func (s *subject) buildAndSerialize(tb testing.TB) []byte {
-	data, err := pipeline.Documents(s.objects(tb))
-	if err != nil {
+	var err error
+	if s.content, err = pipeline.AppendDocuments(s.content[:0], s.objects(tb)); err != nil {
 		tb.Fatal(err)
 	}
-	return data
+	return s.content
 }
 
 func (s *subject) chart(tb testing.TB) *helm {

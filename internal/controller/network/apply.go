@@ -47,6 +47,7 @@ func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
 		return w.invalid(ctx, asked, kept, inOneLine(built.Errors))
 	}
 	wanted, err := w.bundles(&built.Objects)
+	defer wanted.release()
 	if err != nil {
 		return w.invalid(ctx, asked, kept, err)
 	}

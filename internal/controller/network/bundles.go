@@ -5,6 +5,7 @@ package network
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -70,8 +71,22 @@ func (w *work) bundles(objects *plugin.Objects) (wanted bundles, err error) {
 	return wanted, nil
 }
 
+// contents are slices for the contents of bundles. A reconciliation that finds nothing
+// to do has no other use for what it has made than to compare it.
+var contents = sync.Pool{New: func() any { return new([]byte) }}
+
+// release gives back what the bundles have, at the end of the reconciliation.
+func (b *bundles) release() {
+	for _, each := range b {
+		if each != nil {
+			contents.Put(&each.Data)
+		}
+	}
+}
+
 func (w *work) bundle(g seed.Group, objects []plugin.Object) (*bundle.Bundle, error) {
-	data, err := pipeline.Documents(objects)
+	content := contents.Get().(*[]byte)
+	data, err := pipeline.AppendDocuments((*content)[:0], objects)
 	definition, _ := w.Pipeline.Plugin(w.network.Spec.Type)
 	return &bundle.Bundle{
 		Namespace: w.network.Namespace,
