@@ -306,9 +306,6 @@ func (h history) unchanging(from int) []string {
 		if !one.landed() || one.result == nil || one.method == http.MethodDelete {
 			continue
 		}
-		if one.apply && one.resource == networks {
-			continue // controller/health may apply the same once more while its cache is late
-		}
 		if one.result.GetDeletionTimestamp() != nil && len(one.finalizers()) == 0 {
 			continue // it is gone thereby, and the answer is its last version
 		}

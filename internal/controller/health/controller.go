@@ -115,6 +115,7 @@ type reconciler struct {
 	options    Options
 	statements statements
 	lapses     lapses
+	rollouts   rollouts
 }
 
 // Reconcile looks at one network and reports what it sees. It comes back after
@@ -124,6 +125,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err := r.client.Get(ctx, request.NamespacedName, network); err != nil {
 		r.statements.forget(request.NamespacedName)
 		r.lapses.forget(request.NamespacedName)
+		r.rollouts.forget(request.NamespacedName)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	if isMoving(network) {

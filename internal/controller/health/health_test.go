@@ -7,8 +7,10 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -75,6 +77,11 @@ func TestRefusedPodsAreExplained(t *testing.T) {
 		e.clock.SetTime(e.clock.Now().Add(11 * time.Second)) // a message alone changes only so often
 		return e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing").Message
 	}).Should(And(HavePrefix("cans: 0 of 2 pods"), ContainSubstring("pods cannot be created"), ContainSubstring("PriorityClass")))
+	e.clock.SetTime(time.Now().Add(11 * time.Minute))
+	e.Eventually(func() string {
+		e.clock.SetTime(e.clock.Now().Add(11 * time.Second))
+		return e.becomes(n, corev1beta1.ConditionFalse, "HealthCheckUnsuccessful").Message
+	}).Should(MatchRegexp("no progress for more than 10 minutes because of nodes [^ ,]+, [^ ,]+; pods cannot be created"))
 }
 
 // A crash says more than a node that is yet to come.
@@ -189,23 +196,35 @@ func TestAnUnknownKindIsUnknown(t *testing.T) {
 }
 
 // A DaemonSet whose new pods do not get on is named with the nodes that they are for,
-// once there has been time enough.
+// once there has been time enough; be it that others wait for them, or that they are
+// the last.
 func TestARollOutThatIsStuckIsToldWithItsNodes(t *testing.T) {
-	e := setup(t, often)
-	d := e.daemonSet("cans", plain)
-	n := e.network(e.component("cans", "DaemonSet", "cans"))
-	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
-	e.clock.SetTime(time.Now())
-	before := d.DeepCopy()
-	d.Spec.Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10k")}
-	e.Expect(e.shoot.Patch(t.Context(), d, client.MergeFrom(before))).To(Succeed())
-	condition := e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing")
-	e.Expect(condition.Message).NotTo(ContainSubstring("no progress"))
-	e.clock.SetTime(time.Now().Add(11 * time.Minute))
-	e.Eventually(func() string {
-		e.clock.SetTime(e.clock.Now().Add(11 * time.Second)) // a message alone changes only so often
-		return e.becomes(n, corev1beta1.ConditionFalse, "HealthCheckUnsuccessful").Message
-	}).Should(And(
-		ContainSubstring("the roll-out has made no progress for more than 10 minutes because of node "),
-		ContainSubstring("cannot be scheduled")))
+	for name, test := range map[string]struct {
+		maxUnavailable int32
+		nodes          string
+	}{
+		"with outdated pods left": {1, "node [^ ,]+;"},
+		"with the last pods":      {2, "nodes [^ ,]+, [^ ,]+;"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := setup(t, often)
+			d := e.daemonSet("cans", plain)
+			n := e.network(e.component("cans", "DaemonSet", "cans"))
+			e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
+			e.clock.SetTime(time.Now())
+			before := d.DeepCopy()
+			d.Spec.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateDaemonSet{MaxUnavailable: ptr.To(intstr.FromInt32(test.maxUnavailable))}
+			d.Spec.Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("10k")}
+			e.Expect(e.shoot.Patch(t.Context(), d, client.MergeFrom(before))).To(Succeed())
+			condition := e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing")
+			e.Expect(condition.Message).NotTo(ContainSubstring("no progress"))
+			e.clock.SetTime(time.Now().Add(11 * time.Minute))
+			e.Eventually(func() string {
+				e.clock.SetTime(e.clock.Now().Add(11 * time.Second)) // a message alone changes only so often
+				return e.becomes(n, corev1beta1.ConditionFalse, "HealthCheckUnsuccessful").Message
+			}).Should(And(
+				MatchRegexp("the roll-out has made no progress for more than 10 minutes because of "+test.nodes),
+				ContainSubstring("cannot be scheduled")))
+		})
+	}
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -64,7 +63,8 @@ func (r *reconciler) look(ctx context.Context, network *extensionsv1alpha1.Netwo
 	if err := shoot.Confirm(ctx, r.options.Period/2); err != nil {
 		return unseen(err), nil
 	}
-	return lookAt(ctx, shoot, components, r.options.Clock.Now()), nil
+	examine := &examination{shoot.Client, client.ObjectKeyFromObject(network), &r.rollouts, r.options.Clock.Now()}
+	return lookAt(ctx, shoot, components, examine), nil
 }
 
 // isHibernated goes by what the user wants, as Gardener's health checks do: while
@@ -100,7 +100,7 @@ func kindsOf(components []plugin.Component) []schema.GroupVersionKind {
 
 // lookAt sees each component, and tells of the unhealthy one with the worst pod;
 // of equal ones of the first.
-func lookAt(ctx context.Context, shoot *shootclient.Shoot, components []plugin.Component, now time.Time) sight {
+func lookAt(ctx context.Context, shoot *shootclient.Shoot, components []plugin.Component, examine *examination) sight {
 	// All at once, so that what keeps them from being seen is told once.
 	if err := shoot.Watch(ctx, kindsOf(components)...); err != nil {
 		return unseen(shoot.Failure(err))
@@ -121,7 +121,7 @@ func lookAt(ctx context.Context, shoot *shootclient.Shoot, components []plugin.C
 			fine = append(fine, fmt.Sprintf("%s (%s)", component.Name, c.summary))
 			continue
 		}
-		if a := explain(ctx, shoot.Client, c, now); problem == "" || a.gravity > gravest.gravity {
+		if a := examine.explain(ctx, c); problem == "" || a.gravity > gravest.gravity {
 			problem, gravest = fmt.Sprintf("%s: %s", component.Name, joined("; ", c.summary, a.text)), a
 			bad = append([]string{component.Name}, bad...)
 		} else {

@@ -8,24 +8,19 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-const (
-	// podsLookedAt bounds what is read of a large cluster to explain one problem.
-	podsLookedAt = 500
-	// eventsLookedAt does so for the events of a workload without pods.
-	eventsLookedAt = 50
-)
+// eventsLookedAt bounds what is read to explain why a workload has no pods.
+const eventsLookedAt = 50
 
 // explain says why a workload is not healthy: what ails its worst pod, or why it
-// has none. It is the zero ailment when that cannot be found out; the numbers must
-// do then.
-func explain(ctx context.Context, live client.Reader, seen inspection, now time.Time) ailment {
+// has none, and what holds up its roll-out. It is the zero ailment when that cannot be
+// found out; the numbers must do then.
+func (e *examination) explain(ctx context.Context, seen inspection) ailment {
 	if seen.selector == nil {
 		return ailment{}
 	}
@@ -33,42 +28,71 @@ func explain(ctx context.Context, live client.Reader, seen inspection, now time.
 	if err != nil {
 		return ailment{}
 	}
-	pods := &corev1.PodList{}
-	err = live.List(ctx, pods, client.InNamespace(seen.component.Namespace),
-		client.MatchingLabelsSelector{Selector: selector}, client.Limit(podsLookedAt))
+	pods := client.MatchingLabelsSelector{Selector: selector}
+	last, recent := e.recent(seen)
+	if recent && last.large {
+		return last.found
+	}
+	var roll *rollout
+	if !recent {
+		roll = e.rollout(ctx, seen, pods)
+	}
+	found, err := e.worst(ctx, seen, pods, roll)
 	if err != nil {
-		return ailment{}
+		return found
 	}
-	found := worst(pods.Items)
-	if found.gravity == 0 {
-		if refusal := cmp.Or(seen.refusal, refusedPods(ctx, live, seen)); refusal != "" {
-			found = ailment{stuck, "pods cannot be created: " + oneLine(refusal)}
+	held := last.held
+	if !recent {
+		held = e.judge(ctx, seen, roll, found)
+	}
+	return found.heldUp(held)
+}
+
+// worst is what ails the worst pod, or why there is none. It takes note of all pods for
+// a roll-out; without one it reads no more than it must.
+func (e *examination) worst(ctx context.Context, seen inspection, pods client.MatchingLabelsSelector, roll *rollout) (ailment, error) {
+	var found ailment
+	err := eachPage(ctx, e.live, func() *corev1.PodList { return &corev1.PodList{} }, func(page *corev1.PodList) bool {
+		if a := worst(page.Items); a.gravity > found.gravity {
+			found = a
 		}
+		roll.add(page.Items, e.now)
+		return roll != nil || found.gravity == 0
+	}, client.InNamespace(seen.component.Namespace), pods)
+	if err != nil || found.gravity > 0 {
+		return found, err
 	}
-	if stalled := stall(ctx, live, seen, pods.Items, now); stalled != "" {
-		found = ailment{stuck, joined("; ", stalled, found.text)}
+	if refusal := cmp.Or(seen.refusal, refusedPods(ctx, e.live, seen).Message); refusal != "" {
+		found = ailment{stuck, "pods cannot be created: " + oneLine(refusal)}
 	}
-	return found
+	return found, nil
 }
 
 // refusedPods is the latest complaint of a workload's controller that it could
-// not create pods.
-func refusedPods(ctx context.Context, live client.Reader, seen inspection) string {
+// not create pods; the zero event if there is none.
+func refusedPods(ctx context.Context, live client.Reader, seen inspection) corev1.Event {
 	events := &corev1.EventList{}
 	err := live.List(ctx, events, client.InNamespace(seen.component.Namespace), client.Limit(eventsLookedAt), client.MatchingFields{
 		"involvedObject.kind": seen.component.Kind, "involvedObject.name": seen.component.Workload, "reason": "FailedCreate",
 	})
 	if err != nil || len(events.Items) == 0 {
-		return ""
+		return corev1.Event{}
 	}
-	latest := slices.MaxFunc(events.Items, func(a, b corev1.Event) int { return a.LastTimestamp.Compare(b.LastTimestamp.Time) })
-	return latest.Message
+	return slices.MaxFunc(events.Items, func(a, b corev1.Event) int { return a.LastTimestamp.Compare(b.LastTimestamp.Time) })
 }
 
 // ailment is what is wrong with a pod; the graver, the more it tells.
 type ailment struct {
 	gravity int
 	text    string
+}
+
+// heldUp puts what holds up a roll-out, if anything does, before what ails a pod.
+func (a ailment) heldUp(held string) ailment {
+	if held == "" {
+		return a
+	}
+	return ailment{stuck, joined("; ", held, a.text)}
 }
 
 const (

@@ -3,103 +3,203 @@
 package health
 
 import (
-	"cmp"
-	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 const (
 	// rolloutPatience is how long a roll-out may make no progress before the nodes
 	// that hold it up are named.
 	rolloutPatience = 10 * time.Minute
-	// nodesNamed is how many of them are.
+	// nodesNamed is how many of them are; of the others the number is told.
 	nodesNamed = 5
+
+	stalled = "the roll-out has made no progress for more than 10 minutes"
 )
 
-// stall says what holds up the roll-out of a DaemonSet, if anything does. Before its
-// own controller has begun, the DaemonSet itself tells since when it is wanted.
-func stall(ctx context.Context, live client.Reader, seen inspection, pods []corev1.Pod, now time.Time) string {
-	if !seen.rollsOut {
-		return ""
-	}
-	stalled := holdUp(pods, seen.wanted, now)
-	if stalled == "" {
-		return ""
-	}
-	daemonSet := &metav1.PartialObjectMetadata{}
-	daemonSet.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("DaemonSet"))
-	key := client.ObjectKey{Namespace: seen.component.Namespace, Name: seen.component.Workload}
-	if err := live.Get(ctx, key, daemonSet); err != nil || now.Sub(lastChange(daemonSet)) < rolloutPatience {
-		return ""
-	}
-	return stalled
+// rollout is a DaemonSet of whose pods not all are of the latest revision and
+// available. It is judged by what the API server keeps, so that it does not matter
+// since when this process looks.
+type rollout struct {
+	// revision is the hash of the latest revision of its pods.
+	revision string
+	// began is when the latest revision became that.
+	began time.Time
+	// wanted is on how many nodes there is to be a pod.
+	wanted int
+	// minReady is how long a pod must be ready to be available.
+	minReady time.Duration
+	agents   []agent
+	// refused is since when pods cannot be made; zero if nobody complains.
+	refused time.Time
+	// nodes returns when each node of the cluster was made. It is asked only if
+	// that matters.
+	nodes func() (map[string]time.Time, error)
 }
 
-// lastChange is when anybody changed an object last, but for its status.
-func lastChange(object client.Object) time.Time {
-	at := object.GetCreationTimestamp().Time
-	for _, entry := range object.GetManagedFields() {
-		if entry.Subresource == "" && entry.Time != nil {
-			at = later(at, entry.Time.Time)
-		}
+// add takes note of pods. There may be no roll-out to do that for.
+func (r *rollout) add(pods []corev1.Pod, now time.Time) {
+	if r == nil {
+		return
 	}
-	return at
-}
-
-// holdUp names the nodes on which a roll-out waits, if it has made no progress for too
-// long: no pod was made, and none got ready. It goes by what the API server keeps, so
-// that it does not matter since when this process looks.
-func holdUp(pods []corev1.Pod, wanted int32, now time.Time) string {
-	var latest time.Time
-	var nodes []string
 	for i := range pods {
-		pod := &pods[i]
-		if at := progress(pod); at.After(latest) {
-			latest = at
-		}
-		if !pod.DeletionTimestamp.IsZero() || !isReady(pod) {
-			nodes = append(nodes, cmp.Or(pod.Spec.NodeName, nodeWanted(pod), "that pod "+pod.Name+" waits for"))
-		}
-	}
-	if len(pods) == 0 || now.Sub(latest) < rolloutPatience {
-		return ""
-	}
-	const stalled = "the roll-out has made no progress for more than 10 minutes"
-	slices.Sort(nodes)
-	switch nodes = slices.Compact(nodes); {
-	case len(nodes) == 0 && len(pods) < int(wanted):
-		return stalled // why pods cannot be made is said besides
-	case len(nodes) == 0:
-		return stalled + ", although all pods are ready: nobody replaces them"
-	case len(nodes) == 1:
-		return stalled + " because of node " + nodes[0]
-	case len(nodes) > nodesNamed:
-		return fmt.Sprintf("%s because of nodes %s and %d more", stalled, strings.Join(nodes[:nodesNamed], ", "), len(nodes)-nodesNamed)
-	default:
-		return stalled + " because of nodes " + strings.Join(nodes, ", ")
+		r.agents = append(r.agents, agentOf(&pods[i], r.revision, r.minReady, now))
 	}
 }
 
-// progress is when a pod last brought a roll-out on: when it was made, began to go, or
-// got ready.
-func progress(pod *corev1.Pod) time.Time {
-	at := pod.CreationTimestamp.Time
-	if gone := pod.DeletionTimestamp; gone != nil {
-		asked := gone.Add(-time.Duration(graceOf(pod)) * time.Second)
-		at = later(at, asked)
+// heldUp says what holds up the roll-out, if it has been for too long, and since when
+// there was no progress. known is since when that was at an earlier look: what showed
+// progress then may be gone with its node by now.
+func (r *rollout) heldUp(known, now time.Time) (held string, since time.Time, err error) {
+	since, lacks, err := r.since()
+	if err != nil {
+		return "", known, err
 	}
-	if ready := podCondition(pod, corev1.PodReady); ready != nil && ready.Status == corev1.ConditionTrue {
-		at = later(at, ready.LastTransitionTime.Time)
+	since = later(since, known)
+	if lacks && now.Sub(since) >= rolloutPatience {
+		held = r.blame(now)
 	}
-	return at
+	return held, earlier(since, now), nil
+}
+
+// since is when a roll-out last made progress, or began to lack something. It is false
+// if the roll-out lacks nothing.
+//
+// Progress is a pod that was replaced and became available. That a node joins and gets
+// its pod is none, or a cluster that grows would never be told what holds it up: what
+// counts on nodes younger than the revision are only the pods that were made while
+// what is lacking began to lack, for those came together with it.
+func (r *rollout) since() (time.Time, bool, error) {
+	since, lacks := r.lacksSince()
+	if !lacks {
+		return time.Time{}, false, nil
+	}
+	together := since.Add(rolloutPatience)
+	for i := range r.agents {
+		a := &r.agents[i]
+		if !a.current || !a.available || a.relapsed || !a.changed.After(since) {
+			continue
+		}
+		counts, err := !a.made.After(together), error(nil)
+		if !counts {
+			counts, err = r.wasThere(a.node)
+		}
+		if err != nil {
+			return time.Time{}, false, err
+		}
+		if counts {
+			since = a.changed
+		}
+	}
+	return since, true, nil
+}
+
+// lacksSince is since when the roll-out has something to do: pods to replace, pods that
+// were made and are not available yet, or that cannot be made. What was available and
+// fell ill afterwards is no longer the roll-out's.
+func (r *rollout) lacksSince() (since time.Time, lacks bool) {
+	note := func(at time.Time) {
+		if !lacks || at.Before(since) {
+			since, lacks = at, true
+		}
+	}
+	for i := range r.agents {
+		switch a := &r.agents[i]; {
+		case !a.current:
+			note(r.began)
+		case !a.available && !a.relapsed:
+			note(a.made)
+		}
+	}
+	if r.missing() > 0 && !r.refused.IsZero() {
+		note(r.refused)
+	}
+	return later(since, r.began), lacks
+}
+
+// wasThere says whether a node had a pod to replace when the roll-out began.
+func (r *rollout) wasThere(node string) (bool, error) {
+	nodes, err := r.nodes()
+	if err != nil {
+		return false, err
+	}
+	made, known := nodes[node]
+	return known && made.Before(r.began), nil
+}
+
+// missing is how many nodes have no pod at all.
+func (r *rollout) missing() int { return max(0, r.wanted-len(r.inhabited())) }
+
+func (r *rollout) inhabited() map[string]bool {
+	nodes := map[string]bool{}
+	for i := range r.agents {
+		nodes[r.agents[i].node] = true
+	}
+	return nodes
+}
+
+// blame says that the roll-out is stalled, and because of which nodes: those whose pods
+// have not been available for as long as that, or if there are none, for shorter.
+func (r *rollout) blame(now time.Time) string {
+	for _, patience := range []time.Duration{rolloutPatience, 0} {
+		var nodes []string
+		for i := range r.agents {
+			if a := &r.agents[i]; a.absent() && now.Sub(a.absentSince()) >= patience {
+				nodes = append(nodes, a.node)
+			}
+		}
+		nodes = append(nodes, r.deserted(now.Add(-patience))...)
+		slices.Sort(nodes)
+		if nodes = slices.Compact(nodes); len(nodes) > 0 {
+			return stalled + " because of " + named(nodes)
+		}
+	}
+	if r.missing() > 0 {
+		return stalled // why pods cannot be made is said besides
+	}
+	return stalled + ", although all pods are ready: nobody replaces them"
+}
+
+// deserted are the nodes made by then that have no pod, if it is certain which: not
+// every node of a cluster need be one that a DaemonSet is for.
+func (r *rollout) deserted(then time.Time) []string {
+	missing := r.missing()
+	if missing == 0 {
+		return nil
+	}
+	nodes, err := r.nodes()
+	if err != nil {
+		return nil
+	}
+	inhabited := r.inhabited()
+	without := slices.DeleteFunc(slices.Collect(maps.Keys(nodes)), func(node string) bool { return inhabited[node] })
+	if len(without) != missing {
+		return nil
+	}
+	return slices.DeleteFunc(without, func(node string) bool { return nodes[node].After(then) })
+}
+
+func named(nodes []string) string {
+	switch more := len(nodes) - nodesNamed; {
+	case len(nodes) == 1:
+		return "node " + nodes[0]
+	case more > 0:
+		return fmt.Sprintf("nodes %s and %d more", strings.Join(nodes[:nodesNamed], ", "), more)
+	default:
+		return "nodes " + strings.Join(nodes, ", ")
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 func later(a, b time.Time) time.Time {
@@ -107,36 +207,4 @@ func later(a, b time.Time) time.Time {
 		return b
 	}
 	return a
-}
-
-func graceOf(pod *corev1.Pod) int64 {
-	if pod.DeletionGracePeriodSeconds == nil {
-		return 0
-	}
-	return *pod.DeletionGracePeriodSeconds
-}
-
-func isReady(pod *corev1.Pod) bool {
-	ready := podCondition(pod, corev1.PodReady)
-	return ready != nil && ready.Status == corev1.ConditionTrue
-}
-
-// nodeWanted is the node that the DaemonSet's controller has made a pod for, which is
-// not on it yet.
-func nodeWanted(pod *corev1.Pod) string {
-	if pod.Spec.Affinity == nil || pod.Spec.Affinity.NodeAffinity == nil {
-		return ""
-	}
-	required := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
-	if required == nil {
-		return ""
-	}
-	for _, term := range required.NodeSelectorTerms {
-		for _, field := range term.MatchFields {
-			if field.Key == metav1.ObjectNameField && len(field.Values) == 1 {
-				return field.Values[0]
-			}
-		}
-	}
-	return ""
 }

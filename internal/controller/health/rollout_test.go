@@ -3,73 +3,238 @@
 package health
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 )
 
-// agent is a pod on a node that was made some minutes ago, and got ready some minutes
-// ago, or is not.
-func agent(now time.Time, node string, made int, ready int) corev1.Pod {
-	ago := func(minutes int) metav1.Time { return metav1.NewTime(now.Add(-time.Duration(minutes) * time.Minute)) }
-	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "agent-" + node, CreationTimestamp: ago(made)}, Spec: corev1.PodSpec{NodeName: node}}
-	condition := corev1.PodCondition{Type: corev1.PodReady, Status: corev1.ConditionFalse, LastTransitionTime: ago(made)}
-	if ready != unready {
-		condition.Status, condition.LastTransitionTime = corev1.ConditionTrue, ago(ready)
+var lookedAt = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func ago(minutes int) metav1.Time {
+	return metav1.NewTime(lookedAt.Add(-time.Duration(minutes) * time.Minute))
+}
+
+// podOn is a pod of the latest revision that was made some minutes ago, and is being
+// started.
+func podOn(node string, made int, changes ...func(*corev1.Pod)) corev1.Pod {
+	pod := corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "agent-" + node, CreationTimestamp: ago(made),
+			Labels: map[string]string{appsv1.ControllerRevisionHashLabelKey: "new"}},
+		Spec: corev1.PodSpec{NodeName: node},
 	}
-	pod.Status.Conditions = []corev1.PodCondition{condition}
+	for _, change := range changes {
+		change(&pod)
+	}
 	return pod
 }
 
-const unready = -1
+func outdated(pod *corev1.Pod) { pod.Labels[appsv1.ControllerRevisionHashLabelKey] = "old" }
+
+func readiness(status corev1.ConditionStatus, minutes int) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: status, LastTransitionTime: ago(minutes)}}
+	}
+}
+
+func ready(minutes int) func(*corev1.Pod)   { return readiness(corev1.ConditionTrue, minutes) }
+func unready(minutes int) func(*corev1.Pod) { return readiness(corev1.ConditionFalse, minutes) }
+
+func container(restarts int32, started int) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{
+			RestartCount: restarts, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: ago(started)}}}}
+	}
+}
+
+func going(minutes int) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		// The API server notes the end of the time that the pod has, not its begin.
+		pod.DeletionTimestamp = ptr.To(metav1.NewTime(ago(minutes).Add(30 * time.Second)))
+		pod.DeletionGracePeriodSeconds = ptr.To(int64(30))
+	}
+}
+
+func wantedOn(node string) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		pod.Spec.NodeName = ""
+		pod.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
+			NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Values: []string{node}}}}},
+		}}}
+	}
+}
+
+// rollsOutSince is a roll-out that began some minutes ago, in a cluster whose nodes were
+// made some minutes ago.
+func rollsOutSince(began int, nodes map[string]int, pods ...corev1.Pod) *rollout {
+	r := &rollout{revision: "new", began: ago(began).Time, wanted: len(pods)}
+	r.nodes = func() (map[string]time.Time, error) {
+		made := map[string]time.Time{}
+		for node, minutes := range nodes {
+			made[node] = ago(minutes).Time
+		}
+		return made, nil
+	}
+	r.add(pods, lookedAt)
+	return r
+}
 
 func TestARollOutIsHeldUpByNodesWhereNothingHappens(t *testing.T) {
-	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	going := func(pod corev1.Pod, minutes int) corev1.Pod {
-		// The API server notes the end of the time that the pod has, not its begin.
-		pod.DeletionTimestamp = ptr.To(metav1.NewTime(now.Add(30*time.Second - time.Duration(minutes)*time.Minute)))
-		pod.DeletionGracePeriodSeconds = ptr.To(int64(30))
-		return pod
-	}
-	homeless := agent(now, "", 20, unready)
-	homeless.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{
-		NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchFields: []corev1.NodeSelectorRequirement{{Key: "metadata.name", Values: []string{"full"}}}}},
-	}}}
+	old := map[string]int{"a": 90, "b": 90, "c": 90}
 	var many []corev1.Pod
 	for i := range 7 {
-		many = append(many, agent(now, fmt.Sprint("n", i), 11, unready))
+		many = append(many, podOn(fmt.Sprint("n", i), 11, unready(11)))
 	}
-	const stalled = "the roll-out has made no progress for more than 10 minutes"
 	for name, test := range map[string]struct {
-		pods []corev1.Pod
+		roll *rollout
 		want string
 	}{
-		"no pods":                        {nil, ""},
-		"one pod is not ready":           {[]corev1.Pod{agent(now, "a", 11, unready), agent(now, "b", 60, 59)}, stalled + " because of node a"},
-		"two are not":                    {[]corev1.Pod{agent(now, "b", 11, unready), agent(now, "a", 12, unready)}, stalled + " because of nodes a, b"},
-		"many are not":                   {many, stalled + " because of nodes n0, n1, n2, n3, n4 and 2 more"},
-		"one was made a while ago":       {[]corev1.Pod{agent(now, "a", 9, unready), agent(now, "b", 60, 59)}, ""},
-		"one got ready just now":         {[]corev1.Pod{agent(now, "a", 20, unready), agent(now, "b", 15, 1)}, ""},
-		"one does not go":                {[]corev1.Pod{going(agent(now, "a", 60, 59), 11), agent(now, "b", 60, 59)}, stalled + " because of node a"},
-		"one goes":                       {[]corev1.Pod{going(agent(now, "a", 60, 59), 2), agent(now, "b", 60, 59)}, ""},
-		"one finds no place":             {[]corev1.Pod{homeless}, stalled + " because of node full"},
-		"nobody replaces pods":           {[]corev1.Pod{agent(now, "a", 60, 59)}, stalled + ", although all pods are ready: nobody replaces them"},
-		"a pod of which little is known": {[]corev1.Pod{{ObjectMeta: metav1.ObjectMeta{Name: "agent-x"}}}, stalled + " because of node that pod agent-x waits for"},
+		"no pods": {rollsOutSince(60, old), ""},
+		"one pod is not ready, others wait": {rollsOutSince(60, old,
+			podOn("a", 11, unready(11)), podOn("b", 80, outdated, ready(79))), stalled + " because of node a"},
+		"the last pod is not ready": {rollsOutSince(60, old,
+			podOn("a", 11, unready(11)), podOn("b", 15, ready(12))), stalled + " because of node a"},
+		"the last pods are not ready": {rollsOutSince(11, old,
+			podOn("b", 11, unready(11)), podOn("a", 11, unready(11))), stalled + " because of nodes a, b"},
+		"the last pod was made a while ago": {rollsOutSince(60, old,
+			podOn("a", 9, unready(9)), podOn("b", 15, ready(12))), ""},
+		"many are not": {rollsOutSince(60, old, many...), stalled + " because of nodes n0, n1, n2, n3, n4 and 2 more"},
+		"it began a while ago": {rollsOutSince(9, old,
+			podOn("a", 80, outdated, unready(70)), podOn("b", 80, outdated, ready(79))), ""},
+		"one got ready just now": {rollsOutSince(60, old,
+			podOn("a", 40, unready(40)), podOn("b", 3, ready(1)), podOn("c", 80, outdated, ready(79))), ""},
+		"an outdated one got ready just now": {rollsOutSince(60, old,
+			podOn("a", 40, unready(40)), podOn("b", 80, outdated, ready(1))), stalled + " because of node a"},
+		"one is made again and again": {rollsOutSince(60, old,
+			podOn("a", 1), podOn("b", 80, outdated, ready(79))), stalled + " because of node a"},
+		"one does not go": {rollsOutSince(60, old,
+			podOn("a", 80, outdated, ready(79), going(11)), podOn("b", 80, outdated, ready(79))), stalled + " because of node a"},
+		"one finds no place": {rollsOutSince(60, old, podOn("", 20, wantedOn("full"))), stalled + " because of node full"},
+		"nobody replaces pods": {rollsOutSince(60, old,
+			podOn("a", 80, outdated, ready(79))), stalled + ", although all pods are ready: nobody replaces them"},
+		"a pod of which little is known": {rollsOutSince(60, old,
+			corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "agent-x"}}), stalled + " because of node that pod agent-x waits for"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			g.Expect(holdUp(test.pods, int32(len(test.pods)), now)).To(Equal(test.want))
+			held, _, err := test.roll.heldUp(time.Time{}, lookedAt)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(held).To(Equal(test.want))
+		})
+	}
+}
+
+func TestNodesThatJoinAreNoProgress(t *testing.T) {
+	nodes := map[string]int{"a": 90, "b": 90, "new1": 14, "new2": 3, "new3": 1}
+	stuck, waits := podOn("a", 50, unready(50)), podOn("b", 80, outdated, ready(79))
+	joins := []corev1.Pod{podOn("new1", 14, ready(13)), podOn("new2", 3, ready(1)), podOn("new3", 1, unready(1))}
+	for name, test := range map[string]struct {
+		roll *rollout
+		want string
+	}{
+		"while others wait":         {rollsOutSince(60, nodes, append(joins, stuck, waits)...), stalled + " because of node a"},
+		"at the last pod":           {rollsOutSince(60, nodes, append(joins, stuck)...), stalled + " because of node a"},
+		"and lack nothing for long": {rollsOutSince(60, nodes, joins...), ""},
+		"but for one whose pod does not get ready": {rollsOutSince(60, nodes,
+			podOn("new1", 14, unready(14)), podOn("new3", 1, ready(1))), stalled + " because of node new1"},
+		"but for many that came together, as when a cluster wakes up": {rollsOutSince(600, nil,
+			podOn("x", 12, unready(12)), podOn("y", 12, ready(2)), podOn("z", 11, ready(1))), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			held, _, err := test.roll.heldUp(time.Time{}, lookedAt)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(held).To(Equal(test.want))
+		})
+	}
+	t.Run("if it can be told which do", func(t *testing.T) {
+		g := NewWithT(t)
+		roll := rollsOutSince(60, nodes, append(joins, stuck, waits)...)
+		roll.nodes = func() (map[string]time.Time, error) { return nil, errors.New("no") }
+		_, _, err := roll.heldUp(time.Time{}, lookedAt)
+		g.Expect(err).To(MatchError("no"))
+	})
+}
+
+// A pod that has run for long and falls ill is told as such. It is progress as little as
+// it is a roll-out when it gets ready again.
+func TestUpsAndDownsOfRunningPodsAreNoRollOut(t *testing.T) {
+	old := map[string]int{"a": 90, "b": 90, "c": 90}
+	waits := podOn("b", 80, outdated, ready(79))
+	for name, test := range map[string]struct {
+		roll *rollout
+		want string
+	}{
+		"a pod falls ill":                   {rollsOutSince(60, old, podOn("a", 50, container(0, 49), unready(20))), ""},
+		"a pod that started late falls ill": {rollsOutSince(60, old, podOn("a", 50, container(0, 16), unready(15))), stalled + " because of node a"},
+		"a pod recovers while another waits": {rollsOutSince(60, old, waits,
+			podOn("a", 50, container(3, 3), ready(2))), stalled + ", although all pods are ready: nobody replaces them"},
+		"a pod falls ill while another waits": {rollsOutSince(60, old, waits, podOn("a", 50, container(3, 3), unready(20)),
+			podOn("c", 50, container(3, 3), unready(2))), stalled + " because of node a"},
+		"a pod that started late got ready": {rollsOutSince(60, old, waits, podOn("a", 50, container(0, 3), ready(2))), ""},
+		"a node's clock is ahead":           {rollsOutSince(60, old, waits, podOn("a", 40, ready(-30)), podOn("c", 30, unready(-20))), stalled + " because of node c"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			held, _, err := test.roll.heldUp(time.Time{}, lookedAt)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(held).To(Equal(test.want))
 		})
 	}
 }
 
 func TestARollOutMayWaitForPodsThatCannotBeMade(t *testing.T) {
-	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	pods := []corev1.Pod{agent(now, "a", 60, 59)}
-	NewWithT(t).Expect(holdUp(pods, 2, now)).To(HaveSuffix("10 minutes"))
+	there := podOn("a", 50, ready(49))
+	for name, test := range map[string]struct {
+		nodes   map[string]int
+		refused int
+		want    string
+	}{
+		"for long":              {map[string]int{"a": 90, "b": 90}, 20, stalled + " because of node b"},
+		"on one of many nodes":  {map[string]int{"a": 90, "b": 90, "windows": 90}, 20, stalled},
+		"since a while":         {map[string]int{"a": 90, "b": 90}, 9, ""},
+		"or comes in a moment":  {map[string]int{"a": 90, "b": 90}, 0, ""},
+		"where a node is to be": {map[string]int{"a": 90}, 20, stalled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			roll := rollsOutSince(60, test.nodes, there)
+			roll.wanted = 2
+			if test.refused > 0 {
+				roll.refused = ago(test.refused).Time
+			}
+			held, _, err := roll.heldUp(time.Time{}, lookedAt)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(held).To(Equal(test.want))
+		})
+	}
+}
+
+func TestAPodMustBeReadyForAsLongAsItsDaemonSetDemands(t *testing.T) {
+	for name, test := range map[string]struct {
+		ready int
+		since int
+		want  string
+	}{
+		"not yet":     {3, 50, stalled + " because of node a"},
+		"just now":    {6, 1, ""},
+		"a while ago": {16, 11, stalled + " because of node a"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			roll := rollsOutSince(60, map[string]int{"a": 90, "b": 90})
+			roll.minReady = 5 * time.Minute
+			roll.add([]corev1.Pod{podOn("a", 50, unready(50)), podOn("b", test.ready+1, ready(test.ready))}, lookedAt)
+			held, since, err := roll.heldUp(time.Time{}, lookedAt)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(held).To(Equal(test.want))
+			g.Expect(since).To(Equal(ago(test.since).Time))
+		})
+	}
 }

@@ -9,11 +9,13 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
@@ -28,14 +30,13 @@ const fieldManager = client.FieldOwner("trellis-health")
 // write stores the condition and the components if they differ from what the
 // Network has.
 func (r *reconciler) write(ctx context.Context, network *extensionsv1alpha1.Network, condition corev1beta1.Condition, components map[string]bool) error {
-	key := client.ObjectKeyFromObject(network)
-	wanted := statement{network.ResourceVersion, condition, components}
+	key, now := client.ObjectKeyFromObject(network), r.options.Clock.Now()
 	last, known := r.statements.last(key)
+	if known && last.isNewerThan(network, now) {
+		return nil // what the cache is to get next has it looked at again
+	}
 	if before := conditionOf(network); before != nil && apiequality.Semantic.DeepEqual(*before, condition) &&
 		(sameComponents(network, components) || known && last.stands(network, components)) {
-		return nil
-	}
-	if known && wanted.repeats(last) {
 		return nil
 	}
 	status := map[string]any{}
@@ -60,7 +61,7 @@ func (r *reconciler) write(ctx context.Context, network *extensionsv1alpha1.Netw
 	if err := r.client.Status().Apply(ctx, apply, fieldManager, client.ForceOwnership); err != nil {
 		return fmt.Errorf("write the health of the Network: %w", err)
 	}
-	r.statements.remember(key, wanted)
+	r.statements.remember(key, statement{object.GetUID(), object.GetResourceVersion(), now, components})
 	return nil
 }
 
@@ -110,10 +111,11 @@ func includes(stated map[string]any, components map[string]bool) bool {
 	return true
 }
 
-// statement is what was applied to a Network, and to which version of it.
+// statement is what was applied to a Network, when, and which version that made of it.
 type statement struct {
+	uid        types.UID
 	version    string
-	condition  corev1beta1.Condition
+	at         time.Time
 	components map[string]bool
 }
 
@@ -123,11 +125,16 @@ func (s statement) stands(network *extensionsv1alpha1.Network, components map[st
 	return includes(statedComponents(network), components) && maps.EqualFunc(s.components, components, func(bool, bool) bool { return true })
 }
 
-// repeats says that last was the same, and that the cache does not show it yet.
-func (s statement) repeats(last statement) bool {
-	return s.version == last.version && maps.Equal(s.components, last.components) &&
-		s.condition.Status == last.condition.Status && s.condition.Reason == last.condition.Reason &&
-		s.condition.Message == last.condition.Message
+// longestLag is how far the cache may be behind. Versions that are older for longer are
+// those of an API server which was restored from a backup.
+const longestLag = time.Minute
+
+// isNewerThan says that a Network, from the cache, is older than what was applied to it,
+// so that nothing can be judged by it. Versions are comparable since Kubernetes 1.35
+// (KEP-5504), and were in fact before.
+func (s statement) isNewerThan(network *extensionsv1alpha1.Network, now time.Time) bool {
+	order, err := resourceversion.CompareResourceVersion(network.ResourceVersion, s.version)
+	return err == nil && order < 0 && network.UID == s.uid && now.Before(s.at.Add(longestLag))
 }
 
 // statements remembers of each Network what was applied last.

@@ -18,6 +18,9 @@ import (
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 )
 
+// In tests, no cluster is so small that all of it is on one page.
+func init() { pageSize = 1 }
+
 func TestDaemonSetsAreJudgedByTheirNumbers(t *testing.T) {
 	for name, test := range map[string]struct {
 		generation int64

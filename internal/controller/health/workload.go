@@ -26,10 +26,9 @@ type inspection struct {
 	// refusal is why the workload's own controller could not make pods, where the
 	// workload says so itself.
 	refusal string
-	// rollsOut says that not all pods of a DaemonSet are of the latest revision yet, and
-	// wanted how many there are to be.
-	rollsOut bool
-	wanted   int32
+	// rollsOut is the DaemonSet, if not all of its pods are of the latest revision and
+	// available.
+	rollsOut *appsv1.DaemonSet
 }
 
 // isKnown says whether inspect can tell the health of a kind of workload.
@@ -75,7 +74,9 @@ func inspectDaemonSet(d *appsv1.DaemonSet) inspection {
 		seen.healthy, seen.summary = true, "no nodes"
 	default:
 		seen.healthy, seen.summary = count("DaemonSet", d, wanted, updated, available)
-		seen.rollsOut, seen.wanted = updated < wanted, wanted
+		if !seen.healthy {
+			seen.rollsOut = d
+		}
 	}
 	return seen
 }
