@@ -34,7 +34,7 @@ func TestNodesFindTheirAddressInTheirRange(t *testing.T) {
 			g := NewWithT(t)
 			n := build(t, test.config, test.nodes)
 			g.Expect(n.env("calico-node")["IP_AUTODETECTION_METHOD"]).To(Equal(test.want))
-			g.Expect(n.warned("ipv4.autoDetectionMethod") != nil).To(Equal(test.warns))
+			g.Expect(n.Warned("ipv4.autoDetectionMethod") != nil).To(Equal(test.warns))
 		})
 	}
 }

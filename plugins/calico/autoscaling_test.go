@@ -9,6 +9,8 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trellis-network/trellis/test/built"
 )
 
 // The table of what scales what: section 2.8 of the facts about Gardener's
@@ -67,7 +69,7 @@ func TestAutoscalingModes(t *testing.T) {
 
 // expectEach expects that there are, or are not, objects of these kinds under name.
 func expectEach(g *WithT, n *network, want bool, name string, kinds ...string) {
-	n.t.Helper()
+	n.T.Helper()
 	for _, kind := range kinds {
 		g.Expect(n.has(kind, name)).To(Equal(want), "%s %s", kind, name)
 	}
@@ -78,7 +80,7 @@ func preservesResources(annotations map[string]string) bool {
 }
 
 func requested(container corev1.Container) string {
-	return container.Resources.Requests.Cpu().String() + "/" + container.Resources.Requests.Memory().String()
+	return built.Requested(container.Resources.Requests)
 }
 
 func TestParametersOfTheAutoscalers(t *testing.T) {

@@ -35,11 +35,9 @@ func TestWhatChangesOfTheClusterMean(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := NewWithT(t)
-			request := requestFor(t, test.config, test.after)
-			request.Applied = build(t, test.config, test.before).Applied()
-			n := tryRequest(t, request)
+			n := then(build(t, test.config, test.before), test.config, test.after)
 			g.Expect(n.Errors).To(BeEmpty())
-			g.Expect(classesOf(n)).To(Equal(test.want))
+			g.Expect(n.Classes()).To(Equal(test.want))
 		})
 	}
 }
@@ -47,8 +45,7 @@ func TestWhatChangesOfTheClusterMean(t *testing.T) {
 // Without eBPF before, it is another who passes on packets to Services.
 func TestEBPFInPlaceOfKubeProxyIsDisruptive(t *testing.T) {
 	g := NewWithT(t)
-	request := requestFor(t, "ebpfDataplane: {enabled: true}", func(f *plugin.Facts) { f.KubeProxy.Enabled = false })
-	request.Applied = build(t, "").Applied()
-	g.Expect(classesOf(tryRequest(t, request))).To(Equal(map[string]plugin.ChangeClass{
+	n := then(build(t, ""), "ebpfDataplane: {enabled: true}", func(f *plugin.Facts) { f.KubeProxy.Enabled = false })
+	g.Expect(n.Classes()).To(Equal(map[string]plugin.ChangeClass{
 		"ebpfDataplane.enabled": plugin.Disruptive, "spec.kubernetes.kubeProxy.enabled": plugin.Disruptive}))
 }

@@ -51,20 +51,11 @@ func TestWhatChangesMeanForARunningNetwork(t *testing.T) {
 		t.Run(fmt.Sprintf("%s from %s to %s", test.path, test.before, test.after), func(t *testing.T) {
 			g := NewWithT(t)
 			n := changed(t, test.before, test.after)
-			classes := classesOf(n)
+			classes := n.Classes()
 			g.Expect(classes).To(HaveKeyWithValue(test.path, test.want))
 			g.Expect(len(n.Errors) > 0).To(Equal(test.want == plugin.Forbidden || classes["ipam.type"] == plugin.Forbidden))
 		})
 	}
-}
-
-// changed builds a network for after where before was applied last.
-func changed(t *testing.T, before, after string, options ...option) *network {
-	t.Helper()
-	applied := build(t, before, options...).Applied()
-	request := requestFor(t, after, options...)
-	request.Applied = applied
-	return tryRequest(t, request)
 }
 
 func TestForbiddenChangeSaysWhatToDoInstead(t *testing.T) {

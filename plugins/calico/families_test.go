@@ -8,9 +8,9 @@ import (
 	. "github.com/onsi/gomega"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins/calico"
+	"github.com/trellis-network/trellis/test/built"
 )
 
 func TestEnvironmentOfEachFamily(t *testing.T) {
@@ -34,14 +34,7 @@ func TestEnvironmentOfEachFamily(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := NewWithT(t)
-			// The Network would say IPv4 where the facts say nothing.
-			request := requestFor(t, "", test.facts)
-			if len(request.Facts.IPFamilies) == 0 {
-				request.Spec.PodCIDR, request.Spec.ServiceCIDR = podCIDR, serviceCIDR
-			}
-			n := tryRequest(t, request)
-			g.Expect(n.Errors).To(BeEmpty())
-			env := n.env("calico-node")
+			env := build(t, "", test.facts).env("calico-node")
 			for _, each := range test.want {
 				for name, value := range each {
 					if value == absent {
@@ -114,13 +107,11 @@ func dualStackIPAM(kind string) map[string]any {
 
 func TestOrderOfTheFamiliesDoesNotMatter(t *testing.T) {
 	g := NewWithT(t)
-	want, err := pipeline.Documents(build(t, "", dualStack).Objects.Shoot)
-	g.Expect(err).NotTo(HaveOccurred())
-	got, err := pipeline.Documents(build(t, "", dualStack, func(f *plugin.Facts) {
+	want := build(t, "", dualStack)
+	got := build(t, "", dualStack, func(f *plugin.Facts) {
 		f.IPFamilies = []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv6, extensionsv1alpha1.IPv4}
-	}).Objects.Shoot)
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(string(got)).To(Equal(string(want)))
+	})
+	g.Expect(built.Documents(t, got.Objects.Shoot)).To(Equal(built.Documents(t, want.Objects.Shoot)))
 }
 
 func TestIPv6RangeOfThePods(t *testing.T) {
@@ -138,11 +129,11 @@ func TestIPv6RangeOfThePods(t *testing.T) {
 			g := NewWithT(t)
 			n := build(t, "", test.families, func(f *plugin.Facts) { f.PodCIDRs = test.status })
 			g.Expect(n.env("calico-node")).To(HaveKeyWithValue("CALICO_IPV6POOL_CIDR", test.want))
-			g.Expect(n.spec("IPPool", "default-ipv6-ippool")).To(Equal(map[string]any{
+			g.Expect(n.Spec("IPPool", "default-ipv6-ippool")).To(Equal(map[string]any{
 				"allowedUses": []any{"Workload", "Tunnel"}, "blockSize": int64(122), "cidr": test.want,
 				"ipipMode": "Never", "vxlanMode": "Never", "natOutgoing": false, "nodeSelector": "all()",
 			}))
-			g.Expect(n.warned("ipv6") != nil).To(Equal(test.want == ""))
+			g.Expect(n.Warned("ipv6") != nil).To(Equal(test.want == ""))
 		})
 	}
 }
@@ -189,7 +180,7 @@ func TestWhatIsRefusedOfAFamily(t *testing.T) {
 		{"VXLAN for IPv6", "ipv6: {pool: vxlan, mode: Never}", dualStack, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			NewWithT(t).Expect(errorsOf(try(t, test.config, test.families))).To(Equal(test.want))
+			NewWithT(t).Expect(try(t, test.config, test.families).Refusals()).To(Equal(test.want))
 		})
 	}
 }
@@ -220,12 +211,7 @@ func TestUsersAreToldWhatIPv6DoesNotDo(t *testing.T) {
 			want: map[string]string{"ipAutodetectionMethod": "has no effect"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			g := NewWithT(t)
-			n := build(t, test.config, test.families)
-			g.Expect(n.Warnings).To(HaveLen(len(test.want)))
-			for path, message := range test.want {
-				g.Expect(n.warned(path)).To(ConsistOf(ContainSubstring(message)), path)
-			}
+			build(t, test.config, test.families).ExpectWarnings(test.want)
 		})
 	}
 }
@@ -233,11 +219,11 @@ func TestUsersAreToldWhatIPv6DoesNotDo(t *testing.T) {
 // C3 and C4 contradict themselves in more than one way.
 func TestAnOverlayForBothFamiliesIsToldToBeNone(t *testing.T) {
 	g := NewWithT(t)
-	g.Expect(build(t, "overlay: {enabled: true}", dualStack).warned("overlay.enabled")).To(ConsistOf(
+	g.Expect(build(t, "overlay: {enabled: true}", dualStack).Warned("overlay.enabled")).To(ConsistOf(
 		ContainSubstring("IPv6 packets travel as they are"), ContainSubstring("IPv4 packets may not arrive")))
 	n := build(t, "{overlay: {enabled: true}, vxlan: {enabled: true}}", dualStack)
-	g.Expect(n.warned("overlay.enabled")).To(HaveLen(1))
-	g.Expect(n.warned("ipam.type")).To(ConsistOf(ContainSubstring("to which nobody makes routes")))
+	g.Expect(n.Warned("overlay.enabled")).To(HaveLen(1))
+	g.Expect(n.Warned("ipam.type")).To(ConsistOf(ContainSubstring("to which nobody makes routes")))
 }
 
 func TestWithoutIPIPItIsOnlyIPv4ThatNeedsVXLAN(t *testing.T) {
@@ -266,29 +252,18 @@ func TestWhatFamiliesThatComeAndGoMean(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := NewWithT(t)
-			request := requestFor(t, test.config, test.after)
-			request.Applied = build(t, test.config, test.before).Applied()
-			n := tryRequest(t, request)
+			n := then(build(t, test.config, test.before), test.config, test.after)
 			g.Expect(n.Errors).To(BeEmpty())
-			g.Expect(classesOf(n)).To(HaveKeyWithValue(test.path, test.want))
+			g.Expect(n.Classes()).To(HaveKeyWithValue(test.path, test.want))
 		})
 	}
-}
-
-func classesOf(n *network) map[string]plugin.ChangeClass {
-	classes := map[string]plugin.ChangeClass{}
-	for _, change := range n.Changes {
-		classes[change.Path] = change.Class
-	}
-	return classes
 }
 
 // A node that is late takes IPv6 from no pod.
 func TestBothFamiliesStayWhileANodeIsNotReady(t *testing.T) {
 	g := NewWithT(t)
-	request := requestFor(t, "ipv6: {sourceNATEnabled: true}", migrating)
-	request.Applied = build(t, "ipv6: {sourceNATEnabled: true}", dualStack).Applied()
-	n := tryRequest(t, request)
+	const masquerading = "ipv6: {sourceNATEnabled: true}"
+	n := then(build(t, masquerading, dualStack), masquerading, migrating)
 	g.Expect(n.Errors).To(BeEmpty())
 	g.Expect(n.Changes).To(BeEmpty())
 	g.Expect(n.env("calico-node")).To(HaveKeyWithValue("IP6", "autodetect"))
@@ -302,7 +277,7 @@ func TestIPv6SourceNATIsOnlyDisruptiveWhenItGoes(t *testing.T) {
 }
 
 func TestARangeOfNodesMustBeOneWithIPv6Too(t *testing.T) {
-	NewWithT(t).Expect(errorsOf(try(t, "", ipv6Only, withNodes("10.250.0.0", nil)))).
+	NewWithT(t).Expect(try(t, "", ipv6Only, withNodes("10.250.0.0", nil)).Refusals()).
 		To(Equal([]string{"Invalid value @ shoot.spec.networking.nodes"}))
 }
 

@@ -21,10 +21,7 @@ func TestWithoutIPIPNobodyDistributesRoutesUnlessAsked(t *testing.T) {
 		t.Run(config, func(t *testing.T) {
 			g := NewWithT(t)
 			n := build(t, config, onAzure)
-			want := matrix[10] // A11
-			got := observe(n)
-			got.name, got.config = want.name, want.config
-			g.Expect(got).To(Equal(want))
+			matrix[10].expect(n) // A11
 			if config == "" {
 				g.Expect(n.Origins["backend"].String()).To(Equal("infrastructure: azure has no IP-in-IP"))
 			}
@@ -34,7 +31,7 @@ func TestWithoutIPIPNobodyDistributesRoutesUnlessAsked(t *testing.T) {
 
 func TestWithoutIPIPAWrittenBackendIsNotInForce(t *testing.T) {
 	g := NewWithT(t)
-	g.Expect(build(t, "backend: bird", onAzure).warned("backend")).To(ConsistOf("bird is not in force, none is: azure has no IP-in-IP"))
+	g.Expect(build(t, "backend: bird", onAzure).Warned("backend")).To(ConsistOf("bird is not in force, none is: azure has no IP-in-IP"))
 	g.Expect(build(t, "backend: none", onAzure).Warnings).To(BeEmpty())
 }
 
@@ -47,11 +44,8 @@ func TestWithoutIPIPAnOverlayUsesVXLAN(t *testing.T) {
 		t.Run(config, func(t *testing.T) {
 			g := NewWithT(t)
 			n := build(t, config, onAzure)
-			want := matrix[2] // A3
-			got := observe(n)
-			got.name, got.config = want.name, want.config
-			g.Expect(got).To(Equal(want))
-			g.Expect(n.warned("overlay.enabled")).To(ConsistOf(
+			matrix[2].expect(n) // A3
+			g.Expect(n.Warned("overlay.enabled")).To(ConsistOf(
 				"IP-in-IP is not available on azure, so the overlay uses VXLAN; and VXLAN needs calico-ipam"))
 		})
 	}
@@ -60,8 +54,8 @@ func TestWithoutIPIPAnOverlayUsesVXLAN(t *testing.T) {
 func TestTheSeedsAzureExampleIsToldWhatItGets(t *testing.T) {
 	g := NewWithT(t)
 	n := build(t, `{ipam: {type: host-local}, vethMTU: "1440", overlay: {enabled: true}, typha: {enabled: false}}`, onAzure)
-	g.Expect(n.warned("overlay.enabled")).To(HaveLen(1))
-	g.Expect(n.warned("ipam.type")).To(ConsistOf("host-local is not in force, calico-ipam is: VXLAN needs calico-ipam"))
+	g.Expect(n.Warned("overlay.enabled")).To(HaveLen(1))
+	g.Expect(n.Warned("ipam.type")).To(ConsistOf("host-local is not in force, calico-ipam is: VXLAN needs calico-ipam"))
 	g.Expect(n.Warnings).To(HaveLen(2))
 	g.Expect(n.Origins["vxlan.enabled"].String()).To(Equal("infrastructure: azure has no IP-in-IP"))
 	g.Expect(n.Origins["ipam.type"].String()).To(Equal("rule: VXLAN needs calico-ipam"))
@@ -85,7 +79,7 @@ func TestWithoutIPIPAnOverlayCannotComeOrGoLater(t *testing.T) {
 		t.Run(test.before+" then "+test.after, func(t *testing.T) {
 			g := NewWithT(t)
 			n := changed(t, test.before, test.after, onAzure)
-			g.Expect(errorsOf(n)).To(Equal([]string{"Forbidden @ ipam.type"}))
+			g.Expect(n.Refusals()).To(Equal([]string{"Forbidden @ ipam.type"}))
 			g.Expect(n.Errors[0].Detail).To(ContainSubstring(test.instead))
 		})
 	}
@@ -136,7 +130,7 @@ func TestWhoMayShareANetworkIsToldToKeepPodRangesApart(t *testing.T) {
 			if test.want {
 				matcher = ConsistOf(ContainSubstring("must not overlap"))
 			}
-			NewWithT(t).Expect(build(t, test.config, test.options...).warned("overlay.enabled")).To(matcher)
+			NewWithT(t).Expect(build(t, test.config, test.options...).Warned("overlay.enabled")).To(matcher)
 		})
 	}
 }

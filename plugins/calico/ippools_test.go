@@ -11,11 +11,11 @@ import (
 func TestAddressPoolsAreExactlyThese(t *testing.T) {
 	g := NewWithT(t)
 	n := build(t, "overlay: {enabled: false}")
-	g.Expect(n.spec("IPPool", "default-ipv4-ippool")).To(Equal(map[string]any{
+	g.Expect(n.Spec("IPPool", "default-ipv4-ippool")).To(Equal(map[string]any{
 		"allowedUses": []any{"Workload", "Tunnel"}, "blockSize": int64(26), "cidr": podCIDR,
 		"ipipMode": "Never", "vxlanMode": "Never", "natOutgoing": true, "nodeSelector": "all()",
 	}))
-	g.Expect(n.spec("IPPool", "no-snat-for-node-cidr")).To(Equal(map[string]any{
+	g.Expect(n.Spec("IPPool", "no-snat-for-node-cidr")).To(Equal(map[string]any{
 		"cidr": nodeCIDR, "disabled": true, "disableBGPExport": true,
 	}))
 }

@@ -112,26 +112,22 @@ var matrix = []row{
 const nativeIPv6 = "Never/Never/false"
 
 // build builds the network of a row.
-func (r row) build(t *testing.T, options ...option) *network {
+func (r row) build(t *testing.T) *network {
 	t.Helper()
-	return build(t, r.config, append(r.options(), options...)...)
+	return build(t, r.config, r.families)
 }
 
-func (r row) options() []option {
-	if r.families == nil {
-		return nil
-	}
-	return []option{r.families}
+// expect fails unless a network is as the row says.
+func (r row) expect(n *network) {
+	n.T.Helper()
+	got := observe(n)
+	got.name, got.config, r.families = r.name, r.config, nil // no object tells
+	NewWithT(n.T).Expect(got).To(Equal(r))
 }
 
 func TestMatrixOfOverlayBackendAndPool(t *testing.T) {
 	for _, want := range matrix {
-		t.Run(want.name, func(t *testing.T) {
-			g := NewWithT(t)
-			got := observe(want.build(t))
-			got.name, got.config, want.families = want.name, want.config, nil
-			g.Expect(got).To(Equal(want))
-		})
+		t.Run(want.name, func(t *testing.T) { want.expect(want.build(t)) })
 	}
 }
 
@@ -157,11 +153,11 @@ func observe(n *network) row {
 		birdProbes:      slices.Contains(probe, "-bird-ready"),
 	}
 	if n.has("IPPool", "default-ipv4-ippool") {
-		spec := n.spec("IPPool", "default-ipv4-ippool")
+		spec := n.Spec("IPPool", "default-ipv4-ippool")
 		got.pool = spec["ipipMode"].(string) + "/" + spec["vxlanMode"].(string)
 	}
 	if n.has("IPPool", "default-ipv6-ippool") {
-		spec := n.spec("IPPool", "default-ipv6-ippool")
+		spec := n.Spec("IPPool", "default-ipv6-ippool")
 		got.ipv6Pool = fmt.Sprintf("%v/%v/%v", spec["ipipMode"], spec["vxlanMode"], spec["natOutgoing"])
 	}
 	return got
@@ -169,15 +165,15 @@ func observe(n *network) row {
 
 // cniPlugin returns Calico's part of the CNI configuration.
 func cniPlugin(n *network) map[string]any {
-	n.t.Helper()
+	n.T.Helper()
 	return cniPlugins(n)[0].(map[string]any)
 }
 
 func cniPlugins(n *network) []any {
-	n.t.Helper()
+	n.T.Helper()
 	var list map[string]any
 	document := strings.Replace(n.data("calico-config")["cni_network_config"], "__CNI_MTU__", "1440", 1)
-	NewWithT(n.t).Expect(json.Unmarshal([]byte(document), &list)).To(Succeed())
+	NewWithT(n.T).Expect(json.Unmarshal([]byte(document), &list)).To(Succeed())
 	return list["plugins"].([]any)
 }
 

@@ -35,7 +35,7 @@ func TestGateTakesPrivilegesAway(t *testing.T) {
 	g.Expect(n.env("hostpath-init")).To(HaveKeyWithValue("NODE_USER_ID", "999"))
 	g.Expect(names(n.node().Spec.Template.Spec.Containers)).NotTo(ContainElement("bird-exporter"))
 	g.Expect(n.has("Service", "calico-bird-monitoring")).To(BeTrue())
-	g.Expect(n.warned("birdExporter.enabled")).To(HaveLen(1))
+	g.Expect(n.Warned("birdExporter.enabled")).To(HaveLen(1))
 }
 
 func TestEBPFNeedsPrivilegesWhateverTheGateSays(t *testing.T) {

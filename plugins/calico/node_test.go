@@ -33,11 +33,11 @@ func TestEnvironmentOfCalicoNode(t *testing.T) {
 	}{
 		{name: "of every network", want: map[string]string{
 			"USE_POD_CIDR": "true", "FELIX_PROMETHEUSMETRICSENABLED": "true", "FELIX_PROMETHEUSMETRICSPORT": "9091",
-			"DATASTORE_TYPE": "kubernetes", "FELIX_TYPHAK8SSERVICENAME": "key typha_service_name", "WAIT_FOR_DATASTORE": "true",
-			"NODENAME": "field spec.nodeName", "CALICO_NETWORKING_BACKEND": "key calico_backend", "CLUSTER_TYPE": "k8s,bgp",
+			"DATASTORE_TYPE": "kubernetes", "FELIX_TYPHAK8SSERVICENAME": "key calico-config/typha_service_name", "WAIT_FOR_DATASTORE": "true",
+			"NODENAME": "field spec.nodeName", "CALICO_NETWORKING_BACKEND": "key calico-config/calico_backend", "CLUSTER_TYPE": "k8s,bgp",
 			"IP": "autodetect", "CALICO_IPV4POOL_IPIP": "Always", "CALICO_IPV4POOL_CIDR": podCIDR,
 			"IP_AUTODETECTION_METHOD": "cidr=" + nodeCIDR, "FELIX_IPV6SUPPORT": "false",
-			"FELIX_IPINIPMTU": "key veth_mtu", "FELIX_VXLANMTU": "key veth_mtu", "FELIX_WIREGUARDMTU": "key veth_mtu",
+			"FELIX_IPINIPMTU": "key calico-config/veth_mtu", "FELIX_VXLANMTU": "key calico-config/veth_mtu", "FELIX_WIREGUARDMTU": "key calico-config/veth_mtu",
 			"CALICO_DISABLE_FILE_LOGGING": "true", "FELIX_DEFAULTENDPOINTTOHOSTACTION": "ACCEPT", "FELIX_IPINIPENABLED": "true",
 			"FELIX_BPFENABLED": "false", cleanup: "false", "FELIX_HEALTHENABLED": "true", "FELIX_NATPORTRANGE": "32768:65535",
 			"CALICO_MANAGE_CNI": "true",
@@ -104,7 +104,7 @@ func TestMTUReachesTunnelsAndPods(t *testing.T) {
 	for _, spelling := range []string{"1440", "+1440", "0001440"} {
 		n := build(t, `vethMTU: "`+spelling+`"`)
 		g.Expect(n.data("calico-config")).To(HaveKeyWithValue("veth_mtu", "1440"), spelling)
-		g.Expect(n.env("install-cni")).To(HaveKeyWithValue("CNI_MTU", "key veth_mtu"))
+		g.Expect(n.env("install-cni")).To(HaveKeyWithValue("CNI_MTU", "key calico-config/veth_mtu"))
 	}
 }
 
@@ -132,7 +132,7 @@ func TestTheEnsurerDetectsAddressesAsCalicoNodeDoes(t *testing.T) {
 	g := NewWithT(t)
 	n := build(t, "")
 	g.Expect(n.env("network-unavailable-condition-ensurer")).To(Equal(map[string]string{
-		"CALICO_NETWORKING_BACKEND": "key calico_backend", "IP": "autodetect", "IP_AUTODETECTION_METHOD": "cidr=" + nodeCIDR,
+		"CALICO_NETWORKING_BACKEND": "key calico-config/calico_backend", "IP": "autodetect", "IP_AUTODETECTION_METHOD": "cidr=" + nodeCIDR,
 		"NO_DEFAULT_POOLS": "true", "NODENAME": "field spec.nodeName",
 	}))
 }

@@ -75,7 +75,7 @@ func TestOnlyAnOverlayThatIsThereConcerns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var present []unstructured.Unstructured
-			for _, object := range render(t, test.config) {
+			for _, object := range networks.Objects(t, test.config).Shoot {
 				raw, err := json.Marshal(object)
 				NewWithT(t).Expect(err).NotTo(HaveOccurred())
 				one := unstructured.Unstructured{}

@@ -3,11 +3,12 @@
 package calico_test
 
 import (
-	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/trellis-network/trellis/test/built"
 )
 
 // rights of each role: groups, resources, names of resources, verbs.
@@ -48,21 +49,11 @@ func TestRightsAreExactlyThese(t *testing.T) {
 	got := map[string][]string{}
 	for _, object := range n.Objects.Shoot {
 		if role, ok := object.(*rbacv1.ClusterRole); ok {
-			got[role.Name] = rightsOf(role.Rules)
+			got[role.Name] = built.Rights(role.Rules, "crd.projectcalico.org")
 		}
 	}
 	g.Expect(got).To(Equal(rights))
-	g.Expect(rightsOf(need[*rbacv1.Role](n, "typha-cpha").Rules)).To(Equal([]string{"|configmaps||get", "apps,extensions|deployments/scale||get,update"}))
-}
-
-func rightsOf(rules []rbacv1.PolicyRule) []string {
-	var list []string
-	for _, rule := range rules {
-		groups := strings.ReplaceAll(strings.Join(rule.APIGroups, ","), "crd.projectcalico.org", "C")
-		list = append(list, strings.Join([]string{groups, strings.Join(rule.Resources, ","),
-			strings.Join(rule.ResourceNames, ","), strings.Join(rule.Verbs, ",")}, "|"))
-	}
-	return list
+	g.Expect(built.Rights(need[*rbacv1.Role](n, "typha-cpha").Rules, "crd.projectcalico.org")).To(Equal([]string{"|configmaps||get", "apps,extensions|deployments/scale||get,update"}))
 }
 
 func TestTheGarbageCollectorMaySeeTiers(t *testing.T) {

@@ -3,43 +3,24 @@
 package calico_test
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/trellis-network/trellis/test/built"
 )
 
-// The scripts run in a real shell, and the tools that they call are stubs which
-// write down how they were called.
-
-// stub is a tool that logs its call and then runs body.
-func stub(body string) string {
-	return "#!/bin/sh\necho \"${0##*/} $*\" >>\"$CALLS\"\n" + body + "\n"
-}
+var stub = built.Stub
 
 // runScript runs the script of a container and returns the calls of its tools.
 func runScript(t *testing.T, command []string, tools map[string]string, env ...string) []string {
 	t.Helper()
-	dir := t.TempDir()
-	calls := filepath.Join(dir, "calls")
-	for name, body := range tools {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o755); err != nil {
-			t.Fatal(err)
-		}
+	ran := built.Run(t, command, tools, env...)
+	if ran.Err != nil || len(ran.Calls) == 0 {
+		t.Fatalf("%v after %d calls: %s", ran.Err, len(ran.Calls), ran.Output)
 	}
-	script := exec.Command(command[0], command[1:]...)
-	script.Env = append(env, "PATH="+dir, "CALLS="+calls)
-	if output, err := script.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, output)
-	}
-	raw, err := os.ReadFile(calls)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.Split(strings.TrimSpace(string(raw)), "\n")
+	return ran.Calls
 }
 
 // tables are the iptables commands. hint names the one in whose mangle table the
@@ -105,20 +86,18 @@ func TestRoutesOfTheOverlayAreFlushed(t *testing.T) {
 	g.Expect(calls).To(Equal([]string{"ip -4 route flush proto bird", "ip -6 route flush proto bird"}))
 }
 
-// untilSecondPause lets a script sleep without waiting, and sends it SIGTERM when
-// it sleeps for the second time.
-var untilSecondPause = stub(`if [ -e "$CALLS.paused" ]; then kill -TERM "$PPID"; fi; : >"$CALLS.paused"`)
+// masqueraded are the calls of the container that keeps rules, until its second pause.
+func masqueraded(t *testing.T, tools map[string]string, podCIDR, resolvConf string) []string {
+	t.Helper()
+	tools["sleep"] = built.UntilSecondPause
+	command := build(t, "overlay: {enabled: false}").container("add-snat-rule-to-upstream-dns").Command
+	return withoutHints(runScript(t, command, tools, "POD_CIDR="+podCIDR, built.ResolvConf(t, resolvConf)))
+}
 
 func TestNameServersOfThePodsFamilyAreMasqueraded(t *testing.T) {
 	g := NewWithT(t)
-	resolv := filepath.Join(t.TempDir(), "resolv.conf")
-	g.Expect(os.WriteFile(resolv, []byte("search example.com\n# nameserver 9.9.9.9\nnameserver 168.63.129.16\nnameserver 2001:db8::53\noptions ndots:5\n"), 0o600)).To(Succeed())
-	tools := tables("iptables-nft", ruleIsMissing)
-	tools["sleep"] = untilSecondPause
-	container := build(t, "overlay: {enabled: false}").container("add-snat-rule-to-upstream-dns")
-
-	calls := withoutHints(runScript(t, container.Command, tools, "POD_CIDR="+podCIDR, "RESOLV_CONF="+resolv))
-
+	calls := masqueraded(t, tables("iptables-nft", ruleIsMissing), podCIDR,
+		"search example.com\n# nameserver 9.9.9.9\nnameserver 168.63.129.16\nnameserver 2001:db8::53\noptions ndots:5\n")
 	const rule = "-s 100.64.0.0/12 -d 168.63.129.16/32 ! -o cali+ -m comment --comment calico masquerade non-cluster -j MASQUERADE"
 	g.Expect(calls).To(Equal([]string{
 		"sleep 15",
@@ -130,12 +109,7 @@ func TestNameServersOfThePodsFamilyAreMasqueraded(t *testing.T) {
 
 func TestIPv6NameServersAreMasqueradedForIPv6Pods(t *testing.T) {
 	g := NewWithT(t)
-	resolv := filepath.Join(t.TempDir(), "resolv.conf")
-	g.Expect(os.WriteFile(resolv, []byte("nameserver 10.0.0.1\nnameserver fe80::1%eth0"), 0o600)).To(Succeed())
-	tools := tables("", ruleIsThere)
-	tools["sleep"] = untilSecondPause
-	container := build(t, "overlay: {enabled: false}").container("add-snat-rule-to-upstream-dns")
-	calls := withoutHints(runScript(t, container.Command, tools, "POD_CIDR=2001:db8::/56", "RESOLV_CONF="+resolv))
+	calls := masqueraded(t, tables("", ruleIsThere), "2001:db8::/56", "nameserver 10.0.0.1\nnameserver fe80::1%eth0")
 	g.Expect(calls).To(HaveLen(3))
 	g.Expect(calls[1]).To(HavePrefix("ip6tables-legacy -w -t nat -C POSTROUTING -s 2001:db8::/56 -d fe80::1/128 "))
 }
@@ -143,6 +117,6 @@ func TestIPv6NameServersAreMasqueradedForIPv6Pods(t *testing.T) {
 func TestTheConditionIsSetOnceAfterAWhile(t *testing.T) {
 	g := NewWithT(t)
 	calls := runScript(t, build(t, "").container("network-unavailable-condition-ensurer").Command,
-		map[string]string{"sleep": untilSecondPause, "calico-node": stub("")})
+		map[string]string{"sleep": built.UntilSecondPause, "calico-node": stub("")})
 	g.Expect(calls).To(Equal([]string{"sleep 30", "calico-node -startup", "sleep 3600"}))
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func typhaContainer(n *network) corev1.Container {
-	n.t.Helper()
+	n.T.Helper()
 	return need[*appsv1.Deployment](n, "calico-typha-deploy").Spec.Template.Spec.Containers[0]
 }
 

@@ -50,21 +50,9 @@ func TestWhatIsRefused(t *testing.T) {
 		{"backend: None\nvethMTU: x", []string{invalid + " @ backend", invalid + " @ vethMTU"}},
 	} {
 		t.Run(test.config, func(t *testing.T) {
-			NewWithT(t).Expect(errorsOf(try(t, test.config))).To(Equal(test.want))
+			NewWithT(t).Expect(try(t, test.config).Refusals()).To(Equal(test.want))
 		})
 	}
-}
-
-func errorsOf(n *network) []string {
-	var found []string
-	for _, err := range n.Errors {
-		path := err.Field
-		if prefix := "spec.providerConfig."; len(path) > len(prefix) && path[:len(prefix)] == prefix {
-			path = path[len(prefix):]
-		}
-		found = append(found, fmt.Sprintf("%s @ %s", err.Type, path))
-	}
-	return found
 }
 
 func TestAutoDetectionMethods(t *testing.T) {
@@ -129,7 +117,7 @@ func TestSomebodyMustImplementServices(t *testing.T) {
 		{"eBPF, with a mode for kube-proxy", ebpf, withKubeProxy(false, corev1beta1.ProxyModeIPVS), []string{"Forbidden @ spec.kubernetes.kubeProxy.mode"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			NewWithT(t).Expect(errorsOf(try(t, test.config, test.kubeProxy))).To(Equal(test.want))
+			NewWithT(t).Expect(try(t, test.config, test.kubeProxy).Refusals()).To(Equal(test.want))
 		})
 	}
 }

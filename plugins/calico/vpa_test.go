@@ -3,6 +3,8 @@
 package calico_test
 
 import (
+	"maps"
+	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -17,8 +19,8 @@ func withVPA(facts *plugin.Facts) { facts.VPA = true }
 // podAutoscaler returns what a VerticalPodAutoscaler says of each container: Off,
 // or the least that it gets.
 func podAutoscaler(n *network, name string) (target string, containers map[string]string) {
-	n.t.Helper()
-	g := NewWithT(n.t)
+	n.T.Helper()
+	g := NewWithT(n.T)
 	vpa := need[*vpav1.VerticalPodAutoscaler](n, name)
 	g.Expect(vpa.APIVersion).To(Equal("autoscaling.k8s.io/v1"))
 	g.Expect(vpa.Namespace).To(Equal("kube-system"))
@@ -99,16 +101,16 @@ func TestHelpersThatVPALeavesAloneAreNamedAsTheyAre(t *testing.T) {
 			helpers[name] = true
 		}
 	}
-	g.Expect(sorted(containers)).To(Equal(sorted(helpers)))
+	g.Expect(slices.Sorted(maps.Keys(containers))).To(Equal(slices.Sorted(maps.Keys(helpers))))
 }
 
 func TestModeVPAWithoutVPAIsClusterProportionalAndSaysSo(t *testing.T) {
 	g := NewWithT(t)
 	n := build(t, stated)
-	g.Expect(n.warned("autoScaling.mode")).To(ConsistOf(
+	g.Expect(n.Warned("autoScaling.mode")).To(ConsistOf(
 		"vpa is not in force, cluster-proportional is: the Shoot has no vertical pod autoscaler"))
-	g.Expect(n.warned("autoScaling.resources.node.cpu")).To(ConsistOf("300m has no effect: only modes static and vpa look at it"))
-	g.Expect(n.warned("autoScaling.resources.typha.memory")).To(HaveLen(1))
+	g.Expect(n.Warned("autoScaling.resources.node.cpu")).To(ConsistOf("300m has no effect: only modes static and vpa look at it"))
+	g.Expect(n.Warned("autoScaling.resources.typha.memory")).To(HaveLen(1))
 	want, got := build(t, ""), n
 	g.Expect(got.Objects.Shoot).To(Equal(want.Objects.Shoot))
 	g.Expect(build(t, stated, withVPA).Warnings).To(BeEmpty())
@@ -120,7 +122,7 @@ func TestResourcesOfATyphaThatIsNotThereAreWarnedAbout(t *testing.T) {
 			g := NewWithT(t)
 			n := build(t, "{typha: {enabled: false}, autoScaling: {mode: "+mode+", resources: {node: {cpu: 300m}, typha: {memory: 1Gi}}}}", withVPA)
 			g.Expect(n.Warnings).To(HaveLen(1))
-			g.Expect(n.warned("autoScaling.resources.typha.memory")).To(ConsistOf("1Gi has no effect: typha.enabled is false"))
+			g.Expect(n.Warned("autoScaling.resources.typha.memory")).To(ConsistOf("1Gi has no effect: typha.enabled is false"))
 			g.Expect(build(t, "{typha: {enabled: false}, autoScaling: {mode: "+mode+"}}", withVPA).Warnings).To(BeEmpty())
 		})
 	}

@@ -70,12 +70,7 @@ func TestUsersAreToldWhatIsNotInForce(t *testing.T) {
 			want: map[string]string{"autoScaling.resources.node.cpu": "1 has no effect: only modes static and vpa"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			g := NewWithT(t)
-			n := build(t, test.config, test.options...)
-			g.Expect(n.Warnings).To(HaveLen(len(test.want)))
-			for path, message := range test.want {
-				g.Expect(n.warned(path)).To(ConsistOf(ContainSubstring(message)), path)
-			}
+			build(t, test.config, test.options...).ExpectWarnings(test.want)
 		})
 	}
 }
@@ -95,7 +90,7 @@ func TestUsersAreToldOfRangesThatCannotWork(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			options := []option{test.option, func(f *plugin.Facts) { f.NodeCIDR = "" }}
-			g.Expect(build(t, test.config, options...).warned(test.path)).To(ContainElement(ContainSubstring(test.want)))
+			g.Expect(build(t, test.config, options...).Warned(test.path)).To(ContainElement(ContainSubstring(test.want)))
 		})
 	}
 }

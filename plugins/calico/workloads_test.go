@@ -97,10 +97,10 @@ func TestHelpersOfCalicoNode(t *testing.T) {
 			mounts: "cni-net-dir:/host/etc/cni/net.d cni-bin-dir:/host/secondary-bin-dir"},
 		{name: "ebpf-bootstrap", config: "ebpfDataplane: {enabled: true}", command: "calico-node -init -best-effort", access: "privileged",
 			mounts: "sys-fs:/sys/fs:Bidirectional var-run-calico:/var/run/calico:Bidirectional nodeproc:/nodeproc:ro"},
-		{name: "hostpath-init", options: []option{nonPrivileged}, access: "user 0, no escalation", mounts: "var-run:/var/run var-lib:/var/lib var-log:/var/log"},
+		{name: "hostpath-init", options: []option{nonPrivileged}, access: "user 0 no escalation", mounts: "var-run:/var/run var-lib:/var/lib var-log:/var/log"},
 		{name: "add-snat-rule-to-upstream-dns", config: "overlay: {enabled: false}", access: "privileged", mounts: "xtables-lock:/run/xtables.lock"},
 		{name: "add-snat-rule-to-upstream-dns", config: "overlay: {enabled: false}", options: []option{nonPrivileged},
-			access: "not privileged, no escalation, NET_ADMIN", mounts: "xtables-lock:/run/xtables.lock"},
+			access: "not privileged no escalation +NET_ADMIN", mounts: "xtables-lock:/run/xtables.lock"},
 		{name: "network-unavailable-condition-ensurer", access: "not privileged"},
 		{name: "bird-exporter", config: "birdExporter: {enabled: true}", mounts: "var-run-calico:/var/run/calico:ro"},
 	} {
@@ -120,8 +120,8 @@ func TestCNIInstallerKnowsTheNode(t *testing.T) {
 	g := NewWithT(t)
 	n := build(t, "")
 	g.Expect(n.env("install-cni")).To(Equal(map[string]string{
-		"CNI_CONF_NAME": "10-calico.conflist", "CNI_NETWORK_CONFIG": "key cni_network_config", "KUBERNETES_NODE_NAME": "field spec.nodeName",
-		"CNI_MTU": "key veth_mtu", "SLEEP": "false",
+		"CNI_CONF_NAME": "10-calico.conflist", "CNI_NETWORK_CONFIG": "key calico-config/cni_network_config", "KUBERNETES_NODE_NAME": "field spec.nodeName",
+		"CNI_MTU": "key calico-config/veth_mtu", "SLEEP": "false",
 	}))
 	g.Expect(n.container("install-cni").EnvFrom).To(Equal(n.container("calico-node").EnvFrom))
 }
@@ -206,14 +206,6 @@ func TestDrainingDoesNotHang(t *testing.T) {
 	}
 }
 
-func pairs(labels map[string]string) string {
-	var list []string
-	for _, name := range sorted(labels) {
-		list = append(list, name+"="+labels[name])
-	}
-	return strings.Join(list, " ")
-}
-
 func tolerations(pod corev1.PodSpec) string {
 	var effects []string
 	for _, each := range pod.Tolerations {
@@ -222,75 +214,4 @@ func tolerations(pod corev1.PodSpec) string {
 		}
 	}
 	return strings.Join(effects, " ")
-}
-
-func probe(p *corev1.Probe) string {
-	what := ""
-	if get := p.HTTPGet; get != nil {
-		what = fmt.Sprintf("GET %s:%s%s", get.Host, get.Port.String(), get.Path)
-	} else {
-		what = "exec " + strings.Join(p.Exec.Command, " ")
-	}
-	return fmt.Sprintf("%s, delay %d, period %d, timeout %d, failures %d", what,
-		p.InitialDelaySeconds, p.PeriodSeconds, p.TimeoutSeconds, p.FailureThreshold)
-}
-
-func ports(container corev1.Container) string {
-	var list []string
-	for _, port := range container.Ports {
-		list = append(list, fmt.Sprintf("%s:%d/%s", port.Name, port.ContainerPort, port.Protocol))
-	}
-	return strings.Join(list, " ")
-}
-
-func volumesOf(pod corev1.PodSpec) []string {
-	var list []string
-	for _, volume := range pod.Volumes {
-		entry := volume.Name + "=" + volume.HostPath.Path
-		if kind := volume.HostPath.Type; kind != nil {
-			entry += ":" + string(*kind)
-		}
-		list = append(list, entry)
-	}
-	return list
-}
-
-func mountsOf(container corev1.Container) []string {
-	var list []string
-	for _, mount := range container.VolumeMounts {
-		entry := mount.Name + ":" + mount.MountPath
-		if mount.ReadOnly {
-			entry += ":ro"
-		}
-		if mount.MountPropagation != nil {
-			entry += ":" + string(*mount.MountPropagation)
-		}
-		list = append(list, entry)
-	}
-	return list
-}
-
-func access(context *corev1.SecurityContext) string {
-	if context == nil {
-		return ""
-	}
-	var list []string
-	switch {
-	case context.Privileged != nil && *context.Privileged:
-		list = append(list, "privileged")
-	case context.Privileged != nil:
-		list = append(list, "not privileged")
-	}
-	if context.RunAsUser != nil {
-		list = append(list, fmt.Sprintf("user %d", *context.RunAsUser))
-	}
-	if context.AllowPrivilegeEscalation != nil && !*context.AllowPrivilegeEscalation {
-		list = append(list, "no escalation")
-	}
-	if context.Capabilities != nil {
-		for _, capability := range context.Capabilities.Add {
-			list = append(list, string(capability))
-		}
-	}
-	return strings.Join(list, ", ")
 }

@@ -3,6 +3,7 @@
 package cilium_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -35,6 +36,14 @@ func TestTheAgentRunsOnEveryNode(t *testing.T) {
 	g.Expect(*pod.Affinity).To(Equal(corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
 		RequiredDuringSchedulingIgnoredDuringExecution: beside("k8s-app", "cilium"),
 	}}))
+}
+
+func tolerations(pod corev1.PodSpec) []string {
+	var list []string
+	for _, each := range pod.Tolerations {
+		list = append(list, fmt.Sprintf("%s%s %s", each.Key, each.Effect, each.Operator))
+	}
+	return list
 }
 
 var sharedGroup = corev1.PodSecurityContext{
@@ -76,18 +85,21 @@ func TestPodsRestartWhenTheirConfigurationChanges(t *testing.T) {
 	g.Expect(other.agent().Spec.Template.Annotations[prefixes]).To(Equal(first.agent().Spec.Template.Annotations[prefixes]))
 }
 
+// loopbacks are where probes reach what shares its node's network.
+var loopbacks = map[string]struct {
+	families option
+	address  string
+}{
+	"IPv4":       {nil, "127.0.0.1"},
+	"dual-stack": {dualStack, "127.0.0.1"},
+	"IPv6":       {ipv6Only, "::1"},
+}
+
 func TestTheAgentsContainer(t *testing.T) {
-	for name, test := range map[string]struct {
-		options  []option
-		loopback string
-	}{
-		"IPv4":       {loopback: "127.0.0.1"},
-		"dual-stack": {options: []option{dualStack}, loopback: "127.0.0.1"},
-		"IPv6":       {options: []option{ipv6Only}, loopback: "::1"},
-	} {
+	for name, test := range loopbacks {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			container := build(t, "", test.options...).container("cilium-agent")
+			container := build(t, "", test.families).container("cilium-agent")
 			g.Expect(strings.Join(append(container.Command, container.Args...), " ")).To(Equal("cilium-agent --config-dir=/tmp/cilium/config-map"))
 			g.Expect(container.ImagePullPolicy).To(Equal(corev1.PullIfNotPresent))
 			g.Expect(requested(container.Resources.Requests)).To(Equal("200Mi"))
@@ -102,7 +114,7 @@ func TestTheAgentsContainer(t *testing.T) {
 				"KUBE_CLIENT_BACKOFF_BASE": "1", "KUBE_CLIENT_BACKOFF_DURATION": "120",
 			}))
 			g.Expect(portsOf(container)).To(Equal("prometheus:9090/TCP@9090 health:9879/TCP@9879 hubble-metrics:9091/TCP@9091 peer-service:4244/TCP@4244"))
-			health := "GET " + test.loopback + ":9879/healthz brief=true"
+			health := "GET " + test.address + ":9879/healthz brief=true"
 			g.Expect(probe(container.StartupProbe)).To(Equal(health + ", delay 5, period 2, timeout 0, failures 300"))
 			g.Expect(probe(container.LivenessProbe)).To(Equal(health + " require-k8s-connectivity=false, delay 0, period 30, timeout 5, failures 10"))
 			g.Expect(probe(container.ReadinessProbe)).To(Equal(health + ", delay 5, period 30, timeout 5, failures 3"))

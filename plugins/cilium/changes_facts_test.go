@@ -40,11 +40,9 @@ func TestWhatChangesOfTheClusterMean(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := NewWithT(t)
-			request := requestFor(t, test.config, optionsOf(test.after)...)
-			request.Applied = build(t, test.config, optionsOf(test.before)...).Applied()
-			n := tryRequest(t, request)
+			n := then(build(t, test.config, test.before), test.config, test.after)
 			g.Expect(n.Errors).To(BeEmpty())
-			g.Expect(classesOf(n)).To(Equal(test.want))
+			g.Expect(n.Classes()).To(Equal(test.want))
 		})
 	}
 }

@@ -69,7 +69,7 @@ func TestWhatChangesMeanForARunningNetwork(t *testing.T) {
 			g := NewWithT(t)
 			n := changed(t, test.before, test.after)
 			g.Expect(n.Errors).To(BeEmpty())
-			g.Expect(classesOf(n)).To(HaveKeyWithValue(test.path, test.want))
+			g.Expect(n.Classes()).To(HaveKeyWithValue(test.path, test.want))
 		})
 	}
 }
@@ -87,7 +87,7 @@ func TestWhatChangesMeanWithoutKubeProxy(t *testing.T) {
 		{server, "", "kubeproxy.k8sServicePort", plugin.Safe},
 	} {
 		t.Run(fmt.Sprintf("%s from %s to %s", test.path, test.before, test.after), func(t *testing.T) {
-			NewWithT(t).Expect(classesOf(changed(t, test.before, test.after, withoutKubeProxy))).To(HaveKeyWithValue(test.path, test.want))
+			NewWithT(t).Expect(changed(t, test.before, test.after, withoutKubeProxy).Classes()).To(HaveKeyWithValue(test.path, test.want))
 		})
 	}
 }
@@ -105,11 +105,9 @@ func TestWhatFamiliesThatComeAndGoMean(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := NewWithT(t)
-			request := requestFor(t, "", optionsOf(test.after)...)
-			request.Applied = build(t, "", optionsOf(test.before)...).Applied()
-			n := tryRequest(t, request)
+			n := then(build(t, "", test.before), "", test.after)
 			g.Expect(n.Errors).To(BeEmpty())
-			g.Expect(classesOf(n)).To(HaveKeyWithValue(test.path, test.want))
+			g.Expect(n.Classes()).To(HaveKeyWithValue(test.path, test.want))
 		})
 	}
 }
@@ -117,33 +115,7 @@ func TestWhatFamiliesThatComeAndGoMean(t *testing.T) {
 // A node that is late takes IPv6 from no pod.
 func TestBothFamiliesStayWhileANodeIsNotReady(t *testing.T) {
 	g := NewWithT(t)
-	request := requestFor(t, "", migrating)
-	request.Applied = build(t, "", dualStack).Applied()
-	n := tryRequest(t, request)
+	n := then(build(t, "", dualStack), "", migrating)
 	g.Expect(n.Errors).To(BeEmpty())
 	g.Expect(n.data("cilium-config")).To(HaveKeyWithValue("enable-ipv6", "true"))
-}
-
-func optionsOf(change option) []option {
-	if change == nil {
-		return nil
-	}
-	return []option{change}
-}
-
-func classesOf(n *network) map[string]plugin.ChangeClass {
-	classes := map[string]plugin.ChangeClass{}
-	for _, change := range n.Changes {
-		classes[change.Path] = change.Class
-	}
-	return classes
-}
-
-// changed builds a network for after where before was applied last.
-func changed(t *testing.T, before, after string, options ...option) *network {
-	t.Helper()
-	applied := build(t, before, options...).Applied()
-	request := requestFor(t, after, options...)
-	request.Applied = applied
-	return tryRequest(t, request)
 }

@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/trellis-network/trellis/test/built"
 )
 
 func TestEveryDefaultIsExplicitButTheThirdStateOfOverlay(t *testing.T) {
 	g := NewWithT(t)
-	g.Expect(build(t, "").Config).To(MatchJSON(jsonOf(t, `
+	g.Expect(build(t, "").Config).To(MatchJSON(built.JSON(t, `
 apiVersion: cilium.networking.extensions.gardener.cloud/v1alpha1
 kind: NetworkConfig
 debug: false
@@ -52,7 +54,7 @@ func TestABlockThatIsThereIsWrittenInFull(t *testing.T) {
 		t.Run(config, func(t *testing.T) {
 			g := NewWithT(t)
 			var written, effective map[string]json.RawMessage
-			decode(t, string(jsonOf(t, config)), &written)
+			decode(t, string(built.JSON(t, config)), &written)
 			decode(t, string(build(t, config).Config), &effective)
 			for block := range written {
 				g.Expect(effective[block]).To(MatchJSON(want))

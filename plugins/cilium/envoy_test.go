@@ -3,6 +3,8 @@
 package cilium_test
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -111,7 +113,7 @@ func TestTheProxyLearnsAllElseFromTheAgent(t *testing.T) {
 	const sockets = "/var/run/cilium/envoy/sockets/"
 	g.Expect(got.Admin.Address.Pipe.Path).To(Equal(sockets + "admin.sock"))
 	g.Expect(got.Node.Cluster + " " + got.Node.ID).To(Equal("ingress-cluster host~127.0.0.1~no-id~localdomain"))
-	g.Expect(sorted(got.DynamicResources)).To(Equal([]string{"cdsConfig", "ldsConfig"}))
+	g.Expect(slices.Sorted(maps.Keys(got.DynamicResources))).To(Equal([]string{"cdsConfig", "ldsConfig"}))
 	for name, source := range got.DynamicResources {
 		g.Expect(source.APIConfigSource.APIType+" "+source.APIConfigSource.TransportAPIVersion).To(Equal("GRPC V3"), name)
 		g.Expect(source.APIConfigSource.SetNodeOnFirstMessageOnly).To(BeTrue(), name)

@@ -8,24 +8,10 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-	"sigs.k8s.io/yaml"
 
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/test/built"
 )
-
-// imageList returns the references of images.yaml, by name.
-func imageList(t *testing.T) map[string]string {
-	t.Helper()
-	var list []struct{ Name, Repository, Tag string }
-	if err := yaml.UnmarshalStrict([]byte(file(t, "images.yaml")), &list); err != nil {
-		t.Fatal(err)
-	}
-	references := map[string]string{}
-	for _, image := range list {
-		references[image.Name] = image.Repository + ":" + image.Tag
-	}
-	return references
-}
 
 // imagesOf returns the image of every container.
 func (n *network) images() map[string]string {
@@ -47,7 +33,7 @@ func TestEveryImageHasATag(t *testing.T) {
 
 func TestEveryImageRunsSomewhereAndCanBeReplaced(t *testing.T) {
 	own := build(t, everywhere, everyFact...).images()
-	for name, reference := range imageList(t) {
+	for name, reference := range built.Images(t) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			const mirror = "mirror.example.com/image:v0"
@@ -67,7 +53,7 @@ func TestEveryImageRunsSomewhereAndCanBeReplaced(t *testing.T) {
 }
 
 func TestWhatIsOfOneReleaseHasOneTag(t *testing.T) {
-	images := imageList(t)
+	images := built.Images(t)
 	for _, name := range []string{"cilium-agent", "cilium-operator", "hubble-relay"} {
 		NewWithT(t).Expect(images[name]).To(HaveSuffix(":v1.19.7"))
 	}

@@ -8,9 +8,9 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins/cilium"
+	"github.com/trellis-network/trellis/test/built"
 )
 
 // written are the objects of a network as they were written.
@@ -18,9 +18,7 @@ func written(t *testing.T, n *network) []unstructured.Unstructured {
 	t.Helper()
 	var objects []unstructured.Unstructured
 	for _, object := range n.Objects.Shoot {
-		document, err := pipeline.Document(object)
-		NewWithT(t).Expect(err).NotTo(HaveOccurred())
-		objects = append(objects, unstructured.Unstructured{Object: document})
+		objects = append(objects, unstructured.Unstructured{Object: built.Document(t, object)})
 	}
 	return objects
 }
@@ -45,10 +43,7 @@ func TestANetworkGoesOnWithTheIPAMThatItHas(t *testing.T) {
 // Nobody has to find out twice.
 func TestIPAMIsRemembered(t *testing.T) {
 	g := NewWithT(t)
-	request := requestFor(t, "debug: true")
-	request.Applied = build(t, "", withClusterPool).Applied()
-	n := tryRequest(t, request)
+	n := then(build(t, "", withClusterPool), "debug: true")
 	g.Expect(n.data("cilium-config")).To(HaveKeyWithValue("ipam", "cluster-pool"))
-	request.Applied = n.Applied()
-	g.Expect(tryRequest(t, request).data("cilium-config")).To(HaveKeyWithValue("ipam", "cluster-pool"))
+	g.Expect(then(n, "debug: true").data("cilium-config")).To(HaveKeyWithValue("ipam", "cluster-pool"))
 }

@@ -3,8 +3,6 @@
 package cilium_test
 
 import (
-	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,44 +12,8 @@ import (
 	monitoringv1alpha1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/test/built"
 )
-
-// dashboard is a dashboard as Plutono reads it, as far as these tests look at it.
-type dashboard struct {
-	UID           string `json:"uid"`
-	Title         string `json:"title"`
-	SchemaVersion int    `json:"schemaVersion"`
-	Refresh       string `json:"refresh"`
-	Panels        []struct {
-		ID      int    `json:"id"`
-		Type    string `json:"type"`
-		Title   string `json:"title"`
-		GridPos struct{ X, Y, W, H int }
-		Targets []struct {
-			Expr string `json:"expr"`
-		} `json:"targets"`
-	} `json:"panels"`
-	Templating struct {
-		List []struct {
-			Name  string `json:"name"`
-			Query string `json:"query"`
-		} `json:"list"`
-	} `json:"templating"`
-}
-
-func (d *dashboard) queries() []string {
-	var list []string
-	for _, panel := range d.Panels {
-		for _, target := range panel.Targets {
-			list = append(list, target.Expr)
-		}
-	}
-	for _, variable := range d.Templating.List {
-		list = append(list, variable.Query)
-	}
-	return list
-}
 
 // dashboards have the key that they have in the ConfigMap, and live on a ScrapeConfig.
 var dashboards = []struct{ key, scrape, uid, title, rows string }{
@@ -61,11 +23,9 @@ var dashboards = []struct{ key, scrape, uid, title, rows string }{
 	{"hubble-dashboard-metrics-dashboard.json", "shoot-cilium-hubble", "seafadsfdsa", "Cilium Hubble Metrics", "General, Network, Policies"},
 }
 
-func decodeDashboard(t *testing.T, n *network, key string) *dashboard {
-	t.Helper()
-	parsed := &dashboard{}
-	decode(t, need[*corev1.ConfigMap](n, "cilium-dashboards").Data[key], parsed)
-	return parsed
+func dashboard(n *network, key string) *built.Dashboard {
+	n.T.Helper()
+	return built.ReadDashboard(n, "cilium-dashboards", key)
 }
 
 func TestSeedGetsTheSameMonitoringForEveryNetwork(t *testing.T) {
@@ -81,7 +41,7 @@ func TestMonitoringIsInTheControlPlanesNamespace(t *testing.T) {
 	for _, object := range n.Objects.Seed {
 		g.Expect(object.GetNamespace()).To(Equal("shoot--test--one"), object.GetName())
 	}
-	config := need[*corev1.ConfigMap](n, "cilium-dashboards")
+	config := built.InSeed[*corev1.ConfigMap](n, "cilium-dashboards")
 	g.Expect(config.Labels).To(Equal(map[string]string{"dashboard.monitoring.gardener.cloud/shoot": "true"}))
 	g.Expect(config.Data).To(HaveLen(len(dashboards)))
 }
@@ -90,9 +50,7 @@ func TestScrapeConfigsReachPodsThroughTheAPIServer(t *testing.T) {
 	const (
 		podNames = `"__meta_kubernetes_pod_name"`
 		agents   = `"sourceLabels": ["__meta_kubernetes_pod_label_k8s_app", "__meta_kubernetes_service_annotation_prometheus_io_scrape"], "regex": "cilium;true"`
-		access   = `"authorization": {"credentials": {"name": "shoot-access-prometheus-shoot", "key": "token"}},
-			"tlsConfig": {"ca": {}, "cert": {}, "insecureSkipVerify": true}`
-		pods = "/api/v1/namespaces/kube-system/pods/"
+		pods     = "/api/v1/namespaces/kube-system/pods/"
 	)
 	for _, test := range []struct{ name, role, job, keeps, at string }{
 		{"shoot-cilium-agent", "Endpoints", "cilium-agent-metrics", agents,
@@ -105,42 +63,19 @@ func TestScrapeConfigsReachPodsThroughTheAPIServer(t *testing.T) {
 				"replacement": "` + pods + `${1}:${2}/proxy/metrics"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			g := NewWithT(t)
-			config := need[*monitoringv1alpha1.ScrapeConfig](build(t, ""), test.name)
+			config := built.InSeed[*monitoringv1alpha1.ScrapeConfig](build(t, ""), test.name)
 			config.Spec.MetricRelabelConfigs = nil // see below
-			document, err := pipeline.Document(config)
-			g.Expect(err).NotTo(HaveOccurred())
-			raw, err := json.Marshal(document)
-			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(raw).To(MatchJSON(`{
-				"apiVersion": "monitoring.coreos.com/v1alpha1", "kind": "ScrapeConfig",
-				"metadata": {"name": "` + test.name + `", "namespace": "shoot--test--one", "labels": {"prometheus": "shoot"}},
-				"spec": {
-					"scheme": "HTTPS", ` + access + `,
-					"kubernetesSDConfigs": [{
-						"role": "` + test.role + `", "apiServer": "https://kube-apiserver", "namespaces": {"names": ["kube-system"]},
-						"followRedirects": true, ` + access + `
-					}],
-					"relabelings": [
-						{"action": "replace", "replacement": "` + test.job + `", "targetLabel": "job"},
-						{"action": "keep", ` + test.keeps + `},
-						{"action": "labelmap", "regex": "__meta_kubernetes_pod_label_(.+)"},
-						{"action": "replace", "sourceLabels": [` + podNames + `], "targetLabel": "pod"},
-						{"action": "replace", "replacement": "kube-apiserver:443", "targetLabel": "__address__"},
-						{"action": "replace", "targetLabel": "__metrics_path__", ` + test.at + `}
-					]
-				}}`))
+			built.ExpectScrapeConfig(t, config, test.role, `
+				"relabelings": [
+					{"action": "replace", "replacement": "`+test.job+`", "targetLabel": "job"},
+					{"action": "keep", `+test.keeps+`},
+					{"action": "labelmap", "regex": "__meta_kubernetes_pod_label_(.+)"},
+					{"action": "replace", "sourceLabels": [`+podNames+`], "targetLabel": "pod"},
+					{"action": "replace", "replacement": "kube-apiserver:443", "targetLabel": "__address__"},
+					{"action": "replace", "targetLabel": "__metrics_path__", `+test.at+`}
+				]`)
 		})
 	}
-}
-
-// keptBy returns what a ScrapeConfig keeps of all that it finds.
-func keptBy(n *network, scrape string) string {
-	n.t.Helper()
-	keeps := need[*monitoringv1alpha1.ScrapeConfig](n, scrape).Spec.MetricRelabelConfigs
-	NewWithT(n.t).Expect(keeps).To(HaveLen(1))
-	NewWithT(n.t).Expect(keeps[0].SourceLabels).To(Equal([]monitoringv1.LabelName{"__name__"}))
-	return keeps[0].Regex
 }
 
 func TestMetricsThatAreKept(t *testing.T) {
@@ -167,7 +102,7 @@ func TestMetricsThatAreKept(t *testing.T) {
 	} {
 		t.Run(scrape, func(t *testing.T) {
 			g := NewWithT(t)
-			expression := keptBy(n, scrape)
+			expression := built.KeptBy(n, scrape)
 			g.Expect(expression).To(And(HavePrefix("^("), HaveSuffix(")$")))
 			kept := strings.Split(strings.TrimSuffix(strings.TrimPrefix(expression, "^("), ")$"), "|")
 			slices.Sort(kept)
@@ -191,7 +126,7 @@ func TestAgentsAreFoundBehindAServiceThatAsksForIt(t *testing.T) {
 
 func TestLatencyOfTheAgentsAPIIsRecorded(t *testing.T) {
 	g := NewWithT(t)
-	rule := need[*monitoringv1.PrometheusRule](build(t, ""), "shoot-cilium-agent")
+	rule := built.InSeed[*monitoringv1.PrometheusRule](build(t, ""), "shoot-cilium-agent")
 	g.Expect(rule.Labels).To(Equal(map[string]string{"prometheus": "shoot"}))
 	g.Expect(rule.Spec.Groups).To(HaveLen(1))
 	g.Expect(rule.Spec.Groups[0].Name).To(Equal("recording-rules.rules"))
@@ -208,70 +143,18 @@ func TestDashboardsCanBeDrawn(t *testing.T) {
 	for _, each := range dashboards {
 		t.Run(each.key, func(t *testing.T) {
 			g := NewWithT(t)
-			d := decodeDashboard(t, n, each.key)
+			d := dashboard(n, each.key)
 			g.Expect(d.UID + " " + d.Title).To(Equal(each.uid + " " + each.title))
-			g.Expect(d.SchemaVersion).To(Equal(27), "that of Plutono, which branched off Grafana 7.5")
+			d.ExpectToBeDrawn(t)
 			g.Expect(d.Templating.List).To(HaveLen(1))
-			var rows []string
-			ids, cells := map[int]bool{}, map[[2]int]string{}
-			for _, panel := range d.Panels {
-				g.Expect(panel.Title).NotTo(BeEmpty())
-				g.Expect([]string{"row", "stat", "graph"}).To(ContainElement(panel.Type), panel.Title)
-				g.Expect(ids).NotTo(HaveKey(panel.ID), panel.Title)
-				ids[panel.ID] = true
-				if panel.Type == "row" {
-					rows = append(rows, panel.Title)
-				}
-				g.Expect(len(panel.Targets) > 0).To(Equal(panel.Type != "row"), panel.Title)
-				at := panel.GridPos
-				g.Expect(at.X+at.W).To(BeNumerically("<=", 24), panel.Title)
-				for x := at.X; x < at.X+at.W; x++ {
-					for y := at.Y; y < at.Y+at.H; y++ {
-						g.Expect(cells[[2]int{x, y}]).To(BeEmpty(), "%s lies under it", panel.Title)
-						cells[[2]int{x, y}] = panel.Title
-					}
-				}
-			}
-			g.Expect(strings.Join(rows, ", ")).To(Equal(each.rows))
+			g.Expect(strings.Join(d.Rows(), ", ")).To(Equal(each.rows))
 		})
 	}
-}
-
-// What a query says that is no metric: matchers, groupings, ranges, and the words of
-// the query language.
-var (
-	notMetrics = regexp.MustCompile(`"[^"]*"|\{[^}]*\}|\[[^\]]*\]|\b(by|without) \([^)]*\)`)
-	identifier = regexp.MustCompile(`[a-zA-Z_][a-zA-Z0-9_]*`)
-	vocabulary = []string{"sum", "avg", "max", "min", "count", "rate", "topk", "histogram_quantile"}
-	labelQuery = regexp.MustCompile(`^label_values\((\w+), \w+\)$`)
-)
-
-// metricsIn returns the metrics that a query reads.
-func metricsIn(query string) []string {
-	if match := labelQuery.FindStringSubmatch(query); match != nil {
-		return match[1:]
-	}
-	var metrics []string
-	for _, word := range identifier.FindAllString(notMetrics.ReplaceAllString(query, ""), -1) {
-		if !slices.Contains(vocabulary, word) {
-			metrics = append(metrics, word)
-		}
-	}
-	return metrics
 }
 
 func TestDashboardsOnlyAskForWhatIsKept(t *testing.T) {
 	n := build(t, "")
 	for _, each := range dashboards {
-		t.Run(each.key, func(t *testing.T) {
-			g := NewWithT(t)
-			kept := regexp.MustCompile(keptBy(n, each.scrape))
-			for _, query := range decodeDashboard(t, n, each.key).queries() {
-				g.Expect(metricsIn(query)).NotTo(BeEmpty(), query)
-				for _, metric := range metricsIn(query) {
-					g.Expect(kept.MatchString(metric)).To(BeTrue(), "%s in %s", metric, query)
-				}
-			}
-		})
+		t.Run(each.key, func(t *testing.T) { dashboard(n, each.key).ExpectOnly(t, built.KeptBy(n, each.scrape)) })
 	}
 }

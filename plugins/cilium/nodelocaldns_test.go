@@ -13,6 +13,7 @@ import (
 
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins/cilium"
+	"github.com/trellis-network/trellis/test/built"
 )
 
 func withKubernetes(version string) option {
@@ -231,7 +232,7 @@ spec:
 func objectOf(t testing.TB, document string) *unstructured.Unstructured {
 	t.Helper()
 	object := &unstructured.Unstructured{}
-	if err := object.UnmarshalJSON(jsonOf(t, document)); err != nil {
+	if err := object.UnmarshalJSON(built.JSON(t, document)); err != nil {
 		t.Fatal(err)
 	}
 	return object
@@ -284,7 +285,7 @@ func TestWhatIsNoDaemonSetIsRefused(t *testing.T) {
 
 func FuzzAdapt(f *testing.F) {
 	for _, each := range cacheObjects {
-		f.Add(string(jsonOf(f, each.before)))
+		f.Add(string(built.JSON(f, each.before)))
 	}
 	adapter := cilium.New()
 	f.Fuzz(func(t *testing.T, document string) {

@@ -53,23 +53,16 @@ func TestTheOperator(t *testing.T) {
 }
 
 func TestTheOperatorsContainer(t *testing.T) {
-	for name, test := range map[string]struct {
-		options  []option
-		loopback string
-	}{
-		"IPv4":       {loopback: "127.0.0.1"},
-		"dual-stack": {options: []option{dualStack}, loopback: "127.0.0.1"},
-		"IPv6":       {options: []option{ipv6Only}, loopback: "::1"},
-	} {
+	for name, test := range loopbacks {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			container := build(t, "", test.options...).operator().Spec.Template.Spec.Containers[0]
+			container := build(t, "", test.families).operator().Spec.Template.Spec.Containers[0]
 			g.Expect(container.Name).To(Equal("cilium-operator"))
 			g.Expect(container.Image).To(Equal("quay.io/cilium/operator:v1.19.7"), "the one for all clouds")
 			g.Expect(strings.Join(append(container.Command, container.Args...), " ")).To(
 				Equal("cilium-operator --config-dir=/tmp/cilium/config-map --debug=$(CILIUM_DEBUG)"))
 			g.Expect(portsOf(container)).To(Equal("prometheus:6942/TCP@6942 health:9234/TCP@9234"))
-			health := "GET " + test.loopback + ":health/healthz"
+			health := "GET " + test.address + ":health/healthz"
 			g.Expect(probe(container.LivenessProbe)).To(Equal(health + ", delay 60, period 10, timeout 3, failures 0"))
 			g.Expect(probe(container.ReadinessProbe)).To(Equal(health + ", delay 0, period 5, timeout 3, failures 5"))
 			g.Expect(requested(container.Resources.Requests)).To(Equal("150Mi"))

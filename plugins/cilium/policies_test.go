@@ -7,22 +7,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
-
-// spec returns the spec of an object of Cilium's own kinds as JSON.
-func (n *network) spec(kind, name string) []byte {
-	n.t.Helper()
-	for _, object := range n.Objects.ShootLater {
-		if shown(object) == kind+" "+name {
-			raw, err := json.Marshal(object.(*unstructured.Unstructured).Object["spec"])
-			NewWithT(n.t).Expect(err).NotTo(HaveOccurred())
-			return raw
-		}
-	}
-	n.t.Fatalf("there is no %s %s", kind, name)
-	return nil
-}
 
 func TestWhatPoliciesLetThrough(t *testing.T) {
 	n := build(t, hubbleEnabled, withNodeLocalDNS)
@@ -51,7 +36,7 @@ func TestWhatPoliciesLetThrough(t *testing.T) {
 			"egress": [{"toEntities": ["cluster"], "toPorts": [{"ports": [{"port": "4244", "protocol": "TCP"}]}]}]}`},
 	} {
 		t.Run(test.kind+" "+test.name, func(t *testing.T) {
-			NewWithT(t).Expect(n.spec(test.kind, test.name)).To(MatchJSON(test.spec))
+			NewWithT(t).Expect(json.Marshal(n.Spec(test.kind, test.name))).To(MatchJSON(test.spec))
 		})
 	}
 }

@@ -3,8 +3,6 @@
 package cilium_test
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,42 +10,16 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/trellis-network/trellis/test/built"
 )
 
-// The scripts run in a real shell, and the tools that they call are stubs which write
-// down how they were called.
-
-// stub is a tool that logs its call and then runs body.
-func stub(body string) string {
-	return "#!/bin/sh\necho \"${0##*/} $*\" >>\"$CALLS\"\n" + body + "\n"
-}
-
-// ran is what has come of a script.
-type ran struct {
-	calls  []string
-	output string
-	err    error
-}
+var stub, resolvConf = built.Stub, built.ResolvConf
 
 // run runs the script of a container with nothing but these tools.
-func run(t *testing.T, container string, tools map[string]string, env ...string) ran {
+func run(t *testing.T, container string, tools map[string]string, env ...string) built.Ran {
 	t.Helper()
-	command := build(t, everywhere, everyFact...).container(container).Command
-	folder := t.TempDir()
-	calls := filepath.Join(folder, "calls")
-	for name, body := range tools {
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(body), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	script := exec.Command(command[0], command[1:]...)
-	script.Env = append(env, "PATH="+folder, "CALLS="+calls)
-	output, err := script.CombinedOutput()
-	raw, readErr := os.ReadFile(calls)
-	if readErr != nil && !errors.Is(readErr, fs.ErrNotExist) {
-		t.Fatal(readErr)
-	}
-	return ran{strings.FieldsFunc(string(raw), func(r rune) bool { return r == '\n' }), string(output), err}
+	return built.Run(t, build(t, everywhere, everyFact...).container(container).Command, tools, env...)
 }
 
 // system are tools of the machine that the tests run on, by which scripts reach it.
@@ -68,7 +40,7 @@ func TestTheNodeTakesWhatComesInElsewhere(t *testing.T) {
 	g := NewWithT(t)
 	etc := t.TempDir()
 	for range 2 {
-		g.Expect(run(t, "disable-rp-filter", system(t, "mkdir"), "HOST_ETC="+etc).err).NotTo(HaveOccurred())
+		g.Expect(run(t, "disable-rp-filter", system(t, "mkdir"), "HOST_ETC="+etc).Err).NotTo(HaveOccurred())
 	}
 	raw, err := os.ReadFile(filepath.Join(etc, "sysctl.d", "99-cilium-rp-filter.conf"))
 	g.Expect(err).NotTo(HaveOccurred())
@@ -88,12 +60,12 @@ func TestToolsRunOnTheHostAndAreTakenAway(t *testing.T) {
 				tools["cp"] = stub(`: >"$2"`)
 				tools["nsenter"] = stub(`[ -e "` + bin + "/" + test.tool + `" ] || exit 9; ` + result)
 				got := run(t, test.container, tools, "HOST_BIN="+bin, "BIN_PATH=/opt/cni/bin", "CGROUP_ROOT=/run/cilium/cgroupv2")
-				g.Expect(got.calls).To(Equal([]string{"cp /usr/bin/" + test.tool + " " + bin + "/" + test.tool, test.call}))
+				g.Expect(got.Calls).To(Equal([]string{"cp /usr/bin/" + test.tool + " " + bin + "/" + test.tool, test.call}))
 				g.Expect(os.ReadDir(bin)).To(BeEmpty())
 				if result == "exit 0" {
-					g.Expect(got.err).NotTo(HaveOccurred())
+					g.Expect(got.Err).NotTo(HaveOccurred())
 				} else {
-					g.Expect(got.err).To(MatchError("exit status 3"))
+					g.Expect(got.Err).To(MatchError("exit status 3"))
 				}
 			})
 		}
@@ -111,8 +83,8 @@ func TestTheFileSystemOfProgramsIsMountedOnce(t *testing.T) {
 			tools := system(t, "grep")
 			tools["mount"] = stub(`[ $# -gt 0 ] || echo "` + test.table + `"`)
 			got := run(t, "mount-bpf-fs", tools)
-			g.Expect(got.err).NotTo(HaveOccurred())
-			g.Expect(strings.Join(got.calls, "|")).To(Equal(test.calls))
+			g.Expect(got.Err).NotTo(HaveOccurred())
+			g.Expect(strings.Join(got.Calls, "|")).To(Equal(test.calls))
 		})
 	}
 }
@@ -145,8 +117,8 @@ func TestRulesOfKubeProxyAreRemovedAndNoOthers(t *testing.T) {
 	g := NewWithT(t)
 	tools := with(system(t, "grep"), rules("iptables", ofKubeProxy, ""), rules("ip6tables", ofOthers, ""))
 	got := run(t, "cilium-kube-proxy-clean-up", tools)
-	g.Expect(got.err).NotTo(HaveOccurred())
-	g.Expect(got.calls).To(Equal([]string{
+	g.Expect(got.Err).NotTo(HaveOccurred())
+	g.Expect(got.Calls).To(Equal([]string{
 		"iptables-save ", "iptables-restore --verbose",
 		"iptables *nat", "iptables :CILIUM_POST_nat - [0:0]", `iptables -A CILIUM_POST_nat -s \\x`, "iptables COMMIT",
 		"ip6tables-save ",
@@ -157,31 +129,27 @@ func TestRulesForIPv6ThatCannotBeCleanedHoldNobodyUp(t *testing.T) {
 	g := NewWithT(t)
 	tools := with(system(t, "grep"), rules("iptables", ofKubeProxy, ""), rules("ip6tables", ofKubeProxy, "exit 3"))
 	got := run(t, "cilium-kube-proxy-clean-up", tools)
-	g.Expect(got.err).NotTo(HaveOccurred())
-	g.Expect(got.output).To(ContainSubstring("rules for IPv6 are left as they are"))
+	g.Expect(got.Err).NotTo(HaveOccurred())
+	g.Expect(got.Output).To(ContainSubstring("rules for IPv6 are left as they are"))
 	delete(tools, "ip6tables-save")
-	g.Expect(run(t, "cilium-kube-proxy-clean-up", tools).err).NotTo(HaveOccurred())
+	g.Expect(run(t, "cilium-kube-proxy-clean-up", tools).Err).NotTo(HaveOccurred())
 }
 
 func TestANodeWhoseRulesCannotBeReadOrWrittenWaits(t *testing.T) {
 	g := NewWithT(t)
 	tools := with(system(t, "grep"), rules("iptables", ofKubeProxy, "exit 3"), rules("ip6tables", ofOthers, ""))
-	g.Expect(run(t, "cilium-kube-proxy-clean-up", tools).err).To(MatchError("exit status 3"))
+	g.Expect(run(t, "cilium-kube-proxy-clean-up", tools).Err).To(MatchError("exit status 3"))
 	tools["iptables-save"] = stub("printf '%s\\n' '*nat'; exit 4")
 	got := run(t, "cilium-kube-proxy-clean-up", tools)
-	g.Expect(got.err).To(MatchError("exit status 4"))
-	g.Expect(got.calls).To(Equal([]string{"iptables-save "}), "rules that were cut off are not written")
+	g.Expect(got.Err).To(MatchError("exit status 4"))
+	g.Expect(got.Calls).To(Equal([]string{"iptables-save "}), "rules that were cut off are not written")
 }
-
-// untilSecondPause lets a script sleep without waiting, and sends it SIGTERM when it
-// sleeps for the second time.
-var untilSecondPause = stub(`if [ -e "$CALLS.paused" ]; then kill -TERM "$PPID"; fi; : >"$CALLS.paused"`)
 
 // masquerading are the tools of the containers that keep rules. there says whether
 // those that are asked for are there.
 func masquerading(there string) map[string]string {
 	return map[string]string{
-		"sleep":    untilSecondPause,
+		"sleep":    built.UntilSecondPause,
 		"iptables": stub(`case " $* " in *" -C "*) ` + there + ` ;; esac`),
 	}
 }
@@ -191,15 +159,6 @@ const (
 	thereIsOne  = "exit 0"
 	comment     = " -m comment --comment cilium masquerade non-cluster -j MASQUERADE"
 )
-
-func resolvConf(t *testing.T, content string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "resolv.conf")
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return "RESOLV_CONF=" + path
-}
 
 func TestRequestsToNameServersAreMasqueraded(t *testing.T) {
 	servers := resolvConf(t, "search example.com\n# nameserver 9.9.9.9\nnameserver 168.63.129.16\nnameserver 2001:db8::53\noptions ndots:5\nnameserver 10.0.0.1")
@@ -219,9 +178,9 @@ func TestRequestsToNameServersAreMasqueraded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			got := run(t, "add-snat-rule-to-upstream-dns", masquerading(test.there), "POD_CIDR=100.64.0.0/12", servers)
-			g.Expect(got.err).NotTo(HaveOccurred(), got.output)
-			g.Expect(got.calls).To(Equal(test.calls))
-			g.Expect(got.output).To(BeEmpty())
+			g.Expect(got.Err).NotTo(HaveOccurred(), got.Output)
+			g.Expect(got.Calls).To(Equal(test.calls))
+			g.Expect(got.Output).To(BeEmpty())
 		})
 	}
 }
@@ -250,8 +209,8 @@ func TestRequestsToTheWorldAreMasqueraded(t *testing.T) {
 				want = append(want, both(rule)...)
 			}
 			got := run(t, "add-snat-rule-to-outside-world", masquerading(thereIsNone), "POD_CIDR=100.64.0.0/12", "NODE_CIDR="+test.nodes)
-			g.Expect(got.err).NotTo(HaveOccurred(), got.output)
-			g.Expect(got.calls).To(Equal(append(want, "sleep 45")))
+			g.Expect(got.Err).NotTo(HaveOccurred(), got.Output)
+			g.Expect(got.Calls).To(Equal(append(want, "sleep 45")))
 		})
 	}
 }
@@ -266,9 +225,9 @@ func TestRulesWaitForTheAgent(t *testing.T) {
 			tools := masquerading(thereIsNone)
 			tools["iptables"] = stub("exit 1")
 			got := run(t, container, tools, "POD_CIDR=100.64.0.0/12", "NODE_CIDR=10.250.0.0/16", servers)
-			g.Expect(got.err).NotTo(HaveOccurred(), got.output)
-			g.Expect(got.calls).To(HaveLen(calls), "one rule is tried, and no other after it")
-			g.Expect(got.output).NotTo(BeEmpty())
+			g.Expect(got.Err).NotTo(HaveOccurred(), got.Output)
+			g.Expect(got.Calls).To(HaveLen(calls), "one rule is tried, and no other after it")
+			g.Expect(got.Output).NotTo(BeEmpty())
 		})
 	}
 }
@@ -278,7 +237,7 @@ func TestThereAreNoRulesForIPv6(t *testing.T) {
 	for _, container := range []string{"add-snat-rule-to-upstream-dns", "add-snat-rule-to-outside-world"} {
 		g := NewWithT(t)
 		got := run(t, container, masquerading(thereIsNone), "POD_CIDR=2001:db8:1::/56", "NODE_CIDR=2001:db8:2::/56", servers)
-		g.Expect(got.err).NotTo(HaveOccurred(), got.output)
-		g.Expect(got.calls).To(Equal([]string{"sleep 15", "sleep 45"}), container)
+		g.Expect(got.Err).NotTo(HaveOccurred(), got.Output)
+		g.Expect(got.Calls).To(Equal([]string{"sleep 15", "sleep 45"}), container)
 	}
 }

@@ -14,11 +14,8 @@ import (
 // objects returns a network's objects as the pipeline hands them out.
 func objects(t *testing.T, config string, options ...option) []plugin.Object {
 	t.Helper()
-	result := newPipeline().Build(requestFor(t, config, options...))
-	if len(result.Errors) > 0 {
-		t.Fatal(result.Errors.ToAggregate())
-	}
-	return slices.Concat(result.Objects.Shoot, result.Objects.ShootLater, result.Objects.Seed)
+	all := networks.Objects(t, config, options...)
+	return slices.Concat(all.Shoot, all.ShootLater, all.Seed)
 }
 
 func TestWhatNeverChangesIsMadeOnce(t *testing.T) {

@@ -3,8 +3,6 @@
 package cilium_test
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -12,15 +10,6 @@ import (
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
-
-// errorsOf are a network's errors, as type @ path below providerConfig.
-func errorsOf(n *network) []string {
-	var found []string
-	for _, err := range n.Errors {
-		found = append(found, fmt.Sprintf("%s @ %s", err.Type, strings.TrimPrefix(err.Field, "spec.providerConfig.")))
-	}
-	return found
-}
 
 func TestWhatIsRefused(t *testing.T) {
 	const invalid = "Invalid value"
@@ -63,7 +52,7 @@ func TestWhatIsRefused(t *testing.T) {
 		{"tunnel: gre\nmtu: -1", []string{invalid + " @ tunnel", invalid + " @ mtu"}},
 	} {
 		t.Run(test.config, func(t *testing.T) {
-			NewWithT(t).Expect(errorsOf(try(t, test.config))).To(Equal(test.want))
+			NewWithT(t).Expect(try(t, test.config).Refusals()).To(Equal(test.want))
 		})
 	}
 }
@@ -113,7 +102,7 @@ func TestWhatWouldFailLateIsRefused(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			g := NewWithT(t)
 			n := try(t, test.config, test.options...)
-			g.Expect(errorsOf(n)).To(Equal(test.want))
+			g.Expect(n.Refusals()).To(Equal(test.want))
 			g.Expect(n.Errors.ToAggregate()).To(MatchError(ContainSubstring(test.says)))
 		})
 	}

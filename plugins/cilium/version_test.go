@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/trellis-network/trellis/test/built"
 )
 
 const version = "1.19.7"
@@ -21,7 +23,7 @@ func TestNoSettingThatCiliumHasRemoved(t *testing.T) {
 
 func TestImagesAreOfTheVersionThatSettingsAreFor(t *testing.T) {
 	g := NewWithT(t)
-	g.Expect(strings.Count(file(t, "images.yaml"), "tag: v"+version)).To(Equal(3), "agent, operator and relay are released together")
-	g.Expect(file(t, "version.go")).To(ContainSubstring("the version of Cilium, which is " + version + "."))
-	g.Expect(file(t, "README.md")).To(ContainSubstring("[Cilium](https://docs.cilium.io) " + version + " "))
+	g.Expect(strings.Count(built.File(t, "images.yaml"), "tag: v"+version)).To(Equal(3), "agent, operator and relay are released together")
+	g.Expect(built.File(t, "version.go")).To(ContainSubstring("the version of Cilium, which is " + version + "."))
+	g.Expect(built.File(t, "README.md")).To(ContainSubstring("[Cilium](https://docs.cilium.io) " + version + " "))
 }

@@ -3,10 +3,7 @@
 package cilium_test
 
 import (
-	"strings"
 	"testing"
-
-	. "github.com/onsi/gomega"
 
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -87,14 +84,7 @@ func TestUsersAreToldWhatTheyWouldNotExpect(t *testing.T) {
 			want: map[string]string{"encryption.strictMode": "agents do not start"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			g := NewWithT(t)
-			n := build(t, test.config, test.options...)
-			for path, message := range test.want {
-				g.Expect(n.warned(path)).To(ContainElement(ContainSubstring(message)), path)
-			}
-			for _, warning := range n.Warnings {
-				g.Expect(test.want).To(HaveKey(strings.TrimPrefix(warning.Field, "spec.providerConfig.")), warning.Message)
-			}
+			build(t, test.config, test.options...).ExpectWarnings(test.want)
 		})
 	}
 }

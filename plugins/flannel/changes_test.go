@@ -10,6 +10,7 @@ import (
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/test/built"
 )
 
 func TestWhatChangesMeanForARunningNetwork(t *testing.T) {
@@ -33,26 +34,16 @@ func TestWhatChangesMeanForARunningNetwork(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("from %s to %s", test.before, test.after), func(t *testing.T) {
 			g := NewWithT(t)
-			request := requestFor(t, test.after)
-			request.Applied = build(t, test.before).Applied()
-			n := tryRequest(t, request)
+			n := changed(t, test.before, test.after)
 			g.Expect(n.Errors).To(BeEmpty())
-			g.Expect(classes(n)).To(Equal(test.want))
+			g.Expect(n.Classes()).To(Equal(test.want))
 		})
 	}
 }
 
-func classes(n *network) map[string]plugin.ChangeClass {
-	found := map[string]plugin.ChangeClass{}
-	for _, change := range n.Changes {
-		found[change.Path] = change.Class
-	}
-	return found
-}
-
 // Which families may follow on which, the pipeline says.
 func TestWhatFamiliesThatComeAndGoMean(t *testing.T) {
-	ipv4 := families(extensionsv1alpha1.IPv4)
+	ipv4 := built.Families(extensionsv1alpha1.IPv4)
 	type classesByPath = map[string]plugin.ChangeClass
 	for _, test := range []struct {
 		name, config  string
@@ -66,18 +57,15 @@ func TestWhatFamiliesThatComeAndGoMean(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := NewWithT(t)
-			request := requestFor(t, test.config, test.after)
-			request.Applied = build(t, "", test.before).Applied()
-			n := tryRequest(t, request)
+			n := then(build(t, "", test.before), test.config, test.after)
 			g.Expect(n.Errors).To(BeEmpty())
-			g.Expect(classes(n)).To(Equal(test.want))
+			g.Expect(n.Classes()).To(Equal(test.want))
 		})
 	}
 }
 
 func TestAnotherPodRangeRestartsTheDaemon(t *testing.T) {
 	g := NewWithT(t)
-	request := requestFor(t, "", func(f *plugin.Facts) { dualStack(f); f.PodCIDRs = []string{podCIDR, "2001:db8:9::/56"} })
-	request.Applied = build(t, "", dualStack).Applied()
-	g.Expect(classes(tryRequest(t, request))).To(Equal(map[string]plugin.ChangeClass{"status.networking.pods": plugin.Rolling}))
+	n := then(build(t, "", dualStack), "", func(f *plugin.Facts) { dualStack(f); f.PodCIDRs = []string{podCIDR, "2001:db8:9::/56"} })
+	g.Expect(n.Classes()).To(Equal(map[string]plugin.ChangeClass{"status.networking.pods": plugin.Rolling}))
 }

@@ -4,18 +4,15 @@ package flannel_test
 
 import (
 	"fmt"
-	"os"
-	"regexp"
 	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"sigs.k8s.io/yaml"
 
-	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/test/built"
 )
 
 func TestFlannelRunsOnEveryNode(t *testing.T) {
@@ -51,7 +48,7 @@ func TestTheDaemon(t *testing.T) {
 		names = append(names, variable.Name)
 	}
 	g.Expect(names).To(Equal([]string{"POD_NAME", "POD_NAMESPACE", "EVENT_QUEUE_DEPTH", "CONT_WHEN_CACHE_NOT_READY"}))
-	g.Expect(mounts(daemon)).To(Equal("run:/run/flannel flannel-cfg:/etc/kube-flannel xtables-lock:/run/xtables.lock"))
+	g.Expect(built.Mounts(daemon)).To(HaveExactElements("run:/run/flannel", "flannel-cfg:/etc/kube-flannel", "xtables-lock:/run/xtables.lock"))
 }
 
 func TestResourcesOfTheDaemon(t *testing.T) {
@@ -74,7 +71,7 @@ func TestWhatIsPutOntoTheNode(t *testing.T) {
 	g := NewWithT(t)
 	var got []string
 	for _, container := range build(t, "").node().Spec.Template.Spec.InitContainers {
-		got = append(got, container.Name+": "+strings.Join(append(container.Command, container.Args...), " ")+" with "+mounts(container))
+		got = append(got, container.Name+": "+strings.Join(append(container.Command, container.Args...), " ")+" with "+strings.Join(built.Mounts(container), " "))
 	}
 	const bin = "/usr/src/cni/bin/"
 	g.Expect(got).To(Equal([]string{
@@ -82,14 +79,6 @@ func TestWhatIsPutOntoTheNode(t *testing.T) {
 		"install-cni-plugin: cp -f /flannel /opt/cni/bin/flannel with cni-plugin:/opt/cni/bin",
 		"install-cni: cp -f /etc/kube-flannel/cni-conf.json /etc/cni/net.d/10-flannel.conflist with cni:/etc/cni/net.d flannel-cfg:/etc/kube-flannel",
 	}))
-}
-
-func mounts(container corev1.Container) string {
-	var list []string
-	for _, mount := range container.VolumeMounts {
-		list = append(list, mount.Name+":"+mount.MountPath)
-	}
-	return strings.Join(list, " ")
 }
 
 func TestRightsAreExactlyThese(t *testing.T) {
@@ -101,51 +90,6 @@ func TestRightsAreExactlyThese(t *testing.T) {
 	g.Expect(got).To(Equal([]string{"pods: get", "nodes: get,list,watch", "nodes/status: patch"}))
 }
 
-// imageList returns the references of images.yaml, by name.
-func imageList(t *testing.T) map[string]string {
-	t.Helper()
-	var list []struct{ Name, Repository, Tag string }
-	raw, err := os.ReadFile("images.yaml")
-	if err != nil || yaml.UnmarshalStrict(raw, &list) != nil {
-		t.Fatal("images.yaml cannot be read")
-	}
-	references := map[string]string{}
-	for _, image := range list {
-		references[image.Name] = image.Repository + ":" + image.Tag
-	}
-	return references
-}
+func TestEveryImageRunsSomewhereAndCanBeReplaced(t *testing.T) { networks.ExpectImages(t, "") }
 
-func TestEveryImageRunsSomewhereAndCanBeReplaced(t *testing.T) {
-	g := NewWithT(t)
-	for name, reference := range imageList(t) {
-		const mirror = "mirror.example.com/image:v0"
-		own := documents(t, build(t, ""))
-		replaced := documents(t, build(t, "", func(f *plugin.Facts) { f.Images = map[string]string{name: mirror} }))
-		g.Expect(own).To(ContainSubstring(`"image":"`+reference+`"`), name)
-		g.Expect(replaced).To(ContainSubstring(`"image":"`+mirror+`"`), name)
-		g.Expect(replaced).NotTo(ContainSubstring(`"image":"`+reference+`"`), name)
-	}
-}
-
-func documents(t *testing.T, n *network) string {
-	t.Helper()
-	raw, err := pipeline.Documents(n.Objects.Shoot)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(raw)
-}
-
-func TestREADMEHasExactlyTheImagesThatThereAre(t *testing.T) {
-	g := NewWithT(t)
-	raw, err := os.ReadFile("README.md")
-	g.Expect(err).NotTo(HaveOccurred())
-	_, table, _ := strings.Cut(string(raw), "\n## Images\n")
-	table, _, _ = strings.Cut(table, "\n## ")
-	documented := map[string]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\| `([^`]+)` \\|").FindAllStringSubmatch(table, -1) {
-		documented[row[1]] = row[2]
-	}
-	g.Expect(documented).To(Equal(imageList(t)))
-}
+func TestREADMEHasExactlyTheImagesThatThereAre(t *testing.T) { built.ExpectImagesInREADME(t) }

@@ -44,7 +44,7 @@ func TestWhatIsRefused(t *testing.T) {
 		{name: "less than is asked for", config: "resources: {requests: {memory: 1Gi}, limits: {memory: 500Mi}}", want: []string{invalid + "resources.limits.memory"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			NewWithT(t).Expect(errorsOf(try(t, test.config, test.options...))).To(Equal(test.want))
+			NewWithT(t).Expect(try(t, test.config, test.options...).Refusals()).To(Equal(test.want))
 		})
 	}
 }
@@ -56,8 +56,8 @@ func TestSomebodyMustImplementServices(t *testing.T) {
 			g := NewWithT(t)
 			on := func(f *plugin.Facts) { f.KubeProxy = plugin.KubeProxy{Enabled: true, Mode: mode} }
 			off := func(f *plugin.Facts) { f.KubeProxy = plugin.KubeProxy{Mode: mode} }
-			g.Expect(errorsOf(try(t, "", on))).To(BeEmpty())
-			g.Expect(errorsOf(try(t, "", off))).To(Equal([]string{"Forbidden @ spec.kubernetes.kubeProxy.enabled"}))
+			g.Expect(try(t, "", on).Refusals()).To(BeEmpty())
+			g.Expect(try(t, "", off).Refusals()).To(Equal([]string{"Forbidden @ spec.kubernetes.kubeProxy.enabled"}))
 		})
 	}
 }
@@ -66,9 +66,9 @@ func TestSomebodyMustImplementServices(t *testing.T) {
 func TestTheRangeOfAFamilyMustBeKnown(t *testing.T) {
 	g := NewWithT(t)
 	unknown := func(f *plugin.Facts) { f.PodCIDRs = []string{podCIDR} }
-	g.Expect(errorsOf(try(t, "", dualStack, unknown))).To(Equal([]string{"Required value @ status.networking.pods"}))
+	g.Expect(try(t, "", dualStack, unknown).Refusals()).To(Equal([]string{"Required value @ status.networking.pods"}))
 	planned := func(f *plugin.Facts) { f.Planned = true }
-	g.Expect(errorsOf(try(t, "", dualStack, unknown, planned))).To(BeEmpty())
+	g.Expect(try(t, "", dualStack, unknown, planned).Refusals()).To(BeEmpty())
 }
 
 func TestUsersAreWarned(t *testing.T) {
@@ -90,12 +90,7 @@ func TestUsersAreWarned(t *testing.T) {
 			want: map[string]string{"ipFamilies": "[IPv4 IPv6] is not in force, [IPv4] is: not all nodes are ready for two IP families"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			g := NewWithT(t)
-			warned := build(t, test.config, test.options...).warned()
-			g.Expect(warned).To(HaveLen(len(test.want)))
-			for path, message := range test.want {
-				g.Expect(warned).To(HaveKeyWithValue(path, ContainSubstring(message)))
-			}
+			build(t, test.config, test.options...).ExpectWarnings(test.want)
 		})
 	}
 }
