@@ -105,7 +105,7 @@ func (p *Pipeline) Build(request Request) Result {
 func (b *build) guard(stage func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("the %s plugin panicked: %v", b.plugin.Type, r)
+			err = fmt.Errorf("the %s plugin %w", b.plugin.Type, plugin.Recovered(r))
 			b.result.Objects = plugin.Objects{}
 		}
 	}()

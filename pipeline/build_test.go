@@ -63,8 +63,8 @@ func printed(t failer, result pipeline.Result) string {
 func TestDefectsOfAPluginAreErrors(t *testing.T) {
 	for breaks, wants := range map[string]string{
 		"error":    "out of string",
-		"panic":    "the string plugin panicked: a knot",
-		"default":  "the string plugin panicked: a tangle",
+		"panic":    "the string plugin panicked at fixture_test.go:",
+		"default":  "the string plugin panicked at fixture_test.go:",
 		"nameless": "rendered a ConfigMap without a name",
 		"kindless": "without apiVersion or kind",
 		"twice":    "rendered ConfigMap kube-system/string twice",

@@ -44,8 +44,28 @@ func flatten(into map[string]any, prefix string, object map[string]any) {
 			flatten(into, path+".", inner)
 			continue
 		}
-		into[path] = value
+		into[path] = asDecoded(value)
 	}
+}
+
+// asDecoded is a value as it is once it was encoded and decoded: a number without a
+// fraction is an integer then, whatever it was before.
+func asDecoded(value any) any {
+	switch v := value.(type) {
+	case float64:
+		if whole := int64(v); float64(whole) == v {
+			return whole
+		}
+	case []any:
+		for i := range v {
+			v[i] = asDecoded(v[i])
+		}
+	case map[string]any:
+		for name := range v {
+			v[name] = asDecoded(v[name])
+		}
+	}
+	return value
 }
 
 // withLeaves returns config with the given values put in.

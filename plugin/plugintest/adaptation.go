@@ -36,11 +36,7 @@ func adaptation(s *suite, found *report) {
 
 // adapt hands an object to the Adapter, and what comes back once more.
 func (s *suite) adapt(found *report, raw, name string) {
-	defer func() {
-		if r := recover(); r != nil {
-			found.breachIn(raw, "Adapt panicked at %s: %v", name, r)
-		}
-	}()
+	defer found.survive(name + ":\n" + raw)
 	var content map[string]any
 	if json.Unmarshal([]byte(raw), &content) != nil {
 		return

@@ -50,7 +50,7 @@ var brokenAdapters = []broken{
 	{promise: "adaptation", how: "in vain", says: "that changed is true, and the opposite is true", plugin: adapts(func(labels map[string]string) bool {
 		return labels["k8s-app"] != ""
 	})},
-	{promise: "adaptation", how: "by force", says: "Adapt panicked at DaemonSet kube-system/agent", plugin: adapts(func(labels map[string]string) bool {
+	{promise: "adaptation", how: "by force", says: "the plugin panicked in Adapt at broken_adapters_test.go:", plugin: adapts(func(labels map[string]string) bool {
 		_ = map[string][]string{"agent": {"one"}}[labels["k8s-app"]][0]
 		return false
 	})},

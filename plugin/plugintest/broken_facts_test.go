@@ -3,11 +3,13 @@
 package plugintest
 
 import (
+	"fmt"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -36,14 +38,17 @@ func telling(class plugin.ChangeClass, reason string) func() plugin.Plugin {
 	}
 }
 
-func tellMode(f *fake[config]) {
+func tellMode(f *fake[config]) { tell(f, plugin.FactKubeProxyMode) }
+
+// tell tells agents of a fact, which restarts them.
+func tell(f *fake[config], fact plugin.Fact) {
 	inner := f.render
 	f.render = func(c *config, facts *plugin.Facts) (plugin.Objects, error) {
 		objects, err := inner(c, facts)
 		for _, object := range objects.Shoot {
 			if agents, ok := object.(*appsv1.DaemonSet); ok {
 				container := &agents.Spec.Template.Spec.Containers[0]
-				container.Env = append(container.Env, corev1.EnvVar{Name: "MODE", Value: string(facts.KubeProxy.Mode)})
+				container.Env = append(container.Env, corev1.EnvVar{Name: "FACT", Value: fmt.Sprint(facts.Value(fact))})
 			}
 		}
 		return objects, err
@@ -56,6 +61,7 @@ var brokenFacts = []broken{
 		says: "DaemonSet kube-system/agent restarts when spec.kubernetes.kubeProxy.mode changes, of which nobody is told; implement plugin.FactClassifier"},
 	{promise: "changes", how: "a class of a fact that there is not", says: `ClassifyFact has the class "harmless" for spec.kubernetes.kubeProxy.mode`,
 		plugin: telling("harmless", "agents restart")},
+	{promise: "changes", how: "a fact that is said to restart nothing", says: "restarts when spec.kubernetes.kubeProxy.mode changes, of which nobody is told", plugin: telling(plugin.Safe, "agents notice")},
 	{promise: "changes", how: "a fact without reason", says: "ClassifyFact has no reason why a change of spec.kubernetes.kubeProxy.mode", plugin: telling(plugin.Rolling, " ")},
 	{promise: "changes", how: "a fact with a period", says: `ends with a period: "Agents restart."`, plugin: telling(plugin.Rolling, "Agents restart.")},
 	{promise: "purity", how: "ClassifyFact changes the facts", says: "ClassifyFact changes the facts", plugin: func() plugin.Plugin {
@@ -68,4 +74,20 @@ var brokenFacts = []broken{
 
 func TestWhoeverTellsWhatAFactMeansKeepsThePromise(t *testing.T) {
 	NewWithT(t).Expect(problems(t, telling(plugin.Rolling, "agents restart")(), soundOptions())).To(BeEmpty())
+}
+
+func TestEveryFactThatRestartsAgentsIsNoticed(t *testing.T) {
+	for _, fact := range plugin.AllFacts() {
+		t.Run(string(fact), func(t *testing.T) {
+			g := NewWithT(t)
+			f := sound()
+			f.validateEffective = func(_, _ *config, _ *plugin.Facts, _ *field.Path) plugin.Findings { return plugin.Findings{} } // also without kube-proxy
+			tell(f, fact)
+			s, err := newSuite(plugin.New[config](f), nil)
+			g.Expect(err).NotTo(HaveOccurred())
+			found := &report{}
+			s.checkFacts(found)
+			g.Expect(found.problems).To(ContainElement(ContainSubstring("restarts when " + string(fact) + " changes, of which nobody is told")))
+		})
+	}
 }

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugin/system"
@@ -48,6 +49,7 @@ var brokenHooks = []broken{
 		shared := agent(&config{}, &plugin.Facts{MaxUnavailable: atATime})
 		replace(f, func(o plugin.Object) plugin.Object {
 			if _, ok := o.(*appsv1.DaemonSet); ok {
+				shared.Spec.Template.Spec.Volumes = nil                             // so that they read nothing that changes
 				shared.Spec.Template.Spec.AutomountServiceAccountToken = new(false) // so that the pipeline changes nothing
 				shared.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "KUBERNETES_SERVICE_HOST"}, {Name: "KUBERNETES_SERVICE_PORT"}}
 				return shared
@@ -106,7 +108,7 @@ var brokenHooks = []broken{
 			soundDefaults(c, facts, because)
 		}
 	}},
-	{promise: "validation", how: "a panic", says: "the plugin panicked", wrong: func(f *fake[config]) {
+	{promise: "validation", how: "a panic", says: "the plugin panicked in Validate at broken_hooks_test.go:", wrong: func(f *fake[config]) {
 		f.validate = func(c *config, facts *plugin.Facts, path *field.Path) plugin.Findings {
 			if c.MTU != nil {
 				_ = 1 / *c.MTU
@@ -187,6 +189,15 @@ var brokenHooks = []broken{
 	}},
 	{promise: "rendering", how: "kube-proxy is not needed", says: "a cluster with no kube-proxy gets objects", wrong: func(f *fake[config]) {
 		f.validateEffective = func(_, _ *config, _ *plugin.Facts, _ *field.Path) plugin.Findings { return plugin.Findings{} }
+	}},
+	{promise: "rendering", how: "a mode of kube-proxy that is declared and not served", says: "no case has objects in a cluster with kube-proxy in mode IPVS; add a Case", wrong: func(f *fake[config]) {
+		f.validateEffective = func(effective, written *config, facts *plugin.Facts, path *field.Path) plugin.Findings {
+			found := soundValidateEffective(effective, written, facts, path)
+			if facts.KubeProxy.Mode == corev1beta1.ProxyModeIPVS {
+				found.Error(field.Forbidden(field.NewPath("spec", "kubernetes", "kubeProxy", "mode"), "take another one"))
+			}
+			return found
+		}
 	}},
 	{promise: "rendering", how: "a case that is not possible", says: `case "too large" is refused in every cluster`,
 		options: []Option{Case{Name: "too large", Config: "mtu: 100000"}}},

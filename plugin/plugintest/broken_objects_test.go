@@ -95,6 +95,21 @@ var brokenObjects = []broken{
 		options: []Option{WithMissing("ClusterRole agent", "it was missing once")}},
 	{promise: "rendering", how: "a justification that is none", says: `WithMissing("ClusterRole agent") gives no reason`, wrong: withoutRole,
 		options: []Option{WithMissing("ClusterRole agent", " ")}},
+	{promise: "rendering", how: "nothing by which to judge its health", says: "a network has no Components", wrong: func(f *fake[config]) {
+		f.render = func(c *config, facts *plugin.Facts) (plugin.Objects, error) {
+			objects, err := soundRender(c, facts)
+			objects.Components = nil
+			return objects, err
+		}
+	}},
+	{promise: "rendering", how: "nothing at all", says: "a network has neither errors nor objects", wrong: func(f *fake[config]) {
+		f.render = func(c *config, facts *plugin.Facts) (plugin.Objects, error) {
+			if facts.VPA {
+				return plugin.Objects{}, nil
+			}
+			return soundRender(c, facts)
+		}
+	}},
 	{promise: "rendering", how: "elsewhere in the seed", says: `is in namespace "garden"`, wrong: func(f *fake[config]) {
 		f.render = func(c *config, facts *plugin.Facts) (plugin.Objects, error) {
 			objects, err := soundRender(c, facts)

@@ -7,26 +7,32 @@ import (
 
 	. "github.com/onsi/gomega"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugin/system"
 )
 
-// changeRole gives the role another rule.
-func changeRole(rule rbacv1.PolicyRule) func(*fake[config]) {
+// changeKind puts another object where one of a kind was.
+func changeKind(kind string, to func() plugin.Object) func(*fake[config]) {
 	return func(f *fake[config]) {
 		replace(f, func(o plugin.Object) plugin.Object {
-			if o.GetObjectKind().GroupVersionKind().Kind == "ClusterRole" {
-				return system.ClusterRole("agent", *rule.DeepCopy())
+			if o.GetObjectKind().GroupVersionKind().Kind == kind {
+				return to()
 			}
 			return o
 		})
 	}
 }
 
+// changeRole gives the role another rule.
+func changeRole(rule rbacv1.PolicyRule) func(*fake[config]) {
+	return changeKind("ClusterRole", func() plugin.Object { return system.ClusterRole("agent", *rule.DeepCopy()) })
+}
+
 // brokenRights are too many, or are justified and not there.
 var brokenRights = []broken{
-	{promise: "rights", how: "all verbs", says: `ClusterRole agent has a right to all verbs; name what is needed, or tell Run why it must be so: plugintest.WithWildcard("agent", reason)`,
+	{promise: "rights", how: "all verbs", says: `ClusterRole agent has a right to all verbs; name what is needed, or tell Run why it must be so: plugintest.WithWildcard("ClusterRole agent", reason)`,
 		wrong: changeRole(system.Rule("", []string{"nodes"}, "*"))},
 	{promise: "rights", how: "all resources", says: "has a right to all resources", wrong: changeRole(system.Rule("", []string{"*"}, "get"))},
 	{promise: "rights", how: "all groups", says: "has a right in all API groups", wrong: changeRole(system.Rule("*", []string{"nodes"}, "get"))},
@@ -36,24 +42,31 @@ var brokenRights = []broken{
 		wrong: changeRole(system.Rule("", []string{"pods/*"}, "create"))},
 	{promise: "rights", how: "all URLs there are", says: `has a right to all URLs like "/*"`,
 		wrong: changeRole(rbacv1.PolicyRule{NonResourceURLs: []string{"/*"}, Verbs: []string{"get"}})},
-	{promise: "rights", how: "everything", says: "ClusterRoleBinding agent gives cluster-admin", wrong: func(f *fake[config]) {
-		replace(f, func(o plugin.Object) plugin.Object {
-			if o.GetObjectKind().GroupVersionKind().Kind != "ClusterRoleBinding" {
-				return o
-			}
-			binding := system.ClusterRoleBinding("agent", system.Account("agent"))
-			binding.RoleRef.Name = "cluster-admin"
-			return binding
-		})
-	}},
-	{promise: "rights", how: "no reason", says: `WithWildcard("agent") gives no reason`, wrong: changeRole(system.Rule("", []string{"nodes"}, "*")),
-		options: []Option{WithWildcard("agent", "")}},
-	{promise: "rights", how: "a reason for nothing", says: `WithWildcard("agent") justifies nothing`,
-		options: []Option{WithWildcard("agent", "it was needed once")}},
+	{promise: "rights", how: "everything", says: "ClusterRoleBinding agent gives cluster-admin", wrong: changeKind("ClusterRoleBinding", func() plugin.Object {
+		binding := system.ClusterRoleBinding("agent", system.Account("agent"))
+		binding.RoleRef.Name = everything
+		return binding
+	})},
+	{promise: "rights", how: "all roles there are", says: "ClusterRole agent has all rights of all ClusterRoles", wrong: changeKind("ClusterRole", func() plugin.Object {
+		role := system.ClusterRole("agent")
+		role.AggregationRule = &rbacv1.AggregationRule{ClusterRoleSelectors: []metav1.LabelSelector{{}}}
+		return role
+	})},
+	{promise: "rights", how: "whom nobody can refuse anything", says: "ClusterRoleBinding agent gives its role to the group system:masters", wrong: changeKind("ClusterRoleBinding", func() plugin.Object {
+		binding := system.ClusterRoleBinding("agent", system.Account("agent"))
+		binding.Subjects = append(binding.Subjects, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: masters})
+		return binding
+	})},
+	{promise: "rights", how: "a reason for something else of that name", says: `plugintest.WithWildcard("ClusterRole agent", reason)`, wrong: changeRole(system.Rule("", []string{"nodes"}, "*")),
+		options: []Option{WithWildcard("Role kube-system/agent", "it owns what it looks at")}},
+	{promise: "rights", how: "no reason", says: `WithWildcard("ClusterRole agent") gives no reason`, wrong: changeRole(system.Rule("", []string{"nodes"}, "*")),
+		options: []Option{WithWildcard("ClusterRole agent", "")}},
+	{promise: "rights", how: "a reason for nothing", says: `WithWildcard("ClusterRole agent") justifies nothing`,
+		options: []Option{WithWildcard("ClusterRole agent", "it was needed once")}},
 }
 
 func TestAWildcardCanBeJustified(t *testing.T) {
-	b := broken{wrong: changeRole(system.Rule("", []string{"nodes"}, "*")), options: []Option{WithWildcard("agent", "it owns what it looks at")}}
+	b := broken{wrong: changeRole(system.Rule("", []string{"nodes"}, "*")), options: []Option{WithWildcard("ClusterRole agent", "it owns what it looks at")}}
 	NewWithT(t).Expect(problems(t, b.make(), b.allOptions(t))).To(BeEmpty())
 }
 
@@ -78,5 +91,5 @@ func expectWildcard(t *testing.T, rule rbacv1.PolicyRule, found string) {
 		return
 	}
 	g.Expect(all).To(HaveLen(1))
-	g.Expect(all[0].what).To(ContainSubstring(found))
+	g.Expect(all[0]).To(ContainSubstring(found))
 }

@@ -48,6 +48,21 @@ var brokenWorkloads = []broken{
 			return content
 		})
 	}},
+	{promise: "workloads", how: "goes on with what it has read", says: "DaemonSet kube-system/agent reads ConfigMap kube-system/agent and does not restart when that changes",
+		wrong: changeAgent(func(d *appsv1.DaemonSet) { d.Spec.Template.Annotations = nil })},
+	{promise: "workloads", how: "goes on with its environment", says: `plugintest.WithWatched("DaemonSet kube-system/agent", "ConfigMap kube-system/agent", reason)`, wrong: changeAgent(func(d *appsv1.DaemonSet) {
+		pod := &d.Spec.Template
+		pod.Annotations, pod.Spec.Volumes = nil, nil
+		pod.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "agent"}}}}
+	})},
+	{promise: "workloads", how: "a justification for what restarts", says: `WithWatched("DaemonSet kube-system/agent", "ConfigMap kube-system/agent") justifies nothing`,
+		options: []Option{WithWatched("DaemonSet kube-system/agent", "ConfigMap kube-system/agent", "it looks every minute")}},
+	{promise: "workloads", how: "a justification that is none", says: `WithWatched("DaemonSet kube-system/agent", "ConfigMap kube-system/agent") gives no reason`,
+		wrong:   changeAgent(func(d *appsv1.DaemonSet) { d.Spec.Template.Annotations = nil }),
+		options: []Option{WithWatched("DaemonSet kube-system/agent", "ConfigMap kube-system/agent", "")}},
+	{promise: "images", how: "none", says: "container agent of DaemonSet kube-system/agent has no image", wrong: changeAgent(func(d *appsv1.DaemonSet) {
+		d.Spec.Template.Spec.Containers[0].Image = ""
+	})},
 	{promise: "images", how: "no tag", says: `has the image "registry.example.com:5000/agent" without a tag`, wrong: changeAgent(func(d *appsv1.DaemonSet) {
 		d.Spec.Template.Spec.Containers[0].Image = "registry.example.com:5000/agent"
 	})},

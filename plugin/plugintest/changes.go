@@ -34,6 +34,7 @@ func changes(s *suite, found *report) {
 }
 
 func (s *suite) checkClass(found *report, path string, before, after any) {
+	defer found.survive("a change of " + path)
 	class, reason := s.plugin.Classify(path, before, after)
 	between := func() string { return fmt.Sprintf("between %s and %s", s.encoded(before), s.encoded(after)) }
 	switch {

@@ -42,6 +42,7 @@ func decoding(s *suite, found *report) {
 
 // mustRefuse decodes a config that is wrong in one field.
 func (s *suite) mustRefuse(found *report, config, name, what string) {
+	defer found.survive("the config " + config)
 	_, errs := s.plugin.Decode([]byte(config), field.NewPath("config"))
 	if len(errs) == 0 {
 		found.breach("%s is accepted: %s; let the type of the field say all that may stand there, and leave decoding to it", what, config)

@@ -25,7 +25,14 @@ func defaults(s *suite, found *report) {
 	for _, n := range drawn { // the first has no config
 		s.checkReplaced(found, n, drawn[0])
 		s.checkReplaced(found, drawn[0], n)
+		s.checkRemade(found, n)
 	}
+	for _, n := range s.plainNetworks() {
+		if n.caseName == s.cases[0].Name {
+			s.checkExplicit(found, n, s.variantsOf(n))
+		}
+	}
+	s.checkLost(found)
 	for _, in := range s.sameFacts() {
 		for i, before := range in {
 			s.checkReplaced(found, before, in[(i+1)%len(in)])
@@ -49,9 +56,9 @@ func (s *suite) sameFacts() [][]network {
 	return groups
 }
 
-// drawn are networks of one cluster: the first without config, if that is possible, and
+// drawAll makes networks of one cluster: the first without config, if that is possible, and
 // others with configs that nobody has thought of.
-func (s *suite) drawn() []network {
+func (s *suite) drawAll() []network {
 	m, in := newMutator(s), s.clusters()[0]
 	configs := []string{""}
 	for range mutations / 3 {
@@ -69,6 +76,7 @@ func (s *suite) drawn() []network {
 }
 
 func (s *suite) checkIdempotence(found *report, n network) {
+	defer found.survive(n.name)
 	config, errs := s.plugin.Decode(n.result.Config, nil)
 	if len(errs) > 0 {
 		found.breachIn(n.name, "Default makes a config that cannot be decoded again; let the type write what it reads: %v", errs.ToAggregate())
@@ -82,8 +90,23 @@ func (s *suite) checkIdempotence(found *report, n network) {
 	}
 }
 
+// checkRemade looks whether the objects are those of what is remembered.
+func (s *suite) checkRemade(found *report, n network) {
+	defer found.survive(n.name)
+	config, errs := s.plugin.Decode(n.result.Config, nil)
+	if len(errs) > 0 {
+		return
+	}
+	facts := n.request.Facts
+	facts.MaxUnavailable = atATime
+	if objects, err := s.plugin.Render(config, &facts); err != nil || objectsOf(objects) != objectsOf(n.result.Objects) && s.isStable() {
+		found.breachIn(n.name, "what Default makes has other objects once it has been encoded and decoded; let Render go by nothing that the type does not write, such as whether a list is empty or not there, or whether somebody wrote apiVersion and kind:\n%s", n.result.Config)
+	}
+}
+
 // checkOrigins looks for values that are not what the user wrote, and nobody says why.
 func (s *suite) checkOrigins(found *report, n network) {
+	defer found.survive(n.name)
 	config, errs := s.plugin.Decode(configOf(&n.request), nil)
 	if len(errs) > 0 {
 		return

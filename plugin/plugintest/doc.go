@@ -23,24 +23,29 @@
 //     twice, and values of a wrong type are refused, wherever they stand.
 //   - defaults: Default is idempotent, explains where it goes against the user, and
 //     what it makes can be decoded, remembered and applied again without a change; and
-//     what the user does not say any more leaves nothing behind.
-//   - validation: whatever stands in a config, no hook panics; errors name a field
-//     inside of the config and say what to do; what is accepted can be rendered.
+//     what the user does not say any more leaves nothing behind. It is explicit: Render
+//     fills in nothing more, a user who states a default gets the same network, and no
+//     false, 0 or empty list that means something gets lost.
+//   - validation: whatever stands in a config, no hook panics (a panic is told with the
+//     hook, the case and the line); errors name a field inside of the config and say what
+//     to do; what is accepted can be rendered.
 //   - rendering: each IP family and each mode of kube-proxy that the plugin declares
 //     is served, and nothing refers to what is not there, but for what WithMissing
 //     justifies.
 //   - api-server: a real API server accepts every object, to the last field. It needs
 //     WithAPIServer, and is skipped without.
 //   - workloads: pods run where and when a cluster of Gardener's needs them, and those of
-//     agents are replaced on as many nodes at a time as Facts.MaxUnavailable says.
+//     agents are replaced on as many nodes at a time as Facts.MaxUnavailable says, also
+//     when a ConfigMap changes that they read, unless WithWatched says that they notice.
 //   - images: each has a tag or a digest that is no moving target.
-//   - rights: roles have no wildcard but those that WithWildcard justifies.
+//   - rights: roles have no wildcard, and bindings give nobody everything, but for what
+//     WithWildcard justifies.
 //   - changes: there is a class, and a reason, for a change of every field, and for one
-//     of the Shoot that restarts agents.
+//     of each plugin.Fact that restarts agents.
 //   - adaptation: an Adapter takes whatever is written in a shoot, tells truly whether
 //     it has changed it, and changes nothing the second time.
-//   - readme: README.md names every field, its default and the class of its change,
-//     and no field that there is not; its examples are valid.
+//   - readme: README.md names every field, its default, which is in force somewhere, and
+//     the class of its change, and no field that there is not; its examples are valid.
 //
 // The package goes by the type of the plugin's config: a field that is new in the
 // type is held to all of this from then on. It knows no plugin, and it does not judge

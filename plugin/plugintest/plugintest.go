@@ -85,11 +85,21 @@ func WithAPIServer(config *rest.Config) Option {
 	return option(func(s *suite) { s.apiServer = config })
 }
 
-// WithWildcard justifies that a Role or ClusterRole has a right to *, or that a
-// binding gives the role cluster-admin, for the reason given. It is an error if there
-// is no such wildcard, so that no justification outlives what it justifies.
-func WithWildcard(role, reason string) Option {
-	return option(func(s *suite) { s.wildcards[role] = reason })
+// WithWildcard justifies that a Role or ClusterRole has a right to everything of some
+// kind, or that a binding gives cluster-admin or names system:masters, for the reason
+// given. The object is called as in a report: "ClusterRole name" or "Role namespace/name".
+// It is an error if it has no wildcard, so that no justification outlives what it
+// justifies.
+func WithWildcard(object, reason string) Option {
+	return option(func(s *suite) { s.wildcards[object] = reason })
+}
+
+// WithWatched justifies that pods of a DaemonSet do not restart when a ConfigMap changes
+// that they read: they notice it by themselves, for the reason given. Both are called as
+// in a report: "DaemonSet namespace/name" and "ConfigMap namespace/name". It is an error
+// if they restart.
+func WithWatched(workload, configMap, reason string) Option {
+	return option(func(s *suite) { s.watched[watching{workload, configMap}] = reason })
 }
 
 // WithMissing justifies that something refers to an object which no network of the plugin

@@ -35,6 +35,7 @@ type witness struct {
 }
 
 func (w *witness) watch() {
+	defer w.survive(w.network.name)
 	facts := w.network.request.Facts
 	written, errs := w.plugin.Decode(configOf(&w.network.request), nil)
 	if len(errs) > 0 {

@@ -3,7 +3,6 @@
 package plugintest
 
 import (
-	"encoding/json"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,8 +12,6 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
-
-	"github.com/trellis-network/trellis/plugin"
 )
 
 // readme: what users read is what there is. Options stand in a table whose first column
@@ -53,7 +50,7 @@ func readme(s *suite, found *report) {
 }
 
 // row is what the table says of a field.
-type row struct{ byDefault, change string }
+type row struct{ text, byDefault, change string }
 
 var firstCell = regexp.MustCompile("^`([^`]+)`$")
 
@@ -70,7 +67,7 @@ func optionRows(text string) map[string]row {
 			header = cells
 		case header[0] == "Field" && len(cells) == len(header):
 			if field := firstCell.FindStringSubmatch(cells[0]); field != nil {
-				one := row{change: cells[len(cells)-1]}
+				one := row{text: strings.Join(cells[1:], " "), change: cells[len(cells)-1]}
 				if at := slices.Index(header, "Default"); at >= 0 {
 					one.byDefault = cells[at]
 				}
@@ -95,107 +92,10 @@ func cellsOf(line string) []string {
 }
 
 func (s *suite) checkRow(found *report, name, path string, r row) {
+	defer found.survive("a change of " + path)
 	class, _ := s.plugin.Classify(path, reflect.New(s.config).Interface(), reflect.New(s.config).Interface())
 	if !strings.Contains(r.change, string(class)) {
 		found.breach("%s says in its last column that a change of `%s` is %q, and Classify says %s", name, path, r.change, class)
-	}
-}
-
-// checkDocumentedDefaults compares the column Default with the doc comments on the
-// type, as the plugin's schema has them, and with what is in force when the user says
-// nothing.
-func (s *suite) checkDocumentedDefaults(found *report, name string, rows map[string]row) {
-	documented := s.defaultsInSchema()
-	for _, path := range slices.Sorted(maps.Keys(documented)) {
-		text := documented[path]
-		for _, field := range s.lacking(rows, path, text) {
-			found.breach("the doc comment of %s says \"Default: %s\", and the column Default of `%s` in %s does not say %q",
-				path, firstLine(text), field, name, defaultFor(field, path, text))
-		}
-	}
-	for _, n := range s.plainNetworks() {
-		if n.caseName != s.cases[0].Name {
-			continue
-		}
-		inForce := leavesOf(n.result.Config)
-		for _, path := range slices.Sorted(maps.Keys(inForce)) {
-			value := inForce[path]
-			if r, has := rows[path]; has && n.result.Origins[path].Source == plugin.FromDefault && !mentions(r.byDefault, value) {
-				found.breach("%s says that the default of `%s` is %q, and %s is in force in %s", name, path, r.byDefault, value, n.name)
-			}
-		}
-	}
-}
-
-// lacking are the fields in the table that do not mention the documented default. A
-// block may mention its own in the row of any of its fields.
-func (s *suite) lacking(rows map[string]row, path, text string) []string {
-	var fields, without []string
-	for _, field := range slices.Sorted(maps.Keys(rows)) {
-		if field != path && !strings.HasPrefix(field, path+".") {
-			continue
-		}
-		fields = append(fields, field)
-		if !mentions(rows[field].byDefault, defaultFor(field, path, text)) {
-			without = append(without, field)
-		}
-	}
-	isBlock := slices.ContainsFunc(s.blocks, func(b block) bool { return b.path == path })
-	if isBlock && len(without) < len(fields) {
-		return nil
-	}
-	return without
-}
-
-var unquote = strings.NewReplacer("`", "", `"`, "", "'", "")
-
-// mentions says whether a cell says a value, whatever quotes are around it.
-func mentions(cell, value string) bool {
-	return strings.Contains(unquote.Replace(cell), unquote.Replace(value))
-}
-
-// defaultFor is the value that a doc comment begins with: of "bird; none with IPv6" it
-// is bird. A list of resources has one for each: "cpu 250m, memory 100Mi".
-func defaultFor(field, path, text string) string {
-	if resource := strings.TrimPrefix(field, path+"."); resource != field {
-		if _, after, ok := strings.Cut(text, resource+" "); ok {
-			text = after
-		}
-	}
-	text, _, _ = strings.Cut(firstLine(text), ";")
-	text, _, _ = strings.Cut(text, ",")
-	text, _, _ = strings.Cut(text, ". ")
-	return strings.TrimSuffix(strings.TrimSpace(text), ".")
-}
-
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
-	return line
-}
-
-// schemaNode is what is read of a JSON schema.
-type schemaNode struct {
-	Description string                `json:"description"`
-	Properties  map[string]schemaNode `json:"properties"`
-}
-
-// defaultsInSchema are what doc comments say after "Default: ", by path; none without
-// a schema.
-func (s *suite) defaultsInSchema() map[string]string {
-	defaults := map[string]string{}
-	var root schemaNode
-	if json.Unmarshal(s.plugin.ConfigSchema, &root) == nil {
-		root.collect(defaults, "")
-	}
-	return defaults
-}
-
-func (n schemaNode) collect(into map[string]string, path string) {
-	if _, text, ok := strings.Cut("\n"+n.Description, "\nDefault: "); ok && path != "" {
-		into[path] = text
-	}
-	for name, inner := range n.Properties {
-		inner.collect(into, strings.TrimPrefix(path+"."+name, "."))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // rights: nobody may do everything, unless somebody says why.
@@ -17,29 +18,27 @@ func rights(s *suite, found *report) {
 	needed := map[string]bool{}
 	for _, d := range s.documents() {
 		for _, wildcard := range wildcardsIn(d) {
-			needed[wildcard.role] = true
-			if _, justified := s.wildcards[wildcard.role]; !justified {
-				found.breach("%s %s; name what is needed, or tell Run why it must be so: plugintest.WithWildcard(%q, reason)", d, wildcard.what, wildcard.role)
+			needed[d.String()] = true
+			if _, justified := s.wildcards[d.String()]; !justified {
+				found.breach("%s %s; name what is needed, or tell Run why it must be so: plugintest.WithWildcard(%q, reason)", d, wildcard, d)
 			}
 		}
 	}
-	for _, role := range slices.Sorted(maps.Keys(s.wildcards)) {
+	for _, object := range slices.Sorted(maps.Keys(s.wildcards)) {
 		switch {
-		case strings.TrimSpace(s.wildcards[role]) == "":
-			found.breach("WithWildcard(%q) gives no reason", role)
-		case !needed[role]:
-			found.breach("WithWildcard(%q) justifies nothing; remove it, since that role has no wildcard", role)
+		case strings.TrimSpace(s.wildcards[object]) == "":
+			found.breach("WithWildcard(%q) gives no reason", object)
+		case !needed[object]:
+			found.breach("WithWildcard(%q) justifies nothing; remove it, since there is no wildcard in what is called so, with its kind and namespace", object)
 		}
 	}
 }
 
-// wildcard is a right to everything of some kind.
-type wildcard struct{ role, what string }
-
 // ruled are the parts of roles and bindings that matter here.
 type ruled struct {
-	Rules   []rbacv1.PolicyRule `json:"rules"`
-	RoleRef rbacv1.RoleRef      `json:"roleRef"`
+	Rules           []rbacv1.PolicyRule     `json:"rules"`
+	AggregationRule *rbacv1.AggregationRule `json:"aggregationRule"`
+	RoleRef         rbacv1.RoleRef          `json:"roleRef"`
 	// Subjects of a binding.
 	Subjects []rbacv1.Subject `json:"subjects"`
 }
@@ -51,21 +50,36 @@ func ruledOf(d document) ruled {
 	return parsed
 }
 
-func wildcardsIn(d document) []wildcard {
+// Who may do everything, and the role that lets them.
+const (
+	everything = "cluster-admin"
+	masters    = "system:masters"
+)
+
+// wildcardsIn are the rights to everything of some kind that a role or binding gives, in
+// words.
+func wildcardsIn(d document) []string {
 	if !d.is(rbacv1.GroupName, "Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding") {
 		return nil
 	}
 	parsed := ruledOf(d)
-	const everything = "cluster-admin"
-	if parsed.RoleRef.Name == everything {
-		return []wildcard{{d.name, "gives " + everything}}
+	var all []string
+	if parsed.RoleRef.Kind == "ClusterRole" && parsed.RoleRef.Name == everything {
+		all = append(all, "gives "+everything)
 	}
-	var all []wildcard
+	for _, subject := range parsed.Subjects {
+		if subject.Kind == rbacv1.GroupKind && subject.Name == masters {
+			all = append(all, "gives its role to the group "+masters+", whom nobody can take anything from")
+		}
+	}
+	if rule := parsed.AggregationRule; rule != nil && slices.ContainsFunc(rule.ClusterRoleSelectors, selectsAll) {
+		all = append(all, "has all rights of all ClusterRoles, since its aggregationRule selects them whatever their labels are")
+	}
 	for _, rule := range parsed.Rules {
 		for _, list := range [][]string{rule.Resources, rule.NonResourceURLs} {
 			for _, name := range list {
 				if what := partlyEverything(name); what != "" {
-					all = append(all, wildcard{d.name, what})
+					all = append(all, what)
 				}
 			}
 		}
@@ -76,12 +90,19 @@ func wildcardsIn(d document) []wildcard {
 			"has a right to all URLs":       rule.NonResourceURLs,
 		} {
 			if slices.Contains(list, rbacv1.VerbAll) {
-				all = append(all, wildcard{d.name, what})
+				all = append(all, what)
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b wildcard) int { return strings.Compare(a.what, b.what) })
+	slices.Sort(all)
 	return all
+}
+
+// selectsAll says that no label is needed to be selected.
+func selectsAll(selector metav1.LabelSelector) bool {
+	return len(selector.MatchLabels) == 0 && !slices.ContainsFunc(selector.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool {
+		return r.Operator == metav1.LabelSelectorOpIn || r.Operator == metav1.LabelSelectorOpExists
+	})
 }
 
 // partlyEverything says what a right is to that has a wildcard in a part of its name. In

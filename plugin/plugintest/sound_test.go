@@ -5,7 +5,6 @@ package plugintest
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -169,7 +168,7 @@ func soundValidateEffective(_, _ *config, facts *plugin.Facts, _ *field.Path) pl
 
 func soundClassify(path string, _, _ *config) (plugin.ChangeClass, string) {
 	classes := map[string]plugin.ChangeClass{
-		"mtu": plugin.Rolling, "mode": plugin.Disruptive, "logging": plugin.Safe, "peers": plugin.Rolling, "requests": plugin.Rolling,
+		"mtu": plugin.Rolling, "mode": plugin.Disruptive, "logging": plugin.Rolling, "peers": plugin.Rolling, "requests": plugin.Rolling,
 	}
 	class, ok := plugin.Nearest(classes, path)
 	if !ok {
@@ -179,18 +178,20 @@ func soundClassify(path string, _, _ *config) (plugin.ChangeClass, string) {
 }
 
 func soundRender(c *config, facts *plugin.Facts) (plugin.Objects, error) {
-	settings, err := json.Marshal(c)
+	told := *c
+	told.TypeMeta = metav1.TypeMeta{} // which says nothing
+	settings, err := json.Marshal(told)
 	if err != nil {
 		return plugin.Objects{}, err
 	}
 	configMap := &corev1.ConfigMap{
 		TypeMeta: system.TypeMeta("v1", "ConfigMap"), ObjectMeta: system.Named("agent", nil),
-		Data: map[string]string{"config": string(settings), "pods": fmt.Sprint(facts.PodCIDRs)},
+		Data: map[string]string{"config": string(settings), "pods": facts.PodCIDR},
 	}
 	shown := configMap.DeepCopy()
 	shown.Namespace = facts.Namespace
 	return plugin.Objects{
-		Shoot:      append(slices.Clone(soundAccess), configMap, agent(c, facts), controller()),
+		Shoot:      append(slices.Clone(soundAccess), configMap, restarted(agent(c, facts), configMap), controller()),
 		ShootLater: []plugin.Object{custom("plugintest.example.com", "Brought")},
 		Seed:       []plugin.Object{shown},
 		Components: []plugin.Component{{Name: "agents", Kind: "DaemonSet", Workload: "agent", Namespace: "kube-system"}},
@@ -229,6 +230,12 @@ func agent(c *config, facts *plugin.Facts) *appsv1.DaemonSet {
 			},
 		},
 	}
+}
+
+// restarted restarts agents when what they read changes.
+func restarted(agents *appsv1.DaemonSet, configMap *corev1.ConfigMap) *appsv1.DaemonSet {
+	agents.Spec.Template.Annotations = map[string]string{system.ChecksumAnnotation(configMap.Name): system.Checksum(configMap)}
+	return agents
 }
 
 // controller is a Deployment that waits for the network.

@@ -36,18 +36,28 @@ type suite struct {
 	readme         string
 	source         string
 
+	// watched are the workloads that notice changes of a ConfigMap, with the reason.
+	watched map[watching]string
+
 	// missed are the objects that something refers to in vain.
 	missed map[string]bool
 
 	// networks are all cases in all clusters, and documents what they consist of.
 	networks  func() []network
 	documents func() []document
+	// drawn and varied are networks of the first cluster that no case is about.
+	drawn  func() []network
+	varied func() []network
+	// isStable says whether networks come out the same each time. Where they do not, of
+	// which the promise determinism tells, what differs does not say why.
+	isStable func() bool
 }
 
 func newSuite(p plugin.Plugin, options []Option) (*suite, error) {
 	s := &suite{
 		plugin: p, cases: []Case{{Name: "no config"}}, readme: "README.md", source: ".",
 		wildcards: map[string]string{}, missing: map[string]string{}, missed: map[string]bool{},
+		watched: map[watching]string{},
 	}
 	for _, one := range options {
 		one.apply(s)
@@ -74,18 +84,19 @@ func newSuite(p plugin.Plugin, options []Option) (*suite, error) {
 	s.blocks, s.values = partsOf(s.config)
 	s.networks = sync.OnceValue(s.buildAll)
 	s.documents = sync.OnceValue(s.documentsOfAll)
+	s.drawn = sync.OnceValue(s.drawAll)
+	s.varied = sync.OnceValue(s.varyFirst)
+	s.isStable = sync.OnceValue(s.buildAgain)
 	return s, nil
 }
 
 // judge looks whether a promise is kept. A panic of the plugin breaks it.
 func (s *suite) judge(p promise) *report {
 	found := &report{}
-	defer func() {
-		if r := recover(); r != nil {
-			found.breach("the plugin panicked: %v", r)
-		}
+	func() {
+		defer found.survive("")
+		p.keep(s, found)
 	}()
-	p.keep(s, found)
 	return found
 }
 

@@ -33,11 +33,7 @@ func validation(s *suite, found *report) {
 
 // try judges a config as the pipeline does, but for errors of the Network itself.
 func (s *suite) try(found *report, config string, in cluster) {
-	defer func() {
-		if r := recover(); r != nil {
-			found.breachIn(where(config, in), "the plugin panicked: %v", r)
-		}
-	}()
+	defer found.survive(where(config, in))
 	facts := in.facts(s.plugin.FeatureGates, nil)
 	written, errs := s.plugin.Decode([]byte(config), configPath)
 	if len(errs) > 0 {

@@ -29,6 +29,7 @@ func workloads(s *suite, found *report) {
 			checkWays(found, d, w)
 		}
 	}
+	s.checkReads(found)
 }
 
 // anyTaint is a taint of a user's or of a controller's.

@@ -30,7 +30,7 @@ func TestPromises(t *testing.T) {
 		plugintest.Case{Name: "routes of its own", Config: "{overlay: {enabled: false, createPodRoutes: true}, bgpControlPlane: {enabled: true}}"},
 		plugintest.Case{Name: "egress gateway", Config: "{overlay: {enabled: true}, egressGateway: {enabled: true}, l2Announcements: {enabled: true}}"},
 		plugintest.Case{Name: "encryption", Config: "{encryption: {enabled: true, mode: wireguard, strictMode: true}, snatToUpstreamDNS: {enabled: true}}"},
-		plugintest.WithWildcard("hubble-ui", "the UI shows whatever of Cilium is in the cluster, and never writes"),
+		plugintest.WithWildcard("ClusterRole hubble-ui", "the UI shows whatever of Cilium is in the cluster, and never writes"),
 		plugintest.WithMissing("ClusterRole hubble-relay", "Cilium's own binding names a role that it never had; with the role there it would give rights"),
 		plugintest.WithMissing("ClusterRole hubble-generate-certs", "Cilium's own binding names a role that it never had; with the role there it would give rights"),
 		plugintest.WithAPIServer(server),

@@ -62,7 +62,7 @@ func (a *adapter) Handle(_ context.Context, request admission.Request) admission
 func (a *adapter) adapt(object *unstructured.Unstructured) (adapted []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			adapted, err = nil, fmt.Errorf("the plugin panicked: %v", r)
+			adapted, err = nil, fmt.Errorf("the plugin %w", plugin.Recovered(r))
 		}
 	}()
 	changed, err := a.plugin.Adapt(object)

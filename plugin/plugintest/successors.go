@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugintest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	utilversion "k8s.io/apimachinery/pkg/util/version"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// successors are, for each fact, what may become of it while a network runs, there and
+// back. One that is not possible in a cluster leaves the fact as it is. They give facts
+// other lists and never change those that are there.
+var successors = map[plugin.Fact][]func(*plugin.Facts){
+	plugin.FactIPFamilies:        {addIPv6, awaitIPv6},
+	plugin.FactKubernetesVersion: {version(0, 1), version(1, 0), version(-1, 0)},
+	plugin.FactKubeProxy:         {func(f *plugin.Facts) { f.KubeProxy.Enabled = !f.KubeProxy.Enabled }},
+	plugin.FactKubeProxyMode:     {mode(corev1beta1.ProxyModeIPTables), mode(corev1beta1.ProxyModeIPVS), mode(corev1beta1.ProxyModeNFTables)},
+	plugin.FactVPA:               {func(f *plugin.Facts) { f.VPA = !f.VPA }},
+	plugin.FactNodeLocalDNS:      {func(f *plugin.Facts) { f.NodeLocalDNS = !f.NodeLocalDNS }},
+	plugin.FactNodeRange:         {func(f *plugin.Facts) { f.NodeCIDR = another(f.NodeCIDR) }, func(f *plugin.Facts) { f.NodeCIDR = "" }},
+	plugin.FactPodRanges:         rangesOf(func(f *plugin.Facts) *[]string { return &f.PodCIDRs }),
+	plugin.FactServiceRanges:     rangesOf(func(f *plugin.Facts) *[]string { return &f.ServiceCIDRs }),
+	plugin.FactNodeRanges:        rangesOf(func(f *plugin.Facts) *[]string { return &f.NodeCIDRs }),
+	plugin.FactAPIServer: {
+		func(f *plugin.Facts) { f.APIServer.ExternalHost = "another." + f.APIServer.ExternalHost },
+		func(f *plugin.Facts) { f.APIServer.ExternalHost = "" },
+	},
+}
+
+// addIPv6 is what happens to a cluster of IPv4, and to no other.
+func addIPv6(f *plugin.Facts) {
+	if len(f.IPFamilies) != 1 || f.IPFamilies[0] != extensionsv1alpha1.IPv4 {
+		return
+	}
+	f.IPFamilies = []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4, extensionsv1alpha1.IPv6}
+	f.WantedIPFamilies = slices.Clone(f.IPFamilies)
+	cluster{families: f.IPFamilies}.setRanges(f)
+}
+
+// awaitIPv6 makes of a cluster of both what it was before its nodes were ready.
+func awaitIPv6(f *plugin.Facts) {
+	if len(f.IPFamilies) > 1 && f.IPFamilies[0] == extensionsv1alpha1.IPv4 {
+		f.IPFamilies = f.IPFamilies[:1:1]
+	}
+}
+
+// version moves the Kubernetes version by so many minor or patch versions.
+func version(minors, patches int) func(*plugin.Facts) {
+	return func(f *plugin.Facts) {
+		if was, err := utilversion.ParseGeneric(f.KubernetesVersion); err == nil {
+			f.KubernetesVersion = fmt.Sprintf("%d.%d.%d", was.Major(), int(was.Minor())+minors, int(was.Patch())+patches)
+		}
+	}
+}
+
+// mode only changes where kube-proxy runs.
+func mode(to corev1beta1.ProxyMode) func(*plugin.Facts) {
+	return func(f *plugin.Facts) {
+		if f.KubeProxy.Enabled {
+			f.KubeProxy.Mode = to
+		}
+	}
+}
+
+// rangesOf are what may become of a list of ranges: another one for each IP family, one
+// more, and none known.
+func rangesOf(field func(*plugin.Facts) *[]string) []func(*plugin.Facts) {
+	replace := func(isIPv6 bool) func(*plugin.Facts) {
+		return func(f *plugin.Facts) {
+			list := slices.Clone(*field(f))
+			for i, one := range list {
+				if strings.Contains(one, ":") == isIPv6 {
+					list[i] = another(one)
+				}
+			}
+			*field(f) = list
+		}
+	}
+	return []func(*plugin.Facts){
+		replace(false), replace(true),
+		func(f *plugin.Facts) {
+			for _, one := range *field(f) {
+				*field(f) = append(slices.Clone(*field(f)), another(one))
+				return
+			}
+		},
+		func(f *plugin.Facts) { *field(f) = nil },
+	}
+}
+
+// another is a range of the same IP family, and of the same size, that nobody has; none
+// if there was none.
+func another(was string) string {
+	_, size, ok := strings.Cut(was, "/")
+	switch {
+	case !ok:
+		return was
+	case strings.Contains(was, ":"):
+		return "2001:db8:ffff::/" + size
+	default:
+		return "10.0.0.0/" + size
+	}
+}
