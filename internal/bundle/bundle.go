@@ -91,8 +91,9 @@ func (b *Bundle) secret() *corev1.Secret {
 
 // Write brings the Secret and then the ManagedResource into being, and returns the
 // ManagedResource as it was written, nil if there was nothing to write. current is
-// the one last seen, nil if there is none. It is safe to be killed in between: the
-// next Write goes on where this one stopped.
+// the one last seen, nil if there is none; that there is one all the same is an error,
+// since it may have other content. It is safe to be killed in between: the next Write
+// goes on where this one stopped.
 func (b *Bundle) Write(ctx context.Context, c client.Client, current *resourcesv1alpha1.ManagedResource) (*resourcesv1alpha1.ManagedResource, error) {
 	if current == nil {
 		if err := b.WriteSecret(ctx, c); err != nil {
@@ -100,7 +101,7 @@ func (b *Bundle) Write(ctx context.Context, c client.Client, current *resourcesv
 		}
 		fresh := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Name: b.Name, Namespace: b.Namespace}}
 		b.shape(fresh)
-		return fresh, client.IgnoreAlreadyExists(c.Create(ctx, fresh))
+		return fresh, c.Create(ctx, fresh)
 	}
 	wanted := current.DeepCopy()
 	b.shape(wanted)

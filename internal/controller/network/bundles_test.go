@@ -107,6 +107,19 @@ func TestDeletedGroupsComeBack(t *testing.T) {
 	}
 }
 
+// One that nobody wants goes, also if it was overlooked when the others were written.
+func TestAGroupTooManyGoes(t *testing.T) {
+	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
+		n := e.finished(asked, withConfig(`{"ear":"left"}`))
+		e.Expect(e.client.Create(t.Context(), &resourcesv1alpha1.ManagedResource{
+			ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: laterName},
+			Spec:       resourcesv1alpha1.ManagedResourceSpec{SecretRefs: []corev1.LocalObjectReference{{Name: "none"}}},
+		})).To(Succeed())
+		e.Eventually(e.names).Should(ConsistOf(mainName, seedName))
+		e.becomes(n, again, fine)
+	})
+}
+
 // One that hangs in its deletion does not keep the others, or the Network, from
 // getting on, nor is it written about again and again.
 func TestAGroupThatHangsIsNotWaitedFor(t *testing.T) {

@@ -169,13 +169,16 @@ func (w *work) pickUpSpec() bool {
 
 // owes says that a ManagedResource, or its Secret, is missing of those that the spec as
 // it is now was carried out with: the one before it has only now gone, or somebody has
-// deleted it.
+// deleted it. Or there is one too many, which the cache did not show yet when the others
+// were written.
 func (w *work) owes(written *state.Written) bool {
 	if written.Generation != w.network.Generation {
 		return false
 	}
 	for g, name := range secretsIn(written) {
-		if *name != "" && (w.managed[g] == nil || w.lost[g]) {
+		mr := w.managed[g]
+		switch {
+		case *name != "" && (mr == nil || w.lost[g]), *name == "" && mr != nil && mr.DeletionTimestamp.IsZero():
 			return true
 		}
 	}
