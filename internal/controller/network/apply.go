@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -52,7 +51,7 @@ func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
 		return w.invalid(ctx, asked, kept, err)
 	}
 	next := &state.Written{
-		Generation: w.network.Generation,
+		Generation: w.demand.generation,
 		Config:     built.Applied(),
 		IPFamilies: built.IPFamilies,
 		Warnings:   built.Warnings,
@@ -129,23 +128,24 @@ func (w *work) request(ctx context.Context, kept *state.State) (pipeline.Request
 // is written first. Any other is unfinished anyway, and is taken over first, before
 // there is anything in its status that could make others write to it meanwhile.
 func (w *work) begin(ctx context.Context, kept *state.State, asked bool) error {
-	steps := []func() error{
-		func() error { return w.takeOver(ctx) },
-		func() error { return w.processing(ctx, kept, asked) },
-	}
-	if succeeded(w.network) {
-		slices.Reverse(steps)
-	}
-	for _, step := range steps {
-		if err := step(); err != nil {
+	if !succeeded(w.network) {
+		if err := w.takeOver(ctx); err != nil {
 			return err
 		}
+		return w.processing(ctx, kept, asked)
 	}
-	return nil
+	if err := w.processing(ctx, kept, asked); err != nil {
+		return err
+	}
+	if demandOf(w.network) != w.demand {
+		return errOvertaken
+	}
+	return w.takeOver(ctx)
 }
 
 // takeOver adds the finalizer, without which nothing may be made in the shoot,
-// and takes the operation annotation away, in one request.
+// and takes the operation annotation away, in one request. It is refused if the Network
+// is not as it was read: what is asked for anew must not be taken away.
 func (w *work) takeOver(ctx context.Context) error {
 	before := w.network.DeepCopy()
 	added := controllerutil.AddFinalizer(w.network, extensionsv1alpha1.NetworkFinalizer)
@@ -154,10 +154,7 @@ func (w *work) takeOver(ctx context.Context) error {
 	} else if !added {
 		return nil
 	}
-	patch := client.MergeFrom(before)
-	if added {
-		patch = client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	}
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := w.client.Patch(ctx, w.network, patch); err != nil {
 		w.network = before
 		return fmt.Errorf("take the Network over: %w", err)
@@ -178,7 +175,7 @@ func (w *work) invalid(ctx context.Context, asked bool, kept *state.State, cause
 	if err := begin(); err != nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{}, w.error(ctx, w.network.Generation, kept, cause, corev1beta1.ErrorConfigurationProblem)
+	return ctrl.Result{}, w.error(ctx, w.demand.generation, kept, cause, corev1beta1.ErrorConfigurationProblem)
 }
 
 // inOneLine is all that is wrong, as a status shows it.
@@ -197,7 +194,7 @@ func (w *work) failed(ctx context.Context, kept *state.State, cause error) error
 	if seed.IsStale(cause) || ctx.Err() != nil {
 		return cause
 	}
-	if err := w.error(ctx, w.network.Generation, kept, cause, w.codesOf(cause)...); err != nil {
+	if err := w.error(ctx, w.demand.generation, kept, cause, w.codesOf(cause)...); err != nil {
 		logf.FromContext(ctx).Info("The error could not be written into the status", "reason", err.Error())
 	}
 	return cause

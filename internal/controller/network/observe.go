@@ -48,6 +48,11 @@ func (w *work) observeWritten(ctx context.Context, kept *state.State) (ctrl.Resu
 		}
 		return ctrl.Result{}, w.answer(ctx, extensionsv1alpha1.OperationRestore)
 	}
+	if w.network.Status.LastOperation == nil { // somebody has taken it off
+		if err := w.processing(ctx, nil, false); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
 	applied := w.appliedCondition()
 	begun := w.network.Status.LastOperation.LastUpdateTime
 	if !hinders(applied) {

@@ -31,7 +31,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if n.Annotations[extensionsv1alpha1.OperationAnnotation] == extensionsv1alpha1.OperationWaitForState {
 		return ctrl.Result{}, nil
 	}
-	w := &work{Reconciler: r, network: n, known: r.memoryOf(n)}
+	w := &work{Reconciler: r, network: n, demand: demandOf(n), known: r.memoryOf(n)}
 	if w.known.isNewerThan(n) {
 		return ctrl.Result{RequeueAfter: cacheLag}, nil
 	}
@@ -45,11 +45,25 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	switch {
 	case isGone(err):
 		return ctrl.Result{}, nil
-	case seed.IsStale(err):
+	case seed.IsStale(err), errors.Is(err, errOvertaken):
 		return ctrl.Result{RequeueAfter: staleRetry}, nil
 	}
 	return result, err
 }
+
+// demand is a version of a spec, and who has last asked for what to be done with it.
+type demand struct {
+	generation      int64
+	operation, when string
+}
+
+func demandOf(n *extensionsv1alpha1.Network) demand {
+	return demand{n.Generation, operationOf(n), n.Annotations[extensionsv1alpha1.TimestampAnnotation]}
+}
+
+// errOvertaken says that something else was asked for while a reconciliation began, so
+// that it would take the newer request away and carry out the older one.
+var errOvertaken = errors.New("something else has been asked for meanwhile")
 
 // isGone says that a write came too late for its Network.
 func isGone(err error) bool {
@@ -72,6 +86,8 @@ func hasLeft(n *extensionsv1alpha1.Network) bool {
 type work struct {
 	*Reconciler
 	network *extensionsv1alpha1.Network
+	// demand is what the Network asked for when the reconciliation began.
+	demand  demand
 	cluster *extensionsv1alpha1.Cluster
 	shoot   *corev1beta1.Shoot
 	// managed are the ManagedResources of the Network's bundles.

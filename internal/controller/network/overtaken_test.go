@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network_test
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+)
+
+// Who asks again while a reconciliation begins is heard, whichever of its first two
+// writes that comes before, and an error is none of the spec that it is not about.
+func TestARequestThatOvertakesAnotherIsCarriedOut(t *testing.T) {
+	for name, test := range map[string]struct {
+		first string // the config that is overtaken
+		write string // the end of the path of the request that is overtaken
+	}{
+		"before the status is written":                    {`{"backend":"none"}`, "/status"},
+		"before the annotation goes":                      {`{"backend":"none"}`, ""},
+		"before the status of an invalid spec is written": {`{"backend":3}`, "/status"},
+		"before the annotation goes from an invalid spec": {`{"backend":3}`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := setup(t, inGardener)
+			n := e.finished(asking("reconcile"))
+			again := &extensionsv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Namespace: n.Namespace, Name: n.Name}}
+			var once sync.Once
+			e.requests.beforeRequest(func(request *http.Request) error {
+				if request.Method == http.MethodPatch && strings.HasSuffix(request.URL.Path, "/networks/"+again.Name+test.write) {
+					once.Do(func() {
+						e.patch(again, func(n *extensionsv1alpha1.Network) {
+							withConfig(`{"knots":"three"}`)(n)
+							asking("reconcile")(n)
+							n.Annotations[extensionsv1alpha1.TimestampAnnotation] = "2026-01-01T00:00:01Z"
+						})
+					})
+				}
+				return nil
+			})
+			e.patch(n, func(n *extensionsv1alpha1.Network) { withConfig(test.first)(n); asking("reconcile")(n) })
+			e.Eventually(e.names).Should(ContainElement(laterName), "what only the last spec asks for")
+			e.Eventually(func(g Gomega) {
+				e.get(n)
+				e.applied()
+				g.Expect(n.Annotations).NotTo(HaveKey(extensionsv1alpha1.OperationAnnotation))
+				g.Expect(n.Status.ObservedGeneration).To(Equal(n.Generation))
+				g.Expect(n.Status.LastOperation.State).To(Equal(fine))
+			}).Should(Succeed())
+		})
+	}
+}
