@@ -133,16 +133,15 @@ func (p *pass) isEstablished(ctx context.Context, crd *item) bool {
 // ensure makes sure that one item is in the shoot as it is wanted. It sends no
 // request if the item is in the cache as it was when it was last right.
 func (p *pass) ensure(ctx context.Context, i *item) error {
-	_, known := p.record.seen[i.id]
 	cached, err := p.shoot.Cached(ctx, kindOf(&i.ref), i.id.NamespacedName)
 	switch {
 	case err == nil && i.createOnly:
 		return p.leaveAlone(ctx, i, cached)
 	case err == nil && p.record.isRight(i, cached):
 		return nil
-	case apierrors.IsNotFound(err) && !known && !i.createOnly:
-		// Nothing was ever seen of it: most likely it is not there at all, and if it
-		// is, without our label, applying it is right as well.
+	case apierrors.IsNotFound(err) && !i.createOnly && !p.isExpected(i):
+		// Most likely it is not there at all. It may be, without our label, which the
+		// cache selects by.
 		return p.create(ctx, i)
 	case err != nil && !apierrors.IsNotFound(err):
 		return err
@@ -151,9 +150,27 @@ func (p *pass) ensure(ctx context.Context, i *item) error {
 	if apierrors.IsNotFound(err) {
 		return p.create(ctx, i)
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
+	}
+	return p.correct(ctx, i, live)
+}
+
+// isExpected says whether an item should be in the shoot already: it was there
+// before, as far as is remembered or the status tells.
+func (p *pass) isExpected(i *item) bool {
+	_, seen := p.record.seen[i.id]
+	return seen || p.wasApplied(i)
+}
+
+// wasApplied says whether the status tells that the item is in the shoot.
+func (p *pass) wasApplied(i *item) bool {
+	return isApplied(p.mr) && find(p.mr.Status.Resources, i.id) != nil
+}
+
+// correct sees to an object that has been read from the API server.
+func (p *pass) correct(ctx context.Context, i *item, live *unstructured.Unstructured) error {
+	switch {
 	case i.createOnly:
 		return p.leaveAlone(ctx, i, live)
 	case live.GetDeletionTimestamp() != nil:
@@ -186,31 +203,47 @@ func (p *pass) live(ctx context.Context, i *item) (*unstructured.Unstructured, e
 	return live, p.shoot.Client.Get(ctx, i.id.NamespacedName, live)
 }
 
-// create applies an item that is not in the cache. If the object turns out to
-// have been there, made by others, their fields are dealt with afterwards.
+// noVersion is a resourceVersion that no object has, since etcd counts from it. The
+// API server refuses, as a conflict, to apply what states it to an object that
+// exists, and drops it from one that it creates.
+const noVersion = "1"
+
+// create applies an item which seems not to be in the shoot, in one request. That
+// never writes over an object which is there all the same, made by others or
+// without our label: such an object is read first and then treated as any other.
 func (p *pass) create(ctx context.Context, i *item) error {
 	if err := p.reportMissing(ctx, i); err != nil {
 		return err
 	}
-	live := i.object.DeepCopy()
-	if err := p.send(ctx, live); err != nil {
-		return p.recreate(ctx, i, err)
+	object := i.object.DeepCopy()
+	object.SetResourceVersion(noVersion)
+	err := p.send(ctx, object)
+	if apierrors.IsConflict(err) {
+		live, getErr := p.live(ctx, i)
+		if getErr == nil {
+			return p.correct(ctx, i, live)
+		}
+		if !apierrors.IsNotFound(getErr) {
+			return getErr
+		}
+		// It has just gone, or this API server takes no version for what is not there.
+		live = i.object.DeepCopy()
+		if err := p.send(ctx, live); err != nil {
+			return err
+		}
+		return p.update(ctx, i, live)
 	}
-	who, err := takeOver(live, toleranceFor(i, p.circumstances(i, false)))
 	if err != nil {
 		return err
 	}
-	if who.moved {
-		return p.update(ctx, i, live)
-	}
-	p.record.saw(i, live)
+	p.record.saw(i, object)
 	return nil
 }
 
 // reportMissing says in the status that an object which had been applied is not
 // there any more, before it is made anew.
 func (p *pass) reportMissing(ctx context.Context, i *item) error {
-	if !isApplied(p.mr) || find(p.mr.Status.Resources, i.id) == nil {
+	if !p.wasApplied(i) {
 		return nil
 	}
 	p.log.Info("An object is missing in the shoot and is created anew", "object", i.id.String())
@@ -241,7 +274,7 @@ func (p *pass) tryUpdate(ctx context.Context, i *item, live *unstructured.Unstru
 	if err != nil {
 		return err
 	}
-	who, err := takeOver(live, toleranceFor(i, p.circumstances(i, scaled)))
+	who, err := takeOver(live, toleranceFor(i, p.circumstances(i, live, scaled)))
 	if err != nil {
 		return err
 	}
@@ -270,7 +303,7 @@ func (p *pass) tryUpdate(ctx context.Context, i *item, live *unstructured.Unstru
 	if err := p.send(ctx, wanted); err != nil {
 		return err
 	}
-	if who, err = takeOver(wanted, toleranceFor(i, p.circumstances(i, scaled))); err != nil {
+	if who, err = takeOver(wanted, toleranceFor(i, p.circumstances(i, wanted, scaled))); err != nil {
 		return err
 	}
 	if who.moved {
@@ -312,9 +345,9 @@ func (p *pass) send(ctx context.Context, object *unstructured.Unstructured) erro
 		client.ForceOwnership, client.FieldOwner(FieldManager))
 }
 
-func (p *pass) circumstances(i *item, scaled bool) circumstances {
+func (p *pass) circumstances(i *item, live *unstructured.Unstructured, scaled bool) circumstances {
 	return circumstances{
-		before: p.before[p.same.of(i.id)], scaled: scaled,
+		before: p.before[p.same.of(i.id)], labels: live.GetLabels(), annotations: live.GetAnnotations(), scaled: scaled,
 		forceLabels:      ptr.Deref(p.mr.Spec.ForceOverwriteLabels, false),
 		forceAnnotations: ptr.Deref(p.mr.Spec.ForceOverwriteAnnotations, false),
 	}

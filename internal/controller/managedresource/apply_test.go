@@ -59,6 +59,8 @@ func TestObjectsAreAppliedInOrderAndMarked(t *testing.T) {
 	}
 	e.Expect(order).To(Equal([]string{"priorityclasses", "serviceaccounts", "configmaps", "daemonsets"}))
 	e.Expect(e.audit.sent("shoot ", "dry-run")).To(BeEmpty(), "what is not there needs no comparison")
+	e.Expect(append(e.audit.sent("shoot GET", "/agent"), e.audit.sent("shoot GET", "/priorityclasses/")...)).
+		To(BeEmpty(), "nor need it be looked for")
 
 	got := live(e, agent)
 	e.Expect(got.Annotations).To(HaveKeyWithValue(resourcesv1alpha1.Origin, e.namespace+"/network"))

@@ -9,7 +9,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // widgets returns a definition and a custom resource of it, in a group of its
@@ -52,7 +54,12 @@ func TestDefinitionAndCustomResource(t *testing.T) {
 
 	uid := live(e, crd).UID
 	e.Expect(e.shoot.Delete(e.ctx, live(e, crd))).To(Succeed())
-	e.Eventually(func() bool { return e.exists(widget)() && live(e, crd).UID != uid }).Should(BeTrue())
+	e.Eventually(func() types.UID {
+		now := &apiextensionsv1.CustomResourceDefinition{}
+		_ = e.shoot.Get(e.ctx, client.ObjectKeyFromObject(crd), now) // it is gone for a moment
+		return now.UID
+	}).ShouldNot(Or(BeEmpty(), Equal(uid)))
+	e.Eventually(e.exists(widget)).Should(BeTrue())
 	e.becomesGood("network")
 
 	change(e, widget, func(w *unstructured.Unstructured) {

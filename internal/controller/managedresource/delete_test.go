@@ -86,6 +86,47 @@ func TestIgnoredManagedResource(t *testing.T) {
 	e.Expect(e.exists(one)()).To(BeFalse())
 }
 
+// R9, R17: nor does one that is ignored lose its objects because its class changes,
+// until it is not ignored any more.
+func TestAnIgnoredManagedResourceThatChangesItsClass(t *testing.T) {
+	e := newEnv(t)
+	one := e.configMap("one")
+	e.state("network", one)
+	e.operator()
+	e.becomesGood("network")
+
+	e.edit("network", func(mr *resourcesv1alpha1.ManagedResource) {
+		mr.Annotations = map[string]string{resourcesv1alpha1.Ignore: "true"}
+		mr.Spec.Class = ptr.To("other")
+	})
+	e.Eventually(e.conditions("network")).Should(HaveKeyWithValue("ResourcesApplied", "True ManagedResourceIgnored"))
+	e.Expect(e.get("network").Finalizers).To(ConsistOf(Finalizer))
+	e.Expect(e.exists(one)()).To(BeTrue())
+
+	e.edit("network", func(mr *resourcesv1alpha1.ManagedResource) { mr.Annotations = nil })
+	e.Eventually(func() []string { return e.get("network").Finalizers }).Should(BeEmpty())
+	e.Expect(e.exists(one)()).To(BeFalse())
+}
+
+// R17: the default class has a name, and to state it changes nothing.
+func TestTheDefaultClassByItsName(t *testing.T) {
+	e := newEnv(t)
+	one := e.configMap("one")
+	e.state("network", one)
+	e.operator(func(o *Options) { o.Class = DefaultClass })
+	e.becomesGood("network")
+	e.Expect(e.get("network").Finalizers).To(ConsistOf(Finalizer))
+	uid := live(e, one).UID
+
+	for _, class := range []*string{ptr.To(DefaultClass), ptr.To(""), ptr.To(DefaultClass), nil} {
+		e.edit("network", func(mr *resourcesv1alpha1.ManagedResource) { mr.Spec.Class = class })
+		e.becomesGood("network")
+		e.Expect(e.get("network").Finalizers).To(ConsistOf(Finalizer))
+		e.Expect(live(e, one).UID).To(Equal(uid))
+	}
+	e.Expect(e.audit.sent("shoot DELETE")).To(BeEmpty())
+}
+
 // R17: a ManagedResource of another class is none of our business, and one that
 // changes its class takes its objects with it.
 func TestOtherClasses(t *testing.T) {

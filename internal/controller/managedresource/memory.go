@@ -13,7 +13,8 @@ import (
 )
 
 // memory is what the passes since the start of the process have seen, for each
-// ManagedResource. Losing it costs a dry-run for each object, nothing else.
+// ManagedResource. Losing it costs a dry-run for each object, and a read of each
+// that is not in the cache, nothing else.
 type memory struct {
 	mu      sync.Mutex
 	records map[types.NamespacedName]*record

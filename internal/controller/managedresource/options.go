@@ -15,6 +15,9 @@ import (
 const (
 	// FieldManager owns, in the shoot, the fields that are stated.
 	FieldManager = "trellis"
+	// DefaultClass is the name of the class whose target is the shoot; a
+	// ManagedResource without a class is of it.
+	DefaultClass = "resources"
 	// Finalizer keeps a ManagedResource of the default class until its objects
 	// are gone. Other classes append "-" and their name.
 	Finalizer = "resources.gardener.cloud/gardener-resource-manager"
@@ -36,8 +39,7 @@ type Shoots interface {
 type Options struct {
 	// Shoots gives access to the shoots.
 	Shoots Shoots
-	// Class of the ManagedResources to carry out. Default: the empty one, whose
-	// target is the shoot.
+	// Class of the ManagedResources to carry out. Default: DefaultClass.
 	Class string
 	// Confined says that the target is a cluster which ManagedResources share, above
 	// all the seed: each may only have objects in the namespace of its own name
@@ -77,6 +79,7 @@ func (o *Options) name() string {
 }
 
 func (o *Options) setDefaults() {
+	o.Class = settledClass(o.Class)
 	if o.ManagedBy == "" {
 		o.ManagedBy = "gardener"
 	}

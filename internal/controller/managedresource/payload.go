@@ -28,7 +28,7 @@ func payload(i *item, live *unstructured.Unstructured, who *ownership, scaled bo
 		leaveReplicas(object, live, who)
 	}
 	if object.GetAnnotations()[resourcesv1alpha1.PreserveResources] == "true" {
-		leaveResources(object, who.others)
+		leaveResources(object, live, who)
 	}
 	if i.id.GroupKind == (schema.GroupKind{Group: "apps", Kind: "StatefulSet"}) {
 		// They are immutable.
@@ -42,12 +42,10 @@ func payload(i *item, live *unstructured.Unstructured, who *ownership, scaled bo
 	return object
 }
 
-// leaveReplicas takes spec.replicas out of the object. Only if nobody but us owns
-// them in live it states what is there: not to state an own field removes it.
+// leaveReplicas leaves spec.replicas as live has them.
 func leaveReplicas(object, live *unstructured.Unstructured, who *ownership) {
-	path := fieldpath.MakePathOrDie("spec", "replicas")
 	unstructured.RemoveNestedField(object.Object, "spec", "replicas")
-	if who.others.Has(path) || !who.ours.Has(path) {
+	if !who.onlyOurs(fieldpath.MakePathOrDie("spec", "replicas")) {
 		return
 	}
 	if replicas, found, _ := unstructured.NestedInt64(live.Object, "spec", "replicas"); found {
@@ -55,17 +53,26 @@ func leaveReplicas(object, live *unstructured.Unstructured, who *ownership) {
 	}
 }
 
-// leaveResources takes out of the object what others own of its containers' CPU
-// and memory.
-func leaveResources(object *unstructured.Unstructured, others *fieldpath.Set) {
+// leaveResources leaves CPU and memory of the containers as live has them, whatever
+// is stated and whoever has set them. What live lacks is set as stated.
+func leaveResources(object, live *unstructured.Unstructured, who *ownership) {
 	for _, list := range containerLists {
+		there := map[string]map[string]any{}
+		for _, container := range containersOf(live, list) {
+			name, _ := container["name"].(string)
+			there[name] = container
+		}
 		for _, container := range containersOf(object, list) {
 			name, _ := container["name"].(string)
 			for _, path := range resourcePaths {
-				full := fieldpath.MakePathOrDie("spec", "template", "spec", list,
-					fieldpath.KeyByFields("name", name), path[0], path[1], path[2])
-				if others.Has(full) {
-					unstructured.RemoveNestedField(container, path...)
+				value, found, _ := unstructured.NestedFieldCopy(there[name], path...)
+				if !found {
+					continue
+				}
+				unstructured.RemoveNestedField(container, path...)
+				if who.onlyOurs(fieldpath.MakePathOrDie("spec", "template", "spec", list,
+					fieldpath.KeyByFields("name", name), path[0], path[1], path[2])) {
+					_ = unstructured.SetNestedField(container, value, path...)
 				}
 			}
 		}

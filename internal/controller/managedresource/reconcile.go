@@ -10,7 +10,6 @@ import (
 	"github.com/go-logr/logr"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -88,13 +87,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	limited, cancel := context.WithTimeout(ctx, r.options.passTimeout())
 	defer cancel()
 	switch {
-	case p.isDeleted() || p.isTransferred():
-		err = p.remove(limited)
-	case !p.isOurs():
+	case !p.isOurs() && !p.isHeld():
 		return reconcile.Result{}, nil
-	case truthy(mr.Annotations[resourcesv1alpha1.Ignore]):
+	case p.isIgnored():
 		p.ignored()
 		return reconcile.Result{}, nil
+	case p.isDeleted() || p.isTransferred():
+		err = p.remove(limited)
 	case p.isHeldByOther():
 		return reconcile.Result{}, nil
 	default:
@@ -171,7 +170,7 @@ func (r *Reconciler) gone(ctx context.Context, request reconcile.Request) error 
 		return err
 	}
 	for i := range list.Items {
-		if ptr.Deref(list.Items[i].Spec.Class, "") == r.options.Class {
+		if classOf(&list.Items[i]) == r.options.Class {
 			return nil
 		}
 	}

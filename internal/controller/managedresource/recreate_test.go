@@ -115,3 +115,50 @@ func TestImmutableObjectsAreReplaced(t *testing.T) {
 		})
 	}
 }
+
+// R14: an immutable object stays where a new one could not be made either.
+func TestImmutableObjectsOutliveWhatIsInvalid(t *testing.T) {
+	e := newEnv(t)
+	cm := e.configMap("immutable", "key", "one")
+	cm.Immutable = ptr.To(true)
+	e.state("network", cm)
+	e.operator()
+	e.becomesGood("network")
+	uid := live(e, cm).UID
+	for name, value := range map[string]string{"invalid in itself": "one", "and another content besides": "two"} {
+		t.Run(name, func(*testing.T) {
+			invalid := cm.DeepCopy()
+			invalid.Labels = map[string]string{"label": "no such value!"}
+			invalid.Data["key"] = value
+			mr := e.state("network", invalid)
+			e.Eventually(func() string {
+				if now := condition(e.get("network"), resourcesv1alpha1.ResourcesApplied); now.Reason == reasonApplyFailed {
+					return now.Message
+				}
+				return ""
+			}).Should(And(ContainSubstring("no such value!"), Not(ContainSubstring("deleted"))), "generation %d", mr.Generation)
+			e.Expect(live(e, cm).UID).To(Equal(uid))
+			e.state("network", cm)
+			e.becomesGood("network")
+		})
+	}
+	e.Expect(e.audit.sent("shoot DELETE")).To(BeEmpty())
+}
+
+// R14: the type of a Secret can never be updated, which the API server tells in
+// another way than of its content.
+func TestAnImmutableSecretOfAnotherTypeIsReplaced(t *testing.T) {
+	e := newEnv(t)
+	secret := &corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "immutable"},
+		Immutable:  ptr.To(true), Type: "example.org/one",
+	}
+	e.state("network", secret)
+	e.operator()
+	e.becomesGood("network")
+	secret.Type = "example.org/two"
+	e.state("network", secret)
+	e.becomesGood("network")
+	e.Expect(string(live(e, secret).Type)).To(Equal("example.org/two"))
+}

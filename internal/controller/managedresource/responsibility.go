@@ -11,12 +11,32 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 )
 
-func (p *pass) isOurs() bool { return ptr.Deref(p.mr.Spec.Class, "") == p.options.Class }
+// classOf returns the class of a ManagedResource; the default class is the empty
+// one, by whichever name it is stated.
+func classOf(mr *resourcesv1alpha1.ManagedResource) string {
+	return settledClass(ptr.Deref(mr.Spec.Class, ""))
+}
+
+func settledClass(class string) string {
+	if class == DefaultClass {
+		return ""
+	}
+	return class
+}
+
+func (p *pass) isOurs() bool { return classOf(p.mr) == p.options.Class }
 
 func (p *pass) isHeld() bool {
 	return controllerutil.ContainsFinalizer(p.mr, p.options.finalizer())
+}
+
+// isIgnored says whether the ManagedResource is to be left alone, whatever it
+// states, its class included. Its deletion is carried out all the same.
+func (p *pass) isIgnored() bool {
+	return p.mr.DeletionTimestamp.IsZero() && truthy(p.mr.Annotations[resourcesv1alpha1.Ignore])
 }
 
 // isDeleted says whether the ManagedResource is being deleted and waits for us.

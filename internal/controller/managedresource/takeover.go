@@ -91,6 +91,12 @@ func (o *ownership) add(own *metav1.ManagedFieldsEntry, taken *fieldpath.Set) er
 	return nil
 }
 
+// onlyOurs says whether nobody but us owns a field. Such a field has to be stated
+// as it is to be left as it is: not to state it removes it.
+func (o *ownership) onlyOurs(path fieldpath.Path) bool {
+	return o.ours.Has(path) && !o.others.Has(path)
+}
+
 // patch returns the merge patch that makes managedFields what they must be. It
 // fails with a conflict if the object has changed since.
 func (o *ownership) patch(live *unstructured.Unstructured) ([]byte, error) {

@@ -23,7 +23,11 @@ func workload() *item {
 
 // What others may own, by the path of the field.
 func TestTolerance(t *testing.T) {
-	formerly := &reference{Labels: map[string]string{"formerly": "ours"}}
+	formerly := &reference{
+		Labels:      map[string]string{"formerly": "ours", "changed": "ours"},
+		Annotations: map[string]string{"formerly": "ours", "changed": "ours"},
+	}
+	now := map[string]string{"formerly": "ours", "changed": "theirs", "theirs": "yes", "ours": "yes"}
 	for _, c := range []struct {
 		path    fieldpath.Path
 		allowed bool
@@ -31,7 +35,10 @@ func TestTolerance(t *testing.T) {
 		{fieldpath.MakePathOrDie("metadata", "labels", "theirs"), true},
 		{fieldpath.MakePathOrDie("metadata", "labels", "ours"), false},
 		{fieldpath.MakePathOrDie("metadata", "labels", "formerly"), false},
+		{fieldpath.MakePathOrDie("metadata", "labels", "changed"), true},
 		{fieldpath.MakePathOrDie("metadata", "annotations", "theirs"), true},
+		{fieldpath.MakePathOrDie("metadata", "annotations", "formerly"), false},
+		{fieldpath.MakePathOrDie("metadata", "annotations", "changed"), true},
 		{fieldpath.MakePathOrDie("metadata", "annotations", "reference.resources.gardener.cloud/secret-1"), false},
 		{fieldpath.MakePathOrDie("metadata", "finalizers", "x"), true},
 		{fieldpath.MakePathOrDie("metadata", "ownerReferences"), false},
@@ -44,7 +51,8 @@ func TestTolerance(t *testing.T) {
 		{fieldpath.MakePathOrDie("spec", "template", "spec", "containers", fieldpath.KeyByFields("name", "x")), false},
 	} {
 		t.Run(c.path.String(), func(t *testing.T) {
-			NewWithT(t).Expect(toleranceFor(workload(), circumstances{before: formerly}).allows(c.path)).To(Equal(c.allowed))
+			about := circumstances{before: formerly, labels: now, annotations: now}
+			NewWithT(t).Expect(toleranceFor(workload(), about).allows(c.path)).To(Equal(c.allowed))
 		})
 	}
 }

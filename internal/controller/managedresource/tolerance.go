@@ -27,6 +27,8 @@ type tolerance struct {
 type circumstances struct {
 	// before is how the inventory knew the object, or nil.
 	before *reference
+	// labels and annotations are those that the object has.
+	labels, annotations map[string]string
 	// scaled says that an autoscaler owns the number of replicas.
 	scaled bool
 	// forceLabels and forceAnnotations say that others may not have any.
@@ -38,14 +40,14 @@ const restartedAt = "kubectl.kubernetes.io/restartedAt"
 
 func toleranceFor(i *item, c circumstances) *tolerance {
 	t := &tolerance{labels: func(key string) bool {
-		return !c.forceLabels && !has(i.object.GetLabels(), key) && (c.before == nil || !has(c.before.Labels, key))
+		return !c.forceLabels && !has(i.object.GetLabels(), key) && !c.isLabelOfBefore(key)
 	}}
 	t.annotations = func(key string) bool {
 		if isBookkeeping(key) {
 			return true
 		}
 		return (!c.forceAnnotations || isLoadBalancers(i, key)) && !strings.HasPrefix(key, resourcesv1alpha1.ReferencePrefix) &&
-			!has(i.object.GetAnnotations(), key) && (c.before == nil || !has(c.before.Annotations, key))
+			!has(i.object.GetAnnotations(), key) && !c.isAnnotationOfBefore(key)
 	}
 	t.allow("status")
 	if podTemplate(i.object) != nil && i.id.Group == "apps" {
@@ -59,6 +61,24 @@ func toleranceFor(i *item, c circumstances) *tolerance {
 	}
 	t.allowAllocated(i)
 	return t
+}
+
+// isLabelOfBefore says whether a label is as it was stated before. Whoever has
+// changed it since has made it theirs.
+func (c *circumstances) isLabelOfBefore(key string) bool {
+	return c.before != nil && inBoth(c.before.Labels, c.labels, key)
+}
+
+// isAnnotationOfBefore is isLabelOfBefore, for annotations.
+func (c *circumstances) isAnnotationOfBefore(key string) bool {
+	return c.before != nil && inBoth(c.before.Annotations, c.annotations, key)
+}
+
+// inBoth says whether both have a key, with the same value.
+func inBoth(a, b map[string]string, key string) bool {
+	value, ok := a[key]
+	other, also := b[key]
+	return ok && also && value == other
 }
 
 // allowAllocated allows what the API server, or a controller of Kubernetes'
