@@ -13,6 +13,10 @@ import (
 // What Felix has set up goes on without it.
 const restarts = "calico-node restarts node after node, and traffic goes on meanwhile"
 
+// poolStays is so without overlay, whatever becomes of the values that calico-node makes
+// its pool by.
+const poolStays = restarts + "; the address pool that is there stays as it is, since calico-node makes one only where there is none"
+
 // changes has an entry for every value of NetworkConfig; an entry for a block is
 // for all values in it.
 var changes = plugin.Meanings[v1alpha1.NetworkConfig]{
@@ -27,7 +31,7 @@ var changes = plugin.Meanings[v1alpha1.NetworkConfig]{
 	"ipv6.autoDetectionMethod":  {Class: plugin.Rolling, Reason: restarts + "; a node that finds another address than before is cut off until all others know it"},
 	"ipv6.sourceNATEnabled":     {Judge: changedSourceNAT},
 	"typha.enabled":             {Class: plugin.Rolling, Reason: restarts + "; it then watches the API server through Typha, or no longer does"},
-	"vethMTU":                   {Class: plugin.Rolling, Reason: restarts + "; only pods that start from then on get the new MTU"},
+	"vethMTU":                   {Judge: changedMTU},
 	"ebpfDataplane.enabled":     {Class: plugin.Disruptive, Reason: "connections that are open break, since the other dataplane does not know them"},
 	"overlay.enabled":           {Judge: changedOverlay},
 	"overlay.createPodRoutes":   {Judge: changedPodRoutes},
@@ -91,10 +95,10 @@ func changedIPv4Mode(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass,
 }
 
 func changedIPv4Pool(_, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
-	if overlayOn(after) {
-		return plugin.Rolling, restarts + "; how packets travel is said by the address pool that comes with overlay.enabled"
+	if after.Overlay != nil {
+		return plugin.Rolling, restarts + "; how packets travel is said by the address pool that comes with overlay, be it on or off"
 	}
-	return plugin.Rolling, restarts + "; the address pool that is there stays as it is, since calico-node makes one only where there is none"
+	return plugin.Rolling, poolStays
 }
 
 func changedIPv6Mode(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
@@ -137,7 +141,14 @@ func changedMultus(_, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string
 	if after.Multus != nil && after.Multus.Enabled {
 		return plugin.Rolling, "pods that start from then on go through Multus, and those that run keep their networks"
 	}
-	return plugin.Disruptive, "pods with further networks cannot start without Multus"
+	return plugin.Disruptive, "pods with further networks cannot start without Multus, and every NetworkAttachmentDefinition that users wrote is deleted with the kind, CustomResourceDefinition network-attachment-definitions.k8s.cni.cncf.io"
+}
+
+func changedMTU(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	if before.VethMTU != nil && after.VethMTU != nil && mtuOf(before) == mtuOf(after) {
+		return plugin.Safe, "only the spelling changes"
+	}
+	return plugin.Rolling, restarts + "; only pods that start from then on get the new MTU"
 }
 
 func changedOverlay(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
@@ -170,11 +181,17 @@ func createsPodRoutes(c *v1alpha1.NetworkConfig) bool {
 	return overlayOff(c) && c.Overlay.CreatePodRoutes != nil && *c.Overlay.CreatePodRoutes
 }
 
+// changedVXLAN knows that without overlay the value reaches the same variables as
+// ipv4.pool and ipv4.mode. Felix is told the same of tunnels as before.
 func changedVXLAN(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
-	if encapsulationChanges(before, after) {
+	switch {
+	case before.Overlay == nil && after.Overlay == nil && hasIPv4(after):
+		return plugin.Rolling, poolStays
+	case encapsulationChanges(before, after):
 		return plugin.Disruptive, "packets between nodes travel in another way, and a node that has changed does not reach one that has not"
+	default:
+		return plugin.Rolling, restarts + "; packets between nodes travel as before"
 	}
-	return plugin.Rolling, restarts + "; packets between nodes travel as before"
 }
 
 // encapsulationChanges takes a config that another release wrote, and that lacks

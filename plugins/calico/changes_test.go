@@ -16,6 +16,8 @@ func TestWhatChangesMeanForARunningNetwork(t *testing.T) {
 		vxlanOverlay = "{overlay: {enabled: true}, vxlan: {enabled: true}}"
 		off          = "overlay: {enabled: false}"
 		on           = "overlay: {enabled: true}"
+		calicoIPAM   = "ipam: {type: calico-ipam}"
+		vxlanAlone   = "{ipam: {type: calico-ipam}, vxlan: {enabled: true}}"
 	)
 	for _, test := range []struct {
 		before, after string
@@ -23,6 +25,8 @@ func TestWhatChangesMeanForARunningNetwork(t *testing.T) {
 		want          plugin.ChangeClass
 	}{
 		{"", `vethMTU: "1440"`, "vethMTU", plugin.Rolling},
+		{`vethMTU: "0"`, `vethMTU: "+0"`, "vethMTU", plugin.Safe}, // the same number
+		{`vethMTU: "1440"`, `vethMTU: "+1450"`, "vethMTU", plugin.Rolling},
 		{"", "typha: {enabled: false}", "typha.enabled", plugin.Rolling},
 		{"", "ebpfDataplane: {enabled: true}", "ebpfDataplane.enabled", plugin.Disruptive},
 		{"", "ipam: {type: calico-ipam}", "ipam.type", plugin.Forbidden},
@@ -45,6 +49,11 @@ func TestWhatChangesMeanForARunningNetwork(t *testing.T) {
 		{on, vxlanOverlay, "vxlan.enabled", plugin.Disruptive},
 		{vxlanOverlay, on, "ipam.type", plugin.Forbidden},
 		{vxlanOverlay, "{overlay: {enabled: true}, ipam: {type: calico-ipam}}", "vxlan.enabled", plugin.Disruptive},
+		{calicoIPAM, vxlanAlone, "vxlan.enabled", plugin.Rolling}, // the pool that is there stays
+		{calicoIPAM, vxlanAlone, "ipv4.pool", plugin.Rolling},
+		{vxlanAlone, calicoIPAM, "vxlan.enabled", plugin.Rolling},
+		{vxlanAlone, "{overlay: {enabled: true}, ipam: {type: calico-ipam}}", "vxlan.enabled", plugin.Disruptive},
+		{off, "{overlay: {enabled: false}, ipv4: {pool: vxlan}}", "ipv4.pool", plugin.Rolling},
 		{"", "autoScaling: {mode: static}", "autoScaling.mode", plugin.Rolling},
 		{"", "autoScaling: {mode: static}", "autoScaling.resources.node.cpu", plugin.Rolling},
 	} {
@@ -56,6 +65,46 @@ func TestWhatChangesMeanForARunningNetwork(t *testing.T) {
 			g.Expect(len(n.Errors) > 0).To(Equal(test.want == plugin.Forbidden || classes["ipam.type"] == plugin.Forbidden))
 		})
 	}
+}
+
+func TestReasonOfAChangeIsWhatHappens(t *testing.T) {
+	const (
+		poolStays = "the address pool that is there stays as it is"
+		poolSays  = "said by the address pool that comes with overlay, be it on or off"
+	)
+	for _, test := range []struct {
+		before, after string
+		want          map[string]string // part of the reasons, by path
+	}{
+		{"", "ipv4: {pool: vxlan}", map[string]string{"ipv4.pool": poolStays}},
+		{"overlay: {enabled: true}", "{overlay: {enabled: true}, ipv4: {pool: vxlan}}", map[string]string{"ipv4.pool": poolSays}},
+		{"overlay: {enabled: false}", "{overlay: {enabled: false}, ipv4: {pool: vxlan}}", map[string]string{"ipv4.pool": poolSays}},
+		{"overlay: {enabled: true}", "overlay: {enabled: false}", map[string]string{"ipv4.mode": poolSays}},
+		{"ipam: {type: calico-ipam}", "{ipam: {type: calico-ipam}, vxlan: {enabled: true}}",
+			map[string]string{"vxlan.enabled": poolStays, "ipv4.pool": poolStays}},
+		{withMultus, "", map[string]string{"multus.enabled": "every NetworkAttachmentDefinition that users wrote is deleted"}},
+		{`vethMTU: "0"`, `vethMTU: "+0"`, map[string]string{"vethMTU": "only the spelling changes"}},
+	} {
+		t.Run(test.before+" then "+test.after, func(t *testing.T) {
+			g := NewWithT(t)
+			reasons := map[string]string{}
+			for _, change := range changed(t, test.before, test.after).Changes {
+				reasons[change.Path] = change.Reason
+			}
+			for path, want := range test.want {
+				g.Expect(reasons).To(HaveKeyWithValue(path, ContainSubstring(want)))
+			}
+		})
+	}
+}
+
+// Felix is told of tunnels what it was told before, so none is taken down.
+func TestVXLANWithoutOverlayOnlyChangesThePoolToMake(t *testing.T) {
+	g := NewWithT(t)
+	before, after := observe(build(t, "ipam: {type: calico-ipam}")), observe(build(t, "vxlan: {enabled: true}"))
+	g.Expect(after.poolVXLAN).To(Equal("Always"))
+	after.poolIPIP, after.poolVXLAN = before.poolIPIP, before.poolVXLAN
+	g.Expect(after).To(Equal(before))
 }
 
 func TestForbiddenChangeSaysWhatToDoInstead(t *testing.T) {

@@ -38,18 +38,18 @@ func (n *network) cniConfig() *corev1.ConfigMap {
 		Data: map[string]string{
 			typhaServiceKey: typhaService,
 			backendKey:      string(*n.config.Backend),
-			mtuKey:          n.mtu(),
+			mtuKey:          mtuOf(n.config),
 			cniConfigKey:    n.networkConfigList(),
 		},
 	}
 }
 
-// mtu is the number as JSON spells it, since it comes into the CNI configuration as it
+// mtuOf is the number as JSON spells it, since it comes into the CNI configuration as it
 // is: no plus and no zero before it.
-func (n *network) mtu() string {
-	number, err := strconv.Atoi(*n.config.VethMTU)
+func mtuOf(c *v1alpha1.NetworkConfig) string {
+	number, err := strconv.Atoi(*c.VethMTU)
 	if err != nil {
-		return *n.config.VethMTU // what validation refuses
+		return *c.VethMTU // what validation refuses
 	}
 	return strconv.Itoa(number)
 }

@@ -205,6 +205,8 @@ func TestUsersAreToldWhatIPv6DoesNotDo(t *testing.T) {
 			want: map[string]string{"ipam.cidr": "100.64.1.0/24 is not in force, usePodCidr is: with two IP families"}},
 		{name: "the mode of IPv4", families: dualStack, config: "{overlay: {enabled: false}, ipv4: {mode: CrossSubnet}}",
 			want: map[string]string{"ipv4.mode": "default-ipv4-ippool says Never all the same"}},
+		{name: "a VXLAN pool for IPv4", families: dualStack, config: "ipv4: {pool: vxlan}",
+			want: map[string]string{"ipv4.pool": "since ipv4.mode is Never with backend none"}},
 		{name: "VXLAN without IPv4", families: ipv6Only, config: "vxlan: {enabled: true}",
 			want: map[string]string{"vxlan.enabled": "VXLAN is for IPv4"}},
 		{name: "a deprecated field", families: ipv6Only, config: "ipAutodetectionMethod: first-found",
@@ -221,7 +223,9 @@ func TestAnOverlayForBothFamiliesIsToldToBeNone(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(build(t, "overlay: {enabled: true}", dualStack).Warned("overlay.enabled")).To(ConsistOf(
 		ContainSubstring("IPv6 packets travel as they are"), ContainSubstring("IPv4 packets may not arrive")))
-	n := build(t, "{overlay: {enabled: true}, vxlan: {enabled: true}}", dualStack)
+	n := build(t, "{overlay: {enabled: true}, ipv4: {pool: vxlan}}", dualStack)
+	g.Expect(n.Warned("ipv4.pool")).To(ConsistOf(ContainSubstring("default-ipv4-ippool says IP-in-IP all the same")))
+	n = build(t, "{overlay: {enabled: true}, vxlan: {enabled: true}}", dualStack)
 	g.Expect(n.Warned("overlay.enabled")).To(HaveLen(1))
 	g.Expect(n.Warned("ipam.type")).To(ConsistOf(ContainSubstring("to which nobody makes routes")))
 }

@@ -35,6 +35,23 @@ func TestWithoutIPIPAWrittenBackendIsNotInForce(t *testing.T) {
 	g.Expect(build(t, "backend: none", onAzure).Warnings).To(BeEmpty())
 }
 
+// A pool of VXLAN is what is asked for, and the mode that goes with it.
+func TestVXLANThatIsAskedForSetsTheModeWhateverTheBackend(t *testing.T) {
+	const asked = "vxlan: {enabled: true}"
+	for name, n := range map[string]*network{
+		"without IP-in-IP":              build(t, asked, onAzure),
+		"with backend none":             build(t, "{backend: none, "+asked+"}"),
+		"overlay off for both families": build(t, "{overlay: {enabled: false}, "+asked+"}", dualStack),
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			g.Expect(n.data("calico-config")).To(HaveKeyWithValue("calico_backend", "none"))
+			g.Expect(n.env("calico-node")).To(HaveKeyWithValue("CALICO_IPV4POOL_VXLAN", "Always"))
+			g.Expect(n.Origins["ipv4.mode"].String()).To(Equal("rule: vxlan.enabled is true"))
+		})
+	}
+}
+
 func TestWithoutIPIPAnOverlayUsesVXLAN(t *testing.T) {
 	for _, config := range []string{
 		"overlay: {enabled: true}",

@@ -19,7 +19,7 @@ var surprises = slices.Concat(encapsulationSurprises, ipv6Surprises, addressSurp
 // encapsulationSurprises are about how packets travel from node to node.
 var encapsulationSurprises = plugin.Surprises[v1alpha1.NetworkConfig]{
 	{Path: "backend", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
-		return e.Overlay == nil && hasBackend(e, v1alpha1.VXLANBackend) && poolIs(e, v1alpha1.PoolIPIP)
+		return e.Overlay == nil && hasBackend(e, v1alpha1.VXLANBackend) && poolIs(e, v1alpha1.PoolIPIP) && encapsulates(*e.IPv4.Mode)
 	}, Message: "the address pool uses IP-in-IP, for which backend vxlan makes no routes; write overlay.enabled: true and vxlan.enabled: true for a network that uses VXLAN"},
 
 	{Path: "ipv4.pool", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
@@ -35,11 +35,19 @@ var encapsulationSurprises = plugin.Surprises[v1alpha1.NetworkConfig]{
 	}, Message: "packets are not encapsulated all the same, since overlay.enabled is false; what remains of it is ipam.type calico-ipam"},
 
 	{Path: "vxlan.enabled", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
-		return e.VXLAN.Enabled && e.Overlay == nil && !hasIPv6(e) && poolIs(e, v1alpha1.PoolIPIP) && encapsulates(*e.IPv4.Mode)
+		return e.VXLAN.Enabled && hasIPv4(e) && e.Overlay == nil && !encapsulates(*e.IPv4.Mode)
+	}, Message: "packets are not encapsulated all the same, since ipv4.mode is Never or Off; what remains of it is ipam.type calico-ipam"},
+
+	{Path: "vxlan.enabled", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+		return e.VXLAN.Enabled && e.Overlay == nil && !hasBackend(e, v1alpha1.None) && poolIs(e, v1alpha1.PoolIPIP) && encapsulates(*e.IPv4.Mode)
 	}, Message: "packets travel through IP-in-IP all the same, since ipv4.pool is ipip; what remains of it is ipam.type calico-ipam"},
 
 	{Path: "vxlan.enabled", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
-		return e.VXLAN.Enabled && hasIPv4(e) && e.Overlay == nil && hasBackend(e, v1alpha1.None)
+		return e.VXLAN.Enabled && e.Overlay == nil && hasBackend(e, v1alpha1.None) && poolIs(e, v1alpha1.PoolIPIP) && encapsulates(*e.IPv4.Mode)
+	}, Message: "packets are not encapsulated all the same, since ipv4.pool is ipip, and with backend none Felix sets up no IP-in-IP; what remains of it is ipam.type calico-ipam"},
+
+	{Path: "vxlan.enabled", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+		return e.VXLAN.Enabled && e.Overlay == nil && hasBackend(e, v1alpha1.None) && poolIs(e, v1alpha1.PoolVXLAN) && encapsulates(*e.IPv4.Mode)
 	}, Message: "a network with backend none is none of VXLAN, although its address pool says so; write overlay.enabled: true"},
 
 	{Path: "ipv4.pool", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
@@ -56,6 +64,10 @@ var ipv6Surprises = plugin.Surprises[v1alpha1.NetworkConfig]{
 	{Path: "overlay.enabled", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return overlayOn(e) && isDualStack(e) && !e.VXLAN.Enabled
 	}, Message: "the IPv4 pool asks for IP-in-IP, which Felix does not set up in a network with IPv6, so IPv4 packets may not arrive; write false"},
+
+	{Path: "ipv4.pool", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+		return overlayOn(e) && isDualStack(e) && !e.VXLAN.Enabled && poolIs(e, v1alpha1.PoolVXLAN)
+	}, Message: "the address pool default-ipv4-ippool says IP-in-IP all the same, since overlay.enabled is true and vxlan.enabled is not"},
 
 	{Path: "ipv4.mode", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return overlayOn(e) && isDualStack(e) && *e.IPv4.Mode != v1alpha1.Always

@@ -17,6 +17,7 @@ func validateEffective(effective, written *v1alpha1.NetworkConfig, facts *plugin
 	var found plugin.Findings
 	validateKubeProxy(&found, effective, facts)
 	warnVXLANOverlay(&found, effective, written, facts, path)
+	warnVXLANPool(&found, effective, written, path)
 	surprises.Warn(&found, effective, facts, path)
 	return found
 }
@@ -45,4 +46,23 @@ func warnVXLANOverlay(found *plugin.Findings, effective, written *v1alpha1.Netwo
 	found.Warn(plugin.At(path, "overlay.enabled"), fmt.Sprintf(
 		"IP-in-IP is not available on %s, so the overlay uses VXLAN; and VXLAN needs calico-ipam",
 		cmp.Or(facts.Infrastructure.Type, "this infrastructure")))
+}
+
+// warnVXLANPool tells who wrote ipv4.pool: vxlan that nothing is encapsulated, unless
+// they wrote so themselves, or are told at vxlan.enabled.
+func warnVXLANPool(found *plugin.Findings, effective, written *v1alpha1.NetworkConfig, path *field.Path) {
+	if effective.VXLAN.Enabled || !poolIs(effective, v1alpha1.PoolVXLAN) || forbidsEncapsulation(written.IPv4) {
+		return
+	}
+	switch {
+	case overlayOff(effective):
+		found.Warn(plugin.At(path, "ipv4.pool"), "packets are not encapsulated all the same, since overlay.enabled is false")
+	case effective.Overlay == nil && hasBackend(effective, v1alpha1.None) && !encapsulates(*effective.IPv4.Mode):
+		found.Warn(plugin.At(path, "ipv4.pool"),
+			"packets are not encapsulated all the same, since ipv4.mode is Never with backend none; leave it out, or in a network of IPv4 only write overlay.enabled: true and vxlan.enabled: true")
+	}
+}
+
+func forbidsEncapsulation(written *v1alpha1.IPv4) bool {
+	return written != nil && written.Mode != nil && !encapsulates(*written.Mode)
 }

@@ -32,10 +32,28 @@ func TestUsersAreToldWhatIsNotInForce(t *testing.T) {
 			"ipam.type":     "nobody collects addresses"}},
 		{name: "A11", config: "backend: none"},
 		{name: "A12", config: "backend: vxlan", want: map[string]string{"backend": "the address pool uses IP-in-IP"}},
+		{name: "backend vxlan where nothing is encapsulated", config: "{backend: vxlan, ipv4: {mode: Never}}"},
 		{name: "A13", config: "ipv4: {mode: CrossSubnet}"},
 		{name: "A14", config: "{backend: none, ipv4: {mode: Always}}", want: map[string]string{"ipv4.mode": "Felix sets up no IP-in-IP"}},
 		{name: "a pool against VXLAN", config: "{vxlan: {enabled: true}, ipv4: {pool: ipip}}",
 			want: map[string]string{"vxlan.enabled": "since ipv4.pool is ipip"}},
+		{name: "a mode against VXLAN", config: "{vxlan: {enabled: true}, ipv4: {mode: Never}}",
+			want: map[string]string{"vxlan.enabled": "packets are not encapsulated all the same, since ipv4.mode is Never or Off"}},
+		{name: "the other word of it against VXLAN", config: "{vxlan: {enabled: true}, ipv4: {mode: 'Off'}}",
+			want: map[string]string{"vxlan.enabled": "what remains of it is ipam.type calico-ipam"}},
+		{name: "a pool and a mode against VXLAN", config: "{vxlan: {enabled: true}, ipv4: {pool: ipip, mode: Never}}",
+			want: map[string]string{"vxlan.enabled": "packets are not encapsulated all the same"}},
+		{name: "a pool and a backend against VXLAN", config: "{vxlan: {enabled: true}, backend: none, ipv4: {pool: ipip}}", want: map[string]string{
+			"vxlan.enabled": "since ipv4.pool is ipip, and with backend none Felix sets up no IP-in-IP",
+			"ipv4.mode":     "Felix sets up no IP-in-IP", "ipam.type": "nobody collects addresses"}},
+		{name: "a VXLAN pool where overlay is off", config: "{overlay: {enabled: false}, ipv4: {pool: vxlan}}",
+			want: map[string]string{"ipv4.pool": "since overlay.enabled is false"}},
+		{name: "who wants no overlay knows that nothing is encapsulated", config: "{overlay: {enabled: false}, ipv4: {pool: vxlan, mode: Never}}"},
+		{name: "a VXLAN pool with backend none", config: "{backend: none, ipv4: {pool: vxlan}}",
+			want: map[string]string{"ipv4.pool": "since ipv4.mode is Never with backend none"}},
+		{name: "who writes Never with backend none knows it, too", config: "{backend: none, ipv4: {pool: vxlan, mode: Never}}"},
+		{name: "a VXLAN pool without IP-in-IP", config: "ipv4: {pool: vxlan}", options: []option{onAzure},
+			want: map[string]string{"ipv4.pool": "since ipv4.mode is Never with backend none"}},
 		{name: "a pool against a VXLAN overlay", config: "{overlay: {enabled: true}, vxlan: {enabled: true}, ipv4: {pool: ipip}}",
 			want: map[string]string{"ipv4.pool": "ipip is not in force, vxlan is"}},
 		{name: "VXLAN against backend none", config: "{vxlan: {enabled: true}, backend: none}", want: map[string]string{
@@ -73,6 +91,40 @@ func TestUsersAreToldWhatIsNotInForce(t *testing.T) {
 			build(t, test.config, test.options...).ExpectWarnings(test.want)
 		})
 	}
+}
+
+// Whatever is combined, nobody reads of one field twice.
+func TestEachFieldOfTheEncapsulationIsWarnedOfOnce(t *testing.T) {
+	families := map[string]option{"IPv4": func(*plugin.Facts) {}, "both families": dualStack, "IPv4 without IP-in-IP": onAzure}
+	for _, config := range combined(
+		[]string{"{", "{overlay: {enabled: true}, ", "{overlay: {enabled: false}, "},
+		[]string{"", "backend: none, ", "backend: vxlan, "},
+		[]string{"", "vxlan: {enabled: true}, "},
+		[]string{"ipv4: {", "ipv4: {pool: ipip, ", "ipv4: {pool: vxlan, "},
+		[]string{"}}", "mode: Never}}", "mode: Always}}"},
+	) {
+		for name, option := range families {
+			n := build(t, config, option)
+			for _, path := range []string{"backend", "ipv4.pool", "ipv4.mode", "vxlan.enabled"} {
+				NewWithT(t).Expect(len(n.Warned(path))).To(BeNumerically("<=", 1), "%s of %s, %s: %v", path, config, name, n.Warned(path))
+			}
+		}
+	}
+}
+
+// combined are all texts that have one part of each list, in their order.
+func combined(lists ...[]string) []string {
+	texts := []string{""}
+	for _, parts := range lists {
+		var longer []string
+		for _, text := range texts {
+			for _, part := range parts {
+				longer = append(longer, text+part)
+			}
+		}
+		texts = longer
+	}
+	return texts
 }
 
 func TestUsersAreToldOfRangesThatCannotWork(t *testing.T) {

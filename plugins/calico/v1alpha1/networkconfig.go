@@ -178,7 +178,8 @@ type IPv4 struct {
 	// Mode says when packets are encapsulated: Always, CrossSubnet (only between
 	// subnets), Never, or Off, which is another word for Never. Together with
 	// pool: vxlan it is Always or Never.
-	// Default: Always; Never with backend none or overlay.enabled: false.
+	// Default: Always; Never with backend none or overlay.enabled: false, unless
+	// vxlan.enabled.
 	// Effect: the value of the variable that ipv4.pool names.
 	// Rule: overlay.enabled decides it wherever overlay is present, but not in
 	// dual-stack, where it only decides that of IPv6.
@@ -402,6 +403,8 @@ type Multus struct {
 	// Effect: DaemonSet multus, which puts Multus before Calico in the nodes' CNI
 	// configuration, and kind NetworkAttachmentDefinition, in which people
 	// describe further networks.
+	// Rule: switching it off deletes that kind, and with it every
+	// NetworkAttachmentDefinition that people wrote.
 	// +optional
 	Enabled bool `json:"enabled"`
 	// InstallCNIPlugins also installs the CNI plugins that further networks use,
