@@ -17,6 +17,9 @@ type Accepted struct {
 	Spec    extensionsv1alpha1.NetworkSpec `json:"spec"`
 	Written json.RawMessage                `json:"written,omitempty"`
 	Facts   plugin.Facts                   `json:"facts"`
+	// MaxUnavailableDecided says that the facts' MaxUnavailable is an annotation's, and
+	// not worked out.
+	MaxUnavailableDecided bool `json:"maxUnavailableDecided,omitempty"`
 }
 
 // accepted takes from a Request what Accepted is of it. What the operator decides,
@@ -26,7 +29,7 @@ func (r *Request) accepted() *Accepted {
 	facts := r.Facts
 	facts.FeatureGates, facts.Images, facts.PodAccess = nil, nil, nil
 	facts.Nodes, facts.NodesAtLeast, facts.NodesAtMost, facts.Hibernated = 0, 0, 0, false
-	return &Accepted{Spec: r.Spec, Written: r.Written, Facts: facts}
+	return &Accepted{Spec: r.Spec, Written: r.Written, Facts: facts, MaxUnavailableDecided: r.MaxUnavailable != ""}
 }
 
 // Again is the Request for what was accepted, with what has nothing to do with that as

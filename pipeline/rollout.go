@@ -26,7 +26,7 @@ const (
 func (b *build) planRollout() {
 	if text := b.request.MaxUnavailable; text != "" {
 		decided, err := strconv.ParseInt(text, 10, 32)
-		if err != nil || decided < 1 {
+		if err != nil || strconv.FormatInt(decided, 10) != text || decided < 1 { // no +3, no 007
 			path := field.NewPath("metadata", "annotations").Key(extensionsv1alpha1.MaxUnavailableAnnotation)
 			b.wrong(field.Invalid(path, text, "must be a whole number of nodes, 1 at least"))
 			return
@@ -34,8 +34,8 @@ func (b *build) planRollout() {
 		b.facts.MaxUnavailable = int32(decided)
 		return
 	}
-	var inForce int32
-	if applied := b.request.Applied; applied != nil && applied.Accepted != nil {
+	var inForce int32 // unless somebody had decided it, and does not any more
+	if applied := b.request.Applied; applied != nil && applied.Accepted != nil && !applied.Accepted.MaxUnavailableDecided {
 		inForce = applied.Accepted.Facts.MaxUnavailable
 	}
 	b.facts.MaxUnavailable = maxUnavailable(b.facts.Nodes, inForce)

@@ -71,6 +71,18 @@ func TestAnAnnotationGoesBeforeTheNumberOfNodes(t *testing.T) {
 	g.Expect(rollout(p, "1", 200)).To(Equal([]int32{1}))
 	g.Expect(rollout(p, "500", 200)).To(Equal([]int32{500}))
 
+	var applied *pipeline.Applied
+	for _, step := range []struct {
+		annotation  string
+		nodes, want int32
+	}{{"50", 0, 50}, {"", 0, 2}, {"50", 200, 50}, {"", 200, 20}, {"", 0, 20}, {"3", 21, 3}, {"", 15, 2}} {
+		request := p.NewRequest(network(""), nil, noEnvironment)
+		request.Facts.Nodes, request.Applied, request.MaxUnavailable = step.nodes, applied, step.annotation
+		result := p.Build(request)
+		applied = result.Applied()
+		g.Expect(applied.Accepted.Facts.MaxUnavailable).To(Equal(step.want), "%v", step)
+	}
+
 	annotated := network("")
 	annotated.Annotations = map[string]string{extensionsv1alpha1.MaxUnavailableAnnotation: "7"}
 	cluster := shoot(func(s *corev1beta1.Shoot) {
@@ -79,7 +91,7 @@ func TestAnAnnotationGoesBeforeTheNumberOfNodes(t *testing.T) {
 	g.Expect(p.NewRequest(annotated, cluster, noEnvironment).MaxUnavailable).To(Equal("7"))
 	g.Expect(p.NewRequest(network(""), cluster, noEnvironment).MaxUnavailable).To(Equal("9"))
 
-	for _, wrong := range []string{"0", "-1", "10%", "two", "1.5", "99999999999"} {
+	for _, wrong := range []string{"0", "-1", "10%", "two", "1.5", "99999999999", "+3", "007", " 3"} {
 		annotated.Annotations[extensionsv1alpha1.MaxUnavailableAnnotation] = wrong
 		result := p.Build(p.NewRequest(annotated, nil, noEnvironment))
 		g.Expect(result.Errors).To(HaveLen(1))

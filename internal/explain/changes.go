@@ -3,8 +3,12 @@
 package explain
 
 import (
+	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
@@ -31,8 +35,9 @@ var gravity = []plugin.ChangeClass{plugin.Safe, plugin.Rolling, plugin.Disruptiv
 
 // changes tries each change between the values that can be listed, first where
 // nothing is known of the cluster, or else where the field means anything at all,
-// and then where it may mean something else. Where there are no such values, the
-// plugin is asked for the field alone.
+// and then where it may mean something else; then beside other fields, for what is
+// as grave as nothing so far. Where nothing comes of it, the plugin is asked for the
+// field alone.
 func (t *trial) changes(n *node) []Change {
 	values := t.values(n)
 	var found []Change
@@ -55,10 +60,10 @@ func (t *trial) changes(n *node) []Change {
 			found = add(found, change)
 		}
 	}
+	found = append(joined(found), t.further(found, values)...)
 	if len(found) == 0 {
 		return t.anyChange()
 	}
-	found = joined(found)
 	slices.SortStableFunc(found, func(a, b Change) int {
 		if len(a.When) == 0 != (len(b.When) == 0) {
 			return len(a.When) - len(b.When)
@@ -84,7 +89,7 @@ func (t *trial) values(n *node) []any {
 			values = append(values, value)
 		}
 	}
-	return values
+	return append(values, n.lists()...)
 }
 
 // isMainSwitch says whether the field switches the block on that it stands in.
@@ -100,16 +105,29 @@ func (t *trial) changesIn(c circumstance, values []any) []Change {
 			continue
 		}
 		for _, to := range values {
-			if from == to {
+			if reflect.DeepEqual(from, to) {
 				continue
 			}
 			if change, tells := t.change(&before, to, c); tells {
-				change.Steps = []Step{{from, to}}
+				change.Steps = []Step{{shown(from), shown(to)}}
 				found = append(found, change)
 			}
 		}
 	}
 	return found
+}
+
+// shown is a value that can be compared: a list is as it is written.
+func shown(value any) any {
+	list, isList := value.([]any)
+	if !isList {
+		return value
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return nil // only values that were JSON come here
+	}
+	return string(text)
 }
 
 func same(a, b Change) bool {
@@ -147,6 +165,12 @@ func joined(changes []Change) []Change {
 // running network. It tells nothing if that is invalid, or changes nothing.
 func (t *trial) change(before *pipeline.Result, to any, c circumstance) (Change, bool) {
 	after := t.build(t.config(to), c, before)
+	return t.gravest(&after)
+}
+
+// gravest is what is told of a build: the gravest change, or the field's own if none
+// is graver.
+func (t *trial) gravest(after *pipeline.Result) (Change, bool) {
 	own := strings.Join(t.path, ".")
 	var worst *pipeline.Change
 	for i := range after.Changes {
@@ -169,14 +193,35 @@ func (t *trial) change(before *pipeline.Result, to any, c circumstance) (Change,
 // config is one in which the field has this value, or is left out: a switch
 // together with its block, another field without it.
 func (t *trial) config(value any) map[string]any {
+	config, _ := runtime.DeepCopyJSONValue(t.around).(map[string]any)
 	switch around := t.path[:len(t.path)-1]; {
 	case value != nil:
-		return put(nil, t.path, value)
-	case len(around) > 0 && !t.isMainSwitch():
-		return put(nil, around, map[string]any{})
+		return put(config, t.path, value)
+	case len(around) > 0 && !t.isMainSwitch() && !has(config, around):
+		return put(config, around, map[string]any{})
 	default:
-		return nil
+		return config
 	}
+}
+
+// has says whether something is written at path.
+func has(config map[string]any, path []string) bool {
+	inner, there := config[path[0]]
+	if object, isBlock := inner.(map[string]any); isBlock && len(path) > 1 {
+		return has(object, path[1:])
+	}
+	return there
+}
+
+// own is what a build says of the field itself.
+func (t *trial) own(after *pipeline.Result) (Change, bool) {
+	path := strings.Join(t.path, ".")
+	for _, change := range after.Changes {
+		if change.Path == path {
+			return Change{Class: change.Class, Reason: change.Reason}, true
+		}
+	}
+	return Change{}, false
 }
 
 // anyChange is what the plugin says of the field, whatever the values.

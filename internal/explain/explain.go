@@ -86,7 +86,7 @@ func Of(p *pipeline.Pipeline, one *plugin.Plugin, path []string) (*Explanation, 
 		return e, nil
 	}
 	gates, _ := p.ResolveFeatureGates(nil, nil)
-	t := trial{pipeline: p, plugin: one, path: path, gates: gates}
+	t := trial{pipeline: p, plugin: one, path: path, root: root, gates: gates}
 	e.Defaults = t.defaults()
 	e.Changes = t.changes(n)
 	return e, nil

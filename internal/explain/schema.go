@@ -153,6 +153,22 @@ func (n *node) fields() map[string]*node {
 	return n.Properties
 }
 
+// lists are some of those that may be written, with an element more or less.
+func (n *node) lists() []any {
+	if n.Items == nil || n.Items.Type != "string" {
+		return nil
+	}
+	elements := append(n.Items.allowed(), n.Items.Examples...)
+	if len(elements) == 0 {
+		elements = []any{"one", "another"}
+	}
+	lists := []any{elements[:1]}
+	if len(elements) > 1 {
+		lists = append(lists, []any{elements[0], elements[1]}, []any{elements[1], elements[0]})
+	}
+	return lists
+}
+
 func (n *node) names() []string { return slices.Sorted(maps.Keys(n.fields())) }
 
 // typeName is the type as people read it.

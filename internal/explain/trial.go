@@ -20,6 +20,10 @@ type trial struct {
 	pipeline *pipeline.Pipeline
 	plugin   *plugin.Plugin
 	path     []string
+	// root is the whole config's schema.
+	root *node
+	// around is what is written beside the field.
+	around map[string]any
 	// gates are as they are by default.
 	gates map[string]bool
 }
@@ -29,28 +33,45 @@ type circumstance struct {
 	// when says it in words; empty where nothing is known.
 	when   string
 	change func(*extensionsv1alpha1.NetworkSpec)
+	// withoutKubeProxy is what no spec says.
+	withoutKubeProxy bool
+	// families names the IP families; empty where it is not about them.
+	families string
 }
+
+// servesIPv4 says whether it is about a cluster that may be any, with IPv4. Others
+// would take long to be tried beside each field.
+func (c circumstance) servesIPv4() bool { return c.families == onlyIPv4 || c.families == bothFamilies }
+
+// Names of IP families.
+const (
+	onlyIPv4     = "IPv4 alone"
+	onlyIPv6     = "IPv6 alone"
+	bothFamilies = "both families"
+)
 
 // circumstances begin with a cluster of which nothing is known.
 func (t *trial) circumstances() []circumstance {
-	all := []circumstance{{"", func(*extensionsv1alpha1.NetworkSpec) {}}}
+	all := []circumstance{{families: onlyIPv4, change: func(*extensionsv1alpha1.NetworkSpec) {}}}
 	for _, infrastructure := range t.pipeline.Infrastructures() {
-		all = append(all, circumstance{"on infrastructure " + infrastructure, func(s *extensionsv1alpha1.NetworkSpec) {
+		all = append(all, circumstance{when: "on infrastructure " + infrastructure, change: func(s *extensionsv1alpha1.NetworkSpec) {
 			s.CloudProvider = infrastructure
 		}})
 	}
 	if t.plugin.IPFamilies.IPv6 {
-		all = append(all, circumstance{"with IPv6 alone", func(s *extensionsv1alpha1.NetworkSpec) {
+		all = append(all, circumstance{when: "with IPv6 alone", families: onlyIPv6, change: func(s *extensionsv1alpha1.NetworkSpec) {
 			s.IPFamilies = []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv6}
 			s.PodCIDR, s.ServiceCIDR = "2001:db8:1::/48", "2001:db8:2::/112"
 		}})
 	}
 	if t.plugin.IPFamilies.DualStack {
-		all = append(all, circumstance{"with both IP families", func(s *extensionsv1alpha1.NetworkSpec) {
+		all = append(all, circumstance{when: "with both IP families", families: bothFamilies, change: func(s *extensionsv1alpha1.NetworkSpec) {
 			s.IPFamilies = []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4, extensionsv1alpha1.IPv6}
 		}})
 	}
-	return all
+	return append(all, circumstance{
+		when: "without kube-proxy", change: func(*extensionsv1alpha1.NetworkSpec) {}, withoutKubeProxy: true,
+	})
 }
 
 // build builds a network with this config where nothing else is known but the
@@ -69,6 +90,9 @@ func (t *trial) build(config map[string]any, c circumstance, before *pipeline.Re
 	}
 	c.change(&network.Spec)
 	request := t.pipeline.NewRequest(network, nil, pipeline.Environment{FeatureGates: t.gates})
+	if c.withoutKubeProxy {
+		request.Facts.KubeProxy.Enabled = false
+	}
 	if before != nil {
 		request.Applied = before.Applied()
 	}

@@ -31,8 +31,8 @@ var routingSurprises = plugin.Surprises[v1alpha1.NetworkConfig]{
 		return tunnels(e) && hasIPv6(e) && *e.IPv6NativeRoutingCIDREnabled
 	}, Message: "packets between nodes are encapsulated all the same; write overlay.enabled: false for a network that the nodes' network routes"},
 
-	{Path: "ipv6NativeRoutingCIDREnabled", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
-		return !hasIPv6(e) && *e.IPv6NativeRoutingCIDREnabled
+	{Path: "ipv6NativeRoutingCIDREnabled", Happens: func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
+		return !hasIPv6(e) && *e.IPv6NativeRoutingCIDREnabled && !routesMissingIPv6(e, f)
 	}, Message: "it has no effect as long as the network has no IPv6"},
 
 	{Path: "overlay.enabled", Happens: func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {

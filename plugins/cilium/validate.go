@@ -68,7 +68,7 @@ func validateDevice(found *plugin.Findings, path *field.Path, device string) {
 		found.Error(field.Invalid(path, device, "must be the name of a network interface such as eth0"))
 		return
 	case len(device) > longestDevice:
-		found.Error(field.Invalid(path, device, "must be the name of a network interface, of at most 15 characters"))
+		found.Error(field.Invalid(path, device, "must be the name of a network interface, of at most 15 bytes"))
 	}
 	if strings.ContainsFunc(device, func(r rune) bool { return r == '/' || unicode.IsSpace(r) }) {
 		found.Error(field.Invalid(path, device, "must be the name of a network interface, without slash and white space"))

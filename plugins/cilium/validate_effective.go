@@ -64,26 +64,33 @@ func missingMasquerade(effective *v1alpha1.NetworkConfig) string {
 }
 
 func validateLoadBalancing(found *plugin.Findings, effective *v1alpha1.NetworkConfig, path *field.Path) {
-	if *effective.LoadBalancingMode == v1alpha1.DSR && !*effective.IPv4NativeRoutingCIDREnabled {
-		found.Error(field.Forbidden(path.Child("loadBalancingMode"),
-			"dsr needs a network between the nodes that routes the pods' IPv4 range; set overlay.enabled to false, or write snat"))
+	if *effective.LoadBalancingMode != v1alpha1.DSR || *effective.IPv4NativeRoutingCIDREnabled {
+		return
 	}
+	because := "dsr needs a network between the nodes that routes the pods' IPv4 range; set overlay.enabled to false, or write snat"
+	if !hasIPv4(effective) {
+		because = "dsr needs IPv4, which the network does not have; write snat"
+	}
+	found.Error(field.Forbidden(path.Child("loadBalancingMode"), because))
 }
 
 // validateNativeRouting makes sure that there is a range to be routed. The Shoot's
 // status tells it, and before it has been made nobody knows.
 func validateNativeRouting(found *plugin.Findings, effective *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) {
-	if !*effective.IPv6NativeRoutingCIDREnabled || podRangeIPv6(facts) != "" {
-		return
-	}
 	switch {
-	case !facts.WantsIPFamily(extensionsv1alpha1.IPv6):
+	case routesMissingIPv6(effective, facts):
 		found.Error(field.Forbidden(path.Child("ipv6NativeRoutingCIDREnabled"),
 			"the network has no IPv6; leave it out"))
-	case hasIPv6(effective) && !facts.Planned:
+	case *effective.IPv6NativeRoutingCIDREnabled && podRangeIPv6(facts) == "" && hasIPv6(effective) && !facts.Planned:
 		found.Error(field.Required(field.NewPath("status", "networking", "pods"),
 			"the Shoot's status does not tell the pods' IPv6 range yet, which is to be routed; wait for the infrastructure, or set overlay.enabled of the network's providerConfig to true"))
 	}
+}
+
+// routesMissingIPv6 says whether a family is to be routed that the network neither has
+// nor waits for. This is an error, so no warning needs to be added.
+func routesMissingIPv6(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) bool {
+	return *effective.IPv6NativeRoutingCIDREnabled && podRangeIPv6(facts) == "" && !facts.WantsIPFamily(extensionsv1alpha1.IPv6)
 }
 
 // validateKubeProxy refuses that two redirect DNS. The path is the Shoot's, wherever

@@ -73,7 +73,7 @@ func TestWhatWouldFailLateIsRefused(t *testing.T) {
 		{"DSR without a native routing CIDR", "{loadBalancingMode: dsr, tunnel: disabled}", nil,
 			[]string{forbidden + " @ loadBalancingMode"}, "set overlay.enabled to false"},
 		{"DSR in a network of IPv6", "{loadBalancingMode: dsr, overlay: {enabled: false}}", []option{ipv6Only},
-			[]string{forbidden + " @ loadBalancingMode"}, "IPv4 range"},
+			[]string{forbidden + " @ loadBalancingMode"}, "dsr needs IPv4, which the network does not have; write snat"},
 		{"egress gateway with kube-proxy", "egressGateway: {enabled: true}", nil,
 			[]string{forbidden + " @ egressGateway.enabled"}, "spec.kubernetes.kubeProxy.enabled of the Shoot to false"},
 		{"egress gateway without tunnel", "{egressGateway: {enabled: true}, tunnel: disabled}", []option{withoutKubeProxy},

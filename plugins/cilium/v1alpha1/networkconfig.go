@@ -72,7 +72,7 @@ type NetworkConfig struct {
 	MTU *int `json:"mtu,omitempty"`
 	// Devices are the network interfaces of the nodes on which Cilium handles
 	// traffic of Services, masquerading and the host's policies. Each name is at most
-	// 15 characters long, without slash and white space; a + at its end matches any
+	// 15 bytes long, without slash and white space; a + at its end matches any
 	// ending.
 	// Default: absent; Cilium then finds out.
 	// Effect: key devices, the names separated by blanks.
