@@ -226,7 +226,7 @@ func networkGoesLast(h history, one *write, s *scenario) string {
 // glance is how long a garbage collector may take from looking for references to
 // deleting what has none. A reference that is made meanwhile comes too late, and the
 // Secret is written anew.
-const glance = 3 * time.Second
+const glance = time.Second
 
 // secretsInUseStay: a Secret stays as long as its ManagedResource refers to it and is
 // not being deleted. What the test itself writes is in no history.
