@@ -210,8 +210,8 @@ type HealthController struct {
 type GarbageCollectorController struct {
 	Controller `json:",inline"`
 
-	// MinimumObjectLifetime is how long an object is left alone after its creation;
-	// 10m by default, as in Gardener.
+	// MinimumObjectLifetime is for how long an object has to be found unreferenced
+	// before it is deleted; 10m by default. Gardener counts it from its creation.
 	// +optional
 	MinimumObjectLifetime metav1.Duration `json:"minimumObjectLifetime,omitempty"`
 }

@@ -37,8 +37,8 @@ type Options struct {
 	Shoots shootclient.Access
 	// Period is how often each cluster is cleaned up at least. Default: 1 hour.
 	Period time.Duration
-	// MinimumAge is how long an object is left alone after its creation. Default:
-	// 10 minutes.
+	// MinimumAge is for how long an object has to be found unreferenced before it is
+	// deleted, which is not before it is as old itself. Default: 10 minutes.
 	MinimumAge time.Duration
 	// MaxConcurrentReconciles is the number of clusters that are cleaned up at the
 	// same time. Default: 2.

@@ -5,6 +5,7 @@ package garbagecollector
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -32,45 +34,63 @@ var collectable = []schema.GroupVersionKind{
 	corev1.SchemeGroupVersion.WithKind("Secret"), corev1.SchemeGroupVersion.WithKind("ConfigMap"),
 }
 
-// collect deletes what was created before a time and is not referred to. It
-// returns when the next object will be old enough, from then on, or 0.
-func (t *target) collect(ctx context.Context, before time.Time) (young time.Duration, err error) {
-	var old []metav1.PartialObjectMetadata
+// sightings say since when objects have been found unreferenced, pass after pass.
+type sightings map[types.UID]time.Time
+
+// collect deletes what nothing has referred to in this pass and those before it, for as
+// long as lifetime. It returns what to remember for the next pass, and when an object
+// will have been garbage for long enough, from now on, or 0.
+func (t *target) collect(ctx context.Context, before sightings, now time.Time, lifetime time.Duration) (sightings, time.Duration, error) {
+	var candidates []metav1.PartialObjectMetadata
 	for _, kind := range collectable {
 		err := t.list(ctx, kind, t.scope, func(object *metav1.PartialObjectMetadata) {
-			switch age := object.CreationTimestamp.Sub(before); {
-			case !object.DeletionTimestamp.IsZero():
-			case age < 0:
-				old = append(old, *object)
-			case young == 0 || age < young:
-				// Creation times are whole seconds.
-				young = age + time.Second
+			if object.DeletionTimestamp.IsZero() {
+				candidates = append(candidates, *object)
 			}
 		}, client.MatchingLabels{resourcesv1alpha1.GarbageCollectable: "true"})
 		if err != nil {
-			return 0, err
+			return before, 0, err
 		}
 	}
-	if len(old) == 0 {
-		return young, nil
+	if len(candidates) == 0 {
+		return nil, 0, nil
 	}
-	found, err := t.referencesTo(ctx, old)
+	found, err := t.referencesTo(ctx, candidates)
 	if err != nil {
-		return 0, err
+		return before, 0, err
 	}
-	return young, t.deleteUnless(ctx, found, old)
+	garbage := slices.DeleteFunc(candidates, func(object metav1.PartialObjectMetadata) bool { return found[referenceTo(&object)] })
+	seen, ripe, due := before.next(garbage, now, lifetime)
+	return seen, due, t.deleteAll(ctx, ripe)
 }
 
-// deleteUnless deletes those objects that are not referred to, unless somebody has
-// changed them meanwhile.
-func (t *target) deleteUnless(ctx context.Context, found references, objects []metav1.PartialObjectMetadata) error {
+// next returns the sightings after a pass that has found garbage, what of it is ripe,
+// having been garbage for as long as lifetime, and when more will be, from now on, or 0.
+func (s sightings) next(garbage []metav1.PartialObjectMetadata, now time.Time, lifetime time.Duration) (
+	seen sightings, ripe []metav1.PartialObjectMetadata, due time.Duration,
+) {
+	seen = sightings{}
+	for i := range garbage {
+		since, known := s[garbage[i].UID]
+		if !known {
+			since = now
+		}
+		seen[garbage[i].UID] = since
+		if left := lifetime - now.Sub(since); left <= 0 {
+			ripe = append(ripe, garbage[i])
+		} else if due == 0 || left < due {
+			due = left
+		}
+	}
+	return seen, ripe, due
+}
+
+// deleteAll deletes objects, unless somebody has changed them meanwhile.
+func (t *target) deleteAll(ctx context.Context, objects []metav1.PartialObjectMetadata) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallelDeletions)
 	for i := range objects {
 		object := &objects[i]
-		if found[referenceTo(object)] {
-			continue
-		}
 		group.Go(func() error {
 			err := t.Delete(ctx, object, &client.DeleteOptions{Preconditions: &metav1.Preconditions{
 				UID: ptr.To(object.UID), ResourceVersion: ptr.To(object.ResourceVersion),

@@ -4,6 +4,7 @@ package garbagecollector
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -31,8 +33,22 @@ func (e *env) controlPlane() *resourcesv1alpha1.ManagedResource {
 	return mr
 }
 
-// age lets all that is there become older than the minimum.
-func (e *env) age() { e.clock.SetTime(time.Now().Add(10*time.Minute + 2*time.Second)) }
+// age lets time pass by: from now on, each pass is ten minutes after the one before.
+func (e *env) age() { e.clock.hurries.Store(true) }
+
+// hurrying is a clock that, once it hurries, has gone on whenever somebody looks at it.
+type hurrying struct {
+	*testclock.FakePassiveClock
+	hurries atomic.Bool
+}
+
+// Now implements clock.PassiveClock.
+func (h *hurrying) Now() time.Time {
+	if h.hurries.Load() {
+		h.SetTime(h.FakePassiveClock.Now().Add(10 * time.Minute))
+	}
+	return h.FakePassiveClock.Now()
+}
 
 // R25: what is marked, old and not referred to is deleted, in the seed and in the
 // shoot; all else stays.
@@ -197,27 +213,62 @@ func TestNothingIsDeletedOnHalfTheTruth(t *testing.T) {
 	e.Eventually(e.remaining(e.shoot)).Should(BeEmpty())
 }
 
-// What is too young is looked at again when it is old enough, and not a period
-// later.
-func TestTheNextPassIsDueWithTheYoungest(t *testing.T) {
-	e := newEnv(t)
-	e.controlPlane()
+// single makes passes over the shoot's namespace, one at a time, and says when the next
+// one is due.
+func (e *env) single() func() time.Duration {
 	r := &Reconciler{client: e.seed, target: func(context.Context, string) (*target, error) {
 		return &target{Client: e.shoot, live: e.shoot, scope: e.namespace}, nil
 	}}
 	r.options.Clock, r.options.Period = e.clock, 12*time.Hour
 	r.options.setDefaults()
-	due := func() time.Duration {
+	return func() time.Duration {
 		result, err := r.Reconcile(e.ctx, reconcile.Request{NamespacedName: types.NamespacedName{Name: e.namespace}})
 		e.Expect(err).NotTo(HaveOccurred())
 		return result.RequeueAfter
 	}
-	e.Expect(due()).To(BeNumerically(">=", 12*time.Hour))
-	young := &corev1.Secret{ObjectMeta: e.meta("young")}
-	e.Expect(e.shoot.Create(e.ctx, young)).To(Succeed())
-	e.clock.SetTime(young.CreationTimestamp.Add(4 * time.Minute))
-	e.Expect(due()).To(Equal(6*time.Minute + time.Second))
-	e.clock.SetTime(young.CreationTimestamp.Add(10*time.Minute + time.Second))
-	e.Expect(due()).To(BeNumerically(">=", 12*time.Hour))
+}
+
+func (e *env) later(by time.Duration) { e.clock.SetTime(e.clock.Now().Add(by)) }
+
+// What has not been garbage for long enough is looked at again when it has, and not a
+// period later.
+func TestTheNextPassIsDueWithTheYoungest(t *testing.T) {
+	e := newEnv(t)
+	e.controlPlane()
+	pass := e.single()
+	e.Expect(pass()).To(BeNumerically(">=", 12*time.Hour))
+	e.Expect(e.shoot.Create(e.ctx, &corev1.Secret{ObjectMeta: e.meta("older")})).To(Succeed())
+	e.Expect(pass()).To(Equal(10 * time.Minute))
+	e.later(4 * time.Minute)
+	e.Expect(e.shoot.Create(e.ctx, &corev1.Secret{ObjectMeta: e.meta("younger")})).To(Succeed())
+	e.Expect(pass()).To(Equal(6 * time.Minute))
+	e.later(6 * time.Minute)
+	e.Expect(pass()).To(Equal(4 * time.Minute))
+	e.Expect(e.remaining(e.shoot)()).To(ConsistOf("Secret younger"))
+	e.later(4 * time.Minute)
+	e.Expect(pass()).To(BeNumerically(">=", 12*time.Hour))
+	e.Expect(e.remaining(e.shoot)()).To(BeEmpty())
+}
+
+// However old an object is, its time begins when nothing refers to it any more: it may
+// be about to be referred to again, as when a former content comes back.
+func TestTimeBeginsAnewWithEachReference(t *testing.T) {
+	e := newEnv(t)
+	e.controlPlane()
+	e.Expect(e.shoot.Create(e.ctx, &corev1.Secret{ObjectMeta: e.meta("content")})).To(Succeed())
+	pass := e.single()
+	for range 3 {
+		pass()
+		e.later(9 * time.Minute)
+		user := deployment(e.reference(resourcesv1alpha1.ReferenceSecret, "content"))
+		e.Expect(e.shoot.Create(e.ctx, user)).To(Succeed())
+		pass()
+		e.later(time.Hour)
+		e.Expect(e.shoot.Delete(e.ctx, user)).To(Succeed())
+	}
+	pass()
+	e.Expect(e.remaining(e.shoot)()).To(ConsistOf("Secret content"))
+	e.later(10 * time.Minute)
+	pass()
 	e.Expect(e.remaining(e.shoot)()).To(BeEmpty())
 }

@@ -5,6 +5,7 @@ package garbagecollector
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -34,6 +35,8 @@ type Reconciler struct {
 	options Options
 	// target gives access to what is cleaned up.
 	target func(ctx context.Context, namespace string) (*target, error)
+	// seen has the sightings of each namespace, by its name.
+	seen sync.Map
 }
 
 var _ reconcile.Reconciler = &Reconciler{}
@@ -53,10 +56,14 @@ type target struct {
 }
 
 // Reconcile implements reconcile.Reconciler. It makes one pass, and says when the
-// next one is due: earlier than the period if something will be old enough then.
+// next one is due: earlier than the period if something will have been garbage for long
+// enough then.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	namespace := request.Name
 	if wanted, err := r.isControlPlane(ctx, namespace); !wanted || err != nil {
+		if err == nil {
+			r.seen.Delete(namespace)
+		}
 		return reconcile.Result{}, err
 	}
 	next := reconcile.Result{RequeueAfter: wait.Jitter(r.options.Period, spread)}
@@ -64,15 +71,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err != nil {
 		return afterFailure(ctx, err, next)
 	}
-	young, err := t.collect(ctx, r.options.Clock.Now().Add(-r.options.MinimumAge))
+	before, _ := r.seen.Load(namespace)
+	known, _ := before.(sightings)
+	known, due, err := t.collect(ctx, known, r.options.Clock.Now(), r.options.MinimumAge)
+	r.seen.Store(namespace, known)
 	if err != nil && t.failure != nil {
 		err = t.failure(err)
 	}
 	if err != nil {
 		return afterFailure(ctx, err, next)
 	}
-	if young > 0 {
-		next.RequeueAfter = min(next.RequeueAfter, young)
+	if due > 0 {
+		next.RequeueAfter = min(next.RequeueAfter, due)
 	}
 	return next, nil
 }

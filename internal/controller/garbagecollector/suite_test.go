@@ -48,7 +48,7 @@ type env struct {
 	ctx         context.Context
 	namespace   string
 	seed, shoot client.Client
-	clock       *testclock.FakePassiveClock
+	clock       *hurrying
 
 	mu     sync.Mutex
 	passes map[string]int
@@ -65,7 +65,7 @@ func newEnv(t *testing.T) *env {
 	running := landscape.Get(t)
 	e := &env{
 		WithT: NewWithT(t), ctx: t.Context(), namespace: fmt.Sprintf("shoot--test--%d", numbers.Add(1)),
-		clock: testclock.NewFakePassiveClock(time.Now()), passes: map[string]int{},
+		clock: &hurrying{FakePassiveClock: testclock.NewFakePassiveClock(time.Now())}, passes: map[string]int{},
 	}
 	e.SetDefaultEventuallyTimeout(time.Minute)
 	e.SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
