@@ -57,18 +57,29 @@ func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
 		Warnings:   built.Warnings,
 	}
 	wanted.nameIn(next)
-	if !asked && kept.Written.Equal(next) && wanted.written(w.managed) {
-		kept.Written = next
-		return w.look(ctx, &wanted, kept)
+	if !asked && kept.Written.Equal(next) {
+		done, err := w.areWritten(ctx, &wanted)
+		if err != nil {
+			return ctrl.Result{}, w.failed(ctx, nil, err)
+		}
+		if done {
+			kept.Written = next
+			return w.look(ctx, &wanted, kept)
+		}
 	}
 	kept.Written, kept.Components = next, built.Objects.Components
 	if err := w.begin(ctx, kept, asked); err != nil {
 		return ctrl.Result{}, err
 	}
+	return w.carryOut(ctx, kept, &built, &wanted)
+}
+
+// carryOut writes the bundles. What it fails at is told, and to be retried.
+func (w *work) carryOut(ctx context.Context, kept *state.State, built *pipeline.Result, wanted *bundles) (ctrl.Result, error) {
 	if mr := w.managed[seed.Main]; mr != nil && !mr.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil // its end is awaited through the watch; see owes
 	}
-	if err := w.restoreSecrets(ctx, &wanted); err != nil {
+	if err := w.restoreSecrets(ctx, wanted); err != nil {
 		return ctrl.Result{}, w.failed(ctx, nil, err)
 	}
 	if err := w.checkNodes(ctx, kept, built.Precondition); err != nil {
@@ -79,13 +90,25 @@ func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
 	if err != nil {
 		return ctrl.Result{}, w.failed(ctx, nil, fmt.Errorf("write the bundle for the shoot: %w", err))
 	}
-	if err := w.writeOthers(ctx, &wanted); err != nil {
+	if err := w.writeOthers(ctx, wanted); err != nil {
 		return ctrl.Result{}, w.failed(ctx, nil, err)
 	}
 	if written && !w.sleeps() {
 		return ctrl.Result{}, nil
 	}
 	return w.observeWritten(ctx, kept)
+}
+
+// areWritten says whether the bundles are as they were written last. What does not look
+// so is read again, past the cache, which may only be late.
+func (w *work) areWritten(ctx context.Context, wanted *bundles) (bool, error) {
+	if wanted.written(w.managed) {
+		return true, nil
+	}
+	if err := w.findManaged(ctx, w.live); err != nil {
+		return false, err
+	}
+	return wanted.written(w.managed), nil
 }
 
 // look is what remains when all is written: wait for it to be applied. That an edit

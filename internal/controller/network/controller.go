@@ -113,8 +113,7 @@ func Add(mgr ctrl.Manager, options Options) error {
 		Watches(&resourcesv1alpha1.ManagedResource{}, handler.EnqueueRequestsFromMapFunc(r.networkOfManagedResource)).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.networksOfSecret), builder.WithPredicates(isDeleted())).
 		Watches(&extensionsv1alpha1.Cluster{}, handler.EnqueueRequestsFromMapFunc(r.networksOfCluster),
-			builder.WithPredicates(
-				predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}), r.onlyWhenTriggeredByGeneration())).
+			builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		WatchesRawSource(r.webhookChanges()).
 		WithOptions(controller.Options{MaxConcurrentReconciles: options.MaxConcurrentReconciles}).
 		Complete(r)
@@ -143,8 +142,13 @@ func (r *Reconciler) networksOfSecret(ctx context.Context, secret client.Object)
 	return r.networkOfManagedResource(ctx, mr)
 }
 
+// networksOfCluster maps a Cluster to the Networks that follow it. Where a changed
+// Cluster must not be picked up without an annotation, those are the ones that are being
+// deleted: the Shoot may say by now that nothing is waited for.
 func (r *Reconciler) networksOfCluster(ctx context.Context, cluster client.Object) []reconcile.Request {
-	return r.networksIn(ctx, cluster.GetName(), r.isMine)
+	return r.networksIn(ctx, cluster.GetName(), func(n *extensionsv1alpha1.Network) bool {
+		return r.Trigger == TriggerGeneration || !n.DeletionTimestamp.IsZero()
+	})
 }
 
 func (r *Reconciler) networksIn(ctx context.Context, namespace string, which func(*extensionsv1alpha1.Network) bool) []reconcile.Request {

@@ -99,17 +99,30 @@ func TestInGardenerADeletionIsLookedAtWhenAsked(t *testing.T) {
 	e.gone(n)
 }
 
-// N15
+// N15, whether the Shoot says so before or while its Network is deleted.
 func TestForcedDeletionWaitsForNothingInTheShoot(t *testing.T) {
-	e := setup(t)
-	n := e.finished()
-	mr := e.held()
-	e.cluster(func(s *corev1beta1.Shoot) {
+	force := func(s *corev1beta1.Shoot) {
 		s.Annotations = map[string]string{extensionsv1alpha1.ForceDeletionAnnotation: "true"}
+	}
+	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
+		n := e.finished(asked)
+		mr := e.held()
+		e.cluster(force)
+		e.Expect(e.client.Delete(t.Context(), n)).To(Succeed())
+		e.gone(n)
+		e.letGo(mr)
+		e.gone(mr)
+
+		e.cluster(func(*corev1beta1.Shoot) {})
+		n = e.finished(asked)
+		mr = e.held()
+		e.Expect(e.client.Delete(t.Context(), n)).To(Succeed())
+		e.becomes(n, deleting, working)
+		e.Eventually(func() bool { e.get(mr); return mr.DeletionTimestamp.IsZero() }).Should(BeFalse())
+		e.cluster(force)
+		e.gone(n)
+		e.letGo(mr)
 	})
-	e.Expect(e.client.Delete(t.Context(), n)).To(Succeed())
-	e.gone(n)
-	e.letGo(mr)
 }
 
 // Invariant 6: what the user wrote is not looked at any more.

@@ -79,12 +79,6 @@ func isDeleted() predicate.Predicate {
 	}
 }
 
-// onlyWhenTriggeredByGeneration admits everything in that mode and nothing in
-// the other: a changed Cluster must not be picked up without an annotation.
-func (r *Reconciler) onlyWhenTriggeredByGeneration() predicate.Predicate {
-	return predicate.NewPredicateFuncs(func(client.Object) bool { return r.Trigger == TriggerGeneration })
-}
-
 // operationOf returns the operation that is asked for, or nothing if it is none
 // that concerns a Network.
 func operationOf(n *extensionsv1alpha1.Network) string {
