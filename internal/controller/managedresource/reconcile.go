@@ -32,6 +32,7 @@ type Reconciler struct {
 	options  Options
 	memory   memory
 	absences absences
+	crowd    crowd
 }
 
 var _ reconcile.Reconciler = &Reconciler{}
@@ -69,6 +70,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		}
 		return reconcile.Result{}, err
 	}
+	leave, welcome := r.crowd.join(request.Namespace, r.options.Clock.Now())
+	if !welcome {
+		return reconcile.Result{RequeueAfter: crowdedRetry}, nil
+	}
+	defer func() { leave(r.options.Clock.Now()) }()
 	p := r.newPass(ctx, mr)
 	defer func() {
 		if ctx.Err() != nil {
@@ -174,6 +180,7 @@ func (r *Reconciler) gone(ctx context.Context, request reconcile.Request) error 
 			return nil
 		}
 	}
+	r.crowd.forget(request.Namespace)
 	r.options.Shoots.Forget(request.Namespace)
 	return nil
 }

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package managedresource
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	testclock "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/trellis-network/trellis/internal/shootclient"
+)
+
+// slowShoots answer when they are let go, and say when they are asked.
+type slowShoots struct {
+	Shoots
+	asked, let chan struct{}
+}
+
+var errLetGo = errors.New("let go")
+
+func (s *slowShoots) For(context.Context, string) (*shootclient.Shoot, error) {
+	s.asked <- struct{}{}
+	<-s.let
+	return nil, errLetGo
+}
+
+func (s *slowShoots) Forget(string) {}
+
+// A cluster that keeps a worker for long gets no second one before it answers soon again;
+// others do.
+func TestASlowClusterGetsOneWorker(t *testing.T) {
+	e := newEnv(t)
+	other := *e
+	other.namespace += "-other"
+	e.Expect(e.seed.Create(e.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: other.namespace}})).To(Succeed())
+	clock := testclock.NewFakePassiveClock(time.Now())
+	shoots := &slowShoots{asked: make(chan struct{}), let: make(chan struct{})}
+	options := Options{Shoots: shoots, Clock: clock}
+	options.setDefaults()
+	r := &Reconciler{client: e.seed, secrets: e.seed, options: options}
+	ended := make(chan error)
+	begins := func(e *env, name string) {
+		request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.state(name))}
+		go func() {
+			_, err := r.Reconcile(e.ctx, request)
+			ended <- err
+		}()
+		<-shoots.asked
+	}
+	ends := func() {
+		shoots.let <- struct{}{}
+		e.Expect(<-ended).To(MatchError(errLetGo))
+	}
+	putOff := func(name string) {
+		result, err := r.Reconcile(e.ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.state(name))})
+		e.Expect(err).NotTo(HaveOccurred())
+		e.Expect(result).To(Equal(reconcile.Result{RequeueAfter: crowdedRetry}))
+	}
+
+	begins(e, "first")
+	begins(e, "beside-it")
+	clock.SetTime(clock.Now().Add(slowAfter))
+	putOff("beside-slow-ones")
+	begins(&other, "of-another-cluster")
+	ends()
+	ends()
+	ends()
+
+	begins(e, "after-slow-ones")
+	putOff("too-early")
+	ends()
+	begins(e, "after-a-quick-one")
+	begins(e, "beside-that")
+	ends()
+	ends()
+	gone := reconcile.Request{NamespacedName: client.ObjectKey{Namespace: "gone", Name: "gone"}}
+	r.crowd.guests["gone"] = &guest{slow: true}
+	_, err := r.Reconcile(e.ctx, gone)
+	e.Expect(err).NotTo(HaveOccurred())
+	e.Expect(r.crowd.guests).To(BeEmpty(), "nothing is remembered of clusters that are fine, or gone")
+}
