@@ -3,13 +3,18 @@
 package operator
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
@@ -24,6 +29,8 @@ type fence struct {
 	holds   time.Duration
 	now     func() time.Time
 	renewed atomic.Pointer[time.Time]
+	// givenUp says that the Lease was not renewed since, but given up for another to take.
+	givenUp atomic.Bool
 }
 
 // newFence fences whoever is elected by a manager's options.
@@ -54,12 +61,35 @@ func (f *fence) wrap(next http.RoundTripper) http.RoundTripper {
 
 // renew lets the election's own requests through.
 func (f *fence) renew(request *http.Request, next http.RoundTripper) (*http.Response, error) {
-	asked := f.now()
+	asked, released := f.now(), releases(request)
+	if released {
+		f.givenUp.Store(true) // before anybody can have it
+	}
 	response, err := next.RoundTrip(request)
-	if err == nil && request.Method == http.MethodPut && response.StatusCode == http.StatusOK {
+	if err == nil && request.Method == http.MethodPut && response.StatusCode == http.StatusOK && !released {
 		f.renewed.Store(&asked)
+		f.givenUp.Store(false)
 	}
 	return response, err
+}
+
+// releases says whether a request leaves the Lease without a holder.
+func releases(request *http.Request) bool {
+	if request.Method != http.MethodPut || request.GetBody == nil {
+		return false
+	}
+	body, err := request.GetBody()
+	if err != nil {
+		return false
+	}
+	defer func() { _ = body.Close() }()
+	raw, err := io.ReadAll(body)
+	if err != nil {
+		return false
+	}
+	lease := &coordinationv1.Lease{}
+	_, _, err = scheme.Codecs.UniversalDeserializer().Decode(raw, nil, lease)
+	return err == nil && ptr.Deref(lease.Spec.HolderIdentity, "") == ""
 }
 
 // closed tells why a leader must not write any more. Who never was one may: what all
@@ -68,6 +98,9 @@ func (f *fence) closed(method string) error {
 	renewed := f.renewed.Load()
 	if method == http.MethodGet || renewed == nil {
 		return nil
+	}
+	if f.givenUp.Load() {
+		return errors.New("not sent: this process gave the leader's Lease up, so another may be the leader by now")
 	}
 	if since := f.now().Sub(*renewed); since >= f.holds {
 		return fmt.Errorf("not sent: this process renewed the leader's Lease %s ago, which is held for %s, so another may be the leader by now",

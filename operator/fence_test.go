@@ -3,18 +3,21 @@
 package operator
 
 import (
+	"bytes"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
 // A leader that did not run for longer than its Lease is held writes nothing, in the seed
-// or elsewhere, before it has the Lease again.
+// or elsewhere, before it has the Lease again; nor does one that has given it up.
 func TestALeaderThatSleptWritesNothing(t *testing.T) {
 	g := NewWithT(t)
 	status := http.StatusOK
@@ -24,8 +27,8 @@ func TestALeaderThatSleptWritesNothing(t *testing.T) {
 	f := newFence(&manager.Options{LeaderElectionNamespace: "garden", LeaderElectionID: "trellis-operator", LeaseDuration: new(15 * time.Second)})
 	f.now = func() time.Time { return now }
 	api := &http.Client{Transport: f.wrap(http.DefaultTransport)}
-	send := func(method, path string) error {
-		request, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, strings.NewReader("{}"))
+	send := func(method, path string, body ...byte) error {
+		request, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, bytes.NewReader(body))
 		g.Expect(err).NotTo(HaveOccurred())
 		response, err := api.Do(request)
 		if err == nil {
@@ -35,9 +38,14 @@ func TestALeaderThatSleptWritesNothing(t *testing.T) {
 	}
 	const secrets = "/api/v1/namespaces/one/secrets"
 	refused := MatchError(ContainSubstring("not sent: this process renewed the leader's Lease 15s ago, which is held for 15s"))
-	renew := func() error {
-		return send(http.MethodPut, "/apis/coordination.k8s.io/v1/namespaces/garden/leases/trellis-operator")
+	lease := func(mediaType string, holder *string) error {
+		info, _ := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), mediaType)
+		raw, err := runtime.Encode(scheme.Codecs.EncoderForVersion(info.Serializer, coordinationv1.SchemeGroupVersion),
+			&coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: holder}})
+		g.Expect(err).NotTo(HaveOccurred())
+		return send(http.MethodPut, "/apis/coordination.k8s.io/v1/namespaces/garden/leases/trellis-operator", raw...)
 	}
+	renew := func() error { return lease(runtime.ContentTypeJSON, new("this")) }
 
 	g.Expect(send(http.MethodPost, secrets)).To(Succeed(), "whoever was never elected does what all replicas do")
 	g.Expect(renew()).To(Succeed())
@@ -55,4 +63,13 @@ func TestALeaderThatSleptWritesNothing(t *testing.T) {
 	status = http.StatusOK
 	g.Expect(renew()).To(Succeed())
 	g.Expect(send(http.MethodPost, secrets)).To(Succeed())
+
+	for _, mediaType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {
+		for _, nobody := range []*string{nil, new("")} {
+			g.Expect(lease(mediaType, nobody)).To(Succeed())
+			g.Expect(send(http.MethodPost, secrets)).To(MatchError(ContainSubstring("gave the leader's Lease up")), mediaType)
+			g.Expect(lease(mediaType, new("this"))).To(Succeed())
+			g.Expect(send(http.MethodPost, secrets)).To(Succeed(), mediaType)
+		}
+	}
 }
