@@ -15,7 +15,7 @@ type readFault struct {
 	// lists has what watches begin with come from the time of an earlier process.
 	lists bool
 	// objects has reads of single objects answered as before the last change, for
-	// kinds whose name is among them.
+	// kinds whose name is among them. What a process has changed itself it sees.
 	objects []string
 	// within is how long after the start of the process this goes on.
 	within time.Duration
@@ -45,7 +45,8 @@ func (t *transport) read(cluster string, request *http.Request, next http.RoundT
 	seen := past.single[key]
 	last := len(seen) - 1
 	now, since := t.now()
-	if since < now.reads.within && slices.ContainsFunc(now.reads.objects, func(kind string) bool {
+	_, own := t.wrote.Load(cluster + request.URL.Path)
+	if !own && since < now.reads.within && slices.ContainsFunc(now.reads.objects, func(kind string) bool {
 		return strings.Contains(request.URL.Path, "/"+kind+"/")
 	}) && last >= 0 {
 		t.count()

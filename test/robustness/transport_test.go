@@ -71,6 +71,8 @@ type transport struct {
 	died   chan struct{}
 	cured  map[string]int
 	begun  time.Time
+	// wrote has the cluster and path of each object that the process has changed.
+	wrote sync.Map
 }
 
 // of is the transport to one cluster, the seed or the shoot.
@@ -146,6 +148,7 @@ func (t *transport) write(cluster string, request *http.Request, next http.Round
 	case fault != noFault && fault != timeout:
 		return refusal(request, w, fault), nil
 	}
+	t.wrote.Store(cluster+request.URL.Path, nil)
 	// What is under way arrives, whatever becomes of the sender.
 	response, err := t.world.record(w, request.WithContext(context.WithoutCancel(request.Context())), next)
 	switch {
