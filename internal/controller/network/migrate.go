@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -52,12 +54,17 @@ func (w *work) keepObjects(ctx context.Context) error {
 	return bundle.KeepObjects(ctx, w.client, w.live, w.network.Namespace, seed.NamesOf(&definition, staying)...)
 }
 
-// answer takes an operation annotation away whose operation is done.
+// answer takes an operation annotation away whose operation is done, unless another one
+// is asked for by now.
 func (w *work) answer(ctx context.Context, operation string) error {
 	if operationOf(w.network) != operation {
 		return nil
 	}
-	before := w.network.DeepCopy()
-	delete(w.network.Annotations, extensionsv1alpha1.OperationAnnotation)
-	return w.client.Patch(ctx, w.network, client.MergeFrom(before))
+	const path = "/metadata/annotations/gardener.cloud~1operation"
+	patch := fmt.Appendf(nil, `[{"op":"test","path":%q,"value":%q},{"op":"remove","path":%q}]`, path, operation, path)
+	err := w.client.Patch(ctx, w.network, client.RawPatch(types.JSONPatchType, patch))
+	if apierrors.IsInvalid(err) {
+		return errOvertaken
+	}
+	return err
 }

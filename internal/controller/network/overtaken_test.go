@@ -55,3 +55,25 @@ func TestARequestThatOvertakesAnotherIsCarriedOut(t *testing.T) {
 		})
 	}
 }
+
+// Nor does a request that is only taken away take another one with it: a control plane
+// that has left comes back.
+func TestARequestIsNotTakenAwayForAnother(t *testing.T) {
+	e := setup(t, inGardener)
+	n := e.network(asking("migrate"))
+	e.becomes(n, migrating, fine)
+	e.answered(n)
+	back := &extensionsv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Namespace: n.Namespace, Name: n.Name}}
+	var once sync.Once
+	e.requests.beforeRequest(func(request *http.Request) error {
+		if request.Method == http.MethodPatch && strings.HasSuffix(request.URL.Path, "/networks/"+back.Name) {
+			once.Do(func() { e.patch(back, asking("restore")) })
+		}
+		return nil
+	})
+	e.patch(n, asking("reconcile"))
+	e.Eventually(e.names).Should(ContainElement(mainName))
+	e.applied()
+	e.becomes(n, restoring, fine)
+	e.answered(n)
+}
