@@ -272,12 +272,19 @@ func (w *world) quietFor() time.Duration {
 	return time.Since(w.lastWrite)
 }
 
+// restless is for how long something may be written again and again.
+const restless = time.Minute
+
 // awaitQuiet waits until nothing was written for a while.
 func (w *world) awaitQuiet(while time.Duration) {
-	for {
+	w.t.Helper()
+	for begun := time.Now(); ; {
 		left := while - w.quietFor()
 		if left <= 0 {
 			return
+		}
+		if time.Since(begun) > restless {
+			w.t.Fatalf("for %s there was no rest from writes", restless)
 		}
 		<-time.After(left)
 	}
