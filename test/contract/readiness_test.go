@@ -30,85 +30,85 @@ func (p *place) givesUp() *gardenlet.GaveUp {
 // C2: a Network is ready only by what happened after it was asked for, to the
 // second. Trellis' clock may be behind the gardenlet's by less than that.
 func TestTheTimeOfAnOperationCounts(t *testing.T) {
-	t.Parallel()
-	_, in, shoot := clusters(t)
-	asked := time.Date(2026, 1, 1, 12, 0, 5, 987654321, time.UTC)
-	gardenlets, trellis := clocktesting.NewFakePassiveClock(asked), clocktesting.NewFakePassiveClock(asked.Truncate(time.Second))
-	p := settle(t, in, shoot, newNamespace(), at(gardenlets), func(_ *place, options *network.Options) { options.Clock = trellis })
-	p.deploys()
-	p.ready()
-	p.Expect(p.now().Annotations).To(HaveKeyWithValue("gardener.cloud/timestamp", "2026-01-01T12:00:05.987654321Z"))
+	inBothSchemas(t, func(t *testing.T, in, _, shoot *cluster) {
+		asked := time.Date(2026, 1, 1, 12, 0, 5, 987654321, time.UTC)
+		gardenlets, trellis := clocktesting.NewFakePassiveClock(asked), clocktesting.NewFakePassiveClock(asked.Truncate(time.Second))
+		p := settle(t, in, shoot, newNamespace(), at(gardenlets), func(_ *place, options *network.Options) { options.Clock = trellis })
+		p.deploys()
+		p.ready()
+		p.Expect(p.now().Annotations).To(HaveKeyWithValue("gardener.cloud/timestamp", "2026-01-01T12:00:05.987654321Z"))
 
-	gardenlets.SetTime(asked.Add(time.Second))
-	p.deploys()
-	p.Eventually(func() string { return p.now().Annotations["gardener.cloud/operation"] }).Should(BeEmpty())
-	p.becomes("Reconcile", "Succeeded")
-	gaveUp := p.givesUp()
-	p.Expect(gaveUp.Last.Class).To(Equal(gardenlet.Minor))
-	p.Expect(gaveUp.Last.Message).To(HavePrefix("the last operation is of 2026-01-01T12:00:05Z, before it was asked for"))
+		gardenlets.SetTime(asked.Add(time.Second))
+		p.deploys()
+		p.Eventually(func() string { return p.now().Annotations["gardener.cloud/operation"] }).Should(BeEmpty())
+		p.becomes("Reconcile", "Succeeded")
+		gaveUp := p.givesUp()
+		p.Expect(gaveUp.Last.Class).To(Equal(gardenlet.Minor))
+		p.Expect(gaveUp.Last.Message).To(HavePrefix("the last operation is of 2026-01-01T12:00:05Z, before it was asked for"))
 
-	trellis.SetTime(asked.Add(time.Second))
-	p.deploys()
-	p.ready()
+		trellis.SetTime(asked.Add(time.Second))
+		p.deploys()
+		p.ready()
+	})
 }
 
 // C3: whatever is asked for and not picked up is waited for. What is asked for
 // again while Trellis works is picked up in the end, be it the same or something
 // new.
 func TestEachRequestIsPickedUp(t *testing.T) {
-	t.Parallel()
-	_, in, shoot := clusters(t)
-	p := settle(t, in, shoot, newNamespace())
-	release := p.resources.Hold()
-	p.deploys()
-	p.becomes("Create", "Processing")
-	p.trellis.stop()
-	p.deploys()
-	gaveUp := p.givesUp()
-	p.Expect(gaveUp.Last.Message).To(Equal("observed generation outdated (0/1)"))
-	p.start()
-	p.becomes("Create", "Processing")
-	p.deploys()
-	p.becomes("Create", "Processing")
-	p.wants("route", "away")
-	p.deploys()
-	p.becomes("Create", "Processing")
-	p.wants("route", "home")
-	p.deploys()
-	release()
-	p.ready()
-	p.Expect(p.route()).To(Equal("home"))
-
-	p.trellis.stop()
-	p.deploys()
-	p.Expect(p.givesUp().Last.Message).To(Equal(`gardener operation "reconcile" is not yet picked up by controller`))
-	p.start()
-	p.ready()
-
-	// At the moment when the resource manager is through, which is any of these.
-	for _, route := range []string{"north", "east", "south", "west"} {
-		p.wants("route", route)
-		passes := len(p.resources.Applied())
+	inBothSchemas(t, func(t *testing.T, in, _, shoot *cluster) {
+		p := settle(t, in, shoot, newNamespace())
+		release := p.resources.Hold()
 		p.deploys()
-		p.Eventually(func() int { return len(p.resources.Applied()) }).Should(BeNumerically(">", passes))
+		p.becomes("Create", "Processing")
+		p.trellis.stop()
 		p.deploys()
+		gaveUp := p.givesUp()
+		p.Expect(gaveUp.Last.Message).To(Equal("observed generation outdated (0/1)"))
+		p.start()
+		p.becomes("Create", "Processing")
+		p.deploys()
+		p.becomes("Create", "Processing")
+		p.wants("route", "away")
+		p.deploys()
+		p.becomes("Create", "Processing")
+		p.wants("route", "home")
+		p.deploys()
+		release()
 		p.ready()
-		p.Expect(p.route()).To(Equal(route))
-	}
+		p.Expect(p.route()).To(Equal("home"))
+
+		p.trellis.stop()
+		p.deploys()
+		p.Expect(p.givesUp().Last.Message).To(Equal(`gardener operation "reconcile" is not yet picked up by controller`))
+		p.start()
+		p.ready()
+
+		// At the moment when the resource manager is through, which is any of these.
+		for _, route := range []string{"north", "east", "south", "west"} {
+			p.wants("route", route)
+			passes := len(p.resources.Applied())
+			p.deploys()
+			p.Eventually(func() int { return len(p.resources.Applied()) }).Should(BeNumerically(">", passes))
+			p.deploys()
+			p.ready()
+			p.Expect(p.route()).To(Equal(route))
+		}
+	})
 }
 
 // N18, C3: an operation that is no Network's stays, and keeps the gardenlet
 // waiting; its next request replaces it.
 func TestForeignOperationsAreNotAnswered(t *testing.T) {
-	t.Parallel()
-	_, in, shoot := clusters(t)
-	p := settle(t, in, shoot, newNamespace())
-	p.deploys()
-	p.ready()
-	p.edit(func(n *extensionsv1alpha1.Network) { n.Annotations["gardener.cloud/operation"] = "keepalive" })
-	p.Expect(p.givesUp().Last.Message).To(Equal(`gardener operation "keepalive" is not yet picked up by controller`))
-	p.deploys()
-	p.ready()
+	inBothSchemas(t, func(t *testing.T, in, _, shoot *cluster) {
+		p := settle(t, in, shoot, newNamespace())
+		p.deploys()
+		p.ready()
+		p.edit(func(n *extensionsv1alpha1.Network) { n.Annotations["gardener.cloud/operation"] = "keepalive" })
+		p.Expect(p.givesUp().Last.Message).To(Equal(`gardener operation "keepalive" is not yet picked up by controller`))
+		p.deploys()
+		p.ready()
+	})
 }
 
 // edit changes the Network as somebody else than its gardenlet would.
@@ -123,58 +123,58 @@ func (p *place) edit(change func(*extensionsv1alpha1.Network)) {
 // N19: an operator that ends in the middle and starts again misleads nobody,
 // wherever it ends.
 func TestRestartsMisleadNobody(t *testing.T) {
-	t.Parallel()
-	_, in, shoot := clusters(t)
-	p := settle(t, in, shoot, newNamespace())
-	for i, route := range []string{"north", "nowhere", "east", "south", "west"} {
-		p.wants("route", route)
-		p.deploys()
-		for range i {
-			_, err := p.witness.next(t.Context())
-			p.Expect(err).NotTo(HaveOccurred())
+	inBothSchemas(t, func(t *testing.T, in, _, shoot *cluster) {
+		p := settle(t, in, shoot, newNamespace())
+		for i, route := range []string{"north", "nowhere", "east", "south", "west"} {
+			p.wants("route", route)
+			p.deploys()
+			for range i {
+				_, err := p.witness.next(t.Context())
+				p.Expect(err).NotTo(HaveOccurred())
+			}
+			p.witness.again()
+			p.trellis.stop()
+			p.start()
+			if route == "nowhere" {
+				p.becomes("Reconcile", "Error")
+				continue
+			}
+			p.ready()
+			p.Expect(p.route()).To(Equal(route))
 		}
-		p.witness.again()
-		p.trellis.stop()
-		p.start()
-		if route == "nowhere" {
-			p.becomes("Reconcile", "Error")
-			continue
-		}
-		p.ready()
-		p.Expect(p.route()).To(Equal(route))
-	}
+	})
 }
 
 // N20: while a Network is being deleted, what others write into its status is
 // nothing to Trellis; a new timestamp is.
 func TestADeletedNetworkIsLookedAtWhenAsked(t *testing.T) {
-	t.Parallel()
-	_, in, shoot := clusters(t)
-	p := settle(t, in, shoot, newNamespace())
-	p.deploys()
-	p.ready()
-	release := p.resources.Hold()
-	p.witness.forget()
-	p.Expect(p.gardenlet.Delete(t.Context())).To(Succeed())
-	p.becomes("Delete", "Processing")
-	looks := func() int { return len(p.requests.about("resources.gardener.cloud", p.namespace)) }
-	p.Eventually(looks).ShouldNot(BeZero())
-	p.quiet(looks)
-	before := looks()
-	n := p.now()
-	patch := client.MergeFrom(n.DeepCopy())
-	n.Status.Resources = nil
-	n.Status.Conditions = append(n.Status.Conditions[:0:0], n.Status.Conditions...)
-	for i := range n.Status.Conditions {
-		n.Status.Conditions[i].LastUpdateTime = metav1.NewTime(time.Now().Add(time.Hour))
-	}
-	p.Expect(p.seed.client.Status().Patch(t.Context(), n, patch)).To(Succeed())
-	p.quiet(looks)
-	p.Expect(looks()).To(Equal(before))
-	p.Expect(p.gardenlet.Delete(t.Context())).To(Succeed())
-	p.Eventually(looks).Should(BeNumerically(">", before))
-	release()
-	p.Expect(p.gardenlet.WaitGone(t.Context())).To(Succeed())
+	inBothSchemas(t, func(t *testing.T, in, _, shoot *cluster) {
+		p := settle(t, in, shoot, newNamespace())
+		p.deploys()
+		p.ready()
+		release := p.resources.Hold()
+		p.witness.forget()
+		p.Expect(p.gardenlet.Delete(t.Context())).To(Succeed())
+		p.becomes("Delete", "Processing")
+		looks := func() int { return len(p.requests.about("resources.gardener.cloud", p.namespace)) }
+		p.Eventually(looks).ShouldNot(BeZero())
+		p.quiet(looks)
+		before := looks()
+		n := p.now()
+		patch := client.MergeFrom(n.DeepCopy())
+		n.Status.Resources = nil
+		n.Status.Conditions = append(n.Status.Conditions[:0:0], n.Status.Conditions...)
+		for i := range n.Status.Conditions {
+			n.Status.Conditions[i].LastUpdateTime = metav1.NewTime(time.Now().Add(time.Hour))
+		}
+		p.Expect(p.seed.client.Status().Patch(t.Context(), n, patch)).To(Succeed())
+		p.quiet(looks)
+		p.Expect(looks()).To(Equal(before))
+		p.Expect(p.gardenlet.Delete(t.Context())).To(Succeed())
+		p.Eventually(looks).Should(BeNumerically(">", before))
+		release()
+		p.Expect(p.gardenlet.WaitGone(t.Context())).To(Succeed())
+	})
 }
 
 // quiet waits until a number does not change any more.
