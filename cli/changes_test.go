@@ -75,6 +75,11 @@ network ns/net: valid (wire, 1 warning)
 			stdin:  network("net", "ns", "{}") + "status: {state: {applied: {config: colourful}}}\n",
 			stdout: "~warning: status.state: is ignored",
 		},
+		{
+			name: "nor a value of another type, where the user wrote none", args: "validate -f -",
+			stdin:  network("net", "ns", "{colour: red}") + "status: {state: {applied: {config: {length: 7, colour: red}}}}\n",
+			stdout: "~warning: status.state: what was applied last cannot be compared: ",
+		},
 	})
 }
 

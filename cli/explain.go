@@ -90,7 +90,11 @@ func explainField(cmd *cobra.Command, p *pipeline.Pipeline, argument string) err
 	if path = inConfig(path); path != "" {
 		names = strings.Split(path, ".")
 	}
-	found, err := explain.Of(p, &one, names)
+	explainer, err := explain.New(p, &one)
+	if err != nil {
+		return refuse(cmd, err)
+	}
+	found, err := explainer.Of(names)
 	if err != nil {
 		return refuse(cmd, err)
 	}

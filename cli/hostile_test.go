@@ -77,6 +77,7 @@ func TestBadInputIsRefusedWithItsPath(t *testing.T) {
 		"another regular expression":     {calicoShoot("{ipAutodetectionMethod: 'skip-interface=*'}", "", ""), []string{at + ".ipAutodetectionMethod"}},
 		"an unknown detection":           {calicoShoot("{ipv4: {autoDetectionMethod: 'guess'}}", "", ""), []string{at + ".ipv4.autoDetectionMethod", "first-found"}},
 		"IPv6 settings without IPv6":     {calicoShoot("{ipv6: {mode: Never}}", "", ""), []string{at + ".ipv6"}},
+		"IPv6 ranges that overlap":       {calicoShoot("{}", ", ipFamilies: [IPv6], pods: '2001:db8::/32', services: '2001:db8:2::/112'", ""), []string{"spec.networking.services", "overlaps with the pods' range 2001:db8::/32"}},
 		"IPv4 settings without IPv4":     {calicoShoot("{ipv4: {mode: Never}}", ", ipFamilies: [IPv6], pods: '2001:db8:1::/56', services: '2001:db8:2::/112'", ""), []string{at + ".ipv4"}},
 		"calico-ipam with IPv6":          {calicoShoot("{ipam: {type: calico-ipam}}", ", ipFamilies: [IPv6], pods: '2001:db8:1::/56', services: '2001:db8:2::/112'", ""), []string{at + ".ipam.type"}},
 		"no kube-proxy and no eBPF":      {calicoShoot("{}", "", withoutKubeProxy), []string{"spec.kubernetes.kubeProxy.enabled", "ebpfDataplane.enabled"}},

@@ -35,6 +35,7 @@ it; the operator refuses it, and so does plan).
 OLD and NEW are files with one network each, - for standard input: a Network, a
 Shoot, or both, as for render. What NEW does not say of the cluster is as in OLD:
 the Shoot if NEW is a Network, the status, and ranges that somebody else chose.
+Both are of one cluster; names that differ are warned of, and uids refused.
 
 With --live, the network that runs takes the place of OLD: the Network in the
 seed with what was applied last, the Shoot in its Cluster, and the objects in its
@@ -169,7 +170,15 @@ func (o *planOptions) planFiles(cmd *cobra.Command, p *pipeline.Pipeline, names 
 	if err != nil {
 		return nil, err
 	}
+	differs := mismatchOf(old, next)
+	if differs != nil && differs.isCertain() {
+		report.line("error", next.Source.Label(true, false), differs.refuse(old.Source.File+" has").Error())
+		return nil, cmp.Or(report.err, errInvalid)
+	}
 	work := o.in.workFor(old, p)
+	if work.request.Applied == nil && runs(old) {
+		work.request.TakenOver = work.request.Accepted()
+	}
 	built := p.Build(work.request)
 	if len(built.Errors) > 0 {
 		return &plan{old: work, invalid: built.Errors, files: true}, nil
@@ -189,7 +198,23 @@ func (o *planOptions) planFiles(cmd *cobra.Command, p *pipeline.Pipeline, names 
 		return nil, err
 	}
 	made.files = true
+	if differs != nil {
+		made.new.warnings = append(made.new.warnings, differs.warning(old.Source.File+" has"))
+	}
 	return made, nil
+}
+
+// runs says whether somebody has carried a network out as it is, by what their status
+// says. Then it is there, whatever Trellis would say of it today.
+func runs(one *manifest.Subject) bool {
+	last := one.Network.Status.LastOperation
+	switch {
+	case last != nil && one.Network.Status.ObservedGeneration != one.Network.Generation:
+		return false
+	case last == nil && one.Shoot != nil:
+		last = one.Shoot.Status.LastOperation
+	}
+	return last != nil && last.State == corev1beta1.LastOperationStateSucceeded
 }
 
 // reporter reports what is wrong with files as such.

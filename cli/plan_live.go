@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/pflag"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -101,10 +100,11 @@ func (o *planOptions) planLive(cmd *cobra.Command, p *pipeline.Pipeline, names [
 		return nil, &ioError{fmt.Errorf("%w (seed %s)", err, in.server)}
 	}
 	if wanted != nil {
-		if err := from.mustBeOf(wanted); err != nil {
+		runs := &manifest.Subject{Author: pipeline.AuthorNetwork, Network: from.network, Shoot: from.shoot}
+		if differs := mismatchOf(runs, wanted); differs != nil {
 			report := o.reporter(cmd)
-			report.line("error", wanted.Source.Label(false, false), err.Error())
-			return nil, errInvalid
+			report.line("error", wanted.Source.Label(false, false), differs.refuse("what runs in namespace "+from.network.Namespace+" is").Error())
+			return nil, cmp.Or(report.err, errInvalid)
 		}
 	}
 	return from.to(p, wanted)
@@ -136,10 +136,16 @@ func (in *access) running(ctx context.Context, p *pipeline.Pipeline, environment
 	if err := in.readObjects(ctx, p, known, from); err != nil {
 		return nil, err
 	}
+	runs, err := known.Request(ctx, in, p, environment)
+	if err != nil {
+		return nil, err
+	}
 	from.request = func(n *extensionsv1alpha1.Network, shoot *corev1beta1.Shoot) (pipeline.Request, error) {
 		next := *known
 		next.Network, next.Shoot = n, shoot
-		return next.Request(ctx, in, p, environment)
+		request, err := next.Request(ctx, in, p, environment)
+		request.TakenOver = runs.TakenOver // which is not what follows
+		return request, err
 	}
 	if from.foreign = from.applied == nil && known.Main != nil; !from.foreign {
 		return from, nil
@@ -266,22 +272,4 @@ func warningsAbout(n *extensionsv1alpha1.Network) []plugin.Warning {
 		})
 	}
 	return found
-}
-
-// mustBeOf refuses what is meant for another cluster than the one that runs.
-func (r *running) mustBeOf(wanted *manifest.Subject) error {
-	name := field.NewPath("metadata", "name")
-	if shoot := wanted.Shoot; shoot != nil && r.shoot.Name != "" && shoot.Name != r.shoot.Name {
-		return field.Invalid(name, shoot.Name, fmt.Sprintf("the cluster in namespace %s is that of the Shoot %s", r.network.Namespace, r.shoot.Name))
-	}
-	if wanted.Author != pipeline.AuthorNetwork {
-		return nil
-	}
-	if namespace := wanted.Network.Namespace; namespace != r.network.Namespace && namespace != manifest.DefaultNamespace {
-		return field.Invalid(field.NewPath("metadata", "namespace"), namespace, "the network that runs is in namespace "+r.network.Namespace)
-	}
-	if wanted.Network.Name != r.network.Name {
-		return field.Invalid(name, wanted.Network.Name, fmt.Sprintf("the Network in namespace %s is %s", r.network.Namespace, r.network.Name))
-	}
-	return nil
 }

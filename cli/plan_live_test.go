@@ -221,13 +221,13 @@ func (l *live) writtenByTrellis() {
 			"error: spec.podCIDR: Forbidden: cannot change from 100.96.0.0/11 to 10.1.0.0/16",
 		}},
 		"another Shoot": {version: wire{}, wanted: shoot("other", "{type: wire}"), exit: cli.ExitInvalid, says: []string{
-			"error: metadata.name: Invalid value: \"other\": the cluster in namespace shoot--dev--mine is that of the Shoot mine",
+			"error: metadata.name: Invalid value: \"other\": this is the Shoot garden-dev/other, but what runs in namespace shoot--dev--mine is the Shoot garden-dev/mine; a plan is about one cluster",
 		}},
 		"another cluster's Network": {version: wire{}, wanted: network("mine", "shoot--dev--other", `{}`), exit: cli.ExitInvalid, says: []string{
-			"error: metadata.namespace: Invalid value: \"shoot--dev--other\": the network that runs is in namespace shoot--dev--mine",
+			"error: metadata.namespace: Invalid value: \"shoot--dev--other\": this is the Network shoot--dev--other/mine, but what runs in namespace shoot--dev--mine is the Network shoot--dev--mine/mine",
 		}},
 		"another Network": {version: wire{}, wanted: network("other", namespace, `{}`), exit: cli.ExitInvalid, says: []string{
-			"error: metadata.name: Invalid value: \"other\": the Network in namespace shoot--dev--mine is mine",
+			"error: metadata.name: Invalid value: \"other\": this is the Network shoot--dev--mine/other, but what runs in namespace shoot--dev--mine is the Network shoot--dev--mine/mine",
 		}},
 	} {
 		l.t.Run(name, func(t *testing.T) {
@@ -261,7 +261,7 @@ func (l *live) writtenByTrellis() {
 func (l *live) writtenByAnother() {
 	const namespace = "shoot--dev--theirs"
 	l.cluster(namespace)
-	l.network(namespace, "mine")
+	n := l.network(namespace, "mine")
 	exit, said := l.plan("-n", namespace)
 	l.Expect(exit).To(Equal(cli.ExitChanges), said)
 	l.Expect(said).To(HaveSuffix("plan: 0 changes; 0 objects change, 2 come, 0 go\n"), "nothing is there yet")
@@ -294,6 +294,16 @@ func (l *live) writtenByAnother() {
 	exit, said = l.plan("-n", namespace, l.file(wired("{colour: blue}")))
 	l.Expect(exit).To(Equal(cli.ExitInvalid), said)
 	l.Expect(said).To(ContainSubstring("cannot change from red to blue in a running network"))
+
+	before := n.DeepCopy()
+	n.Status.LastOperation = &corev1beta1.LastOperation{
+		Type: corev1beta1.LastOperationTypeReconcile, State: corev1beta1.LastOperationStateSucceeded, LastUpdateTime: metav1.Unix(1, 0),
+	}
+	n.Status.ObservedGeneration = n.Generation
+	l.Expect(l.client.Status().Patch(l.t.Context(), n, client.MergeFrom(before))).To(Succeed())
+	exit, said = l.plan("-n", namespace, l.file(wired("{colour: green}")))
+	l.Expect(exit).To(Equal(cli.ExitInvalid), said)
+	l.Expect(said).To(ContainSubstring(`colour: Unsupported value: "green"`), "what is to follow is no running network")
 }
 
 func (l *live) unreadable() {

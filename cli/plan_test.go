@@ -180,6 +180,12 @@ func TestAPlanGoesOnWithWhatIsKnown(t *testing.T) {
 			stdout: "plan: nothing changes\n",
 		},
 		{
+			name: "what runs is there, though it would be refused today", args: args, exit: cli.ExitChanges,
+			files: fromTo(wired("{colour: green}")+"status: {lastOperation: {type: Reconcile, state: Succeeded, lastUpdateTime: 2026-01-01T00:00:00Z}}\n",
+				wired("{colour: green, monitored: true}")),
+			stdout: "~warning: new.yaml: spec.networking.providerConfig.colour: is applied, and would not be accepted any more: \nplan: 1 change, the gravest safe",
+		},
+		{
 			name: "facts of the operator", args: "plan --feature-gates FastWire=true --mode standalone old.yaml new.yaml", exit: cli.ExitChanges,
 			files: fromTo(wired("{}"), wired(`{length: "1"}`)), stdout: "~--fast=true\nplan: 1 change",
 		},
@@ -190,6 +196,47 @@ func TestAPlanGoesOnWithWhatIsKnown(t *testing.T) {
 				"config.yaml": "featureGates: {FastWire: true}\n",
 			},
 			stdout: "~--fast=true\nplan: 1 change",
+		},
+	})
+}
+
+// Whoever compares two examples wants to know what differs. Whoever mixes up two clusters
+// has to be told.
+func TestAPlanIsAboutOneCluster(t *testing.T) {
+	const args = "plan old.yaml new.yaml"
+	named := func(name, namespace, uid string) string {
+		metadata := "metadata: {name: " + name + ", namespace: " + namespace + ", uid: '" + uid + "'}"
+		return strings.Replace(wired("{}"), "metadata: {name: mine, namespace: garden-dev}", metadata, 1)
+	}
+	const takes = "; the plan takes it for what the latter is to become\nplan: nothing changes\n"
+	runAll(t, []script{
+		{
+			name: "two Shoots", args: args, files: fromTo(named("mine", "garden-dev", ""), named("other", "garden-dev", "")),
+			stdout: "\nwarning: new.yaml: metadata.name: this is the Shoot garden-dev/other, but old.yaml has the Shoot garden-dev/mine" + takes,
+		},
+		{
+			name: "of two projects", args: args, files: fromTo(named("mine", "garden-dev", "7"), named("mine", "garden-prod", "")),
+			stdout: "\nwarning: new.yaml: metadata.namespace: this is the Shoot garden-prod/mine, but old.yaml has the Shoot garden-dev/mine with the uid 7" + takes,
+		},
+		{
+			name: "that are there", args: args, exit: cli.ExitInvalid, files: fromTo(named("mine", "garden-dev", "7"), named("other", "garden-dev", "8")),
+			stdout: "\nerror: new.yaml: metadata.uid: Invalid value: \"8\": this is the Shoot garden-dev/other with the uid 8, but old.yaml has the Shoot garden-dev/mine with the uid 7; a plan is about one cluster\n",
+		},
+		{
+			name: "one that has been made meanwhile", args: args, files: fromTo(named("mine", "garden-dev", ""), named("mine", "garden-dev", "7")),
+			stdout: "plan: nothing changes\n",
+		},
+		{
+			name: "two Networks", args: args, files: fromTo(network("net", "ns", "{}"), network("net", "elsewhere", "{}")),
+			stdout: "\nwarning: new.yaml: metadata.namespace: this is the Network elsewhere/net, but old.yaml has the Network ns/net" + takes,
+		},
+		{
+			name: "a Network without namespace", args: args, stdout: "plan: nothing changes\n",
+			files: fromTo(network("net", "ns", "{}"), strings.Replace(network("net", "ns", "{}"), ", namespace: ns", "", 1)),
+		},
+		{
+			name: "another Shoot's Network", args: args, exit: cli.ExitInvalid, files: fromTo(wired("{}"), network("net", "ns", "{}")),
+			stdout: "~warning: new.yaml: metadata.name: this is network ns/net, but old.yaml has shoot garden-dev/mine; the plan takes it",
 		},
 	})
 }

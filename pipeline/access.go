@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trellis-network/trellis/plugin"
@@ -26,9 +27,20 @@ const (
 // help of any admission webhook: each pod gets the address, from outside of the
 // Services which do not work before the network does, and a token of its own
 // where its ServiceAccount is not the default one, unless the pod wants none.
+//
+// A Job's pods cannot be changed: with a new address it would have to run once more, and
+// do again what it has done. So it reaches the API server as every pod does, and retries
+// until the network works. It gets a token unless it asks for one, which its API server
+// then gives it. What a CronJob is to make next can be changed.
 func givePodsAccess(objects []plugin.Object, access *plugin.PodAccess) {
 	for _, object := range objects {
 		switch workload := object.(type) {
+		case *batchv1.Job:
+			if pod := &workload.Spec.Template.Spec; pod.AutomountServiceAccountToken == nil {
+				giveToken(pod)
+			}
+		case *batchv1.CronJob:
+			giveAccess(&workload.Spec.JobTemplate.Spec.Template.Spec, access)
 		case *appsv1.DaemonSet:
 			giveAccess(&workload.Spec.Template.Spec, access)
 		case *appsv1.Deployment:
@@ -40,22 +52,31 @@ func givePodsAccess(objects []plugin.Object, access *plugin.PodAccess) {
 }
 
 func giveAccess(pod *corev1.PodSpec, access *plugin.PodAccess) {
+	giveToken(pod)
+	forContainers(pod, func(container *corev1.Container) {
+		setEnv(container, "KUBERNETES_SERVICE_HOST", access.Host)
+		setEnv(container, "KUBERNETES_SERVICE_PORT", access.Port)
+	})
+}
+
+func giveToken(pod *corev1.PodSpec) {
 	refused := pod.AutomountServiceAccountToken != nil && !*pod.AutomountServiceAccountToken
-	withToken := !refused && pod.ServiceAccountName != "" && pod.ServiceAccountName != "default" &&
-		!slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool { return strings.HasPrefix(v.Name, "kube-api-access-") })
-	if withToken {
-		pod.Volumes = append(pod.Volumes, projectedToken())
+	has := slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool { return strings.HasPrefix(v.Name, "kube-api-access-") })
+	if refused || has || pod.ServiceAccountName == "" || pod.ServiceAccountName == "default" {
+		return
 	}
+	pod.Volumes = append(pod.Volumes, projectedToken())
+	forContainers(pod, func(container *corev1.Container) {
+		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{
+			Name: tokenVolume, MountPath: tokenMountPath, ReadOnly: true,
+		})
+	})
+}
+
+func forContainers(pod *corev1.PodSpec, do func(*corev1.Container)) {
 	for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
 		for i := range containers {
-			container := &containers[i]
-			setEnv(container, "KUBERNETES_SERVICE_HOST", access.Host)
-			setEnv(container, "KUBERNETES_SERVICE_PORT", access.Port)
-			if withToken {
-				container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{
-					Name: tokenVolume, MountPath: tokenMountPath, ReadOnly: true,
-				})
-			}
+			do(&containers[i])
 		}
 	}
 }

@@ -4,9 +4,13 @@ package pipeline_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"pgregory.net/rapid"
 
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
@@ -86,6 +90,7 @@ func TestChangesAreClassified(t *testing.T) {
 func TestUnreadableAppliedConfigOnlyWarns(t *testing.T) {
 	for name, config := range map[string]string{
 		"of another release": `{"ofAnotherRelease":true}`, "no object": `[1]`, "no JSON": `{`, "nothing": ``,
+		"a value of another type": `{"mtu":1400}`, "a block that is none": `{"tunnel":"on","mtu":"1400"}`, "a path for a name": `{"tunnel.enabled":[],"mtu":"1400"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -95,8 +100,29 @@ func TestUnreadableAppliedConfigOnlyWarns(t *testing.T) {
 			result := p.Build(request)
 			g.Expect(result.Errors).To(BeEmpty())
 			g.Expect(result.Warnings).To(HaveLen(1))
-			g.Expect(result.Warnings[0].Message).To(HavePrefix("what was applied last cannot be compared: "))
+			g.Expect(result.Warnings[0].String()).To(HavePrefix("status.state: what was applied last cannot be compared: "))
 			g.Expect(result.Objects.Shoot).NotTo(BeEmpty())
 		})
 	}
+}
+
+// Somebody may have written anything there, and who wrote the spec is not to blame.
+func TestNobodyIsRefusedForWhatIsRemembered(t *testing.T) {
+	p := newPipeline(t, stringPlugin{defaultMTU: "1500"})
+	value := rapid.SampledFrom([]string{"null", "true", "7", "1e400", `""`, `"1400"`, `"taut"`, "[]", "{}", `{"enabled":true}`, `{"enabled":"yes"}`, `{"kind":{"kind":1}}`})
+	rapid.Check(t, func(r *rapid.T) {
+		var fields []string
+		for _, name := range []string{"mtu", "mode", "tunnel", "tunnel.kind", "apiVersion", "", "x"} {
+			if rapid.Bool().Draw(r, name+" is there") {
+				fields = append(fields, fmt.Sprintf("%q:%s", name, value.Draw(r, name)))
+			}
+		}
+		request := p.NewRequest(network(`{"mode":"taut","tunnel":{"enabled":false}}`), nil, noEnvironment)
+		request.Applied = &pipeline.Applied{Config: []byte("{" + strings.Join(fields, ",") + "}")}
+		for _, err := range p.Build(request).Errors {
+			if err.Type != field.ErrorTypeForbidden { // which a change may be
+				r.Fatalf("%s: %v", request.Applied.Config, err)
+			}
+		}
+	})
 }

@@ -82,11 +82,23 @@ type Result struct {
 // after it could not be trusted. The first stage finds all that is wrong with the
 // spec as it is written, be it in the Network or in the config.
 func (p *Pipeline) Build(request Request) Result {
-	b := &build{pipeline: p, request: &request, facts: &request.Facts, paths: pathsOf(&request)}
+	b := p.begin(&request)
+	return b.run(b.judgeWritten, b.applyDefaults, b.validateEffective, b.compare, b.render)
+}
+
+// Judge is Build without the objects, for who asks of many Requests what they mean.
+func (p *Pipeline) Judge(request Request) Result {
+	b := p.begin(&request)
+	return b.run(b.judgeWritten, b.applyDefaults, b.validateEffective, b.compare)
+}
+
+func (p *Pipeline) begin(request *Request) *build {
+	return &build{pipeline: p, request: request, facts: &request.Facts, paths: pathsOf(request)}
+}
+
+func (b *build) run(stages ...func() error) Result {
 	b.readApplied()
-	for _, stage := range []func() error{
-		b.judgeWritten, b.applyDefaults, b.validateEffective, b.compare, b.render,
-	} {
+	for _, stage := range stages {
 		err := b.guard(stage)
 		b.result.Errors = b.forgive(b.result.Errors)
 		if err != nil {
@@ -96,7 +108,7 @@ func (p *Pipeline) Build(request Request) Result {
 			break
 		}
 	}
-	b.result.accepted = request.accepted()
+	b.result.accepted = b.request.Accepted()
 	return b.result
 }
 

@@ -48,20 +48,19 @@ func (b *build) readApplied() {
 	b.facts.IPFamilies = keepBoth(b.facts.IPFamilies, b.request.Spec.IPFamilies, accepted.Facts.IPFamilies)
 }
 
+// cannotCompare leaves aside what was applied last, for which its user is not to blame.
 func (b *build) cannotCompare(err error) {
-	b.result.Warnings = append(b.result.Warnings, plugin.Warning{
-		Field: b.paths.config.String(), Message: "what was applied last cannot be compared: " + err.Error(),
-	})
+	b.applied = nil
+	b.warn(field.NewPath("status", "state"), "what was applied last cannot be compared: "+err.Error())
 }
 
 // compare lists what changes against what was applied last, and refuses what
 // would break the running network.
 func (b *build) compare() error {
-	applied := b.request.Applied
-	if applied == nil {
+	if b.applied == nil {
 		return nil
 	}
-	before, errs := b.plugin.Decode(applied.Config, b.paths.config)
+	before, errs := b.plugin.Decode(b.request.Applied.Config, nil)
 	if len(errs) > 0 {
 		b.cannotCompare(errs.ToAggregate())
 		return nil
@@ -73,6 +72,10 @@ func (b *build) compare() error {
 
 func (b *build) compareConfig(before any) {
 	then, now := b.applied, b.values
+	facts := b.facts // where nobody has kept those of then, they are taken as the same
+	if accepted := b.request.Applied.Accepted; accepted != nil {
+		facts = &accepted.Facts
+	}
 	all := maps.Clone(then)
 	maps.Copy(all, now)
 	for _, path := range slices.Sorted(maps.Keys(all)) {
@@ -80,7 +83,7 @@ func (b *build) compareConfig(before any) {
 			continue
 		}
 		change := Change{Path: path, Before: then[path], After: now[path]}
-		change.Class, change.Reason = b.plugin.Classify(path, before, b.config)
+		change.Class, change.Reason = b.plugin.ClassifyIn(path, before, b.config, facts, b.facts)
 		if change.Class == "" {
 			change.Class, change.Reason = plugin.Disruptive, "the plugin does not say what this change means"
 		}

@@ -135,25 +135,101 @@ func (b *build) checkCIDR(path *field.Path, cidr string) (netip.Prefix, bool) {
 
 // checkRanges checks families and overlaps of ranges that are well-formed.
 func (b *build) checkRanges(pods, services, nodes netip.Prefix) {
-	wanted := b.request.Spec.IPFamilies
-	if len(wanted) < 2 {
+	if wanted := b.request.Spec.IPFamilies; len(wanted) < 2 {
 		ipv6 := len(wanted) == 1 && wanted[0] == extensionsv1alpha1.IPv6
 		b.checkFamilyOf(b.paths.pods, pods, ipv6)
 		b.checkFamilyOf(b.paths.services, services, ipv6)
-		if ipv6 {
-			return
+	}
+	b.checkOverlaps(
+		b.allRanges(b.paths.pods, pods, plugin.FactPodRanges, b.facts.PodCIDRs),
+		b.allRanges(b.paths.services, services, plugin.FactServiceRanges, b.facts.ServiceCIDRs),
+		b.allRanges(b.paths.nodes, nodes, plugin.FactNodeRanges, b.facts.NodeCIDRs))
+}
+
+// addressRange is a range of addresses, and where it stands.
+type addressRange struct {
+	path   *field.Path
+	prefix netip.Prefix
+	// made says that the infrastructure has made it, and nobody wrote it.
+	made bool
+}
+
+// allRanges are the ranges of one kind: the one that is written, and those of the
+// network's families that the Shoot's status reports, where it stands again.
+func (b *build) allRanges(path *field.Path, written netip.Prefix, fact plugin.Fact, reported []string) []addressRange {
+	var ranges []addressRange
+	if written.IsValid() {
+		ranges = append(ranges, addressRange{path: path, prefix: written})
+	}
+	for i, cidr := range reported {
+		prefix, err := netip.ParsePrefix(cidr)
+		if err != nil || !b.facts.WantsIPFamily(familyOf(prefix)) {
+			continue
+		}
+		prefix = prefix.Masked()
+		at := slices.IndexFunc(ranges, func(r addressRange) bool { return r.prefix == prefix })
+		if at < 0 {
+			at = len(ranges)
+			ranges = append(ranges, addressRange{path: field.NewPath(string(fact)).Index(i), prefix: prefix})
+		}
+		ranges[at].made = prefix.Addr().Is6() // those of IPv4 are people's, here and there
+	}
+	return ranges
+}
+
+// checkOverlaps finds addresses that two could have.
+func (b *build) checkOverlaps(pods, services, nodes []addressRange) {
+	for _, one := range services {
+		b.mustBeApart(one, "pods", pods)
+	}
+	for _, one := range nodes {
+		other, overlaps := overlapping(one, pods)
+		if overlaps && one.made && other.made && one.prefix == other.prefix {
+			continue // gives addresses to nodes and pods alike
+		}
+		if overlaps { // as where pods get addresses of the nodes' own network
+			b.warn(one.path, fmt.Sprintf("%s overlaps with the pods' range %s: a pod's address may be a node's as well, unless something keeps them apart; give each a range of its own",
+				one.prefix, other.prefix))
+		}
+		b.mustBeApart(one, "Services", services)
+	}
+}
+
+// mustBeApart refuses a range that overlaps with one of the others. Where it is the
+// infrastructure that made both, it only warns: there are some that set aside a part of
+// the pods' IPv6 range for Services.
+func (b *build) mustBeApart(one addressRange, whose string, others []addressRange) {
+	other, overlaps := overlapping(one, others)
+	switch {
+	case !overlaps:
+	case one.made && other.made:
+		b.warn(one.path, fmt.Sprintf("%s overlaps with the %s' range %s: the infrastructure, which made both, must keep their addresses apart",
+			one.prefix, whose, other.prefix))
+	default:
+		b.wrong(field.Invalid(one.path, one.prefix.String(), fmt.Sprintf("overlaps with the %s' range %s", whose, other.prefix)))
+	}
+}
+
+// overlapping is the first of the others that a range overlaps with. Ranges of
+// different families never do.
+func overlapping(one addressRange, others []addressRange) (addressRange, bool) {
+	for _, other := range others {
+		if one.prefix.Overlaps(other.prefix) {
+			return other, true
 		}
 	}
-	if pods.Overlaps(services) {
-		b.wrong(field.Invalid(b.paths.services, services.String(), fmt.Sprintf("overlaps with the pods' range %s", pods)))
+	return addressRange{}, false
+}
+
+func familyOf(prefix netip.Prefix) extensionsv1alpha1.IPFamily {
+	if prefix.Addr().Is6() {
+		return extensionsv1alpha1.IPv6
 	}
-	if nodes.Overlaps(pods) { // as where pods get addresses of the nodes' own network
-		b.found(plugin.Findings{Warnings: []plugin.Warning{{Field: b.paths.nodes.String(), Message: fmt.Sprintf(
-			"%s overlaps with the pods' range %s: a pod's address may be a node's as well, unless something keeps them apart; give each a range of its own", nodes, pods)}}})
-	}
-	if nodes.Overlaps(services) {
-		b.wrong(field.Invalid(b.paths.nodes, nodes.String(), fmt.Sprintf("overlaps with the Services' range %s", services)))
-	}
+	return extensionsv1alpha1.IPv4
+}
+
+func (b *build) warn(path *field.Path, message string) {
+	b.result.Warnings = append(b.result.Warnings, plugin.Warning{Field: path.String(), Message: message})
 }
 
 func (b *build) checkFamilyOf(path *field.Path, prefix netip.Prefix, ipv6 bool) {

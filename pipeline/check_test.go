@@ -111,3 +111,61 @@ func TestANodeRangeThatIsNoneIsToldWithAllElse(t *testing.T) {
 	request.Spec.PodCIDR, request.Facts.NodeCIDR = "10.1.0.0", "10.3.0.0"
 	g.Expect(lines(p.Build(request).Errors)).To(And(ContainSubstring("spec.podCIDR"), ContainSubstring("shoot.spec.networking.nodes")))
 }
+
+// Which ranges there are besides those of the spec only the Shoot's status tells.
+func TestRangesOfAllFamiliesMustNotOverlap(t *testing.T) {
+	type ranges struct{ pods, services, nodes []string }
+	for name, test := range map[string]struct {
+		families, pods, services, nodes string // in the spec
+		status                          ranges
+		wrong, warns                    string
+	}{
+		"as everywhere": {"IPv4 IPv6", "10.1.0.0/16", "10.2.0.0/16", "10.3.0.0/16",
+			ranges{[]string{"10.1.0.0/16", "2001:db8:1::/56"}, []string{"10.2.0.0/16", "2001:db8:2::/108"}, []string{"10.3.0.0/16", "2001:db8:3::/56"}}, "", ""},
+		"nodes and pods in one network": {"IPv4 IPv6", "10.1.0.0/16", "10.2.0.0/16", "10.3.0.0/16",
+			ranges{[]string{"2001:db8:1::/56"}, nil, []string{"2001:db8:1::/56"}}, "", ""},
+		"the infrastructure sets apart a part of it for Services": {"IPv4 IPv6", "10.1.0.0/16", "10.2.0.0/16", "10.3.0.0/16",
+			ranges{[]string{"2001:db8:1::/56"}, []string{"2001:db8:1:7::/108"}, []string{"2001:db8:1::/56"}}, "",
+			"status.networking.services[0]: 2001:db8:1:7::/108 overlaps with the pods' range 2001:db8:1::/56: the infrastructure, which made both, must keep their addresses apart"},
+		"so in a network of IPv6": {"IPv6", "2001:db8:1::/56", "2001:db8:1:7::/108", "2001:db8:1::/56",
+			ranges{[]string{"2001:db8:1::/56"}, []string{"2001:db8:1:7::/108"}, []string{"2001:db8:1::/56"}}, "",
+			"spec.serviceCIDR: 2001:db8:1:7::/108 overlaps with the pods' range 2001:db8:1::/56: the infrastructure"},
+		"people's ranges of IPv6": {"IPv6", "2001:db8:1::/56", "2001:db8:1:7::/108", "", ranges{},
+			"spec.serviceCIDR: Invalid value: \"2001:db8:1:7::/108\": overlaps with the pods' range 2001:db8:1::/56", ""},
+		"people's nodes among Services of IPv6": {"IPv6", "2001:db8:1::/56", "2001:db8:2::/108", "2001:db8:2::/64", ranges{},
+			"shoot.spec.networking.nodes: Invalid value: \"2001:db8:2::/64\": overlaps with the Services' range 2001:db8:2::/108", ""},
+		"nodes among pods of IPv6": {"IPv6", "2001:db8:1::/48", "2001:db8:2::/108", "2001:db8:1::/64", ranges{}, "",
+			"shoot.spec.networking.nodes: 2001:db8:1::/64 overlaps with the pods' range 2001:db8:1::/48: a pod's address may be a node's"},
+		"further pods among Services": {"IPv4", "10.1.0.0/16", "10.2.0.0/16", "10.3.0.0/16", ranges{pods: []string{"10.1.0.0/16", "10.2.8.0/24"}},
+			"spec.serviceCIDR: Invalid value: \"10.2.0.0/16\": overlaps with the pods' range 10.2.8.0/24", ""},
+		"further Services among pods": {"IPv4", "10.1.0.0/16", "10.2.0.0/16", "10.3.0.0/16", ranges{services: []string{"10.2.0.0/16", "10.1.8.0/24"}},
+			"status.networking.services[1]: Invalid value: \"10.1.8.0/24\": overlaps with the pods' range 10.1.0.0/16", ""},
+		"further nodes among pods": {"IPv4", "10.1.0.0/16", "10.2.0.0/16", "10.3.0.0/16", ranges{nodes: []string{"10.3.0.0/17", "10.1.8.0/24"}}, "",
+			"status.networking.nodes[1]: 10.1.8.0/24 overlaps with the pods' range 10.1.0.0/16: a pod's address may be a node's"},
+		"further nodes among Services": {"IPv4", "10.1.0.0/16", "10.2.0.0/16", "10.3.0.0/16", ranges{nodes: []string{"10.2.8.0/24"}},
+			"status.networking.nodes[0]: Invalid value: \"10.2.8.0/24\": overlaps with the Services' range 10.2.0.0/16", ""},
+		"a family that is gone": {"IPv4", "10.1.0.0/16", "10.2.0.0/16", "10.3.0.0/16",
+			ranges{pods: []string{"2001:db8:1::/56"}, services: []string{"2001:db8:1:7::/108"}}, "", ""},
+		"all addresses of a family": {"IPv4 IPv6", "10.1.0.0/16", "10.2.0.0/16", "10.3.0.0/16",
+			ranges{pods: []string{"::/0"}, services: []string{"::ffff:10.1.0.0/108"}}, "", "status.networking.services[0]: ::"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			p := newPipeline(t, stringPlugin{ipv6: true})
+			request := p.NewRequest(network("", func(s *spec) {
+				s.IPFamilies, s.PodCIDR, s.ServiceCIDR = familiesIn(test.families), test.pods, test.services
+			}), nil, noEnvironment)
+			facts := &request.Facts
+			facts.NodeCIDR, facts.PodCIDRs, facts.ServiceCIDRs, facts.NodeCIDRs = test.nodes, test.status.pods, test.status.services, test.status.nodes
+			result := p.Build(request)
+			g.Expect(lines(result.Errors)).To(HavePrefix(test.wrong))
+			g.Expect(result.Errors == nil).To(Equal(test.wrong == ""))
+			if test.warns == "" {
+				g.Expect(result.Warnings).To(BeEmpty())
+				return
+			}
+			g.Expect(result.Warnings).To(HaveLen(1))
+			g.Expect(result.Warnings[0].String()).To(HavePrefix(test.warns))
+		})
+	}
+}

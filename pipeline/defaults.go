@@ -88,16 +88,10 @@ func (b *build) keepApplied() error {
 	if len(kept) == 0 {
 		return nil
 	}
-	raw, err := b.plugin.Encode(b.written)
+	base, err := b.writtenWith(kept)
 	if err != nil {
-		return err
-	}
-	if raw, err = withLeaves(raw, kept); err != nil {
-		return err
-	}
-	base, errs := b.plugin.Decode(raw, b.paths.config)
-	if len(errs) > 0 {
-		return fmt.Errorf("keep what was applied: %w", errs.ToAggregate())
+		b.cannotCompare(err)
+		return nil
 	}
 	if err := b.defaultsOver(base); err != nil {
 		return err
@@ -112,6 +106,19 @@ func (b *build) keepApplied() error {
 		}
 	}
 	return nil
+}
+
+// writtenWith is what the spec has, with these values put in.
+func (b *build) writtenWith(values map[string]any) (any, error) {
+	raw, err := b.plugin.Encode(b.written)
+	if err != nil {
+		return nil, err
+	}
+	if raw, err = withLeaves(raw, values); err != nil {
+		return nil, err
+	}
+	base, errs := b.plugin.Decode(raw, nil)
+	return base, errs.ToAggregate()
 }
 
 // mayKeep says whether a value of this source is one that the user left to

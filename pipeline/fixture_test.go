@@ -42,6 +42,7 @@ type stringPlugin struct {
 	breaks     string // what is wrong with it, "" if nothing
 	strict     bool   // whether it refuses what others accept
 	ipv6       bool   // whether it serves IPv6 alone
+	tasks      func() []plugin.Object
 }
 
 var (
@@ -137,6 +138,9 @@ func (p stringPlugin) Render(effective *stringConfig, _ *plugin.Facts) (plugin.O
 		}}},
 	}
 	objects := plugin.Objects{Shoot: []plugin.Object{config, cans}}
+	if p.tasks != nil {
+		objects.ShootLater = p.tasks()
+	}
 	switch p.breaks {
 	case "error":
 		return objects, errors.New("out of string")

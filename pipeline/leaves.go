@@ -4,10 +4,11 @@ package pipeline
 
 import (
 	"encoding/json"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/trellis-network/trellis/plugin"
 )
 
 // leavesOf returns the values of a config by dotted path, in JSON spelling. Lists
@@ -75,17 +76,7 @@ func withLeaves(config json.RawMessage, values map[string]any) (json.RawMessage,
 		return nil, err
 	}
 	for path, value := range values {
-		names := strings.Split(path, ".")
-		object := document
-		for _, name := range names[:len(names)-1] {
-			inner, ok := object[name].(map[string]any)
-			if !ok {
-				inner = map[string]any{}
-				object[name] = inner
-			}
-			object = inner
-		}
-		object[names[len(names)-1]] = value
+		plugin.Put(document, path, value)
 	}
 	return json.Marshal(document)
 }

@@ -22,10 +22,10 @@ type Accepted struct {
 	MaxUnavailableDecided bool `json:"maxUnavailableDecided,omitempty"`
 }
 
-// accepted takes from a Request what Accepted is of it. What the operator decides,
-// and what changes without anybody's config being to blame, is no part of it, but for
-// the webhook: whoever looks has to know which one the shoot was told of.
-func (r *Request) accepted() *Accepted {
+// Accepted is what is remembered of a Request for which a network runs. What the operator
+// decides, and what changes without anybody's config being to blame, is no part of it,
+// but for the webhook: whoever looks has to know which one the shoot was told of.
+func (r *Request) Accepted() *Accepted {
 	facts := r.Facts
 	facts.FeatureGates, facts.Images, facts.PodAccess = nil, nil, nil
 	facts.Nodes, facts.NodesAtLeast, facts.NodesAtMost, facts.Hibernated = 0, 0, 0, false
@@ -48,11 +48,15 @@ func (r *Request) Again(accepted *Accepted) Request {
 // have today as well: a rule that came with a release must not stop a network that
 // runs. Errors that the user's changes bring stay.
 func (b *build) forgive(errs field.ErrorList) field.ErrorList {
-	if len(errs) == 0 || b.request.Applied == nil || b.request.Applied.Accepted == nil {
+	accepted := b.request.TakenOver
+	if b.request.Applied != nil {
+		accepted = b.request.Applied.Accepted
+	}
+	if len(errs) == 0 || accepted == nil {
 		return errs
 	}
 	if b.known == nil {
-		b.known = b.errorsOf(b.request.Applied.Accepted)
+		b.known = b.errorsOf(accepted)
 	}
 	var remaining field.ErrorList
 	for _, err := range errs {
@@ -72,7 +76,10 @@ func (b *build) forgive(errs field.ErrorList) field.ErrorList {
 func (b *build) errorsOf(accepted *Accepted) map[string]bool {
 	request := b.request.Again(accepted)
 	request.MaxUnavailable = "" // is nothing that was accepted
-	request.Applied = &Applied{Config: b.request.Applied.Config, Sources: b.request.Applied.Sources}
+	request.TakenOver = nil
+	if applied := b.request.Applied; applied != nil {
+		request.Applied = &Applied{Config: applied.Config, Sources: applied.Sources}
+	}
 	before := &build{pipeline: b.pipeline, request: &request, facts: &request.Facts, paths: b.paths, applied: b.applied}
 	for _, stage := range []func() error{before.judgeWritten, before.applyDefaults, before.validateEffective} {
 		if before.guard(stage) != nil {

@@ -88,3 +88,40 @@ func TestWithoutMemoryNothingIsForgiven(t *testing.T) {
 	request.Applied = &pipeline.Applied{Config: []byte(`{"mode":"taut","mtu":"1300"}`)}
 	g.Expect(lines(p.Build(request).Errors)).To(ContainSubstring("brings bad luck"))
 }
+
+// What another has made and keeps running is taken over, whatever Trellis would have
+// said. What changes along with that is judged.
+func TestANetworkThatIsTakenOverIsNotRefused(t *testing.T) {
+	p := newPipeline(t, stringPlugin{strict: true})
+	accepted := func(config string) *pipeline.Accepted {
+		request := p.NewRequest(network(config), nil, noEnvironment)
+		return request.Accepted()
+	}
+	for name, test := range map[string]struct {
+		ran             *pipeline.Accepted
+		config, refused string
+	}{
+		"as it is":             {accepted(`{"mode":"slack","mtu":"1300"}`), `{"mode":"slack","mtu":"1300"}`, ""},
+		"with fields unknown":  {accepted(`{"colour":"red"}`), `{"colour":"red"}`, ""},
+		"and made wrong":       {accepted(`{"mode":"slack"}`), `{"mode":"slack","mtu":"1300"}`, "brings bad luck"},
+		"and nobody knows how": {nil, `{"mode":"slack"}`, "strings must be taut"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			request := p.NewRequest(network(test.config), nil, noEnvironment)
+			request.TakenOver = test.ran
+			result := p.Build(request)
+			if test.refused != "" {
+				g.Expect(lines(result.Errors)).To(ContainSubstring(test.refused))
+				return
+			}
+			g.Expect(result.Errors).To(BeEmpty())
+			g.Expect(result.Warnings).To(ContainElement(HaveField("Message", ContainSubstring("would not be accepted any more"))))
+			g.Expect(result.Objects.Shoot).NotTo(BeEmpty())
+
+			again := p.NewRequest(network(test.config), nil, noEnvironment)
+			again.Applied = rebuildable(t, result)
+			g.Expect(p.Build(again).Errors).To(BeEmpty(), "nor later")
+		})
+	}
+}

@@ -34,6 +34,9 @@ type Request struct {
 	MaxUnavailable string `json:"maxUnavailable,omitempty"`
 	// Applied is what was applied last; nil for a new network.
 	Applied *Applied `json:"applied,omitempty"`
+	// TakenOver is what a network runs for of which Trellis has not applied anything yet:
+	// one that another has made. What is wrong with that is not an error either.
+	TakenOver *Accepted `json:"takenOver,omitempty"`
 }
 
 // Author says which resource a user wrote, and so what field paths look like.

@@ -90,6 +90,15 @@ type FactClassifier[C any] interface {
 	ClassifyFact(fact Fact, before, after Situation[C]) (ChangeClass, string)
 }
 
+// SituationClassifier is implemented by a Definition for whose networks a value means
+// something else in another cluster: nothing at all, where what it is about does not run.
+type SituationClassifier[C any] interface {
+	// ClassifyIn is asked before Classify, which tells what its parameters are, and has
+	// the facts as well: those that the network was applied for, and those of today. An
+	// empty class leaves the change to Classify.
+	ClassifyIn(path string, before, after Situation[C]) (ChangeClass, string)
+}
+
 // Situation is a network in its cluster: what is in force there, and what is known.
 type Situation[C any] struct {
 	Config *C

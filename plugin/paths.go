@@ -31,3 +31,19 @@ func At(root *field.Path, path string) *field.Path {
 	}
 	return root
 }
+
+// Put sets the value at path, for example overlay.enabled, in a config that is decoded
+// into maps, and makes the blocks around it. What stands in the place of a block gives way.
+func Put(config map[string]any, path string, value any) {
+	block, name, nested := strings.Cut(path, ".")
+	if !nested {
+		config[path] = value
+		return
+	}
+	inner, ok := config[block].(map[string]any)
+	if !ok {
+		inner = map[string]any{}
+		config[block] = inner
+	}
+	Put(inner, name, value)
+}

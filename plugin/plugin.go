@@ -21,6 +21,7 @@ type Plugin struct {
 	defaults          func(config any, facts *Facts, because *Origins)
 	validateEffective func(effective, written any, facts *Facts, path *field.Path) Findings
 	classify          func(path string, before, after any) (ChangeClass, string)
+	classifyIn        func(path string, before, after any, then, now *Facts) (ChangeClass, string)
 	classifyFact      func(fact Fact, before, after any, then, now *Facts) (ChangeClass, string)
 	render            func(effective any, facts *Facts) (Objects, error)
 	precondition      func(effective any, facts *Facts) *Precondition
@@ -31,25 +32,7 @@ type Plugin struct {
 // New makes a Plugin of its Definition.
 func New[C any](d Definition[C]) Plugin {
 	description := d.Describe()
-	precondition := func(any, *Facts) *Precondition { return nil }
-	if cautious, ok := any(d).(Cautious[C]); ok {
-		precondition = func(effective any, facts *Facts) *Precondition { return cautious.Precondition(effective.(*C), facts) }
-	}
-	classifyFact := func(Fact, any, any, *Facts, *Facts) (ChangeClass, string) { return "", "" }
-	if classifier, ok := any(d).(FactClassifier[C]); ok {
-		classifyFact = func(fact Fact, before, after any, then, now *Facts) (ChangeClass, string) {
-			return classifier.ClassifyFact(fact, Situation[C]{before.(*C), then}, Situation[C]{after.(*C), now})
-		}
-	}
-	var ipam func([]unstructured.Unstructured) string
-	if heir, ok := any(d).(Heir); ok {
-		ipam = heir.IPAM
-	}
-	var adapt func(*unstructured.Unstructured) (bool, error)
-	if adapter, ok := any(d).(Adapter); ok {
-		adapt = adapter.Adapt
-	}
-	return Plugin{
+	p := Plugin{
 		Description: description,
 		decode: func(raw []byte, path *field.Path) (any, field.ErrorList) {
 			config := new(C)
@@ -67,11 +50,35 @@ func New[C any](d Definition[C]) Plugin {
 		classify: func(path string, before, after any) (ChangeClass, string) {
 			return d.Classify(path, before.(*C), after.(*C))
 		},
-		classifyFact: classifyFact,
-		render:       func(effective any, facts *Facts) (Objects, error) { return d.Render(effective.(*C), facts) },
-		precondition: precondition,
-		ipam:         ipam,
-		adapt:        adapt,
+		render: func(effective any, facts *Facts) (Objects, error) { return d.Render(effective.(*C), facts) },
+	}
+	addAbilities(&p, d)
+	return p
+}
+
+// addAbilities adds what a Definition may do beyond what each must.
+func addAbilities[C any](p *Plugin, d Definition[C]) {
+	p.precondition = func(any, *Facts) *Precondition { return nil }
+	if cautious, ok := any(d).(Cautious[C]); ok {
+		p.precondition = func(effective any, facts *Facts) *Precondition { return cautious.Precondition(effective.(*C), facts) }
+	}
+	p.classifyIn = func(string, any, any, *Facts, *Facts) (ChangeClass, string) { return "", "" }
+	if classifier, ok := any(d).(SituationClassifier[C]); ok {
+		p.classifyIn = func(path string, before, after any, then, now *Facts) (ChangeClass, string) {
+			return classifier.ClassifyIn(path, Situation[C]{before.(*C), then}, Situation[C]{after.(*C), now})
+		}
+	}
+	p.classifyFact = func(Fact, any, any, *Facts, *Facts) (ChangeClass, string) { return "", "" }
+	if classifier, ok := any(d).(FactClassifier[C]); ok {
+		p.classifyFact = func(fact Fact, before, after any, then, now *Facts) (ChangeClass, string) {
+			return classifier.ClassifyFact(fact, Situation[C]{before.(*C), then}, Situation[C]{after.(*C), now})
+		}
+	}
+	if heir, ok := any(d).(Heir); ok {
+		p.ipam = heir.IPAM
+	}
+	if adapter, ok := any(d).(Adapter); ok {
+		p.adapt = adapter.Adapt
 	}
 }
 
@@ -103,6 +110,16 @@ func (p *Plugin) ValidateEffective(effective, written any, facts *Facts, path *f
 // Classify calls the Definition's method of this name.
 func (p *Plugin) Classify(path string, before, after any) (ChangeClass, string) {
 	return p.classify(path, before, after)
+}
+
+// ClassifyIn calls the method of this name of a Definition that is a SituationClassifier,
+// for the configs before and after, and the facts then and now, and Classify where that
+// says nothing.
+func (p *Plugin) ClassifyIn(path string, before, after any, then, now *Facts) (ChangeClass, string) {
+	if class, reason := p.classifyIn(path, before, after, then, now); class != "" {
+		return class, reason
+	}
+	return p.Classify(path, before, after)
 }
 
 // ClassifyFact calls the method of this name of a Definition that is a FactClassifier,

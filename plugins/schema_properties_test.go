@@ -4,6 +4,7 @@ package plugins_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -41,6 +42,9 @@ func TestEditorsAndValidateAgree(t *testing.T) {
 				if word := unknownWord(&one, config); word != "" && marked == nil {
 					r.Fatalf("the schema passes %s, of which validate says %v", config, word)
 				}
+				if wrong := malformed(&one, config); wrong != "" && marked == nil {
+					r.Fatalf("the schema passes %s, of which validate says %v", config, wrong)
+				}
 				if marked == nil {
 					taken++
 				} else {
@@ -62,12 +66,67 @@ func takenAnywhere(p *plugin.Plugin, config []byte) bool {
 // unknownWord is an error about a word that is none of those that there are.
 func unknownWord(p *plugin.Plugin, config []byte) string {
 	for _, err := range validateIn(p, config, extensionsv1alpha1.IPv4, extensionsv1alpha1.IPv6) {
-		known := strings.HasPrefix(err.Detail, "must be one of ") || strings.HasPrefix(err.Detail, "supported values")
-		if known && !strings.Contains(err.Detail, "together with") {
+		if strings.HasPrefix(err.Detail, "must be one of ") || strings.HasPrefix(err.Detail, "supported values") {
 			return err.Error()
 		}
 	}
 	return ""
+}
+
+// wellFormed are the fields, and blocks of fields, of which a schema knows all that
+// validate does, by plugin.
+var wellFormed = map[string][]string{"calico": {"ipam.cidr", "autoScaling.resources"}}
+
+// malformed is an error about a value that a schema knows to be wrong.
+func malformed(p *plugin.Plugin, config []byte) string {
+	for _, err := range validateIn(p, config, extensionsv1alpha1.IPv4, extensionsv1alpha1.IPv6) {
+		for _, field := range wellFormed[p.Type] {
+			if strings.HasPrefix(err.Field+".", "spec.providerConfig."+field+".") {
+				return err.Error()
+			}
+		}
+	}
+	return ""
+}
+
+// Of texts that are nearly right an editor and validate think the same.
+func TestEditorsAndValidateAgreeOnTexts(t *testing.T) {
+	const (
+		range4   = `(0?[0-9]|[1-9][0-9]|1[0-9]{2}|2[0-9]{2})(\.(0|10|25[0-9]|3[0-9]{2})){2,4}/[0-3]?[0-9]`
+		range6   = `([0-9a-fA-F]{1,5}:){0,8}:?([0-9a-f]{0,4}:){0,3}([0-9a-f]{0,4}|10\.0\.0\.[0-9]{1,3})/0?1?[0-9]{1,2}`
+		word     = `[uU]se[pP]od(CIDR|Cidr)(IPv6)?|`
+		host     = `[a-z0-9A-Z]{0,3}[-.]{0,2}[a-z0-9]{1,2}[.:-]?`
+		method   = `(first-found|kubernetes-internal-ip|last-found)=?|(can-reach|cidr|interface)=`
+		quantity = ` {0,2}[+-]?0{0,2}[0-9]{0,2}[.]?0{0,2}[1-9]?([KMGk]i?|[mnu]|[eE][+-]?[0-9]{0,2})? ?`
+	)
+	for field, test := range map[string]struct{ config, texts string }{
+		"ipam.cidr":                           {`{"ipam":{"cidr":%s}}`, word + `|` + range4 + `|` + range6},
+		"ipv4.mode":                           {`{"ipv4":{"pool":"vxlan","mode":%s}}`, `Always|Never|CrossSubnet|Off|`},
+		"ipv6.mode":                           {`{"ipv6":{"pool":"vxlan","mode":%s}}`, `Always|Never|CrossSubnet|Off|`},
+		"ipv4.autoDetectionMethod":            {`{"ipv4":{"autoDetectionMethod":%s}}`, `|` + method + `|cidr=(` + range4 + `|` + range6 + `)|can-reach=(` + host + `)`},
+		"ipv6.autoDetectionMethod":            {`{"ipv6":{"autoDetectionMethod":%s}}`, `|` + method + `|interface=[^[()*+?\\]`},
+		"ipAutodetectionMethod":               {`{"ipAutodetectionMethod":%s}`, `|` + method + `|can-reach=(` + host + `)`},
+		"autoScaling.resources.node.cpu":      {`{"autoScaling":{"mode":"static","resources":{"node":{"cpu":%s}}}}`, quantity},
+		"autoScaling.resources.typha.memory":  {`{"autoScaling":{"mode":"vpa","resources":{"typha":{"memory":%s}}}}`, quantity},
+		"autoScaling.resources.node.memory 0": {`{"autoScaling":{"mode":"vpa","resources":{"node":{"memory":%s}}}}`, ` ?-?0*[.]?0*(e[0-9])?`},
+	} {
+		t.Run(field, func(t *testing.T) {
+			calico := plugins.All()[slices.IndexFunc(plugins.All(), func(p plugin.Plugin) bool { return p.Type == "calico" })]
+			e := newEditor(t, &calico)
+			texts := rapid.StringMatching(test.texts)
+			rapid.Check(t, func(r *rapid.T) {
+				text, err := json.Marshal(texts.Draw(r, "text"))
+				if err != nil {
+					r.Fatal(err)
+				}
+				config := fmt.Appendf(nil, test.config, text)
+				marked, refused := e.judge(t, config), validate(t, &calico, config)
+				if (marked == nil) != (refused == nil) {
+					r.Fatalf("the schema says %v of %s, and validate %v", marked, config, refused)
+				}
+			})
+		})
+	}
 }
 
 // oddities are values that may be right or wrong somewhere.

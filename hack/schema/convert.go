@@ -9,9 +9,6 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// quantity is what is decoded as a quantity, which may have space around it.
-const quantity = `^ *[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)? *$`
-
 // jsonSchema turns a schema as CRDs have it into one for editors: strict, and
 // without Kubernetes' extensions.
 func jsonSchema(s *apiextensionsv1.JSONSchemaProps) map[string]any {
@@ -19,7 +16,7 @@ func jsonSchema(s *apiextensionsv1.JSONSchemaProps) map[string]any {
 	set(out, "type", s.Type)
 	set(out, "description", s.Description)
 	set(out, "pattern", s.Pattern)
-	if s.Minimum != nil {
+	if s.Minimum != nil && s.Type != "object" {
 		out["minimum"] = *s.Minimum
 	}
 	if s.Maximum != nil {
@@ -40,9 +37,16 @@ func jsonSchema(s *apiextensionsv1.JSONSchemaProps) map[string]any {
 	if s.XIntOrString { // any number: quantities are decoded with this, too
 		out["anyOf"] = []any{map[string]any{"type": "number"}, map[string]any{"type": "string"}}
 		out["pattern"] = quantity
+		if s.ExclusiveMinimum {
+			delete(out, "minimum")
+			out["exclusiveMinimum"], out["pattern"] = *s.Minimum, positiveQuantity
+		}
 	}
 	if s.Type == "object" {
 		addProperties(out, s)
+	}
+	if len(s.AnyOf) == 2 && s.AnyOf[0].Not != nil { // see narrowed
+		out["if"], out["then"] = properties(s.AnyOf[0].Not), properties(&s.AnyOf[1])
 	}
 	return out
 }
@@ -60,10 +64,11 @@ func addProperties(out map[string]any, s *apiextensionsv1.JSONSchemaProps) {
 	for name, property := range s.Properties {
 		if values != nil {
 			property = *values
+			property.Minimum, property.ExclusiveMinimum = s.Minimum, s.ExclusiveMinimum
 		}
 		property.Description = called(name, property.Description)
 		if property.XIntOrString && property.Description == "" {
-			property.Description = name + " is a quantity: a number, with or without a suffix, such as 250m or 100Mi."
+			property.Description = name + " is a quantity" + moreThanZero(s) + ": a number, with or without a suffix, such as 250m or 100Mi."
 		}
 		inner := jsonSchema(&property)
 		if !slices.Contains(s.Required, name) {
@@ -74,6 +79,31 @@ func addProperties(out map[string]any, s *apiextensionsv1.JSONSchemaProps) {
 	if len(properties) > 0 {
 		out["properties"] = properties
 	}
+}
+
+// properties is a schema of some fields' values.
+func properties(s *apiextensionsv1.JSONSchemaProps) map[string]any {
+	out := map[string]any{}
+	if len(s.Required) > 0 {
+		out["required"] = s.Required
+	}
+	fields := map[string]any{}
+	for name, property := range s.Properties {
+		enum := property.Enum
+		if len(s.Required) == 0 {
+			enum = append(slices.Clone(enum), apiextensionsv1.JSON{Raw: []byte("null")})
+		}
+		fields[name] = map[string]any{"enum": enum}
+	}
+	out["properties"] = fields
+	return out
+}
+
+func moreThanZero(s *apiextensionsv1.JSONSchemaProps) string {
+	if s.ExclusiveMinimum {
+		return " of more than zero"
+	}
+	return ""
 }
 
 // allowNull lets a field be null, which is decoded as if it was left out: in YAML

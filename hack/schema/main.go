@@ -4,7 +4,10 @@
 // Go type: types, enums and patterns from kubebuilder's markers, descriptions from
 // the doc comments. `make generate` runs it with the packages to look at.
 //
-// A marker of our own, +trellis:keys=a;b on a map, says which keys there are.
+// Markers of our own: +trellis:keys=a;b on a map says which keys there are,
+// +trellis:positive that its quantities are more than zero, and +trellis:pattern is a
+// pattern that may have {CIDR} and {HOST} in it; +trellis:narrowed=a;x;b;y;z on a type says
+// that with a: x, b is y or z.
 package main
 
 import (
@@ -42,8 +45,13 @@ func run(paths []string) error {
 	if err := crdmarkers.Register(registry); err != nil {
 		return err
 	}
-	if err := registry.Define("trellis:keys", markers.DescribesField, keys{}); err != nil {
+	if err := registry.Define("trellis:narrowed", markers.DescribesType, narrowed{}); err != nil {
 		return err
+	}
+	for name, marker := range map[string]any{"trellis:keys": keys{}, "trellis:positive": positive{}, "trellis:pattern": pattern("")} {
+		if err := registry.Define(name, markers.DescribesField, marker); err != nil {
+			return err
+		}
 	}
 	parser := &crd.Parser{Collector: &markers.Collector{Registry: registry}, Checker: &loader.TypeChecker{NodeFilters: []loader.NodeFilter{crd.Generator{}.CheckFilter()}}}
 	crd.AddKnownTypes(parser)

@@ -84,12 +84,13 @@ func (t *trial) values(n *node) []any {
 	if len(t.path) == 1 || n.Type != "boolean" || t.isMainSwitch() {
 		values = append(values, nil)
 	}
-	for _, value := range append(slices.Clone(n.allowed()), n.Examples...) {
-		if value != "" {
+	for _, value := range slices.Concat(n.allowed(), n.Examples, n.lists()) {
+		isKnown := slices.ContainsFunc(values, func(known any) bool { return reflect.DeepEqual(known, value) })
+		if value != "" && !isKnown {
 			values = append(values, value)
 		}
 	}
-	return append(values, n.lists()...)
+	return values
 }
 
 // isMainSwitch says whether the field switches the block on that it stands in.
@@ -99,17 +100,13 @@ func (t *trial) isMainSwitch() bool { return len(t.path) > 1 && t.path[len(t.pat
 // step.
 func (t *trial) changesIn(c circumstance, values []any) []Change {
 	var found []Change
-	for _, from := range values {
-		before := t.build(t.config(from), c, nil)
-		if len(before.Errors) > 0 {
-			continue
-		}
+	for _, before := range t.networks(values, c) {
 		for _, to := range values {
-			if reflect.DeepEqual(from, to) {
+			if reflect.DeepEqual(before.value, to) {
 				continue
 			}
-			if change, tells := t.change(&before, to, c); tells {
-				change.Steps = []Step{{shown(from), shown(to)}}
+			if change, tells := t.change(&before, to); tells {
+				change.Steps = []Step{{shown(before.value), shown(to)}}
 				found = append(found, change)
 			}
 		}
@@ -163,8 +160,8 @@ func joined(changes []Change) []Change {
 
 // change is the gravest thing that happens when the field gets another value in a
 // running network. It tells nothing if that is invalid, or changes nothing.
-func (t *trial) change(before *pipeline.Result, to any, c circumstance) (Change, bool) {
-	after := t.build(t.config(to), c, before)
+func (t *trial) change(before *network, to any) (Change, bool) {
+	after := t.build(t.config(to), before.in, before)
 	return t.gravest(&after)
 }
 
@@ -194,14 +191,16 @@ func (t *trial) gravest(after *pipeline.Result) (Change, bool) {
 // together with its block, another field without it.
 func (t *trial) config(value any) map[string]any {
 	config, _ := runtime.DeepCopyJSONValue(t.around).(map[string]any)
+	if config == nil {
+		config = map[string]any{}
+	}
 	switch around := t.path[:len(t.path)-1]; {
 	case value != nil:
-		return put(config, t.path, value)
+		plugin.Put(config, strings.Join(t.path, "."), value)
 	case len(around) > 0 && !t.isMainSwitch() && !has(config, around):
-		return put(config, around, map[string]any{})
-	default:
-		return config
+		plugin.Put(config, strings.Join(around, "."), map[string]any{})
 	}
+	return config
 }
 
 // has says whether something is written at path.
@@ -224,16 +223,13 @@ func (t *trial) own(after *pipeline.Result) (Change, bool) {
 	return Change{}, false
 }
 
-// anyChange is what the plugin says of the field, whatever the values.
+// anyChange is what the plugin says of the field whatever its values: where no value is
+// known, or none makes a difference by itself.
 func (t *trial) anyChange() []Change {
-	result := t.build(nil, t.circumstances()[0], nil)
-	config, errs := t.plugin.Decode(result.Config, nil)
-	if len(errs) > 0 {
-		return nil
+	for _, in := range t.networkOf(map[string]any{}, nil, t.circumstances()[0]) {
+		if class, reason := t.classOf(&in, &in); class != "" {
+			return []Change{{Class: class, Reason: reason}}
+		}
 	}
-	class, reason := t.plugin.Classify(strings.Join(t.path, "."), config, config)
-	if class == "" {
-		return nil
-	}
-	return []Change{{Class: class, Reason: reason}}
+	return nil
 }

@@ -52,12 +52,32 @@ type Text struct {
 	Intro, Default, Effect, Rule string
 }
 
-// Of explains the field at path in the config of a plugin.
-func Of(p *pipeline.Pipeline, one *plugin.Plugin, path []string) (*Explanation, error) {
+// Explainer explains the fields of one plugin's config. What it has found out for one
+// field is of use for the next. It is not safe for concurrent use.
+type Explainer struct {
+	pipeline *pipeline.Pipeline
+	plugin   *plugin.Plugin
+	// root is the whole config's schema.
+	root *node
+	// gates are as they are by default.
+	gates map[string]bool
+	// made are networks, nil if they are invalid, by circumstance and config.
+	made map[string]*settled
+}
+
+// New makes an Explainer.
+func New(p *pipeline.Pipeline, one *plugin.Plugin) (*Explainer, error) {
 	root, err := parse(one)
 	if err != nil {
 		return nil, err
 	}
+	gates, _ := p.ResolveFeatureGates(nil, nil)
+	return &Explainer{pipeline: p, plugin: one, root: root, gates: gates, made: map[string]*settled{}}, nil
+}
+
+// Of explains the field at path.
+func (x *Explainer) Of(path []string) (*Explanation, error) {
+	root, one := x.root, x.plugin
 	n, err := root.at(one, path)
 	if err != nil {
 		return nil, err
@@ -85,8 +105,7 @@ func Of(p *pipeline.Pipeline, one *plugin.Plugin, path []string) (*Explanation, 
 	if len(path) == 0 || len(e.Fields) > 0 || e.isTypeMeta() {
 		return e, nil
 	}
-	gates, _ := p.ResolveFeatureGates(nil, nil)
-	t := trial{pipeline: p, plugin: one, path: path, root: root, gates: gates}
+	t := trial{Explainer: x, path: path}
 	e.Defaults = t.defaults()
 	e.Changes = t.changes(n)
 	return e, nil

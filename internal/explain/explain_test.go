@@ -25,8 +25,12 @@ func newPipeline(t *testing.T) *pipeline.Pipeline {
 	return p
 }
 
-// told are explanations by field: each takes hundreds of builds.
-var told = map[string]*explain.Explanation{}
+// told are explanations by field, and explainers those that give them, by plugin: each
+// explanation takes hundreds of builds.
+var (
+	told       = map[string]*explain.Explanation{}
+	explainers = map[string]*explain.Explainer{}
+)
 
 func explained(t *testing.T, field string) *explain.Explanation {
 	t.Helper()
@@ -34,13 +38,23 @@ func explained(t *testing.T, field string) *explain.Explanation {
 		return e
 	}
 	path := strings.Split(field, ".")
-	p := newPipeline(t)
-	one, has := p.Plugin(path[0])
-	NewWithT(t).Expect(has).To(BeTrue())
-	e, err := explain.Of(p, &one, path[1:])
+	if explainers[path[0]] == nil {
+		explainers[path[0]] = explainer(t, path[0])
+	}
+	e, err := explainers[path[0]].Of(path[1:])
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	told[field] = e
 	return e
+}
+
+func explainer(t *testing.T, networkType string) *explain.Explainer {
+	t.Helper()
+	p := newPipeline(t)
+	one, has := p.Plugin(networkType)
+	NewWithT(t).Expect(has).To(BeTrue())
+	x, err := explain.New(p, &one)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return x
 }
 
 // each calls check with every field of every plugin.
@@ -149,8 +163,7 @@ func TestWhatDoesNotDifferIsToldOnce(t *testing.T) {
 }
 
 func TestWhatWasMeantIsGuessed(t *testing.T) {
-	p := newPipeline(t)
-	one, _ := p.Plugin("calico")
+	x := explainer(t, "calico")
 	for path, says := range map[string]string{
 		"overlay.enabeld":  "calico.overlay has no field \"enabeld\"; did you mean calico.overlay.enabled? There are createPodRoutes, enabled",
 		"Overlay":          "did you mean calico.overlay?",
@@ -160,7 +173,7 @@ func TestWhatWasMeantIsGuessed(t *testing.T) {
 		"vethMTU.value":    "calico.vethMTU has no field \"value\"; it has no fields",
 		"overlay..enabled": "calico.overlay has no field \"\"; there are createPodRoutes, enabled",
 	} {
-		_, err := explain.Of(p, &one, strings.Split(path, "."))
+		_, err := x.Of(strings.Split(path, "."))
 		NewWithT(t).Expect(err).To(MatchError(ContainSubstring(says)), path)
 	}
 }

@@ -67,7 +67,7 @@ func (f *further) familiesChange(others []setting) {
 				continue
 			}
 			from, to := networks[i].in, networks[j].in
-			after := f.build(with.around, to, &networks[i].Result)
+			after := f.build(with.around, to, &networks[i])
 			if change, tells := f.own(&after); tells && len(after.Errors) == 0 {
 				f.tell(change, fmt.Sprintf("if the network goes from %s to %s %s", from.families, to.families, spoken("with", others)))
 			}
@@ -90,7 +90,7 @@ func (f *further) beside(others []setting, values []any) {
 				if !f.promises(&networks[i], &networks[j]) {
 					continue
 				}
-				if change, tells := with.change(&networks[i].Result, networks[j].value, c); tells {
+				if change, tells := with.change(&networks[i], networks[j].value); tells {
 					change.Steps = []Step{{shown(networks[i].value), shown(networks[j].value)}}
 					change.When = []string{strings.TrimSpace(c.when + " " + spoken("with", others))}
 					found = add(found, change)
@@ -126,11 +126,11 @@ func (f *further) together(others []setting, values []any) {
 	}
 	for _, network := range with.networks(values, c) {
 		if f.promises(&without[0], &network) {
-			after := f.build(with.config(network.value), c, &without[0].Result)
+			after := f.build(with.config(network.value), c, &without[0])
 			f.tellTogether(&after, others)
 		}
 		if f.promises(&network, &without[0]) {
-			after := f.build(f.config(nil), c, &network.Result)
+			after := f.build(f.config(nil), c, &network)
 			f.tellTogether(&after, others)
 		}
 	}
@@ -142,14 +142,6 @@ func (f *further) tellTogether(after *pipeline.Result, others []setting) {
 	}
 }
 
-// network is one in which the field has a value.
-type network struct {
-	pipeline.Result
-	value  any
-	config any // what is in force, decoded
-	in     circumstance
-}
-
 // networks are those that are valid.
 func (t *trial) networks(values []any, c circumstance) []network {
 	var networks []network
@@ -159,26 +151,12 @@ func (t *trial) networks(values []any, c circumstance) []network {
 	return networks
 }
 
-// networkOf is a network, or none if it is invalid.
-func (t *trial) networkOf(written map[string]any, value any, c circumstance) []network {
-	result := t.build(written, c, nil)
-	if len(result.Errors) > 0 {
-		return nil
-	}
-	config, errs := t.plugin.Decode(result.Config, nil)
-	if len(errs) > 0 {
-		return nil
-	}
-	return []network{{result, value, config, c}}
-}
-
-// promises says whether a change may be of a class that is not known yet. To ask the
-// plugin is much quicker than to build the network that comes of it.
+// promises says whether a change may be of a class that is not known yet.
 func (f *further) promises(before, after *network) bool {
-	if bytes.Equal(before.Config, after.Config) {
+	if bytes.Equal(before.applied.Config, after.applied.Config) {
 		return false
 	}
-	class, _ := f.plugin.Classify(strings.Join(f.path, "."), before.config, after.config)
+	class, _ := f.classOf(before, after)
 	return class != "" && !f.known[class]
 }
 
@@ -237,7 +215,7 @@ func (n *node) leaves(path []string, visit func([]string, *node)) {
 func written(settings []setting) map[string]any {
 	config := map[string]any{}
 	for _, each := range settings {
-		put(config, each.path, each.value)
+		plugin.Put(config, strings.Join(each.path, "."), each.value)
 	}
 	return config
 }

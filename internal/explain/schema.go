@@ -153,20 +153,25 @@ func (n *node) fields() map[string]*node {
 	return n.Properties
 }
 
-// lists are some of those that may be written, with an element more or less.
+// lists are some of those that may be written, with an element more or less; none where
+// no element is known.
 func (n *node) lists() []any {
 	if n.Items == nil || n.Items.Type != "string" {
 		return nil
 	}
 	elements := append(n.Items.allowed(), n.Items.Examples...)
-	if len(elements) == 0 {
-		elements = []any{"one", "another"}
+	for _, example := range n.Examples {
+		list, _ := example.([]any)
+		elements = append(elements, list...)
 	}
-	lists := []any{elements[:1]}
-	if len(elements) > 1 {
-		lists = append(lists, []any{elements[0], elements[1]}, []any{elements[1], elements[0]})
+	switch len(elements) {
+	case 0:
+		return nil
+	case 1:
+		return []any{elements}
 	}
-	return lists
+	one, two := elements[0], elements[1]
+	return []any{[]any{one}, []any{one, two}, []any{two, one}}
 }
 
 func (n *node) names() []string { return slices.Sorted(maps.Keys(n.fields())) }

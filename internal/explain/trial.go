@@ -17,15 +17,10 @@ import (
 
 // trial finds out by building networks what a field does.
 type trial struct {
-	pipeline *pipeline.Pipeline
-	plugin   *plugin.Plugin
-	path     []string
-	// root is the whole config's schema.
-	root *node
+	*Explainer
+	path []string
 	// around is what is written beside the field.
 	around map[string]any
-	// gates are as they are by default.
-	gates map[string]bool
 }
 
 // circumstance is what is known of a cluster, and may change a default.
@@ -74,17 +69,69 @@ func (t *trial) circumstances() []circumstance {
 	})
 }
 
-// build builds a network with this config where nothing else is known but the
-// circumstance. It replaces a network that was built before, if there is one.
-func (t *trial) build(config map[string]any, c circumstance, before *pipeline.Result) pipeline.Result {
+// network is one in which the field has a value.
+type network struct {
+	*settled
+	value any
+	in    circumstance
+}
+
+// settled is what is in force in a network.
+type settled struct {
+	applied *pipeline.Applied
+	// config is what is in force, decoded.
+	config any
+}
+
+// networkOf is a network in which this is written, or none if it is invalid. Each is
+// made once: most are of use for many fields.
+func (t *trial) networkOf(written map[string]any, value any, c circumstance) []network {
+	key := c.when + "\n" + string(encoded(written))
+	one, known := t.made[key]
+	if !known {
+		one = t.settle(written, c)
+		t.made[key] = one
+	}
+	if one == nil {
+		return nil
+	}
+	return []network{{one, value, c}}
+}
+
+func (t *trial) settle(written map[string]any, c circumstance) *settled {
+	result := t.build(written, c, nil)
+	if len(result.Errors) > 0 {
+		return nil
+	}
+	config, errs := t.plugin.Decode(result.Config, nil)
+	if len(errs) > 0 {
+		return nil
+	}
+	return &settled{result.Applied(), config}
+}
+
+// classOf is what the plugin says of the field, to ask which is much quicker than to make
+// the network that comes of a change.
+func (t *trial) classOf(before, after *network) (plugin.ChangeClass, string) {
+	return t.plugin.ClassifyIn(strings.Join(t.path, "."), before.config, after.config,
+		&before.applied.Accepted.Facts, &after.applied.Accepted.Facts)
+}
+
+func encoded(config map[string]any) []byte {
 	raw, err := json.Marshal(config)
 	if err != nil {
-		raw = nil // nothing comes here but values that were JSON
+		return nil // nothing comes here but values that were JSON
 	}
+	return raw
+}
+
+// build judges a network with this config where nothing else is known but the
+// circumstance. It replaces a network that was made before, if there is one.
+func (t *trial) build(config map[string]any, c circumstance, before *network) pipeline.Result {
 	network := &extensionsv1alpha1.Network{
 		ObjectMeta: metav1.ObjectMeta{Name: "network", Namespace: "default"},
 		Spec: extensionsv1alpha1.NetworkSpec{
-			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: t.plugin.Type, ProviderConfig: &runtime.RawExtension{Raw: raw}},
+			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: t.plugin.Type, ProviderConfig: &runtime.RawExtension{Raw: encoded(config)}},
 			PodCIDR:     pipeline.DefaultPodCIDR, ServiceCIDR: pipeline.DefaultServiceCIDR,
 		},
 	}
@@ -94,9 +141,9 @@ func (t *trial) build(config map[string]any, c circumstance, before *pipeline.Re
 		request.Facts.KubeProxy.Enabled = false
 	}
 	if before != nil {
-		request.Applied = before.Applied()
+		request.Applied = before.applied
 	}
-	return t.pipeline.Build(request)
+	return t.pipeline.Judge(request)
 }
 
 // Default is what is in force without a word from the user.
@@ -123,7 +170,9 @@ func (t *trial) defaults() []Default {
 		return found
 	}
 	around := t.path[:len(t.path)-1]
-	within, fine := t.defaultIn(put(nil, around, map[string]any{}), t.circumstances()[0])
+	block := map[string]any{}
+	plugin.Put(block, strings.Join(around, "."), map[string]any{})
+	within, fine := t.defaultIn(block, t.circumstances()[0])
 	if fine && within.Value != nil {
 		within.When = "with an empty block " + strings.Join(around, ".")
 		found = append(found, within)
@@ -145,18 +194,4 @@ func (t *trial) defaultIn(config map[string]any, c circumstance) (Default, bool)
 		effective = object[name]
 	}
 	return Default{When: c.when, Value: effective, Reason: result.Origins[strings.Join(t.path, ".")].Reason}, true
-}
-
-// put returns a config in which value stands at path.
-func put(config map[string]any, path []string, value any) map[string]any {
-	if config == nil {
-		config = map[string]any{}
-	}
-	if len(path) == 1 {
-		config[path[0]] = value
-		return config
-	}
-	inner, _ := config[path[0]].(map[string]any)
-	config[path[0]] = put(inner, path[1:], value)
-	return config
 }

@@ -45,7 +45,26 @@ func (n *Network) Request(ctx context.Context, r client.Reader, p *pipeline.Pipe
 	request := p.NewRequest(n.Network, n.Shoot, environment)
 	request.Applied = n.State.Applied
 	request.Facts.Planned = false // it has a control plane in the seed
-	return request, n.inherit(ctx, r, p, &request)
+	err := n.inherit(ctx, r, p, &request)
+	request.TakenOver = n.takenOver(&request)
+	return request, err
+}
+
+// takenOver is what a network runs for that Trellis has written at most, and another may
+// have made: what was written last, or else the Network as it is, if another has carried
+// that out. Of a Network that has changed since nobody can tell what it ran for.
+func (n *Network) takenOver(request *pipeline.Request) *pipeline.Accepted {
+	written, status := n.State.Written, &n.Network.Status
+	switch {
+	case n.State.Applied != nil || n.Main == nil:
+		return nil
+	case written != nil && written.Config != nil:
+		return written.Config.Accepted
+	case status.LastOperation == nil, status.LastOperation.State != corev1beta1.LastOperationStateSucceeded,
+		status.ObservedGeneration != n.Network.Generation:
+		return nil
+	}
+	return request.Accepted()
 }
 
 // inherit completes a Request with what can only be learnt from the objects of a

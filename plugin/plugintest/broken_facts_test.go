@@ -24,6 +24,28 @@ func (a attentive) ClassifyFact(fact plugin.Fact, before, after plugin.Situation
 	return a.classifyFact(fact, before, after)
 }
 
+// local says what changes of values mean in a cluster.
+type local struct {
+	*fake[config]
+	classifyIn func(path string, before, after plugin.Situation[config]) (plugin.ChangeClass, string)
+}
+
+func (l local) ClassifyIn(path string, before, after plugin.Situation[config]) (plugin.ChangeClass, string) {
+	return l.classifyIn(path, before, after)
+}
+
+// inCluster tells what a change of mtu means where there is no kube-proxy.
+func inCluster(class plugin.ChangeClass, reason string) func() plugin.Plugin {
+	return func() plugin.Plugin {
+		return plugin.New[config](local{sound(), func(path string, before, after plugin.Situation[config]) (plugin.ChangeClass, string) {
+			if path == "mtu" && !before.Facts.KubeProxy.Enabled && !after.Facts.KubeProxy.Enabled {
+				return class, reason
+			}
+			return "", ""
+		}})
+	}
+}
+
 // telling tells agents of kube-proxy's mode, which restarts them.
 func telling(class plugin.ChangeClass, reason string) func() plugin.Plugin {
 	return func() plugin.Plugin {
@@ -64,6 +86,22 @@ var brokenFacts = []broken{
 	{promise: "changes", how: "a fact that is said to restart nothing", says: "restarts when spec.kubernetes.kubeProxy.mode changes, of which nobody is told", plugin: telling(plugin.Safe, "agents notice")},
 	{promise: "changes", how: "a fact without reason", says: "ClassifyFact has no reason why a change of spec.kubernetes.kubeProxy.mode", plugin: telling(plugin.Rolling, " ")},
 	{promise: "changes", how: "a fact with a period", says: `ends with a period: "Agents restart."`, plugin: telling(plugin.Rolling, "Agents restart.")},
+	{promise: "changes", how: "a class in some clusters that there is not", says: `has the class "harmless" for mtu`, plugin: inCluster("harmless", "agents restart")},
+	{promise: "changes", how: "no reason in some clusters", says: "has no reason why a change of mtu is safe", plugin: inCluster(plugin.Safe, "")},
+	{promise: "changes", how: "a panic in some clusters", says: "the plugin panicked in ClassifyIn at broken_facts_test.go:", plugin: func() plugin.Plugin {
+		return plugin.New[config](local{sound(), func(_ string, before, after plugin.Situation[config]) (plugin.ChangeClass, string) {
+			if before.Config.Mode == nil && after.Config.Mode == nil { // of an old release
+				_ = *before.Config.Mode
+			}
+			return "", ""
+		}})
+	}},
+	{promise: "purity", how: "ClassifyIn changes the facts", says: "ClassifyIn changes the facts", plugin: func() plugin.Plugin {
+		return plugin.New[config](local{sound(), func(_ string, before, _ plugin.Situation[config]) (plugin.ChangeClass, string) {
+			before.Facts.NodesAtLeast++
+			return "", ""
+		}})
+	}},
 	{promise: "purity", how: "ClassifyFact changes the facts", says: "ClassifyFact changes the facts", plugin: func() plugin.Plugin {
 		return plugin.New[config](attentive{sound(), func(_ plugin.Fact, _, after plugin.Situation[config]) (plugin.ChangeClass, string) {
 			after.Facts.NodesAtMost = 7
@@ -74,6 +112,7 @@ var brokenFacts = []broken{
 
 func TestWhoeverTellsWhatAFactMeansKeepsThePromise(t *testing.T) {
 	NewWithT(t).Expect(problems(t, telling(plugin.Rolling, "agents restart")(), soundOptions())).To(BeEmpty())
+	NewWithT(t).Expect(problems(t, inCluster(plugin.Safe, "nothing uses it")(), soundOptions())).To(BeEmpty())
 }
 
 func TestEveryFactThatRestartsAgentsIsNoticed(t *testing.T) {

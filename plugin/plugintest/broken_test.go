@@ -79,6 +79,7 @@ func TestABrokenPluginFailsExactlyThere(t *testing.T) {
 	for _, list := range allBroken {
 		for _, b := range list {
 			t.Run(b.promise+"/"+b.how, func(t *testing.T) {
+				t.Parallel()
 				g := NewWithT(t)
 				found := problems(t, b.make(), b.allOptions(t))
 				g.Expect(found).To(HaveLen(1))

@@ -22,21 +22,41 @@ func changes(s *suite, found *report) {
 		}
 		for _, path := range v.paths() {
 			// Networks of old releases may have any value or none.
-			before, after := reflect.New(s.config).Interface(), reflect.New(s.config).Interface()
-			s.checkClass(found, path, before, after)
+			s.checkClass(found, path, func(path string) (plugin.ChangeClass, string) {
+				return s.plugin.Classify(path, s.nothing(), s.nothing())
+			}, nothingSet)
+			for _, in := range s.clusters() {
+				if in.with == nil {
+					facts := in.facts(s.plugin.FeatureGates, nil)
+					s.checkClass(found, path, s.classIn(s.nothing(), s.nothing(), &facts, &facts), nothingSet)
+				}
+			}
 		}
 	}
-	if class, _ := s.plugin.Classify("noSuchField", reflect.New(s.config).Interface(), reflect.New(s.config).Interface()); class != "" {
+	facts := s.clusters()[0].facts(s.plugin.FeatureGates, nil)
+	if class, _ := s.plugin.ClassifyIn("noSuchField", s.nothing(), s.nothing(), &facts, &facts); class != "" {
 		found.breach("Classify knows noSuchField, which is no field, as %s; return no class for a path that it does not know, so that a new field is noticed", class)
 	}
 	s.checkTransitions(found)
 	s.checkFacts(found)
 }
 
-func (s *suite) checkClass(found *report, path string, before, after any) {
+// nothing is a config in which nothing is set.
+func (s *suite) nothing() any { return reflect.New(s.config).Interface() }
+
+func nothingSet() string { return "between configs in which nothing is set" }
+
+// classIn says what a change at a path means between two networks.
+func (s *suite) classIn(before, after any, then, now *plugin.Facts) func(string) (plugin.ChangeClass, string) {
+	return func(path string) (plugin.ChangeClass, string) {
+		return s.plugin.ClassifyIn(path, before, after, then, now)
+	}
+}
+
+// checkClass looks at what classify says of a change at path; between says of which.
+func (s *suite) checkClass(found *report, path string, classify func(string) (plugin.ChangeClass, string), between func() string) {
 	defer found.survive("a change of " + path)
-	class, reason := s.plugin.Classify(path, before, after)
-	between := func() string { return fmt.Sprintf("between %s and %s", s.encoded(before), s.encoded(after)) }
+	class, reason := classify(path)
 	switch {
 	case class == "":
 		found.breach("Classify has no class for %s; say what a change of it means for a running network", path)
@@ -61,8 +81,9 @@ type state struct {
 func (s *suite) checkTransitions(found *report) {
 	var states []state
 	for _, n := range s.plainNetworks() {
-		if config, errs := s.plugin.Decode(n.result.Config, nil); len(errs) == 0 { // else it is the promise defaults
-			states = append(states, state{n, config, leavesOf(n.result.Config)})
+		if one, ok := s.inForce(n); ok { // else it is the promise defaults
+			one.leaves = leavesOf(n.result.Config)
+			states = append(states, one)
 		}
 	}
 	for _, before := range states {
@@ -77,9 +98,13 @@ func (s *suite) checkTransitions(found *report) {
 func (s *suite) checkTransition(found *report, before, after state) {
 	all := maps.Clone(before.leaves)
 	maps.Copy(all, after.leaves)
+	classify := s.classIn(before.config, after.config, &before.request.Facts, &after.request.Facts)
+	between := func() string {
+		return fmt.Sprintf("between %s and %s", s.encoded(before.config), s.encoded(after.config))
+	}
 	for _, path := range slices.Sorted(maps.Keys(all)) {
 		if before.leaves[path] != after.leaves[path] {
-			s.checkClass(found, path, before.config, after.config)
+			s.checkClass(found, path, classify, between)
 		}
 	}
 }

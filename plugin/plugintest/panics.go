@@ -70,7 +70,7 @@ func hookOf(frames []runtime.Frame) (hook string, seam int) {
 				seam = i
 			}
 			return method, seam
-		case inSeam && strings.HasPrefix(name, "New[") && seam < 0:
+		case inSeam && (strings.HasPrefix(name, "New[") || strings.HasPrefix(name, "addAbilities[")) && seam < 0:
 			seam = i
 		}
 	}

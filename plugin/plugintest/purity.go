@@ -57,6 +57,11 @@ func (w *witness) watch() {
 			w.plugin.Classify(v.path, effective, effective)
 		}
 	})
+	w.during("ClassifyIn", func() {
+		for _, v := range w.values {
+			w.plugin.ClassifyIn(v.path, effective, effective, &facts, &facts)
+		}
+	})
 	w.during("ClassifyFact", func() {
 		for _, fact := range plugin.AllFacts() {
 			w.plugin.ClassifyFact(fact, effective, effective, &facts, &facts)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime/debug"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -13,6 +14,13 @@ import (
 
 	"github.com/trellis-network/trellis/plugin"
 )
+
+// TestMain collects garbage less often: the suite runs a hundred times here, makes
+// gigabytes of objects, and keeps a few megabytes at a time.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(800)
+	os.Exit(m.Run())
+}
 
 // subject is set where the tests run as the author of a broken plugin would run them.
 const subject = "PLUGINTEST_SUBJECT"

@@ -56,7 +56,7 @@ func (s *suite) try(found *report, config string, in cluster) {
 		return
 	}
 	for _, v := range s.values {
-		s.plugin.Classify(v.path, written, effective)
+		s.plugin.ClassifyIn(v.path, written, effective, &facts, &facts)
 	}
 	if _, err := s.plugin.Render(effective, &facts); err != nil {
 		found.breachIn(where(config, in), "a config is accepted and cannot be rendered; refuse it in Validate or ValidateEffective: %v", err)

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/trellis-network/trellis/plugin"
 )
 
 // variant is a network whose user states one value more than another's.
@@ -47,16 +49,7 @@ func (s *suite) with(base network, path, value string) (variant, bool) {
 	if raw := configOf(&base.request); raw != nil && json.Unmarshal(raw, &config) != nil {
 		return variant{}, false
 	}
-	names, object := strings.Split(path, "."), config
-	for _, name := range names[:len(names)-1] {
-		inner, ok := object[name].(map[string]any)
-		if !ok {
-			inner = map[string]any{}
-			object[name] = inner
-		}
-		object = inner
-	}
-	object[names[len(names)-1]] = json.RawMessage(value)
+	plugin.Put(config, path, json.RawMessage(value))
 	n := base
 	n.name = fmt.Sprintf("%s, with %s: %s", base.name, path, value)
 	n.request = s.request(Case{Config: textOf(config)}, base.cluster)

@@ -51,6 +51,8 @@ var changes = plugin.Meanings[v1alpha1.NetworkConfig]{
 func changedIPAM(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
 	reason := "pods that run keep addresses which the other IPAM does not know of and would give to others; "
 	switch wasVXLAN, isVXLAN := isOn(before.VXLAN), isOn(after.VXLAN); {
+	case after.IPAM != nil && (before.IPAM == nil || before.IPAM.Type == ""): // as only a damaged status has it
+		return plugin.Disruptive, "nobody remembers which IPAM gave pods their addresses; if it was another, this one may give addresses of pods that run to others"
 	case isVXLAN && !wasVXLAN:
 		return plugin.Forbidden, reason + "VXLAN brings calico-ipam with it, so leave vxlan and overlay as they were, or create a new cluster"
 	case wasVXLAN && !isVXLAN && !overlayOn(after):
@@ -106,7 +108,7 @@ func changedIPv6Mode(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass,
 	case hasIPv6(before) && !hasIPv6(after):
 		return plugin.Disruptive, familyGoes
 	case !hasIPv6(before) && hasIPv6(after) && losesIPIP(before):
-		return plugin.Disruptive, "Felix takes IP-in-IP down, through which IPv4 packets travel between nodes; write overlay.enabled: false first, or take VXLAN"
+		return plugin.Disruptive, "Felix takes IP-in-IP down, through which IPv4 packets travel between nodes; write overlay.enabled: false first"
 	case !hasIPv6(before) && hasIPv6(after):
 		return plugin.Rolling, restarts + "; pods that start from then on get an IPv6 address as well"
 	default:

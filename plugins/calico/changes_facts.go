@@ -25,6 +25,9 @@ func changedFact(fact plugin.Fact, before, after situation) (plugin.ChangeClass,
 		if hasIPv6(before.Config) && hasIPv6(after.Config) && podRangeIPv6(before.Facts) != podRangeIPv6(after.Facts) {
 			return plugin.Rolling, restarts + "; what pods send within the new IPv6 range is not masqueraded"
 		}
+		if hasIPv4(before.Config) && hasIPv4(after.Config) && podRangeIPv4(before.Facts) != podRangeIPv4(after.Facts) {
+			return plugin.Rolling, restarts + "; what pods send within the new IPv4 range is not masqueraded"
+		}
 	}
 	return "", ""
 }

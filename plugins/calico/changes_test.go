@@ -8,6 +8,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
 
@@ -113,6 +114,16 @@ func TestForbiddenChangeSaysWhatToDoInstead(t *testing.T) {
 	g.Expect(n.Errors).To(HaveLen(1))
 	g.Expect(n.Errors[0].Field).To(Equal("spec.providerConfig.ipam.type"))
 	g.Expect(n.Errors[0].Detail).To(ContainSubstring("leave vxlan and overlay as they were, or create a new cluster"))
+}
+
+// What remembers so little nobody has written who knew the network.
+func TestAnIPAMThatNobodyRemembersIsNotHeldAgainstTheUser(t *testing.T) {
+	g := NewWithT(t)
+	request := requestFor(t, "")
+	request.Applied = &pipeline.Applied{Config: []byte(`{"backend":"bird"}`)}
+	n := tryRequest(t, request)
+	g.Expect(n.Errors).To(BeEmpty())
+	g.Expect(n.Classes()).To(HaveKeyWithValue("ipam.type", plugin.Disruptive))
 }
 
 func TestSNATComesBackWhenTheOverlayGoes(t *testing.T) {

@@ -155,6 +155,15 @@ func rangesOf(cidrs []string, isOfFamily func(netip.Addr) bool) []string {
 	return ranges
 }
 
+// podRangeIPv4 is the pods' IPv4 range: the Network's own, or else, where that is one of
+// IPv6, the first one that the Shoot's status reports. It is empty if neither is known.
+func podRangeIPv4(facts *plugin.Facts) string {
+	if ranges := rangesOf(append([]string{facts.PodCIDR}, facts.PodCIDRs...), netip.Addr.Is4); len(ranges) > 0 {
+		return ranges[0]
+	}
+	return ""
+}
+
 // podRangeIPv6 is the pods' IPv6 range: the last one that the Shoot's status
 // reports, or else the Network's own. It is empty if neither is known.
 func podRangeIPv6(facts *plugin.Facts) string {

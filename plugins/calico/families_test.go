@@ -138,6 +138,30 @@ func TestIPv6RangeOfThePods(t *testing.T) {
 	}
 }
 
+// Who states one range for two families states that of IPv4, but nobody has to.
+func TestIPv4PoolHasARangeOfIPv4(t *testing.T) {
+	for _, test := range []struct {
+		name, spec string
+		status     []string
+		want       string
+	}{
+		{"the Network's own", podCIDR, []string{"10.7.0.0/16", podCIDR6}, podCIDR},
+		{"the first one that is reported", podCIDR6, []string{podCIDR6, "10.7.0.0/16"}, "10.7.0.0/16"},
+		{"not known", podCIDR6, nil, ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			g := NewWithT(t)
+			request := requestFor(t, "overlay: {enabled: false}", dualStack)
+			request.Spec.PodCIDR, request.Facts.PodCIDRs = test.spec, test.status
+			n := tryRequest(t, request)
+			g.Expect(n.Errors).To(BeEmpty())
+			g.Expect(n.env("calico-node")).To(HaveKeyWithValue("CALICO_IPV4POOL_CIDR", test.want))
+			g.Expect(n.Spec("IPPool", "default-ipv4-ippool")).To(HaveKeyWithValue("cidr", test.want))
+			g.Expect(n.Warned("ipv4") != nil).To(Equal(test.want == ""))
+		})
+	}
+}
+
 func TestWireGuardMasqueradesIPv6UnlessToldOtherwise(t *testing.T) {
 	for config, want := range map[string]string{
 		"":                          "false",

@@ -71,7 +71,7 @@ func (n *network) pools() []plugin.Object {
 }
 
 func (n *network) ipv4Pool() *ipPool {
-	spec := podPool(n.facts.PodCIDR, ipv4BlockSize, true)
+	spec := podPool(podRangeIPv4(n.facts), ipv4BlockSize, true)
 	switch encapsulationOf(n.config) {
 	case ipip:
 		spec.IPIPMode = v1alpha1.Always

@@ -76,7 +76,7 @@ func (n *network) ipv4Env(env *system.Environment) {
 	}
 	env.Set("IP", "autodetect")
 	env.Set(pool, string(*n.config.IPv4.Mode))
-	env.Set("CALICO_IPV4POOL_CIDR", n.facts.PodCIDR)
+	env.Set("CALICO_IPV4POOL_CIDR", podRangeIPv4(n.facts))
 	env.SetKnown("IP_AUTODETECTION_METHOD", n.config.IPv4.AutoDetectionMethod)
 }
 

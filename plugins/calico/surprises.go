@@ -20,11 +20,19 @@ var surprises = slices.Concat(encapsulationSurprises, ipv6Surprises, addressSurp
 var encapsulationSurprises = plugin.Surprises[v1alpha1.NetworkConfig]{
 	{Path: "backend", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return e.Overlay == nil && hasBackend(e, v1alpha1.VXLANBackend) && poolIs(e, v1alpha1.PoolIPIP) && encapsulates(*e.IPv4.Mode)
-	}, Message: "the address pool uses IP-in-IP, for which backend vxlan makes no routes; write overlay.enabled: true and vxlan.enabled: true for a network that uses VXLAN"},
+	}, Message: "the address pool uses IP-in-IP, for which backend vxlan makes no routes; write bird, or in a new network " + forVXLAN},
+
+	{Path: "backend", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+		return nothingForVXLAN(e) && usesHostLocal(e)
+	}, Message: withoutRoutes + "; write none where the cloud makes them, or bird"},
+
+	{Path: "backend", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+		return nothingForVXLAN(e) && !usesHostLocal(e)
+	}, Message: withoutRoutes + "; write bird"},
 
 	{Path: "ipv4.pool", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return overlayOn(e) && !hasIPv6(e) && !e.VXLAN.Enabled && poolIs(e, v1alpha1.PoolVXLAN)
-	}, Message: "packets travel through IP-in-IP all the same: the address pool that comes with overlay.enabled goes before; write vxlan.enabled: true for VXLAN"},
+	}, Message: "packets travel through IP-in-IP all the same: the address pool that comes with overlay.enabled goes before; leave it out, or in a new network " + forVXLAN},
 
 	{Path: "ipv4.mode", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return e.Overlay == nil && hasBackend(e, v1alpha1.None) && poolIs(e, v1alpha1.PoolIPIP) && encapsulates(*e.IPv4.Mode)
@@ -47,23 +55,54 @@ var encapsulationSurprises = plugin.Surprises[v1alpha1.NetworkConfig]{
 	}, Message: "packets are not encapsulated all the same, since ipv4.pool is ipip, and with backend none Felix sets up no IP-in-IP; what remains of it is ipam.type calico-ipam"},
 
 	{Path: "vxlan.enabled", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
-		return e.VXLAN.Enabled && e.Overlay == nil && hasBackend(e, v1alpha1.None) && poolIs(e, v1alpha1.PoolVXLAN) && encapsulates(*e.IPv4.Mode)
-	}, Message: "a network with backend none is none of VXLAN, although its address pool says so; write overlay.enabled: true"},
+		return e.VXLAN.Enabled && poolBesideNone(e) && !hasIPv6(e)
+	}, Message: poolWithoutVXLAN + forVXLAN},
+
+	{Path: "vxlan.enabled", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+		return e.VXLAN.Enabled && poolBesideNone(e) && hasIPv6(e)
+	}, Message: poolWithoutVXLAN + withIPv6 + "vxlan, ipv4.pool and ipv4.mode out of a new network"},
 
 	{Path: "ipv4.pool", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
-		return !e.VXLAN.Enabled && e.Overlay == nil && hasBackend(e, v1alpha1.None) && poolIs(e, v1alpha1.PoolVXLAN) && encapsulates(*e.IPv4.Mode)
-	}, Message: "a network with backend none is none of VXLAN, although its address pool says so; write overlay.enabled: true and vxlan.enabled: true"},
+		return !e.VXLAN.Enabled && poolBesideNone(e) && !hasIPv6(e)
+	}, Message: poolWithoutVXLAN + "leave ipv4.pool and ipv4.mode out, or in a new network " + forVXLAN},
+
+	{Path: "ipv4.pool", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+		return !e.VXLAN.Enabled && poolBesideNone(e) && hasIPv6(e)
+	}, Message: poolWithoutVXLAN + withIPv6 + "ipv4.pool and ipv4.mode out"},
 }
+
+// poolBesideNone says whether the pool that calico-node makes is of VXLAN, in a network
+// in which nobody but a cloud makes routes.
+func poolBesideNone(e *v1alpha1.NetworkConfig) bool {
+	return e.Overlay == nil && hasBackend(e, v1alpha1.None) && poolIs(e, v1alpha1.PoolVXLAN) && encapsulates(*e.IPv4.Mode)
+}
+
+// nothingForVXLAN says whether there is a backend for an encapsulation which there is
+// not.
+func nothingForVXLAN(e *v1alpha1.NetworkConfig) bool {
+	return e.Overlay == nil && hasBackend(e, v1alpha1.VXLANBackend) && hasIPv4(e) && !encapsulates(*e.IPv4.Mode)
+}
+
+// What several warnings say.
+const (
+	withoutRoutes    = "packets travel as they are, since ipv4.mode is Never or Off, and for such packets backend vxlan makes no routes"
+	poolWithoutVXLAN = "a network with backend none is none of VXLAN, although its address pool says so; "
+	// forVXLAN is what gives a network VXLAN. It takes another ipam.type, which only
+	// a new network can get.
+	forVXLAN       = "write overlay.enabled: true and vxlan.enabled: true, without backend, ipv4.pool and ipv4.mode"
+	withIPv6       = "IPv6 only travels as it is, so leave "
+	withoutOverlay = "write false, and nothing of backend, vxlan, ipv4.pool and ipv4.mode"
+)
 
 // ipv6Surprises are about networks with IPv6, which Calico only routes.
 var ipv6Surprises = plugin.Surprises[v1alpha1.NetworkConfig]{
 	{Path: "overlay.enabled", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return overlayOn(e) && hasIPv6(e)
-	}, Message: "IPv6 packets travel as they are all the same: the pool default-ipv6-ippool never encapsulates; write false for a network with IPv6"},
+	}, Message: "IPv6 packets travel as they are all the same: the pool default-ipv6-ippool never encapsulates; " + withoutOverlay},
 
 	{Path: "overlay.enabled", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return overlayOn(e) && isDualStack(e) && !e.VXLAN.Enabled
-	}, Message: "the IPv4 pool asks for IP-in-IP, which Felix does not set up in a network with IPv6, so IPv4 packets may not arrive; write false"},
+	}, Message: "the IPv4 pool asks for IP-in-IP, which Felix does not set up in a network with IPv6, so IPv4 packets may not arrive; " + withoutOverlay},
 
 	{Path: "ipv4.pool", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return overlayOn(e) && isDualStack(e) && !e.VXLAN.Enabled && poolIs(e, v1alpha1.PoolVXLAN)
@@ -83,7 +122,11 @@ var ipv6Surprises = plugin.Surprises[v1alpha1.NetworkConfig]{
 
 	{Path: "ipam.type", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return !usesHostLocal(e) && hasIPv6(e)
-	}, Message: "calico-ipam, which VXLAN brings with it, gives pods IPv6 addresses to which nobody makes routes; write vxlan.enabled: false"},
+	}, Message: "calico-ipam, which VXLAN brings with it, gives pods IPv6 addresses to which nobody makes routes; in a new network leave backend, overlay, vxlan, ipv4.pool and ipv4.mode out"},
+
+	{Path: "ipv4", Happens: func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
+		return hasIPv4(e) && podRangeIPv4(f) == ""
+	}, Message: "the pods' IPv4 range is not known, since the one that the Network states is of IPv6, and the Shoot's status.networking.pods has none; the address pool of IPv4 stays empty. State the IPv4 range where two families are wanted"},
 
 	{Path: "ipv6", Happens: func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
 		return hasIPv6(e) && podRangeIPv6(f) == ""
@@ -173,5 +216,5 @@ var helperSurprises = plugin.Surprises[v1alpha1.NetworkConfig]{
 
 	{Path: "snatToUpstreamDNS.enabled", Happens: func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
 		return e.SnatToUpstreamDNS.Enabled && f.NodeLocalDNS
-	}, Message: "without overlay NetworkPolicies cannot block pods' DNS requests to the nodes' cache (NodeLocalDNS), whose rules come before Calico's; write false here, switch on the overlay, or switch off NodeLocalDNS"},
+	}, Message: "without overlay NetworkPolicies cannot block pods' DNS requests to the nodes' cache (NodeLocalDNS), whose rules come before Calico's; write false here, switch off NodeLocalDNS, or in a network of IPv4 only switch on the overlay"},
 }

@@ -54,12 +54,16 @@ func warnVXLANPool(found *plugin.Findings, effective, written *v1alpha1.NetworkC
 	if effective.VXLAN.Enabled || !poolIs(effective, v1alpha1.PoolVXLAN) || forbidsEncapsulation(written.IPv4) {
 		return
 	}
+	const none = "packets are not encapsulated all the same, since ipv4.mode is Never with backend none; leave it out"
+	warn := func(message string) { found.Warn(plugin.At(path, "ipv4.pool"), message) }
+	byNone := effective.Overlay == nil && hasBackend(effective, v1alpha1.None) && !encapsulates(*effective.IPv4.Mode)
 	switch {
 	case overlayOff(effective):
-		found.Warn(plugin.At(path, "ipv4.pool"), "packets are not encapsulated all the same, since overlay.enabled is false")
-	case effective.Overlay == nil && hasBackend(effective, v1alpha1.None) && !encapsulates(*effective.IPv4.Mode):
-		found.Warn(plugin.At(path, "ipv4.pool"),
-			"packets are not encapsulated all the same, since ipv4.mode is Never with backend none; leave it out, or in a network of IPv4 only write overlay.enabled: true and vxlan.enabled: true")
+		warn("packets are not encapsulated all the same, since overlay.enabled is false; leave it out")
+	case byNone && hasIPv6(effective):
+		warn(none)
+	case byNone:
+		warn(none + ", or in a new network " + forVXLAN)
 	}
 }
 

@@ -4,6 +4,7 @@ package cilium
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins/cilium/v1alpha1"
@@ -106,12 +107,21 @@ func changedPodRoutes(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass
 
 // changedDevices takes no device for all that Cilium finds.
 func changedDevices(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
-	stays := func(device string) bool { return slices.Contains(after.Devices, device) }
+	stays := func(device string) bool {
+		return slices.ContainsFunc(after.Devices, func(name string) bool { return includes(name, device) })
+	}
 	gone := slices.ContainsFunc(before.Devices, func(device string) bool { return !stays(device) })
 	if len(after.Devices) > 0 && (len(before.Devices) == 0 || gone) {
 		return plugin.Disruptive, "traffic of Services that comes in through an interface that is not listed any more is not handled"
 	}
 	return plugin.Rolling, restarts + "; no interface ceases to be handled"
+}
+
+// includes says whether a name stands for all interfaces that the other one stands for: a
+// + at its end is any ending.
+func includes(name, other string) bool {
+	beginning, isPattern := strings.CutSuffix(name, "+")
+	return name == other || isPattern && strings.HasPrefix(other, beginning)
 }
 
 func changedEgressGateway(_, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {

@@ -3,12 +3,38 @@
 package cilium
 
 import (
+	"strings"
+
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins/cilium/v1alpha1"
 )
 
 // situation is a network in its cluster.
 type situation = plugin.Situation[v1alpha1.NetworkConfig]
+
+// changedIn judges what changes of values mean that have no effect in this cluster.
+// Agents are told of them all the same.
+func changedIn(path string, before, after situation) (plugin.ChangeClass, string) {
+	block, _, _ := strings.Cut(path, ".")
+	idle := !replacesKubeProxy(before.Facts) && !replacesKubeProxy(after.Facts)
+	switch block {
+	case "l2Announcements":
+		idle = !announces(before) && !announces(after)
+	case "loadBalancingMode", "bpfSocketLBHostnsOnly":
+	default:
+		return "", ""
+	}
+	if !idle {
+		return "", ""
+	}
+	return plugin.Rolling, restarts + "; the value has no effect as long as kube-proxy runs"
+}
+
+// announces says whether nodes answer for addresses of Services.
+func announces(in situation) bool {
+	l2 := in.Config.L2Announcements
+	return l2 != nil && l2.Enabled && replacesKubeProxy(in.Facts)
+}
 
 // changedFact judges what agents and cilium-operator are told of the cluster, and no
 // value of the config shows.

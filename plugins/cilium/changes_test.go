@@ -52,10 +52,12 @@ func TestWhatChangesMeanForARunningNetwork(t *testing.T) {
 		{"devices: [eth0]", "devices: [eth0, eth1]", "devices", plugin.Rolling},
 		{"devices: [eth0, eth1]", "devices: [eth0]", "devices", plugin.Disruptive},
 		{"devices: [eth0]", "", "devices", plugin.Rolling},
-		{"", "loadBalancingMode: hybrid", "loadBalancingMode", plugin.Disruptive},
+		{"devices: [eth0, eth+]", "devices: [e+]", "devices", plugin.Rolling},
+		{"devices: [eth+]", "devices: [eth0]", "devices", plugin.Disruptive},
+		{"", "loadBalancingMode: hybrid", "loadBalancingMode", plugin.Rolling}, // kube-proxy's affair
 		{"", "l2Announcements: {enabled: true}", "l2Announcements.enabled", plugin.Rolling},
 		{"", "l2Announcements: {enabled: true}", "l2Announcements.leaseDuration", plugin.Rolling},
-		{"l2Announcements: {enabled: true}", "", "l2Announcements.enabled", plugin.Disruptive},
+		{"l2Announcements: {enabled: true}", "", "l2Announcements.enabled", plugin.Rolling}, // nobody announced anything
 		{"", "bgpControlPlane: {enabled: true}", "bgpControlPlane.enabled", plugin.Rolling},
 		{"bgpControlPlane: {enabled: true}", "", "bgpControlPlane.enabled", plugin.Disruptive},
 		{"", "policyAuditMode: true", "policyAuditMode", plugin.Rolling},
@@ -75,7 +77,11 @@ func TestWhatChangesMeanForARunningNetwork(t *testing.T) {
 }
 
 func TestWhatChangesMeanWithoutKubeProxy(t *testing.T) {
-	const gateway, server = "egressGateway: {enabled: true}", "kubeproxy: {k8sServiceHost: api.example.com, k8sServicePort: 443}"
+	const (
+		gateway = "egressGateway: {enabled: true}"
+		server  = "kubeproxy: {k8sServiceHost: api.example.com, k8sServicePort: 443}"
+		hybrid  = "{overlay: {enabled: false}, loadBalancingMode: hybrid}"
+	)
 	for _, test := range []struct {
 		before, after string
 		path          string
@@ -85,9 +91,39 @@ func TestWhatChangesMeanWithoutKubeProxy(t *testing.T) {
 		{gateway, "", "egressGateway.enabled", plugin.Disruptive},
 		{"", server, "kubeproxy.k8sServiceHost", plugin.Safe},
 		{server, "", "kubeproxy.k8sServicePort", plugin.Safe},
+		{"overlay: {enabled: false}", hybrid, "loadBalancingMode", plugin.Disruptive},
+		{"", "l2Announcements: {enabled: true}", "l2Announcements.enabled", plugin.Rolling},
+		{"l2Announcements: {enabled: true}", "", "l2Announcements.enabled", plugin.Disruptive},
 	} {
 		t.Run(fmt.Sprintf("%s from %s to %s", test.path, test.before, test.after), func(t *testing.T) {
 			NewWithT(t).Expect(changed(t, test.before, test.after, withoutKubeProxy).Classes()).To(HaveKeyWithValue(test.path, test.want))
+		})
+	}
+}
+
+// Nobody announces for kube-proxy. Of a network whose facts nobody has kept, they are taken
+// as the same.
+func TestWhatHasNoEffectInterruptsNothing(t *testing.T) {
+	const announced, path = "l2Announcements: {enabled: true}", "l2Announcements.enabled"
+	for _, test := range []struct {
+		name          string
+		before, after option
+		forgotten     bool
+		want          plugin.ChangeClass
+	}{
+		{"kube-proxy stays", nil, nil, false, plugin.Rolling},
+		{"kube-proxy comes", withoutKubeProxy, nil, false, plugin.Disruptive},
+		{"kube-proxy goes, which nobody announced for", nil, withoutKubeProxy, false, plugin.Rolling},
+		{"kube-proxy runs", nil, nil, true, plugin.Rolling},
+		{"kube-proxy does not run", withoutKubeProxy, withoutKubeProxy, true, plugin.Disruptive},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			request := requestFor(t, "", test.after)
+			request.Applied = build(t, announced, test.before).Applied()
+			if test.forgotten {
+				request.Applied.Accepted = nil
+			}
+			NewWithT(t).Expect(tryRequest(t, request).Classes()).To(HaveKeyWithValue(path, test.want))
 		})
 	}
 }

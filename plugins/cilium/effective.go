@@ -58,6 +58,32 @@ func letsRemoteNodesInTheClear(c *v1alpha1.NetworkConfig, facts *plugin.Facts) b
 	return tunnels(c) || overlayOff(c) && overlap(facts.PodCIDR, facts.NodeCIDR)
 }
 
+// What Cilium takes from packets between nodes.
+const (
+	tunnelOverhead    = 50
+	wireGuardOverhead = 80
+)
+
+// mtuOfPods is what is left for packets between pods of an MTU that somebody states.
+func mtuOfPods(c *v1alpha1.NetworkConfig) int {
+	left := *c.MTU
+	if tunnels(c) {
+		left -= tunnelOverhead
+	}
+	if encryptsWithWireGuard(c) {
+		left -= wireGuardOverhead
+	}
+	return left
+}
+
+// leastMTU is the least that Linux and the protocols can do with.
+func leastMTU(c *v1alpha1.NetworkConfig) int {
+	if hasIPv6(c) {
+		return 1280
+	}
+	return 576
+}
+
 func overlap(one, other string) bool {
 	a, err := netip.ParsePrefix(one)
 	if err != nil {

@@ -47,3 +47,18 @@ func TestIPAMIsRemembered(t *testing.T) {
 	g.Expect(n.data("cilium-config")).To(HaveKeyWithValue("ipam", "cluster-pool"))
 	g.Expect(then(n, "debug: true").data("cilium-config")).To(HaveKeyWithValue("ipam", "cluster-pool"))
 }
+
+// Gardener's extension refuses IPVS with NodeLocalDNS only where the Shoot says that
+// kube-proxy is to run. Where it says nothing, the network runs.
+func TestANetworkWithIPVSAndNodeLocalDNSIsTakenOver(t *testing.T) {
+	g := NewWithT(t)
+	ipvs := func(facts *plugin.Facts) { withIPVS(facts); withNodeLocalDNS(facts) }
+	request := requestFor(t, "", ipvs)
+	g.Expect(tryRequest(t, request).Errors).To(HaveLen(1), "a new one")
+	request.TakenOver = request.Accepted()
+	n := tryRequest(t, request)
+	g.Expect(n.Errors).To(BeEmpty())
+	g.Expect(n.Warnings).To(ContainElement(And(
+		HaveField("Field", "spec.kubernetes.kubeProxy.mode"), HaveField("Message", ContainSubstring("would not be accepted any more")))))
+	g.Expect(then(n, "debug: true", ipvs).Errors).To(BeEmpty())
+}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 
@@ -190,8 +191,19 @@ func TestStandaloneOnlyTheRelayHasNoToken(t *testing.T) {
 			}
 		}
 	}
-	g.Expect(slices.Sorted(maps.Keys(with))).To(Equal([]string{"DaemonSet cilium", "DaemonSet cilium-envoy", "Deployment cilium-operator", "Deployment hubble-ui"}),
-		"pods of Jobs get theirs from Kubernetes itself")
+	g.Expect(slices.Sorted(maps.Keys(with))).To(Equal([]string{
+		"CronJob hubble-generate-certs", "DaemonSet cilium", "DaemonSet cilium-envoy", "Deployment cilium-operator", "Deployment hubble-ui",
+	}), "the Job's gets its own from Kubernetes itself")
+}
+
+// The Job would be made anew with another address, and with it the authority.
+func TestStandaloneCertificatesAreRenewedFromOutsideOfServices(t *testing.T) {
+	g := NewWithT(t)
+	n := build(t, hubbleEnabled, standalone)
+	const name = "hubble-generate-certs"
+	g.Expect(need[*batchv1.Job](n, name)).To(Equal(need[*batchv1.Job](build(t, hubbleEnabled), name)))
+	renewing := need[*batchv1.CronJob](n, name).Spec.JobTemplate.Spec.Template.Spec.Containers[0]
+	g.Expect(envOf(t, renewing)).To(HaveKeyWithValue("KUBERNETES_SERVICE_HOST", "api.example.com"))
 }
 
 func TestEveryWorkloadMeetsTheNetworkPoliciesOfKubeSystem(t *testing.T) {

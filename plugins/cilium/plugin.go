@@ -30,8 +30,9 @@ func New() plugin.Plugin { return plugin.New[v1alpha1.NetworkConfig](definition{
 type definition struct{}
 
 var (
-	_ plugin.Definition[v1alpha1.NetworkConfig]     = definition{}
-	_ plugin.FactClassifier[v1alpha1.NetworkConfig] = definition{}
+	_ plugin.Definition[v1alpha1.NetworkConfig]          = definition{}
+	_ plugin.SituationClassifier[v1alpha1.NetworkConfig] = definition{}
+	_ plugin.FactClassifier[v1alpha1.NetworkConfig]      = definition{}
 )
 
 func (definition) Describe() plugin.Description {
@@ -61,6 +62,10 @@ func (definition) ValidateEffective(effective, written *v1alpha1.NetworkConfig, 
 
 func (definition) Classify(path string, before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
 	return changes.Classify(path, before, after)
+}
+
+func (definition) ClassifyIn(path string, before, after plugin.Situation[v1alpha1.NetworkConfig]) (plugin.ChangeClass, string) {
+	return changedIn(path, before, after)
 }
 
 func (definition) ClassifyFact(fact plugin.Fact, before, after plugin.Situation[v1alpha1.NetworkConfig]) (plugin.ChangeClass, string) {

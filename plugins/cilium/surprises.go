@@ -15,6 +15,10 @@ var surprises = slices.Concat(routingSurprises, masqueradeSurprises, serviceSurp
 
 // routingSurprises are about how packets get from node to node.
 var routingSurprises = plugin.Surprises[v1alpha1.NetworkConfig]{
+	{Path: "mtu", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+		return *e.MTU != 0 && mtuOfPods(e) < leastMTU(e)
+	}, Message: "it leaves pods less than the 1280 bytes that IPv6 needs, or the 576 that IPv4 needs without it, once 50 are taken for a tunnel and 80 for WireGuard; write more, or leave it out"},
+
 	{Path: "tunnel", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return !tunnels(e) && hasIPv4(e) && *e.EnableIPv4Masquerade && !*e.IPv4NativeRoutingCIDREnabled
 	}, Message: "agents do not start: without a tunnel they must know which range is not masqueraded; write overlay.enabled: false instead, or also ipv4NativeRoutingCIDREnabled: true"},

@@ -172,16 +172,4 @@ func leavesOf(t reflect.Type, prefix string) []string {
 }
 
 // set puts a value, written in JSON, at a dotted path of the scenario's config.
-func (s *scenario) set(path, value string) {
-	names := strings.Split(path, ".")
-	object := s.config
-	for _, name := range names[:len(names)-1] {
-		inner, ok := object[name].(map[string]any)
-		if !ok {
-			inner = map[string]any{}
-			object[name] = inner
-		}
-		object = inner
-	}
-	object[names[len(names)-1]] = json.RawMessage(value)
-}
+func (s *scenario) set(path, value string) { plugin.Put(s.config, path, json.RawMessage(value)) }

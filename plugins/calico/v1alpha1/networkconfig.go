@@ -104,7 +104,7 @@ type NetworkConfig struct {
 	// that one instead.
 	// Effect: none; it is checked and then left aside, as in Gardener's extension.
 	// +optional
-	// +kubebuilder:validation:Pattern=`^(first-found$|kubernetes-internal-ip$|(can-reach|interface|skip-interface|cidr)=)`
+	// +trellis:pattern=`^(first-found$|kubernetes-internal-ip$|can-reach={HOST}$|(interface|skip-interface)=[\s\S]|cidr={CIDR}$)`
 	IPAutodetectionMethod *string `json:"ipAutodetectionMethod,omitempty"`
 }
 
@@ -144,6 +144,7 @@ type IPAM struct {
 	// stays in the CNI configuration, and means nothing.
 	// +optional
 	// +kubebuilder:example="100.96.0.0/24"
+	// +trellis:pattern=`^([uU][sS][eE][pP][oO][dD][cC][iI][dD][rR]|{CIDR})$`
 	CIDR *string `json:"cidr,omitempty"`
 }
 
@@ -166,6 +167,7 @@ const (
 )
 
 // IPv4 are settings of the IPv4 address pool.
+// +trellis:narrowed=pool;vxlan;mode;Always;Never
 type IPv4 struct {
 	// Pool is how calico-node encapsulates in the pool that it makes itself: ipip
 	// or vxlan.
@@ -194,12 +196,13 @@ type IPv4 struct {
 	// its status reports, or else that one, goes before.
 	// +optional
 	// +kubebuilder:example="interface=eth.*"
-	// +kubebuilder:validation:Pattern=`^($|first-found$|kubernetes-internal-ip$|(can-reach|interface|skip-interface|cidr)=)`
+	// +trellis:pattern=`^($|first-found$|kubernetes-internal-ip$|can-reach={HOST}$|(interface|skip-interface)=[\s\S]|cidr={CIDR}$)`
 	AutoDetectionMethod *string `json:"autoDetectionMethod,omitempty"`
 }
 
 // IPv6 are settings of the IPv6 address pool. The pool is always there in a network
 // with IPv6, and never encapsulates: IPv6 packets travel as they are.
+// +trellis:narrowed=pool;vxlan;mode;Always;Never
 type IPv6 struct {
 	// Pool is how calico-node would encapsulate in a pool that it makes itself:
 	// vxlan.
@@ -223,7 +226,7 @@ type IPv6 struct {
 	// that its status reports goes before.
 	// +optional
 	// +kubebuilder:example="interface=eth.*"
-	// +kubebuilder:validation:Pattern=`^($|first-found$|kubernetes-internal-ip$|(can-reach|interface|skip-interface|cidr)=)`
+	// +trellis:pattern=`^($|first-found$|kubernetes-internal-ip$|can-reach={HOST}$|(interface|skip-interface)=[\s\S]|cidr={CIDR}$)`
 	AutoDetectionMethod *string `json:"autoDetectionMethod,omitempty"`
 	// SourceNATEnabled masquerades what pods send out of the pod network.
 	// Default: false; true with wireguardEncryption.
@@ -365,6 +368,7 @@ type StaticResources struct {
 	// Rule: each must be more than zero.
 	// +optional
 	// +trellis:keys=cpu;memory
+	// +trellis:positive
 	Node corev1.ResourceList `json:"node,omitempty"`
 	// Typha are the requests of Typha. In mode vpa it never gets less, but starts
 	// with the default.
@@ -372,6 +376,7 @@ type StaticResources struct {
 	// Rule: each must be more than zero. They mean nothing without typha.enabled.
 	// +optional
 	// +trellis:keys=cpu;memory
+	// +trellis:positive
 	Typha corev1.ResourceList `json:"typha,omitempty"`
 }
 

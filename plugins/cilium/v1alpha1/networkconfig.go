@@ -78,6 +78,7 @@ type NetworkConfig struct {
 	// Effect: key devices, the names separated by blanks.
 	// +optional
 	// +kubebuilder:validation:items:Pattern=`^[^/ \t\r\n]{1,15}$`
+	// +kubebuilder:example={eth0,eth1}
 	Devices []string `json:"devices,omitempty"`
 	// DirectRoutingDevice is the network interface through which nodes reach each
 	// other where packets are not encapsulated.
