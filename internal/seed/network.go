@@ -32,31 +32,46 @@ type Network struct {
 
 // Request makes the pipeline's Request. It fails closed: what a network inherits
 // from whoever made it must not be replaced by what a new network has only because
-// it cannot be read.
+// it cannot be read. Along with an error, the Request has what is taken over.
 func (n *Network) Request(ctx context.Context, r client.Reader, p *pipeline.Pipeline, environment pipeline.Environment) (pipeline.Request, error) {
-	if address := n.Cluster.Annotations[extensionsv1alpha1.APIServerAnnotation]; address != "" {
-		host, port, err := net.SplitHostPort(address)
-		if err != nil {
-			return pipeline.Request{}, fmt.Errorf("annotation %s of Cluster %s: %w",
-				extensionsv1alpha1.APIServerAnnotation, n.Cluster.Name, err)
-		}
-		environment.PodAccess = &plugin.PodAccess{Host: host, Port: port}
-	}
+	access, err := n.podAccess()
+	environment.PodAccess = access
 	request := p.NewRequest(n.Network, n.Shoot, environment)
 	request.Applied = n.State.Applied
 	request.Facts.Planned = false // it has a control plane in the seed
-	err := n.inherit(ctx, r, p, &request)
+	if err == nil {
+		err = n.inherit(ctx, r, p, &request)
+	}
 	request.TakenOver = n.takenOver(&request)
 	return request, err
 }
 
+// podAccess is how pods reach the API server without anybody's help, nil where somebody
+// helps.
+func (n *Network) podAccess() (*plugin.PodAccess, error) {
+	address := n.Cluster.Annotations[extensionsv1alpha1.APIServerAnnotation]
+	if address == "" {
+		return nil, nil
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("annotation %s of Cluster %s: %w", extensionsv1alpha1.APIServerAnnotation, n.Cluster.Name, err)
+	}
+	return &plugin.PodAccess{Host: host, Port: port}, nil
+}
+
 // takenOver is what a network runs for that Trellis has written at most, and another may
-// have made: what was written last, or else the Network as it is, if another has carried
-// that out. Of a Network that has changed since nobody can tell what it ran for.
+// have made: what is kept of that, what was written last, or else the Network as it is, if
+// another has carried that out. Of a Network that has changed since nobody can tell what it
+// ran for.
 func (n *Network) takenOver(request *pipeline.Request) *pipeline.Accepted {
 	written, status := n.State.Written, &n.Network.Status
 	switch {
-	case n.State.Applied != nil || n.Main == nil:
+	case n.State.Applied != nil:
+		return nil
+	case n.State.TakenOver != nil:
+		return n.State.TakenOver
+	case n.Main == nil:
 		return nil
 	case written != nil && written.Config != nil:
 		return written.Config.Accepted

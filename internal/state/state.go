@@ -27,6 +27,9 @@ type State struct {
 	// Written is what was written for the shoot last. It is kept after it was
 	// applied, to tell what a ManagedResource's status is about.
 	Written *Written `json:"written,omitempty"`
+	// TakenOver is what the network of another ran for when Trellis found it. It is kept
+	// until Trellis has applied the network itself.
+	TakenOver *pipeline.Accepted `json:"takenOver,omitempty"`
 	// ShootGeneration is the generation of the Shoot, as the Cluster had it, that
 	// was taken into account last. It is kept only where the Shoot's own controller
 	// is Trellis', which waits for it.

@@ -38,6 +38,7 @@ func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
 		kept.ShootGeneration = w.shoot.Generation
 	}
 	request, err := w.request(ctx, kept)
+	kept.TakenOver = request.TakenOver
 	if err != nil {
 		return ctrl.Result{}, w.failed(ctx, kept, err)
 	}
@@ -120,7 +121,7 @@ func (w *work) look(ctx context.Context, wanted *bundles, kept *state.State) (ct
 	}
 	n := w.network
 	if succeeded(n) {
-		kept.Applied = kept.Written.Config
+		kept.Applied, kept.TakenOver = kept.Written.Config, nil
 	}
 	if err := w.patch(ctx, func() error { return w.keep(kept) }); err != nil {
 		return ctrl.Result{}, err

@@ -8,7 +8,9 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 )
 
@@ -48,4 +50,41 @@ func TestANetworkIsNotTakenOverBlindly(t *testing.T) {
 	e.becomes(n, "Create", erroneous)
 	e.Expect(n.Status.LastError.Description).To(ContainSubstring("find out how the network that is there gives pods their addresses: read the Secret"))
 	e.stays(mr)
+}
+
+// What another has carried out goes on to run, though a new network would not be made so,
+// and whatever Trellis fails at before it gets that far. What the user changes is judged.
+func TestWhatAnotherHasCarriedOutIsAccepted(t *testing.T) {
+	e := setup(t)
+	e.stop()
+	e.another("{content: slack}")
+	before := &corev1.Secret{}
+	e.Expect(e.client.Get(t.Context(), client.ObjectKey{Namespace: e.namespace, Name: "before"}, before)).To(Succeed())
+	e.Expect(e.client.Delete(t.Context(), before)).To(Succeed())
+	n := e.network(withConfig(`{"backend":"tangled"}`))
+	status := n.DeepCopy()
+	n.Status.ObservedGeneration = n.Generation
+	n.Status.LastOperation = &corev1beta1.LastOperation{Type: create, State: fine, LastUpdateTime: metav1.Now()}
+	e.Expect(e.client.Status().Patch(t.Context(), n, client.MergeFrom(status))).To(Succeed())
+
+	e.restart()
+	e.becomes(n, again, erroneous)
+	before.ResourceVersion = ""
+	e.Expect(e.client.Create(t.Context(), before)).To(Succeed())
+	e.Eventually(e.written).Should(Equal("tangled"))
+	e.Eventually(func(g Gomega) {
+		e.get(n)
+		e.applied()
+		g.Expect(n.Status.LastOperation.State).To(Equal(fine))
+		g.Expect(string(n.Status.ProviderStatus.Raw)).To(ContainSubstring("would not be accepted any more"))
+	}).Should(Succeed())
+	e.patch(n, withConfig(`{"backend":"tangled","knots":"three"}`))
+	e.Eventually(e.names).Should(ContainElement(laterName), "what is wrong was so before")
+	e.applied()
+	e.patch(n, withConfig(`{"backend":"taut"}`))
+	e.Eventually(e.written).Should(Equal("taut"))
+	e.applied()
+	e.becomes(n, again, fine)
+	e.patch(n, withConfig(`{"backend":"tangled"}`))
+	e.becomes(n, again, erroneous)
 }

@@ -76,7 +76,7 @@ func (w *work) success(ctx context.Context, kept *state.State) error {
 	if err != nil {
 		return err
 	}
-	kept.Applied = kept.Written.Config
+	kept.Applied, kept.TakenOver = kept.Written.Config, nil
 	before := w.network.Status.ProviderStatus
 	err = w.patch(ctx, func() error {
 		w.operation(kind, corev1beta1.LastOperationStateSucceeded, 100, done[kind])
