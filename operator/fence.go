@@ -25,7 +25,8 @@ import (
 // It goes by the process' own monotonic clock, as the election does, and by when it asked
 // for the last renewal: whoever takes the Lease waits as long from a later time on.
 type fence struct {
-	lease   string // its path in the API
+	leases  string // the path of its namespace's Leases in the API
+	id      string // its name
 	holds   time.Duration
 	now     func() time.Time
 	renewed atomic.Pointer[time.Time]
@@ -36,9 +37,10 @@ type fence struct {
 // newFence fences whoever is elected by a manager's options.
 func newFence(options *manager.Options) *fence {
 	return &fence{
-		lease: fmt.Sprintf("/apis/coordination.k8s.io/v1/namespaces/%s/leases/%s", options.LeaderElectionNamespace, options.LeaderElectionID),
-		holds: *options.LeaseDuration,
-		now:   time.Now,
+		leases: fmt.Sprintf("/apis/coordination.k8s.io/v1/namespaces/%s/leases", options.LeaderElectionNamespace),
+		id:     options.LeaderElectionID,
+		holds:  *options.LeaseDuration,
+		now:    time.Now,
 	}
 }
 
@@ -49,7 +51,7 @@ func (f *fence) around(config *rest.Config) {
 
 func (f *fence) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {
-		if strings.HasSuffix(request.URL.Path, f.lease) {
+		if f.isAboutLease(request) {
 			return f.renew(request, next)
 		}
 		if err := f.closed(request.Method); err != nil {
@@ -61,35 +63,47 @@ func (f *fence) wrap(next http.RoundTripper) http.RoundTripper {
 
 // renew lets the election's own requests through.
 func (f *fence) renew(request *http.Request, next http.RoundTripper) (*http.Response, error) {
-	asked, released := f.now(), releases(request)
+	asked, released := f.now(), request.Method == http.MethodPut && holderIn(request) == ""
 	if released {
 		f.givenUp.Store(true) // before anybody can have it
 	}
 	response, err := next.RoundTrip(request)
-	if err == nil && request.Method == http.MethodPut && response.StatusCode == http.StatusOK && !released {
+	if err == nil && !released && (request.Method == http.MethodPut && response.StatusCode == http.StatusOK ||
+		request.Method == http.MethodPost && response.StatusCode == http.StatusCreated) {
 		f.renewed.Store(&asked)
 		f.givenUp.Store(false)
 	}
 	return response, err
 }
 
-// releases says whether a request leaves the Lease without a holder.
-func releases(request *http.Request) bool {
-	if request.Method != http.MethodPut || request.GetBody == nil {
-		return false
+// isAboutLease says whether a request is the election's: it reads or writes the Lease, or
+// makes it.
+func (f *fence) isAboutLease(request *http.Request) bool {
+	if request.Method != http.MethodPost {
+		return strings.HasSuffix(request.URL.Path, f.leases+"/"+f.id)
+	}
+	return strings.HasSuffix(request.URL.Path, f.leases) && leaseIn(request).Name == f.id
+}
+
+func holderIn(request *http.Request) string {
+	return ptr.Deref(leaseIn(request).Spec.HolderIdentity, "")
+}
+
+// leaseIn is the Lease that a request is to write, with what can be read of it.
+func leaseIn(request *http.Request) *coordinationv1.Lease {
+	lease := &coordinationv1.Lease{}
+	if request.GetBody == nil {
+		return lease
 	}
 	body, err := request.GetBody()
 	if err != nil {
-		return false
+		return lease
 	}
 	defer func() { _ = body.Close() }()
-	raw, err := io.ReadAll(body)
-	if err != nil {
-		return false
+	if raw, err := io.ReadAll(body); err == nil {
+		_, _, _ = scheme.Codecs.UniversalDeserializer().Decode(raw, nil, lease)
 	}
-	lease := &coordinationv1.Lease{}
-	_, _, err = scheme.Codecs.UniversalDeserializer().Decode(raw, nil, lease)
-	return err == nil && ptr.Deref(lease.Spec.HolderIdentity, "") == ""
+	return lease
 }
 
 // closed tells why a leader must not write any more. Who never was one may: what all

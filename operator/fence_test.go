@@ -11,6 +11,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -38,16 +39,30 @@ func TestALeaderThatSleptWritesNothing(t *testing.T) {
 	}
 	const secrets = "/api/v1/namespaces/one/secrets"
 	refused := MatchError(ContainSubstring("not sent: this process renewed the leader's Lease 15s ago, which is held for 15s"))
-	lease := func(mediaType string, holder *string) error {
+	const leases = "/apis/coordination.k8s.io/v1/namespaces/garden/leases"
+	lease := func(mediaType, name string, holder *string) []byte {
 		info, _ := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), mediaType)
 		raw, err := runtime.Encode(scheme.Codecs.EncoderForVersion(info.Serializer, coordinationv1.SchemeGroupVersion),
-			&coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: holder}})
+			&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: coordinationv1.LeaseSpec{HolderIdentity: holder}})
 		g.Expect(err).NotTo(HaveOccurred())
-		return send(http.MethodPut, "/apis/coordination.k8s.io/v1/namespaces/garden/leases/trellis-operator", raw...)
+		return raw
 	}
-	renew := func() error { return lease(runtime.ContentTypeJSON, new("this")) }
+	hold := func(mediaType string, holder *string) error {
+		return send(http.MethodPut, leases+"/trellis-operator", lease(mediaType, "trellis-operator", holder)...)
+	}
+	renew := func() error { return hold(runtime.ContentTypeJSON, new("this")) }
 
 	g.Expect(send(http.MethodPost, secrets)).To(Succeed(), "whoever was never elected does what all replicas do")
+	status = http.StatusCreated
+	for _, mediaType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {
+		g.Expect(send(http.MethodPost, leases, lease(mediaType, "another", new("this"))...)).To(Succeed())
+		now = now.Add(time.Hour)
+		g.Expect(send(http.MethodPost, secrets)).To(Succeed(), "another Lease is none of its")
+	}
+	g.Expect(send(http.MethodPost, leases, lease(runtime.ContentTypeJSON, "trellis-operator", new("this"))...)).To(Succeed())
+	now = now.Add(15 * time.Second)
+	g.Expect(send(http.MethodPost, secrets)).To(refused, "who has made the Lease holds it no longer than others")
+	status = http.StatusOK
 	g.Expect(renew()).To(Succeed())
 	now = now.Add(14 * time.Second)
 	g.Expect(send(http.MethodPatch, secrets+"/a")).To(Succeed())
@@ -66,9 +81,9 @@ func TestALeaderThatSleptWritesNothing(t *testing.T) {
 
 	for _, mediaType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {
 		for _, nobody := range []*string{nil, new("")} {
-			g.Expect(lease(mediaType, nobody)).To(Succeed())
+			g.Expect(hold(mediaType, nobody)).To(Succeed())
 			g.Expect(send(http.MethodPost, secrets)).To(MatchError(ContainSubstring("gave the leader's Lease up")), mediaType)
-			g.Expect(lease(mediaType, new("this"))).To(Succeed())
+			g.Expect(hold(mediaType, new("this"))).To(Succeed())
 			g.Expect(send(http.MethodPost, secrets)).To(Succeed(), mediaType)
 		}
 	}

@@ -81,7 +81,7 @@ func (t *trial) values(n *node) []any {
 	var values []any
 	// A switch that is left out of its block is off; whether the block is there at
 	// all is a matter of the switch that it is about.
-	if len(t.path) == 1 || n.Type != "boolean" || t.isMainSwitch() {
+	if len(t.path) == 1 || n.Type != "boolean" || isMainSwitch(t.path) {
 		values = append(values, nil)
 	}
 	for _, value := range slices.Concat(n.allowed(), n.Examples, n.lists()) {
@@ -93,8 +93,8 @@ func (t *trial) values(n *node) []any {
 	return values
 }
 
-// isMainSwitch says whether the field switches the block on that it stands in.
-func (t *trial) isMainSwitch() bool { return len(t.path) > 1 && t.path[len(t.path)-1] == "enabled" }
+// isMainSwitch says whether the field at path switches the block on that it stands in.
+func isMainSwitch(path []string) bool { return len(path) > 1 && path[len(path)-1] == "enabled" }
 
 // changesIn tries each change between two values in a circumstance. Each has one
 // step.
@@ -197,7 +197,7 @@ func (t *trial) config(value any) map[string]any {
 	switch around := t.path[:len(t.path)-1]; {
 	case value != nil:
 		plugin.Put(config, strings.Join(t.path, "."), value)
-	case len(around) > 0 && !t.isMainSwitch() && !has(config, around):
+	case len(around) > 0 && !isMainSwitch(t.path) && !has(config, around):
 		plugin.Put(config, strings.Join(around, "."), map[string]any{})
 	}
 	return config

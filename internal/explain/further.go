@@ -38,6 +38,11 @@ func (t *trial) further(found []Change, values []any) []Change {
 	for _, others := range contexts {
 		f.beside(others, values)
 	}
+	for _, kept := range t.refusing(found) {
+		for _, others := range contexts {
+			f.beside(append(slices.Clone(others), kept), values)
+		}
+	}
 	for _, others := range contexts {
 		f.familiesChange(others)
 		f.together(others, values)
@@ -137,7 +142,7 @@ func (f *further) together(others []setting, values []any) {
 }
 
 func (f *further) tellTogether(after *pipeline.Result, others []setting) {
-	if change, tells := f.own(after); tells {
+	if change, tells := f.own(after); tells && len(after.Errors) == 0 {
 		f.tell(change, spoken("together with", others))
 	}
 }
@@ -151,6 +156,26 @@ func (t *trial) networks(values []any, c circumstance) []network {
 	return networks
 }
 
+// refusing are the values of other fields for which changes are refused, as they change
+// along. Who writes one of them keeps it.
+func (t *trial) refusing(found []Change) []setting {
+	var kept []setting
+	seen := map[string]bool{}
+	for _, change := range found {
+		if change.Class != plugin.Forbidden || change.With == "" || seen[change.With] {
+			continue
+		}
+		seen[change.With] = true
+		path := strings.Split(change.With, ".")
+		if field, err := t.root.at(t.plugin, path); err == nil {
+			for _, value := range field.allowed() {
+				kept = append(kept, setting{path, value})
+			}
+		}
+	}
+	return kept
+}
+
 // promises says whether a change may be of a class that is not known yet.
 func (f *further) promises(before, after *network) bool {
 	if bytes.Equal(before.applied.Config, after.applied.Config) {
@@ -161,9 +186,10 @@ func (f *further) promises(before, after *network) bool {
 }
 
 // contexts are what may be written beside the field: fields of its block, one, two or
-// all of them, and each other field that has few values.
+// all of them, and each other field that has few values: first those that switch a block
+// on or off, since the rest of the block is only of use with them.
 func (t *trial) contexts() [][]setting {
-	var contexts [][]setting
+	var switches, others [][]setting
 	var block []setting
 	t.root.leaves(nil, func(path []string, leaf *node) {
 		if slices.Equal(path, t.path) {
@@ -171,7 +197,11 @@ func (t *trial) contexts() [][]setting {
 		}
 		values := leaf.allowed()
 		for _, value := range values {
-			contexts = append(contexts, []setting{{path, value}})
+			if context := []setting{{path, value}}; isMainSwitch(path) {
+				switches = append(switches, context)
+			} else {
+				others = append(others, context)
+			}
 		}
 		if likely := append(values, leaf.Examples...); len(likely) > 0 && t.isInBlockOf(path) {
 			block = append(block, setting{path, likely[0]})
@@ -189,7 +219,7 @@ func (t *trial) contexts() [][]setting {
 	if len(block) > 2 {
 		blocks = append(blocks, block)
 	}
-	return append(blocks, contexts...)
+	return slices.Concat(blocks, switches, others)
 }
 
 // isInBlockOf says whether the field at path stands in the same block.

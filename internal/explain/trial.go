@@ -156,8 +156,8 @@ type Default struct {
 	Reason string
 }
 
-// defaults are the value where nothing is known, those that differ from it, and
-// for an absent field the value that it has once its block is there.
+// defaults are the value where nothing is known, those that differ from it, and the value
+// that the field has in an empty block, if that is another.
 func (t *trial) defaults() []Default {
 	var found []Default
 	for _, c := range t.circumstances() {
@@ -166,18 +166,33 @@ func (t *trial) defaults() []Default {
 			found = append(found, value)
 		}
 	}
-	if len(t.path) < 2 || len(found) == 0 || found[0].Value != nil {
+	if len(t.path) < 2 || len(found) == 0 {
 		return found
 	}
-	around := t.path[:len(t.path)-1]
-	block := map[string]any{}
-	plugin.Put(block, strings.Join(around, "."), map[string]any{})
-	within, fine := t.defaultIn(block, t.circumstances()[0])
-	if fine && within.Value != nil {
-		within.When = "with an empty block " + strings.Join(around, ".")
-		found = append(found, within)
+	for _, others := range append([][]setting{nil}, t.contexts()...) {
+		if within, differs := t.emptyBlock(others); differs {
+			return append(found, within)
+		}
 	}
 	return found
+}
+
+// emptyBlock is what the field is where the block around it is written without anything in
+// it, and whether that is something else than without the block.
+func (t *trial) emptyBlock(others []setting) (Default, bool) {
+	around, c := strings.Join(t.path[:len(t.path)-1], "."), t.circumstances()[0]
+	beside := written(others)
+	if has(beside, t.path[:len(t.path)-1]) {
+		return Default{}, false
+	}
+	without, fine := t.defaultIn(beside, c)
+	if !fine {
+		return Default{}, false
+	}
+	plugin.Put(beside, around, map[string]any{})
+	within, fine := t.defaultIn(beside, c)
+	within.When = strings.TrimSpace("with an empty block " + around + " " + spoken("and", others))
+	return within, fine && within.Value != nil && !reflect.DeepEqual(within.Value, without.Value)
 }
 
 func (t *trial) defaultIn(config map[string]any, c circumstance) (Default, bool) {

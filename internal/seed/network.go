@@ -60,22 +60,17 @@ func (n *Network) podAccess() (*plugin.PodAccess, error) {
 	return &plugin.PodAccess{Host: host, Port: port}, nil
 }
 
-// takenOver is what a network runs for that Trellis has written at most, and another may
-// have made: what is kept of that, what was written last, or else the Network as it is, if
-// another has carried that out. Of a Network that has changed since nobody can tell what it
-// ran for.
+// takenOver is what a network runs for that Trellis has not applied yet, and another has
+// made: what is kept of that or else the Network as it is, if another has carried that out.
+// Of a Network that has changed since nobody can tell what it ran for.
 func (n *Network) takenOver(request *pipeline.Request) *pipeline.Accepted {
-	written, status := n.State.Written, &n.Network.Status
+	status := &n.Network.Status
 	switch {
 	case n.State.Applied != nil:
 		return nil
 	case n.State.TakenOver != nil:
 		return n.State.TakenOver
-	case n.Main == nil:
-		return nil
-	case written != nil && written.Config != nil:
-		return written.Config.Accepted
-	case status.LastOperation == nil, status.LastOperation.State != corev1beta1.LastOperationStateSucceeded,
+	case n.Main == nil, status.LastOperation == nil, status.LastOperation.State != corev1beta1.LastOperationStateSucceeded,
 		status.ObservedGeneration != n.Network.Generation:
 		return nil
 	}

@@ -30,7 +30,11 @@ func TestWhatRunsIsKnownOfANetworkThatAnotherHasCarriedOut(t *testing.T) {
 		"it says nothing":              {func(n *seed.Network) { n.Network.Status.LastOperation = nil }, ""},
 		"it has changed since":         {func(n *seed.Network) { n.Network.Generation++ }, ""},
 		"Trellis has applied it":       {func(n *seed.Network) { n.State.Applied = &pipeline.Applied{Accepted: written} }, ""},
-		"Trellis has begun to take it": {func(n *seed.Network) { n.State.Written = &state.Written{Config: &pipeline.Applied{Accepted: written}} }, "1.30.0"},
+		"Trellis has begun to take it": {func(n *seed.Network) { n.State.TakenOver, n.Main = written, nil }, "1.30.0"},
+		"Trellis has begun to make it": {func(n *seed.Network) {
+			n.State.Written = &state.Written{Config: &pipeline.Applied{Accepted: written}}
+			n.Network.Status.LastOperation.State = corev1beta1.LastOperationStateProcessing
+		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

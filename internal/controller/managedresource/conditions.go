@@ -81,6 +81,7 @@ func (p *pass) setProgressing(status corev1beta1.ConditionStatus, reason, messag
 
 // ignored sets what is reported of a ManagedResource that is to be ignored.
 func (p *pass) ignored() {
+	p.record.inputs = "" // what is said here is not to stay when the mark goes
 	p.setApplied(corev1beta1.ConditionTrue, reasonIgnored, messageIgnored)
 	p.setHealthy(corev1beta1.ConditionTrue, reasonIgnored, messageIgnored)
 	p.setProgressing(corev1beta1.ConditionFalse, reasonIgnored, messageIgnored)

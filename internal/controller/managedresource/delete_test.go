@@ -86,6 +86,20 @@ func TestIgnoredManagedResource(t *testing.T) {
 	e.Expect(e.exists(one)()).To(BeFalse())
 }
 
+// R9: what was said of it goes with the mark, though nothing has changed meanwhile.
+func TestAManagedResourceThatIsNotIgnoredAnyMore(t *testing.T) {
+	e := newEnv(t)
+	e.state("network", e.configMap("one"))
+	e.operator()
+	e.becomesGood("network")
+	e.edit("network", func(mr *resourcesv1alpha1.ManagedResource) {
+		mr.Annotations = map[string]string{resourcesv1alpha1.Ignore: "true"}
+	})
+	e.Eventually(e.conditions("network")).Should(HaveKeyWithValue("ResourcesApplied", "True ManagedResourceIgnored"))
+	e.edit("network", func(mr *resourcesv1alpha1.ManagedResource) { mr.Annotations = nil })
+	e.becomesGood("network")
+}
+
 // R9, R17: nor does one that is ignored lose its objects because its class changes,
 // until it is not ignored any more.
 func TestAnIgnoredManagedResourceThatChangesItsClass(t *testing.T) {

@@ -60,12 +60,14 @@ func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
 	wanted.nameIn(next)
 	if !asked && kept.Written.Equal(next) {
 		done, err := w.areWritten(ctx, &wanted)
-		if err != nil {
+		switch {
+		case err != nil:
 			return ctrl.Result{}, w.failed(ctx, nil, err)
-		}
-		if done {
+		case done:
 			kept.Written = next
 			return w.look(ctx, &wanted, kept)
+		case w.isLeaving() && !succeeded(w.network): // it was begun
+			return w.awaitGone(ctx)
 		}
 	}
 	kept.Written, kept.Components = next, built.Objects.Components
@@ -77,8 +79,8 @@ func (w *work) reconcile(ctx context.Context) (ctrl.Result, error) {
 
 // carryOut writes the bundles. What it fails at is told, and to be retried.
 func (w *work) carryOut(ctx context.Context, kept *state.State, built *pipeline.Result, wanted *bundles) (ctrl.Result, error) {
-	if mr := w.managed[seed.Main]; mr != nil && !mr.DeletionTimestamp.IsZero() {
-		return ctrl.Result{}, nil // its end is awaited through the watch; see owes
+	if w.isLeaving() {
+		return w.awaitGone(ctx) // see owes
 	}
 	if err := w.restoreSecrets(ctx, wanted); err != nil {
 		return ctrl.Result{}, w.failed(ctx, nil, err)
@@ -110,6 +112,13 @@ func (w *work) areWritten(ctx context.Context, wanted *bundles) (bool, error) {
 		return false, err
 	}
 	return wanted.written(w.managed), nil
+}
+
+// isLeaving says whether the bundle for the shoot is being deleted, by whomever. Another
+// one can only be written after it.
+func (w *work) isLeaving() bool {
+	mr := w.managed[seed.Main]
+	return mr != nil && !mr.DeletionTimestamp.IsZero()
 }
 
 // look is what remains when all is written: wait for it to be applied. That an edit

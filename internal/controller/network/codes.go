@@ -35,9 +35,14 @@ var refused = regexp.MustCompile(`(?is)error during apply of object .* is invali
 // Trellis' own resource manager states them where it knows the error. What is not said
 // of what was written last may be over.
 func (w *work) incurable(applied corev1beta1.Condition) []corev1beta1.ErrorCode {
-	switch {
-	case applied.Status != corev1beta1.ConditionFalse:
+	if applied.Status != corev1beta1.ConditionFalse {
 		return nil
+	}
+	return w.codesIn(applied)
+}
+
+func (w *work) codesIn(applied corev1beta1.Condition) []corev1beta1.ErrorCode {
+	switch {
 	case len(applied.Codes) > 0 || w.Standalone:
 		return applied.Codes
 	case applied.Reason == "DecodingFailed" || refused.MatchString(applied.Message):
@@ -46,14 +51,14 @@ func (w *work) incurable(applied corev1beta1.Condition) []corev1beta1.ErrorCode 
 	return nil
 }
 
-// lasting returns the codes of a failure that has lasted. What does not go from the
-// shoot is the user's to clean up.
+// lasting returns the codes of a failure that has lasted, though it was perhaps said of
+// what was written before. What does not go from the shoot is the user's to clean up.
 func (w *work) lasting(applied corev1beta1.Condition) []corev1beta1.ErrorCode {
 	switch applied.Reason {
 	case "DeletionFailed", "DeletionPending":
 		return append(slices.Clone(applied.Codes), corev1beta1.ErrorCleanupClusterResources)
 	}
-	return applied.Codes
+	return w.codesIn(applied)
 }
 
 // sortedSet returns codes as they are stated: sorted, each once.

@@ -8,8 +8,10 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
@@ -174,6 +176,28 @@ func TestAnOldRefusalIsNotTheNewSpecs(t *testing.T) {
 	e.stays(n)
 	e.resourceManager("False", "ApplyFailed", refusal, begin.Add(11*time.Second))
 	e.becomes(n, create, erroneous)
+}
+
+// What was refused before and is still told when the time is up is told with its codes:
+// Gardener's resource manager waits ever longer before it tries again.
+func TestAnOldRefusalThatIsToldKeepsItsCodes(t *testing.T) {
+	begin := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	clock := clocktesting.NewFakePassiveClock(begin)
+	e := setup(t, inGardener, at(clock))
+	const refusal = `error during apply of object "v1/ConfigMap/kube-system/string": ConfigMap "string" is invalid: data`
+	n := e.network(asking("reconcile"))
+	e.resourceManager("False", "ApplyFailed", refusal, begin)
+	e.becomes(n, create, erroneous)
+	clock.SetTime(begin.Add(time.Hour))
+	e.patch(n, asking("reconcile"))
+	e.becomes(n, create, working)
+	clock.SetTime(begin.Add(time.Hour + 2*time.Minute))
+	mr := e.managedResource()
+	before := mr.DeepCopy()
+	metav1.SetMetaDataAnnotation(&mr.ObjectMeta, "example.org/look", "again")
+	e.Expect(e.client.Patch(t.Context(), mr, client.MergeFrom(before))).To(Succeed())
+	e.becomes(n, create, erroneous)
+	e.Expect(n.Status.LastError.Codes).To(HaveExactElements(corev1beta1.ErrorConfigurationProblem))
 }
 
 func TestADeletedManagedResourceIsPutBack(t *testing.T) {

@@ -3,14 +3,18 @@
 package network_test
 
 import (
+	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 )
 
@@ -54,6 +58,57 @@ func TestARequestThatOvertakesAnotherIsCarriedOut(t *testing.T) {
 			}).Should(Succeed())
 		})
 	}
+}
+
+// Nobody is told of a migration that has not happened, though it was asked for while
+// something else was carried out.
+func TestAReconciliationIsNotTakenForTheMigrationThatOvertakesIt(t *testing.T) {
+	e := setup(t, inGardener)
+	n := e.finished(asking("reconcile"))
+	e.stop()
+	e.cluster(func(s *corev1beta1.Shoot) { s.Spec.Hibernation = &corev1beta1.Hibernation{Enabled: new(true)} })
+	before := n.DeepCopy()
+	n.Status.LastOperation.Type, n.Status.LastOperation.State = again, erroneous
+	e.Expect(e.client.Status().Patch(t.Context(), n, client.MergeFrom(before))).To(Succeed())
+	e.patch(n, withConfig(`{"backend":"none"}`))
+
+	away := &extensionsv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Namespace: n.Namespace, Name: n.Name}}
+	var once sync.Once
+	var statuses requestBodies
+	e.requests.beforeRequest(func(request *http.Request) error {
+		if request.Method == http.MethodPatch && strings.HasSuffix(request.URL.Path, "/networks/"+away.Name+"/status") {
+			once.Do(func() { e.patch(away, asking("migrate")) })
+			statuses.add(request)
+		}
+		return nil
+	})
+	e.restart()
+	e.becomes(n, migrating, fine)
+	first := slices.IndexFunc(statuses.all(), func(body string) bool { return strings.Contains(body, "Succeeded") })
+	e.Expect(statuses.all()[first]).To(ContainSubstring("Successfully reconciled Network"))
+}
+
+// requestBodies are what requests have sent.
+type requestBodies struct {
+	mu     sync.Mutex
+	bodies []string
+}
+
+func (r *requestBodies) add(request *http.Request) {
+	body, err := request.GetBody()
+	if err != nil {
+		return
+	}
+	raw, _ := io.ReadAll(body)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.bodies = append(r.bodies, string(raw))
+}
+
+func (r *requestBodies) all() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.bodies)
 }
 
 // Nor does a request that is only taken away take another one with it: a control plane

@@ -31,7 +31,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if n.Annotations[extensionsv1alpha1.OperationAnnotation] == extensionsv1alpha1.OperationWaitForState {
 		return ctrl.Result{}, nil
 	}
-	w := &work{Reconciler: r, network: n, demand: demandOf(n), known: r.memoryOf(n)}
+	w := &work{Reconciler: r, network: n, kind: operationType(n), demand: demandOf(n), known: r.memoryOf(n)}
 	if w.known.isNewerThan(n) {
 		return ctrl.Result{RequeueAfter: cacheLag}, nil
 	}
@@ -86,6 +86,9 @@ func hasLeft(n *extensionsv1alpha1.Network) bool {
 type work struct {
 	*Reconciler
 	network *extensionsv1alpha1.Network
+	// kind is the type of the operation that is carried out, which nothing that is asked
+	// for meanwhile becomes.
+	kind corev1beta1.LastOperationType
 	// demand is what the Network asked for when the reconciliation began.
 	demand  demand
 	cluster *extensionsv1alpha1.Cluster
@@ -146,7 +149,7 @@ func (w *work) consume(ctx context.Context) error {
 
 func (w *work) step(ctx context.Context) (ctrl.Result, error) {
 	n := w.network
-	migrates := operationType(n) == corev1beta1.LastOperationTypeMigrate
+	migrates := w.kind == corev1beta1.LastOperationTypeMigrate
 	if migrates || !n.DeletionTimestamp.IsZero() {
 		if err := w.consume(ctx); err != nil {
 			return ctrl.Result{}, err

@@ -87,7 +87,7 @@ func (w *work) awaitGone(ctx context.Context) (ctrl.Result, error) {
 			where = "the seed"
 		}
 		cause := fmt.Errorf("the network's objects in %s are still being deleted: %w", where, stuck(mr))
-		if operationType(w.network) == corev1beta1.LastOperationTypeMigrate {
+		if w.kind == corev1beta1.LastOperationTypeMigrate {
 			cause = fmt.Errorf("the ManagedResource %s is still being deleted: %w", mr.Name, stuck(mr))
 		}
 		codes := []corev1beta1.ErrorCode{corev1beta1.ErrorCleanupClusterResources}

@@ -125,6 +125,26 @@ func TestForcedDeletionWaitsForNothingInTheShoot(t *testing.T) {
 	})
 }
 
+// A ManagedResource that somebody deletes while its Network stays has to go before there
+// can be another one. What keeps it is told, once it has for long.
+func TestAManagedResourceThatDoesNotGoIsAnError(t *testing.T) {
+	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
+		n := e.finished(asked)
+		mr := e.held()
+		e.resourceManager("Progressing", "DeletionPending", "ConfigMap kube-system/string has the finalizer example.org/no", time.Now())
+		e.Expect(e.client.Delete(t.Context(), mr)).To(Succeed())
+		e.patch(n, func(n *extensionsv1alpha1.Network) { asked(n); withConfig(`{"backend":"none"}`)(n) })
+		e.becomes(n, again, erroneous)
+		e.Expect(n.Status.LastError.Description).To(And(HavePrefix("Error reconciling Network: "), HaveSuffix("has the finalizer example.org/no")))
+		e.Expect(n.Status.LastError.Codes).To(ConsistOf(corev1beta1.ErrorCleanupClusterResources))
+		e.stays(n)
+		e.letGo(mr)
+		e.Eventually(e.written).Should(Equal("none"))
+		e.applied()
+		e.becomes(n, again, fine)
+	}, at(clocktesting.NewFakePassiveClock(time.Now().Add(time.Hour))))
+}
+
 // Invariant 6: what the user wrote is not looked at any more.
 func TestAnInvalidNetworkCanBeDeleted(t *testing.T) {
 	e := setup(t)

@@ -50,12 +50,11 @@ var (
 // state stays as well. Unless an operation was asked for, a status that already
 // says the same is not written again.
 func (w *work) processing(ctx context.Context, kept *state.State, asked bool) error {
-	kind := operationType(w.network)
 	return w.patch(ctx, func() error {
-		if !asked && isProcessing(w.network.Status.LastOperation, kind) {
+		if !asked && isProcessing(w.network.Status.LastOperation, w.kind) {
 			return w.keep(kept)
 		}
-		w.operation(kind, corev1beta1.LastOperationStateProcessing, 1, doing[kind])
+		w.operation(corev1beta1.LastOperationStateProcessing, 1, doing[w.kind])
 		return w.keep(kept)
 	})
 }
@@ -63,7 +62,7 @@ func (w *work) processing(ctx context.Context, kept *state.State, asked bool) er
 // leaving is processing for a Network that is deleted or migrated.
 func (w *work) leaving(ctx context.Context) error {
 	last := w.network.Status.LastOperation
-	if last != nil && last.Type == operationType(w.network) && last.State != corev1beta1.LastOperationStateSucceeded {
+	if last != nil && last.Type == w.kind && last.State != corev1beta1.LastOperationStateSucceeded {
 		return nil // an error is not wiped while its cause may still be there
 	}
 	return w.processing(ctx, nil, false)
@@ -71,7 +70,6 @@ func (w *work) leaving(ctx context.Context) error {
 
 // success says that what was written is applied, and shows what is in force.
 func (w *work) success(ctx context.Context, kept *state.State) error {
-	kind := operationType(w.network)
 	shown, err := w.providerStatus(kept)
 	if err != nil {
 		return err
@@ -79,7 +77,7 @@ func (w *work) success(ctx context.Context, kept *state.State) error {
 	kept.Applied, kept.TakenOver = kept.Written.Config, nil
 	before := w.network.Status.ProviderStatus
 	err = w.patch(ctx, func() error {
-		w.operation(kind, corev1beta1.LastOperationStateSucceeded, 100, done[kind])
+		w.operation(corev1beta1.LastOperationStateSucceeded, 100, done[w.kind])
 		w.network.Status.LastError = nil
 		w.network.Status.ObservedGeneration = kept.Written.Generation
 		w.network.Status.IPFamilies = kept.Written.IPFamilies
@@ -95,8 +93,7 @@ func (w *work) success(ctx context.Context, kept *state.State) error {
 // left says that a Network which is deleted or migrated has nothing here any more.
 func (w *work) left(ctx context.Context) error {
 	return w.patch(ctx, func() error {
-		kind := operationType(w.network)
-		w.operation(kind, corev1beta1.LastOperationStateSucceeded, 100, done[kind])
+		w.operation(corev1beta1.LastOperationStateSucceeded, 100, done[w.kind])
 		w.network.Status.LastError = nil
 		w.network.Status.ObservedGeneration = w.network.Generation
 		return nil
@@ -106,8 +103,7 @@ func (w *work) left(ctx context.Context) error {
 // error says what went wrong. The same error about the same generation is not
 // written twice. A nil state stays. Codes may be stated in any order, and twice.
 func (w *work) error(ctx context.Context, generation int64, kept *state.State, cause error, codes ...corev1beta1.ErrorCode) error {
-	kind := operationType(w.network)
-	description := failing[kind] + ": " + cause.Error()
+	description := failing[w.kind] + ": " + cause.Error()
 	codes = sortedSet(codes)
 	status := &w.network.Status
 	if status.LastError != nil && status.LastError.Description == description && slices.Equal(status.LastError.Codes, codes) &&
@@ -116,7 +112,7 @@ func (w *work) error(ctx context.Context, generation int64, kept *state.State, c
 		return w.patch(ctx, func() error { return w.keep(kept) })
 	}
 	return w.patch(ctx, func() error {
-		w.operation(kind, corev1beta1.LastOperationStateError, 50, description)
+		w.operation(corev1beta1.LastOperationStateError, 50, description)
 		now := status.LastOperation.LastUpdateTime
 		status.LastError = &corev1beta1.LastError{Description: description, Codes: codes, LastUpdateTime: &now}
 		status.ObservedGeneration = generation
@@ -124,9 +120,9 @@ func (w *work) error(ctx context.Context, generation int64, kept *state.State, c
 	})
 }
 
-func (w *work) operation(kind corev1beta1.LastOperationType, state corev1beta1.LastOperationState, progress int32, description string) {
+func (w *work) operation(state corev1beta1.LastOperationState, progress int32, description string) {
 	w.network.Status.LastOperation = &corev1beta1.LastOperation{
-		Type: kind, State: state, Progress: progress, Description: description,
+		Type: w.kind, State: state, Progress: progress, Description: description,
 		LastUpdateTime: metav1.NewTime(w.Clock.Now()).Rfc3339Copy(),
 	}
 }

@@ -106,6 +106,10 @@ func TestAForcedDeletionWaitsForNothingInTheShoot(t *testing.T) {
 	s := e.finished()
 	n := e.holdNetwork()
 	e.holdPrerequisites()
+	e.Expect(e.client.Create(t.Context(), &resourcesv1alpha1.ManagedResource{
+		ObjectMeta: metav1.ObjectMeta{Namespace: e.controlPlane, Name: "by-another-name", Finalizers: []string{resourceManagerFinalizer}},
+		Spec:       resourcesv1alpha1.ManagedResourceSpec{Class: new("resources"), SecretRefs: []corev1.LocalObjectReference{}},
+	})).To(Succeed())
 	e.Expect(e.client.Delete(t.Context(), s)).To(Succeed())
 	e.becomes(s, deleting, processing)
 	patch(e, s, func(s *corev1beta1.Shoot) {

@@ -7,12 +7,14 @@ import (
 	"context"
 	"slices"
 
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/controller/managedresource"
 )
 
 // obstacle is what keeps the control plane's ManagedResources from getting on in
@@ -62,7 +64,8 @@ func appliedCondition(managed *resourcesv1alpha1.ManagedResource) corev1beta1.Co
 
 // isForShoot says whether the objects of a ManagedResource are in the shoot.
 func isForShoot(managed *resourcesv1alpha1.ManagedResource) bool {
-	return managed.Spec.Class == nil || *managed.Spec.Class == ""
+	class := ptr.Deref(managed.Spec.Class, "")
+	return class == "" || class == managedresource.DefaultClass
 }
 
 // tellingOrGone passes the events of ManagedResources that a Shoot's status can
