@@ -108,6 +108,17 @@ func TestDocumentedDefaultsAreThoseInForce(t *testing.T) {
 	})
 }
 
+// A block that is written counts as written in full, so leaving its switch out says off.
+func TestEmptyBlocksThatSwitchOffAreTold(t *testing.T) {
+	for field, when := range map[string]string{
+		"calico.typha.enabled":             "with an empty block typha",
+		"calico.snatToUpstreamDNS.enabled": "with an empty block snatToUpstreamDNS and overlay.enabled: false",
+	} {
+		NewWithT(t).Expect(explained(t, field).Defaults).To(ContainElement(explain.Default{When: when, Value: false}), field)
+	}
+	NewWithT(t).Expect(explained(t, "calico.multus.enabled").Defaults).To(HaveLen(1), "off either way")
+}
+
 // find returns the change that is told of a step in these clusters; when is empty
 // where nothing is known of them.
 func find(e *explain.Explanation, from, to any, when string) (found []explain.Change) {
@@ -135,7 +146,7 @@ func TestChangesAreToldWhereTheyDiffer(t *testing.T) {
 		{"calico.overlay.enabled", true, nil, "", plugin.Disruptive, ""},
 		{"calico.overlay.enabled", false, true, azure, plugin.Forbidden, "ipam.type"},
 		{"calico.vxlan.enabled", false, true, "", plugin.Forbidden, "ipam.type"},
-		{"calico.vxlan.enabled", false, true, ipv6, plugin.Rolling, ""},
+		{"calico.vxlan.enabled", false, true, ipv6, plugin.Safe, ""},
 		{"calico.wireguardEncryption", true, false, "", plugin.Rolling, ""},
 		{"calico.wireguardEncryption", true, false, both, plugin.Disruptive, "ipv6.sourceNATEnabled"},
 		{"calico.ipv6.sourceNATEnabled", true, false, "", plugin.Disruptive, ""},

@@ -18,8 +18,9 @@ import (
 )
 
 // spelling is of what nobody can guess without knowing the field: values that mean the
-// same, and changes of IP families that are refused whatever the field.
-var spelling = regexp.MustCompile(`(safe|rolling) if (only the spelling changes|the value only becomes explicit)|forbidden if the network loses IPv4|rolling if the network has no IPv4`)
+// same, networks that take several other fields or a feature gate, and changes of IP
+// families that are refused whatever the field.
+var spelling = regexp.MustCompile(`(safe|rolling) if (only the spelling changes|the value only becomes explicit)|rolling if BIRD makes routes|safe where the exporter cannot run|forbidden if the network loses IPv4|rolling if the network has no IPv4`)
 
 var classWord = regexp.MustCompile(`\b(safe|rolling|disruptive|forbidden)\b`)
 
@@ -62,12 +63,23 @@ func rowsOf(t *testing.T, networkType string) map[string]string {
 	return rows
 }
 
+// Together with others it would bring another ipam.type, which is refused.
+func TestChangesThatAreRefusedHaveNoOtherClass(t *testing.T) {
+	for _, change := range explained(t, "calico.vxlan.enabled").Changes {
+		for _, when := range change.When {
+			NewWithT(t).Expect(when).NotTo(HavePrefix("together with"))
+		}
+	}
+}
+
 // What is told is so in the circumstances that are named.
 func TestClassesThatTakeOtherFieldsAreToldWithThem(t *testing.T) {
 	for _, test := range []struct {
 		field, when string
 		class       plugin.ChangeClass
 	}{
+		{"calico.snatToUpstreamDNS.enabled", "with overlay.enabled: false", plugin.Rolling},
+		{"calico.vxlan.enabled", "with overlay.enabled: true, ipam.type: calico-ipam", plugin.Disruptive},
 		{"cilium.encryption.strictMode", "with encryption.enabled: true, encryption.mode: wireguard", plugin.Disruptive},
 		{"cilium.ipv4NativeRoutingCIDREnabled", "with tunnel: disabled", plugin.Disruptive},
 		{"cilium.ipv6.enabled", "if the network goes from both families to IPv4 alone", plugin.Disruptive},

@@ -9,9 +9,13 @@ import (
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
-// restarts ends the reason of changes that calico-node picks up by restarting.
-// What Felix has set up goes on without it.
-const restarts = "calico-node restarts node after node, and traffic goes on meanwhile"
+// restarts begins the reason of changes that calico-node picks up by restarting.
+// What Felix has set up goes on without it, but see changedIn.
+const restarts = "calico-node restarts node after node, " + goesOn
+
+const goesOn = "and traffic goes on meanwhile"
+
+const requestsChange = "calico-node and Typha may restart one after the other with other requests, " + goesOn
 
 // poolStays is so without overlay, whatever becomes of the values that calico-node makes
 // its pool by.
@@ -20,7 +24,7 @@ const poolStays = restarts + "; the address pool that is there stays as it is, s
 // changes has an entry for every value of NetworkConfig; an entry for a block is
 // for all values in it.
 var changes = plugin.Meanings[v1alpha1.NetworkConfig]{
-	"backend":                   {Class: plugin.Disruptive, Reason: "somebody else makes the routes between nodes from then on, and the old ones go before all new ones are there"},
+	"backend":                   {Class: plugin.Disruptive, Reason: othersMakeRoutes},
 	"ipam.type":                 {Judge: changedIPAM},
 	"ipam.cidr":                 {Judge: changedRange},
 	"ipv4.pool":                 {Judge: changedIPv4Pool},
@@ -36,11 +40,11 @@ var changes = plugin.Meanings[v1alpha1.NetworkConfig]{
 	"overlay.enabled":           {Judge: changedOverlay},
 	"overlay.createPodRoutes":   {Judge: changedPodRoutes},
 	"snatToUpstreamDNS.enabled": {Class: plugin.Rolling, Reason: restarts + "; what was masqueraded stays so until the node is replaced"},
-	"autoScaling.mode":          {Class: plugin.Rolling, Reason: "calico-node and Typha may restart one after the other with other requests, and traffic goes on meanwhile"},
-	"autoScaling.resources":     {Class: plugin.Rolling, Reason: "calico-node and Typha may restart one after the other with other requests, and traffic goes on meanwhile"},
+	"autoScaling.mode":          {Class: plugin.Rolling, Reason: requestsChange},
+	"autoScaling.resources":     {Class: plugin.Rolling, Reason: requestsChange},
 	"vxlan.enabled":             {Judge: changedVXLAN},
 	"wireguardEncryption":       {Class: plugin.Rolling, Reason: restarts + "; two nodes encrypt as soon as both have it, and talk in the clear until then"},
-	"birdExporter.enabled":      {Class: plugin.Rolling, Reason: restarts + ", since the exporter is a container of it"},
+	"birdExporter.enabled":      {Class: plugin.Rolling, Reason: restarts + "; the exporter is a container of it"},
 	"multus.enabled":            {Judge: changedMultus},
 	"multus.installCNIPlugins":  {Class: plugin.Rolling, Reason: "Multus restarts node after node, and pods that start on a node meanwhile get no further networks; plugins that are on the nodes stay there"},
 	"serviceLoopPrevention":     {Class: plugin.Rolling, Reason: restarts},
@@ -48,26 +52,10 @@ var changes = plugin.Meanings[v1alpha1.NetworkConfig]{
 	"ipAutodetectionMethod":     {Class: plugin.Safe, Reason: "the field is deprecated and has no effect"},
 }
 
-func changedIPAM(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
-	reason := "pods that run keep addresses which the other IPAM does not know of and would give to others; "
-	switch wasVXLAN, isVXLAN := isOn(before.VXLAN), isOn(after.VXLAN); {
-	case after.IPAM != nil && (before.IPAM == nil || before.IPAM.Type == ""): // as only a damaged status has it
-		return plugin.Disruptive, "nobody remembers which IPAM gave pods their addresses; if it was another, this one may give addresses of pods that run to others"
-	case isVXLAN && !wasVXLAN:
-		return plugin.Forbidden, reason + "VXLAN brings calico-ipam with it, so leave vxlan and overlay as they were, or create a new cluster"
-	case wasVXLAN && !isVXLAN && !overlayOn(after):
-		return plugin.Forbidden, reason + "leave overlay as it was, or create a new cluster"
-	case wasVXLAN && !isVXLAN:
-		return plugin.Forbidden, reason + "keep it by writing ipam.type: calico-ipam"
-	default:
-		return plugin.Forbidden, reason + "go back to the former type, or create a new cluster"
-	}
-}
-
-func isOn(vxlan *v1alpha1.VXLAN) bool { return vxlan != nil && vxlan.Enabled }
-
 func changedRange(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
 	switch {
+	case strings.EqualFold(rangeOf(before), rangeOf(after)) && isDualStack(before) && isDualStack(after):
+		return plugin.Safe, "only the spelling changes, and with two IP families each node uses its own ranges"
 	case strings.EqualFold(rangeOf(before), rangeOf(after)):
 		return plugin.Rolling, restarts + "; only the spelling changes"
 	case !takesRange(before) && !takesRange(after):
@@ -158,13 +146,17 @@ func changedOverlay(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, 
 	case after.Overlay == nil && hasIPv4(before):
 		return plugin.Disruptive, "the address pools that come with overlay are removed, and pods are cut off until calico-node has made one; write overlay.enabled instead"
 	case encapsulationChanges(before, after) || overlayOn(after) && onlyCrossSubnet(before):
-		return plugin.Disruptive, "packets between nodes travel in another way, and a node that has changed does not reach one that has not"
+		return plugin.Disruptive, travelsOtherwise
+	case before.Overlay == nil && hasIPv4(before) && overlayOn(after): // without new variables for calico-node
+		return plugin.Rolling, "the address pool that calico-node made becomes one that is stated; " + asBeforeUnless
 	case before.Overlay == nil && hasIPv4(before):
-		return plugin.Rolling, restarts + "; packets between nodes travel as before, unless ipv4.pool or ipv4.mode was changed since the network was made: then they do from now on as overlay.enabled says, and nodes that have changed may not reach those that have not"
+		return plugin.Rolling, restarts + "; " + asBeforeUnless
 	default:
 		return plugin.Rolling, restarts + "; packets between nodes travel as before"
 	}
 }
+
+const asBeforeUnless = "packets between nodes travel as before, unless ipv4.pool or ipv4.mode was changed since the network was made: then they do from now on as overlay.enabled says, and nodes that have changed may not reach those that have not"
 
 // onlyCrossSubnet says whether packets within a subnet travel as they are. With overlay
 // they never do.
@@ -176,7 +168,24 @@ func changedPodRoutes(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass
 	if createsPodRoutes(before) == createsPodRoutes(after) {
 		return plugin.Safe, "the value only became explicit or ceased to be so"
 	}
-	return plugin.Disruptive, "somebody else makes the routes between nodes from then on, and the old ones go before all new ones are there"
+	switch {
+	case encapsulationChanges(before, after):
+		return plugin.Disruptive, travelsOtherwise
+	case usesBIRD(before) && usesBIRD(after):
+		return plugin.Rolling, restarts + "; it is BIRD that makes the routes, as before"
+	default:
+		return plugin.Disruptive, othersMakeRoutes
+	}
+}
+
+const (
+	othersMakeRoutes = "somebody else makes the routes between nodes from then on, and the old ones go before all new ones are there"
+	travelsOtherwise = "packets between nodes travel in another way, and a node that has changed does not reach one that has not"
+)
+
+// usesBIRD also judges a config that lacks a backend, since another release wrote it.
+func usesBIRD(c *v1alpha1.NetworkConfig) bool {
+	return c.Backend != nil && hasBackend(c, v1alpha1.Bird)
 }
 
 func createsPodRoutes(c *v1alpha1.NetworkConfig) bool {
@@ -187,10 +196,12 @@ func createsPodRoutes(c *v1alpha1.NetworkConfig) bool {
 // ipv4.pool and ipv4.mode. Felix is told the same of tunnels as before.
 func changedVXLAN(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
 	switch {
+	case onlyIPv6(before) && onlyIPv6(after) && !overlayOn(before) && !overlayOn(after):
+		return plugin.Safe, "VXLAN is for IPv4, which the network does not have"
 	case before.Overlay == nil && after.Overlay == nil && hasIPv4(after):
 		return plugin.Rolling, poolStays
 	case encapsulationChanges(before, after):
-		return plugin.Disruptive, "packets between nodes travel in another way, and a node that has changed does not reach one that has not"
+		return plugin.Disruptive, travelsOtherwise
 	default:
 		return plugin.Rolling, restarts + "; packets between nodes travel as before"
 	}

@@ -14,6 +14,11 @@ type situation = plugin.Situation[v1alpha1.NetworkConfig]
 // changedFact judges what calico-node is told of the cluster, and no value of the config
 // shows.
 func changedFact(fact plugin.Fact, before, after situation) (plugin.ChangeClass, string) {
+	class, reason := meaningOf(fact, before, after)
+	return class, tellingCuts(reason, before.Config, after.Config)
+}
+
+func meaningOf(fact plugin.Fact, before, after situation) (plugin.ChangeClass, string) {
 	switch fact {
 	case plugin.FactKubeProxy:
 		return changedKubeProxy(before, after)
@@ -21,6 +26,8 @@ func changedFact(fact plugin.Fact, before, after situation) (plugin.ChangeClass,
 		if usesNFTables(before.Facts) != usesNFTables(after.Facts) {
 			return plugin.Disruptive, "kube-proxy and Felix write their rules anew, each in its own time, and packets to Services and what policies allow may be lost until both have"
 		}
+	case plugin.FactNodeRange:
+		return changedNodeRange(before, after)
 	case plugin.FactPodRanges:
 		if hasIPv6(before.Config) && hasIPv6(after.Config) && podRangeIPv6(before.Facts) != podRangeIPv6(after.Facts) {
 			return plugin.Rolling, restarts + "; what pods send within the new IPv6 range is not masqueraded"
@@ -38,6 +45,24 @@ func changedKubeProxy(before, after situation) (plugin.ChangeClass, string) {
 	}
 	return plugin.Disruptive, "another than before passes on packets to Services, and does not know connections that are open"
 }
+
+// changedNodeRange is about pool no-snat-for-node-cidr. That the range is also where
+// nodes look for their address, ipv4.autoDetectionMethod tells.
+func changedNodeRange(before, after situation) (plugin.ChangeClass, string) {
+	was, is := unmasqueraded(before.Config, before.Facts), unmasqueraded(after.Config, after.Facts)
+	switch {
+	case was == is || overlayOff(before.Config) != overlayOff(after.Config):
+		return "", ""
+	case was == "":
+		return plugin.Safe, "nodes of the range see the addresses of pods that connect to them from then on"
+	case is == "":
+		return plugin.Safe, masqueradedFromThenOn
+	default:
+		return plugin.Safe, masqueradedFromThenOn + " where they are not of the new one as well, whose nodes see the pods' addresses"
+	}
+}
+
+const masqueradedFromThenOn = "what pods send to nodes of the old range is masqueraded from then on"
 
 func usesEBPF(c *v1alpha1.NetworkConfig) bool {
 	return c.EBPFDataplane != nil && c.EBPFDataplane.Enabled

@@ -13,7 +13,8 @@ import (
 
 // What changes with the Shoot and not with the config.
 func TestWhatChangesOfTheClusterMean(t *testing.T) {
-	const ebpf = "ebpfDataplane: {enabled: true}"
+	const ebpf, noOverlay = "ebpfDataplane: {enabled: true}", "overlay: {enabled: false}"
+	nodes := []string{"10.250.0.0/16"}
 	proxy := func(enabled bool, mode corev1beta1.ProxyMode) option {
 		return func(f *plugin.Facts) { f.KubeProxy = plugin.KubeProxy{Enabled: enabled, Mode: mode} }
 	}
@@ -31,6 +32,10 @@ func TestWhatChangesOfTheClusterMean(t *testing.T) {
 		{"IPVS, which Felix finds by itself", "", proxy(true, ""), proxy(true, "IPVS"), classes{}},
 		{"another IPv6 range", "", dualStack, otherRange, classes{"status.networking.pods": plugin.Rolling}},
 		{"a range that was written already", "", proxy(true, ""), func(f *plugin.Facts) { f.PodCIDRs = []string{podCIDR} }, classes{}},
+		{"other nodes, without overlay", noOverlay, withNodes("10.250.0.0/16", nodes), withNodes("10.0.0.0/8", nodes), classes{"spec.networking.nodes": plugin.Safe}},
+		{"nodes that are not known", noOverlay, withNodes("", nodes), withNodes("10.250.0.0/16", nodes),
+			classes{"spec.networking.nodes": plugin.Safe, "ipv4.autoDetectionMethod": plugin.Rolling}},
+		{"other nodes, with an overlay", "overlay: {enabled: true}", withNodes("10.250.0.0/16", nodes), withNodes("10.0.0.0/8", nodes), classes{}},
 		{"a DNS cache", "", proxy(true, ""), func(f *plugin.Facts) { f.NodeLocalDNS = true }, classes{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -32,6 +32,8 @@ func TestWhatChangesMeanForARunningNetwork(t *testing.T) {
 		{"", "ebpfDataplane: {enabled: true}", "ebpfDataplane.enabled", plugin.Disruptive},
 		{"", "ipam: {type: calico-ipam}", "ipam.type", plugin.Forbidden},
 		{"", "ipam: {cidr: usePodCIDR}", "ipam.cidr", plugin.Rolling},
+		{"ipv4: {mode: Never}", "overlay: {enabled: false, createPodRoutes: true}", "overlay.createPodRoutes", plugin.Rolling}, // BIRD either way
+		{on, "overlay: {enabled: false, createPodRoutes: true}", "overlay.createPodRoutes", plugin.Disruptive},
 		{"", "ipam: {cidr: 100.64.0.0/24}", "ipam.cidr", plugin.Disruptive},
 		{"ipam: {cidr: 100.64.1.0/24}", "ipam: {cidr: 100.64.2.0/24}", "ipam.cidr", plugin.Disruptive},
 		{vxlanOverlay, "{overlay: {enabled: true}, vxlan: {enabled: true}, ipam: {cidr: 100.64.1.0/24}}", "ipam.cidr", plugin.Rolling}, // calico-ipam
@@ -71,6 +73,8 @@ func TestWhatChangesMeanForARunningNetwork(t *testing.T) {
 func TestReasonOfAChangeIsWhatHappens(t *testing.T) {
 	const (
 		poolStays = "the address pool that is there stays as it is"
+		podRoutes = "overlay: {enabled: false, createPodRoutes: true}"
+		cutOff    = "pods there do not reach those of other nodes"
 		poolSays  = "said by the address pool that comes with overlay, be it on or off"
 	)
 	for _, test := range []struct {
@@ -85,6 +89,10 @@ func TestReasonOfAChangeIsWhatHappens(t *testing.T) {
 			map[string]string{"vxlan.enabled": poolStays, "ipv4.pool": poolStays}},
 		{withMultus, "", map[string]string{"multus.enabled": "every NetworkAttachmentDefinition that users wrote is deleted"}},
 		{`vethMTU: "0"`, `vethMTU: "+0"`, map[string]string{"vethMTU": "only the spelling changes"}},
+		{podRoutes, "{overlay: {enabled: false, createPodRoutes: true}, typha: {enabled: false}}", map[string]string{"typha.enabled": cutOff}},
+		{podRoutes, "{overlay: {enabled: false, createPodRoutes: true}, autoScaling: {mode: static}}", map[string]string{"autoScaling.mode": cutOff}},
+		{"ipv4: {mode: Never}", podRoutes, map[string]string{"overlay.createPodRoutes": cutOff}},
+		{"overlay: {enabled: false}", "{overlay: {enabled: false}, typha: {enabled: false}}", map[string]string{"typha.enabled": "traffic goes on meanwhile"}},
 	} {
 		t.Run(test.before+" then "+test.after, func(t *testing.T) {
 			g := NewWithT(t)
@@ -106,14 +114,6 @@ func TestVXLANWithoutOverlayOnlyChangesThePoolToMake(t *testing.T) {
 	g.Expect(after.poolVXLAN).To(Equal("Always"))
 	after.poolIPIP, after.poolVXLAN = before.poolIPIP, before.poolVXLAN
 	g.Expect(after).To(Equal(before))
-}
-
-func TestForbiddenChangeSaysWhatToDoInstead(t *testing.T) {
-	g := NewWithT(t)
-	n := changed(t, "overlay: {enabled: true}", "{overlay: {enabled: true}, vxlan: {enabled: true}}")
-	g.Expect(n.Errors).To(HaveLen(1))
-	g.Expect(n.Errors[0].Field).To(Equal("spec.providerConfig.ipam.type"))
-	g.Expect(n.Errors[0].Detail).To(ContainSubstring("leave vxlan and overlay as they were, or create a new cluster"))
 }
 
 // What remembers so little nobody has written who knew the network.

@@ -155,6 +155,8 @@ func rangesOf(cidrs []string, isOfFamily func(netip.Addr) bool) []string {
 	return ranges
 }
 
+func isIPv6Range(cidr string) bool { return len(rangesOf([]string{cidr}, netip.Addr.Is6)) > 0 }
+
 // podRangeIPv4 is the pods' IPv4 range: the Network's own, or else, where that is one of
 // IPv6, the first one that the Shoot's status reports. It is empty if neither is known.
 func podRangeIPv4(facts *plugin.Facts) string {

@@ -15,6 +15,7 @@ import (
 func hasIPv4(c *v1alpha1.NetworkConfig) bool     { return c.IPv4 != nil }
 func hasIPv6(c *v1alpha1.NetworkConfig) bool     { return c.IPv6 != nil }
 func isDualStack(c *v1alpha1.NetworkConfig) bool { return hasIPv4(c) && hasIPv6(c) }
+func onlyIPv6(c *v1alpha1.NetworkConfig) bool    { return !hasIPv4(c) && hasIPv6(c) }
 
 // overlayOn, overlayOff and neither of them are the three states of overlay.
 func overlayOn(c *v1alpha1.NetworkConfig) bool  { return c.Overlay != nil && c.Overlay.Enabled }

@@ -157,6 +157,7 @@ func TestIPv4PoolHasARangeOfIPv4(t *testing.T) {
 			g.Expect(n.Errors).To(BeEmpty())
 			g.Expect(n.env("calico-node")).To(HaveKeyWithValue("CALICO_IPV4POOL_CIDR", test.want))
 			g.Expect(n.Spec("IPPool", "default-ipv4-ippool")).To(HaveKeyWithValue("cidr", test.want))
+			g.Expect(n.env("add-snat-rule-to-upstream-dns")).To(HaveKeyWithValue("POD_CIDR", test.want))
 			g.Expect(n.Warned("ipv4") != nil).To(Equal(test.want == ""))
 		})
 	}
@@ -295,6 +296,32 @@ func TestBothFamiliesStayWhileANodeIsNotReady(t *testing.T) {
 	g.Expect(n.Errors).To(BeEmpty())
 	g.Expect(n.Changes).To(BeEmpty())
 	g.Expect(n.env("calico-node")).To(HaveKeyWithValue("IP6", "autodetect"))
+}
+
+// What a network of IPv4 would restart for is nothing to another.
+func TestValuesOfNoUseToIPv6AreSafeToChange(t *testing.T) {
+	for _, test := range []struct {
+		after    string
+		families option
+		path     string
+	}{
+		{"ipam: {cidr: USEPODCIDR}", dualStack, "ipam.cidr"},
+		{"vxlan: {enabled: true}", ipv6Only, "vxlan.enabled"},
+	} {
+		t.Run(test.after, func(t *testing.T) {
+			g := NewWithT(t)
+			before := build(t, "", test.families)
+			n := then(before, test.after, test.families)
+			g.Expect(n.Classes()).To(Equal(map[string]plugin.ChangeClass{test.path: plugin.Safe}))
+			g.Expect(built.Documents(t, n.Objects.Shoot)).To(Equal(built.Documents(t, before.Objects.Shoot)))
+		})
+	}
+}
+
+// BIRD makes them with an overlay and without, and IPv6 never travels otherwise.
+func TestPodRoutesOfIPv6OnlyRestart(t *testing.T) {
+	n := changed(t, "overlay: {enabled: true}", "overlay: {enabled: false, createPodRoutes: true}", ipv6Only)
+	NewWithT(t).Expect(n.Classes()).To(HaveKeyWithValue("overlay.createPodRoutes", plugin.Rolling))
 }
 
 func TestIPv6SourceNATIsOnlyDisruptiveWhenItGoes(t *testing.T) {

@@ -59,15 +59,24 @@ func (n *network) pools() []plugin.Object {
 	if hasIPv4(n.config) && n.config.Overlay != nil {
 		pools = append(pools, n.ipv4Pool())
 	}
-	if hasIPv4(n.config) && overlayOff(n.config) && n.facts.NodeCIDR != "" {
+	if nodes := unmasqueraded(n.config, n.facts); nodes != "" {
 		// What is sent into any pool keeps its source address. A pool that gives no
 		// addresses therefore lets nodes see pods as they are.
-		pools = append(pools, pool(noSNATPoolName, ipPoolSpec{CIDR: n.facts.NodeCIDR, Disabled: true, DisableBGPExport: true}))
+		pools = append(pools, pool(noSNATPoolName, ipPoolSpec{CIDR: nodes, Disabled: true, DisableBGPExport: true}))
 	}
 	if hasIPv6(n.config) {
 		pools = append(pools, n.ipv6Pool())
 	}
 	return pools
+}
+
+// unmasqueraded is the range of the nodes that are to see pods as they are; empty if
+// there is none. Pods that have no IPv6 do not reach one of IPv6.
+func unmasqueraded(c *v1alpha1.NetworkConfig, facts *plugin.Facts) string {
+	if !hasIPv4(c) || !overlayOff(c) || !hasIPv6(c) && isIPv6Range(facts.NodeCIDR) {
+		return ""
+	}
+	return facts.NodeCIDR
 }
 
 func (n *network) ipv4Pool() *ipPool {

@@ -44,3 +44,12 @@ func TestEBPFNeedsPrivilegesWhateverTheGateSays(t *testing.T) {
 	g.Expect(*n.container("calico-node").SecurityContext.Privileged).To(BeTrue())
 	g.Expect(names(n.node().Spec.Template.Spec.InitContainers)).To(Equal([]string{"log-mtu-issues", "install-cni", "ebpf-bootstrap"}))
 }
+
+// The exporter is a container of a privileged calico-node only.
+func TestAnExporterThatCannotRunRestartsNothing(t *testing.T) {
+	g := NewWithT(t)
+	const exporter = "birdExporter: {enabled: true}"
+	g.Expect(changed(t, "", exporter, nonPrivileged).Classes()).To(HaveKeyWithValue("birdExporter.enabled", plugin.Safe))
+	g.Expect(changed(t, exporter, "", nonPrivileged).Classes()).To(HaveKeyWithValue("birdExporter.enabled", plugin.Safe))
+	g.Expect(changed(t, "", exporter).Classes()).To(HaveKeyWithValue("birdExporter.enabled", plugin.Rolling))
+}

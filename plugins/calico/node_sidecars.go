@@ -21,7 +21,7 @@ const (
 func (n *network) snatContainer() corev1.Container {
 	container := n.script(snatName, snatToUpstreamDNS)
 	container.ImagePullPolicy = corev1.PullIfNotPresent
-	container.Env = []corev1.EnvVar{{Name: "POD_CIDR", Value: n.facts.PodCIDR}}
+	container.Env = []corev1.EnvVar{{Name: "POD_CIDR", Value: n.masqueradedRange()}}
 	container.VolumeMounts = []corev1.VolumeMount{{Name: "xtables-lock", MountPath: "/run/xtables.lock"}}
 	if !n.isPrivileged() {
 		container.SecurityContext = &corev1.SecurityContext{
@@ -31,6 +31,14 @@ func (n *network) snatContainer() corev1.Container {
 		}
 	}
 	return container
+}
+
+// masqueradedRange is that of IPv4 in a network of both families, as in the address pool.
+func (n *network) masqueradedRange() string {
+	if hasIPv4(n.config) {
+		return podRangeIPv4(n.facts)
+	}
+	return n.facts.PodCIDR
 }
 
 // conditionEnsurer says once more that the node's network is available, because

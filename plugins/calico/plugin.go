@@ -36,9 +36,10 @@ var images = plugin.ParseImages(imagesDocument)
 type definition struct{}
 
 var (
-	_ plugin.Definition[v1alpha1.NetworkConfig]     = definition{}
-	_ plugin.FactClassifier[v1alpha1.NetworkConfig] = definition{}
-	_ plugin.Cautious[v1alpha1.NetworkConfig]       = definition{}
+	_ plugin.Definition[v1alpha1.NetworkConfig]          = definition{}
+	_ plugin.SituationClassifier[v1alpha1.NetworkConfig] = definition{}
+	_ plugin.FactClassifier[v1alpha1.NetworkConfig]      = definition{}
+	_ plugin.Cautious[v1alpha1.NetworkConfig]            = definition{}
 )
 
 func (definition) Describe() plugin.Description {
@@ -72,7 +73,11 @@ func (definition) Classify(path string, before, after *v1alpha1.NetworkConfig) (
 	return changes.Classify(path, before, after)
 }
 
-func (definition) ClassifyFact(fact plugin.Fact, before, after plugin.Situation[v1alpha1.NetworkConfig]) (plugin.ChangeClass, string) {
+func (definition) ClassifyIn(path string, before, after situation) (plugin.ChangeClass, string) {
+	return changedIn(path, before, after)
+}
+
+func (definition) ClassifyFact(fact plugin.Fact, before, after situation) (plugin.ChangeClass, string) {
 	return changedFact(fact, before, after)
 }
 

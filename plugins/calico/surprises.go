@@ -35,7 +35,7 @@ var encapsulationSurprises = plugin.Surprises[v1alpha1.NetworkConfig]{
 	}, Message: "packets travel through IP-in-IP all the same: the address pool that comes with overlay.enabled goes before; leave it out, or in a new network " + forVXLAN},
 
 	{Path: "ipv4.mode", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
-		return e.Overlay == nil && hasBackend(e, v1alpha1.None) && poolIs(e, v1alpha1.PoolIPIP) && encapsulates(*e.IPv4.Mode)
+		return !e.VXLAN.Enabled && e.Overlay == nil && hasBackend(e, v1alpha1.None) && poolIs(e, v1alpha1.PoolIPIP) && encapsulates(*e.IPv4.Mode)
 	}, Message: "packets are not encapsulated all the same: with backend none Felix sets up no IP-in-IP"},
 
 	{Path: "vxlan.enabled", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
@@ -90,6 +90,7 @@ const (
 	// forVXLAN is what gives a network VXLAN. It takes another ipam.type, which only
 	// a new network can get.
 	forVXLAN       = "write overlay.enabled: true and vxlan.enabled: true, without backend, ipv4.pool and ipv4.mode"
+	nativeIPv6     = "IPv6 packets travel as they are all the same: the pool default-ipv6-ippool never encapsulates; "
 	withIPv6       = "IPv6 only travels as it is, so leave "
 	withoutOverlay = "write false, and nothing of backend, vxlan, ipv4.pool and ipv4.mode"
 )
@@ -97,8 +98,12 @@ const (
 // ipv6Surprises are about networks with IPv6, which Calico only routes.
 var ipv6Surprises = plugin.Surprises[v1alpha1.NetworkConfig]{
 	{Path: "overlay.enabled", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
-		return overlayOn(e) && hasIPv6(e)
-	}, Message: "IPv6 packets travel as they are all the same: the pool default-ipv6-ippool never encapsulates; " + withoutOverlay},
+		return overlayOn(e) && hasIPv6(e) && usesHostLocal(e)
+	}, Message: nativeIPv6 + withoutOverlay},
+
+	{Path: "overlay.enabled", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+		return overlayOn(e) && hasIPv6(e) && !usesHostLocal(e)
+	}, Message: nativeIPv6 + "in a new network " + withoutOverlay},
 
 	{Path: "overlay.enabled", Happens: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
 		return overlayOn(e) && isDualStack(e) && !e.VXLAN.Enabled

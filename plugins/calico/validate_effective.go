@@ -16,6 +16,7 @@ import (
 func validateEffective(effective, written *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	validateKubeProxy(&found, effective, facts)
+	warnNodeRange(&found, facts)
 	warnVXLANOverlay(&found, effective, written, facts, path)
 	warnVXLANPool(&found, effective, written, path)
 	surprises.Warn(&found, effective, facts, path)
@@ -34,6 +35,16 @@ func validateKubeProxy(found *plugin.Findings, effective *v1alpha1.NetworkConfig
 	case facts.KubeProxy.Mode != "":
 		found.Error(field.Forbidden(proxy.Child("mode"), "must not be set when kube-proxy is disabled; leave it out"))
 	}
+}
+
+// warnNodeRange tells that the nodes' range is of use to nobody in a network of IPv4. One
+// that is on the way to IPv6 will use it.
+func warnNodeRange(found *plugin.Findings, facts *plugin.Facts) {
+	if wantsIPv6(facts) || !isIPv6Range(facts.NodeCIDR) {
+		return
+	}
+	found.Warn(plugin.At(nil, string(plugin.FactNodeRange)),
+		"the nodes' range is of IPv6, and the network has IPv4 only, so neither do nodes find their address by it nor is it kept from being masqueraded; state the nodes' IPv4 range")
 }
 
 // warnVXLANOverlay tells who asked for an overlay, and did not ask for VXLAN,

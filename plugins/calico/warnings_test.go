@@ -3,6 +3,7 @@
 package calico_test
 
 import (
+	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -47,7 +48,7 @@ func TestUsersAreToldWhatIsNotInForce(t *testing.T) {
 			want: map[string]string{"vxlan.enabled": "packets are not encapsulated all the same"}},
 		{name: "a pool and a backend against VXLAN", config: "{vxlan: {enabled: true}, backend: none, ipv4: {pool: ipip}}", want: map[string]string{
 			"vxlan.enabled": "since ipv4.pool is ipip, and with backend none Felix sets up no IP-in-IP",
-			"ipv4.mode":     "Felix sets up no IP-in-IP", "ipam.type": "nobody collects addresses"}},
+			"ipam.type":     "nobody collects addresses"}},
 		{name: "a VXLAN pool where overlay is off", config: "{overlay: {enabled: false}, ipv4: {pool: vxlan}}",
 			want: map[string]string{"ipv4.pool": "since overlay.enabled is false"}},
 		{name: "who wants no overlay knows that nothing is encapsulated", config: "{overlay: {enabled: false}, ipv4: {pool: vxlan, mode: Never}}"},
@@ -129,6 +130,28 @@ func combined(lists ...[]string) []string {
 		texts = longer
 	}
 	return texts
+}
+
+// Nothing is made of it either: pool no-snat-for-node-cidr would be one of IPv6.
+func TestARangeOfIPv6NodesIsOfNoUseToIPv4(t *testing.T) {
+	for _, test := range []struct {
+		name     string
+		families option
+		warned   bool
+		pool     bool
+	}{
+		{"IPv4", func(*plugin.Facts) {}, true, false},
+		{"on the way to both", migrating, false, false},
+		{"both", dualStack, false, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			g := NewWithT(t)
+			n := build(t, "overlay: {enabled: false}", test.families, withNodes("2001:db8:3::/64", nil))
+			g.Expect(n.has("IPPool", "no-snat-for-node-cidr")).To(Equal(test.pool))
+			told := slices.ContainsFunc(n.Warnings, func(w plugin.Warning) bool { return w.Field == "spec.networking.nodes" })
+			g.Expect(told).To(Equal(test.warned))
+		})
+	}
 }
 
 func TestUsersAreToldOfRangesThatCannotWork(t *testing.T) {
