@@ -108,13 +108,23 @@ func (h history) before(one *write) history {
 			found = append(found, each)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b *write) int {
-		if a.revision == 0 || b.revision == 0 {
-			return cmp.Compare(a.began, b.began)
-		}
-		return cmp.Compare(a.revision, b.revision)
-	})
+	at := found.revisions()
+	slices.SortStableFunc(found, func(a, b *write) int { return cmp.Compare(at[a], at[b]) })
 	return found
+}
+
+// revisions are those of etcd when the writes landed. Where an answer has none, it is
+// that of the last write that was answered before this one was sent.
+func (h history) revisions() map[*write]int64 {
+	answered := slices.SortedFunc(slices.Values(h), func(a, b *write) int { return cmp.Compare(a.ended, b.ended) })
+	at, last := make(map[*write]int64, len(h)), int64(0)
+	for _, one := range h {
+		for ; answered[0].ended < one.began; answered = answered[1:] {
+			last = max(last, answered[0].revision)
+		}
+		at[one] = cmp.Or(one.revision, last)
+	}
+	return at
 }
 
 // of are the writes of one sort that have landed.
