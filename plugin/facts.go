@@ -126,15 +126,21 @@ func (f *Facts) WantsIPFamily(family extensionsv1alpha1.IPFamily) bool {
 
 // MutatingAdmissionPolicies is the API version in which the shoot's API server has
 // them: from Kubernetes 1.36 on always, before that with the gate and one of the
-// versions. It is empty where there are none.
+// versions, of which v1beta1 has them since 1.34 (KEP-3962). It is empty where there are
+// none.
 func (f *Facts) MutatingAdmissionPolicies() string {
-	if v, err := utilversion.ParseGeneric(f.KubernetesVersion); err == nil && v.AtLeast(utilversion.MajorMinor(1, 36)) {
+	v, err := utilversion.ParseGeneric(f.KubernetesVersion)
+	if err == nil && v.AtLeast(utilversion.MajorMinor(1, 36)) {
 		return admissionGroup + "v1"
 	}
 	if !f.APIServer.FeatureGates["MutatingAdmissionPolicy"] {
 		return ""
 	}
-	for _, version := range []string{admissionGroup + "v1beta1", admissionGroup + "v1alpha1"} {
+	versions := []string{admissionGroup + "v1beta1", admissionGroup + "v1alpha1"}
+	if err == nil && v.LessThan(utilversion.MajorMinor(1, 34)) {
+		versions = versions[1:]
+	}
+	for _, version := range versions {
 		if f.APIServer.RuntimeConfig[version] {
 			return version
 		}

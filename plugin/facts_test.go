@@ -30,6 +30,8 @@ func TestWhichMutatingAdmissionPoliciesThereAre(t *testing.T) {
 		"beta":                    {plugin.Facts{KubernetesVersion: "1.35.9", APIServer: plugin.APIServer{FeatureGates: on(gate), RuntimeConfig: on(v1beta1)}}, v1beta1},
 		"alpha":                   {plugin.Facts{KubernetesVersion: "1.32.1", APIServer: plugin.APIServer{FeatureGates: on(gate), RuntimeConfig: on(v1alpha1)}}, v1alpha1},
 		"the better of two":       {plugin.Facts{KubernetesVersion: "1.34.1", APIServer: plugin.APIServer{FeatureGates: on(gate), RuntimeConfig: on(v1alpha1, v1beta1)}}, v1beta1},
+		"of its former alpha":     {plugin.Facts{KubernetesVersion: "1.33.1", APIServer: plugin.APIServer{FeatureGates: on(gate), RuntimeConfig: on(v1alpha1, v1beta1)}}, v1alpha1},
+		"a beta of other kinds":   {plugin.Facts{KubernetesVersion: "1.33.1", APIServer: plugin.APIServer{FeatureGates: on(gate), RuntimeConfig: on(v1beta1)}}, ""},
 		"final before beta":       {plugin.Facts{KubernetesVersion: "1.36.1", APIServer: plugin.APIServer{FeatureGates: on(gate), RuntimeConfig: on(v1beta1)}}, v1},
 		"the gate alone":          {plugin.Facts{KubernetesVersion: "1.34.1", APIServer: plugin.APIServer{FeatureGates: on(gate)}}, ""},
 		"the version alone":       {plugin.Facts{KubernetesVersion: "1.34.1", APIServer: plugin.APIServer{RuntimeConfig: on(v1beta1)}}, ""},

@@ -124,7 +124,8 @@ func allowNull(schema map[string]any) {
 // began with the one that it has in Go.
 func called(name, description string) string {
 	first, rest, found := strings.Cut(description, " ")
-	if found && strings.EqualFold(first, name) {
+	field, key := strings.ToLower(first), strings.ToLower(name)
+	if found && (field == key || strings.HasPrefix(rest, "is ") && (strings.HasPrefix(field, key) || strings.HasSuffix(key, field))) {
 		return name + " " + rest
 	}
 	return description

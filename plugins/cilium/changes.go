@@ -37,7 +37,7 @@ var changes = plugin.Meanings[v1alpha1.NetworkConfig]{
 	"l2Announcements.leaseRetryPeriod":   {Class: plugin.Rolling, Reason: restarts},
 	"ipv4NativeRoutingCIDREnabled":       {Judge: changedNativeRouting},
 	"ipv6NativeRoutingCIDREnabled":       {Judge: changedNativeRouting},
-	"overlay.enabled":                    {Judge: changedEncapsulation},
+	"overlay.enabled":                    {Judge: changedOverlay},
 	"overlay.createPodRoutes":            {Judge: changedPodRoutes},
 	"snatToUpstreamDNS.enabled":          {Judge: changedMasquerader},
 	"snatOutOfCluster.enabled":           {Judge: changedMasquerader},
@@ -77,6 +77,16 @@ func changedEncapsulation(before, after *v1alpha1.NetworkConfig) (plugin.ChangeC
 		return plugin.Rolling, restarts + "; packets between nodes travel as before"
 	}
 	return plugin.Disruptive, "packets between nodes travel in another way, and a node that has changed does not reach one that has not"
+}
+
+// changedOverlay also tells of a value that says what was so before. Strict mode goes by
+// the value itself.
+func changedOverlay(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
+	same := overlayOff(before) == overlayOff(after) || !isStrict(before) && !isStrict(after)
+	if same && encapsulationOf(before) == encapsulationOf(after) {
+		return plugin.Safe, "it only says, or no longer says, what is so anyway: packets between nodes travel as before"
+	}
+	return changedEncapsulation(before, after)
 }
 
 // encapsulationOf is empty of a config that another release wrote, and that lacks the
@@ -154,10 +164,16 @@ func changedAuditMode(_, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, str
 
 func changedEncryption(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
 	switch {
+	case !isEncrypted(before) && !isEncrypted(after):
+		return plugin.Safe, "nothing is encrypted, before or after"
 	case isEncrypted(before) == isEncrypted(after) && isStrict(before) == isStrict(after):
 		return plugin.Rolling, restarts + "; the same traffic is encrypted as before"
 	case isStrict(after):
-		return plugin.Disruptive, "a node that has changed drops what one that has not sends in the clear"
+		return plugin.Disruptive, "a node that has changed drops what it would have to send in the clear to one that has not"
+	case isStrict(before) && !isEncrypted(after):
+		return plugin.Disruptive, "a node that has not changed drops what it would have to send in the clear to one that has"
+	case isStrict(before):
+		return plugin.Rolling, restarts + "; the same traffic is encrypted as before, and none is dropped any more where it cannot be"
 	default:
 		return plugin.Rolling, restarts + "; two nodes encrypt as soon as both do, and talk in the clear until then"
 	}

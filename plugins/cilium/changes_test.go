@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/test/built"
 )
 
 func TestWhatChangesMeanForARunningNetwork(t *testing.T) {
@@ -30,12 +31,13 @@ func TestWhatChangesMeanForARunningNetwork(t *testing.T) {
 		{"", off, "overlay.enabled", plugin.Disruptive},
 		{"", off, "tunnel", plugin.Disruptive},
 		{"", off, "ipv4NativeRoutingCIDREnabled", plugin.Disruptive},
-		{"", on, "overlay.enabled", plugin.Rolling}, // VXLAN either way
+		{"", on, "overlay.enabled", plugin.Safe}, // VXLAN either way
 		{"", on, "overlay.createPodRoutes", plugin.Safe},
 		{on, off, "overlay.enabled", plugin.Disruptive},
 		{off, "", "overlay.enabled", plugin.Disruptive},
 		{"", "tunnel: geneve", "tunnel", plugin.Disruptive},
-		{off, "{tunnel: disabled, ipv4NativeRoutingCIDREnabled: true}", "overlay.enabled", plugin.Rolling},
+		{off, "{tunnel: disabled, ipv4NativeRoutingCIDREnabled: true}", "overlay.enabled", plugin.Safe},
+		{"{" + off + ", " + strict + "}", "{tunnel: disabled, ipv4NativeRoutingCIDREnabled: true, " + strict + "}", "overlay.enabled", plugin.Rolling},
 		{off, "tunnel: disabled", "ipv4NativeRoutingCIDREnabled", plugin.Disruptive},
 		{"", "ipv4NativeRoutingCIDREnabled: true", "ipv4NativeRoutingCIDREnabled", plugin.Rolling},
 		{off, own, "overlay.createPodRoutes", plugin.Disruptive},
@@ -65,7 +67,8 @@ func TestWhatChangesMeanForARunningNetwork(t *testing.T) {
 		{"", wireGuard, "encryption.enabled", plugin.Rolling},
 		{wireGuard, strict, "encryption.strictMode", plugin.Disruptive},
 		{strict, wireGuard, "encryption.strictMode", plugin.Rolling},
-		{"", "encryption: {enabled: true}", "encryption.enabled", plugin.Rolling},
+		{strict, "", "encryption.enabled", plugin.Disruptive},
+		{"", "encryption: {enabled: true}", "encryption.enabled", plugin.Safe},
 	} {
 		t.Run(fmt.Sprintf("%s from %s to %s", test.path, test.before, test.after), func(t *testing.T) {
 			g := NewWithT(t)
@@ -97,6 +100,22 @@ func TestWhatChangesMeanWithoutKubeProxy(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s from %s to %s", test.path, test.before, test.after), func(t *testing.T) {
 			NewWithT(t).Expect(changed(t, test.before, test.after, withoutKubeProxy).Classes()).To(HaveKeyWithValue(test.path, test.want))
+		})
+	}
+}
+
+// Of what only says what is so anyway, agents are told nothing.
+func TestWhatIsOnlySaidChangesNoObject(t *testing.T) {
+	for _, test := range [][2]string{
+		{"", "overlay: {enabled: true}"},
+		{"{tunnel: disabled, ipv4NativeRoutingCIDREnabled: true}", "overlay: {enabled: false}"},
+		{"", "encryption: {enabled: true}"},
+	} {
+		t.Run(test[1], func(t *testing.T) {
+			g := NewWithT(t)
+			before, after := build(t, test[0]), changed(t, test[0], test[1])
+			g.Expect(after.Classes()).To(HaveEach(plugin.Safe))
+			g.Expect(built.Documents(t, after.Objects.Shoot)).To(Equal(built.Documents(t, before.Objects.Shoot)))
 		})
 	}
 }
