@@ -20,7 +20,7 @@ import (
 // spelling is of what nobody can guess without knowing the field: values that mean the
 // same, networks that take several other fields or a feature gate, and changes of IP
 // families that are refused whatever the field.
-var spelling = regexp.MustCompile(`(safe|rolling) if (only the spelling changes|the value only becomes explicit)|rolling if BIRD makes routes|safe where the exporter cannot run|rolling with .encryption.strictMode|forbidden if the network loses IPv4|rolling if the network has no IPv4`)
+var spelling = regexp.MustCompile(`(safe|rolling) if (only the spelling changes|the value only becomes explicit)|rolling if BIRD makes routes|safe where the exporter cannot run|rolling with .encryption.strictMode|safe if nothing is encrypted|forbidden if the network loses IPv4|rolling if the network has no IPv4`)
 
 var classWord = regexp.MustCompile(`\b(safe|rolling|disruptive|forbidden)\b`)
 
