@@ -176,7 +176,7 @@ func (r *Reconciler) gone(ctx context.Context, request reconcile.Request) error 
 		return err
 	}
 	for i := range list.Items {
-		if classOf(&list.Items[i]) == r.options.Class {
+		if ClassOf(&list.Items[i]) == r.options.Class {
 			return nil
 		}
 	}

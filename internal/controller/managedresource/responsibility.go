@@ -14,9 +14,9 @@ import (
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 )
 
-// classOf returns the class of a ManagedResource; the default class is the empty
+// ClassOf returns the class of a ManagedResource; the default class is the empty
 // one, by whichever name it is stated.
-func classOf(mr *resourcesv1alpha1.ManagedResource) string {
+func ClassOf(mr *resourcesv1alpha1.ManagedResource) string {
 	return settledClass(ptr.Deref(mr.Spec.Class, ""))
 }
 
@@ -27,7 +27,7 @@ func settledClass(class string) string {
 	return class
 }
 
-func (p *pass) isOurs() bool { return classOf(p.mr) == p.options.Class }
+func (p *pass) isOurs() bool { return ClassOf(p.mr) == p.options.Class }
 
 func (p *pass) isHeld() bool {
 	return controllerutil.ContainsFinalizer(p.mr, p.options.finalizer())

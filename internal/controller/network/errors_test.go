@@ -161,15 +161,22 @@ func TestObjectsThatCannotBeAppliedAreErrors(t *testing.T) {
 	}
 }
 
-// What was refused before is not said of what was written since.
-func TestAnOldRefusalIsNotTheNewSpecs(t *testing.T) {
-	begin := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+const refusal = `error during apply of object "v1/ConfigMap/kube-system/string": ConfigMap "string" is invalid: data`
+
+// refusedAt is a Network, at a moment, whose objects were refused.
+func refusedAt(t *testing.T, begin time.Time) (*env, *extensionsv1alpha1.Network, *clocktesting.FakePassiveClock) {
 	clock := clocktesting.NewFakePassiveClock(begin)
 	e := setup(t, inGardener, at(clock))
-	const refusal = `error during apply of object "v1/ConfigMap/kube-system/string": ConfigMap "string" is invalid: data`
 	n := e.network(asking("reconcile"))
 	e.resourceManager("False", "ApplyFailed", refusal, begin)
 	e.becomes(n, create, erroneous)
+	return e, n, clock
+}
+
+// What was refused before is not said of what was written since.
+func TestAnOldRefusalIsNotTheNewSpecs(t *testing.T) {
+	begin := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	e, n, clock := refusedAt(t, begin)
 	clock.SetTime(begin.Add(10 * time.Second))
 	e.patch(n, func(n *extensionsv1alpha1.Network) { withConfig(`{"backend":"none"}`)(n); asking("reconcile")(n) })
 	e.becomes(n, create, working)
@@ -182,12 +189,7 @@ func TestAnOldRefusalIsNotTheNewSpecs(t *testing.T) {
 // Gardener's resource manager waits ever longer before it tries again.
 func TestAnOldRefusalThatIsToldKeepsItsCodes(t *testing.T) {
 	begin := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	clock := clocktesting.NewFakePassiveClock(begin)
-	e := setup(t, inGardener, at(clock))
-	const refusal = `error during apply of object "v1/ConfigMap/kube-system/string": ConfigMap "string" is invalid: data`
-	n := e.network(asking("reconcile"))
-	e.resourceManager("False", "ApplyFailed", refusal, begin)
-	e.becomes(n, create, erroneous)
+	e, n, clock := refusedAt(t, begin)
 	clock.SetTime(begin.Add(time.Hour))
 	e.patch(n, asking("reconcile"))
 	e.becomes(n, create, working)

@@ -7,7 +7,6 @@ import (
 	"context"
 	"slices"
 
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -64,8 +63,7 @@ func appliedCondition(managed *resourcesv1alpha1.ManagedResource) corev1beta1.Co
 
 // isForShoot says whether the objects of a ManagedResource are in the shoot.
 func isForShoot(managed *resourcesv1alpha1.ManagedResource) bool {
-	class := ptr.Deref(managed.Spec.Class, "")
-	return class == "" || class == managedresource.DefaultClass
+	return managedresource.ClassOf(managed) == ""
 }
 
 // tellingOrGone passes the events of ManagedResources that a Shoot's status can
