@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package outcome is the vocabulary of Trellis' reconciliations. A reconciliation is
+// a list of stages; each stage returns one Outcome, and the first that does not
+// continue ends the reconciliation. The controller turns that Outcome into the status,
+// the event, the log line, the metrics and the answer for controller-runtime, each in
+// one place.
+package outcome
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+)
+
+// Kind is one of the ways in which a stage can end. Its text is the value of the
+// label "outcome" of metrics and of the key "outcome" of log lines.
+type Kind string
+
+const (
+	// Continued means that the next stage may run.
+	Continued Kind = "continued"
+	// Done means that there is nothing left to do.
+	Done Kind = "done"
+	// Waiting means that something must happen before the next stage can run.
+	Waiting Kind = "waiting"
+	// Terminal means an error that stays until a user changes something.
+	Terminal Kind = "terminal"
+	// Retry means an error that another attempt may overcome.
+	Retry Kind = "retry"
+	// Stale means that the reconciliation started from a cache that was behind the API
+	// server. It starts again, and there is nothing to report.
+	Stale Kind = "stale"
+)
+
+// staleRetry is the time that a cache gets to catch up with the API server.
+const staleRetry = 200 * time.Millisecond
+
+// Outcome is how a stage, and with it a reconciliation, ended. The zero value
+// continues.
+type Outcome struct {
+	kind   Kind
+	reason string
+	after  time.Duration
+	err    error
+	codes  []corev1beta1.ErrorCode
+}
+
+// Continue lets the next stage run.
+func Continue() Outcome { return Outcome{} }
+
+// Finish ends a reconciliation in which nothing is left to do.
+func Finish() Outcome { return Outcome{kind: Done} }
+
+// Wait ends a reconciliation until an event arrives or after has passed, whichever
+// comes first; 0 means that only an event ends the wait. reason completes the sentence
+// "waiting until …".
+func Wait(reason string, after time.Duration) Outcome {
+	return Outcome{kind: Waiting, reason: reason, after: after}
+}
+
+// Fail ends a reconciliation with an error that retrying does not overcome. codes tell
+// Gardener's clients who can.
+func Fail(err error, codes ...corev1beta1.ErrorCode) Outcome {
+	return Outcome{kind: Terminal, err: err, codes: sortedSet(codes)}
+}
+
+// TryAgain ends a reconciliation with an error, which controller-runtime retries with
+// back-off. An error that only shows that a cache was late becomes a Stale outcome.
+// A nil error continues.
+func TryAgain(err error, codes ...corev1beta1.ErrorCode) Outcome {
+	switch {
+	case err == nil:
+		return Continue()
+	case IsStale(err):
+		return Outcome{kind: Stale, err: err, after: staleRetry}
+	}
+	return Outcome{kind: Retry, err: err, codes: sortedSet(codes)}
+}
+
+// StartOver ends a reconciliation that started from outdated objects; it starts again
+// after the given time.
+func StartOver(after time.Duration) Outcome { return Outcome{kind: Stale, after: after} }
+
+// Within returns the outcome with another look after d at the latest. An outcome that
+// is retried keeps its own back-off.
+func (o Outcome) Within(d time.Duration) Outcome {
+	if o.after == 0 || d < o.after {
+		o.after = d
+	}
+	return o
+}
+
+// Kind returns how the stage ended.
+func (o Outcome) Kind() Kind {
+	if o.kind == "" {
+		return Continued
+	}
+	return o.kind
+}
+
+// Continues reports whether the next stage may run.
+func (o Outcome) Continues() bool { return o.Kind() == Continued }
+
+// Err returns the error of a Terminal, Retry or Stale outcome, otherwise nil.
+func (o Outcome) Err() error { return o.err }
+
+// Codes returns Gardener's codes of the error, sorted, each once.
+func (o Outcome) Codes() []corev1beta1.ErrorCode { return o.codes }
+
+// Reason returns what a Waiting outcome waits for.
+func (o Outcome) Reason() string { return o.reason }
+
+// String describes the outcome in one line, for logs and test failures.
+func (o Outcome) String() string {
+	switch {
+	case o.err != nil:
+		return fmt.Sprintf("%s: %v", o.Kind(), o.err)
+	case o.reason != "":
+		return fmt.Sprintf("%s until %s", o.Kind(), o.reason)
+	}
+	return string(o.Kind())
+}
+
+// Result is the answer for controller-runtime. Only a Retry outcome returns its error:
+// the error of a Terminal one has been reported, and no retry would help.
+func (o Outcome) Result() (reconcile.Result, error) {
+	if o.kind == Retry {
+		return reconcile.Result{}, o.err
+	}
+	return reconcile.Result{RequeueAfter: o.after}, nil
+}
+
+// Stage is one step of a reconciliation. Stages change the run that they get, are
+// idempotent, and never call one another.
+type Stage[R any] struct {
+	// Name says what the stage does, for log lines and errors.
+	Name string
+	// Run runs the stage.
+	Run func(ctx context.Context, run R) Outcome
+}
+
+// Run runs stages in their order until one does not continue. It returns that
+// outcome and the number of stages that continued. When all continue, the outcome is
+// Done.
+func Run[R any](ctx context.Context, run R, stages []Stage[R]) (Outcome, int) {
+	for i, stage := range stages {
+		if o := stage.Run(ctx, run); !o.Continues() {
+			return o, i
+		}
+	}
+	return Finish(), len(stages)
+}
+
+// IsStale reports whether the API server refused a write only because the writer's
+// cache was late: about the object, or about the end of its namespace. Another attempt
+// succeeds, so users need not be told.
+func IsStale(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || errors.Is(err, ErrOvertaken) ||
+		apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+}
+
+// ErrOvertaken is the error of a reconciliation that found a newer request than the one
+// that it started with. The newer request must not be lost, so the reconciliation
+// starts again.
+var ErrOvertaken = errors.New("a newer request arrived while this one was being started")
+
+func sortedSet(codes []corev1beta1.ErrorCode) []corev1beta1.ErrorCode {
+	return slices.Compact(slices.Sorted(slices.Values(codes)))
+}
