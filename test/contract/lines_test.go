@@ -21,8 +21,11 @@ import (
 // elsewhere are the folders whose tests drive lines of the contract, beside this one.
 var elsewhere = []string{
 	"../api", "../../internal/bundle", "../../internal/controller/network", "../../internal/controller/heartbeat",
-	"../../internal/controller/managedresource", "../../internal/controller/garbagecollector", "../../internal/controller/tokenrequestor",
+	"../../internal/controller/managedresource",
 }
+
+// leftOut are the lines that Trellis' resource manager does not serve; see SCOPE.md.
+var leftOut = []string{"R25", "R26"}
 
 // Each line of section 8 is driven by a test that names it, but for those about the
 // admission of Shoots; and each that a test names is one of these.
@@ -54,7 +57,11 @@ func TestEachLineOfTheContractHasATest(t *testing.T) {
 	for _, line := range all {
 		slices.Sort(drivenBy[line])
 		t.Logf("%-3s %s", line, strings.Join(drivenBy[line], ", "))
-		g.Expect(drivenBy[line]).NotTo(BeEmpty(), line)
+		if slices.Contains(leftOut, line) {
+			g.Expect(drivenBy[line]).To(BeEmpty(), line)
+		} else {
+			g.Expect(drivenBy[line]).NotTo(BeEmpty(), line)
+		}
 	}
 }
 
