@@ -10,11 +10,11 @@ IN_SANDBOX := cd sandbox && CGO_ENABLED=0 GOFLAGS="$(shell go env GOFLAGS) -trim
 # Most tests wait for clusters most of the time.
 WAITING := -timeout 20m -parallel 4
 # What also has to work with the schemas of a Gardener landscape: see test/install.
-UNDER_GARDENERS_SCHEMAS := $(addprefix ./internal/controller/,network managedresource)
+UNDER_GARDENERS_SCHEMAS := $(addprefix ./internal/controller/,network managedresource garbagecollector tokenrequestor)
 # The generated parts of the tree.
 GENERATED := api config plugins
 
-.PHONY: help demo test robustness lint generate build sandbox fmt bench
+.PHONY: help demo test robustness contract lint generate build sandbox fmt bench
 
 help: ## Say what there is
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 20
@@ -37,6 +37,9 @@ robustness: sandbox ## The operator disturbed in every way, and whether that is 
 bench: ## Trellis beside Helm, and shoots beside others that do not answer
 	go test -run '^$$' -bench . -benchtime 3s ./test/bench
 	go test -run '^$$' -bench . -benchtime 1x ./test/fairness
+
+contract: sandbox ## The tests that show docs/gardener-contract.md, beside its table of them; UPDATE=1 writes the table
+	go test -json $(WAITING) $$(go run ./hack/contract -packages) | go run ./hack/contract $(if $(filter-out 0 false,$(UPDATE)),-write)
 
 lint: sandbox ## gofmt, vet, staticcheck, and whether make generate would change anything
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted; run make fmt:"; gofmt -l $$(git ls-files '*.go'); exit 1; }

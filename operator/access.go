@@ -10,7 +10,7 @@ import (
 )
 
 // shootClientVariable is the environment variable by which whoever deploys Gardener's
-// extensions has them reach shoots from outside of the seed (section 3.12).
+// extensions has them reach shoots from outside of the seed (Gardener contract, S1).
 const shootClientVariable = "GARDENER_SHOOT_CLIENT"
 
 // accessSecrets are the Secrets that give access to shoots, the preferred one first. In a

@@ -8,10 +8,12 @@ import (
 	. "github.com/onsi/gomega"
 
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
-// Section 3.12: within a landscape the way inside of the seed is preferred.
+// In a landscape the address inside of the seed is preferred.
 func TestTheWayToShoots(t *testing.T) {
+	contract.Shows(t, "S1")
 	for name, test := range map[string]struct {
 		mode     configv1alpha1.Mode
 		variable string

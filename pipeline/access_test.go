@@ -13,6 +13,7 @@ import (
 
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 func pod(t *testing.T, environment pipeline.Environment) corev1.PodSpec {
@@ -20,12 +21,13 @@ func pod(t *testing.T, environment pipeline.Environment) corev1.PodSpec {
 	p := newPipeline(t, stringPlugin{})
 	result := p.Build(p.NewRequest(network(""), nil, environment))
 	NewWithT(t).Expect(result.Errors).To(BeEmpty())
-	return result.Objects.For(plugin.Shoot)[1].(*appsv1.DaemonSet).Spec.Template.Spec
+	return result.Objects.Shoot[1].(*appsv1.DaemonSet).Spec.Template.Spec
 }
 
 // In a landscape, Gardener's webhooks give pods their token and the address of
 // their API server. Standalone, the pods carry both.
 func TestStandalonePodsCarryTheirAccess(t *testing.T) {
+	contract.Shows(t, "P1")
 	g := NewWithT(t)
 	spec := pod(t, pipeline.Environment{PodAccess: &plugin.PodAccess{Host: "api.example.org", Port: "443"}})
 	g.Expect(spec.Volumes).To(HaveLen(1))
@@ -39,6 +41,7 @@ func TestStandalonePodsCarryTheirAccess(t *testing.T) {
 }
 
 func TestPodsInALandscapeAreLeftAlone(t *testing.T) {
+	contract.Shows(t, "P1")
 	g := NewWithT(t)
 	spec := pod(t, pipeline.Environment{})
 	g.Expect(spec.Volumes).To(BeEmpty())
@@ -76,7 +79,7 @@ func TestStandaloneJobsRunOnceWhateverTheAddress(t *testing.T) {
 				p := newPipeline(t, stringPlugin{tasks: func() []plugin.Object { return []plugin.Object{jobOf(test.automount)} }})
 				result := p.Build(p.NewRequest(network(""), nil, pipeline.Environment{PodAccess: &plugin.PodAccess{Host: host, Port: "443"}}))
 				g.Expect(result.Errors).To(BeEmpty())
-				jobs = append(jobs, result.Objects.In(tasksBundle)[0].(*batchv1.Job))
+				jobs = append(jobs, result.Objects.ShootLater[0].(*batchv1.Job))
 			}
 			g.Expect(jobs[0]).To(Equal(jobs[1]))
 			g.Expect(jobs[0].Spec.Template.Spec.Volumes).To(HaveLen(test.tokens))
@@ -95,7 +98,7 @@ func TestStandaloneCronJobsCarryTheirAccess(t *testing.T) {
 	}})
 	result := p.Build(p.NewRequest(network(""), nil, pipeline.Environment{PodAccess: &plugin.PodAccess{Host: "api.example.org", Port: "443"}}))
 	g.Expect(result.Errors).To(BeEmpty())
-	spec := result.Objects.In(tasksBundle)[0].(*batchv1.CronJob).Spec.JobTemplate.Spec.Template.Spec
+	spec := result.Objects.ShootLater[0].(*batchv1.CronJob).Spec.JobTemplate.Spec.Template.Spec
 	g.Expect(spec.Volumes).To(HaveLen(1))
 	g.Expect(spec.Containers[0].VolumeMounts).To(HaveLen(1))
 	g.Expect(spec.Containers[0].Env).To(ContainElements(

@@ -9,12 +9,14 @@ import (
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 type spec = extensionsv1alpha1.NetworkSpec
 
-// Gardener's rules for Networks (contract, section 1.3), in its terms.
+// The rules are Gardener's, in its terms.
 func TestNetworksAreChecked(t *testing.T) {
+	contract.Shows(t, "C12")
 	for name, test := range map[string]struct {
 		change func(*spec)
 		wants  string // "" means that it is fine
@@ -48,12 +50,13 @@ func TestNetworksAreChecked(t *testing.T) {
 				return
 			}
 			g.Expect(lines(result.Errors)).To(ContainSubstring(test.wants))
-			g.Expect(result.Objects.For(plugin.Shoot)).To(BeEmpty(), "nothing is rendered from a wrong Network")
+			g.Expect(result.Objects.Shoot).To(BeEmpty(), "nothing is rendered from a wrong Network")
 		})
 	}
 }
 
 func TestNodeRangeMustNotOverlap(t *testing.T) {
+	contract.Shows(t, "C12")
 	for nodes, wants := range map[string]string{
 		"10.3.0.0/16":   "",
 		"10.2.0.0/20":   "overlaps with the Services' range",
@@ -99,7 +102,7 @@ func TestNodesAmongPodsAreWarnedOf(t *testing.T) {
 	request.Facts.NodeCIDR = "10.1.7.0/24"
 	result := p.Build(request)
 	g.Expect(result.Errors).To(BeEmpty())
-	g.Expect(result.Objects.For(plugin.Shoot)).NotTo(BeEmpty())
+	g.Expect(result.Objects.Shoot).NotTo(BeEmpty())
 	g.Expect(result.Warnings).To(HaveLen(1))
 	g.Expect(result.Warnings[0].String()).To(HavePrefix("shoot.spec.networking.nodes: 10.1.7.0/24 overlaps with the pods' range 10.1.0.0/16: "))
 }

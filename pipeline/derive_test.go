@@ -13,6 +13,7 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 func shoot(change func(*corev1beta1.Shoot)) *corev1beta1.Shoot {
@@ -27,8 +28,8 @@ func shoot(change func(*corev1beta1.Shoot)) *corev1beta1.Shoot {
 	return s
 }
 
-// What gardenlet writes into a Network (contract, section 7.2).
 func TestNetworksAreDerivedAsGardenletDoes(t *testing.T) {
+	contract.Shows(t, "C9")
 	for name, test := range map[string]struct {
 		change func(*corev1beta1.Shoot)
 		wants  extensionsv1alpha1.NetworkSpec
@@ -56,6 +57,7 @@ func TestNetworksAreDerivedAsGardenletDoes(t *testing.T) {
 }
 
 func TestShootsWithoutWorkersHaveNoNetwork(t *testing.T) {
+	contract.Shows(t, "C10")
 	_, err := pipeline.NetworkForShoot(shoot(func(s *corev1beta1.Shoot) { s.Spec.Provider.Workers = nil }))
 	NewWithT(t).Expect(err).To(MatchError(pipeline.ErrWorkerless))
 }
@@ -92,9 +94,9 @@ func TestFactsComeFromTheShoot(t *testing.T) {
 	g.Expect(facts.Infrastructure.NoIPIP).To(BeTrue())
 }
 
-// During a migration to dual-stack only the primary family is deployed (contract,
-// section 7.5).
+// During a migration to dual-stack only the primary family is deployed.
 func TestFamiliesWaitForTheNodesToMigrate(t *testing.T) {
+	contract.Shows(t, "N25", "N26")
 	for status, wants := range map[corev1beta1.ConditionStatus]int{"Progressing": 1, "False": 1, "True": 2, "": 2} {
 		t.Run(string(status), func(t *testing.T) {
 			g := NewWithT(t)

@@ -122,9 +122,6 @@ func (stringPlugin) ClassifyFact(fact plugin.Fact, _, after plugin.Situation[str
 	return "", ""
 }
 
-// tasksBundle carries what tests add to the network.
-const tasksBundle = "string-config-later"
-
 func (p stringPlugin) Render(effective *stringConfig, _ *plugin.Facts) (plugin.Objects, error) {
 	config := &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
@@ -140,11 +137,10 @@ func (p stringPlugin) Render(effective *stringConfig, _ *plugin.Facts) (plugin.O
 			Containers:         []corev1.Container{{Name: "can", Env: []corev1.EnvVar{{Name: "KUBERNETES_SERVICE_PORT", Value: "1"}}}},
 		}}},
 	}
-	var tasks []plugin.Object
+	objects := plugin.Objects{Shoot: []plugin.Object{config, cans}}
 	if p.tasks != nil {
-		tasks = p.tasks()
+		objects.ShootLater = p.tasks()
 	}
-	objects := plugin.NewObjects(nil, plugin.NetworkBundle("string-config", []plugin.Object{config, cans}), plugin.ExtrasBundle(tasksBundle, tasks))
 	switch p.breaks {
 	case "error":
 		return objects, errors.New("out of string")
@@ -155,7 +151,7 @@ func (p stringPlugin) Render(effective *stringConfig, _ *plugin.Facts) (plugin.O
 	case "kindless":
 		config.TypeMeta = metav1.TypeMeta{}
 	case "twice":
-		objects.Bundles[0].Objects = append(objects.Bundles[0].Objects, config)
+		objects.Shoot = append(objects.Shoot, config)
 	}
 	return objects, nil
 }

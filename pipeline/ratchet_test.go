@@ -9,7 +9,6 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/trellis-network/trellis/pipeline"
-	"github.com/trellis-network/trellis/plugin"
 )
 
 // Invariant 9: what was applied is never rejected later, only warned about. What
@@ -45,7 +44,7 @@ func TestWhatIsAppliedIsNotRejectedLater(t *testing.T) {
 				return
 			}
 			g.Expect(result.Errors).To(BeEmpty())
-			g.Expect(result.Objects.For(plugin.Shoot)).NotTo(BeEmpty())
+			g.Expect(result.Objects.Shoot).NotTo(BeEmpty())
 		})
 	}
 }
@@ -118,7 +117,7 @@ func TestANetworkThatIsTakenOverIsNotRefused(t *testing.T) {
 			}
 			g.Expect(result.Errors).To(BeEmpty())
 			g.Expect(result.Warnings).To(ContainElement(HaveField("Message", ContainSubstring("would not be accepted any more"))))
-			g.Expect(result.Objects.For(plugin.Shoot)).NotTo(BeEmpty())
+			g.Expect(result.Objects.Shoot).NotTo(BeEmpty())
 
 			again := p.NewRequest(network(test.config), nil, noEnvironment)
 			again.Applied = rebuildable(t, result)

@@ -12,11 +12,12 @@ import (
 	"pgregory.net/rapid"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
-// Gardener's garbage collector and resource manager go by these names (contract,
-// section 3.4).
+// Gardener's garbage collector goes by these names.
 func TestSecretsAreNamedAsGardenersLibraryDoes(t *testing.T) {
+	contract.Shows(t, "L5")
 	g := NewWithT(t)
 	b := &Bundle{Namespace: "shoot--dev--tin", Name: "string-config", Data: []byte("{}\n")}
 	sum := sha256.Sum256([]byte(`{"objects.json":"e30K"}`))
@@ -24,6 +25,7 @@ func TestSecretsAreNamedAsGardenersLibraryDoes(t *testing.T) {
 }
 
 func TestEachContentHasItsOwnSecret(t *testing.T) {
+	contract.Shows(t, "L1")
 	rapid.Check(t, func(t *rapid.T) {
 		one := &Bundle{Name: "x", Data: rapid.SliceOf(rapid.Byte()).Draw(t, "one")}
 		two := &Bundle{Name: "x", Data: rapid.SliceOf(rapid.Byte()).Draw(t, "two")}
@@ -36,6 +38,7 @@ func TestEachContentHasItsOwnSecret(t *testing.T) {
 // What others have put on a ManagedResource stays, but for references to Secrets
 // of former bundles.
 func TestShapingLeavesToOthersWhatIsTheirs(t *testing.T) {
+	contract.Shows(t, "L4", "L8")
 	g := NewWithT(t)
 	mr := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{
 		Labels: map[string]string{"theirs": "1"},

@@ -8,6 +8,8 @@ import (
 
 	"github.com/andybalholm/brotli"
 	. "github.com/onsi/gomega"
+
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 func compressed(t *testing.T, text string) []byte {
@@ -23,8 +25,9 @@ func compressed(t *testing.T, text string) []byte {
 	return buffer.Bytes()
 }
 
-// R1, R2: what may be in a Secret.
+// What may be in a Secret.
 func TestSecretsAreDecoded(t *testing.T) {
+	contract.Shows(t, "R1", "R2")
 	const one = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: one}\n"
 	const two = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"two"}}`
 	const list = `{"apiVersion":"v1","kind":"List","items":[` + two + `,{"apiVersion":"v1","kind":"Secret","metadata":{}}]}`

@@ -10,9 +10,11 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	"github.com/trellis-network/trellis/internal/condition"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 func TestTimesChangeOnlyWithWhatTheyAreAbout(t *testing.T) {
+	contract.Shows(t, "H4")
 	g := NewWithT(t)
 	first := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	second, third := first.Add(time.Minute), first.Add(time.Hour)

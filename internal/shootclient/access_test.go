@@ -19,10 +19,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 // Access lasts as long as the Secret stays as it is, and no longer.
 func TestAccessNeverOutlivesItsSecret(t *testing.T) {
+	contract.Shows(t, "S2")
 	e := newEnv(t)
 	var noAccess *NoAccessError
 	_, err := e.clients.For(e.ctx, e.namespace)
@@ -233,8 +236,9 @@ func TestADyingSecretStillGivesAccess(t *testing.T) {
 	e.Expect(errors.As(err, new(*NoAccessError))).To(BeTrue())
 }
 
-// Section 3.12: the first of the Secrets that is there is used, whenever it comes and goes.
+// The first Secret that is there is used, whenever it appears and disappears.
 func TestThePreferredSecretIsUsed(t *testing.T) {
+	contract.Shows(t, "S1")
 	e := newEnv(t, func(o *Options) { o.SecretNames = []string{InternalSecretName, SecretName} })
 	var noAccess *NoAccessError
 	_, err := e.clients.For(e.ctx, e.namespace)

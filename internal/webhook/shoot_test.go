@@ -31,6 +31,7 @@ import (
 	"github.com/trellis-network/trellis/internal/seed"
 	"github.com/trellis-network/trellis/operator"
 	"github.com/trellis-network/trellis/plugins"
+	"github.com/trellis-network/trellis/test/contract"
 	"github.com/trellis-network/trellis/test/install"
 	"github.com/trellis-network/trellis/test/sandbox"
 )
@@ -175,6 +176,7 @@ func cache() *appsv1.DaemonSet {
 // The whole way: a shoot is told of the webhook, and its API server asks; the authority
 // gets old, and the shoot is told of the next one; the Shoot's Kubernetes can do without.
 func TestAShootAsksTheOperator(t *testing.T) {
+	contract.Shows(t, "W1", "W2")
 	w := setup(t)
 	w.clock.set(310 * day)
 	w.startOperator()

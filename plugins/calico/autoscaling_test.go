@@ -13,8 +13,7 @@ import (
 	"github.com/trellis-network/trellis/test/built"
 )
 
-// The table of what scales what: section 2.8 of the facts about Gardener's
-// extension, with and without Typha.
+// What scales what, with and without Typha, is as in Gardener's extension.
 func TestAutoscalingModes(t *testing.T) {
 	const resources = ", resources: {node: {cpu: 300m}, typha: {memory: 1Gi}}}"
 	for _, test := range []struct {

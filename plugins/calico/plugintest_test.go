@@ -10,12 +10,14 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugin/plugintest"
 	"github.com/trellis-network/trellis/plugins/calico"
+	"github.com/trellis-network/trellis/test/contract"
 	"github.com/trellis-network/trellis/test/sandbox"
 )
 
 // What every plugin owes is tested in package plugintest; the tests beside this one are
 // about Calico.
 func TestPromises(t *testing.T) {
+	contract.Shows(t, "P2", "P3", "P4")
 	server, err := clientcmd.BuildConfigFromFlags("", sandbox.ForTest(t, sandbox.Options{}).Seed.Kubeconfig)
 	if err != nil {
 		t.Fatal(err)

@@ -30,8 +30,8 @@ func runtimeConfig(served ...string) option {
 	}
 }
 
-// Section 2.7 of the facts: only who has no overlay any more waits, and only where
-// the routes can be seen.
+// Only a network that gives up its overlay waits, and only where the routes can be seen,
+// as in Gardener's extension.
 func TestAnOverlayGoesOnceTheCloudHasMadeRoutes(t *testing.T) {
 	const off = "{overlay: {enabled: false}}"
 	for name, test := range map[string]struct {
@@ -75,7 +75,7 @@ func TestOnlyAnOverlayThatIsThereConcerns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var present []unstructured.Unstructured
-			for _, object := range networks.Objects(t, test.config).For(plugin.Shoot) {
+			for _, object := range networks.Objects(t, test.config).Shoot {
 				raw, err := json.Marshal(object)
 				NewWithT(t).Expect(err).NotTo(HaveOccurred())
 				one := unstructured.Unstructured{}

@@ -12,8 +12,8 @@ import (
 	monitoringv1alpha1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/test/built"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 // dashboards have the key that they have in the ConfigMap, and live on a ScrapeConfig.
@@ -30,16 +30,17 @@ func dashboard(n *network, key string) *built.Dashboard {
 }
 
 func TestSeedGetsTheSameMonitoringForEveryNetwork(t *testing.T) {
-	want := build(t, "").Objects.For(plugin.Seed)
+	want := build(t, "").Objects.Seed
 	for _, each := range stock {
-		NewWithT(t).Expect(each.build(t).Objects.For(plugin.Seed)).To(Equal(want), each.name)
+		NewWithT(t).Expect(each.build(t).Objects.Seed).To(Equal(want), each.name)
 	}
 }
 
 func TestMonitoringIsInTheControlPlanesNamespace(t *testing.T) {
+	contract.Shows(t, "P6")
 	g := NewWithT(t)
 	n := build(t, "")
-	for _, object := range n.Objects.For(plugin.Seed) {
+	for _, object := range n.Objects.Seed {
 		g.Expect(object.GetNamespace()).To(Equal("shoot--test--one"), object.GetName())
 	}
 	config := built.InSeed[*corev1.ConfigMap](n, "cilium-dashboards")
@@ -48,6 +49,7 @@ func TestMonitoringIsInTheControlPlanesNamespace(t *testing.T) {
 }
 
 func TestScrapeConfigsReachPodsThroughTheAPIServer(t *testing.T) {
+	contract.Shows(t, "P6")
 	const (
 		podNames = `"__meta_kubernetes_pod_name"`
 		agents   = `"sourceLabels": ["__meta_kubernetes_pod_label_k8s_app", "__meta_kubernetes_service_annotation_prometheus_io_scrape"], "regex": "cilium;true"`

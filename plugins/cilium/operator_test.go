@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 const (
@@ -115,6 +116,7 @@ func TestStandaloneAllOfThemFindTheAPIServer(t *testing.T) {
 }
 
 func TestTwoOperatorsNeedTwoNodes(t *testing.T) {
+	contract.Shows(t, "P5")
 	const label = "high-availability-config.resources.gardener.cloud/type"
 	for nodes, available := range map[int32]bool{0: false, 1: false, 2: true, 3: true, 100: true} {
 		g := NewWithT(t)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/trellis-network/trellis/plugin/plugintest"
 	"github.com/trellis-network/trellis/plugins/cilium"
+	"github.com/trellis-network/trellis/test/contract"
 	"github.com/trellis-network/trellis/test/sandbox"
 )
 
@@ -20,6 +21,7 @@ func TestMain(m *testing.M) { os.Exit(landscape.Main(m)) }
 // What every plugin owes is tested in package plugintest; the tests beside this one are
 // about Cilium.
 func TestPromises(t *testing.T) {
+	contract.Shows(t, "P2", "P3", "P4")
 	server, err := clientcmd.BuildConfigFromFlags("", landscape.Get(t).Seed.Kubeconfig)
 	if err != nil {
 		t.Fatal(err)

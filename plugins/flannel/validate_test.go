@@ -9,6 +9,7 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 func TestWhatIsRefused(t *testing.T) {
@@ -49,8 +50,9 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
-// N27: the path is the Shoot's, wherever the config was written.
+// The path is the Shoot's, wherever the config was written.
 func TestSomebodyMustImplementServices(t *testing.T) {
+	contract.Shows(t, "N27")
 	for _, mode := range []corev1beta1.ProxyMode{"", corev1beta1.ProxyModeIPTables, corev1beta1.ProxyModeIPVS, corev1beta1.ProxyModeNFTables} {
 		t.Run(string(mode), func(t *testing.T) {
 			g := NewWithT(t)

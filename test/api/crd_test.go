@@ -23,6 +23,7 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/test/contract"
 	"github.com/trellis-network/trellis/test/install"
 	"github.com/trellis-network/trellis/test/sandbox"
 )
@@ -47,6 +48,7 @@ type networkSpec = extensionsv1alpha1.NetworkSpec
 
 // What Gardener's webhook refuses in a landscape, the CRD refuses here.
 func TestTypeAndRangesOfANetworkAreImmutable(t *testing.T) {
+	contract.Shows(t, "C6")
 	g, c := setup(t, "networks")
 	newer := networkSpec{DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "calico"}, PodCIDR: "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16"}
 	older := newer
@@ -84,8 +86,9 @@ func TestTypeAndRangesOfANetworkAreImmutable(t *testing.T) {
 	})).To(MatchError(ContainSubstring("podCIDR is required (clusterCIDR is an older spelling of it)")))
 }
 
-// Section 1.3: a second family can come and go again; all else would be another cluster.
+// A second family can be added and removed; any other change would make another cluster.
 func TestIPFamiliesChangeBetweenOneAndTwo(t *testing.T) {
+	contract.Shows(t, "C7")
 	_, c := setup(t, "families")
 	const refused = "ipFamilies can only change from [IPv4] to [IPv4, IPv6] and back"
 	none, four, both, six, swapped := []string(nil), []string{"IPv4"}, []string{"IPv4", "IPv6"}, []string{"IPv6"}, []string{"IPv6", "IPv4"}
@@ -140,6 +143,7 @@ func ipFamilies(names []string) []extensionsv1alpha1.IPFamily {
 }
 
 func TestWhatGardenerMakesImmutableInAShootIsImmutable(t *testing.T) {
+	contract.Shows(t, "C13")
 	_, c := setup(t, "shoots")
 	for name, test := range map[string]struct {
 		change  func(*corev1beta1.ShootSpec)
@@ -243,6 +247,7 @@ func state(s *corev1beta1.Shoot, field string, cidr *string) {
 // The examples are taken by an API server as they are, and nothing of them is
 // lost: neither in the API server nor in our types.
 func TestExamplesSurviveTheAPIServer(t *testing.T) {
+	contract.Shows(t, "T1")
 	g, c := setup(t, "examples")
 	files, err := filepath.Glob("../../examples/*.yaml")
 	g.Expect(err).NotTo(HaveOccurred())

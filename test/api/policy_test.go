@@ -14,12 +14,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/test/contract"
 	"github.com/trellis-network/trellis/test/install"
 )
 
-// Section 1.3: the spec of a Network that is being deleted stays as it is; all else of it
-// can be changed, so that it can go.
+// The spec of a Network that is being deleted cannot change. Metadata can, so that
+// controllers can remove their finalizers.
 func TestTheSpecOfADeletingNetworkStays(t *testing.T) {
+	contract.Shows(t, "C8")
 	g, c := setup(t, "leaving")
 	g.Expect(install.Policies(t.Context(), c)).To(Succeed())
 	n := &extensionsv1alpha1.Network{
@@ -46,8 +48,9 @@ func TestTheSpecOfADeletingNetworkStays(t *testing.T) {
 		Should(Satisfy(apierrors.IsNotFound))
 }
 
-// C5: a Network goes only if somebody says that they mean it.
+// A Network is deleted only after its user has confirmed that.
 func TestDeletingANetworkHasToBeConfirmed(t *testing.T) {
+	contract.Shows(t, "C5")
 	g, c := setup(t, "precious")
 	g.Expect(install.Policies(t.Context(), c)).To(Succeed())
 	network := func(name, confirmed string) *extensionsv1alpha1.Network {

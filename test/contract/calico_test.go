@@ -68,10 +68,10 @@ func theOperator(p *place, _ *network.Options) {
 	}
 }
 
-// N1, N2, N13, N32: Calico's life, with the operator as it is shipped, in a Gardener
-// landscape. Both resource managers have its objects in turn, and its agents are not
-// rolled out anew.
+// Calico's life, with the operator as it is shipped, in a Gardener landscape. Both
+// resource managers have its objects in turn, and its agents are not rolled out anew.
 func TestCalicoInAGardenerLandscape(t *testing.T) {
+	Shows(t, "N1", "N2", "N13", "N32")
 	t.Parallel()
 	_, in, shoot := clusters(t)
 	p := settle(t, in, shoot, newNamespace(), theOperator)

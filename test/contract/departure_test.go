@@ -14,9 +14,10 @@ import (
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 )
 
-// C5: a Network whose deletion nobody has confirmed stays. C6: what must not change
-// cannot; the providerConfig can.
+// A Network whose deletion is not confirmed stays. What must not change cannot; the
+// providerConfig can.
 func TestWhatASeedRefuses(t *testing.T) {
+	Shows(t, "C5", "C6")
 	t.Parallel()
 	inBothSchemas(t, func(t *testing.T, in, _, shoot *cluster) {
 		p := settle(t, in, shoot, newNamespace())
@@ -40,10 +41,11 @@ func TestWhatASeedRefuses(t *testing.T) {
 	})
 }
 
-// N15: where the shoot is force-deleted, nothing in it is waited for, whether a
+// Where the shoot is force-deleted, nothing in it is waited for, whether a
 // deletion has been under way before or not. What Trellis leaves, the gardenlet
 // removes.
 func TestForcedDeletion(t *testing.T) {
+	Shows(t, "N15")
 	t.Parallel()
 	for name, stuck := range map[string]bool{"at once": false, "after an ordinary one": true} {
 		t.Run(name, func(t *testing.T) {
@@ -75,6 +77,7 @@ func TestForcedDeletion(t *testing.T) {
 
 // A Network that fails, or has not come through yet, can be deleted and migrated.
 func TestUnfinishedNetworksLeave(t *testing.T) {
+	Shows(t, "N35")
 	t.Parallel()
 	for name, begin := range map[string]func(*place){
 		"failing":   func(p *place) { p.wants("route", "nowhere"); p.deploys(); p.becomes("Create", "Error") },

@@ -12,9 +12,10 @@ import (
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 )
 
-// N25, N26: what a Network has in the end is what its gardenlet reads of it, and
+// What a Network has in the end is what its gardenlet reads of it, and
 // that is one family until the nodes are ready for two.
 func TestMigrationToDualStack(t *testing.T) {
+	Shows(t, "N25", "N26")
 	t.Parallel()
 	_, in, shoot := clusters(t)
 	p := settle(t, in, shoot, newNamespace())
@@ -46,8 +47,9 @@ func TestMigrationToDualStack(t *testing.T) {
 	p.Expect(p.now().Status.IPFamilies).To(Equal([]extensionsv1alpha1.IPFamily{"IPv4", "IPv6"}))
 }
 
-// N27: what a plugin cannot do without is an error of the user's.
+// What a plugin cannot do without is an error of the user's.
 func TestWithoutKubeProxy(t *testing.T) {
+	Shows(t, "N27")
 	t.Parallel()
 	_, in, shoot := clusters(t)
 	p := settle(t, in, shoot, newNamespace())
@@ -68,8 +70,9 @@ func TestWithoutKubeProxy(t *testing.T) {
 	p.ready()
 }
 
-// N28: a hibernated shoot has no resource manager.
+// A hibernated shoot has no resource manager.
 func TestHibernatedShoots(t *testing.T) {
+	Shows(t, "N28")
 	t.Parallel()
 	_, in, shoot := clusters(t)
 	p := settle(t, in, shoot, newNamespace())
@@ -84,10 +87,11 @@ func TestHibernatedShoots(t *testing.T) {
 	p.Expect(p.route()).To(Equal("home"))
 }
 
-// N16, N17: of a Network without a Cluster, and of that of a failed shoot, the request is
+// Of a Network without a Cluster, and of that of a failed shoot, the request is
 // taken away, and nothing else is touched. Once that is over, what was asked for is done
 // when it is asked for again.
 func TestNetworksThatAreLeftAlone(t *testing.T) {
+	Shows(t, "N16", "N17", "N34")
 	t.Parallel()
 	_, in, shoot := clusters(t)
 	for name, test := range map[string]struct{ begin, end func(*place) }{

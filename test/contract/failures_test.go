@@ -21,8 +21,9 @@ import (
 )
 
 // What the API server of the shoot will never take is an error at once, of the
-// user's. C4: the gardenlet tells it after half a minute.
+// user's. The gardenlet tells it after half a minute.
 func TestWhatIsRefusedForGoodIsToldAtOnce(t *testing.T) {
+	Shows(t, "C4", "N36", "R32")
 	t.Parallel()
 	p, moved := settleWithClock(t)
 	p.resources.Refuse(errors.New(`ConfigMap "route" is invalid: data: Invalid value`))

@@ -174,11 +174,12 @@ func (p *place) ownsNothing(manager string) {
 	}
 }
 
-// L1, L4: what Gardener's resource manager has applied, Trellis' takes over, and
+// What Gardener's resource manager has applied, Trellis' takes over, and
 // the other way round, again and again. Nothing changes with that alone: nothing is
 // rolled out or made anew. What is not wanted any more goes, whoever has applied it,
 // and what others have added stays.
 func TestResourceManagersTakeTurns(t *testing.T) {
+	Shows(t, "R10", "R33")
 	t.Parallel()
 	_, in, shoot := clusters(t)
 	p := settle(t, in, shoot, newNamespace())
@@ -244,6 +245,7 @@ func (p *place) lacksLoft() {
 // in namespaces, so that an inventory of its may give a namespace to an object that
 // has none. It is the same object nevertheless, and must not be deleted for that.
 func TestInventoriesMayBeWrongAboutNamespaces(t *testing.T) {
+	Shows(t, "R33")
 	t.Parallel()
 	_, in, shoot := clusters(t)
 	p := settle(t, in, shoot, newNamespace())

@@ -12,9 +12,9 @@ import (
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 )
 
-// N1 to N7, N9 to N13, N24, N30, N31, C1, C4, L1, L3, L4: the whole life of a
-// Network, with a seed to move to.
+// The whole life of a Network, with a seed to move to.
 func TestTheLifeOfANetwork(t *testing.T) {
+	Shows(t, "C4", "N1", "N2", "N4", "N5", "N7", "N9", "N10", "N13", "N24", "N30", "N31", "N37", "T1", "T2", "T3")
 	t.Parallel()
 	inBothSchemas(t, func(t *testing.T, here, there, shoot *cluster) {
 		p := settle(t, here, shoot, newNamespace())

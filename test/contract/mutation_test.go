@@ -18,6 +18,7 @@ import (
 // A gardenlet writes the whole spec. What somebody else has added to it is gone
 // before it is ever carried out.
 func TestWhatOthersAddToASpecIsReset(t *testing.T) {
+	Shows(t, "C11")
 	t.Parallel()
 	_, in, shoot := clusters(t)
 	p := settle(t, in, shoot, newNamespace())
@@ -42,6 +43,7 @@ func TestWhatOthersAddToASpecIsReset(t *testing.T) {
 // whenever the gardenlet writes, so that the spec does not change, nor its
 // generation; it is carried out as it is then.
 func TestSpecsThatWebhooksMutate(t *testing.T) {
+	Shows(t, "C11")
 	t.Parallel()
 	_, in, shoot := clusters(t)
 	namespace := newNamespace()

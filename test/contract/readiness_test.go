@@ -27,9 +27,10 @@ func (p *place) givesUp() *gardenlet.GaveUp {
 	return gaveUp
 }
 
-// C2: a Network is ready only by what happened after it was asked for, to the
+// A Network is ready only by what happened after it was asked for, to the
 // second. Trellis' clock may be behind the gardenlet's by less than that.
 func TestTheTimeOfAnOperationCounts(t *testing.T) {
+	Shows(t, "C2")
 	inBothSchemas(t, func(t *testing.T, in, _, shoot *cluster) {
 		asked := time.Date(2026, 1, 1, 12, 0, 5, 987654321, time.UTC)
 		gardenlets, trellis := clocktesting.NewFakePassiveClock(asked), clocktesting.NewFakePassiveClock(asked.Truncate(time.Second))
@@ -52,10 +53,11 @@ func TestTheTimeOfAnOperationCounts(t *testing.T) {
 	})
 }
 
-// C3: whatever is asked for and not picked up is waited for. What is asked for
+// Whatever is asked for and not picked up is waited for. What is asked for
 // again while Trellis works is picked up in the end, be it the same or something
 // new.
 func TestEachRequestIsPickedUp(t *testing.T) {
+	Shows(t, "C3")
 	inBothSchemas(t, func(t *testing.T, in, _, shoot *cluster) {
 		p := settle(t, in, shoot, newNamespace())
 		release := p.resources.Hold()
@@ -97,9 +99,10 @@ func TestEachRequestIsPickedUp(t *testing.T) {
 	})
 }
 
-// N18, C3: an operation that is no Network's stays, and keeps the gardenlet
+// An operation that is no Network's stays, and keeps the gardenlet
 // waiting; its next request replaces it.
 func TestForeignOperationsAreNotAnswered(t *testing.T) {
+	Shows(t, "C3")
 	inBothSchemas(t, func(t *testing.T, in, _, shoot *cluster) {
 		p := settle(t, in, shoot, newNamespace())
 		p.deploys()
@@ -120,9 +123,10 @@ func (p *place) edit(change func(*extensionsv1alpha1.Network)) {
 	p.Expect(p.seed.client.Patch(p.t.Context(), n, client.MergeFrom(before))).To(Succeed())
 }
 
-// N19: an operator that ends in the middle and starts again misleads nobody,
+// An operator that ends in the middle and starts again misleads nobody,
 // wherever it ends.
 func TestRestartsMisleadNobody(t *testing.T) {
+	Shows(t, "N19")
 	inBothSchemas(t, func(t *testing.T, in, _, shoot *cluster) {
 		p := settle(t, in, shoot, newNamespace())
 		for i, route := range []string{"north", "nowhere", "east", "south", "west"} {
@@ -145,9 +149,10 @@ func TestRestartsMisleadNobody(t *testing.T) {
 	})
 }
 
-// N20: while a Network is being deleted, what others write into its status is
+// While a Network is being deleted, what others write into its status is
 // nothing to Trellis; a new timestamp is.
 func TestADeletedNetworkIsLookedAtWhenAsked(t *testing.T) {
+	Shows(t, "N20")
 	inBothSchemas(t, func(t *testing.T, in, _, shoot *cluster) {
 		p := settle(t, in, shoot, newNamespace())
 		p.deploys()

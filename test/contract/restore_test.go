@@ -8,9 +8,10 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// N8, N9: a restoration that fails is repeated as a gardenlet repeats it, from the
+// A restoration that fails is repeated as a gardenlet repeats it, from the
 // beginning, and comes through.
 func TestARestorationIsRepeated(t *testing.T) {
+	Shows(t, "N9", "N37")
 	t.Parallel()
 	_, in, shoot := clusters(t)
 	p := settle(t, in, shoot, newNamespace())
@@ -51,8 +52,9 @@ func TestARestorationIsRepeated(t *testing.T) {
 	p.Expect(string(p.now().Status.LastOperation.Type)).To(Equal("Reconcile"))
 }
 
-// N9: what has no state is restored as well, and so is what was never deployed.
+// What has no state is restored as well, and so is what was never deployed.
 func TestARestorationWithoutState(t *testing.T) {
+	Shows(t, "N9", "N37")
 	t.Parallel()
 	_, in, shoot := clusters(t)
 	p := settle(t, in, shoot, newNamespace())

@@ -69,9 +69,10 @@ func TestAnotherExtensionsNetworkIsTakenOver(t *testing.T) {
 	isDeleted(p)
 }
 
-// Section 3.4: the Secret that the other extension used is left to Gardener's
-// garbage collector, which needs a label for that.
+// Gardener's garbage collector deletes the Secret that the other extension used. It finds
+// it by a label.
 func TestAnotherExtensionsSecretIsCollected(t *testing.T) {
+	Shows(t, "L6")
 	t.Parallel()
 	p, secret := afterAnother(t)
 	p.start()
@@ -80,9 +81,9 @@ func TestAnotherExtensionsSecretIsCollected(t *testing.T) {
 	p.Expect(collectable(p, secret)).To(BeTrue())
 }
 
-// Section 3.4: whoever deletes a ManagedResource deletes the Secrets that it refers
-// to, whatever they are called.
+// With a ManagedResource go the Secrets that it refers to, whatever their names.
 func TestAnotherExtensionsSecretIsDeleted(t *testing.T) {
+	Shows(t, "L7")
 	t.Parallel()
 	p, secret := afterAnother(t)
 	p.start()

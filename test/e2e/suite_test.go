@@ -53,8 +53,10 @@ const (
 	// a file for the requests that it writes with, if they are set.
 	operatorConfig = "TRELLIS_E2E_OPERATOR_CONFIG"
 	operatorAudit  = "TRELLIS_E2E_OPERATOR_AUDIT"
-	// withoutPorts is the configuration of operators that run side by side.
-	withoutPorts = `{metrics: {bindAddress: "0"}, healthProbes: {bindAddress: "0"}}`
+	// quickly has what is not needed any more go at once, so that what is left can be
+	// compared.
+	quickly = `{metrics: {bindAddress: "0"}, healthProbes: {bindAddress: "0"},
+		controllers: {garbageCollector: {syncPeriod: 5s, minimumObjectLifetime: 2s}}}`
 	// patience is how long a deletion may take; see gone.
 	patience = 5 * time.Minute
 )
@@ -114,7 +116,7 @@ func runOperator(kubeconfig string) error {
 	if err != nil {
 		return err
 	}
-	settings := cmp.Or(os.Getenv(operatorConfig), withoutPorts)
+	settings := cmp.Or(os.Getenv(operatorConfig), quickly)
 	config, err := configv1alpha1.Load([]byte(settings))
 	if err != nil {
 		return err

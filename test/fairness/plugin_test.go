@@ -55,18 +55,20 @@ func (flockPlugin) Classify(string, *flockConfig, *flockConfig) (plugin.ChangeCl
 }
 
 func (flockPlugin) Render(effective *flockConfig, facts *plugin.Facts) (plugin.Objects, error) {
-	network := []plugin.Object{&corev1.Namespace{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: facts.Namespace},
-	}}
+	rendered := plugin.Objects{
+		Shoot: []plugin.Object{&corev1.Namespace{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: facts.Namespace},
+		}},
+		ShootLater: []plugin.Object{configMap(facts.Namespace, "later", effective.Round)},
+		Components: []plugin.Component{{Name: "agents", Kind: "Deployment", Namespace: facts.Namespace, Workload: "agents"}},
+	}
 	for i := range objects {
-		network = append(network, configMap(facts.Namespace, fmt.Sprintf("c%d", i), effective.Round))
+		rendered.Shoot = append(rendered.Shoot, configMap(facts.Namespace, fmt.Sprintf("c%d", i), effective.Round))
 	}
 	if complete(effective.Round) {
-		network = append(network, agents(facts.Namespace))
+		rendered.Shoot = append(rendered.Shoot, agents(facts.Namespace))
 	}
-	components := []plugin.Component{{Name: "agents", Kind: "Deployment", Namespace: facts.Namespace, Workload: "agents"}}
-	return plugin.NewObjects(components, plugin.NetworkBundle("flock", network),
-		plugin.ExtrasBundle("flock-later", []plugin.Object{configMap(facts.Namespace, "later", effective.Round)})), nil
+	return rendered, nil
 }
 
 // complete says whether a network has its component in a round.

@@ -20,7 +20,7 @@ const (
 	noCleanup     = "shoot.gardener.cloud/no-cleanup"
 )
 
-// The rules of section 3.7 for the metadata of objects, and for what is put into the
+// The rules for the metadata of objects (Gardener contract, R10, R15), and for what is put into the
 // templates of workloads.
 var metadataStories = []*story{
 	storyOf("labels and annotations of users", func(w *world, text string) plugin.Object { return content(w, "a", text) }, func(w *world) {

@@ -61,7 +61,7 @@ func balance(w *world) {
 	allocated(w)
 }
 
-// The exceptions of section 3.7 for Services and ServiceAccounts.
+// What stays of Services and ServiceAccounts (Gardener contract, R13, R30).
 var serviceStories = []*story{
 	storyOf("the address of a Service", service(corev1.ServiceTypeClusterIP), allocated, func(w *world) {
 		s := there(w, "agent", &corev1.Service{})

@@ -41,6 +41,8 @@ type story struct {
 	asIs bool
 	// ends waits for what comes after the ManagedResource is carried out.
 	ends func(w *world)
+	// collected says that the garbage collector runs.
+	collected bool
 }
 
 const told = "told"
@@ -74,7 +76,7 @@ func (s *story) life() *life {
 	case s.second == nil:
 		last.finish = func(w *world) { w.Eventually(func() bool { return w.managed(told) == nil }).Should(BeTrue()) }
 	}
-	return &life{name: s.name, trigger: network.TriggerGeneration, scenarios: []*scenario{
+	return &life{name: s.name, trigger: network.TriggerGeneration, uncollected: !s.collected, scenarios: []*scenario{
 		{name: "before", withoutNetwork: true, onTheWay: true, act: func(w *world) { w.state(s.first(w), nil) }, finish: ready},
 		last,
 	}}
@@ -189,14 +191,15 @@ func managers(object client.Object, field string) []string {
 	return found
 }
 
-// Each annotation of section 3.5 that is honoured.
+// Each annotation of objects that the resource manager knows (Gardener contract, R6 to R8,
+// R11, R19, R34, R35).
 func TestAnnotations(t *testing.T) {
 	for _, s := range annotationStories {
 		s.test(t)
 	}
 }
 
-// Each line of section 3.7: what of others goes, and what of theirs stays.
+// What of others goes, and what of theirs stays (Gardener contract, R10 to R13, R16, R30).
 func TestExceptions(t *testing.T) {
 	for _, s := range slices.Concat(metadataStories, workloadStories, serviceStories) {
 		s.test(t)

@@ -94,7 +94,7 @@ func autoscale(w *world) {
 
 var onlyRestarted = Equal(map[string]string{restartedAt: "now"})
 
-// The exceptions of section 3.7 for workloads.
+// What stays of workloads (Gardener contract, R11, R12, R30).
 var workloadStories = []*story{
 	storyOf("replicas that are not stated", func(w *world, text string) plugin.Object { return deployment(w, text) }, scale, func(w *world) {
 		d := there(w, "agent", &appsv1.Deployment{})

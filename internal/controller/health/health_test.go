@@ -16,6 +16,7 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 const (
@@ -26,6 +27,7 @@ const (
 )
 
 func TestHealthyComponentsAreTrue(t *testing.T) {
+	contract.Shows(t, "H1")
 	e := setup(t, never)
 	e.daemonSet("cans", plain)
 	e.deployment("knots", plain)
@@ -46,6 +48,7 @@ func TestADaemonSetWithoutNodesIsHealthy(t *testing.T) {
 
 // For five minutes it may be a rollout; after that it is a failure.
 func TestAnUnhealthyNetworkProgressesAndThenFails(t *testing.T) {
+	contract.Shows(t, "H1")
 	e := setup(t, often)
 	d := e.deployment("knots", func(p *corev1.PodSpec) { p.NodeSelector = map[string]string{"no": "where"} })
 	n := e.network(e.component("knots", "Deployment", "knots"))
@@ -109,6 +112,7 @@ func TestADeletedWorkloadIsNoticed(t *testing.T) {
 }
 
 func TestAHibernatedClusterAlarmsNobody(t *testing.T) {
+	contract.Shows(t, "H3")
 	e := setup(t, never)
 	sleep := func(enabled bool) {
 		e.cluster(func(s *corev1beta1.Shoot) { s.Spec.Hibernation = &corev1beta1.Hibernation{Enabled: ptr.To(enabled)} })
@@ -126,6 +130,7 @@ func TestAHibernatedClusterAlarmsNobody(t *testing.T) {
 }
 
 func TestAnUnreachableShootIsUnknown(t *testing.T) {
+	contract.Shows(t, "H1", "H5")
 	const nowhere = `{"apiVersion":"v1","kind":"Config","current-context":"c",
 "clusters":[{"name":"c","cluster":{"server":"https://127.0.0.1:1"}}],
 "contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],"users":[{"name":"u","user":{"token":"t"}}]}`
@@ -149,8 +154,9 @@ func TestNothingIsSaidOfANetworkWithoutComponents(t *testing.T) {
 	e.Expect(n.Status.ProviderStatus).To(BeNil())
 }
 
-// N8: while its state is being written, a Network is left alone.
+// While its state is being written, a Network is left alone.
 func TestNothingIsSaidOfANetworkThatArrives(t *testing.T) {
+	contract.Shows(t, "H2")
 	e := setup(t, often)
 	n := e.network()
 	before := n.DeepCopy()
@@ -161,8 +167,9 @@ func TestNothingIsSaidOfANetworkThatArrives(t *testing.T) {
 	e.Expect(n.Status.Conditions).To(BeEmpty())
 }
 
-// 2.12 of the contract: a Network that leaves is left alone.
+// A Network that is migrated or deleted is left alone.
 func TestNothingIsSaidOfANetworkThatLeaves(t *testing.T) {
+	contract.Shows(t, "H2")
 	e := setup(t, often)
 	n := e.network()
 	before := n.DeepCopy()

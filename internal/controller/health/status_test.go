@@ -11,6 +11,7 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 // The Network's controller writes by merge patch, this one by server-side apply,
@@ -42,6 +43,7 @@ func TestNeitherControllerWipesWhatTheOtherWrote(t *testing.T) {
 }
 
 func TestOthersConditionsStay(t *testing.T) {
+	contract.Shows(t, "H6")
 	e := setup(t, often)
 	e.daemonSet("cans", plain)
 	n := e.network()

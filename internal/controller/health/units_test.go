@@ -16,6 +16,7 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 // In tests, no cluster is so small that all of it is on one page.
@@ -103,6 +104,7 @@ func TestTheWorstPodIsDescribed(t *testing.T) {
 }
 
 func TestTimesOfConditions(t *testing.T) {
+	contract.Shows(t, "H4")
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	ago := func(d time.Duration) metav1.Time { return metav1.NewTime(now.Add(-d)) }
 	was := func(status corev1beta1.ConditionStatus, reason string, transition, update time.Duration) *corev1beta1.Condition {

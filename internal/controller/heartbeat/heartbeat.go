@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package heartbeat renews the Lease by which a gardenlet tells whether what an
-// extension reports is current (N32, and section 2.11 of Gardener's contract).
+// extension reports is current (Gardener contract, N32).
 //
 // It refuses to know whether the extension does its work well: it runs beside the
 // controllers, in the leader.

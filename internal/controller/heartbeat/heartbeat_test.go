@@ -17,6 +17,7 @@ import (
 
 	"github.com/trellis-network/trellis/internal/controller/heartbeat"
 	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/test/contract"
 	"github.com/trellis-network/trellis/test/sandbox"
 )
 
@@ -24,8 +25,8 @@ var landscape = sandbox.Share(sandbox.Options{})
 
 func TestMain(m *testing.M) { os.Exit(landscape.Main(m)) }
 
-// N32
 func TestTheLeaseIsRenewed(t *testing.T) {
+	contract.Shows(t, "N32")
 	g := NewWithT(t)
 	config, err := clientcmd.BuildConfigFromFlags("", landscape.Get(t).Seed.Kubeconfig)
 	g.Expect(err).NotTo(HaveOccurred())

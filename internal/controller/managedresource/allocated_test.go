@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 // claim is what a StatefulSet makes claims of; it can never be changed.
@@ -26,9 +28,10 @@ func claim(storage string) corev1.PersistentVolumeClaim {
 	}
 }
 
-// Section 3.7: what Kubernetes itself puts into objects stays in each of their
+// What Kubernetes itself puts into objects stays in each of their
 // updates, and what can never be updated is no reason to fail.
 func TestWhatKubernetesPutsIntoObjectsStays(t *testing.T) {
+	contract.Shows(t, "R30")
 	e := newEnv(t)
 	meta := func(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: e.namespace, Name: name} }
 	job := &batchv1.Job{TypeMeta: metav1.TypeMeta{APIVersion: "batch/v1", Kind: "Job"}, ObjectMeta: meta("job"),

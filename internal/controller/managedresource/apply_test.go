@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 func (e *env) daemonSet(name string) *appsv1.DaemonSet {
@@ -36,8 +37,9 @@ func (e *env) daemonSet(name string) *appsv1.DaemonSet {
 	}
 }
 
-// R3, R15: objects are created in the order of their kinds, marked as managed.
+// Objects are created in the order of their kinds, marked as managed.
 func TestObjectsAreAppliedInOrderAndMarked(t *testing.T) {
+	contract.Shows(t, "R3", "R15", "R33")
 	e := newEnv(t)
 	class := &schedulingv1.PriorityClass{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "scheduling.k8s.io/v1", Kind: "PriorityClass"},
@@ -79,8 +81,9 @@ func TestObjectsAreAppliedInOrderAndMarked(t *testing.T) {
 	e.Expect(*mr.Status.SecretsDataChecksum).To(HaveLen(64))
 }
 
-// R24: with changed content nothing is said of health until all is applied.
+// With changed content nothing is said of health until all is applied.
 func TestChangedContentResetsHealth(t *testing.T) {
+	contract.Shows(t, "R24", "R32")
 	e := newEnv(t)
 	e.state("network", e.configMap("one"))
 	e.operator()

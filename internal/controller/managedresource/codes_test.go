@@ -17,6 +17,7 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/shootclient"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 const (
@@ -25,7 +26,7 @@ const (
 	cleanup   = corev1beta1.ErrorCleanupClusterResources
 )
 
-// Section 2.7: what an error is known by decides on its code, and not its words.
+// The type of an error decides on its code, and not its words.
 func TestFailuresHaveCodes(t *testing.T) {
 	configMaps := schema.GroupResource{Resource: "configmaps"}
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "x", nil)
@@ -61,6 +62,7 @@ func TestFailuresHaveCodes(t *testing.T) {
 
 // An API server's own verdicts arrive in the condition with their codes.
 func TestCodesAreInTheCondition(t *testing.T) {
+	contract.Shows(t, "N36")
 	e := newEnv(t)
 	e.Expect(e.shoot.Create(e.ctx, &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "none"},

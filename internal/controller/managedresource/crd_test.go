@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 // widgets returns a definition and a custom resource of it, in a group of its
@@ -39,9 +41,10 @@ func (e *env) widgets(group string) (*apiextensionsv1.CustomResourceDefinition, 
 	return crd, widget
 }
 
-// R27: a definition and a custom resource of it need no help to come into being
+// A definition and a custom resource of it need no help to come into being
 // together, nor to come back.
 func TestDefinitionAndCustomResource(t *testing.T) {
+	contract.Shows(t, "R27")
 	e := newEnv(t)
 	crd, widget := e.widgets("together")
 	e.state("network", widget, crd)

@@ -10,10 +10,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
-// R8: an object that is only to be created is not corrected.
+// An object that is only to be created is not corrected.
 func TestCreateOnlyObjects(t *testing.T) {
+	contract.Shows(t, "R8")
 	e := newEnv(t)
 	cm := e.configMap("one", "key", "value")
 	cm.Annotations = map[string]string{resourcesv1alpha1.Ignore: "true"}
@@ -32,9 +34,10 @@ func TestCreateOnlyObjects(t *testing.T) {
 	e.Expect(e.exists(cm)()).To(BeFalse())
 }
 
-// R8: an object that was ours before and is left to others now does not warn any
+// An object that was ours before and is left to others now does not warn any
 // more that changes are reverted.
 func TestAnObjectLeftToOthersDoesNotWarn(t *testing.T) {
+	contract.Shows(t, "R8")
 	e := newEnv(t)
 	cm := e.configMap("one", "key", "value")
 	e.state("network", cm)
@@ -52,8 +55,9 @@ func TestAnObjectLeftToOthersDoesNotWarn(t *testing.T) {
 	e.Expect(e.get("network").Status.Resources).To(HaveLen(1))
 }
 
-// R8: an object that is left to others is judged as all are, whoever made it.
+// An object that is left to others is judged as all are, whoever made it.
 func TestObjectsLeftToOthersAreJudged(t *testing.T) {
+	contract.Shows(t, "R8")
 	for name, before := range map[string]func(*env, *appsv1.Deployment){
 		"made by us":        func(*env, *appsv1.Deployment) {},
 		"made by the other": func(e *env, d *appsv1.Deployment) { e.Expect(e.shoot.Create(e.ctx, d.DeepCopy())).To(Succeed()) },

@@ -8,11 +8,13 @@ import (
 	. "github.com/onsi/gomega"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
-// R2: what can be decoded is applied, and nothing is deleted meanwhile: the
+// What can be decoded is applied, and nothing is deleted meanwhile: the
 // broken document may be what seems to be missing.
 func TestOneBrokenDocument(t *testing.T) {
+	contract.Shows(t, "R2")
 	e := newEnv(t)
 	one, two := e.configMap("one"), e.configMap("two")
 	e.state("network", one)
@@ -31,8 +33,9 @@ func TestOneBrokenDocument(t *testing.T) {
 	e.Expect(e.exists(one)()).To(BeFalse())
 }
 
-// R4: nothing happens as long as a Secret is missing.
+// Nothing happens as long as a Secret is missing.
 func TestMissingSecret(t *testing.T) {
+	contract.Shows(t, "R4")
 	e := newEnv(t)
 	one := e.configMap("one")
 	e.state("network", one)

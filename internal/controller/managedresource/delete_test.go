@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 // A deleted ManagedResource goes when its objects are gone; custom resources are
@@ -44,8 +45,9 @@ func TestDeletion(t *testing.T) {
 		})))
 }
 
-// R18: objects that are to be kept are not even looked at.
+// Objects that are to be kept are not even looked at.
 func TestKeepObjects(t *testing.T) {
+	contract.Shows(t, "R18")
 	e := newEnv(t)
 	one := e.configMap("one")
 	mr := e.state("network", one)
@@ -62,8 +64,9 @@ func TestKeepObjects(t *testing.T) {
 	e.Expect(e.audit.sent("shoot ")).To(BeEmpty())
 }
 
-// R9: an ignored ManagedResource is left alone until it is deleted.
+// An ignored ManagedResource is left alone until it is deleted.
 func TestIgnoredManagedResource(t *testing.T) {
+	contract.Shows(t, "R9")
 	e := newEnv(t)
 	one := e.configMap("one", "key", "value")
 	mr := e.state("network", one)
@@ -86,8 +89,9 @@ func TestIgnoredManagedResource(t *testing.T) {
 	e.Expect(e.exists(one)()).To(BeFalse())
 }
 
-// R9: what was said of it goes with the mark, though nothing has changed meanwhile.
+// What was said of it goes with the mark, though nothing has changed meanwhile.
 func TestAManagedResourceThatIsNotIgnoredAnyMore(t *testing.T) {
+	contract.Shows(t, "R9")
 	e := newEnv(t)
 	e.state("network", e.configMap("one"))
 	e.operator()
@@ -100,9 +104,10 @@ func TestAManagedResourceThatIsNotIgnoredAnyMore(t *testing.T) {
 	e.becomesGood("network")
 }
 
-// R9, R17: nor does one that is ignored lose its objects because its class changes,
-// until it is not ignored any more.
+// An ignored ManagedResource whose class changes keeps its objects until it is not
+// ignored any more.
 func TestAnIgnoredManagedResourceThatChangesItsClass(t *testing.T) {
+	contract.Shows(t, "R9", "R17")
 	e := newEnv(t)
 	one := e.configMap("one")
 	e.state("network", one)
@@ -122,8 +127,9 @@ func TestAnIgnoredManagedResourceThatChangesItsClass(t *testing.T) {
 	e.Expect(e.exists(one)()).To(BeFalse())
 }
 
-// R17: the default class has a name, and to state it changes nothing.
+// The default class has a name, and to state it changes nothing.
 func TestTheDefaultClassByItsName(t *testing.T) {
+	contract.Shows(t, "R17")
 	e := newEnv(t)
 	one := e.configMap("one")
 	e.state("network", one)
@@ -141,9 +147,10 @@ func TestTheDefaultClassByItsName(t *testing.T) {
 	e.Expect(e.audit.sent("shoot DELETE")).To(BeEmpty())
 }
 
-// R17: a ManagedResource of another class is none of our business, and one that
+// A ManagedResource of another class is none of our business, and one that
 // changes its class takes its objects with it.
 func TestOtherClasses(t *testing.T) {
+	contract.Shows(t, "R17")
 	e := newEnv(t)
 	one := e.configMap("one")
 	e.state("network", one)

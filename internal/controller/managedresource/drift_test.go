@@ -19,11 +19,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
-// R16: whatever is done to an object, it is undone at once: the sync period plays
+// Whatever is done to an object is undone at once: the sync period plays
 // no part in this test.
 func TestDriftOfADaemonSet(t *testing.T) {
+	contract.Shows(t, "R16")
 	e := newEnv(t)
 	agent := e.daemonSet("agent")
 	e.state("network", agent)
@@ -74,9 +76,10 @@ func equalButStatus(a, b *appsv1.DaemonSet) bool {
 	return same(a.Spec, b.Spec) && same(a.Labels, b.Labels) && annotations(a) == annotations(b)
 }
 
-// R16: a binding's role cannot be updated, so one that somebody has put in the
+// A binding's role cannot be updated, so one that somebody has put in the
 // place of ours is replaced.
 func TestABindingToAnotherRoleIsReplaced(t *testing.T) {
+	contract.Shows(t, "R16")
 	e := newEnv(t)
 	binding := &rbacv1.RoleBinding{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "RoleBinding"},
@@ -102,8 +105,9 @@ func TestABindingToAnotherRoleIsReplaced(t *testing.T) {
 	e.becomesGood("network")
 }
 
-// R16: so with kinds that have no generation.
+// So are changes of kinds that have no generation.
 func TestDriftOfOtherKinds(t *testing.T) {
+	contract.Shows(t, "R16")
 	e := newEnv(t)
 	cm := e.configMap("one", "key", "value")
 	role := &rbacv1.Role{
@@ -123,8 +127,9 @@ func TestDriftOfOtherKinds(t *testing.T) {
 	e.Eventually(func() []rbacv1.PolicyRule { return live(e, role).Rules }).Should(Equal(role.Rules))
 }
 
-// R16, R22: a deleted object comes back at once, and the status tells of it.
+// A deleted object comes back at once, and the status tells of it.
 func TestDeletedObjectsComeBack(t *testing.T) {
+	contract.Shows(t, "R16", "R22")
 	e := newEnv(t)
 	cm := e.configMap("one")
 	e.state("network", cm)
@@ -147,9 +152,10 @@ func TestDeletedObjectsComeBack(t *testing.T) {
 		ContainSubstring(`"message":"ConfigMap `+e.namespace+`/one is missing in the shoot."`))))
 }
 
-// R10, R12: what users may have on an object survives its updates; what was ours
+// What users may have on an object survives its updates; what was ours
 // and is no longer stated goes.
 func TestToleratedFields(t *testing.T) {
+	contract.Shows(t, "R10", "R12")
 	e := newEnv(t)
 	agent := e.daemonSet("agent")
 	e.state("network", agent)
@@ -187,9 +193,10 @@ func (e *env) deployment(name string, annotations map[string]string) *appsv1.Dep
 	}
 }
 
-// R11: replicas that are not stated, or marked as others', are others'; stated
+// Replicas that are not stated, or marked as others', are others'; stated
 // ones are ours. So with CPU and memory.
 func TestPreservedFields(t *testing.T) {
+	contract.Shows(t, "R11")
 	e := newEnv(t)
 	unstated := e.deployment("unstated", nil)
 	preserved := e.deployment("preserved", map[string]string{

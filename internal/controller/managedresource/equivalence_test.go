@@ -15,10 +15,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 // Which kinds are the same.
 func TestEquivalentKinds(t *testing.T) {
+	contract.Shows(t, "R28")
 	classes := [][]metav1.GroupKind{
 		{{Group: "old.example.com", Kind: "Widget"}, {Group: "new.example.com", Kind: "Widget"}},
 		{{Group: "newer.example.com", Kind: "Widget"}, {Group: "new.example.com", Kind: "Widget"}},
@@ -45,9 +47,10 @@ func TestEquivalentKinds(t *testing.T) {
 	}
 }
 
-// R28: a Deployment that is known from the group which it was once in is the same
+// A Deployment that is known from the group which it was once in is the same
 // object; what was ours of it still is.
 func TestADeploymentThatChangesItsGroupIsNotDeleted(t *testing.T) {
+	contract.Shows(t, "R28")
 	e := newEnv(t)
 	d := e.deployment("d", nil)
 	d.Labels = map[string]string{"formerly": "ours"}
@@ -70,8 +73,9 @@ func TestADeploymentThatChangesItsGroupIsNotDeleted(t *testing.T) {
 	e.Expect(e.audit.sent("shoot DELETE")).To(BeEmpty())
 }
 
-// R28: so with kinds that spec.equivalences names; others are deleted.
+// Kinds that spec.equivalences names count as the same; others are deleted.
 func TestStatedEquivalences(t *testing.T) {
+	contract.Shows(t, "R28")
 	e := newEnv(t)
 	oldCRD, oldWidget := e.widgets("equivalent-old")
 	newCRD, newWidget := e.widgets("equivalent-new")
@@ -97,9 +101,10 @@ func TestStatedEquivalences(t *testing.T) {
 	e.Expect(e.exists(newWidget)()).To(BeFalse())
 }
 
-// R11: an autoscaler owns the replicas of its target, by whichever name it calls the
+// An autoscaler owns the replicas of its target, by whichever name it calls the
 // target's group, and nobody else's.
 func TestAutoscaledReplicas(t *testing.T) {
+	contract.Shows(t, "R11")
 	e := newEnv(t)
 	scale := func(name, apiVersion string) {
 		e.Expect(e.shoot.Create(e.ctx, &autoscalingv2.HorizontalPodAutoscaler{

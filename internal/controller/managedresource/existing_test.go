@@ -20,11 +20,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
-// R11: an object that somebody has installed by hand before is not in the cache,
+// An object that somebody has installed by hand before is not in the cache,
 // which knows only ours. What is others' of it stays all the same.
 func TestObjectsInstalledByHandKeepWhatIsOthers(t *testing.T) {
+	contract.Shows(t, "R11")
 	e := newEnv(t)
 	preserved := e.deployment("preserved", map[string]string{
 		resourcesv1alpha1.PreserveReplicas: "true", resourcesv1alpha1.PreserveResources: "true"})
@@ -68,9 +70,10 @@ func TestObjectsInstalledByHandKeepWhatIsOthers(t *testing.T) {
 	e.Expect(now.Generation).To(BeEquivalentTo(2), "it was updated once, and never to what is not right")
 }
 
-// R11, R22: so with one that has lost our label while nobody looked; it is not
+// An object that lost our label while no operator ran is not in the cache either. It is not
 // reported as missing.
 func TestObjectsThatLostOurLabelKeepWhatIsOthers(t *testing.T) {
+	contract.Shows(t, "R11", "R22")
 	e := newEnv(t)
 	d := e.deployment("d", map[string]string{resourcesv1alpha1.PreserveReplicas: "true"})
 	d.Spec.Replicas = ptr.To[int32](1)

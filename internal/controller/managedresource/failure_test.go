@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 // refuseInShoot fails all requests of one method to the shoot.
@@ -22,8 +23,9 @@ func (e *env) refuseInShoot(method string) {
 	})
 }
 
-// Section 3.9: what fails has a reason of its own, and is overcome without help.
+// What fails has a reason of its own, and is overcome without help.
 func TestDeletionsThatFail(t *testing.T) {
+	contract.Shows(t, "R31")
 	e := newEnv(t)
 	one, two := e.configMap("one"), e.configMap("two")
 	e.state("network", one, two)
@@ -49,6 +51,7 @@ func TestDeletionsThatFail(t *testing.T) {
 }
 
 func TestReleasesThatFail(t *testing.T) {
+	contract.Shows(t, "R31")
 	e := newEnv(t)
 	one := e.configMap("one")
 	e.state("network", one)

@@ -13,11 +13,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
-// R19: what hangs in its deletion is finalized when its time is over, and not
+// What hangs in its deletion is finalized when its time is over, and not
 // before.
 func TestHangingDeletionsAreFinalized(t *testing.T) {
+	contract.Shows(t, "R19")
 	patient := map[string]string{resourcesv1alpha1.FinalizeDeletionAfter: "1h"}
 	for name, c := range map[string]struct {
 		object func(e *env) client.Object
@@ -75,6 +77,7 @@ func (e *env) passes(n int) {
 
 // The annotation of the object as it is counts, and then the stated one.
 func TestPatience(t *testing.T) {
+	contract.Shows(t, "R19")
 	for name, c := range map[string]struct {
 		live, stated string
 		after        time.Duration

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 func daemonSetWith(maxUnavailable intstr.IntOrString, status appsv1.DaemonSetStatus) *appsv1.DaemonSet {
@@ -47,8 +48,9 @@ func deploymentWith(replicas int32, status appsv1.DeploymentStatus, conditions .
 	}
 }
 
-// R21, R23 and section 3.10: when an object is healthy, and when it progresses.
+// When an object is healthy, and when it progresses.
 func TestHealthRules(t *testing.T) {
+	contract.Shows(t, "R21", "R23")
 	one, third := intstr.FromInt32(1), intstr.FromString("34%")
 	for name, c := range map[string]struct {
 		object                 client.Object
@@ -124,8 +126,9 @@ func TestHealthRules(t *testing.T) {
 	}
 }
 
-// R20, R21, R23: the conditions follow the pods of a real DaemonSet.
+// The conditions follow the pods of a real DaemonSet.
 func TestHealthFollowsTheShoot(t *testing.T) {
+	contract.Shows(t, "R23", "R35")
 	e := newEnv(t)
 	agent := e.daemonSet("agent")
 	skipped := e.deployment("skipped", map[string]string{resourcesv1alpha1.SkipHealthCheck: "true"})
@@ -147,10 +150,11 @@ func TestHealthFollowsTheShoot(t *testing.T) {
 	e.becomesGood("network")
 }
 
-// R20: what fails to be applied is not judged, and nothing that was judged before
+// What fails to be applied is not judged, and nothing that was judged before
 // is passed off as present. Gardener's manager keeps the conditions as they were
 // if the content did not change.
 func TestWhatFailsToBeAppliedIsNotJudged(t *testing.T) {
+	contract.Shows(t, "R20")
 	e := newEnv(t)
 	cm := e.configMap("one", "key", "value")
 	e.state("network", cm)

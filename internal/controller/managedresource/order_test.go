@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 // kindsInOrder are kinds that a network may bring, in the order in which they have
@@ -66,8 +68,9 @@ func workloadSpec() map[string]any {
 	}}
 }
 
-// R3: each kind comes after those that it may need, however they are stated.
+// Each kind comes after those that it may need, however they are stated.
 func TestAllKindsAreAppliedInOrder(t *testing.T) {
+	contract.Shows(t, "R3")
 	e := newEnv(t)
 	var objects []client.Object
 	var expected []string
@@ -103,6 +106,7 @@ func TestAllKindsAreAppliedInOrder(t *testing.T) {
 // Unlisted kinds come last, by their names; equal kinds by the objects' names. The
 // order does not depend on how they are stated.
 func TestTheOrderIsTotal(t *testing.T) {
+	contract.Shows(t, "R3")
 	var all []*item
 	for _, each := range []struct{ group, kind, name string }{
 		{"", "ConfigMap", "a"}, {"", "ConfigMap", "b"}, {"apps", "DaemonSet", "a"}, {"b.example.com", "Apple", "z"},

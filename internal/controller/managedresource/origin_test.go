@@ -10,6 +10,7 @@ import (
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/shootclient"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 // Which ManagedResource a changed object wakes.
@@ -41,8 +42,9 @@ func TestEventsWakeTheirManagedResource(t *testing.T) {
 	}
 }
 
-// R15: where the seed has a name, the origin tells it, and drift is still undone.
+// Where the seed has a name, the origin tells it, and drift is still undone.
 func TestTheOriginTellsTheCluster(t *testing.T) {
+	contract.Shows(t, "R15")
 	e := newEnv(t)
 	cm := e.configMap("one", "key", "value")
 	e.state("network", cm)

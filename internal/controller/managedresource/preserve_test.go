@@ -10,11 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
-// R11: CPU and memory that are preserved are what the object has, also if nobody
+// CPU and memory that are preserved are what the object has, also if nobody
 // but us has ever set them; what it has none of is set as stated.
 func TestPreservedResourcesOutliveWhatIsStatedLater(t *testing.T) {
+	contract.Shows(t, "R11")
 	e := newEnv(t)
 	d := e.deployment("d", map[string]string{resourcesv1alpha1.PreserveResources: "true"})
 	container := &d.Spec.Template.Spec.Containers[0]
@@ -41,9 +43,10 @@ func TestPreservedResourcesOutliveWhatIsStatedLater(t *testing.T) {
 	e.Expect(requests()).To(Equal([]string{"10m", "30Mi", "0"}))
 }
 
-// R10: a label or annotation that is not stated any more goes, unless somebody has
+// A label or annotation that is not stated any more goes, unless somebody has
 // given it another value meanwhile.
 func TestFormerLabelsThatOthersHaveChangedStay(t *testing.T) {
+	contract.Shows(t, "R10")
 	e := newEnv(t)
 	one := e.configMap("one", "key", "value")
 	one.Labels = map[string]string{"changed": "ours", "unchanged": "ours"}

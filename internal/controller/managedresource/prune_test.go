@@ -15,12 +15,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 const holder = "example.com/hold"
 
-// R5: what is no longer stated is deleted before anything else is applied.
+// What is no longer stated is deleted before anything else is applied.
 func TestObsoleteObjectsAreDeletedFirst(t *testing.T) {
+	contract.Shows(t, "R5")
 	e := newEnv(t)
 	old, fresh := e.configMap("old"), e.configMap("fresh")
 	old.Finalizers = []string{holder}
@@ -47,8 +49,9 @@ func TestObsoleteObjectsAreDeletedFirst(t *testing.T) {
 	e.Expect(deleted).To(BeNumerically("<", applied))
 }
 
-// R6: an object that is to be kept survives, whatever happens to its statement.
+// An object that is to be kept survives, whatever happens to its statement.
 func TestKeptObjects(t *testing.T) {
+	contract.Shows(t, "R6")
 	e := newEnv(t)
 	obsolete, last := e.configMap("obsolete"), e.configMap("last")
 	e.state("network", obsolete, last)
@@ -74,8 +77,9 @@ func (e *env) isGone(mr client.Object) {
 	}).Should(BeTrue())
 }
 
-// R7: a released object stays, and nothing on it says any more that it is ours.
+// A released object stays, and nothing on it says any more that it is ours.
 func TestReleasedObjects(t *testing.T) {
+	contract.Shows(t, "R7")
 	e := newEnv(t)
 	one := e.configMap("one", "key", "value")
 	e.state("network", one)

@@ -13,11 +13,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 // An update that the API server refuses leads to a new object, if that is
 // wanted.
 func TestDeleteOnInvalidUpdate(t *testing.T) {
+	contract.Shows(t, "R32", "R34")
 	e := newEnv(t)
 	d := e.deployment("d", nil)
 	e.state("network", d)
@@ -40,6 +42,7 @@ func TestDeleteOnInvalidUpdate(t *testing.T) {
 
 // The author says what becomes of the dependents of an object that is made anew.
 func TestPropagationOfDeletionOnInvalidUpdate(t *testing.T) {
+	contract.Shows(t, "R34")
 	for policy, survives := range map[metav1.DeletionPropagation]bool{
 		metav1.DeletePropagationOrphan: true, metav1.DeletePropagationForeground: false, metav1.DeletePropagationBackground: false,
 	} {
@@ -77,9 +80,10 @@ func (e *env) replicaSets() []string {
 	return names
 }
 
-// R14: an immutable object that is to change is deleted, that is told as an error,
+// An immutable object that is to change is deleted, that is told as an error,
 // and it is made anew; also if nothing is remembered of it.
 func TestImmutableObjectsAreReplaced(t *testing.T) {
+	contract.Shows(t, "R14")
 	for name, restarts := range map[string]bool{"as one goes": false, "after a restart": true} {
 		t.Run(name, func(t *testing.T) {
 			e := newEnv(t)
@@ -116,8 +120,9 @@ func TestImmutableObjectsAreReplaced(t *testing.T) {
 	}
 }
 
-// R14: an immutable object stays where a new one could not be made either.
+// An immutable object stays where a new one could not be made either.
 func TestImmutableObjectsOutliveWhatIsInvalid(t *testing.T) {
+	contract.Shows(t, "R14")
 	e := newEnv(t)
 	cm := e.configMap("immutable", "key", "one")
 	cm.Immutable = ptr.To(true)
@@ -145,9 +150,10 @@ func TestImmutableObjectsOutliveWhatIsInvalid(t *testing.T) {
 	e.Expect(e.audit.sent("shoot DELETE")).To(BeEmpty())
 }
 
-// R14: the type of a Secret can never be updated, which the API server tells in
+// The type of a Secret can never be updated, which the API server tells in
 // another way than of its content.
 func TestAnImmutableSecretOfAnotherTypeIsReplaced(t *testing.T) {
+	contract.Shows(t, "R14")
 	e := newEnv(t)
 	secret := &corev1.Secret{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 // stateInSeed writes a ManagedResource of the seed's class.
@@ -39,6 +40,7 @@ func (e *env) inSeed(name string) *corev1.ConfigMap {
 
 // Objects of class seed are kept right in the seed as others are in the shoot.
 func TestObjectsForTheSeed(t *testing.T) {
+	contract.Shows(t, "R36")
 	e := newEnv(t)
 	one, two := e.configMap("one", "key", "value"), e.configMap("two")
 	mr := e.stateInSeed("monitoring", one, two)

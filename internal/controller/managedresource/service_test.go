@@ -13,10 +13,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
-// R13: what the API server has allocated for a Service stays.
+// What the API server has allocated for a Service stays.
 func TestServicesKeepWhatWasAllocated(t *testing.T) {
+	contract.Shows(t, "R13")
 	e := newEnv(t)
 	service := &corev1.Service{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
@@ -47,9 +49,10 @@ func (e *env) service(kind corev1.ServiceType, ports ...corev1.ServicePort) *cor
 	}
 }
 
-// R13: a port keeps its node port by its number, whatever its name becomes, and by
+// A port keeps its node port by its number, whatever its name becomes, and by
 // its name, whatever its number becomes.
 func TestNodePortsFollowTheirPorts(t *testing.T) {
+	contract.Shows(t, "R13")
 	e := newEnv(t)
 	e.state("network", e.service(corev1.ServiceTypeNodePort,
 		corev1.ServicePort{Name: "renamed", Port: 80}, corev1.ServicePort{Name: "renumbered", Port: 81}, corev1.ServicePort{Name: "stated", Port: 82}))
@@ -73,9 +76,10 @@ func TestNodePortsFollowTheirPorts(t *testing.T) {
 	e.becomesGood("network")
 }
 
-// R13: the address that a Service has got counts, not a stated one; a Service that
+// The address that a Service has got counts, not a stated one; a Service that
 // is to have none cannot be updated.
 func TestServicesKeepTheirAddress(t *testing.T) {
+	contract.Shows(t, "R13")
 	e := newEnv(t)
 	port := corev1.ServicePort{Port: 80}
 	e.state("network", e.service(corev1.ServiceTypeClusterIP, port))
@@ -111,9 +115,10 @@ func neighbour(address string) string {
 	return address[:len(address)-1] + string(last+1)
 }
 
-// R10: with forceOverwriteAnnotations others' annotations go, but for those by which
+// With forceOverwriteAnnotations others' annotations go, but for those by which
 // a load balancer is known.
 func TestForcedAnnotations(t *testing.T) {
+	contract.Shows(t, "R10")
 	e := newEnv(t)
 	s := e.service(corev1.ServiceTypeClusterIP, corev1.ServicePort{Port: 80})
 	e.state("network", s)

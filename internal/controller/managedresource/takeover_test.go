@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 func workload() *item {
@@ -23,6 +25,7 @@ func workload() *item {
 
 // What others may own, by the path of the field.
 func TestTolerance(t *testing.T) {
+	contract.Shows(t, "R10", "R11", "R12")
 	formerly := &reference{
 		Labels:      map[string]string{"formerly": "ours", "changed": "ours"},
 		Annotations: map[string]string{"formerly": "ours", "changed": "ours"},

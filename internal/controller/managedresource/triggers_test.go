@@ -11,10 +11,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
-// Section 3.3: what makes the operator look. The sync period plays no part.
+// What makes the operator look. The sync period plays no part.
 func TestTriggers(t *testing.T) {
+	contract.Shows(t, "R21", "R29")
 	e := newEnv(t)
 	cm := e.configMap("one", "key", "value")
 	e.state("network", cm)

@@ -16,6 +16,7 @@ import (
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/state"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 const (
@@ -144,9 +145,10 @@ func TestAGroupThatHangsIsNotWaitedFor(t *testing.T) {
 	e.Eventually(func() bool { return e.managedResourceOf(seedName).UID != hanging.UID }).Should(BeTrue())
 }
 
-// N31: what is for the shoot goes first, and in it what may need the rest; the
+// What is for the shoot goes first, and in it what may need the rest; the
 // seed's goes last.
 func TestGroupsAreDeletedOneAfterTheOther(t *testing.T) {
+	contract.Shows(t, "N31")
 	e := setup(t)
 	n := e.finished(withConfig(`{"knots":"three","ear":"left","guard":"big"}`))
 	order := []string{guardName, laterName, mainName, seedName}

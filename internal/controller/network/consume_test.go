@@ -9,6 +9,7 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 // answered waits until a request to reconcile is taken away.
@@ -17,10 +18,11 @@ func (e *env) answered(n *extensionsv1alpha1.Network) {
 	e.Eventually(func() map[string]string { e.get(n); return n.Annotations }).ShouldNot(HaveKey(extensionsv1alpha1.OperationAnnotation))
 }
 
-// Section 2.2: a request to reconcile is gone before it is looked whether there is
-// anything to do, and is lost on what is left alone: a failed shoot, a control plane that
-// has left, a Network that others hold. N17, N11, N14: nothing else changes.
+// The controller takes a request to reconcile away before it looks whether there is
+// anything to do. Nothing comes of it, and nothing else changes, for a failed shoot, a
+// control plane that has moved away, and a Network that others hold.
 func TestARequestIsTakenAwayFromWhatIsLeftAlone(t *testing.T) {
+	contract.Shows(t, "N11", "N14", "N17", "N34")
 	for name, leave := range map[string]func(e *env) *extensionsv1alpha1.Network{
 		"a failed shoot": func(e *env) *extensionsv1alpha1.Network {
 			n := e.finished(asking("reconcile"))
@@ -59,9 +61,10 @@ func TestARequestIsTakenAwayFromWhatIsLeftAlone(t *testing.T) {
 	}
 }
 
-// N16: a request that comes before its Cluster is taken away as well, and carried out once
+// A request that comes before its Cluster is taken away as well, and carried out once
 // the Cluster is there.
 func TestARequestThatComesBeforeItsClusterIsKept(t *testing.T) {
+	contract.Shows(t, "N16")
 	e := setup(t, inGardener)
 	n := e.finished(asking("reconcile"))
 	status := n.Status.DeepCopy()

@@ -15,11 +15,13 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
-// N3, N5, N6, N7, N24: an invalid config is an error with its path; what runs
+// An invalid config is an error with its path; what runs
 // goes on running; correcting it is all that is needed.
 func TestInvalidConfigsAreErrorsAndChangeNothing(t *testing.T) {
+	contract.Shows(t, "N3", "N4", "N5", "N6", "N7", "N24")
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
 		n := e.network(asked, withConfig(`{"backend":"tangled"}`))
 		e.becomes(n, create, erroneous)
@@ -48,9 +50,10 @@ func TestInvalidConfigsAreErrorsAndChangeNothing(t *testing.T) {
 	})
 }
 
-// N24: what Gardener's validation refuses in a landscape is an error here, too, and what
+// What Gardener's validation refuses in a landscape is an error here, too, and what
 // is there stays.
 func TestRangesThatDoNotFitAreErrors(t *testing.T) {
+	contract.Shows(t, "C12", "N24")
 	for name, test := range map[string]struct {
 		pods, services, says string
 	}{
@@ -69,8 +72,9 @@ func TestRangesThatDoNotFitAreErrors(t *testing.T) {
 	}
 }
 
-// N24: so is a range of the nodes that does not fit to those which are in use.
+// A range of the nodes that does not fit to those in use is an error.
 func TestNodesThatDoNotFitAreAnError(t *testing.T) {
+	contract.Shows(t, "C12", "N24")
 	e := setup(t, inGardener)
 	n := e.finished(asking("reconcile"))
 	mr := e.managedResource()
@@ -81,8 +85,9 @@ func TestNodesThatDoNotFitAreAnError(t *testing.T) {
 	e.stays(mr)
 }
 
-// N23: Gardener's webhooks write configs without apiVersion and kind.
+// Gardener's webhooks write configs without apiVersion and kind.
 func TestConfigsWithoutKindAreTaken(t *testing.T) {
+	contract.Shows(t, "N23")
 	e := setup(t)
 	n := e.finished(withConfig(`{"backend":"none","kind":""}`))
 	e.Expect(string(n.Status.ProviderStatus.Raw)).To(ContainSubstring(`"backend":"none"`))
@@ -90,6 +95,7 @@ func TestConfigsWithoutKindAreTaken(t *testing.T) {
 
 // Standalone, nobody else would tell the user about a wrong type.
 func TestUnknownTypesAreErrorsWhenStandalone(t *testing.T) {
+	contract.Shows(t, "N22")
 	e := setup(t)
 	n := e.network(func(n *extensionsv1alpha1.Network) { n.Spec.Type = "rope" })
 	e.becomes(n, create, erroneous)
@@ -100,6 +106,7 @@ func TestUnknownTypesAreErrorsWhenStandalone(t *testing.T) {
 
 // A resource manager that knows what retrying won't cure says so by a code.
 func TestTheResourceManagersCodesCount(t *testing.T) {
+	contract.Shows(t, "N6", "N36")
 	e := setup(t)
 	n := e.network()
 	e.managedResource()
@@ -114,6 +121,7 @@ func TestTheResourceManagersCodesCount(t *testing.T) {
 // won't help, and after two minutes otherwise. What has not been tried is one after the
 // three minutes that its caller waits.
 func TestObjectsThatCannotBeAppliedAreErrors(t *testing.T) {
+	contract.Shows(t, "N36", "R32")
 	begin := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	for name, test := range map[string]struct {
 		status          corev1beta1.ConditionStatus

@@ -11,6 +11,7 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/bundle"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 // nodesReady is a Shoot on its way to dual-stack.
@@ -28,9 +29,10 @@ func (e *env) written() string {
 	return objects[0].Object["data"].(map[string]any)["content"].(string)
 }
 
-// N25, N26: a second family waits for the nodes, and the status says so until it
+// A second family waits for the nodes, and the status says so until it
 // is there: gardenlet goes by it.
 func TestASecondFamilyWaitsForTheNodes(t *testing.T) {
+	contract.Shows(t, "N25", "N26")
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
 		e.cluster(nodesReady(corev1beta1.ConditionProgressing))
 		n := e.finished(asked, func(n *extensionsv1alpha1.Network) {
@@ -50,8 +52,9 @@ func TestASecondFamilyWaitsForTheNodes(t *testing.T) {
 	})
 }
 
-// N26: without the constraint nobody waits.
+// Without the constraint nobody waits.
 func TestBothFamiliesAreThereFromTheStart(t *testing.T) {
+	contract.Shows(t, "N26")
 	e := setup(t)
 	n := e.finished(func(n *extensionsv1alpha1.Network) {
 		n.Spec.IPFamilies = []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4, extensionsv1alpha1.IPv6}
@@ -60,8 +63,9 @@ func TestBothFamiliesAreThereFromTheStart(t *testing.T) {
 	e.Expect(n.Status.IPFamilies).To(HaveExactElements(extensionsv1alpha1.IPv4, extensionsv1alpha1.IPv6))
 }
 
-// N27: who cannot route Services says so.
+// Who cannot route Services says so.
 func TestWithoutKubeProxySomebodyHasToRouteServices(t *testing.T) {
+	contract.Shows(t, "N27")
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
 		e.cluster(func(s *corev1beta1.Shoot) {
 			s.Spec.Kubernetes.KubeProxy = &corev1beta1.KubeProxy{Enabled: ptr.To(false)}

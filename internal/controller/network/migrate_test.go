@@ -17,6 +17,7 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 const (
@@ -24,8 +25,8 @@ const (
 	restoring = corev1beta1.LastOperationTypeRestore
 )
 
-// N8
 func TestANetworkWhoseStateIsBeingWrittenIsLeftAlone(t *testing.T) {
+	contract.Shows(t, "N8")
 	modes(t, func(t *testing.T, e *env, _ func(*extensionsv1alpha1.Network)) {
 		n := e.network(asking("wait-for-state"))
 		e.stays(n)
@@ -35,9 +36,10 @@ func TestANetworkWhoseStateIsBeingWrittenIsLeftAlone(t *testing.T) {
 	})
 }
 
-// N10, N30: the bundles go and leave their objects in the shoot, but not in the
+// The bundles go and leave their objects in the shoot, but not in the
 // seed; then the finalizers, also those of others, and the annotation last.
 func TestAMigratedNetworkLeavesItsObjectsInTheShoot(t *testing.T) {
+	contract.Shows(t, "N10", "N30")
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
 		n := e.finished(asked, withConfig(`{"knots":"two","ear":"left","guard":"big"}`))
 		var held []*resourcesv1alpha1.ManagedResource
@@ -63,8 +65,9 @@ func TestAMigratedNetworkLeavesItsObjectsInTheShoot(t *testing.T) {
 	})
 }
 
-// N10: whoever waits for Succeeded may delete the Network at once.
+// Whoever waits for Succeeded may delete the Network at once.
 func TestTheOrderOfAMigrationsWrites(t *testing.T) {
+	contract.Shows(t, "N10")
 	e := setup(t)
 	n := e.finished()
 	e.requests.forget()
@@ -100,8 +103,9 @@ func TestAMigrationThatWaitsWritesNothing(t *testing.T) {
 	e.letGo(mr)
 }
 
-// N11: a Network that has left its seed has no part in the shoot any more.
+// A Network that has left its seed has no part in the shoot any more.
 func TestAMigratedNetworkIsLeftAlone(t *testing.T) {
+	contract.Shows(t, "N11")
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
 		n := e.network(asking("migrate"))
 		e.becomes(n, migrating, fine)
@@ -115,8 +119,8 @@ func TestAMigratedNetworkIsLeftAlone(t *testing.T) {
 	})
 }
 
-// N12, N30
 func TestMigratingAddsNoFinalizerAndNeedsNoBundle(t *testing.T) {
+	contract.Shows(t, "N12", "N30")
 	modes(t, func(t *testing.T, e *env, _ func(*extensionsv1alpha1.Network)) {
 		n := e.network(asking("migrate"))
 		e.becomes(n, migrating, fine)
@@ -127,6 +131,7 @@ func TestMigratingAddsNoFinalizerAndNeedsNoBundle(t *testing.T) {
 // A Network that is deleted before its migration is through must not take the
 // shoot's objects along.
 func TestAMigrationGoesBeforeADeletion(t *testing.T) {
+	contract.Shows(t, "N35")
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
 		n := e.finished(asked)
 		mr := e.held()
@@ -141,6 +146,7 @@ func TestAMigrationGoesBeforeADeletion(t *testing.T) {
 
 // A migration that was interrupted goes on, whatever became of the annotation.
 func TestAnInterruptedMigrationGoesOn(t *testing.T) {
+	contract.Shows(t, "N35")
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
 		n := e.finished(asked)
 		mr := e.held()
@@ -170,9 +176,10 @@ func TestAMigrationThatTakesLongSaysWhy(t *testing.T) {
 	e.Expect(n.Status.LastError).To(BeNil())
 }
 
-// N9: the state that came from another seed is taken up, whatever the shoot has
+// The state that came from another seed is taken up, whatever the shoot has
 // already, and the annotation stays until that has succeeded.
 func TestARestoredNetworkTakesUpItsState(t *testing.T) {
+	contract.Shows(t, "N9", "N37")
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
 		state := e.stateOfAnother(asked)
 		n := e.network(asking("wait-for-state"))
@@ -213,8 +220,9 @@ func (e *env) stateOfAnother(change ...func(*extensionsv1alpha1.Network)) *runti
 	return state
 }
 
-// N9: it stays as well while it fails.
+// The annotation stays while the restoration fails.
 func TestTheAnnotationOfAFailedRestorationStays(t *testing.T) {
+	contract.Shows(t, "N9", "N35")
 	modes(t, func(t *testing.T, e *env, _ func(*extensionsv1alpha1.Network)) {
 		n := e.network(asking("restore"), withConfig(`{"backend":"tangled"}`))
 		e.becomes(n, restoring, erroneous)
@@ -228,8 +236,8 @@ func TestTheAnnotationOfAFailedRestorationStays(t *testing.T) {
 	})
 }
 
-// N17: whatever is asked for.
 func TestAFailedShootIsNeitherMigratedNorRestoredNorDeleted(t *testing.T) {
+	contract.Shows(t, "N17")
 	e := setup(t, inGardener)
 	n := e.finished(asking("reconcile"))
 	e.cluster(func(s *corev1beta1.Shoot) {

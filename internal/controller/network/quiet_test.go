@@ -16,6 +16,7 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 // Gardener's own extension was measured at 22.7 requests for a fresh Network,
@@ -101,8 +102,9 @@ func TestAChangePatchesNoSecret(t *testing.T) {
 	e.Expect(e.requests.all()).NotTo(ContainElement(MatchRegexp(" 5..$")))
 }
 
-// Invariant 5, L2: an unchanged Network costs nothing, whatever happens around it.
+// Invariant 5: an unchanged Network costs nothing, whatever happens around it.
 func TestAnUnchangedNetworkCostsNoRequest(t *testing.T) {
+	contract.Shows(t, "L2")
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
 		n := e.finished(asked)
 		e.requests.forget()

@@ -20,6 +20,7 @@ import (
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/controller/network"
 	"github.com/trellis-network/trellis/internal/state"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 const (
@@ -39,8 +40,8 @@ func modes(t *testing.T, test func(t *testing.T, e *env, asked func(*extensionsv
 
 func named(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Name: name} }
 
-// N1, N2, N4
 func TestANetworkIsCreatedAndReconciled(t *testing.T) {
+	contract.Shows(t, "N1", "N2", "N4")
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
 		n := e.network(asked)
 		mr := e.managedResource()
@@ -87,8 +88,9 @@ func TestTheStatusShowsWhatIsInForce(t *testing.T) {
 	e.Expect(string(n.Spec.ProviderConfig.Raw)).To(MatchJSON(`{"backend":"none"}`))
 }
 
-// L1, L3, L4: the bundle is as Gardener's resource manager expects it.
+// The bundle is as Gardener's resource manager expects it.
 func TestTheBundleIsImmutableAndHashed(t *testing.T) {
+	contract.Shows(t, "L1", "L3", "L4")
 	e := setup(t)
 	n := e.finished()
 	mr := e.managedResource()
@@ -113,8 +115,9 @@ func TestTheBundleIsImmutableAndHashed(t *testing.T) {
 	e.Expect(secret.DeletionTimestamp).To(BeNil(), "the old one is left to a garbage collector")
 }
 
-// N21: generation changes trigger, annotations of others do not.
+// Generation changes trigger, annotations of others do not.
 func TestStandaloneSpecsAreTriggers(t *testing.T) {
+	contract.Shows(t, "N21")
 	e := setup(t)
 	n := e.finished()
 	e.requests.forget()
@@ -123,9 +126,10 @@ func TestStandaloneSpecsAreTriggers(t *testing.T) {
 	e.Expect(e.requests.all()).To(BeEmpty())
 }
 
-// N21: in a landscape whose operation annotation is ignored, generation changes trigger,
+// In a landscape whose operation annotation is ignored, generation changes trigger,
 // and annotations do not, whatever they ask for.
 func TestInGardenerTheAnnotationCanBeIgnored(t *testing.T) {
+	contract.Shows(t, "N21")
 	e := setup(t, inGardener, func(o *network.Options) { o.Trigger = network.TriggerGeneration })
 	n := e.finished()
 	e.requests.forget()
@@ -141,8 +145,9 @@ func TestInGardenerTheAnnotationCanBeIgnored(t *testing.T) {
 	e.becomes(n, again, erroneous)
 }
 
-// N18: without the annotation, an edited spec waits.
+// Without the annotation, an edited spec waits.
 func TestInGardenerOnlyTheAnnotationTriggers(t *testing.T) {
+	contract.Shows(t, "N18")
 	e := setup(t, inGardener)
 	n := e.finished(asking("reconcile"))
 	e.patch(n, withConfig(`{"backend":"none"}`))
@@ -166,8 +171,9 @@ func TestWaitingDoesNotPickUpEdits(t *testing.T) {
 	e.stays(mr)
 }
 
-// N19: a restart finishes what was left unfinished, and nothing else.
+// A restart finishes what was left unfinished, and nothing else.
 func TestARestartFinishesWhatWasBegun(t *testing.T) {
+	contract.Shows(t, "N19")
 	e := setup(t, inGardener)
 	n := e.finished(asking("reconcile"))
 	e.patch(n, withConfig(`{"backend":"none"}`))
@@ -185,8 +191,8 @@ func TestARestartFinishesWhatWasBegun(t *testing.T) {
 	e.Expect(n.Status.ObservedGeneration).To(Equal(n.Generation))
 }
 
-// N16: facts are waited for.
 func TestAMissingClusterIsRetried(t *testing.T) {
+	contract.Shows(t, "N16")
 	e := setup(t)
 	cluster := &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}}
 	e.Expect(e.client.Delete(t.Context(), cluster)).To(Succeed())
@@ -197,8 +203,8 @@ func TestAMissingClusterIsRetried(t *testing.T) {
 	e.becomes(n, create, working)
 }
 
-// N17
 func TestFailedShootsAreLeftAlone(t *testing.T) {
+	contract.Shows(t, "N17")
 	e := setup(t)
 	e.cluster(func(s *corev1beta1.Shoot) {
 		s.Status.LastOperation = &corev1beta1.LastOperation{State: corev1beta1.LastOperationStateFailed, Type: create}
@@ -206,8 +212,8 @@ func TestFailedShootsAreLeftAlone(t *testing.T) {
 	e.stays(e.network())
 }
 
-// N22
 func TestNetworksOfOthersAreLeftAlone(t *testing.T) {
+	contract.Shows(t, "N22")
 	e := setup(t, inGardener)
 	n := e.network(asking("reconcile"), func(n *extensionsv1alpha1.Network) { n.Spec.Type = "rope" })
 	e.stays(n)
@@ -219,8 +225,9 @@ func TestNetworksOfOthersAreLeftAlone(t *testing.T) {
 	e.stays(garden)
 }
 
-// N28: nothing is waited for while the shoot sleeps.
+// Nothing is waited for while the shoot sleeps.
 func TestHibernatedShootsAreNotWaitedFor(t *testing.T) {
+	contract.Shows(t, "N28")
 	e := setup(t)
 	e.cluster(func(s *corev1beta1.Shoot) { yes := true; s.Spec.Hibernation = &corev1beta1.Hibernation{Enabled: &yes} })
 	n := e.network()
@@ -228,8 +235,9 @@ func TestHibernatedShootsAreNotWaitedFor(t *testing.T) {
 	e.managedResource()
 }
 
-// N29: neither nodes nor health are waited for.
+// Neither nodes nor health are waited for.
 func TestUnhealthyObjectsAreNotWaitedFor(t *testing.T) {
+	contract.Shows(t, "N29")
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
 		n := e.network(asked)
 		mr := e.managedResource()

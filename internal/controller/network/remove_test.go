@@ -17,6 +17,7 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 // held makes the ManagedResource wait for a resource manager to let go of it.
@@ -45,8 +46,9 @@ func (e *env) gone(object client.Object) {
 	}).Should(BeTrue())
 }
 
-// N13, N31: Secrets and ManagedResource go first, the Network after them.
+// Secrets and ManagedResource go first, the Network after them.
 func TestADeletedNetworkWaitsForItsObjects(t *testing.T) {
+	contract.Shows(t, "N13", "N31")
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
 		n := e.finished(asked)
 		mr := e.held()
@@ -65,8 +67,8 @@ func TestADeletedNetworkWaitsForItsObjects(t *testing.T) {
 	})
 }
 
-// N14
 func TestADeletedNetworkWithoutOurFinalizerIsNotOurs(t *testing.T) {
+	contract.Shows(t, "N14")
 	e := setup(t)
 	e.stop()
 	n := e.network(func(n *extensionsv1alpha1.Network) { n.Finalizers = []string{"example.org/another"} })
@@ -76,9 +78,10 @@ func TestADeletedNetworkWithoutOurFinalizerIsNotOurs(t *testing.T) {
 	e.Expect(n.Status.LastOperation).To(BeNil())
 }
 
-// N20: in a landscape, somebody else's news about a Network that goes is no reason
+// In a landscape, somebody else's news about a Network that goes is no reason
 // to look again; that somebody asks is.
 func TestInGardenerADeletionIsLookedAtWhenAsked(t *testing.T) {
+	contract.Shows(t, "N20")
 	e := setup(t, inGardener)
 	n := e.finished(asking("reconcile"))
 	mr := e.held()
@@ -99,8 +102,9 @@ func TestInGardenerADeletionIsLookedAtWhenAsked(t *testing.T) {
 	e.gone(n)
 }
 
-// N15, whether the Shoot says so before or while its Network is deleted.
+// The Shoot may say so before or while its Network is deleted.
 func TestForcedDeletionWaitsForNothingInTheShoot(t *testing.T) {
+	contract.Shows(t, "N15")
 	force := func(s *corev1beta1.Shoot) {
 		s.Annotations = map[string]string{extensionsv1alpha1.ForceDeletionAnnotation: "true"}
 	}
@@ -159,6 +163,7 @@ func TestAnInvalidNetworkCanBeDeleted(t *testing.T) {
 
 // Whoever waits for a deletion is told what keeps it.
 func TestADeletionThatTakesLongSaysWhy(t *testing.T) {
+	contract.Shows(t, "N36")
 	later := clocktesting.NewFakePassiveClock(time.Now().Add(time.Hour))
 	e := setup(t, at(later))
 	n := e.finished()

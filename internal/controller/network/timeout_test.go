@@ -14,11 +14,13 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/controller/network"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
-// Section 2.1: an API server that does not answer holds a reconciliation up for so long
-// and no longer, and the status says at what.
+// An API server that does not answer holds a reconciliation up until the timeout, and the
+// status says at what.
 func TestAReconciliationEndsWithWhatHeldItUp(t *testing.T) {
+	contract.Shows(t, "N33")
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
 		e.requests.beforeRequest(func(request *http.Request) error {
 			if request.Method != http.MethodPost || !strings.HasSuffix(request.URL.Path, "/secrets") {
@@ -42,6 +44,7 @@ func TestAReconciliationEndsWithWhatHeldItUp(t *testing.T) {
 // A bundle that nobody applies is waited for as long as the caller waits, and the status
 // says for what.
 func TestWhatIsWaitedForInVainIsTold(t *testing.T) {
+	contract.Shows(t, "N33")
 	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
 	e := setup(t, inGardener, at(clock))
 	n := e.network(asking("reconcile"))

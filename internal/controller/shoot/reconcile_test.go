@@ -15,9 +15,11 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/controller/shoot"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 func TestAShootGetsItsControlPlane(t *testing.T) {
+	contract.Shows(t, "C9", "C14")
 	e := setup(t)
 	e.kubeconfig(kubeconfig)
 	s := e.shoot()
@@ -61,6 +63,7 @@ func TestAShootGetsItsControlPlane(t *testing.T) {
 // The Cluster holds all of the Shoot, known to us or not, but nothing that would
 // change with each report about it.
 func TestTheClusterHoldsTheWholeShoot(t *testing.T) {
+	contract.Shows(t, "T2")
 	e := setup(t)
 	s := e.finished()
 	cluster := e.cluster()
@@ -110,6 +113,7 @@ func TestAnEditedShootIsReconciled(t *testing.T) {
 }
 
 func TestAnEditedNetworkIsSetBack(t *testing.T) {
+	contract.Shows(t, "C11")
 	e := setup(t)
 	e.finished()
 	n := e.network()
@@ -136,6 +140,7 @@ func TestWhatSomebodyDeletedComesBack(t *testing.T) {
 }
 
 func TestAWorkerlessShootHasNoNetwork(t *testing.T) {
+	contract.Shows(t, "C10")
 	e := setup(t)
 	e.kubeconfig(kubeconfig)
 	s := e.shoot(func(s *corev1beta1.Shoot) {

@@ -23,6 +23,7 @@ import (
 
 	"github.com/trellis-network/trellis/internal/webhook/adaptation"
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 type kiteConfig struct {
@@ -86,6 +87,7 @@ func reviewOf(version, operation, object string) string {
 }
 
 func TestObjectsAreAdapted(t *testing.T) {
+	contract.Shows(t, "W3")
 	const plain = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kite"},"weight":12345678901234567}`
 	for name, test := range map[string]struct{ review, patch string }{
 		"created":                {reviewOf("v1", "CREATE", plain), `[{"op":"add","path":"/tail","value":"long"}]`},
@@ -113,6 +115,7 @@ func TestObjectsAreAdapted(t *testing.T) {
 
 // Whatever comes, there is an answer that tells what is wrong, and the server lives.
 func TestWhatCannotBeAdaptedIsRefused(t *testing.T) {
+	contract.Shows(t, "W3")
 	named := func(name string) string {
 		return reviewOf("v1", "CREATE", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"`+name+`"}}`)
 	}

@@ -9,6 +9,8 @@ import (
 
 	. "github.com/onsi/gomega"
 	"pgregory.net/rapid"
+
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 var (
@@ -51,6 +53,7 @@ func trusts(told, m *material, now time.Time) error {
 // Whoever was told of the authorities at any time trusts what is served a month later,
 // and whoever is told today trusts what a replica still serves that looks late.
 func TestAuthoritiesOverlap(t *testing.T) {
+	contract.Shows(t, "W2")
 	g := NewWithT(t)
 	told := map[int]*material{0: renew(t, &material{}, today)}
 	most, authorities := 0, map[string]bool{}

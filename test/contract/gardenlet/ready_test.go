@@ -12,6 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/trellis-network/trellis/test/contract"
 )
 
 const stamp = "2026-01-01T12:00:05.5Z"
@@ -31,8 +33,9 @@ func network(changes ...func(metadata, status map[string]any)) *unstructured.Uns
 	return &unstructured.Unstructured{Object: map[string]any{"metadata": metadata, "status": status}}
 }
 
-// C1, C2, C3: each check by itself, and before those that come later.
+// Each check by itself, and before those that come later.
 func TestTheOrderOfTheChecks(t *testing.T) {
+	contract.Shows(t, "C1", "C2", "C3")
 	wrong := []struct {
 		says   string
 		class  Class
@@ -72,8 +75,9 @@ func TestTheOrderOfTheChecks(t *testing.T) {
 	}
 }
 
-// C4: how often a gardenlet looks before it gives up.
+// How often a gardenlet looks before it gives up.
 func TestPatience(t *testing.T) {
+	contract.Shows(t, "C4")
 	failed := network(func(_, s map[string]any) { s["lastError"] = map[string]any{"description": "no route"} })
 	waiting := network(func(_, s map[string]any) { s["observedGeneration"] = int64(2) })
 	for name, test := range map[string]struct {
