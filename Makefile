@@ -10,7 +10,7 @@ IN_SANDBOX := cd sandbox && CGO_ENABLED=0 GOFLAGS="$(shell go env GOFLAGS) -trim
 # Most tests wait for clusters most of the time.
 WAITING := -timeout 20m -parallel 4
 # What also has to work with the schemas of a Gardener landscape: see test/install.
-UNDER_GARDENERS_SCHEMAS := $(addprefix ./internal/controller/,network managedresource garbagecollector tokenrequestor)
+UNDER_GARDENERS_SCHEMAS := $(addprefix ./internal/controller/,network managedresource)
 # The generated parts of the tree.
 GENERATED := api config plugins
 

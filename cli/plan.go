@@ -187,8 +187,10 @@ func (o *planOptions) planFiles(cmd *cobra.Command, p *pipeline.Pipeline, names 
 	if from.objects, err = locate(&built.Objects); err != nil {
 		return nil, err
 	}
-	for _, each := range from.objects[:len(built.Objects.Shoot)] {
-		from.present = append(from.present, unstructured.Unstructured{Object: each.document})
+	for _, each := range from.objects {
+		if each.cluster == targetShoot {
+			from.present = append(from.present, unstructured.Unstructured{Object: each.document})
+		}
 	}
 	from.request = func(n *extensionsv1alpha1.Network, shoot *corev1beta1.Shoot) (pipeline.Request, error) {
 		return p.NewRequest(n, shoot, o.in.environment()), nil

@@ -166,7 +166,7 @@ type newWire struct{ wire }
 
 func (newWire) Render(effective *wireConfig, facts *plugin.Facts) (plugin.Objects, error) {
 	objects, err := wire{}.Render(effective, facts)
-	objects.Shoot[1].(*appsv1.DaemonSet).Spec.Template.Spec.Containers[0].Image = "registry.example.com/wire:v2"
+	objects.Bundles[0].Objects[1].(*appsv1.DaemonSet).Spec.Template.Spec.Containers[0].Image = "registry.example.com/wire:v2"
 	return objects, err
 }
 

@@ -4,11 +4,11 @@ package cli
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
 )
 
 // The clusters that objects are for.
@@ -70,10 +70,7 @@ func render(cmd *cobra.Command, p *pipeline.Pipeline, in *input, out *output, ta
 		return errInvalid
 	}
 	report.changes(one, &result)
-	objects := result.Objects.Seed
-	if target == targetShoot {
-		objects = slices.Concat(result.Objects.Shoot, result.Objects.ShootLater, result.Objects.ShootAdmission)
-	}
+	objects := result.Objects.For(plugin.Target(target))
 	if len(objects) == 0 {
 		report.print(fmt.Sprintf("%s: the network has no objects for the %s", one.name, target))
 	}

@@ -34,7 +34,7 @@ func (wire) Describe() plugin.Description {
 	return plugin.Description{
 		Type:            "wire",
 		ConfigVersions:  []schema.GroupVersion{{Group: "wire.example.com", Version: "v1"}},
-		ManagedResource: "wire", Origin: "wire",
+		ManagedResource: "wire", Origin: "wire", Adopts: []string{"wire"},
 		IPFamilies: plugin.IPFamilySupport{IPv4: true},
 		FeatureGates: []plugin.FeatureGate{
 			{Name: "FastWire", Doc: "makes the wire fast"},
@@ -116,15 +116,15 @@ func (wire) Render(effective *wireConfig, facts *plugin.Facts) (plugin.Objects, 
 		container := &daemons.Spec.Template.Spec.Containers[0]
 		container.Args = append(container.Args, "--length="+effective.Length)
 	}
-	objects := plugin.Objects{Shoot: []plugin.Object{account, daemons}}
+	var inSeed []plugin.Object
 	if effective.Monitored {
-		objects.Seed = []plugin.Object{&corev1.ConfigMap{
+		inSeed = []plugin.Object{&corev1.ConfigMap{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 			ObjectMeta: metav1.ObjectMeta{Name: "wire-dashboard", Namespace: facts.Namespace},
 			Data:       map[string]string{"title": "Wire"},
 		}}
 	}
-	return objects, nil
+	return plugin.NewObjects(nil, plugin.NetworkBundle("wire", []plugin.Object{account, daemons}), plugin.SeedBundle("wire-seed", inSeed)), nil
 }
 
 // marsh is an infrastructure without IP-in-IP.

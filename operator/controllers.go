@@ -11,12 +11,10 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
-	"github.com/trellis-network/trellis/internal/controller/garbagecollector"
 	"github.com/trellis-network/trellis/internal/controller/health"
 	"github.com/trellis-network/trellis/internal/controller/managedresource"
 	"github.com/trellis-network/trellis/internal/controller/network"
 	"github.com/trellis-network/trellis/internal/controller/shoot"
-	"github.com/trellis-network/trellis/internal/controller/tokenrequestor"
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/internal/webhook"
 	"github.com/trellis-network/trellis/pipeline"
@@ -74,21 +72,12 @@ func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mod
 		mgr.Add(inSeed),
 		shoot.Add(mgr, shoot.Options{Clock: o.Clock, MaxConcurrentReconciles: settings.Shoot.ConcurrentSyncs}),
 		managedresource.Add(mgr, managedresource.Options{
-			Shoots: shoots, GarbageCollected: true, Clock: o.Clock, SyncPeriod: settings.ManagedResource.SyncPeriod.Duration,
+			Shoots: shoots, Clock: o.Clock, SyncPeriod: settings.ManagedResource.SyncPeriod.Duration,
 			MaxConcurrentReconciles: settings.ManagedResource.ConcurrentSyncs,
 		}),
 		managedresource.Add(mgr, managedresource.Options{
-			Shoots: inSeed, Class: "seed", Confined: true, GarbageCollected: true, Clock: o.Clock, SyncPeriod: settings.ManagedResource.SyncPeriod.Duration,
+			Shoots: inSeed, Class: "seed", Confined: true, Clock: o.Clock, SyncPeriod: settings.ManagedResource.SyncPeriod.Duration,
 			MaxConcurrentReconciles: settings.ManagedResource.ConcurrentSyncs,
-		}),
-		garbagecollector.Add(mgr, garbagecollector.Options{
-			Shoots: shoots, Clock: o.Clock, Period: settings.GarbageCollector.SyncPeriod.Duration,
-			MinimumAge:              settings.GarbageCollector.MinimumObjectLifetime.Duration,
-			MaxConcurrentReconciles: settings.GarbageCollector.ConcurrentSyncs,
-		}),
-		tokenrequestor.Add(mgr, tokenrequestor.Options{
-			Shoots: shoots, Clock: o.Clock, Period: settings.TokenRequestor.SyncPeriod.Duration,
-			MaxConcurrentReconciles: settings.TokenRequestor.ConcurrentSyncs,
 		}),
 	)
 }

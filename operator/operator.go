@@ -19,6 +19,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
+	"github.com/trellis-network/trellis/internal/metrics"
 	"github.com/trellis-network/trellis/internal/seed"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
@@ -57,6 +58,7 @@ func Run(ctx context.Context, options Options) error {
 	if err != nil {
 		return err
 	}
+	metrics.ServeTypes(built.Types()...)
 	gates, errs := built.ResolveFeatureGates(field.NewPath("featureGates"), options.Config.FeatureGates)
 	if len(errs) > 0 {
 		return fmt.Errorf("the configuration is invalid: %w", errs.ToAggregate())

@@ -21,7 +21,7 @@ func pod(t *testing.T, environment pipeline.Environment) corev1.PodSpec {
 	p := newPipeline(t, stringPlugin{})
 	result := p.Build(p.NewRequest(network(""), nil, environment))
 	NewWithT(t).Expect(result.Errors).To(BeEmpty())
-	return result.Objects.Shoot[1].(*appsv1.DaemonSet).Spec.Template.Spec
+	return result.Objects.For(plugin.Shoot)[1].(*appsv1.DaemonSet).Spec.Template.Spec
 }
 
 // In a landscape, Gardener's webhooks give pods their token and the address of
@@ -79,7 +79,7 @@ func TestStandaloneJobsRunOnceWhateverTheAddress(t *testing.T) {
 				p := newPipeline(t, stringPlugin{tasks: func() []plugin.Object { return []plugin.Object{jobOf(test.automount)} }})
 				result := p.Build(p.NewRequest(network(""), nil, pipeline.Environment{PodAccess: &plugin.PodAccess{Host: host, Port: "443"}}))
 				g.Expect(result.Errors).To(BeEmpty())
-				jobs = append(jobs, result.Objects.ShootLater[0].(*batchv1.Job))
+				jobs = append(jobs, result.Objects.In(tasksBundle)[0].(*batchv1.Job))
 			}
 			g.Expect(jobs[0]).To(Equal(jobs[1]))
 			g.Expect(jobs[0].Spec.Template.Spec.Volumes).To(HaveLen(test.tokens))
@@ -98,7 +98,7 @@ func TestStandaloneCronJobsCarryTheirAccess(t *testing.T) {
 	}})
 	result := p.Build(p.NewRequest(network(""), nil, pipeline.Environment{PodAccess: &plugin.PodAccess{Host: "api.example.org", Port: "443"}}))
 	g.Expect(result.Errors).To(BeEmpty())
-	spec := result.Objects.ShootLater[0].(*batchv1.CronJob).Spec.JobTemplate.Spec.Template.Spec
+	spec := result.Objects.In(tasksBundle)[0].(*batchv1.CronJob).Spec.JobTemplate.Spec.Template.Spec
 	g.Expect(spec.Volumes).To(HaveLen(1))
 	g.Expect(spec.Containers[0].VolumeMounts).To(HaveLen(1))
 	g.Expect(spec.Containers[0].Env).To(ContainElements(

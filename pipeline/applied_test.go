@@ -101,7 +101,7 @@ func TestUnreadableAppliedConfigOnlyWarns(t *testing.T) {
 			g.Expect(result.Errors).To(BeEmpty())
 			g.Expect(result.Warnings).To(HaveLen(1))
 			g.Expect(result.Warnings[0].String()).To(HavePrefix("status.state: what was applied last cannot be compared: "))
-			g.Expect(result.Objects.Shoot).NotTo(BeEmpty())
+			g.Expect(result.Objects.For(plugin.Shoot)).NotTo(BeEmpty())
 		})
 	}
 }

@@ -196,14 +196,18 @@ func (b *build) render() error {
 	if err != nil {
 		return err
 	}
-	for _, group := range [][]plugin.Object{objects.Shoot, objects.ShootLater, objects.ShootAdmission, objects.Seed} {
-		if err := complete(group); err != nil {
+	names := map[string]bool{}
+	for _, bundle := range objects.Bundles {
+		if bundle.Name == "" || names[bundle.Name] {
+			return fmt.Errorf("the %s plugin renders two bundles named %q, or one without a name", b.plugin.Type, bundle.Name)
+		}
+		names[bundle.Name] = true
+		if err := complete(bundle.Objects); err != nil {
 			return err
 		}
-	}
-	if access := b.facts.PodAccess; access != nil {
-		givePodsAccess(objects.Shoot, access)
-		givePodsAccess(objects.ShootLater, access)
+		if access := b.facts.PodAccess; access != nil && bundle.Target == plugin.Shoot {
+			givePodsAccess(bundle.Objects, access)
+		}
 	}
 	b.result.Objects = objects
 	b.result.Precondition = b.plugin.Precondition(b.config, b.facts)

@@ -47,7 +47,7 @@ type failer interface{ Fatal(...any) }
 
 // printed is a whole Result as text.
 func printed(t failer, result pipeline.Result) string {
-	documents, err := pipeline.Documents(result.Objects.Shoot)
+	documents, err := pipeline.Documents(result.Objects.For(plugin.Shoot))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestDefectsOfAPluginAreErrors(t *testing.T) {
 			p := newPipeline(t, stringPlugin{breaks: breaks})
 			result := p.Build(p.NewRequest(network(""), nil, noEnvironment))
 			g.Expect(lines(result.Errors)).To(And(ContainSubstring("spec.providerConfig: Internal error"), ContainSubstring(wants)))
-			g.Expect(result.Objects.Shoot).To(BeEmpty())
+			g.Expect(result.Objects.For(plugin.Shoot)).To(BeEmpty())
 		})
 	}
 }
@@ -89,7 +89,7 @@ func TestTwoPluginsOfOneTypeAreRefused(t *testing.T) {
 
 func TestDocumentsStateNoStatus(t *testing.T) {
 	g := NewWithT(t)
-	documents, err := pipeline.Documents(build(t, "").Objects.Shoot)
+	documents, err := pipeline.Documents(build(t, "").Objects.For(plugin.Shoot))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(documents)).NotTo(Or(ContainSubstring("status"), ContainSubstring("creationTimestamp")))
 	g.Expect(string(documents)).To(ContainSubstring("}\n---\n{"))

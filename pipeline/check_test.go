@@ -50,7 +50,7 @@ func TestNetworksAreChecked(t *testing.T) {
 				return
 			}
 			g.Expect(lines(result.Errors)).To(ContainSubstring(test.wants))
-			g.Expect(result.Objects.Shoot).To(BeEmpty(), "nothing is rendered from a wrong Network")
+			g.Expect(result.Objects.For(plugin.Shoot)).To(BeEmpty(), "nothing is rendered from a wrong Network")
 		})
 	}
 }
@@ -102,7 +102,7 @@ func TestNodesAmongPodsAreWarnedOf(t *testing.T) {
 	request.Facts.NodeCIDR = "10.1.7.0/24"
 	result := p.Build(request)
 	g.Expect(result.Errors).To(BeEmpty())
-	g.Expect(result.Objects.Shoot).NotTo(BeEmpty())
+	g.Expect(result.Objects.For(plugin.Shoot)).NotTo(BeEmpty())
 	g.Expect(result.Warnings).To(HaveLen(1))
 	g.Expect(result.Warnings[0].String()).To(HavePrefix("shoot.spec.networking.nodes: 10.1.7.0/24 overlaps with the pods' range 10.1.0.0/16: "))
 }

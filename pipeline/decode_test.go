@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
 )
 
 var noEnvironment = pipeline.Environment{}
@@ -136,7 +137,7 @@ func FuzzBuildNeverPanics(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, config []byte) {
 		result := build(t, string(config))
-		if len(result.Errors) == 0 && len(result.Objects.Shoot) == 0 {
+		if len(result.Errors) == 0 && len(result.Objects.For(plugin.Shoot)) == 0 {
 			t.Error("what validates must render")
 		}
 	})

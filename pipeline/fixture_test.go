@@ -122,6 +122,9 @@ func (stringPlugin) ClassifyFact(fact plugin.Fact, _, after plugin.Situation[str
 	return "", ""
 }
 
+// tasksBundle carries what tests add to the network.
+const tasksBundle = "string-config-later"
+
 func (p stringPlugin) Render(effective *stringConfig, _ *plugin.Facts) (plugin.Objects, error) {
 	config := &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
@@ -137,10 +140,11 @@ func (p stringPlugin) Render(effective *stringConfig, _ *plugin.Facts) (plugin.O
 			Containers:         []corev1.Container{{Name: "can", Env: []corev1.EnvVar{{Name: "KUBERNETES_SERVICE_PORT", Value: "1"}}}},
 		}}},
 	}
-	objects := plugin.Objects{Shoot: []plugin.Object{config, cans}}
+	var tasks []plugin.Object
 	if p.tasks != nil {
-		objects.ShootLater = p.tasks()
+		tasks = p.tasks()
 	}
+	objects := plugin.NewObjects(nil, plugin.NetworkBundle("string-config", []plugin.Object{config, cans}), plugin.ExtrasBundle(tasksBundle, tasks))
 	switch p.breaks {
 	case "error":
 		return objects, errors.New("out of string")
@@ -151,7 +155,7 @@ func (p stringPlugin) Render(effective *stringConfig, _ *plugin.Facts) (plugin.O
 	case "kindless":
 		config.TypeMeta = metav1.TypeMeta{}
 	case "twice":
-		objects.Shoot = append(objects.Shoot, config)
+		objects.Bundles[0].Objects = append(objects.Bundles[0].Objects, config)
 	}
 	return objects, nil
 }

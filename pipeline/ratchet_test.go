@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
 )
 
 // Invariant 9: what was applied is never rejected later, only warned about. What
@@ -44,7 +45,7 @@ func TestWhatIsAppliedIsNotRejectedLater(t *testing.T) {
 				return
 			}
 			g.Expect(result.Errors).To(BeEmpty())
-			g.Expect(result.Objects.Shoot).NotTo(BeEmpty())
+			g.Expect(result.Objects.For(plugin.Shoot)).NotTo(BeEmpty())
 		})
 	}
 }
@@ -117,7 +118,7 @@ func TestANetworkThatIsTakenOverIsNotRefused(t *testing.T) {
 			}
 			g.Expect(result.Errors).To(BeEmpty())
 			g.Expect(result.Warnings).To(ContainElement(HaveField("Message", ContainSubstring("would not be accepted any more"))))
-			g.Expect(result.Objects.Shoot).NotTo(BeEmpty())
+			g.Expect(result.Objects.For(plugin.Shoot)).NotTo(BeEmpty())
 
 			again := p.NewRequest(network(test.config), nil, noEnvironment)
 			again.Applied = rebuildable(t, result)

@@ -6,7 +6,7 @@ import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 // Adapter is implemented by a Definition some of whose networks need objects in the
 // shoot to be other than those write them who look after them. For such networks it
-// renders, into Objects.ShootAdmission, a webhook configuration that points to
+// renders, into an AdmissionBundle, a webhook configuration that points to
 // Facts.Webhook.
 type Adapter interface {
 	// Adapt changes object, which is about to be created or updated in the shoot, to

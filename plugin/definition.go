@@ -59,13 +59,15 @@ type Description struct {
 	// accepted. The first is what the effective config and the status are written
 	// in; a config without apiVersion is taken as being of the first.
 	ConfigVersions []schema.GroupVersion
-	// ManagedResource is the name of the ManagedResource that carries the
-	// network's objects, and Origin the value of its label "origin".
-	ManagedResource, Origin string
-	// AdmissionResource is the name of the ManagedResource that carries
-	// Objects.ShootAdmission; empty means that of the network's with the suffix
-	// -admission.
-	AdmissionResource string
+	// ManagedResource is the name of the ManagedResource with the network's main bundle,
+	// AdmissionResource that of its AdmissionBundle if it is not ManagedResource-admission.
+	ManagedResource, AdmissionResource string
+	// Origin is the value of the label "origin" of the network's ManagedResources.
+	Origin string
+	// Adopts are the names of the ManagedResources in which Gardener's own extension
+	// for this type keeps its objects. Trellis takes them over: it writes those that a
+	// bundle of the network is named like, and deletes the others.
+	Adopts []string
 	// IPFamilies says which combinations of IP families the plugin can serve.
 	IPFamilies IPFamilySupport
 	// FeatureGates are all gates that the plugin looks at. Others are refused.
@@ -111,27 +113,6 @@ func (s IPFamilySupport) String() string {
 type Object interface {
 	metav1.Object
 	runtime.Object
-}
-
-// Objects are what a network consists of.
-type Objects struct {
-	// Shoot are the objects for the shoot that can be applied at once, in an
-	// order that a reader would like. CRDs and their custom resources may be
-	// together in it.
-	Shoot []Object
-	// ShootLater are objects for the shoot that need a CRD which one of the
-	// network's own workloads brings. Nobody waits for them.
-	ShootLater []Object
-	// ShootAdmission are objects for the shoot that change or refuse what others write
-	// there: webhooks and admission policies. They go first when the network goes, and
-	// do not stay when the shoot's control plane moves to another seed, which brings
-	// its own. Nobody waits for them.
-	ShootAdmission []Object
-	// Seed are objects for the shoot's control-plane namespace in the seed.
-	Seed []Object
-	// Components are the workloads in the shoot by which people judge whether the
-	// network is healthy.
-	Components []Component
 }
 
 // Component is a workload in the shoot whose health is reported.

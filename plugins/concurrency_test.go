@@ -30,8 +30,8 @@ func TestBuildIsSafeForManyAtATime(t *testing.T) {
 		all.Go(func() {
 			for i := range builds {
 				request := requests[(start+i)%len(requests)]
-				if result := p.Build(request); len(result.Errors) > 0 || len(result.Objects.Shoot) == 0 {
-					t.Errorf("%s: %d objects, %v", request.Spec.Type, len(result.Objects.Shoot), result.Errors)
+				if result := p.Build(request); len(result.Errors) > 0 || len(result.Objects.For(plugin.Shoot)) == 0 {
+					t.Errorf("%s: %d objects, %v", request.Spec.Type, len(result.Objects.For(plugin.Shoot)), result.Errors)
 					return
 				}
 			}

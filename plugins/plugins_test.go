@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins"
 	"github.com/trellis-network/trellis/providers"
 )
@@ -59,7 +60,7 @@ func TestAgentsAreReplacedOnATenthOfTheNodes(t *testing.T) {
 		result := p.Build(request)
 		g.Expect(result.Errors).To(BeEmpty(), networkType)
 		found := 0
-		for _, object := range result.Objects.Shoot {
+		for _, object := range result.Objects.For(plugin.Shoot) {
 			if agents, ok := object.(*appsv1.DaemonSet); ok {
 				g.Expect(agents.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable.IntValue()).To(Equal(20), agents.Name)
 				found++

@@ -22,5 +22,5 @@ func (charted) Render(effective *NetworkConfig, facts *plugin.Facts) (plugin.Obj
 		"field": effective.GardenetCustomConfigField, "ipamCIDR": effective.IPAM.CIDR,
 		"podCIDR": facts.PodCIDR, "maxUnavailable": facts.MaxUnavailable,
 	}, facts)
-	return plugin.Objects{Shoot: shoot, Components: components}, err
+	return plugin.NewObjects(components, plugin.NetworkBundle(bundleName, shoot)), err
 }

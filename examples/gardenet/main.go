@@ -51,13 +51,16 @@ const (
 // components are the workloads by which people judge whether the network is healthy.
 var components = []plugin.Component{{Name: "agents", Kind: "DaemonSet", Workload: name, Namespace: metav1.NamespaceSystem}}
 
+// bundleName is the name of the ManagedResource.
+const bundleName = "extension-networking-gardenet-config"
+
 type definition struct{}
 
 func (definition) Describe() plugin.Description {
 	return plugin.Description{
 		Type:            name,
 		ConfigVersions:  []schema.GroupVersion{{Group: "gardenet.networking.extensions.gardener.cloud", Version: "v1alpha1"}},
-		ManagedResource: "extension-networking-gardenet-config",
+		ManagedResource: bundleName,
 		Origin:          "extension-networking-gardenet",
 		IPFamilies:      plugin.IPFamilySupport{IPv4: true},
 	}
@@ -130,7 +133,7 @@ func (definition) Render(effective *NetworkConfig, facts *plugin.Facts) (plugin.
 			},
 		},
 	}
-	return plugin.Objects{Shoot: []plugin.Object{system.ServiceAccount(name), agents}, Components: components}, nil
+	return plugin.NewObjects(components, plugin.NetworkBundle(bundleName, []plugin.Object{system.ServiceAccount(name), agents})), nil
 }
 
 func main() {

@@ -4,7 +4,10 @@
 // remembers of each object or cluster, which a restart may lose.
 package keyed
 
-import "sync"
+import (
+	"maps"
+	"sync"
+)
 
 // Map holds a value for each key. The zero Map is empty and ready to use. A Map must
 // not be copied.
@@ -69,4 +72,11 @@ func (m *Map[K, V]) Len() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return len(m.values)
+}
+
+// Clone returns a copy of the Map's content, of which the values are not copied.
+func (m *Map[K, V]) Clone() map[K]V {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.values)
 }

@@ -26,6 +26,10 @@ const (
 // the shoot first, what needs others there before those, the seed's last.
 var Removal = []Group{Admission, Later, Main, InSeed}
 
+var phases = map[Group]int{
+	Main: plugin.NetworkPhase, Later: plugin.ExtrasPhase, InSeed: plugin.SeedPhase, Admission: plugin.AdmissionPhase,
+}
+
 // seedClass makes a resource manager apply objects in the seed itself.
 const seedClass = "seed"
 
@@ -57,9 +61,12 @@ func (g Group) Stays() bool { return g == Main || g == Later }
 
 // Of are the group's among a network's objects.
 func (g Group) Of(objects *plugin.Objects) []plugin.Object {
-	return [Groups][]plugin.Object{
-		Main: objects.Shoot, Later: objects.ShootLater, InSeed: objects.Seed, Admission: objects.ShootAdmission,
-	}[g]
+	for _, bundle := range objects.Bundles {
+		if phase, ok := phases[g]; ok && bundle.Phase == phase {
+			return bundle.Objects
+		}
+	}
+	return nil
 }
 
 // NamesOf are the names of the ManagedResources of some groups.

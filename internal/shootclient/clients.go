@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trellis-network/trellis/internal/metrics"
 )
 
 // Access gives access to clusters by the control-plane namespace. *Clients is one,
@@ -114,6 +116,7 @@ func (c *Clients) Forget(namespace string) {
 		defer s.mu.Unlock()
 		s.gone = true
 		s.close()
+		metrics.ForgetShoot(namespace)
 	}
 }
 
@@ -213,7 +216,19 @@ func (s *slot) reach(ctx context.Context) error {
 		found = &suspicion{s.secret, unreachable}
 	}
 	s.suspicion.Store(found)
+	metrics.Shoot(s.shoot.Namespace, stateOf(err))
 	return err
+}
+
+// stateOf returns what the outcome of a request means for the metric of shoots.
+func stateOf(err error) metrics.ShootState {
+	switch {
+	case errors.As(err, new(*UnreachableError)):
+		return metrics.ShootUnreachable
+	case errors.As(err, new(*RefusedError)):
+		return metrics.ShootRefused
+	}
+	return metrics.ShootReachable
 }
 
 func (s *slot) close() {

@@ -58,7 +58,7 @@ func connect(kubeconfig []byte, namespace string, options *Options) (*connection
 		IdleConnTimeout:     idleTimeout,
 		DialContext:         (&net.Dialer{Timeout: options.ConnectTimeout, KeepAlive: 30 * time.Second}).DialContext,
 	})
-	state := &answers{next: transport, clock: options.Clock, err: errNotAsked}
+	state := &answers{next: writeCounter{transport}, clock: options.Clock, err: errNotAsked}
 	var outer http.RoundTripper = state
 	if options.WrapTransport != nil {
 		outer = options.WrapTransport(namespace, outer)

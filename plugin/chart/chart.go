@@ -10,7 +10,7 @@
 //
 //	func (definition) Render(effective *NetworkConfig, facts *plugin.Facts) (plugin.Objects, error) {
 //		shoot, err := objects.Render(valuesOf(effective, facts), facts)
-//		return plugin.Objects{Shoot: shoot}, err
+//		return plugin.NewObjects(nil, plugin.NetworkBundle("my-network", shoot)), err
 //	}
 //
 // Rendering is pure as far as the chart is: nothing is looked up in a cluster or by

@@ -198,7 +198,7 @@ func (s *server) try(d document) string {
 	case meta.IsNoMatchError(err) && (d.group != inShoot || d.annotations[resourcesv1alpha1.OptionalKind] == "true"):
 		return "" // somebody else brings the kind, or it is not missed
 	case meta.IsNoMatchError(err):
-		return fmt.Sprintf("the API server does not know %s of %s, which is to be applied at once; render its definition, or put it into Objects.ShootLater if a workload brings that", d, d.kind.GroupVersion())
+		return fmt.Sprintf("the API server does not know %s of %s, which is to be applied at once; render its definition, or put it into a plugin.ExtrasBundle if a workload brings that", d, d.kind.GroupVersion())
 	case err != nil:
 		return fmt.Sprintf("the API server cannot be asked for %s: %v", d, err)
 	}

@@ -103,7 +103,7 @@ var brokenDefaults = []broken{
 		f.render = func(c *config, facts *plugin.Facts) (plugin.Objects, error) {
 			objects, err := soundRender(c, facts)
 			if err == nil && c.Peers != nil && len(c.Peers) == 0 {
-				objects.Seed[0].(*corev1.ConfigMap).Data["peers"] = "none"
+				objects.For(plugin.Seed)[0].(*corev1.ConfigMap).Data["peers"] = "none"
 			}
 			return objects, err
 		}
@@ -120,7 +120,7 @@ var brokenDefaults = []broken{
 		f.render = func(c *config, facts *plugin.Facts) (plugin.Objects, error) {
 			objects, err := soundRender(c, facts)
 			if err == nil {
-				objects.Seed[0].(*corev1.ConfigMap).Data["kind"] = c.Kind
+				objects.For(plugin.Seed)[0].(*corev1.ConfigMap).Data["kind"] = c.Kind
 			}
 			return objects, err
 		}

@@ -67,7 +67,7 @@ func tell(f *fake[config], fact plugin.Fact) {
 	inner := f.render
 	f.render = func(c *config, facts *plugin.Facts) (plugin.Objects, error) {
 		objects, err := inner(c, facts)
-		for _, object := range objects.Shoot {
+		for _, object := range objects.Bundles[0].Objects {
 			if agents, ok := object.(*appsv1.DaemonSet); ok {
 				container := &agents.Spec.Template.Spec.Containers[0]
 				container.Env = append(container.Env, corev1.EnvVar{Name: "FACT", Value: fmt.Sprint(facts.Value(fact))})

@@ -17,12 +17,12 @@ func replace(f *fake[config], with func(plugin.Object) plugin.Object) {
 	f.render = func(c *config, facts *plugin.Facts) (plugin.Objects, error) {
 		objects, err := soundRender(c, facts)
 		var kept []plugin.Object
-		for _, object := range objects.Shoot {
+		for _, object := range objects.Bundles[0].Objects {
 			if object = with(object); object != nil {
 				kept = append(kept, object)
 			}
 		}
-		objects.Shoot = kept
+		objects.Bundles[0].Objects = kept
 		return objects, err
 	}
 }
@@ -113,7 +113,7 @@ var brokenObjects = []broken{
 	{promise: "rendering", how: "elsewhere in the seed", says: `is in namespace "garden"`, wrong: func(f *fake[config]) {
 		f.render = func(c *config, facts *plugin.Facts) (plugin.Objects, error) {
 			objects, err := soundRender(c, facts)
-			objects.Seed[0].SetNamespace("garden")
+			objects.For(plugin.Seed)[0].SetNamespace("garden")
 			return objects, err
 		}
 	}},
@@ -121,7 +121,7 @@ var brokenObjects = []broken{
 		f.render = func(c *config, facts *plugin.Facts) (plugin.Objects, error) {
 			objects, err := soundRender(c, facts)
 			if facts.VPA {
-				objects.Shoot = append(objects.Shoot, objects.Shoot[5])
+				objects.Bundles[0].Objects = append(objects.Bundles[0].Objects, objects.Bundles[0].Objects[5])
 			}
 			return objects, err
 		}

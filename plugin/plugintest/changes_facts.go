@@ -91,13 +91,13 @@ func (s *suite) checkStep(found *report, before, after state) {
 // restarting are the DaemonSets whose pods are not the same in both networks.
 func restarting(before, after network) []string {
 	pods := map[string]any{}
-	for _, object := range before.result.Objects.Shoot {
+	for _, object := range awaited(before.result.Objects) {
 		if name, template := podsOf(object); template != nil {
 			pods[name] = template
 		}
 	}
 	var names []string
-	for _, object := range after.result.Objects.Shoot {
+	for _, object := range awaited(after.result.Objects) {
 		name, template := podsOf(object)
 		if was, both := pods[name]; both && template != nil && !equality.Semantic.DeepEqual(was, template) {
 			names = append(names, name)

@@ -25,11 +25,27 @@ const (
 
 // groupsOf are the groups of objects, by the numbers above.
 func groupsOf(objects plugin.Objects) [][]plugin.Object {
-	return [][]plugin.Object{objects.Shoot, objects.ShootLater, objects.ShootAdmission, objects.Seed}
+	groups := make([][]plugin.Object, inSeed+1)
+	for _, bundle := range objects.Bundles {
+		g := inShootLater
+		switch {
+		case bundle.Target == plugin.Seed:
+			g = inSeed
+		case bundle.Await:
+			g = inShoot
+		case bundle.FollowsWebhook:
+			g = inShootAdmission
+		}
+		groups[g] = append(groups[g], bundle.Objects...)
+	}
+	return groups
 }
 
 // shootGroups are those of them that go into the shoot.
 func shootGroups(objects plugin.Objects) [][]plugin.Object { return groupsOf(objects)[:inSeed] }
+
+// awaited are the objects that a Network's success waits for.
+func awaited(objects plugin.Objects) []plugin.Object { return groupsOf(objects)[inShoot] }
 
 // document is an object as it is written, whatever Go type it was made with.
 type document struct {

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/trellis-network/trellis/plugin"
 )
 
 // rendering: each case has objects in some cluster, and each kind of cluster that the
@@ -83,7 +85,7 @@ func (s *suite) checkReferences(found *report, n network) {
 	if len(all) == 0 {
 		found.breachIn(n.name, "a network has neither errors nor objects")
 	}
-	for _, object := range n.result.Objects.Seed {
+	for _, object := range n.result.Objects.For(plugin.Seed) {
 		if object.GetNamespace() != controlPlane {
 			kind := object.GetObjectKind().GroupVersionKind().Kind
 			found.breach("%s %s for the seed is in namespace %q; put it into Facts.Namespace, the only one in the seed that is the network's",

@@ -190,12 +190,11 @@ func soundRender(c *config, facts *plugin.Facts) (plugin.Objects, error) {
 	}
 	shown := configMap.DeepCopy()
 	shown.Namespace = facts.Namespace
-	return plugin.Objects{
-		Shoot:      append(slices.Clone(soundAccess), configMap, restarted(agent(c, facts), configMap), controller()),
-		ShootLater: []plugin.Object{custom("plugintest.example.com", "Brought")},
-		Seed:       []plugin.Object{shown},
-		Components: []plugin.Component{{Name: "agents", Kind: "DaemonSet", Workload: "agent", Namespace: "kube-system"}},
-	}, nil
+	components := []plugin.Component{{Name: "agents", Kind: "DaemonSet", Workload: "agent", Namespace: "kube-system"}}
+	return plugin.NewObjects(components,
+		plugin.NetworkBundle("sound", append(slices.Clone(soundAccess), configMap, restarted(agent(c, facts), configMap), controller())),
+		plugin.ExtrasBundle("sound-later", []plugin.Object{custom("plugintest.example.com", "Brought")}),
+		plugin.SeedBundle("sound-seed", []plugin.Object{shown})), nil
 }
 
 var soundAccess = plugin.Constants(

@@ -37,7 +37,7 @@ func need[T plugin.Object](n *network, name string) T { n.T.Helper(); return bui
 
 // has says whether there is an object of that kind and name.
 func (n *network) has(kind, name string) bool {
-	return slices.Contains(built.Inventory(n.Objects.Shoot), kind+" "+name)
+	return slices.Contains(built.Inventory(n.Objects.For(plugin.Shoot)), kind+" "+name)
 }
 
 func (n *network) node() *appsv1.DaemonSet {

@@ -9,12 +9,14 @@ import (
 
 	. "github.com/onsi/gomega"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/trellis-network/trellis/plugin"
 )
 
 func TestDefinitionsAreExactlyThese(t *testing.T) {
 	g := NewWithT(t)
 	var got []string
-	for _, object := range build(t, "").Objects.Shoot {
+	for _, object := range build(t, "").Objects.For(plugin.Shoot) {
 		if crd, ok := object.(*apiextensionsv1.CustomResourceDefinition); ok {
 			names, version := crd.Spec.Names, crd.Spec.Versions[0]
 			g.Expect(crd.Spec.Versions).To(HaveLen(1), crd.Name)
@@ -55,7 +57,7 @@ func TestDefinitionsAreExactlyThese(t *testing.T) {
 }
 
 func TestDefinitionsKeepFieldsThatTheyDoNotDescribe(t *testing.T) {
-	for _, object := range build(t, "").Objects.Shoot {
+	for _, object := range build(t, "").Objects.For(plugin.Shoot) {
 		if crd, ok := object.(*apiextensionsv1.CustomResourceDefinition); ok {
 			t.Run(crd.Name, func(t *testing.T) {
 				g := NewWithT(t)

@@ -111,7 +111,7 @@ func TestOrderOfTheFamiliesDoesNotMatter(t *testing.T) {
 	got := build(t, "", dualStack, func(f *plugin.Facts) {
 		f.IPFamilies = []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv6, extensionsv1alpha1.IPv4}
 	})
-	g.Expect(built.Documents(t, got.Objects.Shoot)).To(Equal(built.Documents(t, want.Objects.Shoot)))
+	g.Expect(built.Documents(t, got.Objects.For(plugin.Shoot))).To(Equal(built.Documents(t, want.Objects.For(plugin.Shoot))))
 }
 
 func TestIPv6RangeOfThePods(t *testing.T) {
@@ -313,7 +313,7 @@ func TestValuesOfNoUseToIPv6AreSafeToChange(t *testing.T) {
 			before := build(t, "", test.families)
 			n := then(before, test.after, test.families)
 			g.Expect(n.Classes()).To(Equal(map[string]plugin.ChangeClass{test.path: plugin.Safe}))
-			g.Expect(built.Documents(t, n.Objects.Shoot)).To(Equal(built.Documents(t, before.Objects.Shoot)))
+			g.Expect(built.Documents(t, n.Objects.For(plugin.Shoot))).To(Equal(built.Documents(t, before.Objects.For(plugin.Shoot))))
 		})
 	}
 }

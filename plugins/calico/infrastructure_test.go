@@ -122,7 +122,7 @@ func TestEBPFKeepsOffVirtualFunctions(t *testing.T) {
 	pattern := regexp.MustCompile(n.env("calico-node")[variable])
 	g.Expect(pattern.MatchString("enP12345s1")).To(BeFalse())
 	g.Expect(pattern.MatchString("ens1")).To(BeTrue())
-	for _, object := range n.Objects.Shoot {
+	for _, object := range n.Objects.For(plugin.Shoot) {
 		g.Expect(object.GetObjectKind().GroupVersionKind().Kind).NotTo(Equal("FelixConfiguration"), "it is the user's")
 	}
 }

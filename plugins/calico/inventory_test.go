@@ -21,7 +21,7 @@ import (
 func TestInventoryOfADefaultNetwork(t *testing.T) {
 	g := NewWithT(t)
 	var got []string
-	for _, object := range build(t, "").Objects.Shoot {
+	for _, object := range build(t, "").Objects.For(plugin.Shoot) {
 		if _, definition := object.(*apiextensionsv1.CustomResourceDefinition); !definition {
 			got = append(got, built.Shown(object))
 		}
@@ -77,7 +77,7 @@ func TestImagesCanBeReplaced(t *testing.T) {
 }
 
 func TestPodsGetTheirTokenFromOutside(t *testing.T) {
-	for _, object := range build(t, "").Objects.Shoot {
+	for _, object := range build(t, "").Objects.For(plugin.Shoot) {
 		if account, ok := object.(*corev1.ServiceAccount); ok {
 			NewWithT(t).Expect(*account.AutomountServiceAccountToken).To(BeFalse(), account.Name)
 		}
@@ -86,7 +86,7 @@ func TestPodsGetTheirTokenFromOutside(t *testing.T) {
 
 func TestEveryWorkloadMeetsTheNetworkPoliciesOfKubeSystem(t *testing.T) {
 	g := NewWithT(t)
-	for _, object := range build(t, "").Objects.Shoot {
+	for _, object := range build(t, "").Objects.For(plugin.Shoot) {
 		var template corev1.PodTemplateSpec
 		var selector map[string]string
 		switch workload := object.(type) {
@@ -114,7 +114,7 @@ func TestEveryBindingHasItsRoleAndEveryPodItsAccount(t *testing.T) {
 	g := NewWithT(t)
 	for _, each := range matrix {
 		n := each.build(t)
-		for _, object := range n.Objects.Shoot {
+		for _, object := range n.Objects.For(plugin.Shoot) {
 			switch typed := object.(type) {
 			case *rbacv1.ClusterRoleBinding:
 				g.Expect(n.has("ClusterRole", typed.RoleRef.Name)).To(BeTrue(), typed.Name)
@@ -130,7 +130,7 @@ func TestEveryBindingHasItsRoleAndEveryPodItsAccount(t *testing.T) {
 
 func TestObjectsStateNothingEmpty(t *testing.T) {
 	g := NewWithT(t)
-	written := built.Documents(t, build(t, "overlay: {enabled: false}").Objects.Shoot)
+	written := built.Documents(t, build(t, "overlay: {enabled: false}").Objects.For(plugin.Shoot))
 	for _, leftover := range []string{`"creationTimestamp"`, `:null`} {
 		g.Expect(strings.Contains(written, leftover)).To(BeFalse(), leftover)
 	}

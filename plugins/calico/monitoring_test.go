@@ -10,6 +10,7 @@ import (
 	monitoringv1alpha1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/test/built"
 )
 
@@ -27,22 +28,22 @@ func dashboard(n *network, key string) *built.Dashboard {
 }
 
 func TestSeedGetsTheSameMonitoringForEveryNetwork(t *testing.T) {
-	want := build(t, "").Objects.Seed
+	want := build(t, "").Objects.For(plugin.Seed)
 	for _, each := range matrix {
-		NewWithT(t).Expect(each.build(t).Objects.Seed).To(Equal(want), each.name)
+		NewWithT(t).Expect(each.build(t).Objects.For(plugin.Seed)).To(Equal(want), each.name)
 	}
 	for _, config := range []string{"birdExporter: {enabled: true}", "typha: {enabled: false}"} {
-		NewWithT(t).Expect(build(t, config).Objects.Seed).To(Equal(want), config)
+		NewWithT(t).Expect(build(t, config).Objects.For(plugin.Seed)).To(Equal(want), config)
 	}
 }
 
 func TestMonitoringIsInTheControlPlanesNamespace(t *testing.T) {
 	g := NewWithT(t)
 	n := build(t, "")
-	for _, object := range n.Objects.Seed {
+	for _, object := range n.Objects.For(plugin.Seed) {
 		g.Expect(object.GetNamespace()).To(Equal("shoot--test--one"), object.GetName())
 	}
-	g.Expect(built.Inventory(n.Objects.Seed)).To(ConsistOf("ConfigMap calico-dashboards",
+	g.Expect(built.Inventory(n.Objects.For(plugin.Seed))).To(ConsistOf("ConfigMap calico-dashboards",
 		"ScrapeConfig shoot-calico-felix", "ScrapeConfig shoot-calico-typha", "ScrapeConfig shoot-calico-bird"))
 	config := built.InSeed[*corev1.ConfigMap](n, "calico-dashboards")
 	g.Expect(config.Labels).To(Equal(map[string]string{"dashboard.monitoring.gardener.cloud/shoot": "true"}))

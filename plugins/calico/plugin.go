@@ -46,8 +46,9 @@ func (definition) Describe() plugin.Description {
 	return plugin.Description{
 		Type:            Type,
 		ConfigVersions:  []schema.GroupVersion{v1alpha1.GroupVersion, v1alpha1.FirstProposalGroupVersion},
-		ManagedResource: "extension-networking-calico-config",
 		Origin:          "extension-networking-calico",
+		Adopts:          []string{bundleName},
+		ManagedResource: bundleName,
 		IPFamilies:      plugin.IPFamilySupport{IPv4: true, IPv6: true, DualStack: true},
 		FeatureGates: []plugin.FeatureGate{
 			{Name: nonPrivilegedGate, Doc: "lets calico-node run with few rights and as no root, except with eBPF"},

@@ -75,7 +75,7 @@ func TestOnlyAnOverlayThatIsThereConcerns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var present []unstructured.Unstructured
-			for _, object := range networks.Objects(t, test.config).Shoot {
+			for _, object := range networks.Objects(t, test.config).For(plugin.Shoot) {
 				raw, err := json.Marshal(object)
 				NewWithT(t).Expect(err).NotTo(HaveOccurred())
 				one := unstructured.Unstructured{}

@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 	rbacv1 "k8s.io/api/rbac/v1"
 
+	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/test/built"
 )
 
@@ -47,7 +48,7 @@ func TestRightsAreExactlyThese(t *testing.T) {
 	g := NewWithT(t)
 	n := build(t, "multus: {enabled: true}")
 	got := map[string][]string{}
-	for _, object := range n.Objects.Shoot {
+	for _, object := range n.Objects.For(plugin.Shoot) {
 		if role, ok := object.(*rbacv1.ClusterRole); ok {
 			got[role.Name] = built.Rights(role.Rules, "crd.projectcalico.org")
 		}

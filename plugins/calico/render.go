@@ -13,6 +13,9 @@ import (
 
 // network is one network to render: what is in force, and what is known of its
 // cluster.
+// bundleName is the name of the ManagedResource, as Gardener's extension has it.
+const bundleName = "extension-networking-calico-config"
+
 type network struct {
 	config *v1alpha1.NetworkConfig
 	facts  *plugin.Facts
@@ -24,8 +27,8 @@ type network struct {
 func render(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) (plugin.Objects, error) {
 	n := &network{config: effective, facts: facts}
 	n.calicoConfig = n.cniConfig() // cni.go
-	return plugin.Objects{
-		Shoot: slices.Concat(
+	return plugin.NewObjects(n.components(),
+		plugin.NetworkBundle(bundleName, slices.Concat(
 			n.nodeAccess(), // node_rbac.go
 			crds,           // crds.go
 			[]plugin.Object{n.calicoConfig},
@@ -38,10 +41,9 @@ func render(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) (plugin.Obje
 			n.podAutoscalers(),  // vpa.go
 			n.multus(),          // multus.go
 			n.monitoring(),      // monitoring.go
-		),
-		Seed:       n.seedMonitoring(), // monitoring_seed.go
-		Components: n.components(),
-	}, nil
+		)),
+		plugin.SeedBundle(bundleName+"-seed", n.seedMonitoring()), // monitoring_seed.go
+	), nil
 }
 
 func (n *network) components() []plugin.Component {

@@ -15,7 +15,7 @@ const allShared = "{multus: {enabled: true}, birdExporter: {enabled: true}}"
 
 func TestKindsAndRightsAreMadeOnce(t *testing.T) {
 	g := NewWithT(t)
-	first, second := networks.Objects(t, allShared).Shoot, networks.Objects(t, allShared).Shoot
+	first, second := networks.Objects(t, allShared).For(plugin.Shoot), networks.Objects(t, allShared).For(plugin.Shoot)
 	g.Expect(second).To(HaveLen(len(first)))
 	shared := 0
 	for i, object := range first {

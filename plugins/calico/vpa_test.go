@@ -112,7 +112,7 @@ func TestModeVPAWithoutVPAIsClusterProportionalAndSaysSo(t *testing.T) {
 	g.Expect(n.Warned("autoScaling.resources.node.cpu")).To(ConsistOf("300m has no effect: only modes static and vpa look at it"))
 	g.Expect(n.Warned("autoScaling.resources.typha.memory")).To(HaveLen(1))
 	want, got := build(t, ""), n
-	g.Expect(got.Objects.Shoot).To(Equal(want.Objects.Shoot))
+	g.Expect(got.Objects.For(plugin.Shoot)).To(Equal(want.Objects.For(plugin.Shoot)))
 	g.Expect(build(t, stated, withVPA).Warnings).To(BeEmpty())
 }
 

@@ -99,7 +99,7 @@ func (n *network) envoy() *appsv1.DaemonSet {
 // templates are the pod templates of all workloads, by kind and name.
 func (n *network) templates() map[string]corev1.PodTemplateSpec {
 	all := map[string]corev1.PodTemplateSpec{}
-	for _, object := range n.Objects.Shoot {
+	for _, object := range n.Objects.In(bundleName) {
 		switch workload := object.(type) {
 		case *appsv1.DaemonSet:
 			all[shown(object)] = workload.Spec.Template

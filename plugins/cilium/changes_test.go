@@ -115,7 +115,7 @@ func TestWhatIsOnlySaidChangesNoObject(t *testing.T) {
 			g := NewWithT(t)
 			before, after := build(t, test[0]), changed(t, test[0], test[1])
 			g.Expect(after.Classes()).To(HaveEach(plugin.Safe))
-			g.Expect(built.Documents(t, after.Objects.Shoot)).To(Equal(built.Documents(t, before.Objects.Shoot)))
+			g.Expect(built.Documents(t, after.Objects.In(bundleName))).To(Equal(built.Documents(t, before.Objects.In(bundleName))))
 		})
 	}
 }

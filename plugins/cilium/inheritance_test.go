@@ -17,7 +17,7 @@ import (
 func written(t *testing.T, n *network) []unstructured.Unstructured {
 	t.Helper()
 	var objects []unstructured.Unstructured
-	for _, object := range n.Objects.Shoot {
+	for _, object := range n.Objects.In(bundleName) {
 		objects = append(objects, unstructured.Unstructured{Object: built.Document(t, object)})
 	}
 	return objects

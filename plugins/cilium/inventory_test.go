@@ -124,9 +124,9 @@ func TestWhatNetworksConsistOf(t *testing.T) {
 			if each.nodeLocalDNS {
 				later = slices.Concat(later, nodeLocalDNSLater)
 			}
-			g.Expect(inventory(n.Objects.Shoot)).To(ConsistOf(now))
-			g.Expect(inventory(n.Objects.ShootLater)).To(ConsistOf(later))
-			g.Expect(inventory(n.Objects.Seed)).To(ConsistOf(inSeed))
+			g.Expect(inventory(n.Objects.In(bundleName))).To(ConsistOf(now))
+			g.Expect(inventory(n.Objects.In(bundleName + "-later"))).To(ConsistOf(later))
+			g.Expect(inventory(n.Objects.For(plugin.Seed))).To(ConsistOf(inSeed))
 			pod := n.agent().Spec.Template.Spec
 			g.Expect(names(pod.Containers)).To(Equal(slices.Concat([]string{"cilium-agent"}, each.sidecars)))
 			g.Expect(names(pod.InitContainers)).To(Equal(slices.Concat(allInits, each.inits)), "in this order")
@@ -138,10 +138,10 @@ func TestKindsThatTheOperatorBringsComeLater(t *testing.T) {
 	for _, each := range stock {
 		g := NewWithT(t)
 		n := each.build(t)
-		for _, object := range n.Objects.Shoot {
+		for _, object := range n.Objects.In(bundleName) {
 			g.Expect(object.GetObjectKind().GroupVersionKind().Group).NotTo(Equal("cilium.io"), object.GetName())
 		}
-		for _, object := range n.Objects.ShootLater {
+		for _, object := range n.Objects.In(bundleName + "-later") {
 			g.Expect(object.GetObjectKind().GroupVersionKind().GroupVersion().String()).To(Equal("cilium.io/v2"), object.GetName())
 		}
 	}
@@ -161,7 +161,7 @@ func TestComponentsAreWhatPeopleJudgeTheNetworkBy(t *testing.T) {
 		{Name: "hubbleUI", Kind: "Deployment", Workload: "hubble-ui", Namespace: "kube-system"},
 	})))
 	for _, component := range n.Objects.Components {
-		g.Expect(inventory(n.Objects.Shoot)).To(ContainElement(component.Kind + " " + component.Workload))
+		g.Expect(inventory(n.Objects.In(bundleName))).To(ContainElement(component.Kind + " " + component.Workload))
 	}
 }
 
@@ -169,7 +169,7 @@ func TestComponentsAreWhatPeopleJudgeTheNetworkBy(t *testing.T) {
 func TestIdentitiesGiveNoTokens(t *testing.T) {
 	g := NewWithT(t)
 	n := build(t, everywhere, everyFact...)
-	for _, object := range n.Objects.Shoot {
+	for _, object := range n.Objects.In(bundleName) {
 		if account, ok := object.(*corev1.ServiceAccount); ok && account.Name != "cilium-envoy" {
 			g.Expect(account.AutomountServiceAccountToken).To(HaveValue(BeFalse()), account.Name)
 		}
@@ -221,9 +221,9 @@ func TestEveryWorkloadMeetsTheNetworkPoliciesOfKubeSystem(t *testing.T) {
 func TestEveryBindingHasItsRoleAndEveryPodItsAccount(t *testing.T) {
 	g := NewWithT(t)
 	n := build(t, everywhere, everyFact...)
-	all := inventory(n.Objects.Shoot)
+	all := inventory(n.Objects.In(bundleName))
 	var without []string
-	for _, object := range n.Objects.Shoot {
+	for _, object := range n.Objects.In(bundleName) {
 		switch typed := object.(type) {
 		case *rbacv1.ClusterRoleBinding:
 			if !slices.Contains(all, "ClusterRole "+typed.RoleRef.Name) {
@@ -244,7 +244,7 @@ func TestEveryBindingHasItsRoleAndEveryPodItsAccount(t *testing.T) {
 func TestEverythingIsInKubeSystem(t *testing.T) {
 	g := NewWithT(t)
 	n := build(t, everywhere, everyFact...)
-	for _, object := range slices.Concat(n.Objects.Shoot, n.Objects.ShootLater) {
+	for _, object := range slices.Concat(n.Objects.In(bundleName), n.Objects.In(bundleName+"-later")) {
 		kind := object.GetObjectKind().GroupVersionKind().Kind
 		namespace := "kube-system"
 		if strings.HasPrefix(kind, "Cluster") || strings.HasPrefix(kind, "CiliumClusterwide") {
@@ -257,7 +257,7 @@ func TestEverythingIsInKubeSystem(t *testing.T) {
 func TestObjectsStateNothingEmpty(t *testing.T) {
 	g := NewWithT(t)
 	n := build(t, everywhere, everyFact...)
-	written := built.Documents(t, slices.Concat(n.Objects.Shoot, n.Objects.ShootLater, n.Objects.Seed))
+	written := built.Documents(t, slices.Concat(n.Objects.In(bundleName), n.Objects.In(bundleName+"-later"), n.Objects.For(plugin.Seed)))
 	for _, leftover := range []string{`"creationTimestamp"`, `:null`, `"status"`} {
 		g.Expect(written).NotTo(ContainSubstring(leftover))
 	}

@@ -12,6 +12,7 @@ import (
 	monitoringv1alpha1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/test/built"
 	"github.com/trellis-network/trellis/test/contract"
 )
@@ -30,9 +31,9 @@ func dashboard(n *network, key string) *built.Dashboard {
 }
 
 func TestSeedGetsTheSameMonitoringForEveryNetwork(t *testing.T) {
-	want := build(t, "").Objects.Seed
+	want := build(t, "").Objects.For(plugin.Seed)
 	for _, each := range stock {
-		NewWithT(t).Expect(each.build(t).Objects.Seed).To(Equal(want), each.name)
+		NewWithT(t).Expect(each.build(t).Objects.For(plugin.Seed)).To(Equal(want), each.name)
 	}
 }
 
@@ -40,7 +41,7 @@ func TestMonitoringIsInTheControlPlanesNamespace(t *testing.T) {
 	contract.Shows(t, "P6")
 	g := NewWithT(t)
 	n := build(t, "")
-	for _, object := range n.Objects.Seed {
+	for _, object := range n.Objects.For(plugin.Seed) {
 		g.Expect(object.GetNamespace()).To(Equal("shoot--test--one"), object.GetName())
 	}
 	config := built.InSeed[*corev1.ConfigMap](n, "cilium-dashboards")

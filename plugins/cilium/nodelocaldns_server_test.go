@@ -73,7 +73,7 @@ func (s *server) tried(object *unstructured.Unstructured) *unstructured.Unstruct
 
 func (s *server) installPolicies() {
 	s.t.Helper()
-	for _, object := range build(s.t, "", withKubernetes("1.36.0")).Objects.ShootAdmission {
+	for _, object := range build(s.t, "", withKubernetes("1.36.0")).Objects.In(admissionResource) {
 		s.Expect(s.client.Create(s.t.Context(), object)).To(Succeed())
 	}
 	// Each kind of object has a policy of its own, of which the API server learns some

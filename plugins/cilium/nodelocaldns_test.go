@@ -66,7 +66,7 @@ func TestWhatChangesTheCachesObjects(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			var names []string
-			for _, object := range build(t, "", test.options...).Objects.ShootAdmission {
+			for _, object := range build(t, "", test.options...).Objects.In(admissionResource) {
 				version, kind := object.GetObjectKind().GroupVersionKind().ToAPIVersionAndKind()
 				names = append(names, version+" "+kind+" "+object.GetName())
 			}
@@ -103,7 +103,7 @@ func TestTheWebhookIsAsInGardener(t *testing.T) {
 	g := NewWithT(t)
 	found := cilium.New()
 	g.Expect(found.AdmissionResource).To(Equal("extension-cilium-shoot-webhooks"))
-	config := build(t, "", withWebhook).Objects.ShootAdmission[0].(*admissionregistrationv1.MutatingWebhookConfiguration)
+	config := build(t, "", withWebhook).Objects.In(admissionResource)[0].(*admissionregistrationv1.MutatingWebhookConfiguration)
 	g.Expect(config.Labels).To(Equal(map[string]string{"remediation.webhook.shoot.gardener.cloud/exclude": "true"}))
 	raw, err := yaml.Marshal(config.Webhooks)
 	g.Expect(err).NotTo(HaveOccurred())
@@ -126,7 +126,7 @@ func TestTheWebhookIsAsInGardener(t *testing.T) {
 
 // Where there is no Gardener, nobody gives kube-system the label.
 func TestStandaloneTheNamespaceIsKnownByItsName(t *testing.T) {
-	config := build(t, "", withWebhook, standalone).Objects.ShootAdmission[0].(*admissionregistrationv1.MutatingWebhookConfiguration)
+	config := build(t, "", withWebhook, standalone).Objects.In(admissionResource)[0].(*admissionregistrationv1.MutatingWebhookConfiguration)
 	NewWithT(t).Expect(config.Webhooks[0].NamespaceSelector.MatchExpressions[0].Key).To(Equal("kubernetes.io/metadata.name"))
 }
 

@@ -39,12 +39,11 @@ func (definition) Describe() plugin.Description {
 	return plugin.Description{
 		Type:            Type,
 		ConfigVersions:  []schema.GroupVersion{v1alpha1.GroupVersion},
-		ManagedResource: "extension-networking-cilium-config",
 		Origin:          "extension-networking-cilium",
-		IPFamilies:      plugin.IPFamilySupport{IPv4: true, IPv6: true, DualStack: true},
-		ConfigSchema:    v1alpha1.Schema,
-
-		AdmissionResource: admissionResource,
+		Adopts:          []string{bundleName, admissionResource},
+		ManagedResource: bundleName, AdmissionResource: admissionResource,
+		IPFamilies:   plugin.IPFamilySupport{IPv4: true, IPv6: true, DualStack: true},
+		ConfigSchema: v1alpha1.Schema,
 	}
 }
 

@@ -42,6 +42,6 @@ func TestWhatPoliciesLetThrough(t *testing.T) {
 }
 
 func TestThePolicyThatAllNetworksHaveSaysWhatItIsFor(t *testing.T) {
-	policy := build(t, "").Objects.ShootLater[0]
+	policy := build(t, "").Objects.In(bundleName + "-later")[0]
 	NewWithT(t).Expect(policy.GetAnnotations()).To(HaveKeyWithValue("gardener.cloud/description", Not(BeEmpty())))
 }

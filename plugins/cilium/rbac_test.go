@@ -96,7 +96,7 @@ func TestAgentsThatAnnounceServicesMayHaveLeases(t *testing.T) {
 
 func rightsIn(n *network) map[string][]string {
 	got := map[string][]string{}
-	for _, object := range n.Objects.Shoot {
+	for _, object := range n.Objects.In(bundleName) {
 		switch role := object.(type) {
 		case *rbacv1.ClusterRole:
 			got[shown(object)] = built.Rights(role.Rules, "cilium.io")
@@ -108,7 +108,7 @@ func rightsIn(n *network) map[string][]string {
 }
 
 func TestRolesAndBindingsArePartOfCilium(t *testing.T) {
-	for _, object := range build(t, hubbleEnabled).Objects.Shoot {
+	for _, object := range build(t, hubbleEnabled).Objects.In(bundleName) {
 		if object.GetObjectKind().GroupVersionKind().Group == rbacv1.GroupName {
 			NewWithT(t).Expect(pairs(object.GetLabels())).To(Equal(partOfCilium), shown(object))
 		}
@@ -119,7 +119,7 @@ func TestRolesAndBindingsArePartOfCilium(t *testing.T) {
 func TestWhoHasTheRights(t *testing.T) {
 	g := NewWithT(t)
 	accounts := map[string]string{}
-	for _, object := range build(t, hubbleEnabled).Objects.Shoot {
+	for _, object := range build(t, hubbleEnabled).Objects.In(bundleName) {
 		for _, subject := range subjectsOf(object) {
 			g.Expect(subject.Kind + " " + subject.Namespace).To(Equal("ServiceAccount kube-system"))
 			accounts[shown(object)] = subject.Name

@@ -17,12 +17,15 @@ var imagesDocument []byte
 var images = plugin.ParseImages(imagesDocument)
 
 // render returns the objects of a network. Every component has a file of its own.
+// bundleName is the name of the ManagedResource, as Gardener's extension has it.
+const bundleName = "extension-networking-cilium-config"
+
 func render(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) (plugin.Objects, error) {
 	n := &network{effective, facts}
 	config := n.ciliumConfig()
 	checksum := system.Checksum(config)
-	return plugin.Objects{
-		Shoot: slices.Concat(
+	return plugin.NewObjects(n.components(),
+		plugin.NetworkBundle(bundleName, slices.Concat(
 			[]plugin.Object{config}, // configmap.go, configmap_fixed.go
 			labelPrefixes,           // configmap_labels.go
 			n.agentAccess(),         // rbac.go
@@ -32,12 +35,11 @@ func render(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) (plugin.Obje
 			n.envoy(),               // envoy.go, envoy_bootstrap.go
 			metricsServices,         // services.go
 			n.hubbleObjects(),       // hubble.go, hubble_relay.go, hubble_ui.go, hubble_certificates.go
-		),
-		ShootLater:     n.policies(),           // policies.go
-		ShootAdmission: n.nodeLocalAdmission(), // nodelocaldns.go, nodelocaldns_policies.go, nodelocaldns_webhook.go
-		Seed:           n.seedMonitoring(),     // monitoring.go
-		Components:     n.components(),
-	}, nil
+		)),
+		plugin.ExtrasBundle(bundleName+"-later", n.policies()),            // policies.go
+		plugin.AdmissionBundle(admissionResource, n.nodeLocalAdmission()), // nodelocaldns.go, nodelocaldns_policies.go, nodelocaldns_webhook.go
+		plugin.SeedBundle(bundleName+"-seed", n.seedMonitoring()),         // monitoring.go
+	), nil
 }
 
 // The same for all networks, with the checksum by which agents restart.

@@ -11,11 +11,17 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
+// The names of the network's ManagedResources.
+const (
+	bundleName        = "extension-networking-cilium-config"
+	admissionResource = "extension-cilium-shoot-webhooks"
+)
+
 // objects returns a network's objects as the pipeline hands them out.
 func objects(t *testing.T, config string, options ...option) []plugin.Object {
 	t.Helper()
 	all := networks.Objects(t, config, options...)
-	return slices.Concat(all.Shoot, all.ShootLater, all.Seed)
+	return slices.Concat(all.In(bundleName), all.In(bundleName+"-later"), all.For(plugin.Seed))
 }
 
 func TestWhatNeverChangesIsMadeOnce(t *testing.T) {

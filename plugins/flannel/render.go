@@ -14,6 +14,9 @@ import (
 
 // network is one network to render: what is in force, and what is known of its
 // cluster.
+// bundleName is the name of the ManagedResource.
+const bundleName = "extension-networking-flannel-config"
+
 type network struct {
 	config *v1alpha1.NetworkConfig
 	facts  *plugin.Facts
@@ -28,13 +31,11 @@ func render(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) (plugin.Obje
 	if n.settings, err = n.makeSettings(); err != nil {
 		return plugin.Objects{}, err
 	}
-	return plugin.Objects{
-		Shoot: slices.Concat(
-			access,                                   // rbac.go
-			[]plugin.Object{n.settings, n.nodeSet()}, // settings.go, node.go
-		),
-		Components: []plugin.Component{{Name: "nodes", Kind: "DaemonSet", Workload: nodeName, Namespace: metav1.NamespaceSystem}},
-	}, nil
+	components := []plugin.Component{{Name: "nodes", Kind: "DaemonSet", Workload: nodeName, Namespace: metav1.NamespaceSystem}}
+	return plugin.NewObjects(components, plugin.NetworkBundle(bundleName, slices.Concat(
+		access,                                   // rbac.go
+		[]plugin.Object{n.settings, n.nodeSet()}, // settings.go, node.go
+	))), nil
 }
 
 // image returns the reference of an image of images.yaml.

@@ -94,7 +94,7 @@ func BenchmarkParallel(b *testing.B) {
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if _, err := pipeline.Documents(s.build().Objects.Shoot); err != nil {
+			if _, err := pipeline.Documents(s.build().Objects.For(plugin.Shoot)); err != nil {
 				b.Error(err)
 			}
 		}

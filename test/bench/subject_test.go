@@ -79,7 +79,7 @@ func (s *subject) objects(tb testing.TB) []plugin.Object {
 	if len(result.Errors) > 0 {
 		tb.Fatal(result.Errors.ToAggregate())
 	}
-	objects := result.Objects.Shoot
+	objects := result.Objects.For(plugin.Shoot)
 	if s.longer == nil {
 		return objects
 	}

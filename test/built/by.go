@@ -47,7 +47,8 @@ func (by By[N]) result(t *testing.T, request pipeline.Request) pipeline.Result {
 func (by By[N]) TryRequest(t *testing.T, request pipeline.Request) N {
 	t.Helper()
 	result := by.result(t, request)
-	for _, group := range [][]plugin.Object{result.Objects.Shoot, result.Objects.ShootLater, result.Objects.Seed} {
+	for _, bundle := range result.Objects.Bundles {
+		group := bundle.Objects
 		for i, object := range group {
 			if constant, ok := object.(*plugin.Constant); ok {
 				group[i] = constant.DeepCopyObject().(plugin.Object) // tests look into it

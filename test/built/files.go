@@ -58,11 +58,11 @@ func ExpectImagesInREADME(t *testing.T) {
 func (by By[N]) ExpectImages(t *testing.T, config string) {
 	t.Helper()
 	g := gomega.NewWithT(t)
-	own := Documents(t, by.Objects(t, config).Shoot)
+	own := Documents(t, by.Objects(t, config).For(plugin.Shoot))
 	for name, reference := range Images(t) {
 		g.Expect(own).To(gomega.ContainSubstring(`"image":"`+reference+`"`), name)
 		const mirror = "mirror.example.com/image:v0"
-		replaced := Documents(t, by.Objects(t, config, func(f *plugin.Facts) { f.Images = map[string]string{name: mirror} }).Shoot)
+		replaced := Documents(t, by.Objects(t, config, func(f *plugin.Facts) { f.Images = map[string]string{name: mirror} }).For(plugin.Shoot))
 		g.Expect(replaced).To(gomega.ContainSubstring(`"image":"`+mirror+`"`), name)
 		g.Expect(replaced).NotTo(gomega.ContainSubstring(`"image":"`+reference+`"`), name)
 	}

@@ -16,7 +16,7 @@ import (
 func Need[T plugin.Object](n Holder, name string) T {
 	n.network().T.Helper()
 	objects := n.network().Objects
-	found, ok := find[T](slices.Concat(objects.Shoot, objects.ShootLater), name)
+	found, ok := find[T](objects.For(plugin.Shoot), name)
 	if !ok {
 		n.network().T.Fatalf("the shoot gets no %T %s", found, name)
 	}
@@ -26,7 +26,7 @@ func Need[T plugin.Object](n Holder, name string) T {
 // InSeed returns the seed's object of that type and name, and fails without it.
 func InSeed[T plugin.Object](n Holder, name string) T {
 	n.network().T.Helper()
-	found, ok := find[T](n.network().Objects.Seed, name)
+	found, ok := find[T](n.network().Objects.For(plugin.Seed), name)
 	if !ok {
 		n.network().T.Fatalf("the seed gets no %T %s", found, name)
 	}
@@ -46,7 +46,7 @@ func find[T plugin.Object](objects []plugin.Object, name string) (found T, ok bo
 // fails without it.
 func (n *Network) Spec(kind, name string) map[string]any {
 	n.T.Helper()
-	for _, object := range slices.Concat(n.Objects.Shoot, n.Objects.ShootLater) {
+	for _, object := range n.Objects.For(plugin.Shoot) {
 		if Shown(object) == kind+" "+name {
 			return Document(n.T, object)["spec"].(map[string]any)
 		}

@@ -32,7 +32,7 @@ func (pigeons) Describe() plugin.Description {
 	return plugin.Description{
 		Type:            "pigeon",
 		ConfigVersions:  []schema.GroupVersion{{Group: "pigeon.example.org", Version: "v1"}},
-		ManagedResource: "pigeon-config", Origin: "pigeon",
+		ManagedResource: "pigeon-config", Origin: "pigeon", Adopts: []string{"pigeon-config"},
 		IPFamilies: plugin.IPFamilySupport{IPv4: true, DualStack: true},
 	}
 }
@@ -84,21 +84,20 @@ func (pigeons) Render(effective *pigeonConfig, facts *plugin.Facts) (plugin.Obje
 		ObjectMeta: metav1.ObjectMeta{Name: facts.Namespace + "-flock"},
 		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get"}}},
 	}
-	objects := plugin.Objects{
-		Shoot:      []plugin.Object{route, account, role, service, flock},
-		Components: []plugin.Component{{Name: "flock", Kind: "DaemonSet", Namespace: flock.Namespace, Workload: flock.Name}},
-	}
+	shoot := []plugin.Object{route, account, role, service, flock}
+	var seed []plugin.Object
 	if effective.Loft != "" {
 		route.Labels = map[string]string{"loft": effective.Loft}
 		route.Annotations = map[string]string{"loft": effective.Loft}
-		objects.Shoot = append(objects.Shoot, configMap(facts.Namespace, "loft", effective.Loft))
+		shoot = append(shoot, configMap(facts.Namespace, "loft", effective.Loft))
 	}
 	if effective.Coop != "" {
 		coop := configMap(facts.Namespace, "coop", effective.Coop)
 		coop.Namespace = facts.Namespace
-		objects.Seed = []plugin.Object{coop}
+		seed = []plugin.Object{coop}
 	}
-	return objects, nil
+	components := []plugin.Component{{Name: "flock", Kind: "DaemonSet", Namespace: flock.Namespace, Workload: flock.Name}}
+	return plugin.NewObjects(components, plugin.NetworkBundle("pigeon-config", shoot), plugin.SeedBundle("pigeon-config-seed", seed)), nil
 }
 
 func daemonSet(namespace string, config *pigeonConfig) *appsv1.DaemonSet {

@@ -53,10 +53,8 @@ const (
 	// a file for the requests that it writes with, if they are set.
 	operatorConfig = "TRELLIS_E2E_OPERATOR_CONFIG"
 	operatorAudit  = "TRELLIS_E2E_OPERATOR_AUDIT"
-	// quickly has what is not needed any more go at once, so that what is left can be
-	// compared.
-	quickly = `{metrics: {bindAddress: "0"}, healthProbes: {bindAddress: "0"},
-		controllers: {garbageCollector: {syncPeriod: 5s, minimumObjectLifetime: 2s}}}`
+	// withoutPorts is the configuration of operators that run side by side.
+	withoutPorts = `{metrics: {bindAddress: "0"}, healthProbes: {bindAddress: "0"}}`
 	// patience is how long a deletion may take; see gone.
 	patience = 5 * time.Minute
 )
@@ -116,7 +114,7 @@ func runOperator(kubeconfig string) error {
 	if err != nil {
 		return err
 	}
-	settings := cmp.Or(os.Getenv(operatorConfig), quickly)
+	settings := cmp.Or(os.Getenv(operatorConfig), withoutPorts)
 	config, err := configv1alpha1.Load([]byte(settings))
 	if err != nil {
 		return err

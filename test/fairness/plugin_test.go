@@ -55,20 +55,18 @@ func (flockPlugin) Classify(string, *flockConfig, *flockConfig) (plugin.ChangeCl
 }
 
 func (flockPlugin) Render(effective *flockConfig, facts *plugin.Facts) (plugin.Objects, error) {
-	rendered := plugin.Objects{
-		Shoot: []plugin.Object{&corev1.Namespace{
-			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: facts.Namespace},
-		}},
-		ShootLater: []plugin.Object{configMap(facts.Namespace, "later", effective.Round)},
-		Components: []plugin.Component{{Name: "agents", Kind: "Deployment", Namespace: facts.Namespace, Workload: "agents"}},
-	}
+	network := []plugin.Object{&corev1.Namespace{
+		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: facts.Namespace},
+	}}
 	for i := range objects {
-		rendered.Shoot = append(rendered.Shoot, configMap(facts.Namespace, fmt.Sprintf("c%d", i), effective.Round))
+		network = append(network, configMap(facts.Namespace, fmt.Sprintf("c%d", i), effective.Round))
 	}
 	if complete(effective.Round) {
-		rendered.Shoot = append(rendered.Shoot, agents(facts.Namespace))
+		network = append(network, agents(facts.Namespace))
 	}
-	return rendered, nil
+	components := []plugin.Component{{Name: "agents", Kind: "Deployment", Namespace: facts.Namespace, Workload: "agents"}}
+	return plugin.NewObjects(components, plugin.NetworkBundle("flock", network),
+		plugin.ExtrasBundle("flock-later", []plugin.Object{configMap(facts.Namespace, "later", effective.Round)})), nil
 }
 
 // complete says whether a network has its component in a round.

@@ -170,7 +170,8 @@ func (c *combinations) documents(rows []Row) (different []document, all int) {
 	seen := map[string]bool{}
 	for _, row := range rows {
 		objects := c.build(row).Objects
-		for _, group := range [][]plugin.Object{objects.Shoot, objects.ShootLater, objects.Seed} {
+		for _, bundle := range objects.Bundles {
+			group := bundle.Objects
 			for _, object := range group {
 				raw, err := plugin.AppendJSON(nil, object)
 				if err != nil {

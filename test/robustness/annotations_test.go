@@ -109,7 +109,7 @@ var annotationStories = []*story{
 		name:   "garbage-collectable-reference",
 		first:  func(w *world) []plugin.Object { return referring(w, "red") },
 		second: func(w *world) []plugin.Object { return referring(w, "blue") },
-		goes:   []string{"red"}, collected: true,
+		goes:   []string{"red"},
 		ends: func(w *world) {
 			w.Eventually(func() bool { return w.isThere("red", &corev1.ConfigMap{}) }).Should(BeFalse())
 		},
@@ -257,7 +257,8 @@ func immutable(w *world, text string) *corev1.ConfigMap {
 	return cm
 }
 
-// referring is a Deployment that refers to a ConfigMap, whose name says what is in it.
+// referring is a Deployment that refers to a ConfigMap, which a garbage collector may
+// delete once nothing refers to it. The ConfigMap's name says what is in it.
 func referring(w *world, text string) []plugin.Object {
 	cm := content(w, text, text)
 	cm.Labels = map[string]string{resourcesv1alpha1.GarbageCollectable: "true"}

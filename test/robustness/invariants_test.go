@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
@@ -223,11 +222,6 @@ func networkGoesLast(h history, one *write, s *scenario) string {
 	return ""
 }
 
-// glance is how long a garbage collector may take from looking for references to
-// deleting what has none. A reference that is made meanwhile comes too late, and the
-// Secret is written anew.
-const glance = time.Second
-
 // secretsInUseStay: a Secret stays as long as its ManagedResource refers to it and is
 // not being deleted. What the test itself writes is in no history.
 func secretsInUseStay(h history, one *write, s *scenario) string {
@@ -239,15 +233,14 @@ func secretsInUseStay(h history, one *write, s *scenario) string {
 	if slices.ContainsFunc(all, func(w *write) bool { return w.method == http.MethodDelete && w.began > lastCreation(all) }) {
 		return ""
 	}
-	for _, mr := range slices.Backward(all) {
-		switch {
-		case mr.result == nil || mr.result.GetDeletionTimestamp() != nil || secretOf(mr.result) != one.name:
-			return ""
-		case one.at.Sub(mr.at) >= glance:
-			return "a Secret is deleted that its ManagedResource refers to"
-		}
+	if len(all) == 0 {
+		return ""
 	}
-	return ""
+	mr := all[len(all)-1]
+	if mr.result == nil || mr.result.GetDeletionTimestamp() != nil || secretOf(mr.result) != one.name {
+		return ""
+	}
+	return "a Secret is deleted that its ManagedResource refers to"
 }
 
 func lastCreation(h history) int {

@@ -34,7 +34,9 @@ func (l *life) reference(t *testing.T) []golden {
 			from := len(w.written())
 			s.act(w)
 			s.finish(w)
-			w.tidied()
+			if !s.withoutNetwork {
+				w.tidied()
+			}
 			w.awaitQuiet(atRest)
 			goldens = append(goldens, golden{end: w.look(), writes: len(w.written()) - from})
 			w.Expect(w.broken(s, from)).To(BeEmpty(), s.name)
@@ -57,7 +59,7 @@ func (l *life) reference(t *testing.T) []golden {
 
 func (l *life) newWorld(t *testing.T) *world {
 	w := newWorld(t, l.trigger)
-	w.kinds, w.uncollected = l.kinds, l.uncollected
+	w.kinds = l.kinds
 	return w
 }
 

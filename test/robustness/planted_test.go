@@ -30,7 +30,6 @@ var planted = map[string]string{
 	"keep-object-ignored":      "TestAnnotations/keep-object$",
 	"keepobjects-forgotten":    "TestKilledAtAnyWrite/by annotation/^1$",
 	"prune-before-read":        "TestAnnotations/a Secret that cannot be read",
-	"references-not-seen":      "TestKilledAtAnyWrite/by edit/^1$",
 	"replicas-overwritten":     "TestExceptions/replicas that are not stated",
 	"secret-deleted-early":     "TestKilledAtAnyWrite/by edit/^1$",
 	"status-before-apply":      "TestKilledAtAnyWrite/by edit/^1$",

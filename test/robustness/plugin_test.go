@@ -67,28 +67,28 @@ func (meshPlugin) Classify(string, *meshConfig, *meshConfig) (plugin.ChangeClass
 
 func (meshPlugin) Render(effective *meshConfig, facts *plugin.Facts) (plugin.Objects, error) {
 	run := strings.TrimPrefix(facts.Namespace, controlPlane)
-	objects := plugin.Objects{
-		Shoot: []plugin.Object{
-			&corev1.ServiceAccount{TypeMeta: typeMeta("v1", "ServiceAccount"), ObjectMeta: meta(system, run+"-agent")},
-			configMap(system, run+"-settings", effective.Color),
-			&rbacv1.ClusterRole{
-				TypeMeta: typeMeta("rbac.authorization.k8s.io/v1", "ClusterRole"), ObjectMeta: meta("", run+"-agent"),
-				Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get"}}},
-			},
-			daemonSet(run, effective.Color),
+	network := []plugin.Object{
+		&corev1.ServiceAccount{TypeMeta: typeMeta("v1", "ServiceAccount"), ObjectMeta: meta(system, run+"-agent")},
+		configMap(system, run+"-settings", effective.Color),
+		&rbacv1.ClusterRole{
+			TypeMeta: typeMeta("rbac.authorization.k8s.io/v1", "ClusterRole"), ObjectMeta: meta("", run+"-agent"),
+			Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get"}}},
 		},
-		Components: []plugin.Component{{Name: "agents", Kind: "DaemonSet", Namespace: system, Workload: run + "-agent"}},
+		daemonSet(run, effective.Color),
 	}
+	var extras, inSeed []plugin.Object
 	if effective.Extra {
-		objects.Shoot = append(objects.Shoot, configMap(system, run+"-extra", effective.Color))
+		network = append(network, configMap(system, run+"-extra", effective.Color))
 	}
 	if effective.Later != "" {
-		objects.ShootLater = []plugin.Object{configMap(system, run+"-later", effective.Later)}
+		extras = []plugin.Object{configMap(system, run+"-later", effective.Later)}
 	}
 	if effective.Seed != "" {
-		objects.Seed = []plugin.Object{configMap(facts.Namespace, "in-seed", effective.Seed)}
+		inSeed = []plugin.Object{configMap(facts.Namespace, "in-seed", effective.Seed)}
 	}
-	return objects, nil
+	components := []plugin.Component{{Name: "agents", Kind: "DaemonSet", Namespace: system, Workload: run + "-agent"}}
+	return plugin.NewObjects(components, plugin.NetworkBundle(mainBundle, network),
+		plugin.ExtrasBundle(mainBundle+"-later", extras), plugin.SeedBundle(mainBundle+"-seed", inSeed)), nil
 }
 
 func typeMeta(apiVersion, kind string) metav1.TypeMeta {

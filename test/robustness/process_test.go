@@ -20,7 +20,6 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	"github.com/trellis-network/trellis/internal/controller/garbagecollector"
 	"github.com/trellis-network/trellis/internal/controller/health"
 	"github.com/trellis-network/trellis/internal/controller/managedresource"
 	"github.com/trellis-network/trellis/internal/controller/network"
@@ -37,9 +36,6 @@ const (
 	deletionInterval = 200 * time.Millisecond
 	// forEver is longer than a run: nobody runs the agents, so they never get healthy.
 	forEver = 24 * time.Hour
-	// minimumAge is how long garbage lies, which in production is long enough for a
-	// reference to be written.
-	minimumAge = time.Second
 )
 
 // process is the operator, as far as API servers can tell.
@@ -130,13 +126,10 @@ func (w *world) operator(t *transport) ctrl.Manager {
 	})).To(Succeed())
 	w.Expect(health.Add(mgr, health.Options{Clients: shoots, Period: syncPeriod, ProgressingThreshold: forEver})).To(Succeed())
 	w.Expect(managedresource.Add(mgr, managedresource.Options{
-		Shoots: shoots, GarbageCollected: true, ManagedBy: w.run, SyncPeriod: syncPeriod, DeletionInterval: deletionInterval,
+		Shoots: shoots, ManagedBy: w.run, SyncPeriod: syncPeriod, DeletionInterval: deletionInterval,
 	})).To(Succeed())
 	w.Expect(managedresource.Add(mgr, managedresource.Options{
-		Shoots: there, Class: "seed", Confined: true, GarbageCollected: true, ManagedBy: w.run, SyncPeriod: syncPeriod, DeletionInterval: deletionInterval,
+		Shoots: there, Class: "seed", Confined: true, ManagedBy: w.run, SyncPeriod: syncPeriod, DeletionInterval: deletionInterval,
 	})).To(Succeed())
-	if !w.uncollected {
-		w.Expect(garbagecollector.Add(mgr, garbagecollector.Options{Shoots: shoots, Period: syncPeriod, MinimumAge: minimumAge})).To(Succeed())
-	}
 	return mgr
 }

@@ -28,9 +28,6 @@ type life struct {
 	scenarios []*scenario
 	// kinds in the shoot that are looked at.
 	kinds []schema.GroupVersionKind
-	// uncollected says that the garbage collector does not run: it has a part in few
-	// stories, and looks around in all of them.
-	uncollected bool
 
 	once    sync.Once
 	goldens []golden
@@ -185,15 +182,15 @@ func stillLabelled(w *world) {
 	w.Expect(w.managed(mainBundle).Labels).To(HaveKeyWithValue(conditionTypeLabel, "theirs"))
 }
 
-// collectable selects the Secrets of all bundles of a run.
-func (w *world) collectable() []client.ListOption {
+// ofBundles selects the Secrets of all bundles of a run.
+func (w *world) ofBundles() []client.ListOption {
 	return []client.ListOption{client.InNamespace(w.namespace()), client.HasLabels{resourcesv1alpha1.GarbageCollectable}}
 }
 
 // bundleSecrets are their names.
 func (w *world) bundleSecrets() (names []string) {
 	list := &corev1.SecretList{}
-	w.Expect(w.api.client.List(w.ctx, list, w.collectable()...)).To(Succeed())
+	w.Expect(w.api.client.List(w.ctx, list, w.ofBundles()...)).To(Succeed())
 	for i := range list.Items {
 		names = append(names, list.Items[i].Name)
 	}

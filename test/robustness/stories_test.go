@@ -41,8 +41,6 @@ type story struct {
 	asIs bool
 	// ends waits for what comes after the ManagedResource is carried out.
 	ends func(w *world)
-	// collected says that the garbage collector runs.
-	collected bool
 }
 
 const told = "told"
@@ -76,7 +74,7 @@ func (s *story) life() *life {
 	case s.second == nil:
 		last.finish = func(w *world) { w.Eventually(func() bool { return w.managed(told) == nil }).Should(BeTrue()) }
 	}
-	return &life{name: s.name, trigger: network.TriggerGeneration, uncollected: !s.collected, scenarios: []*scenario{
+	return &life{name: s.name, trigger: network.TriggerGeneration, scenarios: []*scenario{
 		{name: "before", withoutNetwork: true, onTheWay: true, act: func(w *world) { w.state(s.first(w), nil) }, finish: ready},
 		last,
 	}}

@@ -14,8 +14,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 )
 
 // errDead is what a killed process gets for each request.
@@ -90,7 +88,7 @@ func (t *transport) roundTrip(cluster string, request *http.Request, next http.R
 	if t.isDead() {
 		return nil, errDead
 	}
-	request = t.world.withinRun(cluster, inJSON(request))
+	request = inJSON(request)
 	switch {
 	case isWatch(request):
 		return t.watch(cluster, request, next)
@@ -218,21 +216,6 @@ func inJSON(request *http.Request) *http.Request {
 	}
 	request = request.Clone(request.Context())
 	request.Header.Set("Accept", strings.ReplaceAll(accept, "application/vnd.kubernetes.protobuf", "application/json"))
-	return request
-}
-
-// withinRun has the garbage collector see, of all that is in the shoot, what the run
-// has there: all runs share one cluster, in which each has a control plane as well.
-func (w *world) withinRun(cluster string, request *http.Request) *http.Request {
-	query := request.URL.Query()
-	selector := query.Get("labelSelector")
-	if cluster != inShoot || request.Method != http.MethodGet || !strings.HasPrefix(selector, resourcesv1alpha1.GarbageCollectable) {
-		return request
-	}
-	query.Set("labelSelector", selector+","+resourcesv1alpha1.ManagedBy+"="+w.run)
-	request = request.Clone(request.Context())
-	request.URL.RawQuery = query.Encode()
-	request.URL.Path = strings.Replace(request.URL.Path, "/v1/", "/v1/namespaces/"+system+"/", 1)
 	return request
 }
 

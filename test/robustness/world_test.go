@@ -52,9 +52,8 @@ type world struct {
 	past      past
 	processes int
 	// ownSecrets are the names of Secrets that the test has written.
-	ownSecrets  []string
-	lastSeen    map[string]*unstructured.Unstructured
-	uncollected bool
+	ownSecrets []string
+	lastSeen   map[string]*unstructured.Unstructured
 	// lost is the ManagedResource that somebody has deleted, and lostSecrets are the
 	// Secrets.
 	lost        types.UID
@@ -231,12 +230,9 @@ func (w *world) settled() {
 	}).WithPolling(50 * time.Millisecond).Should(BeEmpty())
 }
 
-// tidied waits until the garbage collector has taken what nothing refers to any more.
+// tidied waits until the Secrets of superseded bundles are gone.
 func (w *world) tidied() {
 	w.t.Helper()
-	if w.uncollected {
-		return
-	}
 	w.Eventually(func() []string {
 		used := map[string]bool{}
 		managed := &resourcesv1alpha1.ManagedResourceList{}
@@ -247,7 +243,7 @@ func (w *world) tidied() {
 			}
 		}
 		all := &corev1.SecretList{}
-		w.Expect(w.api.client.List(w.ctx, all, w.collectable()...)).To(Succeed())
+		w.Expect(w.api.client.List(w.ctx, all, w.ofBundles()...)).To(Succeed())
 		var left []string
 		for _, each := range all.Items {
 			if !used[each.Name] {

@@ -50,21 +50,18 @@ func (c *OperatorConfiguration) setDefaults() {
 func (c *Controllers) setDefaults() {
 	// Some of those who talk to shoots wait for shoots that do not answer.
 	for controller, defaults := range map[*Controller]Controller{
-		&c.Shoot:                       {ConcurrentSyncs: 5},
-		&c.Network.Controller:          {ConcurrentSyncs: 5},
-		&c.ManagedResource:             {20, metav1.Duration{Duration: time.Minute}},
-		&c.Health.Controller:           {10, metav1.Duration{Duration: 30 * time.Second}},
-		&c.GarbageCollector.Controller: {2, metav1.Duration{Duration: time.Hour}},
-		&c.TokenRequestor:              {5, metav1.Duration{Duration: time.Hour}},
+		&c.Shoot:              {ConcurrentSyncs: 5},
+		&c.Network.Controller: {ConcurrentSyncs: 5},
+		&c.ManagedResource:    {20, metav1.Duration{Duration: time.Minute}},
+		&c.Health.Controller:  {10, metav1.Duration{Duration: 30 * time.Second}},
 	} {
 		controller.ConcurrentSyncs = cmp.Or(controller.ConcurrentSyncs, defaults.ConcurrentSyncs)
 		controller.SyncPeriod = cmp.Or(controller.SyncPeriod, defaults.SyncPeriod)
 	}
 	timeout := &c.Network.ReconciliationTimeout
 	timeout.Duration = cmp.Or(timeout.Duration, 3*time.Minute)
-	threshold, lifetime := &c.Health.ProgressingThreshold, &c.GarbageCollector.MinimumObjectLifetime
+	threshold := &c.Health.ProgressingThreshold
 	threshold.Duration = cmp.Or(threshold.Duration, 5*time.Minute)
-	lifetime.Duration = cmp.Or(lifetime.Duration, 10*time.Minute)
 }
 
 func (c *ClientConnection) setDefaults(qps float32, burst int) {

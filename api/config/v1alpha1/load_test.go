@@ -20,8 +20,6 @@ func TestLoadGivesDefaultsForAnEmptyDocument(t *testing.T) {
 	g.Expect(c.Controllers.ManagedResource.SyncPeriod.Duration).To(Equal(time.Minute))
 	g.Expect(c.Controllers.Health.SyncPeriod.Duration).To(Equal(30 * time.Second))
 	g.Expect(c.Controllers.Health.ProgressingThreshold.Duration).To(Equal(5 * time.Minute))
-	g.Expect(c.Controllers.GarbageCollector.MinimumObjectLifetime.Duration).To(Equal(10 * time.Minute))
-	g.Expect(c.Controllers.TokenRequestor.SyncPeriod.Duration).To(Equal(time.Hour))
 	g.Expect(c.ClientConnection.QPS).To(BeNumerically("==", 100))
 	g.Expect(c.Webhooks).To(Equal(Webhooks{BindAddress: ":10250", SecretName: "trellis-webhooks"}))
 }
@@ -45,8 +43,7 @@ func TestLoadNamesWhatIsWrong(t *testing.T) {
 		"negative":        {"controllers: {health: {syncPeriod: -1s}}", "controllers.health.syncPeriod"},
 		"no time":         {"controllers: {network: {reconciliationTimeout: -1m}}", `controllers.network.reconciliationTimeout: Invalid value: "-1m0s": must be positive`},
 		"no patience":     {"controllers: {health: {progressingThreshold: -1m}}", `controllers.health.progressingThreshold: Invalid value: "-1m0s": must be positive`},
-		"no lifetime":     {"controllers: {garbageCollector: {minimumObjectLifetime: -1m}}", `controllers.garbageCollector.minimumObjectLifetime: Invalid value: "-1m0s": must be positive`},
-		"no collectors":   {"controllers: {garbageCollector: {concurrentSyncs: -1}}", "controllers.garbageCollector.concurrentSyncs"},
+		"no workers":      {"controllers: {shoot: {concurrentSyncs: -1}}", "controllers.shoot.concurrentSyncs"},
 		"short lease":     {"leaderElection: {leaseDuration: 10s}", `leaderElection.leaseDuration: Invalid value: "10s": must be longer than renewDeadline, 10s`},
 		"short deadline":  {"leaderElection: {renewDeadline: 2s}", "leaderElection.renewDeadline"},
 		"fast heartbeat":  {"heartbeat: {renewInterval: 1ms}", "heartbeat.renewInterval"},

@@ -168,13 +168,6 @@ type Controllers struct {
 	// Health reports the health of networks.
 	// +optional
 	Health HealthController `json:"health,omitempty"`
-	// GarbageCollector deletes Secrets and ConfigMaps that were made to be
-	// replaced and that nothing refers to any more, standalone only.
-	// +optional
-	GarbageCollector GarbageCollectorController `json:"garbageCollector,omitempty"`
-	// TokenRequestor fills Secrets with tokens for shoots, standalone only.
-	// +optional
-	TokenRequestor Controller `json:"tokenRequestor,omitempty"`
 }
 
 // NetworkController are the settings of the controller that carries out Networks.
@@ -205,26 +198,14 @@ type HealthController struct {
 	ProgressingThreshold metav1.Duration `json:"progressingThreshold,omitempty"`
 }
 
-// GarbageCollectorController are the settings of the garbage collector, whose objects
-// are clusters.
-type GarbageCollectorController struct {
-	Controller `json:",inline"`
-
-	// MinimumObjectLifetime is for how long an object has to be found unreferenced
-	// before it is deleted; 10m by default. Gardener counts it from its creation.
-	// +optional
-	MinimumObjectLifetime metav1.Duration `json:"minimumObjectLifetime,omitempty"`
-}
-
 // Controller are the settings of one controller.
 type Controller struct {
 	// ConcurrentSyncs is how many objects are worked on at once: by default 5, but
-	// 20 for managedResource, 10 for health, and 2 for garbageCollector.
+	// 20 for managedResource and 10 for health.
 	// +optional
 	ConcurrentSyncs int `json:"concurrentSyncs,omitempty"`
 	// SyncPeriod is how often an object is looked at when nothing happens. Only
-	// managedResource (1m), health (30s), garbageCollector and tokenRequestor (1h)
-	// have one.
+	// managedResource (1m) and health (30s) have one.
 	// +optional
 	SyncPeriod metav1.Duration `json:"syncPeriod,omitempty"`
 }

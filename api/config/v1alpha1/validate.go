@@ -110,7 +110,6 @@ func (c Controllers) validate(path *field.Path) field.ErrorList {
 		controller Controller
 	}{
 		{"shoot", c.Shoot}, {"network", c.Network.Controller}, {"managedResource", c.ManagedResource}, {"health", c.Health.Controller},
-		{"garbageCollector", c.GarbageCollector.Controller}, {"tokenRequestor", c.TokenRequestor},
 	} {
 		path := path.Child(each.name)
 		if each.controller.ConcurrentSyncs < 0 {
@@ -125,9 +124,6 @@ func (c Controllers) validate(path *field.Path) field.ErrorList {
 	}
 	if threshold := c.Health.ProgressingThreshold.Duration; threshold < 0 {
 		errs = append(errs, field.Invalid(path.Child("health", "progressingThreshold"), threshold.String(), "must be positive"))
-	}
-	if lifetime := c.GarbageCollector.MinimumObjectLifetime.Duration; lifetime < 0 {
-		errs = append(errs, field.Invalid(path.Child("garbageCollector", "minimumObjectLifetime"), lifetime.String(), "must be positive"))
 	}
 	return errs
 }

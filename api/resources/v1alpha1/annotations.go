@@ -49,37 +49,3 @@ const (
 	ReferenceSecret    = ReferencePrefix + "secret-"
 	ReferenceConfigMap = ReferencePrefix + "configmap-"
 )
-
-// GenericKubeconfigName on a Cluster is the name of the Secret, in the
-// control-plane namespace, with a kubeconfig without credentials.
-const GenericKubeconfigName = "generic-token-kubeconfig.secret.gardener.cloud/name"
-
-// Labels and annotations of Secrets that ask for a token of a ServiceAccount in
-// the target.
-const (
-	// Purpose with the value PurposeTokenRequestor is the label which marks them.
-	Purpose = "resources.gardener.cloud/purpose"
-	// PurposeTokenRequestor is the value of Purpose.
-	PurposeTokenRequestor = "token-requestor"
-	// Class is the label which says whose tokens they are.
-	Class = "resources.gardener.cloud/class"
-	// ClassShoot is the value of Class for tokens of the shoot.
-	ClassShoot = "shoot"
-
-	// ServiceAccountName and ServiceAccountNamespace say whose token is wanted.
-	ServiceAccountName      = "serviceaccount.resources.gardener.cloud/name"
-	ServiceAccountNamespace = "serviceaccount.resources.gardener.cloud/namespace"
-	// ServiceAccountLabels are the ServiceAccount's labels, as a JSON object.
-	ServiceAccountLabels = "serviceaccount.resources.gardener.cloud/labels"
-	// TokenExpirationDuration is how long a token is to be valid, as a Go duration.
-	TokenExpirationDuration = "serviceaccount.resources.gardener.cloud/token-expiration-duration"
-	// TokenRenewTimestamp is when the token is replaced at the latest. The resource
-	// manager writes it.
-	TokenRenewTimestamp = "serviceaccount.resources.gardener.cloud/token-renew-timestamp"
-	// InjectCABundle with a true value wants the target's CA beside the token.
-	InjectCABundle = "serviceaccount.resources.gardener.cloud/inject-ca-bundle"
-	// TargetSecretName and TargetSecretNamespace name a Secret in the target which
-	// gets the token instead.
-	TargetSecretName      = "token-requestor.resources.gardener.cloud/target-secret-name"
-	TargetSecretNamespace = "token-requestor.resources.gardener.cloud/target-secret-namespace"
-)

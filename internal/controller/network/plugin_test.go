@@ -30,7 +30,7 @@ func (stringPlugin) Describe() plugin.Description {
 	return plugin.Description{
 		Type:            "string",
 		ConfigVersions:  []schema.GroupVersion{{Group: "string.example.org", Version: "v1"}},
-		ManagedResource: "string-config", Origin: "string", AdmissionResource: "string-guard",
+		ManagedResource: "string-config", AdmissionResource: "string-guard", Origin: "string", Adopts: []string{"string-config", "string-guard"},
 		IPFamilies: plugin.IPFamilySupport{IPv4: true, DualStack: true},
 	}
 }
@@ -72,23 +72,25 @@ func (stringPlugin) Render(effective *stringConfig, facts *plugin.Facts) (plugin
 	if len(facts.IPFamilies) > 1 {
 		content += " twice"
 	}
-	objects := plugin.Objects{
-		Shoot:      []plugin.Object{configMap("kube-system", "string", content)},
-		Components: []plugin.Component{{Name: "cans", Kind: "DaemonSet", Namespace: "kube-system", Workload: "cans"}},
-	}
+	var knots, guard, ear []plugin.Object
 	if effective.Knots != "" {
-		objects.ShootLater = []plugin.Object{configMap("kube-system", "knots", effective.Knots)}
+		knots = []plugin.Object{configMap("kube-system", "knots", effective.Knots)}
 	}
 	switch ask := facts.Webhook; {
 	case effective.Guard == "who asks" && ask != nil:
-		objects.ShootAdmission = []plugin.Object{configMap("kube-system", "guard", ask.URL+" "+string(ask.CABundle))}
+		guard = []plugin.Object{configMap("kube-system", "guard", ask.URL+" "+string(ask.CABundle))}
 	case effective.Guard != "" && effective.Guard != "who asks":
-		objects.ShootAdmission = []plugin.Object{configMap("kube-system", "guard", effective.Guard)}
+		guard = []plugin.Object{configMap("kube-system", "guard", effective.Guard)}
 	}
 	if effective.Ear != "" {
-		objects.Seed = []plugin.Object{configMap(facts.Namespace, "ear", effective.Ear)}
+		ear = []plugin.Object{configMap(facts.Namespace, "ear", effective.Ear)}
 	}
-	return objects, nil
+	return plugin.NewObjects(
+		[]plugin.Component{{Name: "cans", Kind: "DaemonSet", Namespace: "kube-system", Workload: "cans"}},
+		plugin.NetworkBundle("string-config", []plugin.Object{configMap("kube-system", "string", content)}),
+		plugin.ExtrasBundle("string-config-later", knots),
+		plugin.AdmissionBundle("string-guard", guard),
+		plugin.SeedBundle("string-config-seed", ear)), nil
 }
 
 // Precondition is that of a loose string, which a taut one must not become before

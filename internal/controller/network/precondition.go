@@ -63,7 +63,7 @@ func (w *work) present(ctx context.Context, kept *state.State) (objects []unstru
 	if err != nil || len(built.Errors) > 0 {
 		return nil, false, errors.Join(err, built.Errors.ToAggregate())
 	}
-	documents, err := pipeline.Documents(built.Objects.Shoot)
+	documents, err := pipeline.Documents(seed.Main.Of(&built.Objects))
 	if err != nil {
 		return nil, false, err
 	}

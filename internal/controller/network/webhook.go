@@ -88,7 +88,7 @@ func (w *work) buildAgain(ctx context.Context, kept *state.State, last *pipeline
 // Secret, or deletes it where there is nothing in it any more.
 func (w *work) writeAdmission(ctx context.Context, objects *plugin.Objects) (secret string, err error) {
 	there := w.managed[seed.Admission]
-	if len(objects.ShootAdmission) == 0 {
+	if len(seed.Admission.Of(objects)) == 0 {
 		if settled(nil, there) {
 			return "", nil
 		}
@@ -96,7 +96,7 @@ func (w *work) writeAdmission(ctx context.Context, objects *plugin.Objects) (sec
 		_, err := bundle.Delete(ctx, w.client, w.live, w.network.Namespace, there.Name)
 		return "", err
 	}
-	wanted, err := w.bundle(seed.Admission, objects.ShootAdmission)
+	wanted, err := w.bundle(seed.Admission, seed.Admission.Of(objects))
 	if err != nil || settled(wanted, there) {
 		return wanted.SecretName(), err
 	}

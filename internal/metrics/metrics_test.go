@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package metrics
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	dto "github.com/prometheus/client_model/go"
+	"k8s.io/apimachinery/pkg/types"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/trellis-network/trellis/internal/outcome"
+)
+
+const page = "../../docs/metrics.md"
+
+// recordEverything gives each metric at least one series.
+func recordEverything(t *testing.T) {
+	ServeTypes("example")
+	network := types.NamespacedName{Namespace: "shoot--dev--one", Name: "one"}
+	Reconciled("network", "example", outcome.Finish(), time.Second)
+	Applied("example", time.Minute)
+	Bundles(network, "example", Bundle{Name: "extension-networking-example", Objects: 12, Bytes: 3456})
+	Rollout(network, "example", true)
+	Shoot(network.Namespace, ShootReachable)
+	ShootWrite("apply", 200)
+	t.Cleanup(func() {
+		ForgetNetwork(network)
+		ForgetShoot(network.Namespace)
+	})
+}
+
+// ours are the metric families of Trellis in controller-runtime's registry.
+func ours(g *WithT) []*dto.MetricFamily {
+	families, err := ctrlmetrics.Registry.Gather()
+	g.Expect(err).NotTo(HaveOccurred())
+	return slices.DeleteFunc(families, func(f *dto.MetricFamily) bool { return !strings.HasPrefix(f.GetName(), "trellis_") })
+}
+
+func TestEveryMetricIsDocumented(t *testing.T) {
+	g := NewWithT(t)
+	recordEverything(t)
+	var rows []string
+	for _, family := range ours(g) {
+		var labels []string
+		for _, pair := range family.Metric[0].Label {
+			labels = append(labels, "`"+pair.GetName()+"`")
+		}
+		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s | %s |",
+			family.GetName(), strings.ToLower(family.GetType().String()), strings.Join(labels, ", "), family.GetHelp()))
+	}
+	g.Expect(rows).To(HaveLen(len(collectors)), "recordEverything leaves a metric out")
+
+	text, err := os.ReadFile(page)
+	g.Expect(err).NotTo(HaveOccurred())
+	documented := regexp.MustCompile("(?m)^\\| `trellis_.*$").FindAllString(string(text), -1)
+	g.Expect(documented).To(Equal(rows), "%s has to list:\n%s", page, strings.Join(rows, "\n"))
+}
+
+func TestNamesFollowPrometheusConventions(t *testing.T) {
+	g := NewWithT(t)
+	recordEverything(t)
+	problems, err := promlint.NewWithMetricFamilies(ours(g)).Lint()
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(problems).To(BeEmpty())
+}
+
+func TestValuesOfObjectsThatAreGoneGo(t *testing.T) {
+	g := NewWithT(t)
+	ServeTypes("example")
+	one, two := types.NamespacedName{Name: "one"}, types.NamespacedName{Name: "two"}
+	Bundles(one, "example", Bundle{"main", 10, 1000}, Bundle{"later", 1, 100})
+	Bundles(two, "example", Bundle{"main", 5, 3000})
+	Rollout(one, "example", true)
+	Rollout(two, "example", false)
+	Shoot("one", ShootReachable)
+	Shoot("two", ShootUnreachable)
+
+	read := func(g *WithT) string {
+		var lines []string
+		for _, family := range ours(g) {
+			if family.GetType() != dto.MetricType_GAUGE {
+				continue
+			}
+			for _, m := range family.Metric {
+				var labels []string
+				for _, pair := range m.Label {
+					labels = append(labels, pair.GetValue())
+				}
+				lines = append(lines, fmt.Sprintf("%s{%s} %g", strings.TrimPrefix(family.GetName(), "trellis_"), strings.Join(labels, ","), m.GetGauge().GetValue()))
+			}
+		}
+		return strings.Join(lines, "\n")
+	}
+	g.Expect(read(g)).To(Equal(`bundle_max_size_bytes{later,example} 100
+bundle_max_size_bytes{main,example} 3000
+bundle_objects{later,example} 1
+bundle_objects{main,example} 15
+bundle_size_bytes{later,example} 100
+bundle_size_bytes{main,example} 4000
+bundles{later,example} 1
+bundles{main,example} 2
+rollouts_stalled{example} 1
+shoots{reachable} 1
+shoots{refused} 0
+shoots{unreachable} 1`))
+
+	Bundles(one, "example", Bundle{"main", 10, 1000})
+	Shoot("two", ShootRefused)
+	ForgetNetwork(two)
+	ForgetShoot("one")
+	g.Expect(read(g)).To(Equal(`bundle_max_size_bytes{main,example} 1000
+bundle_objects{main,example} 10
+bundle_size_bytes{main,example} 1000
+bundles{main,example} 1
+rollouts_stalled{example} 1
+shoots{reachable} 0
+shoots{refused} 1
+shoots{unreachable} 0`))
+	ForgetNetwork(one)
+	ForgetShoot("two")
+	g.Expect(read(g)).To(BeEmpty())
+}
+
+func TestLabelsHaveFewValues(t *testing.T) {
+	g := NewWithT(t)
+	ServeTypes("example")
+	for _, networkType := range []string{"example", "a user's", "another user's", ""} {
+		Reconciled("labels", networkType, outcome.TryAgain(errors.New("broken")), time.Second)
+	}
+	for _, status := range []int{200, 201, 409, 422, 503, 0} {
+		ShootWrite("labels", status)
+	}
+	counts := map[string]float64{}
+	for _, family := range ours(g) {
+		for _, m := range family.Metric {
+			labels := map[string]string{}
+			for _, pair := range m.Label {
+				labels[pair.GetName()] = pair.GetValue()
+			}
+			switch {
+			case labels["controller"] == "labels":
+				counts[labels["type"]+" "+labels["outcome"]] = float64(m.GetHistogram().GetSampleCount())
+			case labels["verb"] == "labels":
+				counts[labels["code"]] = m.GetCounter().GetValue()
+			}
+		}
+	}
+	g.Expect(counts).To(Equal(map[string]float64{
+		"example retry": 1, "other retry": 2, " retry": 1,
+		"2xx": 2, "4xx": 2, "5xx": 1, "none": 1,
+	}))
+}
+
+func TestDescriptionsAreConsistent(t *testing.T) {
+	strict := prometheus.NewPedanticRegistry()
+	strict.MustRegister(collectors...)
+	recordEverything(t)
+	NewWithT(t).Expect(testutil.GatherAndCount(strict)).To(BeNumerically(">=", len(collectors)))
+}

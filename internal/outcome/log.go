@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package outcome
+
+import (
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/types"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+)
+
+// Transition is a change of the state of a Network: its status said something else
+// before.
+type Transition struct {
+	Network types.NamespacedName
+	// Type is that of the network, as its spec states it.
+	Type      string
+	Operation corev1beta1.LastOperationType
+	// State is the new one.
+	State   corev1beta1.LastOperationState
+	Outcome Outcome
+	// Duration is the time since the operation began.
+	Duration time.Duration
+}
+
+// Log writes the one line about a transition. Each controller that changes the state of
+// Networks logs with it, so that the keys are the same everywhere: network, type,
+// operation, state, outcome, reason and duration. The reason is the error, or what is
+// waited for.
+func (t *Transition) Log(logger logr.Logger) {
+	reason := t.Outcome.Reason()
+	if err := t.Outcome.Err(); err != nil {
+		reason = err.Error()
+	}
+	logger.Info("Network changed state", "network", t.Network.String(), "type", t.Type,
+		"operation", t.Operation, "state", t.State,
+		"outcome", t.Outcome.Kind(), "reason", reason, "duration", t.Duration.Round(time.Millisecond).String())
+}
