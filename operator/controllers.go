@@ -11,9 +11,9 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
-	"github.com/trellis-network/trellis/internal/controller/health"
 	"github.com/trellis-network/trellis/internal/controller/managedresource"
 	"github.com/trellis-network/trellis/internal/controller/network"
+	"github.com/trellis-network/trellis/internal/controller/networkstatus"
 	"github.com/trellis-network/trellis/internal/controller/shoot"
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/internal/webhook"
@@ -52,7 +52,7 @@ func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mod
 			Timeout:                 settings.Network.ReconciliationTimeout.Duration,
 			MaxConcurrentReconciles: settings.Network.ConcurrentSyncs,
 		}),
-		health.Add(mgr, health.Options{
+		networkstatus.Add(mgr, networkstatus.Options{
 			Clients: shoots, Clock: o.Clock, Period: settings.Health.SyncPeriod.Duration,
 			ProgressingThreshold:    settings.Health.ProgressingThreshold.Duration,
 			MaxConcurrentReconciles: settings.Health.ConcurrentSyncs,

@@ -30,8 +30,8 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	"github.com/trellis-network/trellis/internal/controller/health"
 	"github.com/trellis-network/trellis/internal/controller/network"
+	"github.com/trellis-network/trellis/internal/controller/networkstatus"
 	"github.com/trellis-network/trellis/internal/seed"
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/pipeline"
@@ -175,7 +175,7 @@ func (p *place) operator(options network.Options) *process {
 		return errors.Join(
 			mgr.Add(shoots),
 			network.Add(mgr, options),
-			health.Add(mgr, health.Options{Clients: shoots, Clock: clock.RealClock{}, Period: time.Minute, MaxConcurrentReconciles: 1}),
+			networkstatus.Add(mgr, networkstatus.Options{Clients: shoots, Clock: clock.RealClock{}, Period: time.Minute, MaxConcurrentReconciles: 1}),
 		)
 	})
 }

@@ -27,9 +27,9 @@ import (
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	"github.com/trellis-network/trellis/internal/controller/health"
 	"github.com/trellis-network/trellis/internal/controller/managedresource"
 	"github.com/trellis-network/trellis/internal/controller/network"
+	"github.com/trellis-network/trellis/internal/controller/networkstatus"
 	"github.com/trellis-network/trellis/internal/seed"
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/pipeline"
@@ -120,7 +120,7 @@ func (l *fleet) run(tb testing.TB, seedKubeconfig string, settings *configv1alph
 		Shoots: shoots, SyncPeriod: controllers.ManagedResource.SyncPeriod.Duration,
 		MaxConcurrentReconciles: controllers.ManagedResource.ConcurrentSyncs,
 	})).To(Succeed())
-	l.Expect(health.Add(mgr, health.Options{
+	l.Expect(networkstatus.Add(mgr, networkstatus.Options{
 		Clients: shoots, Period: controllers.Health.SyncPeriod.Duration,
 		ProgressingThreshold:    controllers.Health.ProgressingThreshold.Duration,
 		MaxConcurrentReconciles: controllers.Health.ConcurrentSyncs,

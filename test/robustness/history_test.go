@@ -138,7 +138,7 @@ func (h history) named(name string) history {
 }
 
 // unexpected are the writes from a place on that a process has no reason for which
-// finds all done. A message that controller/health has kept back for a while is left
+// finds all done. A message that controller/networkstatus has held back for a while is left
 // to the next process, and changes something.
 func (h history) unexpected(from int) []string {
 	found := h.unchanging(from)

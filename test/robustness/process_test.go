@@ -20,9 +20,9 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	"github.com/trellis-network/trellis/internal/controller/health"
 	"github.com/trellis-network/trellis/internal/controller/managedresource"
 	"github.com/trellis-network/trellis/internal/controller/network"
+	"github.com/trellis-network/trellis/internal/controller/networkstatus"
 	"github.com/trellis-network/trellis/internal/seed"
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/pipeline"
@@ -124,7 +124,7 @@ func (w *world) operator(t *transport) ctrl.Manager {
 		Pipeline: built, Trigger: w.trigger, Standalone: w.trigger == network.TriggerGeneration, Shoots: shoots,
 		MaxConcurrentReconciles: 2, Clock: clock.RealClock{},
 	})).To(Succeed())
-	w.Expect(health.Add(mgr, health.Options{Clients: shoots, Period: syncPeriod, ProgressingThreshold: forEver})).To(Succeed())
+	w.Expect(networkstatus.Add(mgr, networkstatus.Options{Clients: shoots, Period: syncPeriod, ProgressingThreshold: forEver})).To(Succeed())
 	w.Expect(managedresource.Add(mgr, managedresource.Options{
 		Shoots: shoots, ManagedBy: w.run, SyncPeriod: syncPeriod, DeletionInterval: deletionInterval,
 	})).To(Succeed())

@@ -157,7 +157,7 @@ func (op *operation) operationType(state corev1beta1.LastOperationState) corev1b
 	}
 }
 
-// reportHealth copies the condition that controller/health wrote.
+// reportHealth copies the condition that controller/networkstatus wrote.
 func (op *operation) reportHealth() {
 	conditions := slices.DeleteFunc(op.shoot.Status.Conditions, func(c corev1beta1.Condition) bool { return c.Type == systemComponentsHealthy })
 	if op.network != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package health_test
+package networkstatus_test
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package health_test
+package networkstatus_test
 
 import (
 	"context"
@@ -35,7 +35,9 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
-	"github.com/trellis-network/trellis/internal/controller/health"
+	"github.com/trellis-network/trellis/internal/condition"
+	"github.com/trellis-network/trellis/internal/controller/networkstatus"
+	"github.com/trellis-network/trellis/internal/controller/networkstatus/source"
 	"github.com/trellis-network/trellis/internal/seed"
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/internal/state"
@@ -80,12 +82,12 @@ var (
 )
 
 // setup starts the controller. Its clock stands still until the test moves it.
-func setup(t *testing.T, period time.Duration) *env {
+func setup(t *testing.T, period time.Duration, further ...source.Registration) *env {
 	t.Helper()
 	t.Parallel()
 	s := landscape.Get(t)
 	e := &env{WithT: NewWithT(t), t: t, clock: clocktesting.NewFakePassiveClock(noon)}
-	e.namespace = fmt.Sprintf("shoot--health--%d", namespaces.Add(1))
+	e.namespace = fmt.Sprintf("shoot--status--%d", namespaces.Add(1))
 	connecting.Lock()
 	api := e.connect(s.Seed.Kubeconfig, &seedClient)
 	e.connect(s.Shoots[0].Kubeconfig, &shootClient)
@@ -96,7 +98,7 @@ func setup(t *testing.T, period time.Duration) *env {
 	kubeconfig, err := os.ReadFile(s.Shoots[0].Kubeconfig)
 	e.Expect(err).NotTo(HaveOccurred())
 	e.access(string(kubeconfig))
-	e.start(api, period)
+	e.start(api, period, further)
 	return e
 }
 
@@ -114,7 +116,7 @@ func (e *env) connect(kubeconfig string, into *client.Client) *rest.Config {
 	return config
 }
 
-func (e *env) start(api *rest.Config, period time.Duration) {
+func (e *env) start(api *rest.Config, period time.Duration, further []source.Registration) {
 	api = rest.CopyConfig(api)
 	api.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTripper(func(request *http.Request) (*http.Response, error) {
@@ -137,7 +139,10 @@ func (e *env) start(api *rest.Config, period time.Duration) {
 	e.Expect(err).NotTo(HaveOccurred())
 	clients := shootclient.New(shootclient.Options{Metadata: mgr.GetCache(), Secrets: mgr.GetAPIReader(), RetryAfter: time.Millisecond})
 	e.Expect(mgr.Add(clients)).To(Succeed())
-	e.Expect(health.Add(mgr, health.Options{Clients: clients, Clock: e.clock, Period: period})).To(Succeed())
+	e.Expect(networkstatus.Add(mgr, networkstatus.Options{
+		Clients: clients, Clock: e.clock, Period: period, Further: further,
+		PageSize: 1, // so that no cluster is so small that all of it is on one page
+	})).To(Succeed())
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- mgr.Start(ctx) }()
@@ -181,7 +186,7 @@ func (e *env) cluster(change func(*corev1beta1.Shoot)) {
 
 // name makes a name for a workload that no other test has.
 func (e *env) name(workload string) string {
-	return workload + strings.TrimPrefix(e.namespace, "shoot--health-")
+	return workload + strings.TrimPrefix(e.namespace, "shoot--status-")
 }
 
 func (e *env) component(key, kind, workload string) plugin.Component {
@@ -220,27 +225,27 @@ func (e *env) patchStatus(n *extensionsv1alpha1.Network, change func(*extensions
 	e.Expect(e.seed.Status().Patch(e.t.Context(), n, client.MergeFrom(before))).To(Succeed())
 }
 
-// becomes waits until the Network's condition has this status and reason, and a
-// message with these parts.
+// becomes waits until the Network's condition SystemComponentsHealthy has this status
+// and reason, and a message with these parts.
 func (e *env) becomes(n *extensionsv1alpha1.Network, status corev1beta1.ConditionStatus, reason string, parts ...string) corev1beta1.Condition {
 	e.t.Helper()
-	var condition corev1beta1.Condition
+	var found corev1beta1.Condition
 	e.Eventually(func(g Gomega) {
 		fresh := &extensionsv1alpha1.Network{}
 		g.Expect(e.seed.Get(context.Background(), client.ObjectKeyFromObject(n), fresh)).To(Succeed())
 		fresh.DeepCopyInto(n)
-		g.Expect(n.Status.Conditions).NotTo(BeEmpty())
-		condition = n.Status.Conditions[len(n.Status.Conditions)-1]
-		g.Expect(condition.Type).To(Equal("SystemComponentsHealthy"))
-		g.Expect(string(condition.Status)+" "+condition.Reason).To(Equal(string(status)+" "+reason), condition.Message)
+		stated := condition.Get(n.Status.Conditions, "SystemComponentsHealthy")
+		g.Expect(stated).NotTo(BeNil())
+		found = *stated
+		g.Expect(string(found.Status)+" "+found.Reason).To(Equal(string(status)+" "+reason), found.Message)
 		for _, part := range parts {
-			g.Expect(condition.Message).To(ContainSubstring(part))
+			g.Expect(found.Message).To(ContainSubstring(part))
 		}
 	}).Should(Succeed())
-	return condition
+	return found
 }
 
-// stays says that, for a while, the Network does not change at all.
+// stays expects that, for a while, the Network does not change at all.
 func (e *env) stays(n *extensionsv1alpha1.Network) {
 	e.t.Helper()
 	version := func() string {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package health
+package rollout
 
 import (
 	"errors"
@@ -15,10 +15,10 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-var lookedAt = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+var observedAt = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func ago(minutes int) metav1.Time {
-	return metav1.NewTime(lookedAt.Add(-time.Duration(minutes) * time.Minute))
+	return metav1.NewTime(observedAt.Add(-time.Duration(minutes) * time.Minute))
 }
 
 // podOn is a pod of the latest revision that was made some minutes ago, and is being
@@ -70,10 +70,10 @@ func wantedOn(node string) func(*corev1.Pod) {
 	}
 }
 
-// rollsOutSince is a roll-out that began some minutes ago, in a cluster whose nodes were
+// rolloutSince is a roll-out that began some minutes ago, in a cluster whose nodes were
 // made some minutes ago.
-func rollsOutSince(began int, nodes map[string]int, pods ...corev1.Pod) *rollout {
-	r := &rollout{revision: "new", began: ago(began).Time, wanted: len(pods)}
+func rolloutSince(began int, nodes map[string]int, pods ...corev1.Pod) *Rollout {
+	r := &Rollout{revision: "new", started: ago(began).Time, desired: len(pods)}
 	r.nodes = func() (map[string]time.Time, error) {
 		made := map[string]time.Time{}
 		for node, minutes := range nodes {
@@ -81,51 +81,51 @@ func rollsOutSince(began int, nodes map[string]int, pods ...corev1.Pod) *rollout
 		}
 		return made, nil
 	}
-	r.add(pods, lookedAt)
+	r.Add(pods, observedAt)
 	return r
 }
 
-func TestARollOutIsHeldUpByNodesWhereNothingHappens(t *testing.T) {
+func TestNodesThatHoldUpARollOutAreNamed(t *testing.T) {
 	old := map[string]int{"a": 90, "b": 90, "c": 90}
 	var many []corev1.Pod
 	for i := range 7 {
 		many = append(many, podOn(fmt.Sprint("n", i), 11, unready(11)))
 	}
 	for name, test := range map[string]struct {
-		roll *rollout
+		roll *Rollout
 		want string
 	}{
-		"no pods": {rollsOutSince(60, old), ""},
-		"one pod is not ready, others wait": {rollsOutSince(60, old,
+		"no pods": {rolloutSince(60, old), ""},
+		"one pod is not ready, others wait": {rolloutSince(60, old,
 			podOn("a", 11, unready(11)), podOn("b", 80, outdated, ready(79))), stalled + " because of node a"},
-		"the last pod is not ready": {rollsOutSince(60, old,
+		"the last pod is not ready": {rolloutSince(60, old,
 			podOn("a", 11, unready(11)), podOn("b", 15, ready(12))), stalled + " because of node a"},
-		"the last pods are not ready": {rollsOutSince(11, old,
+		"the last pods are not ready": {rolloutSince(11, old,
 			podOn("b", 11, unready(11)), podOn("a", 11, unready(11))), stalled + " because of nodes a, b"},
-		"the last pod was made a while ago": {rollsOutSince(60, old,
+		"the last pod was made a while ago": {rolloutSince(60, old,
 			podOn("a", 9, unready(9)), podOn("b", 15, ready(12))), ""},
-		"many are not": {rollsOutSince(60, old, many...), stalled + " because of nodes n0, n1, n2, n3, n4 and 2 more"},
-		"it began a while ago": {rollsOutSince(9, old,
+		"many are not": {rolloutSince(60, old, many...), stalled + " because of nodes n0, n1, n2, n3, n4 and 2 more"},
+		"it began a while ago": {rolloutSince(9, old,
 			podOn("a", 80, outdated, unready(70)), podOn("b", 80, outdated, ready(79))), ""},
-		"one got ready just now": {rollsOutSince(60, old,
+		"one got ready just now": {rolloutSince(60, old,
 			podOn("a", 40, unready(40)), podOn("b", 3, ready(1)), podOn("c", 80, outdated, ready(79))), ""},
-		"an outdated one got ready just now": {rollsOutSince(60, old,
+		"an outdated one got ready just now": {rolloutSince(60, old,
 			podOn("a", 40, unready(40)), podOn("b", 80, outdated, ready(1))), stalled + " because of node a"},
-		"one is made again and again": {rollsOutSince(60, old,
+		"one is made again and again": {rolloutSince(60, old,
 			podOn("a", 1), podOn("b", 80, outdated, ready(79))), stalled + " because of node a"},
-		"one does not go": {rollsOutSince(60, old,
+		"one does not go": {rolloutSince(60, old,
 			podOn("a", 80, outdated, ready(79), going(11)), podOn("b", 80, outdated, ready(79))), stalled + " because of node a"},
-		"one finds no place": {rollsOutSince(60, old, podOn("", 20, wantedOn("full"))), stalled + " because of node full"},
-		"nobody replaces pods": {rollsOutSince(60, old,
-			podOn("a", 80, outdated, ready(79))), stalled + ", although all pods are ready: nobody replaces them"},
-		"a pod of which little is known": {rollsOutSince(60, old,
+		"one cannot be scheduled": {rolloutSince(60, old, podOn("", 20, wantedOn("full"))), stalled + " because of node full"},
+		"pods are not replaced": {rolloutSince(60, old,
+			podOn("a", 80, outdated, ready(79))), stalled + ", although all pods are ready: the DaemonSet controller does not replace them"},
+		"a pod of which little is known": {rolloutSince(60, old,
 			corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "agent-x"}}), stalled + " because of node that pod agent-x waits for"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			held, _, err := test.roll.heldUp(time.Time{}, lookedAt)
+			stall, _, err := test.roll.Stall(time.Time{}, observedAt)
 			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(held).To(Equal(test.want))
+			g.Expect(stall).To(Equal(test.want))
 		})
 	}
 }
@@ -135,56 +135,56 @@ func TestNodesThatJoinAreNoProgress(t *testing.T) {
 	stuck, waits := podOn("a", 50, unready(50)), podOn("b", 80, outdated, ready(79))
 	joins := []corev1.Pod{podOn("new1", 14, ready(13)), podOn("new2", 3, ready(1)), podOn("new3", 1, unready(1))}
 	for name, test := range map[string]struct {
-		roll *rollout
+		roll *Rollout
 		want string
 	}{
-		"while others wait":         {rollsOutSince(60, nodes, append(joins, stuck, waits)...), stalled + " because of node a"},
-		"at the last pod":           {rollsOutSince(60, nodes, append(joins, stuck)...), stalled + " because of node a"},
-		"and lack nothing for long": {rollsOutSince(60, nodes, joins...), ""},
-		"but for one whose pod does not get ready": {rollsOutSince(60, nodes,
+		"while others wait":         {rolloutSince(60, nodes, append(joins, stuck, waits)...), stalled + " because of node a"},
+		"at the last pod":           {rolloutSince(60, nodes, append(joins, stuck)...), stalled + " because of node a"},
+		"and lack nothing for long": {rolloutSince(60, nodes, joins...), ""},
+		"but for one whose pod does not get ready": {rolloutSince(60, nodes,
 			podOn("new1", 14, unready(14)), podOn("new3", 1, ready(1))), stalled + " because of node new1"},
-		"but for many that came together, as when a cluster wakes up": {rollsOutSince(600, nil,
+		"but for many that came together, as when a cluster wakes up": {rolloutSince(600, nil,
 			podOn("x", 12, unready(12)), podOn("y", 12, ready(2)), podOn("z", 11, ready(1))), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			held, _, err := test.roll.heldUp(time.Time{}, lookedAt)
+			stall, _, err := test.roll.Stall(time.Time{}, observedAt)
 			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(held).To(Equal(test.want))
+			g.Expect(stall).To(Equal(test.want))
 		})
 	}
-	t.Run("if it can be told which do", func(t *testing.T) {
+	t.Run("if it is known which nodes joined", func(t *testing.T) {
 		g := NewWithT(t)
-		roll := rollsOutSince(60, nodes, append(joins, stuck, waits)...)
+		roll := rolloutSince(60, nodes, append(joins, stuck, waits)...)
 		roll.nodes = func() (map[string]time.Time, error) { return nil, errors.New("no") }
-		_, _, err := roll.heldUp(time.Time{}, lookedAt)
+		_, _, err := roll.Stall(time.Time{}, observedAt)
 		g.Expect(err).To(MatchError("no"))
 	})
 }
 
-// A pod that has run for long and falls ill is told as such. It is progress as little as
-// it is a roll-out when it gets ready again.
+// A pod that has run for long and fails is reported as failed. It is no part of a
+// roll-out, nor is it progress when the pod becomes ready again.
 func TestUpsAndDownsOfRunningPodsAreNoRollOut(t *testing.T) {
 	old := map[string]int{"a": 90, "b": 90, "c": 90}
 	waits := podOn("b", 80, outdated, ready(79))
 	for name, test := range map[string]struct {
-		roll *rollout
+		roll *Rollout
 		want string
 	}{
-		"a pod falls ill":                   {rollsOutSince(60, old, podOn("a", 50, container(0, 49), unready(20))), ""},
-		"a pod that started late falls ill": {rollsOutSince(60, old, podOn("a", 50, container(0, 16), unready(15))), stalled + " because of node a"},
-		"a pod recovers while another waits": {rollsOutSince(60, old, waits,
-			podOn("a", 50, container(3, 3), ready(2))), stalled + ", although all pods are ready: nobody replaces them"},
-		"a pod falls ill while another waits": {rollsOutSince(60, old, waits, podOn("a", 50, container(3, 3), unready(20)),
+		"a pod fails":                   {rolloutSince(60, old, podOn("a", 50, container(0, 49), unready(20))), ""},
+		"a pod that started late fails": {rolloutSince(60, old, podOn("a", 50, container(0, 16), unready(15))), stalled + " because of node a"},
+		"a pod recovers while another waits": {rolloutSince(60, old, waits,
+			podOn("a", 50, container(3, 3), ready(2))), stalled + ", although all pods are ready: the DaemonSet controller does not replace them"},
+		"a pod fails while another waits": {rolloutSince(60, old, waits, podOn("a", 50, container(3, 3), unready(20)),
 			podOn("c", 50, container(3, 3), unready(2))), stalled + " because of node a"},
-		"a pod that started late got ready": {rollsOutSince(60, old, waits, podOn("a", 50, container(0, 3), ready(2))), ""},
-		"a node's clock is ahead":           {rollsOutSince(60, old, waits, podOn("a", 40, ready(-30)), podOn("c", 30, unready(-20))), stalled + " because of node c"},
+		"a pod that started late got ready": {rolloutSince(60, old, waits, podOn("a", 50, container(0, 3), ready(2))), ""},
+		"a node's clock is ahead":           {rolloutSince(60, old, waits, podOn("a", 40, ready(-30)), podOn("c", 30, unready(-20))), stalled + " because of node c"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			held, _, err := test.roll.heldUp(time.Time{}, lookedAt)
+			stall, _, err := test.roll.Stall(time.Time{}, observedAt)
 			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(held).To(Equal(test.want))
+			g.Expect(stall).To(Equal(test.want))
 		})
 	}
 }
@@ -204,14 +204,14 @@ func TestARollOutMayWaitForPodsThatCannotBeMade(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			roll := rollsOutSince(60, test.nodes, there)
-			roll.wanted = 2
+			roll := rolloutSince(60, test.nodes, there)
+			roll.desired = 2
 			if test.refused > 0 {
-				roll.refused = ago(test.refused).Time
+				roll.refusedSince = ago(test.refused).Time
 			}
-			held, _, err := roll.heldUp(time.Time{}, lookedAt)
+			stall, _, err := roll.Stall(time.Time{}, observedAt)
 			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(held).To(Equal(test.want))
+			g.Expect(stall).To(Equal(test.want))
 		})
 	}
 }
@@ -228,12 +228,12 @@ func TestAPodMustBeReadyForAsLongAsItsDaemonSetDemands(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			roll := rollsOutSince(60, map[string]int{"a": 90, "b": 90})
+			roll := rolloutSince(60, map[string]int{"a": 90, "b": 90})
 			roll.minReady = 5 * time.Minute
-			roll.add([]corev1.Pod{podOn("a", 50, unready(50)), podOn("b", test.ready+1, ready(test.ready))}, lookedAt)
-			held, since, err := roll.heldUp(time.Time{}, lookedAt)
+			roll.Add([]corev1.Pod{podOn("a", 50, unready(50)), podOn("b", test.ready+1, ready(test.ready))}, observedAt)
+			stall, since, err := roll.Stall(time.Time{}, observedAt)
 			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(held).To(Equal(test.want))
+			g.Expect(stall).To(Equal(test.want))
 			g.Expect(since).To(Equal(ago(test.since).Time))
 		})
 	}

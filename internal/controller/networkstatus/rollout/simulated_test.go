@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package health
+package rollout
 
 import (
 	"fmt"
@@ -106,12 +106,12 @@ func (s *simulated) isStalled() bool {
 }
 
 func (s *simulated) time(minute int) time.Time {
-	return lookedAt.Add(time.Duration(minute) * time.Minute)
+	return observedAt.Add(time.Duration(minute) * time.Minute)
 }
 
-// look is what the API server shows of it.
-func (s *simulated) look() *rollout {
-	r := &rollout{revision: "new", began: s.time(0), wanted: len(s.nodes)}
+// observe is what the API server shows of it.
+func (s *simulated) observe() *Rollout {
+	r := &Rollout{revision: "new", started: s.time(0), desired: len(s.nodes)}
 	r.nodes = func() (map[string]time.Time, error) {
 		made := map[string]time.Time{}
 		for _, n := range s.nodes {
@@ -128,7 +128,7 @@ func (s *simulated) look() *rollout {
 			outdated(&pod)
 		}
 		pod.Status.StartTime = &metav1.Time{Time: s.time(n.podMade)}
-		r.add([]corev1.Pod{pod}, s.time(s.minute))
+		r.Add([]corev1.Pod{pod}, s.time(s.minute))
 	}
 	return r
 }
@@ -148,7 +148,7 @@ func (s *simulated) stuck() []string {
 // A roll-out is named if, and only if, for ten minutes no pod was replaced and became
 // available while some are missing, whatever nodes join and leave. A process that was
 // started again knows no less, but for what nodes have taken with them.
-func TestARollOutIsNamedWhenItHangsAndOnlyThen(t *testing.T) {
+func TestAStallIsReportedWhenARollOutHangsAndOnlyThen(t *testing.T) {
 	var hung, went int
 	rapid.Check(t, func(t *rapid.T) {
 		delay := func() int {
@@ -176,20 +176,20 @@ func TestARollOutIsNamedWhenItHangsAndOnlyThen(t *testing.T) {
 			}
 			s.tick()
 			now := s.time(s.minute)
-			held, since, err := s.look().heldUp(known, now)
+			stall, since, err := s.observe().Stall(known, now)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if known = since; (held != "") != s.isStalled() {
-				t.Fatalf("minute %d: since minute %d there has been no progress, but what is told is %q", s.minute, s.since, held)
+			if known = since; (stall != "") != s.isStalled() {
+				t.Fatalf("minute %d: since minute %d there has been no progress, but the report is %q", s.minute, s.since, stall)
 			}
-			if again, _, _ := s.look().heldUp(time.Time{}, now); held != "" && again == "" {
-				t.Fatalf("minute %d: %q is forgotten with a restart", s.minute, held)
+			if again, _, _ := s.observe().Stall(time.Time{}, now); stall != "" && again == "" {
+				t.Fatalf("minute %d: %q is forgotten by a restart", s.minute, stall)
 			}
-			if stuck := s.stuck(); held != "" && len(stuck) > 0 && !strings.HasSuffix(held, named(stuck)) {
-				t.Fatalf("minute %d: %v hold it up, but what is told is %q", s.minute, stuck, held)
+			if stuck := s.stuck(); stall != "" && len(stuck) > 0 && !strings.HasSuffix(stall, nodeList(stuck)) {
+				t.Fatalf("minute %d: %v hold it up, but the report is %q", s.minute, stuck, stall)
 			}
-			if held == "" {
+			if stall == "" {
 				went++
 			} else {
 				hung++

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package health_test
+package networkstatus_test
 
 import (
 	"testing"
@@ -96,7 +96,7 @@ func TestTheWorstComponentIsExplained(t *testing.T) {
 	e.Eventually(func() string {
 		e.clock.SetTime(e.clock.Now().Add(11 * time.Second)) // a message alone changes only so often
 		return e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing").Message
-	}).Should(And(HavePrefix("knots: 0 of 2 pods"), ContainSubstring("pods cannot be created"), HaveSuffix("; not healthy either: cans")))
+	}).Should(And(HavePrefix("knots: 0 of 2 pods"), ContainSubstring("pods cannot be created"), HaveSuffix("; also unhealthy: cans")))
 }
 
 // Without waiting for the period.
@@ -111,7 +111,7 @@ func TestADeletedWorkloadIsNoticed(t *testing.T) {
 	e.Expect(providerStatus(n)).To(MatchJSON(`{"components":{"cans":false,"knots":true}}`))
 }
 
-func TestAHibernatedClusterAlarmsNobody(t *testing.T) {
+func TestAHibernatedClusterIsHealthy(t *testing.T) {
 	contract.Shows(t, "H3")
 	e := setup(t, never)
 	sleep := func(enabled bool) {
@@ -146,7 +146,7 @@ func TestAnUnreachableShootIsUnknown(t *testing.T) {
 	e.becomes(n, corev1beta1.ConditionUnknown, "ConditionCheckError", "not a kubeconfig")
 }
 
-func TestNothingIsSaidOfANetworkWithoutComponents(t *testing.T) {
+func TestANetworkWithoutComponentsIsNotReportedOn(t *testing.T) {
 	e := setup(t, often)
 	n := e.network()
 	e.stays(n)
@@ -154,8 +154,8 @@ func TestNothingIsSaidOfANetworkWithoutComponents(t *testing.T) {
 	e.Expect(n.Status.ProviderStatus).To(BeNil())
 }
 
-// While its state is being written, a Network is left alone.
-func TestNothingIsSaidOfANetworkThatArrives(t *testing.T) {
+// While its state is being written, a Network is left alone (Gardener contract, N8).
+func TestANetworkThatIsBeingRestoredIsNotReportedOn(t *testing.T) {
 	contract.Shows(t, "H2")
 	e := setup(t, often)
 	n := e.network()
@@ -167,8 +167,8 @@ func TestNothingIsSaidOfANetworkThatArrives(t *testing.T) {
 	e.Expect(n.Status.Conditions).To(BeEmpty())
 }
 
-// A Network that is migrated or deleted is left alone.
-func TestNothingIsSaidOfANetworkThatLeaves(t *testing.T) {
+// A Network whose control plane moves, or that is being deleted, is left alone.
+func TestANetworkThatIsMigratedOrDeletedIsNotReportedOn(t *testing.T) {
 	contract.Shows(t, "H2")
 	e := setup(t, often)
 	n := e.network()
@@ -192,7 +192,7 @@ func TestNothingIsSaidOfANetworkThatLeaves(t *testing.T) {
 	e.Expect(e.seed.Patch(t.Context(), n, client.MergeFrom(before))).To(Succeed())
 }
 
-// A kind that cannot be judged is not called healthy.
+// A workload of a kind that cannot be checked is not called healthy.
 func TestAnUnknownKindIsUnknown(t *testing.T) {
 	e := setup(t, never)
 	e.daemonSet("cans", plain)
@@ -205,7 +205,7 @@ func TestAnUnknownKindIsUnknown(t *testing.T) {
 // A DaemonSet whose new pods do not get on is named with the nodes that they are for,
 // once there has been time enough; be it that others wait for them, or that they are
 // the last.
-func TestARollOutThatIsStuckIsToldWithItsNodes(t *testing.T) {
+func TestAStalledRollOutIsReportedWithItsNodes(t *testing.T) {
 	for name, test := range map[string]struct {
 		maxUnavailable int32
 		nodes          string

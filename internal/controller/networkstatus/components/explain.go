@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package components
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trellis-network/trellis/internal/controller/networkstatus/rollout"
+	"github.com/trellis-network/trellis/internal/keyed"
+	"github.com/trellis-network/trellis/internal/pages"
+)
+
+const (
+	// manyPods is the number of pods above which the pods of a roll-out are not read in
+	// each check.
+	manyPods = 500
+	// rolloutPeriod is how long the analysis of a roll-out is used. It takes reading all
+	// pods, and each pod changes its result.
+	rolloutPeriod = 30 * time.Second
+	// maxEvents is how many events are read to explain why a workload has no pods.
+	maxEvents = 50
+)
+
+type rolloutKey struct {
+	network   types.NamespacedName
+	component string
+}
+
+// rolloutAnalysis is what was found out about the roll-out of a DaemonSet.
+type rolloutAnalysis struct {
+	daemonSet  types.UID
+	generation int64
+	// at is when it was found out.
+	at time.Time
+	// progress is when the roll-out last made progress.
+	progress time.Time
+	// stall describes what held it up; problem is that and the problem of the worst pod.
+	stall   string
+	problem problem
+	// large reports whether there were more than manyPods.
+	large bool
+}
+
+// explainer finds out in a shoot why the workloads of a network are unhealthy.
+type explainer struct {
+	live     client.Reader
+	pageSize int64
+	rollouts *keyed.Map[rolloutKey, rolloutAnalysis]
+	network  types.NamespacedName
+	now      time.Time
+}
+
+// explain returns why a workload is unhealthy: the problem of its worst pod, or why it
+// has no pods, after what holds up its roll-out. The zero problem means that this
+// cannot be found out, and the numbers must do.
+func (e *explainer) explain(ctx context.Context, w workload) problem {
+	if w.selector == nil {
+		return problem{}
+	}
+	selector, err := metav1.LabelSelectorAsSelector(w.selector)
+	if err != nil {
+		return problem{}
+	}
+	pods := client.MatchingLabelsSelector{Selector: selector}
+	last, recent := e.recentAnalysis(w)
+	if recent && last.large {
+		return last.problem
+	}
+	var roll *rollout.Rollout
+	if w.rollingOut != nil && !recent {
+		// Without a revision only the pods are explained.
+		roll, _ = rollout.Of(ctx, e.live, e.pageSize, w.rollingOut, pods)
+	}
+	worst, err := e.worstPod(ctx, w, pods, roll)
+	if err != nil {
+		return worst
+	}
+	stall := last.stall
+	if !recent {
+		stall = e.analyse(ctx, w, roll, worst)
+	}
+	return worst.after(stall)
+}
+
+// recentAnalysis returns the last analysis of a workload's roll-out, and whether it is
+// still to be used. Without a roll-out it is empty.
+func (e *explainer) recentAnalysis(w workload) (rolloutAnalysis, bool) {
+	if w.rollingOut == nil {
+		return rolloutAnalysis{}, false
+	}
+	last, _ := e.rollouts.Get(e.key(w))
+	return last, last.daemonSet == w.rollingOut.UID && last.generation == w.rollingOut.Generation && e.now.Sub(last.at).Abs() < rolloutPeriod
+}
+
+// analyse returns what holds up a roll-out to which all pods were added, and remembers
+// it together with the problem of the worst pod.
+func (e *explainer) analyse(ctx context.Context, w workload, roll *rollout.Rollout, worst problem) string {
+	if roll == nil {
+		return ""
+	}
+	if roll.Missing() > 0 {
+		roll.RefusedSince(e.failedCreate(ctx, w).CreationTimestamp.Time)
+	}
+	last, _ := e.rollouts.Get(e.key(w))
+	stall, progress, err := roll.Stall(last.progress, e.now)
+	if err != nil {
+		return ""
+	}
+	e.rollouts.Set(e.key(w), rolloutAnalysis{
+		daemonSet: w.rollingOut.UID, generation: w.rollingOut.Generation, at: e.now,
+		progress: progress, stall: stall, problem: worst.after(stall), large: roll.Pods() > manyPods,
+	})
+	return stall
+}
+
+func (e *explainer) key(w workload) rolloutKey { return rolloutKey{e.network, w.component.Name} }
+
+// worstPod returns the problem of the worst pod, or why there are no pods. It adds all
+// pods to a roll-out; without one it reads no more pages than it must.
+func (e *explainer) worstPod(ctx context.Context, w workload, pods client.MatchingLabelsSelector, roll *rollout.Rollout) (problem, error) {
+	var found problem
+	err := pages.Each(ctx, e.live, e.pageSize, func() *corev1.PodList { return &corev1.PodList{} }, func(page *corev1.PodList) bool {
+		if p := worstOf(page.Items); p.severity > found.severity {
+			found = p
+		}
+		roll.Add(page.Items, e.now)
+		return roll != nil || found.severity == 0
+	}, client.InNamespace(w.component.Namespace), pods)
+	if err != nil || found.severity > 0 {
+		return found, err
+	}
+	if message := cmp.Or(w.creationError, e.failedCreate(ctx, w).Message); message != "" {
+		found = problem{stuck, "pods cannot be created: " + oneLine(message)}
+	}
+	return found, nil
+}
+
+// failedCreate returns the latest event of the workload's controller which says that it
+// could not create pods, or the zero event.
+func (e *explainer) failedCreate(ctx context.Context, w workload) corev1.Event {
+	events := &corev1.EventList{}
+	err := e.live.List(ctx, events, client.InNamespace(w.component.Namespace), client.Limit(maxEvents), client.MatchingFields{
+		"involvedObject.kind": w.component.Kind, "involvedObject.name": w.component.Workload, "reason": "FailedCreate",
+	})
+	if err != nil || len(events.Items) == 0 {
+		return corev1.Event{}
+	}
+	return slices.MaxFunc(events.Items, func(a, b corev1.Event) int { return a.LastTimestamp.Compare(b.LastTimestamp.Time) })
+}

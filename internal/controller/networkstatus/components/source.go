@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package components reports whether the workloads of a network run: one boolean for
+// each component in providerStatus.components, and Gardener's condition
+// SystemComponentsHealthy, whose message explains the worst problem.
+//
+// It knows neither which components a network has, since the Network's state lists
+// them, nor whether pods can really reach each other.
+package components
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	"github.com/trellis-network/trellis/internal/controller/networkstatus/source"
+	"github.com/trellis-network/trellis/internal/keyed"
+	"github.com/trellis-network/trellis/internal/shootclient"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+const (
+	// ConditionType is the Shoot's condition to which a Network contributes.
+	ConditionType = "SystemComponentsHealthy"
+	// StatusKey is the key of the components in the providerStatus.
+	StatusKey = "components"
+)
+
+// Options are the settings of the source. All must be set.
+type Options struct {
+	// Period is how often a Network is checked.
+	Period time.Duration
+	// ProgressingThreshold is how long a network may be unhealthy before its condition
+	// turns from Progressing to False.
+	ProgressingThreshold time.Duration
+	// PageSize is how many objects are read from a shoot at once.
+	PageSize int64
+}
+
+// Source reports the health of a network's components.
+type Source struct {
+	options Options
+	// unhealthySince is since when a network has not been known to be healthy. A
+	// condition only tells since when it has had its present status, which changes
+	// whenever the network cannot be observed. After a restart that time must do.
+	unhealthySince keyed.Map[types.NamespacedName, time.Time]
+	// rollouts remembers the last analysis of each component's roll-out.
+	rollouts keyed.Map[rolloutKey, rolloutAnalysis]
+}
+
+var _ source.Source = &Source{}
+
+// New returns the source.
+func New(options Options) *Source { return &Source{options: options} }
+
+// Kinds are the kinds of workloads whose health is known.
+func Kinds() []schema.GroupVersionKind {
+	return []schema.GroupVersionKind{
+		appsv1.SchemeGroupVersion.WithKind("DaemonSet"),
+		appsv1.SchemeGroupVersion.WithKind("Deployment"),
+	}
+}
+
+// Report implements source.Source. It never returns an error: what the shoot does wrong
+// is in the condition.
+func (s *Source) Report(ctx context.Context, in source.Input) (source.Report, error) {
+	seen := s.observe(ctx, in)
+	condition, requeueAfter := s.condition(in, seen)
+	report := source.Report{Conditions: []corev1beta1.Condition{condition}, RequeueAfter: requeueAfter}
+	if len(seen.components) > 0 {
+		report.ProviderStatus = map[string]any{StatusKey: seen.components}
+	}
+	if in.Hibernated {
+		report.RequeueAfter = 0 // nothing changes before the Cluster does
+	}
+	return report, nil
+}
+
+// Forget implements source.Source.
+func (s *Source) Forget(network types.NamespacedName) {
+	s.unhealthySince.Delete(network)
+	s.rollouts.DeleteFunc(func(key rolloutKey, _ rolloutAnalysis) bool { return key.network == network })
+}
+
+// result is what an observation of a network can find.
+type result int
+
+const (
+	healthy result = iota
+	unhealthy
+	unknown
+)
+
+// observation is what was observed of a network.
+type observation struct {
+	result  result
+	message string
+	// components are those of which it is known whether they are healthy.
+	components map[string]bool
+}
+
+func (s *Source) observe(ctx context.Context, in source.Input) observation {
+	if in.Hibernated {
+		return observation{result: healthy, message: "The cluster is hibernated: its network components do not run."}
+	}
+	shoot, err := in.Shoot(ctx)
+	if err != nil {
+		return unobserved(err)
+	}
+	// All kinds at once, so that what keeps them from being observed is reported once.
+	if err := shoot.Watch(ctx, kindsOf(in.Components)...); err != nil {
+		return unobserved(shoot.Failure(err))
+	}
+	explain := &explainer{
+		live: shoot.Client, pageSize: s.options.PageSize, rollouts: &s.rollouts,
+		network: client.ObjectKeyFromObject(in.Network), now: in.Now,
+	}
+	return check(ctx, shoot, in.Components, explain)
+}
+
+// unobserved is the observation of a network about which nothing is known.
+func unobserved(err error) observation {
+	return observation{result: unknown, message: fmt.Sprintf("The health of the network components is unknown: %v", err)}
+}
+
+// kindsOf returns the kinds of the components' workloads whose health is known.
+func kindsOf(components []plugin.Component) []schema.GroupVersionKind {
+	return slices.DeleteFunc(Kinds(), func(kind schema.GroupVersionKind) bool {
+		return !slices.ContainsFunc(components, func(c plugin.Component) bool { return c.Kind == kind.Kind })
+	})
+}
+
+// check checks each component, and explains the unhealthy one whose worst pod has the
+// most severe problem; of equal ones the first.
+func check(ctx context.Context, shoot *shootclient.Shoot, components []plugin.Component, explain *explainer) observation {
+	seen := observation{components: map[string]bool{}}
+	var fine, unhealthyNames, unreadable []string
+	var message string
+	var worst problem
+	for i := range components {
+		component := &components[i]
+		w, err := readWorkload(ctx, shoot.Reader, component)
+		if err != nil {
+			unreadable = append(unreadable, fmt.Sprintf("%s: %v", component.Name, shoot.Failure(err)))
+			continue
+		}
+		seen.components[component.Name] = w.healthy
+		if w.healthy {
+			fine = append(fine, fmt.Sprintf("%s (%s)", component.Name, w.summary))
+			continue
+		}
+		if p := explain.explain(ctx, w); message == "" || p.severity > worst.severity {
+			message, worst = fmt.Sprintf("%s: %s", component.Name, joined("; ", w.summary, p.text)), p
+			unhealthyNames = append([]string{component.Name}, unhealthyNames...)
+		} else {
+			unhealthyNames = append(unhealthyNames, component.Name)
+		}
+	}
+	switch {
+	case message != "":
+		seen.result, seen.message = unhealthy, message
+		if others := unhealthyNames[1:]; len(others) > 0 {
+			seen.message += "; also unhealthy: " + strings.Join(others, ", ")
+		}
+	case len(unreadable) > 0:
+		seen.result, seen.message = unknown, "The health of some network components is unknown: "+strings.Join(unreadable, "; ")
+	default:
+		seen.result, seen.message = healthy, "All network components are healthy: "+strings.Join(fine, ", ")
+	}
+	return seen
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package networkstatus
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/controller/networkstatus/source"
+	"github.com/trellis-network/trellis/internal/keyed"
+	"github.com/trellis-network/trellis/internal/pages"
+	"github.com/trellis-network/trellis/internal/shootclient"
+	"github.com/trellis-network/trellis/internal/state"
+)
+
+// ControllerName is the controller's name in logs and metrics, as in the operator's
+// configuration (controllers.health).
+const ControllerName = "health"
+
+// Options are the controller's settings. Only Clients must be set.
+type Options struct {
+	// Clients gives access to shoots, and reports when a workload there changes.
+	Clients *shootclient.Clients
+	// Clock is the source of time; nil means the real one.
+	Clock clock.PassiveClock
+	// Period is how often each Network is observed; 0 means 30 seconds.
+	Period time.Duration
+	// ProgressingThreshold is how long a network may be unhealthy before its condition
+	// turns from Progressing to False; 0 means 5 minutes.
+	ProgressingThreshold time.Duration
+	// MaxConcurrentReconciles is how many Networks are observed at once; 0 means 5.
+	MaxConcurrentReconciles int
+	// PageSize is how many objects are read from a shoot at once; 0 means 500.
+	PageSize int64
+	// Further are sources beside Trellis' own.
+	Further []source.Registration
+}
+
+func (o *Options) setDefaults() {
+	if o.Clock == nil {
+		o.Clock = clock.RealClock{}
+	}
+	o.Period = cmp.Or(o.Period, defaultPeriod)
+	o.ProgressingThreshold = cmp.Or(o.ProgressingThreshold, defaultProgressingThreshold)
+	o.MaxConcurrentReconciles = cmp.Or(o.MaxConcurrentReconciles, 5)
+	o.PageSize = cmp.Or(o.PageSize, pages.Size)
+}
+
+// +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=networks,verbs=get;list;watch
+// +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=networks/status,verbs=patch
+// +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=clusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=resources.gardener.cloud,resources=managedresources,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
+
+// Add registers the controller with mgr, the manager of the seed.
+func Add(mgr manager.Manager, opts Options) error {
+	opts.setDefaults()
+	r := &reconciler{client: mgr.GetClient(), options: opts, sources: append(opts.sources(), opts.Further...)}
+	if err := checkOwners(r.sources); err != nil {
+		return err
+	}
+	ofCluster := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, cluster client.Object) []reconcile.Request {
+		return r.networksIn(ctx, cluster.GetName())
+	})
+	ofNamespace := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
+		return r.networksIn(ctx, object.GetNamespace())
+	})
+	ofShoot := opts.Clients.Source(func(event shootclient.Event) ([]reconcile.Request, time.Duration) {
+		if !slices.ContainsFunc(r.sources, func(s source.Registration) bool { return slices.Contains(s.Watches, event.Kind) }) {
+			return nil, 0
+		}
+		return r.networksIn(context.Background(), event.Namespace), batchPeriod
+	})
+	return builder.ControllerManagedBy(mgr).
+		Named(ControllerName).
+		For(&extensionsv1alpha1.Network{}).
+		Watches(&extensionsv1alpha1.Cluster{}, ofCluster).
+		WatchesMetadata(&corev1.Secret{}, ofNamespace, builder.WithPredicates(givesAccess())).
+		Watches(&resourcesv1alpha1.ManagedResource{}, ofNamespace, builder.WithPredicates(appliedChanged())).
+		WatchesRawSource(ofShoot).
+		WithOptions(controller.Options{MaxConcurrentReconciles: opts.MaxConcurrentReconciles}).
+		Complete(r)
+}
+
+// networksIn returns requests for the Networks in a control-plane namespace.
+func (r *reconciler) networksIn(ctx context.Context, namespace string) []reconcile.Request {
+	list := &extensionsv1alpha1.NetworkList{}
+	if err := r.client.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		return nil
+	}
+	requests := make([]reconcile.Request, 0, len(list.Items))
+	for i := range list.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&list.Items[i])})
+	}
+	return requests
+}
+
+type reconciler struct {
+	client  client.Client
+	options Options
+	sources []source.Registration
+	// written is what was written into each Network's status last.
+	written keyed.Map[types.NamespacedName, written]
+}
+
+// Reconcile asks all sources about one Network, and writes what they report if that
+// changes the status.
+func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	network := &extensionsv1alpha1.Network{}
+	if err := r.client.Get(ctx, request.NamespacedName, network); err != nil {
+		r.forget(request.NamespacedName)
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	in, err := r.input(ctx, network)
+	if in == nil || err != nil {
+		return reconcile.Result{}, err
+	}
+	reports := r.ask(ctx, *in)
+	requeueAfter, err := r.write(ctx, network, reports, in.Now)
+	if err := client.IgnoreNotFound(err); err != nil {
+		return reconcile.Result{}, err
+	}
+	if err := failure(reports); err != nil {
+		return reconcile.Result{}, err
+	}
+	return reconcile.Result{RequeueAfter: requeueAfter}, nil
+}
+
+func (r *reconciler) forget(network types.NamespacedName) {
+	r.written.Delete(network)
+	for _, s := range r.sources {
+		s.Source.Forget(network)
+	}
+}
+
+// input returns what the sources get, nil for a Network about which nothing is
+// reported: one that is being deleted or moved, that belongs to another extension, or of
+// which nothing is deployed yet.
+func (r *reconciler) input(ctx context.Context, network *extensionsv1alpha1.Network) (*source.Input, error) {
+	if isLeaving(network) {
+		return nil, nil
+	}
+	kept, err := state.Decode(network.Status.State)
+	if err != nil || len(kept.Components) == 0 {
+		return nil, nil
+	}
+	hibernated, err := r.isHibernated(ctx, network.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return &source.Input{
+		Network: network, Components: kept.Components, Hibernated: hibernated,
+		Shoot: r.shoot(network.Namespace), Now: r.options.Clock.Now(),
+	}, nil
+}
+
+// isLeaving reports whether the Network is being deleted, or its control plane is moving
+// from or to another seed (Gardener contract, N8).
+func isLeaving(network *extensionsv1alpha1.Network) bool {
+	switch network.Annotations[extensionsv1alpha1.OperationAnnotation] {
+	case extensionsv1alpha1.OperationMigrate, extensionsv1alpha1.OperationWaitForState:
+		return true
+	}
+	last := network.Status.LastOperation
+	return !network.DeletionTimestamp.IsZero() || last != nil && last.Type == corev1beta1.LastOperationTypeMigrate
+}
+
+func (r *reconciler) isHibernated(ctx context.Context, namespace string) (bool, error) {
+	cluster := &extensionsv1alpha1.Cluster{}
+	if err := r.client.Get(ctx, client.ObjectKey{Name: namespace}, cluster); err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	shoot := &corev1beta1.Shoot{}
+	if err := json.Unmarshal(cluster.Spec.Shoot.Raw, shoot); err != nil {
+		return false, fmt.Errorf("decode the Shoot in the Cluster %s: %w", cluster.Name, err)
+	}
+	h := shoot.Spec.Hibernation
+	return h != nil && h.Enabled != nil && *h.Enabled, nil
+}

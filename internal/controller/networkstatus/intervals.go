@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package networkstatus
+
+import "time"
+
+// How often Networks are observed and written. The operator's configuration can change
+// the first two (controllers.health).
+const (
+	// defaultPeriod is how often each Network is observed, as in Gardener's health checks.
+	defaultPeriod = 30 * time.Second
+	// defaultProgressingThreshold is how long a network may be unhealthy before its
+	// condition turns from Progressing to False.
+	defaultProgressingThreshold = 5 * time.Minute
+	// minTimeout is the least time that the sources get to observe a Network; with a
+	// longer period they get that.
+	minTimeout = 30 * time.Second
+	// batchPeriod is how long further events are awaited after a change in the shoot:
+	// during a roll-out the status of a workload changes all the time.
+	batchPeriod = time.Second
+	// quietPeriod is how long a condition stays as it is when only its message changes:
+	// during a roll-out the numbers in it change all the time.
+	quietPeriod = 10 * time.Second
+	// maxLag is how far the cache may be behind what this process has written. A copy
+	// that is still older after that comes from an API server restored from a backup.
+	maxLag = time.Minute
+)

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package networkstatus_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/condition"
+	"github.com/trellis-network/trellis/internal/controller/networkstatus/source"
+)
+
+// another is a second source. Tests choose what it answers.
+type another struct {
+	answer    atomic.Pointer[func(source.Input) (source.Report, error)]
+	asked     atomic.Int32
+	forgotten atomic.Pointer[types.NamespacedName]
+}
+
+func (a *another) Report(_ context.Context, in source.Input) (source.Report, error) {
+	a.asked.Add(1)
+	return (*a.answer.Load())(in)
+}
+
+func (a *another) Forget(network types.NamespacedName) { a.forgotten.Store(&network) }
+
+func (a *another) answers(f func(source.Input) (source.Report, error)) { a.answer.Store(&f) }
+
+func (a *another) reports(r source.Report) {
+	a.answers(func(source.Input) (source.Report, error) { return r, nil })
+}
+
+func (a *another) registration() source.Registration {
+	return source.Registration{Name: "another", Source: a, Conditions: []string{"PodsWellFed"}, ProviderStatus: []string{"meals", "diet"}}
+}
+
+func wellFed(status corev1beta1.ConditionStatus, meals int) source.Report {
+	return source.Report{
+		Conditions:     []corev1beta1.Condition{{Type: "PodsWellFed", Status: status, Reason: "Fed", Message: "as observed"}},
+		ProviderStatus: map[string]any{"meals": map[string]int{"lunch": meals}},
+	}
+}
+
+// statesFed waits until the second source's part of the status is this.
+func (e *env) statesFed(n *extensionsv1alpha1.Network, status corev1beta1.ConditionStatus, providerStatus string) {
+	e.t.Helper()
+	e.Eventually(func(g Gomega) {
+		g.Expect(e.seed.Get(context.Background(), types.NamespacedName{Namespace: n.Namespace, Name: n.Name}, n)).To(Succeed())
+		g.Expect(condition.Value(n.Status.Conditions, "PodsWellFed").Status).To(Equal(status))
+		g.Expect(string(n.Status.ProviderStatus.Raw)).To(MatchJSON(providerStatus))
+	}).Should(Succeed())
+}
+
+func TestTheReportsOfAllSourcesAreWrittenAtOnce(t *testing.T) {
+	second := &another{}
+	second.reports(wellFed(corev1beta1.ConditionTrue, 1))
+	e := setup(t, often, second.registration())
+	e.daemonSet("cans", plain)
+	n := e.network()
+	foreign := corev1beta1.Condition{Type: "ControlPlaneHealthy", Status: corev1beta1.ConditionTrue, Reason: "Fine", Message: "fine",
+		LastTransitionTime: metav1.NewTime(noon), LastUpdateTime: metav1.NewTime(noon)}
+	e.patchStatus(n, func(n *extensionsv1alpha1.Network) {
+		n.Status.Conditions = []corev1beta1.Condition{foreign}
+		n.Status.ProviderStatus = &runtime.RawExtension{Raw: []byte(`{"config":{"knots":3}}`)}
+	})
+	e.requests.Store(0)
+	e.keep(n, e.component("cans", "DaemonSet", "cans"))
+	e.statesFed(n, corev1beta1.ConditionTrue, `{"config":{"knots":3},"components":{"cans":true},"meals":{"lunch":1}}`)
+	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
+	e.Expect(e.requests.Load()).To(BeEquivalentTo(1), "requests about the Network but for the watch")
+	e.Expect(condition.Value(n.Status.Conditions, "ControlPlaneHealthy").Message).To(Equal("fine"))
+
+	asked := second.asked.Load()
+	e.requests.Store(0)
+	e.stays(n)
+	e.Expect(e.requests.Load()).To(BeZero())
+	e.Expect(second.asked.Load()).To(BeNumerically(">", asked), "the source is asked every period")
+
+	e.clock.SetTime(noon.Add(time.Minute))
+	second.reports(source.Report{ProviderStatus: map[string]any{"diet": "none"}})
+	e.statesFed(n, "", `{"config":{"knots":3},"components":{"cans":true},"diet":"none"}`)
+	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
+	e.Expect(n.Status.Conditions).To(HaveLen(2), "a condition that is not reported any more is removed")
+	e.Expect(condition.Value(n.Status.Conditions, "ControlPlaneHealthy").Message).To(Equal("fine"))
+	e.Expect(second.forgotten.Load()).To(BeNil())
+
+	e.Expect(e.seed.Delete(t.Context(), n)).To(Succeed())
+	e.Eventually(second.forgotten.Load).Should(HaveValue(Equal(types.NamespacedName{Namespace: n.Namespace, Name: n.Name})))
+}
+
+// A source that fails loses nothing that it has stated, and hides nothing of another.
+func TestASourceThatFailsIsIsolated(t *testing.T) {
+	for name, fails := range map[string]func(source.Input) (source.Report, error){
+		"an error": func(source.Input) (source.Report, error) { return source.Report{}, errors.New("no") },
+		"a panic":  func(in source.Input) (source.Report, error) { panic("oh") },
+		"not its own": func(source.Input) (source.Report, error) {
+			r := wellFed(corev1beta1.ConditionTrue, 2)
+			r.ProviderStatus = map[string]any{"components": map[string]bool{"cans": true}}
+			return r, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			second := &another{}
+			second.reports(wellFed(corev1beta1.ConditionFalse, 1))
+			e := setup(t, often, second.registration())
+			d := e.daemonSet("cans", plain)
+			n := e.network(e.component("cans", "DaemonSet", "cans"))
+			e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
+			e.statesFed(n, corev1beta1.ConditionFalse, `{"components":{"cans":true},"meals":{"lunch":1}}`)
+
+			second.answers(fails)
+			e.Expect(e.shoot.Delete(t.Context(), d)).To(Succeed())
+			e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing", "does not exist")
+			e.statesFed(n, corev1beta1.ConditionFalse, `{"components":{"cans":false},"meals":{"lunch":1}}`)
+
+			second.reports(wellFed(corev1beta1.ConditionTrue, 3))
+			e.statesFed(n, corev1beta1.ConditionTrue, `{"components":{"cans":false},"meals":{"lunch":3}}`)
+		})
+	}
+}
