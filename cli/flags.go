@@ -4,7 +4,6 @@ package cli
 
 import (
 	"fmt"
-	"maps"
 	"net"
 	"slices"
 	"strconv"
@@ -48,38 +47,6 @@ func (c *choice) String() string { return c.value }
 
 // Type implements pflag.Value.
 func (c *choice) Type() string { return "string" }
-
-// featureGates is a flag such as A=true,B=false. A later one wins.
-type featureGates struct{ byName map[string]bool }
-
-// Set implements pflag.Value.
-func (g *featureGates) Set(value string) error {
-	parsed := maps.Clone(g.byName)
-	if parsed == nil {
-		parsed = map[string]bool{}
-	}
-	for _, one := range strings.Split(value, ",") {
-		name, text, _ := strings.Cut(one, "=")
-		on, err := strconv.ParseBool(text)
-		if name = strings.TrimSpace(name); name == "" || err != nil {
-			return fmt.Errorf("%q must be NAME=true or NAME=false", one)
-		}
-		parsed[name] = on
-	}
-	g.byName = parsed
-	return nil
-}
-
-func (g *featureGates) String() string {
-	var list []string
-	for _, name := range slices.Sorted(maps.Keys(g.byName)) {
-		list = append(list, fmt.Sprintf("%s=%t", name, g.byName[name]))
-	}
-	return strings.Join(list, ",")
-}
-
-// Type implements pflag.Value.
-func (g *featureGates) Type() string { return "gates" }
 
 // gatesHelp lists the gates that there are, one a line.
 func gatesHelp(gates []plugin.FeatureGate) string {

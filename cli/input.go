@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	cliflag "k8s.io/component-base/cli/flag"
 
 	"github.com/trellis-network/trellis/cli/internal/manifest"
 	"github.com/trellis-network/trellis/internal/state"
@@ -49,7 +50,7 @@ The input is a stream of YAML or JSON documents (or several, with -f repeated):
 type input struct {
 	files       []string
 	requestFile string
-	gates       featureGates
+	gates       map[string]bool
 	images      map[string]string
 	mode        choice
 	apiServer   apiServer
@@ -67,7 +68,7 @@ func (in *input) addOperatorFlags(cmd *cobra.Command, p *pipeline.Pipeline) {
 		panic(err)
 	}
 	flags := cmd.Flags()
-	flags.Var(&in.gates, "feature-gates", "the operator's feature gates: `A=true,B=false`"+gatesHelp(p.FeatureGates()))
+	flags.Var(cliflag.NewMapStringBool(&in.gates), "feature-gates", "the operator's feature gates: `A=true,B=false`"+gatesHelp(p.FeatureGates()))
 	flags.Var(&in.mode, "mode", "`MODE` the operator runs in: gardener, or standalone, where Trellis itself gives\npods their tokens and the address of their API server")
 	flags.Var(&in.apiServer, "api-server", "`HOST:PORT` of the shoot's API server, for --mode standalone; the operator takes it\nfrom the shoot's kubeconfig")
 }
@@ -114,8 +115,8 @@ func (in *input) checkOperatorFlags(cmd *cobra.Command, p *pipeline.Pipeline) er
 	if cmd.Flags().Changed("api-server") && in.mode.value != modeStandalone {
 		return errors.New("--api-server is for --mode standalone")
 	}
-	resolved, errs := p.ResolveFeatureGates(field.NewPath("--feature-gates"), in.gates.byName)
-	in.gates.byName = resolved
+	resolved, errs := p.ResolveFeatureGates(field.NewPath("--feature-gates"), in.gates)
+	in.gates = resolved
 	return errs.ToAggregate()
 }
 
@@ -139,7 +140,7 @@ var errStdinTwice = errors.New("standard input can be read only once")
 
 // environment is what the flags say of the operator.
 func (in *input) environment() pipeline.Environment {
-	environment := pipeline.Environment{FeatureGates: in.gates.byName, Images: in.images}
+	environment := pipeline.Environment{FeatureGates: in.gates, Images: in.images}
 	if in.mode.value == modeStandalone {
 		environment.PodAccess = &plugin.PodAccess{Host: in.apiServer.host, Port: in.apiServer.port}
 	}

@@ -154,7 +154,7 @@ func (o *planOptions) readConfig(cmd *cobra.Command, p *pipeline.Pipeline) error
 			return err
 		}
 		resolved, errs := p.ResolveFeatureGates(field.NewPath("featureGates"), config.FeatureGates)
-		o.in.gates.byName, o.in.images = resolved, config.Images
+		o.in.gates, o.in.images = resolved, config.Images
 		return errs.ToAggregate()
 	})
 }

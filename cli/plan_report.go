@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/term"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -216,13 +217,12 @@ func painted(d *difference, colours bool) string {
 	return out.String()
 }
 
-// isTerminal says whether somebody looks at what is written, who has not asked for it
-// without colours.
+// isTerminal reports whether to is a terminal, whose user has not switched colours
+// off by NO_COLOR.
 func isTerminal(to io.Writer) bool {
 	file, isFile := to.(*os.File)
 	if !isFile || os.Getenv("NO_COLOR") != "" {
 		return false
 	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	return term.IsTerminal(int(file.Fd()))
 }

@@ -23,7 +23,7 @@ func TestWhatCannotRunExitsWithTwo(t *testing.T) {
 		{name: "a missing file", args: "validate -f gone.yaml", exit: 2, stderr: "Error: open gone.yaml: no such file or directory\n"},
 		{name: "a directory", args: "validate -f .", exit: 2, stderr: "Error: read .: is a directory\n"},
 		{name: "standard input twice", args: "validate -f - -f -", exit: 2, stderr: "~standard input can be read only once"},
-		{name: "a feature gate without a value", args: "render --feature-gates Fast -f -", stdin: fine, exit: 2, stderr: "~\"Fast\" must be NAME=true or NAME=false"},
+		{name: "a feature gate without a value", args: "render --feature-gates Fast -f -", stdin: fine, exit: 2, stderr: "~\"Fast\" for \"--feature-gates\" flag: malformed pair, expect string=bool"},
 		{
 			name: "a feature gate that no plugin has", args: "validate --feature-gates Fast=true -f -", stdin: fine, exit: 2,
 			stderr: "~--feature-gates[Fast]: Invalid value: \"true\": is not a feature gate; there are FastWire, SafeWire\nSee 'trellis validate --help'.",

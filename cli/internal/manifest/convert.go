@@ -3,17 +3,14 @@
 package manifest
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
-	yamlv2 "go.yaml.in/yaml/v2"
 	kjson "sigs.k8s.io/json"
 )
 
@@ -23,23 +20,18 @@ const maxDepth = 100
 // mostNamed is how many names of a path are told.
 const mostNamed = 8
 
+// noDocumentStart ends the YAML library's error about a text that goes on after the
+// end of a document.
+const noDocumentStart = "did not find expected <document start>"
+
 var (
 	errSize = fmt.Errorf("grows beyond %d MiB when its aliases are replaced", maxBytes>>20)
 	errMore = errors.New("cannot be read as YAML: more follows after its end; begin another document with a line that says ---")
 )
 
-// fromYAML decodes a document into values that JSON has. Duplicate fields are an
-// error. Aliases are measured before anything is copied for them.
-func fromYAML(text []byte) (any, error) {
-	decoder := yamlv2.NewDecoder(bytes.NewReader(text))
-	decoder.SetStrict(true)
-	var value any
-	if err := decoder.Decode(&value); err != nil && !errors.Is(err, io.EOF) {
-		return nil, plain(err)
-	}
-	if err := decoder.Decode(new(any)); !errors.Is(err, io.EOF) {
-		return nil, errMore
-	}
+// fromYAML makes a decoded YAML value one that JSON has. Aliases are measured before
+// anything is copied for them.
+func fromYAML(value any) (any, error) {
 	budget := maxBytes
 	if err := measure(value, 0, &budget); err != nil {
 		return nil, err

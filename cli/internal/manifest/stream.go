@@ -8,10 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
-	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"go.yaml.in/yaml/v2"
 )
 
 const (
@@ -28,12 +28,6 @@ type document struct {
 	value  any
 }
 
-// chunk is the text of one document, and the line on which it begins.
-type chunk struct {
-	text []byte
-	line int
-}
-
 // read reads a whole input. An error of r itself is returned as err; what is
 // wrong with the text is a problem.
 func read(name string, r io.Reader) (documents []document, found []Problem, err error) {
@@ -41,9 +35,8 @@ func read(name string, r io.Reader) (documents []document, found []Problem, err 
 	if err != nil {
 		return nil, nil, err
 	}
-	whole := Source{File: name}
 	wrong := func(format string, args ...any) ([]document, []Problem, error) {
-		return nil, []Problem{{whole, fmt.Errorf(format, args...)}}, nil
+		return nil, []Problem{{Source{File: name}, fmt.Errorf(format, args...)}}, nil
 	}
 	if len(text) > maxBytes {
 		return wrong("is larger than %d MiB", maxBytes>>20)
@@ -52,14 +45,21 @@ func read(name string, r io.Reader) (documents []document, found []Problem, err 
 	if at := notText(text); at >= 0 {
 		return wrong("is not text in UTF-8: byte %d is %#02x", at+1, text[at])
 	}
-	chunks := split(text)
+	all := fromStream(text)
 	switch {
-	case len(chunks) == 0:
+	case len(all) == 0:
 		return wrong("has no document; give a Network, a Shoot, or both")
-	case len(chunks) > maxDocuments:
+	case len(all) > maxDocuments:
 		return wrong("has more than %d documents", maxDocuments)
 	}
-	documents, found = decodeChunks(name, chunks)
+	for i, one := range all {
+		source := Source{File: name, Documents: len(all), Document: i + 1}
+		if one.err != nil {
+			found = append(found, Problem{source, one.err})
+		} else {
+			documents = append(documents, document{source, one.value})
+		}
+	}
 	return documents, found, nil
 }
 
@@ -76,89 +76,46 @@ func notText(text []byte) int {
 	return -1
 }
 
-// split cuts a stream at its document markers, "---" and "..." at the beginning
-// of a line, and leaves out documents without content.
-func split(text []byte) []chunk {
-	var chunks []chunk
-	current := chunk{line: 1}
-	end := func(next int) {
-		if hasContent(current.text) {
-			chunks = append(chunks, current)
+// decoded is a value that JSON has, or why a document is none.
+type decoded struct {
+	value any
+	err   error
+}
+
+// fromStream decodes JSON values, one after the other, or YAML documents, without
+// those that are empty. It stops after one document more than an input may have,
+// and where the text is not YAML.
+func fromStream(text []byte) []decoded {
+	var all []decoded
+	if values := jsonValues(text); len(values) > 0 {
+		for _, raw := range values {
+			value, err := fromJSON(raw)
+			all = append(all, decoded{value, err})
 		}
-		current = chunk{line: next}
+		return all
 	}
-	line := 0
-	for rest := text; len(rest) > 0; {
-		line++
-		length := bytes.IndexByte(rest, '\n') + 1
-		if length == 0 {
-			length = len(rest)
-		}
-		one := rest[:length]
-		rest = rest[length:]
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder.SetStrict(true) // a field must not occur twice
+	for len(all) <= maxDocuments {
+		var value any
+		err := decoder.Decode(&value)
+		var misfit *yaml.TypeError
 		switch {
-		case isMarker(one, "---"):
-			end(line)
-			one = one[len("---"):]
-		case isMarker(one, "..."):
-			end(line + 1)
-			continue
-		}
-		current.text = append(current.text, one...)
-	}
-	end(line)
-	return chunks
-}
-
-func isMarker(line []byte, marker string) bool {
-	rest, found := bytes.CutPrefix(line, []byte(marker))
-	return found && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r\n"), rest[0]) >= 0)
-}
-
-// hasContent says whether there is more than comments and directives.
-func hasContent(text []byte) bool {
-	for line := range bytes.Lines(text) {
-		line = bytes.TrimSpace(line)
-		if len(line) > 0 && line[0] != '#' && line[0] != '%' {
-			return true
+		case errors.Is(err, io.EOF):
+			return all
+		case errors.As(err, &misfit):
+			all = append(all, decoded{err: plain(err)})
+		case err != nil && strings.HasSuffix(err.Error(), noDocumentStart) && len(all) > 0:
+			all[len(all)-1] = decoded{err: errMore}
+			return all
+		case err != nil:
+			return append(all, decoded{err: plain(err)})
+		case value != nil:
+			value, err = fromYAML(value)
+			all = append(all, decoded{value, err})
 		}
 	}
-	return false
-}
-
-func decodeChunks(name string, chunks []chunk) (documents []document, found []Problem) {
-	values := make([][]json.RawMessage, len(chunks))
-	count := 0
-	for i, c := range chunks {
-		values[i] = jsonValues(c.text)
-		count += max(1, len(values[i]))
-	}
-	number := 0
-	source := func() Source {
-		number++
-		return Source{File: name, Documents: count, Document: number}
-	}
-	for i, c := range chunks {
-		if len(values[i]) == 0 {
-			one := document{source: source()}
-			var err error
-			if one.value, err = fromYAML(c.text); err != nil {
-				found = append(found, Problem{one.source, atLine(err, c.line)})
-				continue
-			}
-			documents = append(documents, one)
-		}
-		for _, value := range values[i] {
-			one := document{source: source()}
-			var err error
-			if one.value, err = fromJSON(value); err != nil {
-				found = append(found, Problem{one.source, err})
-				continue
-			}
-			documents = append(documents, one)
-		}
-	}
-	return documents, found
+	return all
 }
 
 // jsonValues returns the JSON values of a text that consists of nothing else,
@@ -179,19 +136,5 @@ func jsonValues(text []byte) []json.RawMessage {
 		}
 		values = append(values, value)
 	}
-	return nil
-}
-
-var lineInError = regexp.MustCompile(`line (\d+)`)
-
-// atLine makes the line numbers of a decoder's error those of the file.
-func atLine(err error, first int) error {
-	message := lineInError.ReplaceAllStringFunc(err.Error(), func(match string) string {
-		line, err := strconv.Atoi(strings.TrimPrefix(match, "line "))
-		if err != nil {
-			return match
-		}
-		return fmt.Sprintf("line %d", line+first-1)
-	})
-	return errors.New(message)
+	return values
 }
