@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/trellis-network/trellis/internal/explain"
-	"github.com/trellis-network/trellis/internal/shape"
+	"github.com/trellis-network/trellis/internal/fielderror"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -121,10 +121,10 @@ func pluginFor(p *pipeline.Pipeline, networkType string) (plugin.Plugin, error) 
 	one, has := p.Plugin(networkType)
 	if !has {
 		there := "there are "
-		if near := shape.Near(networkType, p.Types()); near != "" {
+		if near := fielderror.Nearest(networkType, p.Types()); near != "" {
 			there = "did you mean " + near + "? There are "
 		}
-		return one, fmt.Errorf("there is no network type %q; %s%s", shape.Abbreviate(networkType), there, strings.Join(p.Types(), ", "))
+		return one, fmt.Errorf("there is no network type %q; %s%s", fielderror.Abbreviate(networkType), there, strings.Join(p.Types(), ", "))
 	}
 	return one, nil
 }

@@ -4,7 +4,6 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
 	"reflect"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -12,6 +11,7 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/cli/internal/manifest"
+	"github.com/trellis-network/trellis/internal/jsonequal"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -131,13 +131,8 @@ func (r *running) complete(shoot *corev1beta1.Shoot) *corev1beta1.Shoot {
 	return shoot
 }
 
-// sameConfig says whether two specs have the same config, however it is written.
+// sameConfig reports whether two specs have the same config, however it is written.
 func sameConfig(one, other *extensionsv1alpha1.NetworkSpec) bool {
-	values := func(spec *extensionsv1alpha1.NetworkSpec) (config any) {
-		if spec.ProviderConfig != nil {
-			_ = json.Unmarshal(spec.ProviderConfig.Raw, &config) // of what is no JSON there is nothing to compare
-		}
-		return config
-	}
-	return reflect.DeepEqual(values(one), values(other))
+	same, err := jsonequal.Values(one.ProviderConfig, other.ProviderConfig)
+	return err == nil && same
 }

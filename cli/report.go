@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/trellis-network/trellis/cli/internal/manifest"
-	"github.com/trellis-network/trellis/internal/shape"
+	"github.com/trellis-network/trellis/internal/fielderror"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -94,7 +94,7 @@ func (r *reporter) findings(w *work, result *pipeline.Result) {
 func told(err *field.Error) string {
 	brief := *err
 	if raw, failed := json.Marshal(err.BadValue); failed == nil && len(raw) > maxValue {
-		brief.BadValue = shape.Shown(raw)
+		brief.BadValue = fielderror.AbbreviateJSON(raw)
 	}
 	return brief.Error()
 }
@@ -156,7 +156,7 @@ func allowedChanges(result *pipeline.Result) []pipeline.Change {
 // shortly is a value that is short enough for a line.
 func shortly(value any) string {
 	if raw, err := json.Marshal(value); err == nil && len(raw) > maxValue {
-		value = shape.Shown(raw)
+		value = fielderror.AbbreviateJSON(raw)
 	}
 	return shown(value)
 }

@@ -14,7 +14,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	"github.com/trellis-network/trellis/internal/shape"
+	"github.com/trellis-network/trellis/internal/fielderror"
 	"github.com/trellis-network/trellis/pipeline"
 )
 
@@ -96,15 +96,15 @@ func checkRequest(request *pipeline.Request) error {
 		return errors.New("applied.config must be an object")
 	}
 	if messages := validation.IsDNS1123Subdomain(request.Name); len(messages) > 0 {
-		return fmt.Errorf("name is %q: %s", shape.Abbreviate(request.Name), messages[0])
+		return fmt.Errorf("name is %q: %s", fielderror.Abbreviate(request.Name), messages[0])
 	}
 	if messages := validation.IsDNS1123Label(request.Namespace); len(messages) > 0 {
-		return fmt.Errorf("namespace is %q: %s", shape.Abbreviate(request.Namespace), messages[0])
+		return fmt.Errorf("namespace is %q: %s", fielderror.Abbreviate(request.Namespace), messages[0])
 	}
 	for i, family := range request.Facts.IPFamilies {
 		if family != extensionsv1alpha1.IPv4 && family != extensionsv1alpha1.IPv6 || slices.Contains(request.Facts.IPFamilies[:i], family) {
 			return fmt.Errorf("facts.ipFamilies[%d] is %q; there are %s and %s, each at most once",
-				i, shape.Abbreviate(string(family)), extensionsv1alpha1.IPv4, extensionsv1alpha1.IPv6)
+				i, fielderror.Abbreviate(string(family)), extensionsv1alpha1.IPv4, extensionsv1alpha1.IPv6)
 		}
 	}
 	return nil

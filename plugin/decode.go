@@ -14,7 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/trellis-network/trellis/internal/shape"
+	"github.com/trellis-network/trellis/internal/fielderror"
+	"github.com/trellis-network/trellis/internal/strictjson"
 )
 
 const (
@@ -43,7 +44,7 @@ func decodeStrict(raw []byte, config any, versions []schema.GroupVersion, path *
 	}
 	errs := explain(raw, reflect.TypeOf(config), versions, path)
 	if len(errs) == 0 {
-		errs = field.ErrorList{field.Invalid(path, shape.Shown(raw), fmt.Sprintf("cannot be decoded: %v", firstOf(err, strict)))}
+		errs = field.ErrorList{field.Invalid(path, fielderror.AbbreviateJSON(raw), fmt.Sprintf("cannot be decoded: %v", firstOf(err, strict)))}
 	}
 	return errs
 }
@@ -60,16 +61,16 @@ func explain(raw []byte, t reflect.Type, versions []schema.GroupVersion, path *f
 	var value any
 	duplicates, err := kjson.UnmarshalStrict(raw, &value, kjson.DisallowDuplicateFields)
 	if err != nil {
-		return field.ErrorList{field.Invalid(path, shape.Abbreviate(string(raw)), "cannot be decoded: "+err.Error())}
+		return field.ErrorList{field.Invalid(path, fielderror.Abbreviate(string(raw)), "cannot be decoded: "+err.Error())}
 	}
-	errs := shape.Check(path, raw, t, shape.RefuseUnknown)
+	errs := strictjson.Check(path, raw, t, strictjson.RefuseUnknown)
 	for _, duplicate := range duplicates {
 		errs = append(errs, duplicateError(duplicate, path))
 	}
 	errs = append(errs, checkTypeMeta(raw, versions, path)...)
 	slices.SortStableFunc(errs, func(a, b *field.Error) int { return strings.Compare(a.Field, b.Field) })
 	if more := len(errs) - maxErrors; more > 0 {
-		errs = append(errs[:maxErrors], field.TypeInvalid(path, shape.Shown(raw), fmt.Sprintf("has %d more errors", more)))
+		errs = append(errs[:maxErrors], field.TypeInvalid(path, fielderror.AbbreviateJSON(raw), fmt.Sprintf("has %d more errors", more)))
 	}
 	return errs
 }
@@ -80,7 +81,7 @@ func duplicateError(err error, path *field.Path) *field.Error {
 		where = fe.FieldPath()
 	}
 	name := where[strings.LastIndex(where, ".")+1:]
-	return field.Duplicate(path.Child(shape.Abbreviate(where)), shape.Abbreviate(name))
+	return field.Duplicate(path.Child(fielderror.Abbreviate(where)), fielderror.Abbreviate(name))
 }
 
 // checkTypeMeta checks apiVersion and kind, as far as they are strings.
@@ -94,10 +95,10 @@ func checkTypeMeta(raw []byte, versions []schema.GroupVersion, path *field.Path)
 	}
 	var errs field.ErrorList
 	if meta.APIVersion != "" && !slices.Contains(allowed, meta.APIVersion) {
-		errs = append(errs, field.NotSupported(path.Child("apiVersion"), shape.Abbreviate(meta.APIVersion), allowed))
+		errs = append(errs, field.NotSupported(path.Child("apiVersion"), fielderror.Abbreviate(meta.APIVersion), allowed))
 	}
 	if meta.Kind != "" && meta.Kind != configKind {
-		errs = append(errs, field.NotSupported(path.Child("kind"), shape.Abbreviate(meta.Kind), []string{configKind}))
+		errs = append(errs, field.NotSupported(path.Child("kind"), fielderror.Abbreviate(meta.Kind), []string{configKind}))
 	}
 	return errs
 }

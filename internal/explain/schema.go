@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/trellis-network/trellis/internal/shape"
+	"github.com/trellis-network/trellis/internal/fielderror"
 	"github.com/trellis-network/trellis/plugin"
 )
 
@@ -105,7 +105,7 @@ func (n *node) at(p *plugin.Plugin, path []string) (*node, error) {
 		inner, has := n.fields()[name]
 		if !has {
 			where := strings.Join(append([]string{p.Type}, path[:i]...), ".")
-			return nil, fmt.Errorf("%s has no field %q; %s", where, shape.Abbreviate(name), n.instead(root, p.Type, where, name))
+			return nil, fmt.Errorf("%s has no field %q; %s", where, fielderror.Abbreviate(name), n.instead(root, p.Type, where, name))
 		}
 		n = inner
 	}
@@ -121,7 +121,7 @@ func (n *node) instead(root *node, networkType, where, name string) string {
 		there = "there are " + strings.Join(names, ", ")
 	}
 	var meant []string
-	if near := shape.Near(name, names); near != "" {
+	if near := fielderror.Nearest(name, names); near != "" {
 		meant = []string{where + "." + near}
 	} else {
 		meant = root.called(name, networkType)

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
-	"github.com/trellis-network/trellis/internal/shape"
+	"github.com/trellis-network/trellis/internal/fielderror"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -29,7 +29,7 @@ func (s *Subject) Contradictions() []plugin.Warning {
 	spec := field.NewPath("spec")
 	differ := func(name, network, shoot, counts string) {
 		if network != "" && shoot != "" && network != shoot {
-			warn(spec.Child(name), "is %s, but the Shoot says %s; the %s counts", shape.Abbreviate(network), shape.Abbreviate(shoot), counts)
+			warn(spec.Child(name), "is %s, but the Shoot says %s; the %s counts", fielderror.Abbreviate(network), fielderror.Abbreviate(shoot), counts)
 		}
 	}
 	network, shoot := &s.Network.Spec, s.Shoot.Spec.Networking

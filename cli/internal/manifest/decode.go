@@ -17,7 +17,8 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	"github.com/trellis-network/trellis/internal/shape"
+	"github.com/trellis-network/trellis/internal/fielderror"
+	"github.com/trellis-network/trellis/internal/strictjson"
 	"github.com/trellis-network/trellis/pipeline"
 )
 
@@ -113,7 +114,7 @@ func (s *Set) addNetwork(source Source, value map[string]any) {
 	status, _ := value["status"].(map[string]any)
 	delete(value, "status")
 	object := &extensionsv1alpha1.Network{}
-	if !s.decode(source, nil, value, object, &object.ObjectMeta, shape.RefuseUnknown) {
+	if !s.decode(source, nil, value, object, &object.ObjectMeta, strictjson.RefuseUnknown) {
 		return
 	}
 	if state := status["state"]; state != nil {
@@ -126,7 +127,7 @@ func (s *Set) addNetwork(source Source, value map[string]any) {
 
 func (s *Set) addCluster(source Source, value map[string]any) {
 	cluster := &extensionsv1alpha1.Cluster{}
-	if !s.decode(source, nil, value, cluster, &cluster.ObjectMeta, shape.RefuseMisspelt) {
+	if !s.decode(source, nil, value, cluster, &cluster.ObjectMeta, strictjson.RefuseMisspelt) {
 		return
 	}
 	path := field.NewPath("spec", "shoot")
@@ -145,7 +146,7 @@ func (s *Set) addCluster(source Source, value map[string]any) {
 // that of its control plane if a Cluster tells it.
 func (s *Set) addShoot(source Source, path *field.Path, value map[string]any, namespace string) {
 	fields := &shootFields{}
-	if !s.decode(source, path, value, fields, &fields.ObjectMeta, shape.RefuseMisspelt) {
+	if !s.decode(source, path, value, fields, &fields.ObjectMeta, strictjson.RefuseMisspelt) {
 		return
 	}
 	shoot := (*corev1beta1.Shoot)(fields)
@@ -175,8 +176,8 @@ func checkNamespace(path *field.Path, c *context) field.ErrorList {
 	}
 	var errs field.ErrorList
 	for _, message := range validation.IsDNS1123Label(c.namespace) {
-		errs = append(errs, field.Invalid(at, shape.Abbreviate(value), fmt.Sprintf(
-			"there can be no control-plane namespace %s: %s", shape.Abbreviate(c.namespace), message)))
+		errs = append(errs, field.Invalid(at, fielderror.Abbreviate(value), fmt.Sprintf(
+			"there can be no control-plane namespace %s: %s", fielderror.Abbreviate(c.namespace), message)))
 	}
 	return errs
 }
@@ -184,7 +185,7 @@ func checkNamespace(path *field.Path, c *context) field.ErrorList {
 // decode decodes a value that stands at path into an object, if it has the
 // object's shape, a spec, and metadata that an API server takes. Otherwise it
 // notes all that is wrong and returns false.
-func (s *Set) decode(source Source, path *field.Path, value map[string]any, object any, meta *metav1.ObjectMeta, unknown shape.Unknown) bool {
+func (s *Set) decode(source Source, path *field.Path, value map[string]any, object any, meta *metav1.ObjectMeta, unknown strictjson.Unknown) bool {
 	errs := into(path, value, object, unknown)
 	if value["spec"] == nil {
 		errs = append(errs, field.Required(path.Child("spec"), ""))
@@ -203,16 +204,16 @@ func (s *Set) wrong(source Source, err error) {
 }
 
 // into decodes a value into an object, or returns all that does not fit.
-func into(path *field.Path, value map[string]any, object any, unknown shape.Unknown) field.ErrorList {
+func into(path *field.Path, value map[string]any, object any, unknown strictjson.Unknown) field.ErrorList {
 	raw, err := json.Marshal(value)
 	if err == nil {
-		if errs := shape.Check(path, raw, reflect.TypeOf(object).Elem(), unknown); len(errs) > 0 {
+		if errs := strictjson.Check(path, raw, reflect.TypeOf(object).Elem(), unknown); len(errs) > 0 {
 			return errs
 		}
 		err = kjson.UnmarshalCaseSensitivePreserveInts(raw, object)
 	}
 	if err != nil {
-		return field.ErrorList{field.Invalid(path.Child("spec"), shape.Shown(raw), err.Error())}
+		return field.ErrorList{field.Invalid(path.Child("spec"), fielderror.AbbreviateJSON(raw), err.Error())}
 	}
 	return nil
 }

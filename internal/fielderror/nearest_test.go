@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shape_test
+package fielderror_test
 
 import (
 	"strings"
@@ -8,10 +8,10 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/trellis-network/trellis/internal/shape"
+	"github.com/trellis-network/trellis/internal/fielderror"
 )
 
-func TestWhatPeopleMeantIsFound(t *testing.T) {
+func TestTheNameThatAnAuthorMeantIsFound(t *testing.T) {
 	known := []string{"apiVersion", "branches", "height", "leaves", "name", "tall", "wireguardEncryption", "ip"}
 	for written, meant := range map[string]string{
 		"branchs":                     "branches",
@@ -31,7 +31,7 @@ func TestWhatPeopleMeantIsFound(t *testing.T) {
 		"äöü":                         "",
 		strings.Repeat("name", 1<<18): "",
 	} {
-		NewWithT(t).Expect(shape.Near(written, known)).To(Equal(meant), "%.40q", written)
+		NewWithT(t).Expect(fielderror.Nearest(written, known)).To(Equal(meant), "%.40q", written)
 	}
-	NewWithT(t).Expect(shape.Near("name", nil)).To(BeEmpty())
+	NewWithT(t).Expect(fielderror.Nearest("name", nil)).To(BeEmpty())
 }

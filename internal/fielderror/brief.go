@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shape
+package fielderror
 
 import (
 	"bytes"
@@ -8,16 +8,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// mostShown is how much of a value is worth reading in a message.
-const mostShown = 64
+// maxLength is how many bytes of a value an error message shows.
+const maxLength = 64
 
-// Shown is a JSON value as it stands in an error. Of what is long, the beginning
-// stands there, and an ellipsis for the rest.
-func Shown(raw json.RawMessage) any {
+// AbbreviateJSON returns the value of a JSON document as field errors take it. A long
+// value is cut, and ends with an ellipsis.
+func AbbreviateJSON(raw json.RawMessage) any {
 	if isNumber(raw) {
 		return json.Number(raw)
 	}
@@ -27,13 +25,13 @@ func Shown(raw json.RawMessage) any {
 	if decoder.Decode(&value) != nil {
 		return Abbreviate(string(raw))
 	}
-	budget := mostShown
+	budget := maxLength
 	return abbreviated(value, &budget)
 }
 
-// isNumber says whether a JSON value is a number that can be shown as it is.
+// isNumber reports whether a JSON value is a number that is short enough to be shown.
 func isNumber(raw json.RawMessage) bool {
-	return len(raw) > 0 && len(raw) <= mostShown && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9') && json.Valid(raw)
+	return len(raw) > 0 && len(raw) <= maxLength && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9') && json.Valid(raw)
 }
 
 const ellipsis = "…"
@@ -45,7 +43,7 @@ func abbreviated(value any, budget *int) any {
 		*budget -= len(v)
 		return Abbreviate(v)
 	case json.Number:
-		if *budget -= len(v); len(v) > mostShown {
+		if *budget -= len(v); len(v) > maxLength {
 			return Abbreviate(string(v))
 		}
 		return v
@@ -75,31 +73,10 @@ func abbreviated(value any, budget *int) any {
 	return value
 }
 
-// Abbreviate cuts what is too long for a message.
+// Abbreviate cuts a text that is too long for an error message.
 func Abbreviate(text string) string {
-	if len(text) <= mostShown {
+	if len(text) <= maxLength {
 		return strings.ToValidUTF8(text, "\ufffd")
 	}
-	return strings.ToValidUTF8(text[:mostShown], "") + ellipsis
-}
-
-// child is the path of a field. A name that would read like a path of its own is
-// put in brackets.
-func child(path *field.Path, name string) *field.Path {
-	name = Abbreviate(name)
-	switch {
-	case path == nil:
-		return field.NewPath(name)
-	case name == "" || strings.ContainsAny(name, "./[] "):
-		return path.Key(name)
-	default:
-		return path.Child(name)
-	}
-}
-
-func orRoot(path *field.Path) *field.Path {
-	if path == nil {
-		return field.NewPath("document")
-	}
-	return path
+	return strings.ToValidUTF8(text[:maxLength], "") + ellipsis
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shape_test
+package strictjson_test
 
 import (
 	"encoding/json"
@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 
-	"github.com/trellis-network/trellis/internal/shape"
+	"github.com/trellis-network/trellis/internal/strictjson"
 )
 
 // tree has a field of each sort that configs have.
@@ -45,7 +45,7 @@ type branch struct {
 
 func check(document string) []string {
 	var lines []string
-	for _, err := range shape.Check(field.NewPath("tree"), []byte(document), reflect.TypeFor[tree](), shape.RefuseUnknown) {
+	for _, err := range strictjson.Check(field.NewPath("tree"), []byte(document), reflect.TypeFor[tree](), strictjson.RefuseUnknown) {
 		lines = append(lines, err.Error())
 	}
 	return lines

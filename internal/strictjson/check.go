@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package shape compares JSON documents with the Go types that they are meant
-// for, and tells all that does not fit at once: where a decoder stops at the
-// first value of a wrong type, people want to know each of them.
-//
-// It refuses to judge what values mean: what fits may still be nonsense.
-package shape
+// Package strictjson checks a JSON document against the Go type that it is to be decoded
+// into. It reports every value that does not fit, where a decoder stops at the first one.
+// What the values mean is left to the caller.
+package strictjson
 
 import (
 	"bytes"
@@ -19,9 +17,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/trellis-network/trellis/internal/fielderror"
 )
 
-// Unknown says what is done about fields that a type does not have.
+// Unknown tells Check what to do about fields that a type does not have.
 type Unknown int
 
 const (
@@ -74,6 +74,7 @@ func (c *checker) check(path *field.Path, raw json.RawMessage, t reflect.Type) {
 	}
 }
 
+// decodesItself reports whether values of type t have a decoder of their own.
 func decodesItself(t reflect.Type) bool {
 	pointer := reflect.PointerTo(t)
 	return pointer.Implements(jsonUnmarshaler) || pointer.Implements(textUnmarshaler)
@@ -94,7 +95,7 @@ func (c *checker) checkStruct(path *field.Path, raw json.RawMessage, t reflect.T
 			continue
 		}
 		if wrong := c.unknownField(name, names, there); wrong != "" {
-			c.errs = append(c.errs, field.Invalid(child(path, name), Shown(object[name]), "is not a field here; "+wrong))
+			c.errs = append(c.errs, field.Invalid(child(path, name), fielderror.AbbreviateJSON(object[name]), "is not a field here; "+wrong))
 		}
 	}
 }
@@ -113,7 +114,7 @@ func (c *checker) unknownField(name string, names []string, there string) string
 	if len(c.errs) > mostGuesses {
 		return "there are " + there
 	}
-	if meant := Near(name, names); meant != "" {
+	if meant := fielderror.Nearest(name, names); meant != "" {
 		return "did you mean " + meant + "? There are " + there
 	}
 	return "there are " + there
@@ -147,7 +148,7 @@ func (c *checker) checkLeaf(path *field.Path, raw json.RawMessage, t reflect.Typ
 	switch {
 	case err == nil:
 	case decodesItself(t):
-		c.errs = append(c.errs, field.Invalid(orRoot(path), Shown(raw), fmt.Sprintf("is not a %s: %v", t.Name(), err)))
+		c.errs = append(c.errs, field.Invalid(orRoot(path), fielderror.AbbreviateJSON(raw), fmt.Sprintf("is not a %s: %v", t.Name(), err)))
 	default:
 		c.wrong(path, raw, mustBe(t, raw))
 	}
@@ -162,7 +163,7 @@ func (c *checker) wrong(path *field.Path, raw json.RawMessage, must string) {
 	if !strings.HasPrefix(must, "must be "+is) {
 		must += ", not " + is
 	}
-	c.errs = append(c.errs, field.TypeInvalid(orRoot(path), Shown(raw), must+hint))
+	c.errs = append(c.errs, field.TypeInvalid(orRoot(path), fielderror.AbbreviateJSON(raw), must+hint))
 }
 
 const mustBeString = "must be a string"
@@ -244,4 +245,25 @@ func nameOr(name, fallback string) string {
 		return fallback
 	}
 	return name
+}
+
+// child is the path of a field. A name that would read like a path of its own is
+// put in brackets.
+func child(path *field.Path, name string) *field.Path {
+	name = fielderror.Abbreviate(name)
+	switch {
+	case path == nil:
+		return field.NewPath(name)
+	case name == "" || strings.ContainsAny(name, "./[] "):
+		return path.Key(name)
+	default:
+		return path.Child(name)
+	}
+}
+
+func orRoot(path *field.Path) *field.Path {
+	if path == nil {
+		return field.NewPath("document")
+	}
+	return path
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package shape
+package fielderror
 
 import "strings"
 
 // longestName is the length of a name that is worth a comparison.
 const longestName = 40
 
-// Near returns the one of known that somebody who wrote name most likely meant,
-// or nothing if none is near. Of several that are as near, it is the first.
-func Near(name string, known []string) string {
+// Nearest returns the one of the known names that an author who wrote name most likely
+// meant, the first of several that are equally near, or nothing if none is near.
+func Nearest(name string, known []string) string {
 	if len(name) > longestName {
 		return ""
 	}
@@ -52,7 +52,7 @@ func contained(written string, known []string) string {
 
 var separators = strings.NewReplacer("_", "", "-", "", " ", "")
 
-// plainName is a name without what people write in different ways.
+// plainName is a name without letter case and separators, which authors often confuse.
 func plainName(name string) string { return separators.Replace(strings.ToLower(name)) }
 
 // distance is the number of letters to insert, leave out, replace or swap with
