@@ -16,6 +16,7 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/condition"
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/test/contract"
 )
@@ -55,7 +56,7 @@ func TestFailuresHaveCodes(t *testing.T) {
 		"an object that others have": {reasonApplyFailed, apierrors.NewConflict(configMaps, "x", errors.New("y")), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			NewWithT(t).Expect((&failure{test.reason, test.err}).codesOf()).To(Equal(test.codes))
+			NewWithT(t).Expect(codesOf(test.reason, test.err)).To(Equal(test.codes))
 		})
 	}
 }
@@ -76,7 +77,7 @@ func TestCodesAreInTheCondition(t *testing.T) {
 	e.operator()
 	for name, code := range map[string]corev1beta1.ErrorCode{"invalid": users, "forbidden": retryable, "undecodable": users} {
 		e.Eventually(func() []corev1beta1.ErrorCode {
-			applied := condition(e.get(name), resourcesv1alpha1.ResourcesApplied)
+			applied := condition.Get(e.get(name).Status.Conditions, resourcesv1alpha1.ResourcesApplied)
 			if applied == nil || applied.Status != corev1beta1.ConditionFalse {
 				return nil
 			}

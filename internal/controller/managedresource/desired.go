@@ -3,6 +3,7 @@
 package managedresource
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -12,7 +13,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
 
@@ -20,62 +20,63 @@ import (
 	"github.com/trellis-network/trellis/internal/bundle"
 )
 
-// description is what people find on the objects.
+// description is the annotation on the objects that warns users.
 const description = `DO NOT EDIT - This object is managed by Trellis.
 Any change to it is reverted.`
 
-// item is one object that is wanted in the shoot.
+// item is one object that is desired in the shoot.
 type item struct {
 	id  identity
 	ref reference
 	// object is what is applied; nil in an item that is only remembered.
 	object *unstructured.Unstructured
-	// hash of object, and of what else decides what is right for it.
+	// hash of object, and of the settings that decide on others' fields.
 	hash string
-	// createOnly says that the object is left alone once it exists.
+	// createOnly reports whether the object is left alone once it exists (R8).
 	createOnly bool
 }
 
-// desired is what a ManagedResource wants in its shoot.
+// desired is what a ManagedResource desires in its shoot.
 type desired struct {
 	// items in the order in which they are applied.
 	items []*item
 	// inventory refers to the items, sorted as in the status.
 	inventory []reference
-	// released are objects that are to be left to others.
-	released []identity
-	// leftOut are objects of kinds that the shoot lacks and that it may lack.
+	// released are objects that are left to others (R7).
+	released []reference
+	// leftOut are objects of optional kinds that the shoot lacks.
 	leftOut []*item
 	// checksum of the Secrets' content.
 	checksum string
-	// problems say what could not be decoded.
+	// problems are what keeps documents from being applied, as sentences.
 	problems []string
 }
 
-// composer makes a desired of the content of Secrets.
+// composer makes the desired objects of the content of Secrets.
 type composer struct {
 	mr      *resourcesv1alpha1.ManagedResource
 	options *Options
-	// namespaced says whether the objects of a kind are in namespaces.
-	namespaced func(kind schema.GroupVersionKind) (bool, error)
-	// served says whether the shoot has a kind. It is asked about kinds only that
-	// may be absent.
-	served func(kind schema.GroupVersionKind) (bool, error)
+	kinds   kinds
+	// scopes are the kinds that CRDs among the documents define, and whether their objects
+	// are in namespaces.
+	scopes map[schema.GroupKind]bool
+	// served reports which of the optional kinds the shoot has.
+	served map[schema.GroupVersionKind]bool
 }
 
 // compose gives every document its namespace, labels and annotations. An error
 // means that the shoot could not be asked about a kind.
-func (c *composer) compose(documents []bundle.Document, problems []string) (*desired, error) {
-	d := &desired{problems: problems}
+func (c *composer) compose(ctx context.Context, content *content) (*desired, error) {
+	d := &desired{problems: content.problems}
 	sum := sha256.New()
 	seen := map[identity]bool{}
-	scopes := scopesOf(documents)
-	for _, doc := range documents {
-		if err := c.settleNamespace(doc.Object, scopes); err != nil {
+	c.scopes, c.served = scopesOf(content.documents), map[schema.GroupVersionKind]bool{}
+	for _, doc := range content.documents {
+		if err := c.setNamespace(doc.Object); err != nil {
 			return nil, err
 		}
 		id := identityOfObject(doc.Object)
-		absent, err := c.mayBeLeftOut(doc.Object, scopes)
+		absent, err := c.isLeftOut(ctx, doc.Object)
 		if err != nil {
 			return nil, err
 		}
@@ -87,7 +88,7 @@ func (c *composer) compose(documents []bundle.Document, problems []string) (*des
 			d.problems = append(d.problems, fmt.Sprintf("%s is stated more than once; only the first one counts", id))
 			continue
 		case doc.Object.GetAnnotations()[resourcesv1alpha1.Mode] == resourcesv1alpha1.ModeIgnore:
-			d.released = append(d.released, id)
+			d.released = append(d.released, newReference(doc.Object))
 		case absent:
 			d.leftOut = append(d.leftOut, c.item(id, doc.Object))
 		default:
@@ -105,38 +106,42 @@ func (c *composer) compose(documents []bundle.Document, problems []string) (*des
 	return d, nil
 }
 
-// mayBeLeftOut says whether an object is of a kind that the shoot lacks, and may
-// lack: because the object is marked so, or because the target is shared. Kinds of
+// isLeftOut reports whether an object is of an optional kind that the shoot lacks. The
+// kind is optional if the object is marked so or the target is shared. Kinds of
 // Kubernetes' own are always there.
-func (c *composer) mayBeLeftOut(object *unstructured.Unstructured, scopes map[schema.GroupKind]bool) (bool, error) {
+func (c *composer) isLeftOut(ctx context.Context, object *unstructured.Unstructured) (bool, error) {
 	kind := object.GroupVersionKind()
-	marked := truthy(object.GetAnnotations()[resourcesv1alpha1.OptionalKind])
-	if _, brought := scopes[kind.GroupKind()]; brought || !marked && !c.options.Confined || clientgoscheme.Scheme.Recognizes(kind) {
+	optional := c.options.Confined || truthy(object.GetAnnotations()[resourcesv1alpha1.OptionalKind])
+	if _, defined := c.scopes[kind.GroupKind()]; defined || !optional || clientgoscheme.Scheme.Recognizes(kind) {
 		return false, nil
 	}
-	served, err := c.served(kind)
-	return !served, err
+	served, known := c.served[kind]
+	if !known {
+		var err error
+		if served, err = c.kinds.served(ctx, kind); err != nil {
+			return false, err
+		}
+		c.served[kind] = served
+	}
+	return !served, nil
 }
 
 func (c *composer) item(id identity, object *unstructured.Unstructured) *item {
 	i := &item{id: id, object: object, createOnly: truthy(object.GetAnnotations()[resourcesv1alpha1.Ignore])}
-	for _, path := range [][]string{
-		{"status"}, {"metadata", "managedFields"}, {"metadata", "resourceVersion"}, {"metadata", "uid"},
-		{"metadata", "generation"}, {"metadata", "creationTimestamp"}, {"metadata", "selfLink"},
-	} {
-		unstructured.RemoveNestedField(object.Object, path...)
+	unstructured.RemoveNestedField(object.Object, "status")
+	for _, field := range []string{"managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink"} {
+		unstructured.RemoveNestedField(object.Object, "metadata", field)
 	}
-	annotations := object.GetAnnotations()
 	labels := map[string]string{}
 	if !i.createOnly {
 		maps.Copy(labels, c.mr.Spec.InjectLabels)
 	}
 	labels[resourcesv1alpha1.ManagedBy] = c.options.ManagedBy
 	object.SetLabels(merged(object.GetLabels(), labels))
-	injectIntoTemplates(object, labels)
-	i.ref = newReference(object.GroupVersionKind(), id.NamespacedName, object.GetLabels(), annotations)
+	addToTemplates(object, labels)
+	i.ref = newReference(object)
 	if !i.createOnly {
-		object.SetAnnotations(merged(annotations, map[string]string{
+		object.SetAnnotations(merged(object.GetAnnotations(), map[string]string{
 			resourcesv1alpha1.Origin:      c.options.origin(c.mr),
 			resourcesv1alpha1.Description: description,
 		}))
@@ -145,16 +150,13 @@ func (c *composer) item(id identity, object *unstructured.Unstructured) *item {
 	return i
 }
 
-// settleNamespace gives an object of a namespaced kind the namespace "default"
-// if it has none, and takes it from an object of a cluster-scoped kind. CRDs in
-// the same ManagedResource are asked first: before they are applied nobody else
-// knows.
-func (c *composer) settleNamespace(object *unstructured.Unstructured, scopes map[schema.GroupKind]bool) error {
-	kind := object.GroupVersionKind()
-	namespaced, known := scopes[kind.GroupKind()]
-	if !known {
-		var err error
-		if namespaced, err = c.namespaced(kind); err != nil {
+// setNamespace gives an object of a namespaced kind the namespace "default" if it has
+// none, and removes it from an object of a cluster-scoped kind. CRDs in the same
+// ManagedResource take precedence: the shoot may not have them yet.
+func (c *composer) setNamespace(object *unstructured.Unstructured) (err error) {
+	namespaced, defined := c.scopes[object.GroupVersionKind().GroupKind()]
+	if !defined {
+		if namespaced, err = c.kinds.namespaced(object.GroupVersionKind()); err != nil {
 			return err
 		}
 	}
@@ -167,8 +169,6 @@ func (c *composer) settleNamespace(object *unstructured.Unstructured, scopes map
 	return nil
 }
 
-// scopesOf returns, for the kinds that CRDs among the documents define, whether
-// their objects are in namespaces.
 func scopesOf(documents []bundle.Document) map[schema.GroupKind]bool {
 	scopes := map[schema.GroupKind]bool{}
 	for _, doc := range documents {
@@ -191,19 +191,19 @@ func definedBy(crd *unstructured.Unstructured) schema.GroupKind {
 	return schema.GroupKind{Group: group, Kind: kind}
 }
 
-// injectIntoTemplates adds labels to what a workload makes pods and claims of.
-func injectIntoTemplates(object *unstructured.Unstructured, labels map[string]string) {
-	if template := podTemplate(object); template != nil {
-		addLabels(template, labels)
-	}
-	if object.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: "apps", Kind: "StatefulSet"}) {
+// addToTemplates adds labels to the templates of a workload's pods and claims.
+func addToTemplates(object *unstructured.Unstructured, labels map[string]string) {
+	template := podTemplate(object)
+	if template == nil {
 		return
 	}
-	spec, _ := object.Object["spec"].(map[string]any)
+	spec := object.Object["spec"].(map[string]any)
 	claims, _ := spec["volumeClaimTemplates"].([]any)
-	for _, claim := range claims {
-		if claim, ok := claim.(map[string]any); ok {
-			addLabels(claim, labels)
+	for _, each := range append([]any{template}, claims...) {
+		if each, ok := each.(map[string]any); ok {
+			each := unstructured.Unstructured{Object: each}
+			unstructured.RemoveNestedField(each.Object, "metadata", "creationTimestamp")
+			each.SetLabels(merged(each.GetLabels(), labels))
 		}
 	}
 }
@@ -221,30 +221,6 @@ func podTemplate(object *unstructured.Unstructured) map[string]any {
 	return nil
 }
 
-func addLabels(object map[string]any, labels map[string]string) {
-	metadata, ok := object["metadata"].(map[string]any)
-	if !ok {
-		metadata = map[string]any{}
-		object["metadata"] = metadata
-	}
-	delete(metadata, "creationTimestamp")
-	present, ok := metadata["labels"].(map[string]any)
-	if !ok {
-		present = map[string]any{}
-		metadata["labels"] = present
-	}
-	for key, value := range labels {
-		present[key] = value
-	}
-}
-
-func identityOfObject(object *unstructured.Unstructured) identity {
-	return identity{
-		object.GroupVersionKind().GroupKind(),
-		types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()},
-	}
-}
-
 func merged(a, b map[string]string) map[string]string {
 	all := make(map[string]string, len(a)+len(b))
 	maps.Copy(all, a)
@@ -260,6 +236,7 @@ func hashOf(object *unstructured.Unstructured) string {
 	return hex.EncodeToString(sum[:16])
 }
 
+// truthy reports whether the value of an annotation is true, as Gardener parses it.
 func truthy(value string) bool {
 	is, err := strconv.ParseBool(value)
 	return err == nil && is

@@ -76,18 +76,18 @@ func (e *env) passes(n int) {
 }
 
 // The annotation of the object as it is counts, and then the stated one.
-func TestPatience(t *testing.T) {
+func TestTheLimitOfADeletion(t *testing.T) {
 	contract.Shows(t, "R19")
 	for name, c := range map[string]struct {
 		live, stated string
 		after        time.Duration
 		limited      bool
 	}{
-		"nobody says anything":      {},
-		"stated":                    {stated: "5m", after: 5 * time.Minute, limited: true},
-		"the object has the word":   {live: "1m", stated: "5m", after: time.Minute, limited: true},
-		"nonsense counts as nobody": {live: "soon", stated: "5m"},
-		"at once":                   {stated: "0s", limited: true},
+		"without an annotation":       {},
+		"stated":                      {stated: "5m", after: 5 * time.Minute, limited: true},
+		"the object takes precedence": {live: "1m", stated: "5m", after: time.Minute, limited: true},
+		"nonsense is no limit":        {live: "soon", stated: "5m"},
+		"at once":                     {stated: "0s", limited: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			annotations := func(value string) map[string]string {
@@ -96,7 +96,7 @@ func TestPatience(t *testing.T) {
 				}
 				return map[string]string{resourcesv1alpha1.FinalizeDeletionAfter: value}
 			}
-			after, limited := patience(&reference{Annotations: annotations(c.stated)},
+			after, limited := finalizeAfter(&reference{Annotations: annotations(c.stated)},
 				&metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Annotations: annotations(c.live)}})
 			g := NewWithT(t)
 			g.Expect(limited).To(Equal(c.limited))

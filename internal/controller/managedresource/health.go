@@ -3,202 +3,99 @@
 package managedresource
 
 import (
+	"context"
 	"fmt"
+	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
-	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
-	"k8s.io/utils/ptr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/shootclient"
 )
 
-// unhealthy says what is wrong with an object, as the second half of a
-// sentence, or nothing (section 3.10). Of kinds that it does not know it is
-// enough that they exist.
-func unhealthy(object client.Object) string {
-	switch o := object.(type) {
-	case *appsv1.DaemonSet:
-		return unhealthyDaemonSet(o)
-	case *appsv1.Deployment:
-		return unhealthyDeployment(o)
-	case *appsv1.StatefulSet:
-		return firstOf(outdated(o.Generation, o.Status.ObservedGeneration), tooFew(o.Status.ReadyReplicas, o.Spec.Replicas))
-	case *appsv1.ReplicaSet:
-		return firstOf(outdated(o.Generation, o.Status.ObservedGeneration), tooFew(o.Status.ReadyReplicas, o.Spec.Replicas))
-	case *corev1.ReplicationController:
-		return firstOf(outdated(o.Generation, o.Status.ObservedGeneration), tooFew(o.Status.ReadyReplicas, o.Spec.Replicas))
-	case *apiextensionsv1.CustomResourceDefinition:
-		return unhealthyCRD(o)
-	case *batchv1.Job:
-		for _, c := range o.Status.Conditions {
-			if c.Type == batchv1.JobFailed && c.Status == corev1.ConditionTrue {
-				return "has failed: " + c.Message
-			}
-		}
-	case *corev1.Pod:
-		if o.Status.Phase != corev1.PodRunning && o.Status.Phase != corev1.PodSucceeded {
-			return fmt.Sprintf("is in phase %s", o.Status.Phase)
-		}
-	case *vpav1.VerticalPodAutoscaler:
-		for _, c := range o.Status.Conditions {
-			if c.Type == vpav1.ConfigUnsupported && c.Status == corev1.ConditionTrue {
-				return "is not supported as it is configured: " + c.Message
-			}
-		}
-	case *corev1.Service:
-		if o.Spec.Type == corev1.ServiceTypeLoadBalancer && len(o.Status.LoadBalancer.Ingress) == 0 {
-			return "has no address from its load balancer yet"
-		}
-	}
-	return ""
+// health is the first problem of each sort, in the order of the inventory.
+type health struct{ unhealthy, progressing *problem }
+
+// problem is what the conditions tell of one object.
+type problem struct{ kind, message string }
+
+// healthChecker checks the objects of one ManagedResource.
+type healthChecker struct {
+	shoot    *shootclient.Shoot
+	observed *observations
+	found    health
+	// again is when to check again, if no event will tell; 0 means that one will.
+	again time.Duration
 }
 
-// progressing says how an object is still being rolled out, as the second half
-// of a sentence, or nothing.
-func progressing(object client.Object) string {
-	switch o := object.(type) {
-	case *appsv1.DaemonSet:
-		return firstOf(outdated(o.Generation, o.Status.ObservedGeneration),
-			updatedSoFar(o.Status.UpdatedNumberScheduled, o.Status.DesiredNumberScheduled))
-	case *appsv1.StatefulSet:
-		return firstOf(outdated(o.Generation, o.Status.ObservedGeneration),
-			updatedSoFar(o.Status.UpdatedReplicas, wantedByStatefulSet(o)))
-	case *appsv1.Deployment:
-		return progressingDeployment(o)
+// check checks the objects in an inventory, which a run has just found to exist. It
+// returns nil while the cache does not show what was applied, and when to check again.
+func (h *healthChecker) check(ctx context.Context, refs []reference) (*health, time.Duration, error) {
+	for i := range refs {
+		ref := &refs[i]
+		if ref.Annotations[resourcesv1alpha1.SkipHealthCheck] == "true" {
+			continue
+		}
+		object, current, err := h.read(ctx, ref)
+		if err == nil && !current {
+			return nil, cacheLag, nil
+		}
+		if err == nil && object != nil {
+			err = h.add(ctx, identityOf(ref), object)
+		}
+		if err != nil {
+			return nil, 0, h.shoot.Failure(err)
+		}
 	}
-	return ""
+	return &h.found, h.again, nil
 }
 
-func unhealthyDaemonSet(ds *appsv1.DaemonSet) string {
-	s := ds.Status
-	if problem := outdated(ds.Generation, s.ObservedGeneration); problem != "" {
-		return problem
+// read reads an object from the cache. It returns false if the cache does not show what
+// was applied, and no object if there is nothing to check.
+func (h *healthChecker) read(ctx context.Context, ref *reference) (object client.Object, current bool, err error) {
+	id := identityOf(ref)
+	last, observed := h.observed.objects[id]
+	createOnly := truthy(ref.Annotations[resourcesv1alpha1.Ignore])
+	if !observed && !createOnly {
+		return nil, true, nil
 	}
-	if s.CurrentNumberScheduled < s.DesiredNumberScheduled {
-		return fmt.Sprintf("has pods on %d of %d nodes", s.CurrentNumberScheduled, s.DesiredNumberScheduled)
+	object, err = h.shoot.Cached(ctx, kindOf(ref), id.NamespacedName)
+	if !createOnly {
+		if apierrors.IsNotFound(err) {
+			return nil, false, nil
+		}
+		return object, err != nil || object.GetUID() == last.uid && object.GetGeneration() >= last.generation, err
 	}
-	if s.NumberMisscheduled > 0 {
-		return fmt.Sprintf("has pods on %d nodes where none should run", s.NumberMisscheduled)
+	// It may lack the label that the cache selects by, and the origin, so that its events
+	// reach no ManagedResource.
+	if apierrors.IsNotFound(err) && shootclient.Whole(kindOf(ref)) {
+		object, err = h.shoot.Live(ctx, kindOf(ref), id.NamespacedName)
 	}
-	allowed := 0
-	if s.UpdatedNumberScheduled < s.DesiredNumberScheduled {
-		allowed = maxUnavailable(ds)
-	}
-	if int(s.NumberUnavailable) > allowed {
-		return fmt.Sprintf("has %d of %d pods unavailable (%d may be)", s.NumberUnavailable, s.DesiredNumberScheduled, allowed)
-	}
-	return ""
-}
-
-// maxUnavailable is how many pods may be unavailable during a rolling update.
-func maxUnavailable(ds *appsv1.DaemonSet) int {
-	rolling := ds.Spec.UpdateStrategy.RollingUpdate
-	if ds.Spec.UpdateStrategy.Type != appsv1.RollingUpdateDaemonSetStrategyType || rolling == nil || rolling.MaxUnavailable == nil {
-		return 0
-	}
-	allowed, err := intstr.GetScaledValueFromIntOrPercent(rolling.MaxUnavailable, int(ds.Status.DesiredNumberScheduled), false)
 	if err != nil {
-		return 0
+		return nil, true, client.IgnoreNotFound(err)
 	}
-	return allowed
+	if unhealthy(object) != "" || progressing(object) != "" {
+		h.again = unwatchedInterval
+	}
+	return object, true, nil
 }
 
-func unhealthyDeployment(d *appsv1.Deployment) string {
-	if problem := outdated(d.Generation, d.Status.ObservedGeneration); problem != "" {
-		return problem
-	}
-	available := deploymentCondition(d, appsv1.DeploymentAvailable)
-	if available == nil || available.Status != corev1.ConditionTrue {
-		return fmt.Sprintf("has %d of %d pods available", d.Status.AvailableReplicas, ptr.Deref(d.Spec.Replicas, 1))
-	}
-	if c := deploymentCondition(d, appsv1.DeploymentProgressing); c != nil && c.Status != corev1.ConditionTrue {
-		return "makes no progress: " + c.Message
-	}
-	if c := deploymentCondition(d, appsv1.DeploymentReplicaFailure); c != nil && c.Status != corev1.ConditionFalse {
-		return "cannot create pods: " + c.Message
-	}
-	return ""
-}
-
-func progressingDeployment(d *appsv1.Deployment) string {
-	if problem := outdated(d.Generation, d.Status.ObservedGeneration); problem != "" {
-		return problem
-	}
-	wanted := ptr.Deref(d.Spec.Replicas, 1)
-	c := deploymentCondition(d, appsv1.DeploymentProgressing)
-	if c == nil || c.Status != corev1.ConditionTrue || c.Reason != "NewReplicaSetAvailable" {
-		return fmt.Sprintf("has %d of %d pods updated", d.Status.UpdatedReplicas, wanted)
-	}
-	if d.Status.Replicas != wanted {
-		return fmt.Sprintf("has %d pods and wants %d", d.Status.Replicas, wanted)
-	}
-	return ""
-}
-
-func deploymentCondition(d *appsv1.Deployment, kind appsv1.DeploymentConditionType) *appsv1.DeploymentCondition {
-	for i := range d.Status.Conditions {
-		if d.Status.Conditions[i].Type == kind {
-			return &d.Status.Conditions[i]
+// add adds what is wrong with an object, and how it is rolled out, unless another object
+// came first.
+func (h *healthChecker) add(ctx context.Context, id identity, object client.Object) error {
+	if text := unhealthy(object); text != "" && h.found.unhealthy == nil {
+		warnings, err := lastWarnings(ctx, h.shoot, id)
+		if err != nil {
+			return err
 		}
+		if warnings != "" {
+			text += "; " + warnings
+		}
+		h.found.unhealthy = &problem{id.Kind, fmt.Sprintf("%s %s.", id, text)}
+	}
+	if text := progressing(object); text != "" && h.found.progressing == nil {
+		h.found.progressing = &problem{id.Kind, fmt.Sprintf("%s %s.", id, text)}
 	}
 	return nil
-}
-
-func unhealthyCRD(crd *apiextensionsv1.CustomResourceDefinition) string {
-	status := map[apiextensionsv1.CustomResourceDefinitionConditionType]apiextensionsv1.CustomResourceDefinitionCondition{}
-	for _, c := range crd.Status.Conditions {
-		status[c.Type] = c
-	}
-	if c := status[apiextensionsv1.NamesAccepted]; c.Status != apiextensionsv1.ConditionTrue {
-		return "does not have its names accepted: " + c.Message
-	}
-	if c := status[apiextensionsv1.Established]; c.Status != apiextensionsv1.ConditionTrue {
-		return "is not established: " + c.Message
-	}
-	if status[apiextensionsv1.Terminating].Status == apiextensionsv1.ConditionTrue {
-		return "is being deleted"
-	}
-	return ""
-}
-
-// wantedByStatefulSet is how many pods a rolling update is to reach.
-func wantedByStatefulSet(s *appsv1.StatefulSet) int32 {
-	wanted := ptr.Deref(s.Spec.Replicas, 1)
-	if rolling := s.Spec.UpdateStrategy.RollingUpdate; rolling != nil {
-		wanted -= ptr.Deref(rolling.Partition, 0)
-	}
-	return wanted
-}
-
-func outdated(generation, observed int64) string {
-	if observed < generation {
-		return fmt.Sprintf("was not looked at by its controller yet (generation %d, observed %d)", generation, observed)
-	}
-	return ""
-}
-
-func tooFew(ready int32, wanted *int32) string {
-	if w := ptr.Deref(wanted, 1); ready < w {
-		return fmt.Sprintf("has %d of %d pods ready", ready, w)
-	}
-	return ""
-}
-
-func updatedSoFar(updated, wanted int32) string {
-	if updated < wanted {
-		return fmt.Sprintf("has %d of %d pods updated", updated, wanted)
-	}
-	return ""
-}
-
-func firstOf(problems ...string) string {
-	for _, problem := range problems {
-		if problem != "" {
-			return problem
-		}
-	}
-	return ""
 }

@@ -6,10 +6,12 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 )
@@ -21,7 +23,7 @@ type identity struct {
 	types.NamespacedName
 }
 
-// String is how an object is named in messages.
+// String names the object in messages.
 func (i identity) String() string {
 	if i.Namespace == "" {
 		return i.Kind + " " + i.Name
@@ -29,6 +31,7 @@ func (i identity) String() string {
 	return i.Kind + " " + i.Namespace + "/" + i.Name
 }
 
+// reference is an object in the inventory.
 type reference = resourcesv1alpha1.ObjectReference
 
 func kindOf(ref *reference) schema.GroupVersionKind {
@@ -36,51 +39,62 @@ func kindOf(ref *reference) schema.GroupVersionKind {
 }
 
 func identityOf(ref *reference) identity {
-	return identity{kindOf(ref).GroupKind(), types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}}
+	return identity{canonical(kindOf(ref).GroupKind()), types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}}
 }
 
-func newReference(kind schema.GroupVersionKind, key types.NamespacedName, labels, annotations map[string]string) reference {
-	apiVersion, kindName := kind.ToAPIVersionAndKind()
+func identityOfObject(object client.Object) identity {
+	return identity{canonical(object.GetObjectKind().GroupVersionKind().GroupKind()), client.ObjectKeyFromObject(object)}
+}
+
+// canonical returns the present group of a kind that Kubernetes once served in the group
+// extensions: one object was in both (R28).
+func canonical(kind schema.GroupKind) schema.GroupKind {
+	if kind.Group == "extensions" {
+		switch kind.Kind {
+		case "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet":
+			kind.Group = "apps"
+		case "Ingress", "NetworkPolicy":
+			kind.Group = "networking.k8s.io"
+		}
+	}
+	return kind
+}
+
+func newReference(object client.Object) reference {
+	apiVersion, kind := object.GetObjectKind().GroupVersionKind().ToAPIVersionAndKind()
 	return reference{
-		ObjectReference: corev1.ObjectReference{APIVersion: apiVersion, Kind: kindName, Namespace: key.Namespace, Name: key.Name},
-		Labels:          labels, Annotations: annotations,
+		ObjectReference: corev1.ObjectReference{APIVersion: apiVersion, Kind: kind, Namespace: object.GetNamespace(), Name: object.GetName()},
+		Labels:          object.GetLabels(), Annotations: object.GetAnnotations(),
 	}
 }
 
-// sortInventory puts references into the order of status.resources: by group,
-// kind, namespace, name.
-func sortInventory(refs []reference) {
-	slices.SortFunc(refs, func(a, b reference) int {
-		x, y := identityOf(&a), identityOf(&b)
-		return cmp.Or(cmp.Compare(x.Group, y.Group), cmp.Compare(x.Kind, y.Kind),
-			cmp.Compare(x.Namespace, y.Namespace), cmp.Compare(x.Name, y.Name))
-	})
+func compareIdentities(a, b identity) int {
+	return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind),
+		cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-// union returns the references of both; where an object is in both, that of
-// first.
+// sortInventory sorts references as in status.resources: by group, kind, namespace, name.
+func sortInventory(refs []reference) {
+	slices.SortFunc(refs, func(a, b reference) int { return compareIdentities(identityOf(&a), identityOf(&b)) })
+}
+
+// union returns the references of both; where an object is in both, that of first.
 func union(first, second []reference) []reference {
 	all := slices.Concat(first, without(second, first))
 	sortInventory(all)
 	return all
 }
 
-// without returns those of refs which are not among others.
+// without returns those of refs whose objects are not among others.
 func without(refs, others []reference) []reference {
 	skip := make(map[identity]bool, len(others))
 	for i := range others {
 		skip[identityOf(&others[i])] = true
 	}
-	var rest []reference
-	for i := range refs {
-		if !skip[identityOf(&refs[i])] {
-			rest = append(rest, refs[i])
-		}
-	}
-	return rest
+	return slices.DeleteFunc(slices.Clone(refs), func(ref reference) bool { return skip[identityOf(&ref)] })
 }
 
-// sameInventory says whether two sorted inventories are equal.
+// sameInventory reports whether two sorted inventories are equal.
 func sameInventory(a, b []reference) bool {
 	return slices.EqualFunc(a, b, func(x, y reference) bool {
 		return x.ObjectReference == y.ObjectReference &&
@@ -88,12 +102,25 @@ func sameInventory(a, b []reference) bool {
 	})
 }
 
-// find returns the reference to an object, or nil.
-func find(refs []reference, id identity) *reference {
-	for i := range refs {
-		if identityOf(&refs[i]) == id {
-			return &refs[i]
-		}
+// contains reports whether an inventory has an object.
+func contains(refs []reference, id identity) bool {
+	return slices.ContainsFunc(refs, func(ref reference) bool { return identityOf(&ref) == id })
+}
+
+// origin returns the value of the origin annotation of a ManagedResource's objects (R15).
+func (o *Options) origin(mr *resourcesv1alpha1.ManagedResource) string {
+	origin := mr.Namespace + "/" + mr.Name
+	if o.ClusterID != "" {
+		origin = o.ClusterID + ":" + origin
 	}
-	return nil
+	return origin
+}
+
+// parseOrigin splits the origin annotation, "[<cluster>:]<namespace>/<name>".
+func parseOrigin(origin string) (cluster string, owner types.NamespacedName, ok bool) {
+	if i := strings.LastIndex(origin, ":"); i >= 0 {
+		cluster, origin = origin[:i], origin[i+1:]
+	}
+	owner.Namespace, owner.Name, ok = strings.Cut(origin, "/")
+	return cluster, owner, ok && owner.Namespace != "" && owner.Name != ""
 }

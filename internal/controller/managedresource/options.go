@@ -3,17 +3,21 @@
 package managedresource
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/shootclient"
 )
 
 const (
-	// FieldManager owns, in the shoot, the fields that are stated.
+	// FieldManager owns the fields in the shoot that the bundles state.
 	FieldManager = "trellis"
 	// DefaultClass is the name of the class whose target is the shoot; a
 	// ManagedResource without a class is of it.
@@ -23,14 +27,34 @@ const (
 	Finalizer = "resources.gardener.cloud/gardener-resource-manager"
 )
 
+// When a ManagedResource is reconciled again, besides Options.SyncPeriod and
+// Options.DeletionInterval.
+const (
+	// firstRetry and lastRetry bound the back-off after an error.
+	firstRetry = 200 * time.Millisecond
+	lastRetry  = time.Minute
+	// statusGatherTime is how long changes of objects' statuses are gathered.
+	statusGatherTime = time.Second
+	// slowClusterRetry is when a run that the limiter did not admit is tried again.
+	slowClusterRetry = time.Second
+	// cacheLag is the time that the shoot's cache gets to show what was applied.
+	cacheLag = time.Second
+	// unwatchedInterval is when the health of unhealthy objects is checked that carry no
+	// origin, so that their events reach no ManagedResource.
+	unwatchedInterval = 5 * time.Second
+	// absentFor is how long a kind that the cluster lacks is not asked about again.
+	absentFor = 10 * time.Second
+)
+
 // Shoots gives access to the clusters that objects are applied in, by the
 // namespace of the ManagedResource. *shootclient.Clients is one, and
 // *shootclient.Seed another, which gives the seed for every namespace.
 type Shoots interface {
 	shootclient.Access
-	// Forget says that nothing in the namespace needs the cluster any more.
+	// Forget closes the access to the cluster of a namespace that has no
+	// ManagedResources any more.
 	Forget(namespace string)
-	// Source tells of changes in all clusters.
+	// Source returns the changes of objects in all clusters.
 	Source(requests func(shootclient.Event) (wanted []reconcile.Request, after time.Duration)) source.Source
 }
 
@@ -39,68 +63,62 @@ type Shoots interface {
 type Options struct {
 	// Shoots gives access to the shoots.
 	Shoots Shoots
-	// Class of the ManagedResources to carry out. Default: DefaultClass.
+	// Class of the ManagedResources to reconcile. Default: DefaultClass.
 	Class string
-	// Confined says that the target is a cluster which ManagedResources share, above
-	// all the seed: each may only have objects in the namespace of its own name
-	// there. Objects of kinds that the target lacks are left out.
+	// Confined means that ManagedResources share the target, above all the seed: each
+	// may only have objects in the namespace of its own name there. Objects of kinds
+	// that the target lacks are left out.
 	Confined bool
-	// GarbageCollected says that a garbage collector works in the target. Obsolete
-	// Secrets and ConfigMaps that it may collect are left to it, since pods of the
-	// former version may still refer to them.
-	GarbageCollected bool
 	// ClusterID, if not empty, precedes the origin annotation of the objects.
 	ClusterID string
 	// ManagedBy is the value of the label that marks managed objects. It must be
 	// the one that Shoots watches by. Default: gardener.
 	ManagedBy string
-	// SyncPeriod is how often a ManagedResource is looked at when nothing seems to
-	// have changed. Default: 1 minute.
+	// SyncPeriod is how often a ManagedResource is reconciled without an event.
+	// Default: 1 minute.
 	SyncPeriod time.Duration
-	// DeletionInterval is how often objects that are being deleted are looked at.
+	// DeletionInterval is how often objects are looked up that are being deleted.
 	// Default: 5 seconds.
 	DeletionInterval time.Duration
 	// EstablishTimeout bounds the wait for a CRD to be served before its custom
 	// resources are applied. Default: 10 seconds.
 	EstablishTimeout time.Duration
-	// MaxConcurrentReconciles is the number of ManagedResources that are carried
-	// out at the same time. Default: 10.
+	// MaxConcurrentReconciles is the number of ManagedResources that are reconciled
+	// at the same time. Default: 10.
 	MaxConcurrentReconciles int
 	// Clock is the time in conditions. Default: the real one.
 	Clock clock.PassiveClock
 }
 
-// name of the controller.
-func (o *Options) name() string {
-	if o.Class == "" {
-		return "managedresource"
-	}
-	return "managedresource-" + o.Class
-}
-
 func (o *Options) setDefaults() {
-	o.Class = settledClass(o.Class)
-	if o.ManagedBy == "" {
-		o.ManagedBy = "gardener"
-	}
-	if o.SyncPeriod == 0 {
-		o.SyncPeriod = time.Minute
-	}
-	if o.DeletionInterval == 0 {
-		o.DeletionInterval = 5 * time.Second
-	}
-	if o.EstablishTimeout == 0 {
-		o.EstablishTimeout = 10 * time.Second
-	}
-	if o.MaxConcurrentReconciles == 0 {
-		o.MaxConcurrentReconciles = 10
-	}
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
+	o.Class = withoutDefault(o.Class)
+	setDefault(&o.ManagedBy, "gardener")
+	setDefault(&o.SyncPeriod, time.Minute)
+	setDefault(&o.DeletionInterval, 5*time.Second)
+	setDefault(&o.EstablishTimeout, 10*time.Second)
+	setDefault(&o.MaxConcurrentReconciles, 10)
+	setDefault[clock.PassiveClock](&o.Clock, clock.RealClock{})
+}
+
+func setDefault[T comparable](field *T, value T) {
+	if *field == *new(T) {
+		*field = value
 	}
 }
 
-// finalizer is the finalizer of the class.
+// ClassOf returns the class of a ManagedResource. The default class is the empty one.
+func ClassOf(mr *resourcesv1alpha1.ManagedResource) string {
+	return withoutDefault(ptr.Deref(mr.Spec.Class, ""))
+}
+
+func withoutDefault(class string) string {
+	if class == DefaultClass {
+		return ""
+	}
+	return class
+}
+
+// finalizer returns the finalizer of the controller's class.
 func (o *Options) finalizer() string {
 	if o.Class == "" {
 		return Finalizer
@@ -108,5 +126,18 @@ func (o *Options) finalizer() string {
 	return Finalizer + "-" + o.Class
 }
 
-// passTimeout bounds one reconciliation.
-func (o *Options) passTimeout() time.Duration { return max(o.SyncPeriod, time.Minute) }
+// controllerName returns the controller's name in logs and metrics.
+func (o *Options) controllerName() string {
+	if o.Class == "" {
+		return "managedresource"
+	}
+	return "managedresource-" + o.Class
+}
+
+// hasOtherFinalizer reports whether the resource manager of another class still has
+// to delete its objects.
+func (o *Options) hasOtherFinalizer(mr *resourcesv1alpha1.ManagedResource) bool {
+	return slices.ContainsFunc(mr.Finalizers, func(finalizer string) bool {
+		return strings.HasPrefix(finalizer, Finalizer) && finalizer != o.finalizer()
+	})
+}

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// applyOrder is the order of kinds in which objects are applied (section 3.6).
-// Kinds that are not listed, custom resources first of all, come last.
+// applyOrder is the order of kinds in which objects are applied (R3).
+// Kinds that are not listed, such as custom resources, come last.
 var applyOrder = rank(
 	"PriorityClass", "Namespace", "NetworkPolicy", "ResourceQuota", "LimitRange", "PodSecurityPolicy",
 	"PodDisruptionBudget", "ServiceAccount", "Secret", "SecretList", "ConfigMap", "StorageClass",

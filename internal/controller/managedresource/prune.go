@@ -5,32 +5,48 @@ package managedresource
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/shootclient"
 )
 
 const (
 	// parallelDeletions bounds the requests for deletion at the same time.
 	parallelDeletions = 10
-	// nudgedAnnotation is when the deletion of a CRD was last reminded of.
+	// nudgedAnnotation on a CRD is when its deletion was last triggered again.
 	nudgedAnnotation = "trellis.network/deletion-nudged-at"
 )
 
-// prune deletes objects and takes them out of the inventory as they are gone. It
-// returns *pending while some are not. CRDs go last, so that their custom
-// resources are deleted one by one, while somebody may still finalize them, and
-// an object that hangs is named.
-func (p *pass) prune(ctx context.Context, refs []reference) error {
+// pruner deletes objects of one ManagedResource from its shoot.
+type pruner struct {
+	shoot *shootclient.Shoot
+	// managedResources reads them from a cache.
+	managedResources client.Reader
+	mr               *resourcesv1alpha1.ManagedResource
+	options          *Options
+}
+
+// remaining is an object that is being deleted and not yet gone.
+type remaining struct {
+	ref  reference
+	live *metav1.PartialObjectMetadata
+}
+
+// prune deletes objects. It returns which of them are gone, or must not be deleted, and
+// which are not gone yet. CRDs are deleted after all other objects, so that controllers
+// can still finalize their custom resources, and a custom resource that hangs is named.
+func (p *pruner) prune(ctx context.Context, refs []reference) (gone []reference, pending []remaining, err error) {
 	var definitions, others []reference
 	for _, ref := range refs {
 		if isCRD(kindOf(&ref).GroupKind()) {
@@ -40,22 +56,23 @@ func (p *pass) prune(ctx context.Context, refs []reference) error {
 		}
 	}
 	for _, wave := range [][]reference{others, definitions} {
-		if err := p.pruneWave(ctx, wave); err != nil {
-			return err
+		if err != nil || len(pending) > 0 {
+			break
 		}
+		var went []reference
+		went, pending, err = p.pruneAtOnce(ctx, wave)
+		gone = append(gone, went...)
 	}
-	return nil
+	return gone, pending, err
 }
 
-func (p *pass) pruneWave(ctx context.Context, refs []reference) error {
+func (p *pruner) pruneAtOnce(ctx context.Context, refs []reference) (gone []reference, pending []remaining, err error) {
 	var mu sync.Mutex
-	var gone []reference
-	var remaining []*remnant
-	group, groupCtx := errgroup.WithContext(ctx)
+	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(parallelDeletions)
 	for _, ref := range refs {
 		group.Go(func() error {
-			live, err := p.delete(groupCtx, &ref)
+			live, err := p.delete(ctx, &ref)
 			if err != nil {
 				return fmt.Errorf("delete %s: %w", identityOf(&ref), err)
 			}
@@ -64,70 +81,63 @@ func (p *pass) pruneWave(ctx context.Context, refs []reference) error {
 			if live == nil {
 				gone = append(gone, ref)
 			} else {
-				remaining = append(remaining, &remnant{ref, live})
+				pending = append(pending, remaining{ref, live})
 			}
 			return nil
 		})
 	}
-	err := group.Wait()
-	p.mr.Status.Resources = without(p.mr.Status.Resources, gone)
-	for i := range gone {
-		delete(p.record.seen, identityOf(&gone[i]))
-	}
-	if err != nil {
-		return fail(reasonDeletionFailed, p.shoot.Failure(err))
-	}
-	if len(remaining) > 0 {
-		return &pending{message: p.describe(ctx, remaining)}
-	}
-	return nil
+	err = group.Wait()
+	return gone, pending, err
 }
 
-// delete deletes one object. It returns what is left of it, or nil if it is gone,
-// or not to be deleted. In a cluster that is shared, what is outside of the
-// namespace cannot be ours.
-func (p *pass) delete(ctx context.Context, ref *reference) (remaining *metav1.PartialObjectMetadata, err error) {
+// delete deletes one object. It returns what remains of it, or nil if it is gone or must
+// not be deleted. In a shared cluster an object outside of the namespace cannot be ours.
+func (p *pruner) delete(ctx context.Context, ref *reference) (*metav1.PartialObjectMetadata, error) {
 	if p.options.Confined && ref.Namespace != p.mr.Namespace {
 		return nil, nil
 	}
-	live, err := p.liveMetadata(ctx, ref)
-	if err != nil || live == nil || truthy(live.Annotations[resourcesv1alpha1.KeepObject]) || p.isLeftToCollector(ref, live) {
+	live, err := liveMetadata(ctx, p.shoot, ref)
+	if err != nil || live == nil || truthy(live.Annotations[resourcesv1alpha1.KeepObject]) {
 		return nil, err
 	}
-	if other, err := p.isOfAnother(ctx, ref, live); other || err != nil {
+	if other, err := p.isOfOther(ctx, ref, live); other || err != nil {
 		return nil, err
 	}
 	if live.DeletionTimestamp.IsZero() {
 		if err := p.requestDeletion(ctx, ref, live); err != nil {
 			return nil, err
 		}
-		if live, err = p.liveMetadata(ctx, ref); err != nil || live == nil {
+		if live, err = liveMetadata(ctx, p.shoot, ref); err != nil || live == nil {
 			return nil, err
 		}
 	} else if err := p.nudge(ctx, live); err != nil {
 		return nil, err
 	}
-	if !p.isOverdue(ref, live) {
+	if after, limited := finalizeAfter(ref, live); !limited || live.DeletionTimestamp.IsZero() ||
+		p.options.Clock.Now().Before(live.DeletionTimestamp.Add(after)) {
 		return live, nil
 	}
 	if err := p.finalize(ctx, ref, live); err != nil {
 		return nil, err
 	}
-	return p.liveMetadata(ctx, ref)
+	return liveMetadata(ctx, p.shoot, ref)
 }
 
-// isLeftToCollector says whether the garbage collector is to delete an object.
-// Once the ManagedResource itself goes, nobody may look after the target any more.
-func (p *pass) isLeftToCollector(ref *reference, live *metav1.PartialObjectMetadata) bool {
-	if !p.options.GarbageCollected || p.isDeleted() || p.isTransferred() {
-		return false
+// isOfOther reports whether another ManagedResource has the object now: the origin
+// annotation names it, and its inventory has the object.
+func (p *pruner) isOfOther(ctx context.Context, ref *reference, live *metav1.PartialObjectMetadata) (bool, error) {
+	_, owner, ok := parseOrigin(live.Annotations[resourcesv1alpha1.Origin])
+	if !ok || owner.Namespace != p.mr.Namespace || owner.Name == p.mr.Name {
+		return false, nil
 	}
-	kind := kindOf(ref)
-	return kind.Group == "" && (kind.Kind == "Secret" || kind.Kind == "ConfigMap") &&
-		live.Labels[resourcesv1alpha1.GarbageCollectable] == "true"
+	other := &resourcesv1alpha1.ManagedResource{}
+	if err := p.managedResources.Get(ctx, owner, other); err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	return other.DeletionTimestamp.IsZero() && contains(other.Status.Resources, identityOf(ref)), nil
 }
 
-func (p *pass) requestDeletion(ctx context.Context, ref *reference, live *metav1.PartialObjectMetadata) error {
+func (p *pruner) requestDeletion(ctx context.Context, ref *reference, live *metav1.PartialObjectMetadata) error {
 	options := &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(live.UID)}}
 	switch kindOf(ref).Group {
 	case "apps", "extensions", "batch":
@@ -136,82 +146,80 @@ func (p *pass) requestDeletion(ctx context.Context, ref *reference, live *metav1
 	return client.IgnoreNotFound(p.shoot.Client.Delete(ctx, live, options))
 }
 
-// nudge writes a mark on a CRD whose deletion takes long. The API server deletes
-// a CRD's custom resources first; when that fails for the moment, as it does for
-// CRDs which are only seconds old, and its retry meets a conflict, it does not look
-// at the CRD again for five minutes, unless something other than the status
-// changes.
-func (p *pass) nudge(ctx context.Context, live *metav1.PartialObjectMetadata) error {
+// nudge annotates a CRD whose deletion takes long. The API server deletes a CRD's custom
+// resources first. When that fails, as it does for CRDs that are only seconds old, and
+// its retry meets a conflict, the API server does not look at the CRD for five minutes,
+// unless something other than its status changes.
+func (p *pruner) nudge(ctx context.Context, live *metav1.PartialObjectMetadata) error {
 	now := p.options.Clock.Now()
 	if !isCRD(live.GroupVersionKind().GroupKind()) || now.Sub(live.DeletionTimestamp.Time) < p.options.DeletionInterval {
 		return nil
 	}
-	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, nudgedAnnotation, now.UTC().Format(time.RFC3339))
-	return client.IgnoreNotFound(p.shoot.Client.Patch(ctx, live, client.RawPatch(types.MergePatchType, []byte(patch)), client.FieldOwner(FieldManager)))
+	return patchMetadata(ctx, p.shoot, live, `{"annotations":{%q:%q}}`, nudgedAnnotation, now.UTC().Format(time.RFC3339))
 }
 
-// liveMetadata returns nil if the object, or its kind, does not exist. If the
-// version in the inventory is not served any more, another one of the same kind
-// will do.
-func (p *pass) liveMetadata(ctx context.Context, ref *reference) (*metav1.PartialObjectMetadata, error) {
-	kind := kindOf(ref)
-	if _, err := p.shoot.Client.RESTMapper().RESTMapping(kind.GroupKind(), kind.Version); meta.IsNoMatchError(err) {
-		mapping, err := p.shoot.Client.RESTMapper().RESTMapping(kind.GroupKind())
-		if meta.IsNoMatchError(err) {
-			return nil, nil
+// finalizeAfter returns how long the deletion of an object may take, if its annotation,
+// or else that of the bundle, limits it (R19). A text that is no duration is no limit.
+func finalizeAfter(ref *reference, live *metav1.PartialObjectMetadata) (after time.Duration, limited bool) {
+	text, stated := live.Annotations[resourcesv1alpha1.FinalizeDeletionAfter]
+	if !stated {
+		text = ref.Annotations[resourcesv1alpha1.FinalizeDeletionAfter]
+	}
+	after, err := time.ParseDuration(text)
+	return after, err == nil
+}
+
+// finalize removes all finalizers from an object.
+func (p *pruner) finalize(ctx context.Context, ref *reference, live *metav1.PartialObjectMetadata) error {
+	log.FromContext(ctx).Info("The deletion of an object took too long, so its finalizers are removed",
+		"object", identityOf(ref).String(), "finalizers", live.Finalizers, "since", live.DeletionTimestamp)
+	if len(live.Finalizers) > 0 {
+		if err := patchMetadata(ctx, p.shoot, live, `{"resourceVersion":%q,"finalizers":null}`, live.ResourceVersion); err != nil {
+			return err
 		}
+	}
+	if !isNamespace(ref) {
+		return nil
+	}
+	// The finalizers of a Namespace are in its spec, and only a subresource removes them.
+	namespace := &corev1.Namespace{}
+	err := p.shoot.Client.Get(ctx, types.NamespacedName{Name: live.Name}, namespace)
+	if err != nil || namespace.UID != live.UID {
+		return client.IgnoreNotFound(err)
+	}
+	namespace.Spec.Finalizers = nil
+	return client.IgnoreNotFound(p.shoot.Client.SubResource("finalize").Update(ctx, namespace))
+}
+
+func isNamespace(ref *reference) bool { return ref.APIVersion == "v1" && ref.Kind == "Namespace" }
+
+// liveMetadata returns nil if the object, or its kind, does not exist. If the shoot does
+// not serve the version in the inventory any more, it reads another one.
+func liveMetadata(ctx context.Context, shoot *shootclient.Shoot, ref *reference) (*metav1.PartialObjectMetadata, error) {
+	kind, mapper := kindOf(ref), shoot.Client.RESTMapper()
+	if _, err := mapper.RESTMapping(kind.GroupKind(), kind.Version); meta.IsNoMatchError(err) {
+		mapping, err := mapper.RESTMapping(identityOf(ref).GroupKind)
 		if err != nil {
-			return nil, err
+			return nil, ignoreNoMatch(err)
 		}
 		kind = mapping.GroupVersionKind
 	}
 	live := &metav1.PartialObjectMetadata{}
 	live.SetGroupVersionKind(kind)
-	if err := p.shoot.Client.Get(ctx, identityOf(ref).NamespacedName, live); err != nil {
-		if meta.IsNoMatchError(err) {
-			return nil, nil
-		}
-		return nil, client.IgnoreNotFound(err)
+	if err := shoot.Client.Get(ctx, identityOf(ref).NamespacedName, live); err != nil {
+		return nil, client.IgnoreNotFound(ignoreNoMatch(err))
 	}
 	return live, nil
 }
 
-// isOfAnother says whether another ManagedResource has taken the object over in
-// the meantime: its origin annotation says so, and that ManagedResource agrees.
-func (p *pass) isOfAnother(ctx context.Context, ref *reference, live *metav1.PartialObjectMetadata) (bool, error) {
-	_, owner, ok := parseOrigin(live.Annotations[resourcesv1alpha1.Origin])
-	if !ok || owner.Namespace != p.mr.Namespace || owner.Name == p.mr.Name {
-		return false, nil
+// releaseObject removes our annotations from an object that is left to others.
+func releaseObject(ctx context.Context, shoot *shootclient.Shoot, mr *resourcesv1alpha1.ManagedResource, ref *reference) error {
+	live, err := liveMetadata(ctx, shoot, ref)
+	if err != nil || live == nil {
+		return err
 	}
-	other := &resourcesv1alpha1.ManagedResource{}
-	if err := p.client.Get(ctx, owner, other); err != nil {
-		return false, client.IgnoreNotFound(err)
+	if _, owner, _ := parseOrigin(live.Annotations[resourcesv1alpha1.Origin]); owner != client.ObjectKeyFromObject(mr) {
+		return nil
 	}
-	return other.DeletionTimestamp.IsZero() && find(other.Status.Resources, identityOf(ref)) != nil, nil
-}
-
-// release leaves objects to others which were applied before and are now to be
-// ignored: it takes our annotations from them.
-func (p *pass) release(ctx context.Context, ids []identity) error {
-	for i := range p.mr.Status.Resources {
-		ref := &p.mr.Status.Resources[i]
-		if !slices.ContainsFunc(ids, func(id identity) bool { return p.same.of(id) == p.same.of(identityOf(ref)) }) {
-			continue
-		}
-		live, err := p.liveMetadata(ctx, ref)
-		if err != nil {
-			return fail(reasonReleaseFailed, p.shoot.Failure(fmt.Errorf("release %s: %w", identityOf(ref), err)))
-		}
-		if live == nil {
-			continue
-		}
-		if _, owner, _ := parseOrigin(live.Annotations[resourcesv1alpha1.Origin]); owner != client.ObjectKeyFromObject(p.mr) {
-			continue
-		}
-		patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:null,%q:null}}}`, resourcesv1alpha1.Origin, resourcesv1alpha1.Description)
-		if err := p.shoot.Client.Patch(ctx, live, client.RawPatch(types.MergePatchType, []byte(patch)), client.FieldOwner(FieldManager)); client.IgnoreNotFound(err) != nil {
-			return fail(reasonReleaseFailed, p.shoot.Failure(fmt.Errorf("release %s: %w", identityOf(ref), err)))
-		}
-	}
-	return nil
+	return patchMetadata(ctx, shoot, live, `{"annotations":{%q:null,%q:null}}`, resourcesv1alpha1.Origin, resourcesv1alpha1.Description)
 }

@@ -4,175 +4,175 @@ package managedresource
 
 import (
 	"context"
-	"errors"
 	"time"
 
-	"github.com/go-logr/logr"
-	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/keyed"
+	"github.com/trellis-network/trellis/internal/metrics"
+	"github.com/trellis-network/trellis/internal/outcome"
 	"github.com/trellis-network/trellis/internal/shootclient"
 )
 
-// conflictDelay is how long to wait for the cache after somebody else was faster
-// in writing a ManagedResource.
-const conflictDelay = 200 * time.Millisecond
-
-// Reconciler carries out ManagedResources.
+// Reconciler reconciles ManagedResources.
 type Reconciler struct {
-	// client reads ManagedResources and the metadata of Secrets from a cache.
-	client client.Client
-	// secrets reads Secrets without a cache.
-	secrets  client.Reader
+	client   client.Client
+	content  contentReader
+	writer   writer
 	options  Options
-	memory   memory
-	absences absences
-	crowd    crowd
+	observed keyed.Map[types.NamespacedName, *observations]
+	absent   absentKinds
+	limiter  limiter
 }
 
 var _ reconcile.Reconciler = &Reconciler{}
 
-// pass is one reconciliation of one ManagedResource.
-type pass struct {
-	*Reconciler
-	log logr.Logger
-	// mr is the ManagedResource, with the status as it is to become.
-	mr *resourcesv1alpha1.ManagedResource
-	// written is mr as it was last read or written.
-	written *resourcesv1alpha1.ManagedResource
-	record  *record
-	// same says which kinds are equivalent.
-	same equivalence
-	// before is the inventory as the pass found it, by what stands for each object.
-	before map[identity]*reference
-	shoot  *shootclient.Shoot
-	// missed says that the pass has reported an object as missing.
-	missed bool
-	// again is when to look again, if earlier than the sync period.
-	again time.Duration
-	// released says that the ManagedResource is no longer ours to write to.
-	released bool
+// newReconciler returns a Reconciler. cached reads ManagedResources and the metadata of
+// Secrets from a cache, live reads Secrets from the API server.
+func newReconciler(cached client.Client, live client.Reader, options Options) *Reconciler {
+	return &Reconciler{client: cached, content: contentReader{cached, live}, writer: writer{cached}, options: options}
 }
 
-// Reconcile implements reconcile.Reconciler. It makes one pass and writes the
-// status once at its end, if it has changed. Before new content is applied for
-// the first time there is one more write, of the inventory.
-func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (result reconcile.Result, err error) {
+// stage is one step of a run.
+type stage = outcome.Stage[*run]
+
+// reconciliation applies a ManagedResource. What has not changed since the last
+// complete run is neither read nor applied again.
+func (r *Reconciler) reconciliation() []stage {
+	return []stage{
+		{Name: "claim", Run: r.claim},
+		{Name: "read the Secrets", Run: r.readSecrets},
+		{Name: "connect to the shoot", Run: r.connect},
+		{Name: "detect drift", Run: r.detectDrift},
+		{Name: "compose the desired objects", Run: ifChanged(r.compose)},
+		{Name: "record the inventory", Run: ifChanged(r.record)},
+		{Name: "prune", Run: ifChanged(r.prune)},
+		{Name: "release", Run: ifChanged(r.release)},
+		{Name: "apply", Run: ifChanged(r.apply)},
+		{Name: "check health", Run: r.checkHealth},
+	}
+}
+
+// deletion deletes the objects of a ManagedResource that is being deleted, or that was
+// given to another class.
+func (r *Reconciler) deletion(keepObjects bool) []stage {
+	release := stage{Name: "remove the finalizer", Run: r.removeFinalizer}
+	if keepObjects {
+		return []stage{release}
+	}
+	return []stage{
+		{Name: "plan the deletion", Run: r.planDeletion},
+		{Name: "connect to the shoot", Run: r.connect},
+		{Name: "delete the objects", Run: r.prune},
+		release,
+	}
+}
+
+// stagesFor returns what must be done for a ManagedResource now.
+func (r *Reconciler) stagesFor(mr *resourcesv1alpha1.ManagedResource) []stage {
+	deleting, ours := !mr.DeletionTimestamp.IsZero(), ClassOf(mr) == r.options.Class
+	claimed := controllerutil.ContainsFinalizer(mr, r.options.finalizer())
+	switch {
+	case !ours && !claimed:
+		return nil
+	case !deleting && truthy(mr.Annotations[resourcesv1alpha1.Ignore]):
+		return []stage{{Name: "ignore", Run: r.ignore}}
+	case claimed && (deleting || !ours):
+		keep := deleting && ptr.Deref(mr.Spec.KeepObjects, false)
+		return r.deletion(keep || len(mr.Status.Resources) == 0)
+	case deleting || r.options.hasOtherFinalizer(mr):
+		return nil
+	}
+	return r.reconciliation()
+}
+
+// run is one reconciliation of one ManagedResource. Each stage adds what it found.
+type run struct {
+	// mr is the ManagedResource. Its status is written when the run has ended.
+	mr *resourcesv1alpha1.ManagedResource
+	// stored is mr as it was last read or written.
+	stored *resourcesv1alpha1.ManagedResource
+	// observed is what former runs observed.
+	observed *observations
+	// before is the inventory that the run began with.
+	before map[identity]*reference
+	shoot  *shootclient.Shoot
+	// content of the Secrets; nil while unchanged is true.
+	content *content
+	// unchanged reports that nothing differs from the last complete run.
+	unchanged bool
+	desired   *desired
+	// recorded is the inventory of former runs, inventory what it becomes once everything
+	// is applied, and obsolete what must be deleted before.
+	recorded, inventory, obsolete []reference
+	clock                         clock.PassiveClock
+
+	// What is to be told in the conditions.
+
+	ignored bool
+	// deleting reports that all objects are being deleted.
+	deleting bool
+	// missing reports that the run found an object missing.
+	missing bool
+	// applied is a message, empty unless everything was applied.
+	applied string
+	// health of the objects, nil while it cannot be told.
+	health *health
+	// finalized reports that the finalizer was removed, so that nothing must be written.
+	finalized bool
+}
+
+func (r *Reconciler) newRun(mr *resourcesv1alpha1.ManagedResource) *run {
+	next := &run{mr: mr, stored: mr.DeepCopy(), before: map[identity]*reference{}, clock: r.options.Clock}
+	next.observed = r.observed.Update(client.ObjectKeyFromObject(mr), func(o *observations, known bool) (*observations, bool) {
+		if !known || o.uid != mr.UID {
+			o = &observations{uid: mr.UID, objects: map[identity]observation{}}
+		}
+		return o, true
+	})
+	for i := range next.stored.Status.Resources {
+		ref := &next.stored.Status.Resources[i]
+		next.before[identityOf(ref)] = ref
+	}
+	return next
+}
+
+// Reconcile implements reconcile.Reconciler.
+func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	mr := &resourcesv1alpha1.ManagedResource{}
 	if err := r.client.Get(ctx, request.NamespacedName, mr); err != nil {
 		if apierrors.IsNotFound(err) {
-			return reconcile.Result{}, r.gone(ctx, request)
+			return reconcile.Result{}, r.forget(ctx, request.NamespacedName)
 		}
 		return reconcile.Result{}, err
 	}
-	leave, welcome := r.crowd.join(request.Namespace, r.options.Clock.Now())
-	if !welcome {
-		return reconcile.Result{RequeueAfter: crowdedRetry}, nil
+	began := r.options.Clock.Now()
+	leave, admitted := r.limiter.enter(request.Namespace, began)
+	if !admitted {
+		return reconcile.Result{RequeueAfter: slowClusterRetry}, nil
 	}
 	defer func() { leave(r.options.Clock.Now()) }()
-	p := r.newPass(ctx, mr)
-	defer func() {
-		if ctx.Err() != nil {
-			// The process is about to end; that is nobody's failure.
-			return
-		}
-		writeErr := p.writeStatus(ctx)
-		if err == nil {
-			err = writeErr
-		}
-		if apierrors.IsConflict(err) {
-			result, err = reconcile.Result{RequeueAfter: conflictDelay}, nil
-		}
-	}()
-
-	limited, cancel := context.WithTimeout(ctx, r.options.passTimeout())
+	limited, cancel := context.WithTimeout(ctx, max(r.options.SyncPeriod, time.Minute))
 	defer cancel()
-	switch {
-	case !p.isOurs() && !p.isHeld():
-		return reconcile.Result{}, nil
-	case p.isIgnored():
-		p.ignored()
-		return reconcile.Result{}, nil
-	case p.isDeleted() || p.isTransferred():
-		err = p.remove(limited)
-	case p.isHeldByOther():
-		return reconcile.Result{}, nil
-	default:
-		err = p.carryOut(limited)
-	}
-	return p.conclude(err)
+	run := r.newRun(mr)
+	ended, _ := outcome.Run(limited, run, r.stagesFor(mr))
+	metrics.Reconciled(r.options.controllerName(), "", ended, r.options.Clock.Since(began))
+	return r.report(ctx, run, ended)
 }
 
-func (r *Reconciler) newPass(ctx context.Context, mr *resourcesv1alpha1.ManagedResource) *pass {
-	p := &pass{
-		Reconciler: r, log: log.FromContext(ctx), mr: mr, written: mr.DeepCopy(),
-		record: r.memory.of(client.ObjectKeyFromObject(mr), mr.UID), same: newEquivalence(mr.Spec.Equivalences),
-		before: map[identity]*reference{},
-	}
-	for i := range p.written.Status.Resources {
-		ref := p.written.Status.Resources[i]
-		p.before[p.same.of(identityOf(&ref))] = &ref
-	}
-	return p
-}
-
-// conclude turns the error of a pass into conditions and into when to try again.
-func (p *pass) conclude(err error) (reconcile.Result, error) {
-	if err == nil {
-		after := p.options.SyncPeriod
-		if p.again > 0 && p.again < after {
-			after = p.again
-		}
-		if p.released {
-			after = 0
-		}
-		return reconcile.Result{RequeueAfter: after}, nil
-	}
-	var waiting *pending
-	if errors.As(err, &waiting) {
-		p.setApplied(corev1beta1.ConditionProgressing, reasonDeletionPending, waiting.message)
-		return reconcile.Result{RequeueAfter: p.options.DeletionInterval}, nil
-	}
-	var failed *failure
-	if !errors.As(err, &failed) {
-		return reconcile.Result{}, err
-	}
-	codes := failed.codesOf()
-	p.setApplied(corev1beta1.ConditionFalse, failed.reason, failed.Error(), codes...)
-	p.unjudged(failed)
-	if len(codes) > 0 {
-		p.log.Info("The ManagedResource cannot be carried out as it is", "reason", failed.reason, "cause", failed.Error())
-		return reconcile.Result{RequeueAfter: p.options.SyncPeriod}, nil
-	}
-	return reconcile.Result{}, err
-}
-
-// writeStatus patches the status if it has changed. The patch is refused if the
-// ManagedResource is not the one that the pass is about any more: an inventory
-// must never be replaced by one which knows less.
-func (p *pass) writeStatus(ctx context.Context) error {
-	if p.released || apiequality.Semantic.DeepEqual(p.written.Status, p.mr.Status) {
-		return nil
-	}
-	patch := client.MergeFromWithOptions(p.written, client.MergeFromWithOptimisticLock{})
-	if err := p.client.Status().Patch(ctx, p.mr, patch); err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	p.written = p.mr.DeepCopy()
-	return nil
-}
-
-// gone forgets a ManagedResource that does not exist, and the shoot if it was
+// forget forgets a ManagedResource that does not exist, and the shoot if it was
 // the last one there.
-func (r *Reconciler) gone(ctx context.Context, request reconcile.Request) error {
-	r.memory.forget(request.NamespacedName)
+func (r *Reconciler) forget(ctx context.Context, name types.NamespacedName) error {
+	r.observed.Delete(name)
 	list := &resourcesv1alpha1.ManagedResourceList{}
-	if err := r.client.List(ctx, list, client.InNamespace(request.Namespace)); err != nil {
+	if err := r.client.List(ctx, list, client.InNamespace(name.Namespace)); err != nil {
 		return err
 	}
 	for i := range list.Items {
@@ -180,7 +180,7 @@ func (r *Reconciler) gone(ctx context.Context, request reconcile.Request) error 
 			return nil
 		}
 	}
-	r.crowd.forget(request.Namespace)
-	r.options.Shoots.Forget(request.Namespace)
+	r.limiter.forget(name.Namespace)
+	r.options.Shoots.Forget(name.Namespace)
 	return nil
 }

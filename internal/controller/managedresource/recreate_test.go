@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/condition"
 	"github.com/trellis-network/trellis/test/contract"
 )
 
@@ -114,7 +115,7 @@ func TestImmutableObjectsAreReplaced(t *testing.T) {
 			for _, kind := range []string{"ConfigMap", "Secret"} {
 				e.Expect(e.audit.bodies()).To(ContainElement(And(
 					ContainSubstring("v1/"+kind+"/"+e.namespace+"/immutable"),
-					ContainSubstring("field is immutable when `immutable` is set; it was deleted and will be created anew"))))
+					ContainSubstring("field is immutable when `immutable` is set; it was deleted and will be created again"))))
 			}
 		})
 	}
@@ -137,7 +138,7 @@ func TestImmutableObjectsOutliveWhatIsInvalid(t *testing.T) {
 			invalid.Data["key"] = value
 			mr := e.state("network", invalid)
 			e.Eventually(func() string {
-				if now := condition(e.get("network"), resourcesv1alpha1.ResourcesApplied); now.Reason == reasonApplyFailed {
+				if now := condition.Value(e.get("network").Status.Conditions, resourcesv1alpha1.ResourcesApplied); now.Reason == reasonApplyFailed {
 					return now.Message
 				}
 				return ""

@@ -17,6 +17,7 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/condition"
 )
 
 // as returns the shoot's kubeconfig with a token for credentials.
@@ -66,7 +67,7 @@ func TestRefusedCredentials(t *testing.T) {
 		e.Eventually(e.message(name, "ResourcesApplied")).Should(ContainSubstring(problem))
 		e.Expect(e.conditions(name)()).To(And(
 			HaveKeyWithValue("ResourcesApplied", "False ApplyFailed"), HaveKeyWithValue("ResourcesHealthy", "Unknown HealthCheckError")))
-		e.Expect(condition(e.get(name), resourcesv1alpha1.ResourcesApplied).Codes).To(ConsistOf(corev1beta1.ErrorConfigurationProblem))
+		e.Expect(condition.Value(e.get(name).Status.Conditions, resourcesv1alpha1.ResourcesApplied).Codes).To(ConsistOf(corev1beta1.ErrorConfigurationProblem))
 	}
 	isRefused("network", " refuses the credentials in the Secret "+e.namespace+"/gardener: ")
 
@@ -80,5 +81,5 @@ func TestRefusedCredentials(t *testing.T) {
 	e.setKubeconfig(kubeconfig)
 	e.becomesGood("network")
 	e.becomesGood("plain")
-	e.Expect(condition(e.get("network"), resourcesv1alpha1.ResourcesApplied).Codes).To(BeEmpty())
+	e.Expect(condition.Value(e.get("network").Status.Conditions, resourcesv1alpha1.ResourcesApplied).Codes).To(BeEmpty())
 }

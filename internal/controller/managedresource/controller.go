@@ -31,22 +31,14 @@ import (
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=monitoring.coreos.com,resources=scrapeconfigs,verbs=get;list;watch;create;patch;delete
 
-const (
-	// firstRetry and lastRetry bound how soon a failed pass is repeated.
-	firstRetry = 200 * time.Millisecond
-	lastRetry  = time.Minute
-	// gatherTime is how long events are gathered which tend to come in swarms.
-	gatherTime = time.Second
-)
-
 // Add adds the controller to a manager, whose client must read the metadata of
 // Secrets from its cache, as it does by default.
 func Add(mgr manager.Manager, options Options) error {
 	options.setDefaults()
-	r := &Reconciler{client: mgr.GetClient(), secrets: mgr.GetAPIReader(), options: options}
+	r := newReconciler(mgr.GetClient(), mgr.GetAPIReader(), options)
 	return builder.ControllerManagedBy(mgr).
-		Named(options.name()).
-		For(&resourcesv1alpha1.ManagedResource{}, builder.WithPredicates(changed())).
+		Named(options.controllerName()).
+		For(&resourcesv1alpha1.ManagedResource{}, builder.WithPredicates(exceptStatus())).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.requestsForSecret)).
 		WatchesRawSource(options.Shoots.Source(options.requestsForEvent)).
 		WithOptions(controller.Options{
@@ -57,24 +49,18 @@ func Add(mgr manager.Manager, options Options) error {
 		Complete(r)
 }
 
-// changed passes what is not just a change of the status, which is our own.
-func changed() predicate.Predicate {
-	return predicate.Or[client.Object](
-		predicate.GenerationChangedPredicate{},
-		predicate.AnnotationChangedPredicate{},
-		predicate.Funcs{
-			CreateFunc:  func(event.CreateEvent) bool { return true },
-			DeleteFunc:  func(event.DeleteEvent) bool { return true },
-			GenericFunc: func(event.GenericEvent) bool { return true },
-			UpdateFunc: func(e event.UpdateEvent) bool {
-				return !slices.Equal(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers())
-			},
+// exceptStatus drops the updates that only change the status: the controller is the
+// one that writes it.
+func exceptStatus() predicate.Predicate {
+	return predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}, predicate.Funcs{
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return !slices.Equal(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers())
 		},
-	)
+	})
 }
 
-// requestsForSecret returns the ManagedResources that a Secret matters to: those
-// that refer to it, or all in its namespace if it is the access to the shoot.
+// requestsForSecret returns the ManagedResources that refer to a Secret, or all in its
+// namespace if it has the kubeconfig of the shoot.
 func (r *Reconciler) requestsForSecret(ctx context.Context, secret client.Object) []reconcile.Request {
 	list := &resourcesv1alpha1.ManagedResourceList{}
 	if err := r.client.List(ctx, list, client.InNamespace(secret.GetNamespace())); err != nil {
@@ -91,9 +77,8 @@ func (r *Reconciler) requestsForSecret(ctx context.Context, secret client.Object
 	return requests
 }
 
-// requestsForEvent returns the ManagedResource that a changed object is of. Those
-// of another cluster are none of ours, even if they have the same name.
-// Deletions and edits are looked at immediately.
+// requestsForEvent returns the ManagedResource of a changed object, and none if the
+// object's origin is another cluster. Deletions and edits are corrected immediately.
 func (o *Options) requestsForEvent(e shootclient.Event) ([]reconcile.Request, time.Duration) {
 	cluster, owner, ok := parseOrigin(e.Origin)
 	if !ok || cluster != o.ClusterID || owner.Namespace != e.Namespace {
@@ -101,7 +86,7 @@ func (o *Options) requestsForEvent(e shootclient.Event) ([]reconcile.Request, ti
 	}
 	after := time.Duration(0)
 	if e.Change == shootclient.StatusChanged || e.Change == shootclient.Created {
-		after = gatherTime
+		after = statusGatherTime
 	}
 	return []reconcile.Request{{NamespacedName: owner}}, after
 }

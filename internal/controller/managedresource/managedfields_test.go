@@ -24,7 +24,7 @@ func workload() *item {
 }
 
 // What others may own, by the path of the field.
-func TestTolerance(t *testing.T) {
+func TestExceptions(t *testing.T) {
 	contract.Shows(t, "R10", "R11", "R12")
 	formerly := &reference{
 		Labels:      map[string]string{"formerly": "ours", "changed": "ours"},
@@ -55,7 +55,7 @@ func TestTolerance(t *testing.T) {
 	} {
 		t.Run(c.path.String(), func(t *testing.T) {
 			about := circumstances{before: formerly, labels: now, annotations: now}
-			NewWithT(t).Expect(toleranceFor(workload(), about).allows(c.path)).To(Equal(c.allowed))
+			NewWithT(t).Expect(exceptionsFor(workload(), about).allows(c.path)).To(Equal(c.allowed))
 		})
 	}
 }
@@ -63,10 +63,10 @@ func TestTolerance(t *testing.T) {
 // Whoever owns which fields: afterwards others own exactly those of theirs that
 // they may, we own all else, no field has lost its owner, and a second look
 // finds nothing to do.
-func TestTakeOverKeepsEveryFieldOwned(t *testing.T) {
+func TestTakingOwnershipKeepsEveryFieldOwned(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		i := workload()
-		allowed := toleranceFor(i, circumstances{})
+		allowed := exceptionsFor(i, circumstances{})
 		live := i.object.DeepCopy()
 		names := rapid.SampledFrom([]string{"spec", "metadata", "labels", "annotations", "ours", "replicas", "template", "status", "x"})
 		var entries []metav1.ManagedFieldsEntry
@@ -98,15 +98,15 @@ func TestTakeOverKeepsEveryFieldOwned(t *testing.T) {
 			before = before.Union(fields)
 		}
 
-		who, err := takeOver(live, allowed)
+		owners, err := takeOwnership(live, allowed)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !who.ours.Union(who.others).Equals(before) {
-			t.Fatalf("owned before:\n%s\nafter:\n%s\n%s", before, who.ours, who.others)
+		if !owners.ours.Union(owners.others).Equals(before) {
+			t.Fatalf("owned before:\n%s\nafter:\n%s\n%s", before, owners.ours, owners.others)
 		}
-		live.SetManagedFields(who.entries)
-		again, err := takeOver(live, allowed)
+		live.SetManagedFields(owners.entries)
+		again, err := takeOwnership(live, allowed)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,12 +21,6 @@ import (
 // Which kinds are the same.
 func TestEquivalentKinds(t *testing.T) {
 	contract.Shows(t, "R28")
-	classes := [][]metav1.GroupKind{
-		{{Group: "old.example.com", Kind: "Widget"}, {Group: "new.example.com", Kind: "Widget"}},
-		{{Group: "newer.example.com", Kind: "Widget"}, {Group: "new.example.com", Kind: "Widget"}},
-		{{Group: "alone.example.com", Kind: "Widget"}},
-		{},
-	}
 	for _, c := range []struct {
 		a, b schema.GroupKind
 		same bool
@@ -37,12 +31,9 @@ func TestEquivalentKinds(t *testing.T) {
 		{schema.GroupKind{Group: "extensions", Kind: "Ingress"}, schema.GroupKind{Group: "networking.k8s.io", Kind: "Ingress"}, true},
 		{schema.GroupKind{Group: "apps", Kind: "Deployment"}, schema.GroupKind{Group: "apps", Kind: "DaemonSet"}, false},
 		{schema.GroupKind{Group: "batch", Kind: "Job"}, schema.GroupKind{Group: "extensions", Kind: "Job"}, false},
-		{schema.GroupKind{Group: "old.example.com", Kind: "Widget"}, schema.GroupKind{Group: "newer.example.com", Kind: "Widget"}, true},
-		{schema.GroupKind{Group: "alone.example.com", Kind: "Widget"}, schema.GroupKind{Group: "new.example.com", Kind: "Widget"}, false},
 	} {
 		t.Run(c.a.String()+" and "+c.b.String(), func(t *testing.T) {
-			e := newEquivalence(classes)
-			NewWithT(t).Expect(e.kind(c.a) == e.kind(c.b)).To(Equal(c.same))
+			NewWithT(t).Expect(canonical(c.a) == canonical(c.b)).To(Equal(c.same))
 		})
 	}
 }
@@ -71,34 +62,6 @@ func TestADeploymentThatChangesItsGroupIsNotDeleted(t *testing.T) {
 	e.Expect(e.get("network").Status.Resources).To(HaveLen(1))
 	e.Expect(e.get("network").Status.Resources[0].APIVersion).To(Equal("apps/v1"))
 	e.Expect(e.audit.sent("shoot DELETE")).To(BeEmpty())
-}
-
-// Kinds that spec.equivalences names count as the same; others are deleted.
-func TestStatedEquivalences(t *testing.T) {
-	contract.Shows(t, "R28")
-	e := newEnv(t)
-	oldCRD, oldWidget := e.widgets("equivalent-old")
-	newCRD, newWidget := e.widgets("equivalent-new")
-	otherCRD, otherWidget := e.widgets("equivalent-other")
-	e.state("definitions", oldCRD, newCRD, otherCRD)
-	e.state("network", oldWidget)
-	e.edit("network", func(mr *resourcesv1alpha1.ManagedResource) {
-		kind := func(u *unstructured.Unstructured) metav1.GroupKind {
-			return metav1.GroupKind{Group: u.GroupVersionKind().Group, Kind: "Widget"}
-		}
-		mr.Spec.Equivalences = [][]metav1.GroupKind{{kind(oldWidget), kind(newWidget)}}
-	})
-	e.operator()
-	e.becomesGood("definitions")
-	e.becomesGood("network")
-	e.state("network", newWidget)
-	e.Eventually(e.exists(newWidget)).Should(BeTrue())
-	e.becomesGood("network")
-	e.Expect(e.exists(oldWidget)()).To(BeTrue(), "it counts as the new one")
-	e.state("network", otherWidget)
-	e.becomesGood("network")
-	e.Expect(e.exists(otherWidget)()).To(BeTrue())
-	e.Expect(e.exists(newWidget)()).To(BeFalse())
 }
 
 // An autoscaler owns the replicas of its target, by whichever name it calls the

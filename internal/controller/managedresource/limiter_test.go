@@ -45,7 +45,7 @@ func TestASlowClusterGetsOneWorker(t *testing.T) {
 	shoots := &slowShoots{asked: make(chan struct{}), let: make(chan struct{})}
 	options := Options{Shoots: shoots, Clock: clock}
 	options.setDefaults()
-	r := &Reconciler{client: e.seed, secrets: e.seed, options: options}
+	r := newReconciler(e.seed, e.seed, options)
 	ended := make(chan error)
 	begins := func(e *env, name string) {
 		request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.state(name))}
@@ -62,7 +62,7 @@ func TestASlowClusterGetsOneWorker(t *testing.T) {
 	putOff := func(name string) {
 		result, err := r.Reconcile(e.ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.state(name))})
 		e.Expect(err).NotTo(HaveOccurred())
-		e.Expect(result).To(Equal(reconcile.Result{RequeueAfter: crowdedRetry}))
+		e.Expect(result).To(Equal(reconcile.Result{RequeueAfter: slowClusterRetry}))
 	}
 
 	begins(e, "first")
@@ -82,8 +82,8 @@ func TestASlowClusterGetsOneWorker(t *testing.T) {
 	ends()
 	ends()
 	gone := reconcile.Request{NamespacedName: client.ObjectKey{Namespace: "gone", Name: "gone"}}
-	r.crowd.guests["gone"] = &guest{slow: true}
+	r.limiter.clusters.Set("gone", load{slow: true})
 	_, err := r.Reconcile(e.ctx, gone)
 	e.Expect(err).NotTo(HaveOccurred())
-	e.Expect(r.crowd.guests).To(BeEmpty(), "nothing is remembered of clusters that are fine, or gone")
+	e.Expect(r.limiter.clusters.Len()).To(BeZero(), "nothing is remembered of clusters that are fine, or gone")
 }

@@ -13,11 +13,11 @@ import (
 // A thousand ManagedResources for a seed that lacks a kind ask together.
 func TestAnAbsentKindIsAskedAboutNowAndThen(t *testing.T) {
 	g := NewWithT(t)
-	var known absences
+	var known absentKinds
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	asked, there := 0, false
 	ask := func(server string, at time.Time) bool {
-		about := absence{server, schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Widget"}}
+		about := absentKind{server, schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Widget"}}
 		return known.ask(about, at, func() bool { asked++; return there })
 	}
 	for range 1000 {
@@ -27,7 +27,7 @@ func TestAnAbsentKindIsAskedAboutNowAndThen(t *testing.T) {
 	g.Expect(ask("another", now)).To(BeFalse())
 	g.Expect(asked).To(Equal(2))
 	there = true
-	g.Expect(ask("seed", now.Add(absenceLasts-time.Second))).To(BeFalse(), "it is not asked yet")
-	g.Expect(ask("seed", now.Add(absenceLasts))).To(BeTrue())
-	g.Expect(ask("seed", now.Add(absenceLasts))).To(BeTrue())
+	g.Expect(ask("seed", now.Add(absentFor-time.Second))).To(BeFalse(), "it is not asked yet")
+	g.Expect(ask("seed", now.Add(absentFor))).To(BeTrue())
+	g.Expect(ask("seed", now.Add(absentFor))).To(BeTrue())
 }

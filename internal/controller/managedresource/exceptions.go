@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package managedresource
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+	"sigs.k8s.io/structured-merge-diff/v6/value"
+
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+)
+
+// exceptions are the fields of an object that others may set and change (Gardener
+// contract, patch strategy). Everything else that others set is drift.
+type exceptions struct {
+	// paths are fields by their names; an element of a list is [key=value] as
+	// fieldpath spells it. A path includes everything beneath it.
+	paths [][]string
+	// labels and annotations report whether others may have such a key.
+	labels, annotations func(key string) bool
+}
+
+// circumstances are what exceptions depend on besides the object.
+type circumstances struct {
+	// before is the object in the inventory that the run began with, or nil.
+	before *reference
+	// labels and annotations are those that the object has.
+	labels, annotations map[string]string
+	// scaled reports whether a HorizontalPodAutoscaler sets the replicas.
+	scaled bool
+	// forceLabels and forceAnnotations mean that others may not have any.
+	forceLabels, forceAnnotations bool
+}
+
+// restartedAt is the annotation that `kubectl rollout restart` sets on pod templates (R12).
+const restartedAt = "kubectl.kubernetes.io/restartedAt"
+
+// allocated are fields that the API server or one of Kubernetes' controllers sets. A
+// field with "?" is an exception only if the bundle does not state it.
+var allocated = map[schema.GroupKind][]string{
+	{Kind: "Service"}:                    {"spec.clusterIP", "spec.clusterIPs", "spec.healthCheckNodePort", "spec.loadBalancerIP?"},
+	{Kind: "ServiceAccount"}:             {"secrets", "imagePullSecrets"},
+	{Kind: "PersistentVolumeClaim"}:      {"spec.volumeName", "spec.storageClassName"},
+	{Kind: "PersistentVolume"}:           {"spec.claimRef"},
+	{Group: "apps", Kind: "StatefulSet"}: {"spec.volumeClaimTemplates"},
+	{Group: "batch", Kind: "Job"}:        {"spec.selector", "spec.template.metadata.labels"},
+	{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}: {
+		"spec.conversion?", "spec.conversion.webhook.clientConfig.caBundle",
+	},
+}
+
+func exceptionsFor(i *item, c circumstances) *exceptions {
+	before := c.before
+	if before == nil {
+		before = &reference{}
+	}
+	e := &exceptions{paths: [][]string{{"status"}}}
+	e.labels = func(key string) bool {
+		return !c.forceLabels && !has(i.object.GetLabels(), key) && !isFormer(before.Labels, c.labels, key)
+	}
+	e.annotations = func(key string) bool {
+		if isKubernetesAnnotation(key) {
+			return true
+		}
+		return (!c.forceAnnotations || isLoadBalancerAnnotation(i, key)) && !strings.HasPrefix(key, resourcesv1alpha1.ReferencePrefix) &&
+			!has(i.object.GetAnnotations(), key) && !isFormer(before.Annotations, c.annotations, key)
+	}
+	if podTemplate(i.object) != nil && i.id.Group == "apps" {
+		e.allow("spec", "template", "metadata", "annotations", restartedAt)
+	}
+	if keepsReplicas(i, c.scaled) {
+		e.allow("spec", "replicas")
+	}
+	if i.object.GetAnnotations()[resourcesv1alpha1.PreserveResources] == "true" {
+		e.allowResources(i.object)
+	}
+	for _, field := range allocated[i.id.GroupKind] {
+		field, unlessStated := strings.CutSuffix(field, "?")
+		if path := strings.Split(field, "."); !unlessStated || !states(i.object, path...) {
+			e.allow(path...)
+		}
+	}
+	if i.id.Kind == "ClusterRole" && states(i.object, "aggregationRule") {
+		e.allow("rules")
+	}
+	if kind, _, _ := unstructured.NestedString(i.object.Object, "type"); i.id.Kind == "Secret" && kind == "kubernetes.io/service-account-token" {
+		e.allow("data")
+	}
+	return e
+}
+
+// isFormer reports whether a label or annotation is as a former bundle stated it, so that
+// it must go. A value that another client has changed since is that client's.
+func isFormer(before, now map[string]string, key string) bool {
+	return has(before, key) && has(now, key) && before[key] == now[key]
+}
+
+// isKubernetesAnnotation reports whether Kubernetes' controllers set an annotation. If it
+// was removed they would set it again.
+func isKubernetesAnnotation(key string) bool {
+	return strings.HasPrefix(key, "deployment.kubernetes.io/") || key == "deprecated.daemonset.template.generation"
+}
+
+// isLoadBalancerAnnotation reports whether a cloud's controller finds the load balancer
+// of a Service by an annotation. It stays even where all others' annotations go.
+func isLoadBalancerAnnotation(i *item, key string) bool {
+	return i.id.GroupKind == schema.GroupKind{Kind: "Service"} && strings.HasPrefix(key, "loadbalancer.")
+}
+
+// keepsReplicas reports whether the replicas of an existing object are not for the
+// bundle to set (R11).
+func keepsReplicas(i *item, scaled bool) bool {
+	return isScalable(i.id.GroupKind) &&
+		(!states(i.object, "spec", "replicas") || scaled || i.object.GetAnnotations()[resourcesv1alpha1.PreserveReplicas] == "true")
+}
+
+func isScalable(kind schema.GroupKind) bool {
+	return kind.Group == "apps" && (kind.Kind == "Deployment" || kind.Kind == "StatefulSet")
+}
+
+func (e *exceptions) allow(path ...string) { e.paths = append(e.paths, path) }
+
+// allowResources allows CPU and memory of the containers that the bundle states.
+func (e *exceptions) allowResources(object *unstructured.Unstructured) {
+	for _, list := range containerLists {
+		for name := range containersOf(object, list) {
+			key := fieldpath.KeyElement(value.Field{Name: "name", Value: value.NewValueInterface(name)})
+			for _, path := range resourcePaths {
+				e.allow(append([]string{"spec", "template", "spec", list, key.String()}, path...)...)
+			}
+		}
+	}
+}
+
+// allows reports whether others may own the field at path.
+func (e *exceptions) allows(path fieldpath.Path) bool {
+	names := make([]string, len(path))
+	for i, element := range path {
+		if names[i] = element.String(); element.FieldName != nil {
+			names[i] = *element.FieldName
+		}
+	}
+	if names[0] == "metadata" {
+		return e.allowsMetadata(names[1:])
+	}
+	return slices.ContainsFunc(e.paths, func(allowed []string) bool {
+		return len(names) >= len(allowed) && slices.Equal(names[:len(allowed)], allowed)
+	})
+}
+
+func (e *exceptions) allowsMetadata(names []string) bool {
+	switch {
+	case len(names) == 0:
+		return true
+	case names[0] == "labels":
+		return len(names) == 1 || e.labels(names[1])
+	case names[0] == "annotations":
+		return len(names) == 1 || e.annotations(names[1])
+	}
+	// Finalizers above all: they are how others delay the deletion of an object.
+	return names[0] != "ownerReferences"
+}
+
+func states(object *unstructured.Unstructured, path ...string) bool {
+	_, found, _ := unstructured.NestedFieldNoCopy(object.Object, path...)
+	return found
+}
+
+func has(m map[string]string, key string) bool {
+	_, ok := m[key]
+	return ok
+}

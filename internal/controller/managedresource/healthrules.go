@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package managedresource
+
+import (
+	"cmp"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// unhealthy returns what is wrong with an object, as the second half of a sentence, or
+// nothing (R21; Gardener contract, health rules). Of other kinds it is enough that they
+// exist.
+func unhealthy(object client.Object) string {
+	switch o := object.(type) {
+	case *appsv1.DaemonSet:
+		return cmp.Or(unobserved(o.Generation, o.Status.ObservedGeneration), unhealthyDaemonSet(o))
+	case *appsv1.Deployment:
+		return cmp.Or(unobserved(o.Generation, o.Status.ObservedGeneration), unhealthyDeployment(o))
+	case *appsv1.StatefulSet:
+		return cmp.Or(unobserved(o.Generation, o.Status.ObservedGeneration), tooFew("ready", o.Status.ReadyReplicas, ptr.Deref(o.Spec.Replicas, 1)))
+	case *appsv1.ReplicaSet:
+		return cmp.Or(unobserved(o.Generation, o.Status.ObservedGeneration), tooFew("ready", o.Status.ReadyReplicas, ptr.Deref(o.Spec.Replicas, 1)))
+	case *corev1.ReplicationController:
+		return cmp.Or(unobserved(o.Generation, o.Status.ObservedGeneration), tooFew("ready", o.Status.ReadyReplicas, ptr.Deref(o.Spec.Replicas, 1)))
+	case *corev1.Pod:
+		if o.Status.Phase != corev1.PodRunning && o.Status.Phase != corev1.PodSucceeded {
+			return fmt.Sprintf("is in phase %s", o.Status.Phase)
+		}
+	case *apiextensionsv1.CustomResourceDefinition:
+		return unhealthyCRD(o)
+	case *batchv1.Job:
+		for _, c := range o.Status.Conditions {
+			if c.Type == batchv1.JobFailed && c.Status == corev1.ConditionTrue {
+				return "has failed: " + c.Message
+			}
+		}
+	case *vpav1.VerticalPodAutoscaler:
+		for _, c := range o.Status.Conditions {
+			if c.Type == vpav1.ConfigUnsupported && c.Status == corev1.ConditionTrue {
+				return "is not supported as it is configured: " + c.Message
+			}
+		}
+	case *corev1.Service:
+		if o.Spec.Type == corev1.ServiceTypeLoadBalancer && len(o.Status.LoadBalancer.Ingress) == 0 {
+			return "has no address from its load balancer yet"
+		}
+	}
+	return ""
+}
+
+// progressing returns how an object is still being rolled out, as the second half
+// of a sentence, or nothing (R23).
+func progressing(object client.Object) string {
+	switch o := object.(type) {
+	case *appsv1.DaemonSet:
+		return cmp.Or(unobserved(o.Generation, o.Status.ObservedGeneration),
+			tooFew("updated", o.Status.UpdatedNumberScheduled, o.Status.DesiredNumberScheduled))
+	case *appsv1.StatefulSet:
+		wanted := ptr.Deref(o.Spec.Replicas, 1)
+		if rolling := o.Spec.UpdateStrategy.RollingUpdate; rolling != nil {
+			wanted -= ptr.Deref(rolling.Partition, 0)
+		}
+		return cmp.Or(unobserved(o.Generation, o.Status.ObservedGeneration), tooFew("updated", o.Status.UpdatedReplicas, wanted))
+	case *appsv1.Deployment:
+		return cmp.Or(unobserved(o.Generation, o.Status.ObservedGeneration), progressingDeployment(o))
+	}
+	return ""
+}
+
+func unhealthyDaemonSet(ds *appsv1.DaemonSet) string {
+	s := ds.Status
+	if s.CurrentNumberScheduled < s.DesiredNumberScheduled {
+		return fmt.Sprintf("has pods on %d of %d nodes", s.CurrentNumberScheduled, s.DesiredNumberScheduled)
+	}
+	if s.NumberMisscheduled > 0 {
+		return fmt.Sprintf("has pods on %d nodes where none should run", s.NumberMisscheduled)
+	}
+	allowed := 0
+	if s.UpdatedNumberScheduled < s.DesiredNumberScheduled {
+		allowed = maxUnavailable(ds)
+	}
+	if int(s.NumberUnavailable) > allowed {
+		return fmt.Sprintf("has %d of %d pods unavailable (%d may be)", s.NumberUnavailable, s.DesiredNumberScheduled, allowed)
+	}
+	return ""
+}
+
+// maxUnavailable returns how many pods may be unavailable during a rolling update.
+func maxUnavailable(ds *appsv1.DaemonSet) int {
+	rolling := ds.Spec.UpdateStrategy.RollingUpdate
+	if ds.Spec.UpdateStrategy.Type != appsv1.RollingUpdateDaemonSetStrategyType || rolling == nil || rolling.MaxUnavailable == nil {
+		return 0
+	}
+	allowed, err := intstr.GetScaledValueFromIntOrPercent(rolling.MaxUnavailable, int(ds.Status.DesiredNumberScheduled), false)
+	if err != nil {
+		return 0
+	}
+	return allowed
+}
+
+func deploymentConditions(d *appsv1.Deployment) map[appsv1.DeploymentConditionType]appsv1.DeploymentCondition {
+	byType := map[appsv1.DeploymentConditionType]appsv1.DeploymentCondition{}
+	for _, c := range d.Status.Conditions {
+		byType[c.Type] = c
+	}
+	return byType
+}
+
+func unhealthyDeployment(d *appsv1.Deployment) string {
+	conditions := deploymentConditions(d)
+	if conditions[appsv1.DeploymentAvailable].Status != corev1.ConditionTrue {
+		return fmt.Sprintf("has %d of %d pods available", d.Status.AvailableReplicas, ptr.Deref(d.Spec.Replicas, 1))
+	}
+	if c, ok := conditions[appsv1.DeploymentProgressing]; ok && c.Status != corev1.ConditionTrue {
+		return "makes no progress: " + c.Message
+	}
+	if c, ok := conditions[appsv1.DeploymentReplicaFailure]; ok && c.Status != corev1.ConditionFalse {
+		return "cannot create pods: " + c.Message
+	}
+	return ""
+}
+
+func progressingDeployment(d *appsv1.Deployment) string {
+	wanted := ptr.Deref(d.Spec.Replicas, 1)
+	c := deploymentConditions(d)[appsv1.DeploymentProgressing]
+	if c.Status != corev1.ConditionTrue || c.Reason != "NewReplicaSetAvailable" {
+		return fmt.Sprintf("has %d of %d pods updated", d.Status.UpdatedReplicas, wanted)
+	}
+	if d.Status.Replicas != wanted {
+		return fmt.Sprintf("has %d pods and wants %d", d.Status.Replicas, wanted)
+	}
+	return ""
+}
+
+func unhealthyCRD(crd *apiextensionsv1.CustomResourceDefinition) string {
+	status := map[apiextensionsv1.CustomResourceDefinitionConditionType]apiextensionsv1.CustomResourceDefinitionCondition{}
+	for _, c := range crd.Status.Conditions {
+		status[c.Type] = c
+	}
+	if c := status[apiextensionsv1.NamesAccepted]; c.Status != apiextensionsv1.ConditionTrue {
+		return "does not have its names accepted: " + c.Message
+	}
+	if c := status[apiextensionsv1.Established]; c.Status != apiextensionsv1.ConditionTrue {
+		return "is not established: " + c.Message
+	}
+	if status[apiextensionsv1.Terminating].Status == apiextensionsv1.ConditionTrue {
+		return "is being deleted"
+	}
+	return ""
+}
+
+func unobserved(generation, observed int64) string {
+	if observed < generation {
+		return fmt.Sprintf("has not been observed by its controller yet (generation %d, observed %d)", generation, observed)
+	}
+	return ""
+}
+
+func tooFew(what string, pods, wanted int32) string {
+	if pods < wanted {
+		return fmt.Sprintf("has %d of %d pods %s", pods, wanted, what)
+	}
+	return ""
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package managedresource
+
+import (
+	"context"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/trellis-network/trellis/internal/shootclient"
+)
+
+// observations are what the runs of this process observed of one ManagedResource. Its
+// runs follow one another, so they need no lock. To lose them costs a dry-run for each
+// object, and a read of each that is not in the cache.
+type observations struct {
+	// uid of the ManagedResource.
+	uid types.UID
+	// inputs of the last complete run; empty if there was none.
+	inputs string
+	// items of the last complete run, without their objects.
+	items []*item
+	// absent are the kinds that the shoot lacked then.
+	absent []schema.GroupVersionKind
+	// objects as they were when they were last found, or made, to be as desired.
+	objects map[identity]observation
+}
+
+// observation is the state of an object that is as desired.
+type observation struct {
+	// hash of what was applied.
+	hash string
+	// fingerprint of the object in the shoot.
+	fingerprint string
+	uid         types.UID
+	generation  int64
+}
+
+// reset makes the next stages compare everything.
+func (o *observations) reset() { o.inputs, o.objects = "", map[identity]observation{} }
+
+// complete remembers a complete run.
+func (o *observations) complete(inputs string, d *desired) {
+	o.inputs, o.items, o.absent = inputs, make([]*item, 0, len(d.items)), kindsOf(d.leftOut)
+	objects := make(map[identity]observation, len(d.items))
+	for _, each := range d.items {
+		remembered := *each
+		remembered.object = nil
+		o.items = append(o.items, &remembered)
+		if observed, ok := o.objects[each.id]; ok {
+			objects[each.id] = observed
+		}
+	}
+	o.objects = objects
+}
+
+// isIntact reports whether the cache has all items as they were last observed.
+func (o *observations) isIntact(ctx context.Context, shoot *shootclient.Shoot) bool {
+	for _, each := range o.items {
+		cached, err := shoot.Cached(ctx, kindOf(&each.ref), each.id.NamespacedName)
+		if err != nil || !each.createOnly && !o.isUnchanged(each, cached) {
+			return false
+		}
+	}
+	return true
+}
+
+// observe remembers that live is as an item desires.
+func (o *observations) observe(i *item, live metav1.Object) {
+	o.objects[i.id] = observation{
+		hash: i.hash, fingerprint: shootclient.Fingerprint(i.id.GroupKind, live),
+		uid: live.GetUID(), generation: live.GetGeneration(),
+	}
+}
+
+// isUnchanged reports whether live is as it was when it was last as the item desires.
+func (o *observations) isUnchanged(i *item, live metav1.Object) bool {
+	last, ok := o.objects[i.id]
+	return ok && last.hash == i.hash && last.fingerprint == shootclient.Fingerprint(i.id.GroupKind, live)
+}

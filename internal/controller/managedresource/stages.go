@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package managedresource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/outcome"
+)
+
+// ignore leaves the ManagedResource alone. What its conditions say of that must not stay
+// when the annotation is removed, so the next run is a complete one.
+func (r *Reconciler) ignore(_ context.Context, run *run) outcome.Outcome {
+	run.observed.inputs = ""
+	run.ignored = true
+	return outcome.Finish()
+}
+
+// claim adds the finalizer, and removes the annotation that requests a reconciliation.
+// The user who sets it wants everything compared.
+func (r *Reconciler) claim(ctx context.Context, run *run) outcome.Outcome {
+	const annotation = extensionsv1alpha1.OperationAnnotation
+	requested := run.mr.Annotations[annotation] == string(extensionsv1alpha1.OperationReconcile)
+	if requested {
+		run.observed.reset()
+	}
+	return outcome.TryAgain(r.writer.patchMetadata(ctx, run, func(mr *resourcesv1alpha1.ManagedResource) {
+		controllerutil.AddFinalizer(mr, r.options.finalizer())
+		if requested {
+			delete(mr.Annotations, annotation)
+		}
+	}))
+}
+
+// readSecrets reads the content, unless the last complete run was about the same.
+func (r *Reconciler) readSecrets(ctx context.Context, run *run) outcome.Outcome {
+	inputs, err := r.content.inputs(ctx, run.mr)
+	if err != nil {
+		return outcome.TryAgain(err)
+	}
+	if run.unchanged = inputs != "" && run.observed.inputs == inputs && isApplied(run.mr) &&
+		run.mr.Status.ObservedGeneration == run.mr.Generation; run.unchanged {
+		return outcome.Continue()
+	}
+	return r.content.read(ctx, run)
+}
+
+// planDeletion plans the deletion of everything in the inventory.
+func (r *Reconciler) planDeletion(_ context.Context, run *run) outcome.Outcome {
+	run.deleting, run.obsolete = true, run.mr.Status.Resources
+	return outcome.Continue()
+}
+
+// connect connects to the shoot.
+func (r *Reconciler) connect(ctx context.Context, run *run) outcome.Outcome {
+	var err error
+	if run.shoot, err = r.options.Shoots.For(ctx, run.mr.Namespace); !isAboutShoot(err) {
+		return outcome.TryAgain(err)
+	}
+	if run.deleting {
+		return failed(reasonDeletionFailed, err)
+	}
+	return failed(reasonApplyFailed, err)
+}
+
+// detectDrift compares the cache with what the last complete run left, and reads the
+// content if they differ.
+func (r *Reconciler) detectDrift(ctx context.Context, run *run) outcome.Outcome {
+	if run.unchanged = run.unchanged && run.observed.isIntact(ctx, run.shoot) &&
+		!r.absent.haveAppeared(ctx, kinds{run.shoot, run.mr.Namespace}, run.observed.absent, r.options.Clock.Now()); run.unchanged || run.content != nil {
+		return outcome.Continue()
+	}
+	return r.content.read(ctx, run)
+}
+
+// ifChanged returns a stage that is skipped while nothing has changed since the last
+// complete run.
+func ifChanged(then func(context.Context, *run) outcome.Outcome) func(context.Context, *run) outcome.Outcome {
+	return func(ctx context.Context, run *run) outcome.Outcome {
+		if run.unchanged {
+			return outcome.Continue()
+		}
+		return then(ctx, run)
+	}
+}
+
+// compose makes the desired objects of the content, and compares them with the inventory.
+func (r *Reconciler) compose(ctx context.Context, run *run) outcome.Outcome {
+	k := kinds{run.shoot, run.mr.Namespace}
+	d, err := (&composer{mr: run.mr, options: &r.options, kinds: k}).compose(ctx, run.content)
+	if err != nil {
+		return failed(reasonApplyFailed, run.shoot.Failure(err))
+	}
+	run.desired, run.recorded = d, k.inScope(run.mr.Status.Resources)
+	run.inventory, run.obsolete = d.inventory, without(without(run.recorded, d.inventory), d.released)
+	if len(d.problems) > 0 {
+		// Any of the obsolete objects may be in what could not be decoded.
+		run.inventory, run.obsolete = union(d.inventory, run.recorded), nil
+	}
+	return outcome.Continue()
+}
+
+// record writes the inventory of new content before the first of its objects is
+// applied. It is the one stage that must write the status: if the process died after an
+// object was created that no inventory names, the object would never be deleted.
+func (r *Reconciler) record(ctx context.Context, run *run) outcome.Outcome {
+	if sameInventory(run.recorded, run.inventory) && ptr.Deref(run.mr.Status.SecretsDataChecksum, "") == run.desired.checksum {
+		return outcome.Continue()
+	}
+	run.setApplyProgressing()
+	run.mr.Status.Resources = union(run.recorded, run.desired.inventory)
+	return outcome.TryAgain(r.writer.writeStatus(ctx, run))
+}
+
+// prune deletes what is obsolete, and takes out of the inventory what is gone.
+func (r *Reconciler) prune(ctx context.Context, run *run) outcome.Outcome {
+	p := &pruner{run.shoot, r.client, run.mr, &r.options}
+	gone, remaining, err := p.prune(ctx, run.obsolete)
+	run.mr.Status.Resources = without(run.mr.Status.Resources, gone)
+	for i := range gone {
+		delete(run.observed.objects, identityOf(&gone[i]))
+	}
+	switch {
+	case err != nil:
+		return failed(reasonDeletionFailed, run.shoot.Failure(err))
+	case len(remaining) > 0:
+		return outcome.Wait(describe(ctx, run.shoot, remaining), r.options.DeletionInterval)
+	}
+	return outcome.Continue()
+}
+
+// release leaves objects to others that were applied before and now have the mode
+// Ignore (R7).
+func (r *Reconciler) release(ctx context.Context, run *run) outcome.Outcome {
+	for i := range run.mr.Status.Resources {
+		ref := &run.mr.Status.Resources[i]
+		if !contains(run.desired.released, identityOf(ref)) {
+			continue
+		}
+		if err := releaseObject(ctx, run.shoot, run.mr, ref); err != nil {
+			return failed(reasonReleaseFailed, run.shoot.Failure(fmt.Errorf("release %s: %w", identityOf(ref), err)))
+		}
+	}
+	return outcome.Continue()
+}
+
+// apply applies the desired objects.
+func (r *Reconciler) apply(ctx context.Context, run *run) outcome.Outcome {
+	a := &applier{
+		shoot: run.shoot, observed: run.observed, before: run.before, wasApplied: isApplied(run.mr), items: run.desired.items,
+		forceLabels: ptr.Deref(run.mr.Spec.ForceOverwriteLabels, false), forceAnnotations: ptr.Deref(run.mr.Spec.ForceOverwriteAnnotations, false),
+		establishTimeout: r.options.EstablishTimeout,
+		missing: func(ctx context.Context, id identity) error {
+			run.missing = true
+			run.setCondition(resourcesv1alpha1.ResourcesHealthy, corev1beta1.ConditionFalse, id.Kind+suffixMissing, fmt.Sprintf("%s is missing in the shoot.", id))
+			return r.writer.writeStatus(ctx, run)
+		},
+	}
+	if err := a.apply(ctx); err != nil {
+		return failed(reasonApplyFailed, err)
+	}
+	run.mr.Status.Resources = run.inventory
+	run.mr.Status.SecretsDataChecksum = &run.desired.checksum
+	run.mr.Status.ObservedGeneration = run.mr.Generation
+	if len(run.desired.problems) > 0 {
+		return failed(reasonDecodingFailed, errors.New(strings.Join(run.desired.problems, "; ")))
+	}
+	run.observed.complete(run.content.inputs, run.desired)
+	run.applied = "All resources are applied." + leftOutMessage(run.desired.leftOut)
+	return outcome.Continue()
+}
+
+// checkHealth checks the health of the objects in the inventory.
+func (r *Reconciler) checkHealth(ctx context.Context, run *run) outcome.Outcome {
+	checker := &healthChecker{shoot: run.shoot, observed: run.observed}
+	found, again, err := checker.check(ctx, run.mr.Status.Resources)
+	if err != nil {
+		return outcome.TryAgain(&failure{reasonHealthCheckError, err})
+	}
+	run.health = found
+	ended := outcome.Finish().Within(r.options.SyncPeriod)
+	if again > 0 {
+		ended = ended.Within(again)
+	}
+	return ended
+}
+
+// removeFinalizer ends the work for a ManagedResource.
+func (r *Reconciler) removeFinalizer(ctx context.Context, run *run) outcome.Outcome {
+	run.finalized = true
+	r.observed.Delete(client.ObjectKeyFromObject(run.mr))
+	return outcome.TryAgain(client.IgnoreNotFound(r.writer.patchMetadata(ctx, run, func(mr *resourcesv1alpha1.ManagedResource) {
+		controllerutil.RemoveFinalizer(mr, r.options.finalizer())
+	})))
+}

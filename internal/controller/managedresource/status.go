@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package managedresource
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/condition"
+	"github.com/trellis-network/trellis/internal/outcome"
+)
+
+// Reasons of conditions (Gardener contract, conditions of ManagedResources).
+const (
+	reasonApplySucceeded   = "ApplySucceeded"
+	reasonApplyProgressing = "ApplyProgressing"
+	reasonApplyFailed      = "ApplyFailed"
+	reasonDecodingFailed   = "DecodingFailed"
+	reasonCannotReadSecret = "CannotReadSecret"
+	reasonDeletionPending  = "DeletionPending"
+	reasonDeletionFailed   = "DeletionFailed"
+	reasonReleaseFailed    = "ReleaseOfOrphanedResourcesFailed"
+	reasonIgnored          = "ManagedResourceIgnored"
+	reasonChecksPending    = "ChecksPending"
+	reasonHealthCheckError = "HealthCheckError"
+	reasonResourcesHealthy = "ResourcesHealthy"
+	reasonResourcesRolled  = "ResourcesRolledOut"
+	// Reasons that begin with the kind of an object.
+	suffixMissing     = "Missing"
+	suffixUnhealthy   = "Unhealthy"
+	suffixProgressing = "Progressing"
+)
+
+// report turns the outcome of a run into the conditions, the status, the log line and
+// the answer for controller-runtime.
+func (r *Reconciler) report(ctx context.Context, run *run, ended outcome.Outcome) (reconcile.Result, error) {
+	if ctx.Err() != nil || ended.Kind() == outcome.Stale {
+		return ended.Result() // The process is about to end, or the run read an old cache.
+	}
+	run.setConditions(ended)
+	if err := r.writer.writeStatus(ctx, run); err != nil && ended.Kind() != outcome.Retry {
+		return outcome.TryAgain(err).Result()
+	}
+	if ended.Kind() == outcome.Terminal {
+		ended = ended.Within(r.options.SyncPeriod)
+		log.FromContext(ctx).Info("Cannot apply the ManagedResource until something changes",
+			"outcome", ended.Kind(), "codes", ended.Codes(), "cause", shortened(ended.Err().Error(), mostMessage))
+	}
+	return ended.Result()
+}
+
+// writer writes ManagedResources. A patch is refused if the ManagedResource has changed
+// since it was read: an inventory must never be replaced by one that lacks objects, and a
+// merge patch replaces the list of finalizers.
+type writer struct{ client client.Client }
+
+// writeStatus patches the status if it has changed. Besides report, two stages call it,
+// since the process may die after them: record before new content is applied, and apply
+// before a missing object is created again.
+func (w writer) writeStatus(ctx context.Context, run *run) error {
+	if run.finalized || apiequality.Semantic.DeepEqual(run.stored.Status, run.mr.Status) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(run.stored, client.MergeFromWithOptimisticLock{})
+	if err := w.client.Status().Patch(ctx, run.mr, patch); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	run.stored = run.mr.DeepCopy()
+	return nil
+}
+
+// patchMetadata changes the metadata of the ManagedResource, if need be.
+func (w writer) patchMetadata(ctx context.Context, run *run, change func(*resourcesv1alpha1.ManagedResource)) error {
+	changed := run.stored.DeepCopy()
+	if change(changed); apiequality.Semantic.DeepEqual(changed.ObjectMeta, run.stored.ObjectMeta) {
+		return nil
+	}
+	if err := w.client.Patch(ctx, changed, client.MergeFromWithOptions(run.stored, client.MergeFromWithOptimisticLock{})); err != nil {
+		return err
+	}
+	run.mr, run.stored = changed, changed.DeepCopy()
+	return nil
+}
+
+// setConditions sets the conditions after a r.
+func (r *run) setConditions(ended outcome.Outcome) {
+	const applied, healthy, progressing = resourcesv1alpha1.ResourcesApplied, resourcesv1alpha1.ResourcesHealthy, resourcesv1alpha1.ResourcesProgressing
+	if r.ignored {
+		const message = "The ManagedResource is marked to be ignored."
+		r.setCondition(applied, corev1beta1.ConditionTrue, reasonIgnored, message)
+		r.setCondition(healthy, corev1beta1.ConditionTrue, reasonIgnored, message)
+		r.setCondition(progressing, corev1beta1.ConditionFalse, reasonIgnored, message)
+		return
+	}
+	if r.deleting {
+		const message = "The objects are being deleted."
+		r.setCondition(healthy, corev1beta1.ConditionFalse, reasonDeletionPending, message)
+		r.setCondition(progressing, corev1beta1.ConditionTrue, reasonDeletionPending, message)
+	}
+	if r.applied != "" {
+		r.setCondition(applied, corev1beta1.ConditionTrue, reasonApplySucceeded, r.applied)
+	}
+	if ended.Kind() == outcome.Waiting {
+		r.setCondition(applied, corev1beta1.ConditionProgressing, reasonDeletionPending, "Waiting until "+ended.Reason())
+	}
+	var failed *failure
+	if errors.As(ended.Err(), &failed) && failed.reason != reasonHealthCheckError {
+		r.setCondition(applied, corev1beta1.ConditionFalse, failed.reason, failed.Error(), ended.Codes()...)
+	}
+	switch {
+	case r.deleting:
+	case failed != nil && (failed.reason == reasonHealthCheckError || isAboutShoot(failed.err)):
+		message := "The health of the objects cannot be checked: " + failed.Error()
+		r.setCondition(healthy, corev1beta1.ConditionUnknown, reasonHealthCheckError, message)
+		r.setCondition(progressing, corev1beta1.ConditionUnknown, reasonHealthCheckError, message)
+	case failed != nil:
+		r.setChecksPending()
+	case r.health != nil:
+		r.setHealth()
+	}
+}
+
+func (r *run) setHealth() {
+	status, reason, message := corev1beta1.ConditionTrue, reasonResourcesHealthy, "All resources are healthy."
+	if bad := r.health.unhealthy; bad != nil {
+		status, reason, message = corev1beta1.ConditionFalse, bad.kind+suffixUnhealthy, bad.message
+	}
+	r.setCondition(resourcesv1alpha1.ResourcesHealthy, status, reason, message)
+	status, reason, message = corev1beta1.ConditionFalse, reasonResourcesRolled, "All resources have been fully rolled out."
+	if going := r.health.progressing; going != nil {
+		status, reason, message = corev1beta1.ConditionTrue, going.kind+suffixProgressing, going.message
+	}
+	r.setCondition(resourcesv1alpha1.ResourcesProgressing, status, reason, message)
+}
+
+// setChecksPending withdraws what the conditions tell about health and progress. That
+// an object is missing stays, if this run found it out.
+func (r *run) setChecksPending() {
+	const message = "Health is checked once all objects are applied."
+	if !r.missing {
+		r.setCondition(resourcesv1alpha1.ResourcesHealthy, corev1beta1.ConditionUnknown, reasonChecksPending, message)
+	}
+	r.setCondition(resourcesv1alpha1.ResourcesProgressing, corev1beta1.ConditionUnknown, reasonChecksPending, message)
+}
+
+// setApplyProgressing sets the conditions while new content is applied (R24). A failure
+// stays visible until it is overcome.
+func (r *run) setApplyProgressing() {
+	r.setChecksPending()
+	reason := condition.Value(r.mr.Status.Conditions, resourcesv1alpha1.ResourcesApplied).Reason
+	if !slices.Contains([]string{reasonApplyFailed, reasonDeletionFailed, reasonDeletionPending}, reason) {
+		r.setCondition(resourcesv1alpha1.ResourcesApplied, corev1beta1.ConditionProgressing, reasonApplyProgressing, "The objects are being applied.")
+	}
+}
+
+func (r *run) setCondition(conditionType string, status corev1beta1.ConditionStatus, reason, message string, codes ...corev1beta1.ErrorCode) {
+	r.mr.Status.Conditions, _ = condition.Set(r.mr.Status.Conditions, corev1beta1.Condition{
+		Type: conditionType, Status: status, Reason: reason, Message: shortened(message, mostMessage), Codes: codes,
+	}, r.clock.Now())
+}
+
+// isApplied reports whether the status says that all objects are applied.
+func isApplied(mr *resourcesv1alpha1.ManagedResource) bool {
+	return condition.IsTrue(mr.Status.Conditions, resourcesv1alpha1.ResourcesApplied)
+}
