@@ -35,7 +35,7 @@ network ns/net: invalid (wire, 1 error)
 			stdout: "\nnetwork ns/net: valid (wire, 1 change)\nchange: monitored: safe, from absent to true: only adds a dashboard\n",
 		},
 		{
-			name: "the gravest change first", args: "validate -f -",
+			name: "disruptive changes first", args: "validate -f -",
 			stdin: network("net", "ns", `{monitored: true, length: "9"}`) + appliedRed,
 			stdout: `
 warning: spec.providerConfig.length: is deprecated and has no effect

@@ -18,18 +18,13 @@ import (
 func newExplain(p *pipeline.Pipeline) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain [TYPE[.FIELD...]]",
-		Short: "Tell what the fields of a network's configuration mean",
-		Long: `Tell what a field of a NetworkConfig means: its documentation, its type, what may
-be written, what is in force if nothing is, and what a later change does to a
-running network. Without a field, list the fields of a network type; without a
-type, the network types.
+		Short: "Describe the fields of a NetworkConfig",
+		Long: `Describe a field of a NetworkConfig: its type, the allowed values, the default, its
+effect, and the effect of a change on a running network. Without FIELD, explain
+lists the fields of a network type. Without TYPE, it lists the network types.
 
-Defaults and changes are found out by trying: in a cluster of which nothing else
-is known (IPv4, with kube-proxy, on an infrastructure that allows everything), and
-wherever an infrastructure or IPv6 makes a difference.
-
-Fields are also found by the path that they have in a Shoot or a Network, as
-errors have it: TYPE.spec.networking.providerConfig.FIELD.`,
+explain also takes the path from an error message about a Shoot or a Network:
+TYPE.spec.networking.providerConfig.FIELD.` + exitHelp,
 		Example: `  trellis explain
   trellis explain TYPE
   trellis explain TYPE.FIELD.FIELD`,
@@ -46,11 +41,11 @@ errors have it: TYPE.spec.networking.providerConfig.FIELD.`,
 func newSchema(p *pipeline.Pipeline) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema TYPE",
-		Short: "Print the JSON schema of a network's configuration, for editors",
+		Short: "Print the JSON schema of a NetworkConfig, for editors",
 		Long: `Print the JSON schema (draft 7) of the NetworkConfig of a network type. With it an
-editor completes fields and marks what validate refuses: wrong types, names that
-do not exist, values that are not allowed. What depends on the cluster or on
-other fields only validate can tell.`,
+editor completes fields, and marks wrong types, unknown fields and values that are
+not allowed. Rules that depend on the cluster or on several fields are not part of
+the schema; validate checks them.` + exitHelp,
 		Example: `  trellis schema TYPE > networkconfig.schema.json`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -69,10 +64,10 @@ other fields only validate can tell.`,
 
 func listTypes(cmd *cobra.Command, p *pipeline.Pipeline) error {
 	table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 3, ' ', 0)
-	fmt.Fprintln(table, "TYPE\tKIND\tAPI VERSION")
+	fmt.Fprintln(table, "TYPE\tCONFIG VERSION")
 	for _, networkType := range p.Types() {
 		one, _ := p.Plugin(networkType)
-		fmt.Fprintf(table, "%s\tNetworkConfig\t%s\n", networkType, one.ConfigVersions[0])
+		fmt.Fprintf(table, "%s\t%s\n", networkType, one.ConfigVersions[0])
 	}
 	return written(0, table.Flush())
 }
@@ -80,7 +75,7 @@ func listTypes(cmd *cobra.Command, p *pipeline.Pipeline) error {
 func explainField(cmd *cobra.Command, p *pipeline.Pipeline, argument string) error {
 	networkType, path, _ := strings.Cut(argument, ".")
 	if networkType == "spec" {
-		return refuse(cmd, fmt.Errorf("begin with the network type: %s.%s", strings.Join(p.Types(), "|"), inConfig(argument)))
+		return refuse(cmd, fmt.Errorf("the network type is missing: write %s.%s", strings.Join(p.Types(), "|"), inConfig(argument)))
 	}
 	one, err := pluginFor(p, networkType)
 	if err != nil {
@@ -101,13 +96,14 @@ func explainField(cmd *cobra.Command, p *pipeline.Pipeline, argument string) err
 	return written(fmt.Fprint(cmd.OutOrStdout(), page(one.Type, found)))
 }
 
-// Where a config stands in what people write.
+// The path of the NetworkConfig in a Shoot and in a Network.
 const (
 	inShoot   = "spec.networking.providerConfig"
 	inNetwork = "spec.providerConfig"
 )
 
-// inConfig is the path of a field in the config, of one as errors have it, too.
+// inConfig returns the path of a field in the NetworkConfig. It also takes the path in a
+// Shoot or in a Network, which errors have.
 func inConfig(path string) string {
 	for _, prefix := range []string{inShoot, inNetwork} {
 		if rest, found := strings.CutPrefix(path, prefix); found && (rest == "" || rest[0] == '.') {
@@ -120,16 +116,16 @@ func inConfig(path string) string {
 func pluginFor(p *pipeline.Pipeline, networkType string) (plugin.Plugin, error) {
 	one, has := p.Plugin(networkType)
 	if !has {
-		there := "there are "
+		hint := ""
 		if near := fielderror.Nearest(networkType, p.Types()); near != "" {
-			there = "did you mean " + near + "? There are "
+			hint = "; did you mean " + near + "?"
 		}
-		return one, fmt.Errorf("there is no network type %q; %s%s", fielderror.Abbreviate(networkType), there, strings.Join(p.Types(), ", "))
+		return one, fmt.Errorf("unknown network type %q (known: %s)%s", fielderror.Abbreviate(networkType), strings.Join(p.Types(), ", "), hint)
 	}
 	return one, nil
 }
 
-// refuse tells what is wrong with the words of a command.
+// refuse reports an error in a command's arguments.
 func refuse(cmd *cobra.Command, err error) error {
 	report := &reporter{to: cmd.ErrOrStderr()}
 	report.line("error", "", err.Error())
@@ -139,7 +135,7 @@ func refuse(cmd *cobra.Command, err error) error {
 	return errInvalid
 }
 
-// written is the outcome of writing the output.
+// written returns the error of writing the output.
 func written(_ int, err error) error {
 	if err != nil {
 		return &ioError{err}

@@ -28,8 +28,8 @@ func TestExplainTellsAllAboutAField(t *testing.T) {
 		{
 			name: "the types", args: "explain",
 			stdout: `
-TYPE   KIND            API VERSION
-wire   NetworkConfig   wire.example.com/v1
+TYPE   CONFIG VERSION
+wire   wire.example.com/v1
 `,
 		},
 		{
@@ -44,75 +44,59 @@ DESCRIPTION:
     NetworkConfig says what the wire is like.
 
 FIELDS:
-  apiVersion	<string>
-    apiVersion is that of the config, not of the object that it stands in.
-
-  colour	<string>
+  apiVersion <string>
+    apiVersion of the config, not of the object that contains it.
+  colour <string>
     colour is red or blue.
-
-  kind	<string>
-    kind is NetworkConfig.
-
-  length	<string>
+  kind <string>
+    kind of the config: NetworkConfig.
+  length <string>
     length is a number.
+  monitored <boolean>
 
-  monitored	<boolean>
-
-Defaults, effects and what a later change means: trellis explain wire.FIELD
+The default of a field, its effect, and the effect of a change: trellis explain wire.FIELD
 `,
 		},
 		{
 			name: "what is in force where, and which change does what", args: "explain wire.colour",
 			stdout: `
-KIND:     NetworkConfig
-VERSION:  wire.example.com/v1
 FIELD:    wire.colour <string>
+VERSION:  wire.example.com/v1
 SHOOT:    spec.networking.providerConfig.colour
 NETWORK:  spec.providerConfig.colour
 
 DESCRIPTION:
     colour is red or blue.
 
-ALLOWED:
-    red, blue
-
-DEFAULT:
-    red; blue in a marsh.
-    - if nothing is written: red
-    - on infrastructure marsh: blue, since marsh has no red
-
-EFFECT:
-    the colour of every wire.
-
-RULE:
-    both ends have the same, always.
-
-A LATER CHANGE:
-    - forbidden, and refused: both ends must have the same colour
+ALLOWED:  red, blue
+DEFAULT:  red; blue in a marsh.
+EFFECT:   the colour of every wire.
+RULE:     both ends have the same, always.
+CHANGE:   forbidden: both ends must have the same colour
 `,
 		},
-		{name: "a pattern and an example", args: "explain wire.length", stdout: "~what matches ^[0-9]+$\nfor example \"7\"\nif nothing is written: absent"},
+		{name: "a pattern and an example", args: "explain wire.length", stdout: "~ALLOWED:  values that match ^[0-9]+$, for example \"7\"\nDEFAULT:  absent"},
 		{
 			name: "an unknown field", args: "explain wire.color", exit: 1,
-			stderr: "error: wire has no field \"color\"; did you mean wire.colour? There are apiVersion, colour, kind, length, monitored\n",
+			stderr: "error: wire has no field \"color\" (fields: apiVersion, colour, kind, length, monitored); did you mean wire.colour?\n",
 		},
 		{
 			name: "a field that is like none", args: "explain wire.taste", exit: 1,
-			stderr: "error: wire has no field \"taste\"; there are apiVersion, colour, kind, length, monitored\n",
+			stderr: "error: wire has no field \"taste\" (fields: apiVersion, colour, kind, length, monitored)\n",
 		},
 		{name: "the path of an error in a Shoot", args: "explain wire.spec.networking.providerConfig.colour", stdout: "~FIELD:    wire.colour <string>"},
 		{name: "that of a Network", args: "explain wire.spec.providerConfig.colour", stdout: "~FIELD:    wire.colour <string>"},
 		{
 			name: "a path without the type", args: "explain spec.providerConfig.colour", exit: 1,
-			stderr: "error: begin with the network type: wire.colour\n",
+			stderr: "error: the network type is missing: write wire.colour\n",
 		},
-		{name: "a misspelt type", args: "explain wier", exit: 1, stderr: "error: there is no network type \"wier\"; did you mean wire? There are wire\n"},
+		{name: "a misspelt type", args: "explain wier", exit: 1, stderr: "error: unknown network type \"wier\" (known: wire); did you mean wire?\n"},
 		{
 			name: "a megabyte for a field", args: "explain wire." + strings.Repeat("x", 1<<20), exit: 1,
-			stderr: "~error: wire has no field \"" + strings.Repeat("x", 64) + "…\"; there are apiVersion",
+			stderr: "~error: wire has no field \"" + strings.Repeat("x", 64) + "…\" (fields: apiVersion",
 		},
-		{name: "a field of what has none", args: "explain wire.colour.hue", exit: 1, stderr: "error: wire.colour has no field \"hue\"; it has no fields\n"},
-		{name: "an unknown type", args: "explain rope.colour", exit: 1, stderr: "error: there is no network type \"rope\"; there are wire\n"},
+		{name: "a field of what has none", args: "explain wire.colour.hue", exit: 1, stderr: "error: wire.colour has no field \"hue\"\n"},
+		{name: "an unknown type", args: "explain rope.colour", exit: 1, stderr: "error: unknown network type \"rope\" (known: wire)\n"},
 		{name: "two at once", args: "explain wire.colour wire.length", exit: 2, stderr: "~accepts at most 1 arg"},
 	})
 }
@@ -133,7 +117,7 @@ func TestSchemaIsForEditors(t *testing.T) {
 	g.Expect(schema.Properties["kind"]).To(HaveKeyWithValue("enum", []any{"NetworkConfig", "", nil}))
 	g.Expect(schema.Properties["colour"]).To(HaveKeyWithValue("enum", []any{"red", "blue"}))
 	runAll(t, []script{
-		{name: "an unknown type", args: "schema rope", exit: 1, stderr: "error: there is no network type \"rope\"; there are wire\n"},
+		{name: "an unknown type", args: "schema rope", exit: 1, stderr: "error: unknown network type \"rope\" (known: wire)\n"},
 		{name: "no type", args: "schema", exit: 2, stderr: "~accepts 1 arg"},
 	})
 }
@@ -149,7 +133,7 @@ length   "7"     user
 		{
 			name: "render keeps them off standard output", args: "render --show-origins --target seed -f -", stdin: inMarsh,
 			stderr: "\nwarning: spec.providerConfig.length: is deprecated and has no effect\n" +
-				"network ns/net: the network has no objects for the seed" + table,
+				"network ns/net: the network has no objects in the seed" + table,
 		},
 		{
 			name: "validate has them in its report", args: "validate --show-origins -f -", stdin: inMarsh,

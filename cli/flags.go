@@ -20,15 +20,15 @@ const (
 	modeStandalone = "standalone"
 )
 
-// noArguments refuses arguments of a command whose input is named by flags.
+// noArguments refuses arguments of a command that takes its input from flags.
 func noArguments(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return fmt.Errorf("%q is no flag; name the input with -f %s", args[0], args[0])
+		return fmt.Errorf("unexpected argument %q; pass files with -f %s", args[0], args[0])
 	}
 	return nil
 }
 
-// choice is a flag that is one of a few words.
+// choice is a flag that takes one of a few values.
 type choice struct {
 	value   string
 	allowed []string
@@ -48,7 +48,7 @@ func (c *choice) String() string { return c.value }
 // Type implements pflag.Value.
 func (c *choice) Type() string { return "string" }
 
-// gatesHelp lists the gates that there are, one a line.
+// gatesHelp lists the feature gates, one a line.
 func gatesHelp(gates []plugin.FeatureGate) string {
 	var help strings.Builder
 	for _, gate := range gates {
@@ -57,10 +57,10 @@ func gatesHelp(gates []plugin.FeatureGate) string {
 	return help.String()
 }
 
-// apiServer is a flag such as api.example.com:443.
+// apiServer is the flag with the address of an API server: api.example.com:443.
 type apiServer struct{ text, host, port string }
 
-// Set implements pflag.Value. The URL of a kubeconfig will do, too.
+// Set implements pflag.Value. It also takes the URL from a kubeconfig.
 func (a *apiServer) Set(value string) error {
 	address := strings.TrimSuffix(strings.TrimPrefix(value, "https://"), "/")
 	host, port, err := net.SplitHostPort(address)
@@ -68,7 +68,7 @@ func (a *apiServer) Set(value string) error {
 		host, port, err = net.SplitHostPort(address + ":443")
 	}
 	if err != nil || host == "" || strings.ContainsAny(host, "/@ ") {
-		return fmt.Errorf("must be HOST:PORT, such as %s or [2001:db8::1]:443", defaultAPIServer)
+		return fmt.Errorf("must be HOST:PORT, for example %s or [2001:db8::1]:443", defaultAPIServer)
 	}
 	if number, err := strconv.ParseUint(port, 10, 16); err != nil || number == 0 {
 		return fmt.Errorf("port %q must be from 1 to 65535", port)

@@ -23,30 +23,30 @@ import (
 
 const (
 	stdin = "-"
-	// stdinName is what standard input is called in messages.
+	// stdinName is the name of standard input in messages.
 	stdinName = "<stdin>"
-	// defaultAPIServer is a name that never resolves, so that objects rendered
-	// without a real address fail for an obvious reason.
+	// defaultAPIServer never resolves, so that pods rendered without a real address fail
+	// for an obvious reason.
 	defaultAPIServer = "api-server.invalid:443"
 )
 
-// inputHelp is said in the help of each command that takes an input.
+// inputHelp is part of the help of each command with an input.
 const inputHelp = `
-The input is a stream of YAML or JSON documents (or several, with -f repeated):
-  a Shoot     its Network is derived the way gardenlet does it. One without uid,
-              creationTimestamp and status is only planned, and what a status tells
-              of a cluster, such as the address of its API server, may be missing;
-              of one that is there, 'kubectl get -o yaml' tells it
-  a Network   what only a Shoot would tell is taken as follows: kube-proxy runs;
-              no NodeLocalDNS, no vertical pod autoscaler, not hibernated;
-              Kubernetes version, range and number of nodes unknown;
-              infrastructure as spec.cloudProvider says, and otherwise unknown,
-              which allows everything. No namespace means default
-  both        the Shoot (or a Cluster, which contains one) tells all that about
-              the Network in its control-plane namespace; a single Network and a
-              single Shoot belong together in any case`
 
-// input is how commands are told what to work on.
+The input is a stream of YAML or JSON documents. Repeat -f to read several files.
+  Shoot     Trellis derives the Network, as gardenlet does. For an existing Shoot use
+            the output of 'kubectl get shoot -o yaml': the status has values that the
+            manifest lacks, such as the address of the API server.
+  Network   Without a Shoot, Trellis assumes that kube-proxy runs; that there is no
+            NodeLocalDNS, no vertical pod autoscaler and no hibernation; and that the
+            Kubernetes version and the nodes are unknown. spec.cloudProvider names the
+            infrastructure; without it the infrastructure allows everything. The
+            namespace defaults to "default".
+  both      The Shoot (or a Cluster, which contains one) describes the cluster of the
+            Network in its control-plane namespace. A single Shoot and a single
+            Network always belong together.`
+
+// input are the flags that name a command's input, and describe the operator.
 type input struct {
 	files       []string
 	requestFile string
@@ -61,21 +61,21 @@ func (in *input) addFlags(cmd *cobra.Command, p *pipeline.Pipeline) {
 	in.addOperatorFlags(cmd, p)
 }
 
-// addOperatorFlags lets the command be told how the operator runs.
+// addOperatorFlags adds the flags that describe how the operator runs.
 func (in *input) addOperatorFlags(cmd *cobra.Command, p *pipeline.Pipeline) {
 	in.mode = choice{value: modeGardener, allowed: []string{modeGardener, modeStandalone}}
 	if err := in.apiServer.Set(defaultAPIServer); err != nil {
 		panic(err)
 	}
 	flags := cmd.Flags()
-	flags.Var(cliflag.NewMapStringBool(&in.gates), "feature-gates", "the operator's feature gates: `A=true,B=false`"+gatesHelp(p.FeatureGates()))
-	flags.Var(&in.mode, "mode", "`MODE` the operator runs in: gardener, or standalone, where Trellis itself gives\npods their tokens and the address of their API server")
-	flags.Var(&in.apiServer, "api-server", "`HOST:PORT` of the shoot's API server, for --mode standalone; the operator takes it\nfrom the shoot's kubeconfig")
+	flags.Var(cliflag.NewMapStringBool(&in.gates), "feature-gates", "the operator's feature gates, as `A=true,B=false`:"+gatesHelp(p.FeatureGates()))
+	flags.Var(&in.mode, "mode", "`MODE` of the operator: gardener or standalone. Standalone, Trellis gives pods their\ntokens and the address of their API server")
+	flags.Var(&in.apiServer, "api-server", "`HOST:PORT` of the shoot's API server, with --mode standalone. The operator reads it\nfrom the shoot's kubeconfig")
 }
 
-// addRequestFlag offers a dumped Request in place of manifests.
+// addRequestFlag adds the flag that reads a dumped Request instead of manifests.
 func (in *input) addRequestFlag(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&in.requestFile, "request", "", "`FILE` with a dumped Request to replay in place of manifests, - for standard input")
+	cmd.Flags().StringVar(&in.requestFile, "request", "", "`FILE` with a dumped Request to read instead of manifests, - for standard input")
 	for _, other := range []string{"filename", "feature-gates", "mode", "api-server"} {
 		cmd.MarkFlagsMutuallyExclusive("request", other)
 	}
@@ -89,7 +89,7 @@ type work struct {
 	warnings []plugin.Warning
 }
 
-// load reads all input. Problems are the input's, an error is a failure to run.
+// load reads all input. Problems are errors in the input, and err is a failure to read it.
 func (in *input) load(cmd *cobra.Command, p *pipeline.Pipeline) ([]work, []manifest.Problem, error) {
 	if err := in.checkOperatorFlags(cmd, p); err != nil {
 		return nil, nil, err
@@ -98,7 +98,7 @@ func (in *input) load(cmd *cobra.Command, p *pipeline.Pipeline) ([]work, []manif
 		return in.loadRequest(cmd)
 	}
 	if len(in.files) == 0 {
-		return nil, nil, errors.New("name the input: -f FILE, or -f - for standard input")
+		return nil, nil, errors.New("no input: pass -f FILE, or -f - for standard input")
 	}
 	subjects, problems, err := read(cmd, in.files)
 	if err != nil {
@@ -113,14 +113,14 @@ func (in *input) load(cmd *cobra.Command, p *pipeline.Pipeline) ([]work, []manif
 
 func (in *input) checkOperatorFlags(cmd *cobra.Command, p *pipeline.Pipeline) error {
 	if cmd.Flags().Changed("api-server") && in.mode.value != modeStandalone {
-		return errors.New("--api-server is for --mode standalone")
+		return errors.New("--api-server requires --mode standalone")
 	}
 	resolved, errs := p.ResolveFeatureGates(field.NewPath("--feature-gates"), in.gates)
 	in.gates = resolved
 	return errs.ToAggregate()
 }
 
-// read reads manifests from files that belong together.
+// read reads manifests from files and matches Networks with their Shoots.
 func read(cmd *cobra.Command, files []string) ([]manifest.Subject, []manifest.Problem, error) {
 	if first := slices.Index(files, stdin); first >= 0 && slices.Contains(files[first+1:], stdin) {
 		return nil, nil, errStdinTwice
@@ -138,7 +138,7 @@ func read(cmd *cobra.Command, files []string) ([]manifest.Subject, []manifest.Pr
 
 var errStdinTwice = errors.New("standard input can be read only once")
 
-// environment is what the flags say of the operator.
+// environment returns the operator's environment as the flags describe it.
 func (in *input) environment() pipeline.Environment {
 	environment := pipeline.Environment{FeatureGates: in.gates, Images: in.images}
 	if in.mode.value == modeStandalone {
@@ -163,7 +163,7 @@ func (in *input) workFor(subject *manifest.Subject, p *pipeline.Pipeline) work {
 	return one
 }
 
-// isConfig says whether what was applied last can be a config at all.
+// isConfig reports whether the config that was applied last is a JSON object.
 func isConfig(applied *pipeline.Applied) bool {
 	return applied == nil || bytes.HasPrefix(bytes.TrimSpace(applied.Config), []byte("{"))
 }
@@ -201,7 +201,7 @@ func open(cmd *cobra.Command, name string, read func(name string, r io.Reader) e
 	return nil
 }
 
-// errorAlone is the error of a file operation without the file's name.
+// errorAlone returns the error of a file operation without the file's name.
 func errorAlone(err error) error {
 	var pathError *os.PathError
 	if errors.As(err, &pathError) {
@@ -210,7 +210,7 @@ func errorAlone(err error) error {
 	return err
 }
 
-// single returns the one network that there is, or reports what is wrong.
+// single returns the only network of the input, or reports what is wrong.
 func single(works []work, problems []manifest.Problem, r *reporter) (*work, error) {
 	r.problems(problems)
 	switch {
@@ -221,14 +221,14 @@ func single(works []work, problems []manifest.Problem, r *reporter) (*work, erro
 		for i := range works {
 			names = append(names, works[i].name)
 		}
-		r.line("error", "", fmt.Sprintf("the input has %d networks (%s); give one at a time", len(works), listed(names)))
+		r.line("error", "", fmt.Sprintf("the input has %d networks (%s); this command takes one", len(works), listed(names)))
 		return nil, errInvalid
 	}
 	return &works[0], nil
 }
 
-// manyFiles says whether messages must name the file.
+// manyFiles reports whether messages must name the file.
 func (in *input) manyFiles() bool { return len(in.files) > 1 }
 
-// typeOf is the network's type for messages.
-func (w *work) typeOf() string { return cmp.Or(w.request.Spec.Type, "no type") }
+// networkType returns the network's type for messages.
+func (w *work) networkType() string { return cmp.Or(w.request.Spec.Type, "no type") }

@@ -19,13 +19,13 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// located is an object and the cluster that it is for.
+// located is an object and the cluster that it belongs to.
 type located struct {
 	cluster  string
 	document map[string]any
 }
 
-// identity is what tells objects apart. In another version it is the same one.
+// identity identifies an object across API versions.
 type identity struct {
 	cluster, kind, namespace, name string
 }
@@ -39,7 +39,7 @@ func (o *located) identity() identity {
 	return identity{o.cluster, schema.GroupKind{Group: gv.Group, Kind: object.GetKind()}.String(), object.GetNamespace(), object.GetName()}
 }
 
-// locate says where each object of a network is for.
+// locate returns all objects of a network with their clusters.
 func locate(objects *plugin.Objects) ([]located, error) {
 	var all []located
 	for group := range seed.Groups {
@@ -54,7 +54,7 @@ func locate(objects *plugin.Objects) ([]located, error) {
 	return all, nil
 }
 
-// targetOf is the cluster that a group of objects is for.
+// targetOf returns the cluster that a group of objects belongs to.
 func targetOf(group seed.Group) string {
 	if group == seed.InSeed {
 		return targetSeed
@@ -62,14 +62,14 @@ func targetOf(group seed.Group) string {
 	return targetShoot
 }
 
-// What becomes of an object.
+// What a plan does with an object.
 const (
 	changes = "changes"
 	comes   = "comes"
 	goes    = "goes"
 )
 
-// difference is an object that is not the same before and after.
+// difference is an object that a plan adds, changes or deletes.
 type difference struct {
 	// Cluster is shoot or seed.
 	Cluster string `json:"cluster"`
@@ -83,8 +83,8 @@ type difference struct {
 	Diff string `json:"diff"`
 }
 
-// differences compares what two networks consist of: first what is in the second
-// one, in its order, then what is not.
+// differences compares the objects of two networks. Those of the second network come
+// first, in its order, then those that only the first one has.
 func differences(before, after []located) ([]difference, error) {
 	former := make(map[identity]map[string]any, len(before))
 	for i := range before {
@@ -118,8 +118,8 @@ func compareIdentity(a, b identity) int {
 		strings.Compare(a.namespace, b.namespace), strings.Compare(a.name, b.name))
 }
 
-// differ compares two versions of an object, of which one may be nil. It returns nil
-// where there is no difference.
+// differ compares two versions of an object, one of which may be nil. It returns nil if
+// they are equal.
 func differ(id identity, before, after map[string]any) (*difference, error) {
 	one := &difference{Cluster: id.cluster, Kind: id.kind, Namespace: id.namespace, Name: id.name, What: changes}
 	switch {
@@ -134,11 +134,11 @@ func differ(id identity, before, after map[string]any) (*difference, error) {
 	}
 	former, err := linesOf(before)
 	if err != nil {
-		return nil, fmt.Errorf("show %s as it was: %w", one, err)
+		return nil, fmt.Errorf("encode %s before the change: %w", one, err)
 	}
 	latter, err := linesOf(after)
 	if err != nil {
-		return nil, fmt.Errorf("show %s: %w", one, err)
+		return nil, fmt.Errorf("encode %s after the change: %w", one, err)
 	}
 	if slices.Equal(former, latter) {
 		return nil, nil
@@ -147,7 +147,7 @@ func differ(id identity, before, after map[string]any) (*difference, error) {
 	return one, nil
 }
 
-// String names the object: DaemonSet.apps kube-system/agent.
+// String returns the object's kind and name: DaemonSet.apps kube-system/agent.
 func (d *difference) String() string {
 	if d.Namespace == "" {
 		return d.Kind + " " + d.Name
@@ -155,9 +155,9 @@ func (d *difference) String() string {
 	return d.Kind + " " + d.Namespace + "/" + d.Name
 }
 
-// headers are the lines above the diff, as kubectl diff has them.
+// headers returns the two lines above the diff.
 func (d *difference) headers() string {
-	name := fmt.Sprintf("%s, for the %s", d, d.Cluster)
+	name := fmt.Sprintf("%s (%s)", d, d.Cluster)
 	from, to := "before: "+name, "after: "+name
 	switch d.What {
 	case comes:
@@ -165,17 +165,17 @@ func (d *difference) headers() string {
 	case goes:
 		to = "/dev/null"
 	}
-	return fmt.Sprintf("--- %s\n+++ %s\n", printable(from), printable(to))
+	return fmt.Sprintf("--- %s\n+++ %s\n", oneLine(from), oneLine(to))
 }
 
-// volatile are fields of the metadata that an API server, or a client, writes.
+// volatile are the fields of the metadata that API servers and clients set.
 var volatile = []string{"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"}
 
-// lastApplied is kubectl's copy of an object in the object.
+// lastApplied is the annotation with kubectl's copy of the object.
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
 
-// stated is a copy of what somebody states with an object: without a status, without
-// what changes by itself, and without values that are the same as none.
+// stated returns a copy of an object without its status, volatile fields, and values
+// that mean the same as no value.
 func stated(document map[string]any) map[string]any {
 	if document == nil {
 		return nil
@@ -186,22 +186,23 @@ func stated(document map[string]any) map[string]any {
 		unstructured.RemoveNestedField(document, "metadata", name)
 	}
 	unstructured.RemoveNestedField(document, "metadata", "annotations", lastApplied)
-	withoutNothing(document)
+	withoutEmpty(document)
 	return document
 }
 
-// unstated are fields which Go's types write as an empty object where nothing is
-// stated. Elsewhere an empty object may mean something: emptyDir, podSelector.
+// unstated are fields that Go's types encode as an empty object when they are not set.
+// An empty object in another field may have a meaning, as in emptyDir or podSelector.
 var unstated = map[string]bool{
 	"metadata": true, "annotations": true, "labels": true,
 	"resources": true, "strategy": true, "updateStrategy": true,
 }
 
-func withoutNothing(value any) {
+// withoutEmpty removes null and unstated fields, at any depth.
+func withoutEmpty(value any) {
 	switch v := value.(type) {
 	case map[string]any:
 		for name, inner := range v {
-			withoutNothing(inner)
+			withoutEmpty(inner)
 			empty, isObject := inner.(map[string]any)
 			if inner == nil || isObject && len(empty) == 0 && unstated[name] {
 				delete(v, name)
@@ -209,12 +210,12 @@ func withoutNothing(value any) {
 		}
 	case []any:
 		for _, inner := range v {
-			withoutNothing(inner)
+			withoutEmpty(inner)
 		}
 	}
 }
 
-// conceal replaces the values of a Secret, so that it only shows which of them differ.
+// conceal replaces the values of a Secret, so that the diff only shows which differ.
 func conceal(before, after map[string]any) {
 	for _, field := range []string{"data", "stringData"} {
 		former, latter := valuesIn(before, field), valuesIn(after, field)
@@ -237,8 +238,7 @@ func conceal(before, after map[string]any) {
 	}
 }
 
-// valuesIn are the values in a field of a Secret. If it has something else there, that
-// is concealed.
+// valuesIn returns the values in a field of a Secret. It conceals a field of another type.
 func valuesIn(document map[string]any, field string) map[string]any {
 	values, isObject := document[field].(map[string]any)
 	if !isObject && document[field] != nil {
@@ -247,7 +247,7 @@ func valuesIn(document map[string]any, field string) map[string]any {
 	return values
 }
 
-// linesOf is a document as YAML, whose keys are sorted; nothing for none.
+// linesOf returns a document as lines of YAML with sorted keys, and none for nil.
 func linesOf(document map[string]any) ([]string, error) {
 	if document == nil {
 		return nil, nil
@@ -256,5 +256,9 @@ func linesOf(document map[string]any) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Collect(strings.Lines(string(text))), nil
+	var lines []string
+	for line := range strings.Lines(string(text)) {
+		lines = append(lines, printable(line))
+	}
+	return lines, nil
 }

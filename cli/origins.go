@@ -12,12 +12,12 @@ import (
 	"github.com/trellis-network/trellis/pipeline"
 )
 
-// addOriginsFlag offers to show where the values in force come from.
+// addOriginsFlag adds the flag that shows the origin of each value in force.
 func addOriginsFlag(cmd *cobra.Command, show *bool, where string) {
-	cmd.Flags().BoolVar(show, "show-origins", false, "also print each value in force to "+where+", with its origin: user,\ndefault, infrastructure, rule, or applied (kept from when the network was first\napplied)")
+	cmd.Flags().BoolVar(show, "show-origins", false, "also print each value in force and its origin to "+where+".\nOrigins: user, default, infrastructure, rule, applied (kept since the network was\nfirst applied)")
 }
 
-// origins reports each value that is in force and where it comes from.
+// origins reports each value in force with its origin.
 func (r *reporter) origins(result *pipeline.Result) {
 	values, err := result.Values()
 	if err != nil {

@@ -10,99 +10,81 @@ import (
 	"strings"
 
 	"github.com/trellis-network/trellis/internal/explain"
-	"github.com/trellis-network/trellis/plugin"
 )
 
 const (
-	// pageWidth is how long lines of text get.
+	// pageWidth is the length of a line at most.
 	pageWidth = 80
 	margin    = "    "
 )
 
-// page lays an explanation out for a terminal.
+// page lays out an explanation for a terminal.
 func page(networkType string, e *explain.Explanation) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "KIND:     %s\nVERSION:  %s\n", e.Kind, strings.Join(e.Versions, ", "))
-	if e.Path != "" {
-		required := ""
-		if e.Required {
-			required = " (required)"
-		}
-		fmt.Fprintf(&out, "FIELD:    %s.%s <%s>%s\n", networkType, e.Path, e.Type, required)
+	entry := func(label, text string) {
+		out.WriteString(wrapped(text, fmt.Sprintf("%-10s", label+":")))
 	}
 	below := strings.TrimSuffix("."+e.Path, ".")
-	fmt.Fprintf(&out, "SHOOT:    %s%s\nNETWORK:  %s%s\n", inShoot, below, inNetwork, below)
-	section(&out, "DESCRIPTION", wrapped(e.Text.Intro+"\n\n"+e.Around.Intro, margin))
-	section(&out, "ALLOWED", allowedLines(e))
-	section(&out, "DEFAULT", defaultLines(e))
-	section(&out, "EFFECT", wrapped(e.Text.Effect, margin))
-	section(&out, "RULE", wrapped(e.Text.Rule, margin))
-	section(&out, "A LATER CHANGE", changeLines(e.Changes))
-	section(&out, "FIELDS", fieldLines(e.Fields))
+	if e.Path == "" {
+		entry("KIND", e.Kind)
+		entry("VERSION", strings.Join(e.Versions, ", "))
+	} else {
+		entry("FIELD", networkType+below+" "+typeOf(e.Type, e.Required))
+		entry("VERSION", e.Versions[0])
+	}
+	entry("SHOOT", inShoot+below)
+	entry("NETWORK", inNetwork+below)
+	out.WriteString("\nDESCRIPTION:\n" + wrapped(e.Text.Intro, margin) + wrapped(firstSentence(e.Around.Intro), margin) + "\n")
+	entry("ALLOWED", allowed(e))
+	if e.IsLeaf() {
+		entry("DEFAULT", cmp.Or(e.Text.Default, e.Around.Default, shown(e.InForce)))
+	}
+	entry("EFFECT", e.Text.Effect)
+	entry("RULE", e.Text.Rule)
+	if lines := changeLines(e.Changes); len(lines) == 1 {
+		entry("CHANGE", lines[0])
+	} else if len(lines) > 1 {
+		out.WriteString("CHANGE:\n")
+		for _, line := range lines {
+			out.WriteString(wrapped(line, margin+"- "))
+		}
+	}
 	if len(e.Fields) > 0 {
-		full := strings.Trim(networkType+"."+e.Path, ".")
-		fmt.Fprintf(&out, "\nDefaults, effects and what a later change means: trellis explain %s.FIELD\n", full)
+		fmt.Fprintf(&out, "FIELDS:\n%s\nThe default of a field, its effect, and the effect of a change: trellis explain %s%s.FIELD\n",
+			fieldLines(e.Fields), networkType, below)
 	}
 	return out.String()
 }
 
-func section(out *strings.Builder, title, content string) {
-	if content != "" {
-		fmt.Fprintf(out, "\n%s:\n%s", title, content)
+func typeOf(name string, required bool) string {
+	if required {
+		return "<" + name + "> (required)"
 	}
+	return "<" + name + ">"
 }
 
-func allowedLines(e *explain.Explanation) string {
-	var lines string
+// allowed returns the values that a user may write.
+func allowed(e *explain.Explanation) string {
+	var parts []string
 	if len(e.Allowed) > 0 {
-		lines += wrapped(values(e.Allowed), margin)
+		parts = append(parts, values(e.Allowed))
 	}
 	if e.Pattern != "" && len(e.Pattern) < pageWidth {
-		lines += margin + "what matches " + e.Pattern + "\n"
+		parts = append(parts, "values that match "+e.Pattern)
 	}
 	if len(e.Examples) > 0 {
-		lines += wrapped("for example "+values(e.Examples), margin)
+		parts = append(parts, "for example "+values(e.Examples))
 	}
-	return lines
+	return strings.Join(parts, ", ")
 }
 
-func defaultLines(e *explain.Explanation) string {
-	told := cmp.Or(e.Text.Default, e.Around.Default)
-	lines := wrapped(told, margin)
-	if told != "" && !isNews(e.Defaults, told) {
-		return lines
-	}
-	for _, each := range e.Defaults {
-		line := "if nothing is written: "
-		if each.When != "" {
-			line = each.When + ": "
-		}
-		line += shown(each.Value)
-		if each.Reason != "" {
-			line += ", since " + each.Reason
-		}
-		lines += wrapped(line, margin+"- ")
-	}
-	return lines
-}
-
-// isNews says whether the defaults are more than what the documentation says.
-func isNews(defaults []explain.Default, told string) bool {
-	if len(defaults) != 1 {
-		return len(defaults) > 1
-	}
-	return defaults[0].Value != nil && !strings.HasPrefix(told, shown(defaults[0].Value))
-}
-
-func changeLines(changes []explain.Change) string {
-	var lines string
+// changeLines returns a line for each effect that a change of the field can have.
+func changeLines(changes []explain.Change) []string {
+	var lines []string
 	for _, change := range changes {
 		line := string(change.Class)
-		if change.Class == plugin.Forbidden {
-			line = "forbidden, and refused"
-		}
 		if len(change.When) > 0 {
-			line += ", " + strings.Join(change.When, " or ")
+			line += " " + strings.Join(change.When, " or ")
 		}
 		line += ": "
 		if change.With != "" {
@@ -112,7 +94,7 @@ func changeLines(changes []explain.Change) string {
 		if steps := stepList(change.Steps); steps != "" {
 			line += " (" + steps + ")"
 		}
-		lines += wrapped(line, margin+"- ")
+		lines = append(lines, line)
 	}
 	return lines
 }
@@ -151,17 +133,19 @@ func listsBy[T any](items []T, split func(T) (label, item string)) []labelled {
 
 func fieldLines(fields []explain.Field) string {
 	var out strings.Builder
-	for i, field := range fields {
-		if i > 0 {
-			out.WriteByte('\n')
-		}
-		required := ""
-		if field.Required {
-			required = " (required)"
-		}
-		fmt.Fprintf(&out, "  %s\t<%s>%s\n%s", field.Name, field.Type, required, wrapped(field.Text.Intro, margin))
+	for _, field := range fields {
+		fmt.Fprintf(&out, "  %s %s\n%s", field.Name, typeOf(field.Type, field.Required), wrapped(firstSentence(field.Text.Intro), margin))
 	}
 	return out.String()
+}
+
+// firstSentence returns the text up to the first full stop before a space.
+func firstSentence(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if first, _, isLonger := strings.Cut(text, ". "); isLonger {
+		return first + "."
+	}
+	return text
 }
 
 func values(list []any) string {
@@ -172,7 +156,7 @@ func values(list []any) string {
 	return strings.Join(names, ", ")
 }
 
-// shown is a value as people would write it in YAML.
+// shown returns a value as users write it in YAML.
 func shown(value any) string {
 	switch v := value.(type) {
 	case nil:
@@ -190,8 +174,8 @@ func shown(value any) string {
 	return string(text)
 }
 
-// wrapped breaks a text into lines. The first begins with the prefix, the others
-// as far in.
+// wrapped breaks a text into lines. The first line begins with the prefix, and the
+// others are indented as far. It returns nothing for an empty text.
 func wrapped(text, prefix string) string {
 	var out strings.Builder
 	for paragraph := range strings.SplitSeq(strings.TrimSpace(text), "\n\n") {

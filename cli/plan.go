@@ -19,42 +19,42 @@ import (
 	"github.com/trellis-network/trellis/pipeline"
 )
 
-// formatText is the format that is for people.
+// formatText is the format for users.
 const formatText = "text"
 
-const planHelp = `Say what it takes to get from one network to another: each value of the
-configuration that changes, and what changes in the Shoot beside it, such as
-kube-proxy, with the class of the change and the reason for it, the gravest first;
-then each object that differs, comes or goes, as a unified diff of its YAML. Values
-in Secrets are not shown. Everything is printed to standard output.
+const planHelp = `Show the changes between two networks: each changed value of the configuration and
+each changed fact of the Shoot with its class and reason, disruptive changes first,
+and a unified diff of each object. plan hides the values of Secrets, and prints
+everything to standard output.
 
-A change is safe, rolling (workloads restart node after node, and traffic goes on),
-disruptive (traffic is interrupted), or forbidden (the network would not survive
-it; the operator refuses it, and so does plan).
+Classes of changes:
+  safe        no effect on traffic
+  rolling     workloads restart node by node while traffic continues
+  disruptive  traffic is interrupted
+  forbidden   the running network would break; the operator refuses the change
 
 OLD and NEW are files with one network each, - for standard input: a Network, a
-Shoot, or both, as for render. What NEW does not say of the cluster is as in OLD:
-the Shoot if NEW is a Network, the status, and ranges that somebody else chose.
-Both are of one cluster; names that differ are warned of, and uids refused.
+Shoot, or both, as for render. Values that NEW lacks come from OLD: the Shoot, if NEW
+is a Network; the status; and the ranges that Gardener chose. OLD and NEW must be of
+one cluster: plan warns about different names, and refuses different uids.
 
-With --live, the network that runs takes the place of OLD: the Network in the
-seed with what was applied last, the Shoot in its Cluster, and the objects in its
-ManagedResources, whoever wrote them. Without NEW, plan tells what this version of
-Trellis would make of it now, which is what an upgrade of the operator changes.
-The namespace is that of -n, else the one that NEW says, else the kubeconfig's.
-It takes the right to list Networks and to get Clusters, ManagedResources and
-their Secrets there.
+With --live, plan reads OLD from the seed: the Network with the config that was
+applied last, the Shoot in its Cluster, and the objects in its ManagedResources.
+Without NEW, plan shows what this version of Trellis would change, as an upgrade of
+the operator does. The namespace is that of -n, of NEW, or of the kubeconfig. The
+user needs the right to list Networks, and to get Clusters, ManagedResources and their
+Secrets.
 
-Objects may change although no value of the configuration does, such as by new
-images; that has no class. What another than Trellis wrote has no known
-configuration: if its objects differ, that is taken as disruptive.
+Objects can change without a change of the configuration, for example with a new
+image; such changes have no class. If Trellis did not write the present objects, their
+effect on traffic is unknown and counts as disruptive.
 
 Exit status:
-  0  nothing changes
+  0  no changes
   1  OLD or NEW is invalid, or a change is forbidden
-  2  something changes, and nothing that is known to interrupt traffic
-  3  something changes that interrupts traffic, or may do so
-  4  the command could not run (other commands say this with 2)`
+  2  changes, none of which is known to interrupt traffic
+  3  changes that interrupt traffic, or may do so
+  4  the command could not run (other commands exit with 2)`
 
 // planOptions are the flags of plan.
 type planOptions struct {
@@ -65,14 +65,14 @@ type planOptions struct {
 	format choice
 }
 
-// planName is how the command is called.
+// planName is the name of the command.
 const planName = "plan"
 
 func newPlan(p *pipeline.Pipeline) *cobra.Command {
 	o := planOptions{format: choice{value: formatText, allowed: []string{formatText, formatJSON}}}
 	cmd := &cobra.Command{
 		Use:   planName + " {OLD NEW | --live [NEW]} [flags]",
-		Short: "Say what a change of a network does, before it is made",
+		Short: "Show what a change of a network does",
 		Long:  planHelp,
 		Example: `  trellis plan old.yaml new.yaml
   git show HEAD:shoot.yaml | trellis plan - shoot.yaml
@@ -83,7 +83,7 @@ func newPlan(p *pipeline.Pipeline) *cobra.Command {
 		RunE:                  func(cmd *cobra.Command, args []string) error { return o.run(cmd, p, args) },
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&o.live, "live", false, "begin with the network that runs in a seed")
+	flags.BoolVar(&o.live, "live", false, "read OLD from a seed")
 	o.seed.addTo(flags)
 	o.in.addOperatorFlags(cmd, p)
 	flags.StringVar(&o.config, "config", "", "`FILE` with the operator's configuration, for its feature gates and images")
@@ -95,20 +95,20 @@ func newPlan(p *pipeline.Pipeline) *cobra.Command {
 func (o *planOptions) checkArguments(cmd *cobra.Command, args []string) error {
 	switch {
 	case o.live && len(args) > 1:
-		return errors.New("--live takes the place of OLD; name NEW alone, or nothing")
+		return errors.New("--live takes no file but NEW")
 	case !o.live && len(args) != 2:
-		return errors.New("name two files, OLD and NEW, or plan for the network that runs with --live")
+		return errors.New("requires the files OLD and NEW, or --live")
 	case !o.live && args[0] == stdin && args[1] == stdin:
 		return errStdinTwice
 	}
 	for _, name := range []string{"kubeconfig", "context", "namespace"} {
 		if !o.live && cmd.Flags().Changed(name) {
-			return fmt.Errorf("--%s is for --live", name)
+			return fmt.Errorf("--%s requires --live", name)
 		}
 	}
 	for _, name := range []string{"mode", "api-server"} {
 		if o.live && cmd.Flags().Changed(name) {
-			return fmt.Errorf("--%s is not for --live; the seed tells", name)
+			return fmt.Errorf("--%s cannot be used with --live, which reads it from the seed", name)
 		}
 	}
 	return nil
@@ -121,11 +121,11 @@ func (o *planOptions) run(cmd *cobra.Command, p *pipeline.Pipeline, args []strin
 	if err := o.readConfig(cmd, p); err != nil {
 		return err
 	}
-	begin := o.planFiles
+	compare := o.planFiles
 	if o.live {
-		begin = o.planLive
+		compare = o.planLive
 	}
-	made, err := begin(cmd, p, args)
+	made, err := compare(cmd, p, args)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (o *planOptions) run(cmd *cobra.Command, p *pipeline.Pipeline, args []strin
 	return made.outcome()
 }
 
-// readConfig takes from the operator's configuration what matters to networks.
+// readConfig takes the feature gates and images from the operator's configuration.
 func (o *planOptions) readConfig(cmd *cobra.Command, p *pipeline.Pipeline) error {
 	if o.config == "" {
 		return nil
@@ -159,7 +159,7 @@ func (o *planOptions) readConfig(cmd *cobra.Command, p *pipeline.Pipeline) error
 	})
 }
 
-// planFiles plans the way from one file to another.
+// planFiles compares the networks in two files.
 func (o *planOptions) planFiles(cmd *cobra.Command, p *pipeline.Pipeline, names []string) (*plan, error) {
 	report := o.reporter(cmd)
 	old, err := readOne(cmd, names[0], report)
@@ -206,8 +206,8 @@ func (o *planOptions) planFiles(cmd *cobra.Command, p *pipeline.Pipeline, names 
 	return made, nil
 }
 
-// runs says whether somebody has carried a network out as it is, by what their status
-// says. Then it is there, whatever Trellis would say of it today.
+// runs reports whether the status says that an operator has applied this network. Then it
+// exists, even if Trellis would refuse it today.
 func runs(one *manifest.Subject) bool {
 	last := one.Network.Status.LastOperation
 	switch {
@@ -219,7 +219,7 @@ func runs(one *manifest.Subject) bool {
 	return last != nil && last.State == corev1beta1.LastOperationStateSucceeded
 }
 
-// reporter reports what is wrong with files as such.
+// reporter returns a reporter for errors in files.
 func (o *planOptions) reporter(cmd *cobra.Command) *reporter {
 	report := &reporter{to: cmd.OutOrStdout(), manyFiles: true}
 	if o.format.value == formatJSON {

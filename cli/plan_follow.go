@@ -16,26 +16,27 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// running is the network that a plan begins with.
+// running is the network that a plan compares with.
 type running struct {
 	work    work
 	network *extensionsv1alpha1.Network
-	// shoot is nil where it is not known.
+	// shoot is nil if it is unknown.
 	shoot *corev1beta1.Shoot
-	// live says that network and shoot are those of a seed.
+	// live reports whether network and shoot were read from a seed.
 	live bool
-	// applied is what was applied last, nil where it is not known.
+	// applied is what was applied last, nil if it is unknown.
 	applied *pipeline.Applied
-	// foreign says that another than Trellis wrote the objects.
+	// foreign reports whether Trellis did not write the objects.
 	foreign bool
 	objects []located
-	// present are those that precondition and inheritance go by.
+	// present are the objects in the shoot, for the plugin's precondition.
 	present []unstructured.Unstructured
-	// request makes a Request for the network that follows.
+	// request returns the Request of the network after the change.
 	request func(*extensionsv1alpha1.Network, *corev1beta1.Shoot) (pipeline.Request, error)
 }
 
-// to plans the way to what somebody wants, nil for what the network's own spec wants.
+// to returns the plan for a change to the wanted network. Nil stands for the network's
+// own spec.
 func (r *running) to(p *pipeline.Pipeline, wanted *manifest.Subject) (*plan, error) {
 	next := follower{network: r.network, shoot: r.shoot, author: pipeline.AuthorNetwork}
 	made := &plan{old: r.work, new: work{name: r.work.name}}
@@ -72,18 +73,17 @@ func (r *running) to(p *pipeline.Pipeline, wanted *manifest.Subject) (*plan, err
 	return made, nil
 }
 
-// follower is the network that a plan ends with.
+// follower is the network after the change.
 type follower struct {
 	network  *extensionsv1alpha1.Network
 	shoot    *corev1beta1.Shoot
 	author   pipeline.Author
 	warnings []plugin.Warning
-	// edited says that the Network has another config than the Shoot that is known.
+	// edited reports whether the Network has another config than its Shoot.
 	edited bool
 }
 
-// follower is what comes of a running network when somebody wants another spec. It
-// has the same name and place.
+// follower returns the running network with the wanted spec.
 func (r *running) follower(wanted *manifest.Subject) follower {
 	next := follower{
 		network: r.network.DeepCopy(), shoot: wanted.Shoot, author: wanted.Author,
@@ -110,8 +110,8 @@ func (r *running) follower(wanted *manifest.Subject) follower {
 	return next
 }
 
-// complete puts into a Shoot what its author need not write since somebody else did:
-// its status, and the ranges and families that the API server has chosen.
+// complete adds to a Shoot what its manifest lacks: the status, and the ranges and
+// families that the API server has chosen.
 func (r *running) complete(shoot *corev1beta1.Shoot) *corev1beta1.Shoot {
 	if r.shoot == nil {
 		return shoot

@@ -31,37 +31,37 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// answerWithin is how long a seed may take to answer a request.
-const answerWithin = 30 * time.Second
+// requestTimeout is the time that a seed has to answer a request.
+const requestTimeout = 30 * time.Second
 
-// seedFlags say where a seed is, as kubectl's flags do.
+// seedFlags are the flags that name a seed, as kubectl has them.
 type seedFlags struct{ kubeconfig, context, namespace string }
 
 func (f *seedFlags) addTo(flags *pflag.FlagSet) {
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "`FILE` with the access to the seed, for --live; by default as kubectl has it")
-	flags.StringVar(&f.context, "context", "", "`NAME` of the context in the kubeconfig, for --live")
-	flags.StringVarP(&f.namespace, "namespace", "n", "", "`NAMESPACE` of the shoot's control plane in the seed, for --live")
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "`FILE` with the access to the seed; the default is kubectl's")
+	flags.StringVar(&f.context, "context", "", "`NAME` of the context in the kubeconfig")
+	flags.StringVarP(&f.namespace, "namespace", "n", "", "`NAMESPACE` of the shoot's control plane in the seed")
 }
 
-// access is a seed, and where in it to look.
+// access is a client for a seed, with the namespace to read.
 type access struct {
 	client.Reader
 	server, namespace string
 }
 
-// connect makes a client. otherwise is the namespace if no flag names one, and may be
-// empty.
+// connect returns a client. otherwise is the namespace if no flag names one; if it is
+// empty too, the kubeconfig's counts.
 func (f *seedFlags) connect(otherwise string) (*access, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = f.kubeconfig
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.context})
 	config, err := loader.ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("find the seed by its kubeconfig: %w", err)
+		return nil, fmt.Errorf("load the kubeconfig of the seed: %w", err)
 	}
 	namespace, _, err := loader.Namespace()
 	if err != nil {
-		return nil, fmt.Errorf("find the namespace in the kubeconfig: %w", err)
+		return nil, fmt.Errorf("read the namespace from the kubeconfig: %w", err)
 	}
 	if otherwise != "" {
 		namespace = otherwise
@@ -69,16 +69,17 @@ func (f *seedFlags) connect(otherwise string) (*access, error) {
 	if f.namespace != "" {
 		namespace = f.namespace
 	}
-	config.Timeout = answerWithin
-	config.WarningHandler = rest.NoWarnings{} // they are for whoever writes
+	config.Timeout = requestTimeout
+	config.WarningHandler = rest.NoWarnings{} // they are about writing
 	reader, err := client.New(config, client.Options{Scheme: seed.Scheme()})
 	if err != nil {
-		return nil, fmt.Errorf("make a client for the seed %s: %w", config.Host, err)
+		return nil, fmt.Errorf("create a client for the seed %s: %w", config.Host, err)
 	}
 	return &access{reader, config.Host, namespace}, nil
 }
 
-// planLive plans the way from the network that runs.
+// planLive compares the network in a seed with that of a file, or with what this version
+// of Trellis makes of it.
 func (o *planOptions) planLive(cmd *cobra.Command, p *pipeline.Pipeline, names []string) (*plan, error) {
 	var wanted *manifest.Subject
 	namespace := ""
@@ -103,14 +104,14 @@ func (o *planOptions) planLive(cmd *cobra.Command, p *pipeline.Pipeline, names [
 		runs := &manifest.Subject{Author: pipeline.AuthorNetwork, Network: from.network, Shoot: from.shoot}
 		if differs := mismatchOf(runs, wanted); differs != nil {
 			report := o.reporter(cmd)
-			report.line("error", wanted.Source.Label(false, false), differs.refuse("what runs in namespace "+from.network.Namespace+" is").Error())
+			report.line("error", wanted.Source.Label(false, false), differs.refuse("namespace "+from.network.Namespace+" has").Error())
 			return nil, cmp.Or(report.err, errInvalid)
 		}
 	}
 	return from.to(p, wanted)
 }
 
-// running reads the network that runs.
+// running reads the running network.
 func (in *access) running(ctx context.Context, p *pipeline.Pipeline, environment pipeline.Environment, wanted *manifest.Subject) (*running, error) {
 	n, err := in.network(ctx, wanted)
 	if err != nil {
@@ -131,7 +132,7 @@ func (in *access) running(ctx context.Context, p *pipeline.Pipeline, environment
 		from.applied = cmp.Or(from.applied, last)
 	}
 	if last != nil && last.Accepted != nil {
-		environment.Webhook = last.Accepted.Facts.Webhook // which only the operator knows otherwise
+		environment.Webhook = last.Accepted.Facts.Webhook // which only the operator knows
 	}
 	if err := in.readObjects(ctx, p, known, from); err != nil {
 		return nil, err
@@ -144,7 +145,7 @@ func (in *access) running(ctx context.Context, p *pipeline.Pipeline, environment
 		next := *known
 		next.Network, next.Shoot = n, shoot
 		request, err := next.Request(ctx, in, p, environment)
-		request.TakenOver = runs.TakenOver // which is not what follows
+		request.TakenOver = runs.TakenOver // the running network, not the changed one
 		return request, err
 	}
 	if from.foreign = from.applied == nil && known.Main != nil; !from.foreign {
@@ -152,7 +153,7 @@ func (in *access) running(ctx context.Context, p *pipeline.Pipeline, environment
 	}
 	from.work.warnings = append(from.work.warnings, plugin.Warning{
 		Field:   "status.state",
-		Message: "tells nothing, since another than Trellis wrote the objects; what replacing them interrupts is not known",
+		Message: "is empty, since Trellis did not write the present objects; the effect of replacing them is unknown",
 	})
 	if wanted != nil {
 		return from, from.assume(p)
@@ -160,8 +161,8 @@ func (in *access) running(ctx context.Context, p *pipeline.Pipeline, environment
 	return from, nil
 }
 
-// assume takes for what was applied what Trellis would make of the running network's
-// own spec, so that changes of it have a class.
+// assume takes what Trellis makes of the running network's spec for what was applied, so
+// that changes have a class.
 func (r *running) assume(p *pipeline.Pipeline) error {
 	request, err := r.request(r.network, r.shoot)
 	if err != nil {
@@ -173,14 +174,14 @@ func (r *running) assume(p *pipeline.Pipeline) error {
 	return nil
 }
 
-// network finds the one Network in the namespace, or of several the one that has the
-// name of what is wanted.
+// network returns the Network in the namespace. If there are several, it returns the one
+// with the name of the wanted Network.
 func (in *access) network(ctx context.Context, wanted *manifest.Subject) (*extensionsv1alpha1.Network, error) {
 	list := &extensionsv1alpha1.NetworkList{}
 	err := in.List(ctx, list, client.InNamespace(in.namespace))
 	var undiscovered *discovery.ErrGroupDiscoveryFailed
 	if meta.IsNoMatchError(err) || errors.As(err, &undiscovered) {
-		return nil, fmt.Errorf("the cluster has no Networks (%s), so it is no seed; name another one with --kubeconfig or --context: %w",
+		return nil, fmt.Errorf("the cluster does not know Networks (%s) and is no seed; name a seed with --kubeconfig or --context: %w",
 			extensionsv1alpha1.GroupVersion, err)
 	}
 	if err != nil {
@@ -200,41 +201,41 @@ func (in *access) network(ctx context.Context, wanted *manifest.Subject) (*exten
 	case 1:
 		return &list.Items[0], nil
 	case 0:
-		return nil, fmt.Errorf("there is no Network in namespace %s; name the namespace of the shoot's control plane with -n", in.namespace)
+		return nil, fmt.Errorf("namespace %s has no Network; name the namespace of the shoot's control plane with -n", in.namespace)
 	}
 	var found []string
 	for i := range list.Items {
 		found = append(found, list.Items[i].Name)
 	}
-	return nil, fmt.Errorf("there are %d Networks in namespace %s (%s), and a shoot has one; give as NEW a Network with the name of the one that is meant",
-		len(found), in.namespace, listed(found))
+	return nil, fmt.Errorf("namespace %s has %d Networks (%s); pass as NEW a Network with the name of one of them",
+		in.namespace, len(found), listed(found))
 }
 
-// known is a Network with what the seed tells of its cluster.
+// known returns a Network with its Cluster, Shoot and state.
 func (in *access) known(ctx context.Context, n *extensionsv1alpha1.Network) (*seed.Network, error) {
 	found := &seed.Network{Network: n, Cluster: &extensionsv1alpha1.Cluster{}, Shoot: &corev1beta1.Shoot{}}
 	if err := in.Get(ctx, client.ObjectKey{Name: n.Namespace}, found.Cluster); err != nil {
-		return nil, fmt.Errorf("read the Cluster %s, which tells the facts of the network: %w", n.Namespace, err)
+		return nil, fmt.Errorf("read the Cluster %s: %w", n.Namespace, err)
 	}
 	if err := json.Unmarshal(found.Cluster.Spec.Shoot.Raw, found.Shoot); err != nil {
-		return nil, fmt.Errorf("the Shoot in the Cluster %s cannot be decoded: %w; whoever writes Clusters has to correct it", n.Namespace, err)
+		return nil, fmt.Errorf("decode the Shoot in the Cluster %s: %w", n.Namespace, err)
 	}
 	var err error
 	if found.State, err = state.Decode(n.Status.State); err != nil {
-		return nil, fmt.Errorf("the Network %s/%s: %w; the operator stops at that, too", n.Namespace, n.Name, err)
+		return nil, fmt.Errorf("decode status.state of the Network %s/%s: %w", n.Namespace, n.Name, err)
 	}
 	written := found.State.Written
 	if !isConfig(found.State.Applied) || written != nil && (written.Config == nil || !isConfig(written.Config)) {
-		return nil, fmt.Errorf("the Network %s/%s has in status.state what is no config", n.Namespace, n.Name)
+		return nil, fmt.Errorf("status.state of the Network %s/%s has a config that is no object", n.Namespace, n.Name)
 	}
 	return found, nil
 }
 
-// readObjects reads what the ManagedResources of the network hold.
+// readObjects reads the objects in the ManagedResources of the network.
 func (in *access) readObjects(ctx context.Context, p *pipeline.Pipeline, known *seed.Network, into *running) error {
 	definition, isKnown := p.Plugin(known.Network.Spec.Type)
 	if !isKnown {
-		return nil // which is an error of the Network
+		return nil // Build reports the unknown type
 	}
 	for group := range seed.Groups {
 		mr := &resourcesv1alpha1.ManagedResource{}
@@ -259,16 +260,16 @@ func (in *access) readObjects(ctx context.Context, p *pipeline.Pipeline, known *
 	return nil
 }
 
-// warningsAbout tells why a network may not be what it says.
+// warningsAbout returns why the shoot may not have what the Network's state says.
 func warningsAbout(n *extensionsv1alpha1.Network) []plugin.Warning {
 	var found []plugin.Warning
 	if !n.DeletionTimestamp.IsZero() {
-		found = append(found, plugin.Warning{Field: "metadata.deletionTimestamp", Message: "the network is being deleted"})
+		found = append(found, plugin.Warning{Field: "metadata.deletionTimestamp", Message: "is set: the network is being deleted"})
 	}
 	if last := n.Status.LastOperation; last != nil && last.State != corev1beta1.LastOperationStateSucceeded {
 		found = append(found, plugin.Warning{
 			Field:   "status.lastOperation",
-			Message: fmt.Sprintf("%s is %s, so that the shoot may not have yet what is written for it", last.Type, last.State),
+			Message: fmt.Sprintf("%s is %s: the shoot may not have all objects yet", last.Type, last.State),
 		})
 	}
 	return found

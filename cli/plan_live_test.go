@@ -174,7 +174,7 @@ func TestAPlanForTheNetworkThatRuns(t *testing.T) {
 	l := seedOf(t)
 	exit, said := l.plan("-n", "default")
 	l.Expect(exit).To(Equal(cli.ExitCouldNotPlan))
-	l.Expect(said).To(ContainSubstring("the cluster has no Networks (extensions.gardener.cloud/v1alpha1), so it is no seed"))
+	l.Expect(said).To(ContainSubstring("the cluster does not know Networks (extensions.gardener.cloud/v1alpha1) and is no seed"))
 	l.Expect(install.CRDs(t.Context(), l.client)).To(Succeed())
 
 	t.Run("written by Trellis", func(t *testing.T) { l.on(t).writtenByTrellis() })
@@ -196,38 +196,38 @@ func (l *live) writtenByTrellis() {
 		exit    int
 		says    []string
 	}{
-		"nothing":        {version: wire{}, exit: cli.ExitOK, says: []string{"plan: nothing changes\n"}},
-		"the same Shoot": {version: wire{}, wanted: wired("{}"), exit: cli.ExitOK, says: []string{"plan: nothing changes\n"}},
+		"nothing":        {version: wire{}, exit: cli.ExitOK, says: []string{"no changes\n"}},
+		"the same Shoot": {version: wire{}, wanted: wired("{}"), exit: cli.ExitOK, says: []string{"no changes\n"}},
 		"an upgrade of Trellis": {version: newWire{}, exit: cli.ExitChanges, says: []string{
 			"-        image: registry.example.com/wire:v1\n", "+        image: registry.example.com/wire:v2\n",
-			"plan: 0 changes; 1 object changes, 0 come, 0 go\n",
+			"1 object to change\n",
 		}},
 		"a Shoot": {version: wire{}, wanted: wired("{monitored: true}"), exit: cli.ExitChanges, says: []string{
-			"change: monitored: safe, ", "+++ after: ConfigMap shoot--dev--mine/wire-dashboard, for the seed\n",
-			"plan: 1 change, the gravest safe; 0 objects change, 1 comes, 0 go\n",
+			"change: monitored: safe, ", "+++ after: ConfigMap shoot--dev--mine/wire-dashboard (seed)\n",
+			"1 change (safe), 1 object to add\n",
 		}},
 		"a Network": {
 			version: wire{}, exit: cli.ExitDisruptive,
 			wanted: strings.NewReplacer("10.1.0.0/16", "100.96.0.0/11", "10.2.0.0/16", "100.64.0.0/13").Replace(network("mine", namespace, `{length: "0"}`)),
 			says: []string{
 				"warning: spec.providerConfig.length: is deprecated", "change: length: disruptive, from absent to \"0\": ",
-				"plan: 1 change, the gravest disruptive; 1 object changes, 0 come, 0 go\n",
+				"1 change (disruptive), 1 object to change\n",
 			},
 		},
 		"forbidden": {version: wire{}, wanted: wired("{colour: blue}"), exit: cli.ExitInvalid, says: []string{
-			"error: spec.networking.providerConfig.colour: Forbidden: cannot change from red to blue", "plan: refused (1 error); keep ",
+			"error: spec.networking.providerConfig.colour: Forbidden: cannot change from red to blue", "refused (1 error): keep ",
 		}},
 		"another range": {version: wire{}, wanted: network("mine", namespace, `{}`), exit: cli.ExitInvalid, says: []string{
 			"error: spec.podCIDR: Forbidden: cannot change from 100.96.0.0/11 to 10.1.0.0/16",
 		}},
 		"another Shoot": {version: wire{}, wanted: shoot("other", "{type: wire}"), exit: cli.ExitInvalid, says: []string{
-			"error: metadata.name: Invalid value: \"other\": this is the Shoot garden-dev/other, but what runs in namespace shoot--dev--mine is the Shoot garden-dev/mine; a plan is about one cluster",
+			"error: metadata.name: Invalid value: \"other\": this is the Shoot garden-dev/other, but namespace shoot--dev--mine has the Shoot garden-dev/mine; plan compares networks of one cluster",
 		}},
 		"another cluster's Network": {version: wire{}, wanted: network("mine", "shoot--dev--other", `{}`), exit: cli.ExitInvalid, says: []string{
-			"error: metadata.namespace: Invalid value: \"shoot--dev--other\": this is the Network shoot--dev--other/mine, but what runs in namespace shoot--dev--mine is the Network shoot--dev--mine/mine",
+			"error: metadata.namespace: Invalid value: \"shoot--dev--other\": this is the Network shoot--dev--other/mine, but namespace shoot--dev--mine has the Network shoot--dev--mine/mine",
 		}},
 		"another Network": {version: wire{}, wanted: network("other", namespace, `{}`), exit: cli.ExitInvalid, says: []string{
-			"error: metadata.name: Invalid value: \"other\": this is the Network shoot--dev--mine/other, but what runs in namespace shoot--dev--mine is the Network shoot--dev--mine/mine",
+			"error: metadata.name: Invalid value: \"other\": this is the Network shoot--dev--mine/other, but namespace shoot--dev--mine has the Network shoot--dev--mine/mine",
 		}},
 	} {
 		l.t.Run(name, func(t *testing.T) {
@@ -250,7 +250,7 @@ func (l *live) writtenByTrellis() {
 	n.Status.LastOperation.State = corev1beta1.LastOperationStateProcessing
 	l.Expect(l.client.Status().Patch(l.t.Context(), n, client.MergeFrom(before))).To(Succeed())
 	exit, said := l.plan("-n", namespace)
-	l.Expect(said).To(HavePrefix("warning: status.lastOperation: Create is Processing, so that the shoot may not have yet what is written for it\n"))
+	l.Expect(said).To(HavePrefix("warning: status.lastOperation: Create is Processing: the shoot may not have all objects yet\n"))
 	l.Expect(exit).To(Equal(cli.ExitOK))
 
 	exit, said = l.plan(l.file(wired("{}")))
@@ -264,7 +264,7 @@ func (l *live) writtenByAnother() {
 	n := l.network(namespace, "mine")
 	exit, said := l.plan("-n", namespace)
 	l.Expect(exit).To(Equal(cli.ExitChanges), said)
-	l.Expect(said).To(HaveSuffix("plan: 0 changes; 0 objects change, 2 come, 0 go\n"), "nothing is there yet")
+	l.Expect(said).To(HaveSuffix("2 objects to add\n"), "nothing is there yet")
 
 	_, objects, _ := call([]string{"render", "--mode", "standalone", "--api-server", "api.example.com:443", "-f", "-"}, wired("{}"))
 	secret := &corev1.Secret{
@@ -284,10 +284,10 @@ func (l *live) writtenByAnother() {
 	exit, said = l.plan("-n", namespace)
 	l.Expect(exit).To(Equal(cli.ExitDisruptive), said)
 	for _, part := range []string{
-		"warning: status.state: tells nothing, since another than Trellis wrote the objects; what replacing them interrupts is not known\n",
+		"warning: status.state: is empty, since Trellis did not write the present objects; the effect of replacing them is unknown\n",
 		"-        image: registry.example.com/wire:v0\n+        image: registry.example.com/wire:v1\n",
-		"--- before: ConfigMap kube-system/relic, for the shoot\n+++ /dev/null\n",
-		"plan: 0 changes, and what replacing another's objects interrupts is not known; 1 object changes, 0 come, 1 goes\n",
+		"--- before: ConfigMap kube-system/relic (shoot)\n+++ /dev/null\n",
+		"1 object to change, 1 to delete; the effect on traffic is unknown, since Trellis did not write the present objects\n",
 	} {
 		l.Expect(said).To(ContainSubstring(part))
 	}
@@ -314,11 +314,11 @@ func (l *live) unreadable() {
 		l.Expect(exit).To(Equal(cli.ExitCouldNotPlan), said)
 		l.Expect(said).To(And(HavePrefix("Error: "), ContainSubstring(says), ContainSubstring(landscape.Get(l.t).Seed.Server)))
 	}
-	expect("there is no Network in namespace shoot--dev--broken; name the namespace of the shoot's control plane with -n")
+	expect("namespace shoot--dev--broken has no Network; name the namespace of the shoot's control plane with -n")
 
 	l.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 	n := l.network(namespace, "mine")
-	expect("read the Cluster shoot--dev--broken, which tells the facts of the network: ")
+	expect("read the Cluster shoot--dev--broken: ")
 
 	raw, err := json.Marshal(map[string]any{"apiVersion": "v1", "spec": []int{7}})
 	l.Expect(err).NotTo(HaveOccurred())
@@ -327,7 +327,7 @@ func (l *live) unreadable() {
 		Spec:       extensionsv1alpha1.ClusterSpec{CloudProfile: runtime.RawExtension{Raw: []byte("{}")}, Shoot: runtime.RawExtension{Raw: raw}},
 	}
 	l.create(cluster)
-	expect("the Shoot in the Cluster shoot--dev--broken cannot be decoded: ")
+	expect("decode the Shoot in the Cluster shoot--dev--broken: ")
 
 	cluster.Spec.Shoot.Raw = []byte(`{"spec":{"provider":{"type":"dry"}}}`)
 	l.Expect(l.client.Update(l.t.Context(), cluster)).To(Succeed())
@@ -344,9 +344,9 @@ func (l *live) unreadable() {
 	before := n.DeepCopy()
 	n.Status.State = &runtime.RawExtension{Raw: []byte(`{"applied": {"config": "colourful"}}`)}
 	l.Expect(l.client.Status().Patch(l.t.Context(), n, client.MergeFrom(before))).To(Succeed())
-	expect("the Network shoot--dev--broken/mine has in status.state what is no config")
+	expect("status.state of the Network shoot--dev--broken/mine has a config that is no object")
 
 	l.network(namespace, "another")
-	expect("there are 2 Networks in namespace shoot--dev--broken (another, mine), and a shoot has one")
-	expect("what is no config", l.file(network("mine", namespace, "{}")))
+	expect("namespace shoot--dev--broken has 2 Networks (another, mine)")
+	expect("a config that is no object", l.file(network("mine", namespace, "{}")))
 }

@@ -19,33 +19,32 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// plan is what it takes to get from one network to another.
+// plan is the difference between two networks.
 type plan struct {
 	old, new work
-	// files says that both come from files, so that messages must name them.
+	// files reports whether both come from files, so that messages must name the file.
 	files bool
-	// invalid is what is wrong with the old network; nothing else is known then.
+	// invalid are the errors of the old network. If there are any, nothing else is set.
 	invalid field.ErrorList
-	// result is what comes of the new network.
+	// result is the new network, built.
 	result pipeline.Result
-	// fixed are values that cannot change in a running network, as they are there.
+	// fixed are the present values of fields that cannot change in a running network.
 	fixed []string
-	// unknown says that nobody can tell what the differences mean for traffic.
+	// unknown reports whether the effect of the differences on traffic is unknown.
 	unknown     bool
 	differences []difference
 }
 
-// fix refuses changes of what no network can change while it runs, whatever its
-// plugin says.
+// fix refuses changes that no running network can make, whatever its plugin allows.
 func (p *plan) fix(before, after *extensionsv1alpha1.NetworkSpec, author pipeline.Author) {
 	paths := [...]string{"spec.type", "spec.podCIDR", "spec.serviceCIDR"}
 	if author == pipeline.AuthorShoot {
 		paths = [...]string{"spec.networking.type", "spec.networking.pods", "spec.networking.services"}
 	}
 	for i, each := range []struct{ before, after, because string }{
-		{before.Type, after.Type, "the pods that run belong to the plugin that made their interfaces"},
-		{before.EffectivePodCIDR(), after.EffectivePodCIDR(), "the pods that run have addresses of it"},
-		{before.ServiceCIDR, after.ServiceCIDR, "the Services that there are have addresses of it"},
+		{before.Type, after.Type, "the network plugin has set up the interfaces of the running pods"},
+		{before.EffectivePodCIDR(), after.EffectivePodCIDR(), "the running pods have addresses from this range"},
+		{before.ServiceCIDR, after.ServiceCIDR, "the existing Services have addresses from this range"},
 	} {
 		path := paths[i]
 		refused := slices.ContainsFunc(p.result.Errors, func(err *field.Error) bool { return err.Field == path })
@@ -65,28 +64,28 @@ func (p *plan) fix(before, after *extensionsv1alpha1.NetworkSpec, author pipelin
 	}
 }
 
-// warnOfWaiting tells that the operator asks the nodes first.
+// warnOfWaiting warns if the operator waits for a condition of the nodes.
 func (p *plan) warnOfWaiting(present []unstructured.Unstructured, hibernated bool) {
 	wanted := p.result.Precondition
 	if wanted == nil || hibernated || len(present) == 0 || len(p.differences) == 0 || !wanted.Concerns(present) {
 		return
 	}
 	p.new.warnings = append(p.new.warnings, plugin.Warning{Field: "nodes", Message: fmt.Sprintf(
-		"no object is written before each node has the condition %s=%s with the reason %s, because %s",
+		"the operator changes nothing until each node has the condition %s=%s with reason %s, because %s",
 		wanted.Condition, wanted.Status, wanted.Reason, wanted.Because)})
 }
 
-// planOutcome is an exit status of plan's own.
+// planOutcome is an exit status of plan.
 type planOutcome int
 
-// Error implements error: it is how a command ends with this status.
-func (o planOutcome) Error() string { return fmt.Sprintf("the plan has the status %d", int(o)) }
+// Error implements error, so that a command can end with this status.
+func (o planOutcome) Error() string { return fmt.Sprintf("exit status %d", int(o)) }
 
 func (p *plan) outcome() error {
 	switch {
 	case p.errors() > 0:
 		return errInvalid
-	case p.unknown || p.gravest() == plugin.Disruptive:
+	case p.unknown || p.isDisruptive():
 		return planOutcome(ExitDisruptive)
 	case len(p.result.Changes)+len(p.differences) > 0:
 		return planOutcome(ExitChanges)
@@ -96,53 +95,79 @@ func (p *plan) outcome() error {
 
 func (p *plan) errors() int { return len(p.invalid) + len(p.result.Errors) }
 
-// gravest is the class of the gravest change, empty where there is none.
-func (p *plan) gravest() plugin.ChangeClass {
-	if all := allowedChanges(&p.result); len(all) > 0 {
-		return all[0].Class
-	}
-	return ""
+// isDisruptive reports whether a change interrupts traffic.
+func (p *plan) isDisruptive() bool {
+	return slices.ContainsFunc(p.result.Changes, func(c pipeline.Change) bool { return c.Class == plugin.Disruptive })
 }
 
-// summary is the plan in one line.
+// summary returns the plan in one line.
 func (p *plan) summary() string {
 	switch {
 	case len(p.invalid) > 0:
-		return fmt.Sprintf("plan: none, since what it would begin with is invalid (%s)", count(len(p.invalid), "error"))
+		return fmt.Sprintf("no plan: the old network is invalid (%s)", count(len(p.invalid), "error"))
 	case len(p.fixed) > 0:
-		return fmt.Sprintf("plan: refused (%s); keep what cannot change in a running network (%s), or create a new cluster with it",
-			count(p.errors(), "error"), listed(p.fixed))
+		return fmt.Sprintf("refused (%s): keep %s, or create a new cluster", count(p.errors(), "error"), listed(p.fixed))
 	case p.errors() > 0:
-		return fmt.Sprintf("plan: none, since the network is invalid (%s)", count(p.errors(), "error"))
+		return fmt.Sprintf("no plan: the network is invalid (%s)", count(p.errors(), "error"))
 	case len(p.result.Changes)+len(p.differences) == 0:
-		return "plan: nothing changes"
+		return "no changes"
 	}
-	text := "plan: " + count(len(p.result.Changes), "change")
-	if gravest := p.gravest(); gravest != "" {
-		text += ", the gravest " + string(gravest)
+	var parts []string
+	if n := len(p.result.Changes); n > 0 {
+		parts = append(parts, fmt.Sprintf("%s (%s)", count(n, "change"), classCounts(p.result.Changes)))
 	}
+	parts = append(parts, objectCounts(p.differences)...)
+	text := strings.Join(parts, ", ")
 	if p.unknown {
-		text += ", and what replacing another's objects interrupts is not known"
+		text += "; the effect on traffic is unknown, since Trellis did not write the present objects"
 	}
-	return text + "; " + p.objectCounts()
+	return text
 }
 
-func (p *plan) objectCounts() string {
-	counts := map[string]int{}
-	for _, each := range p.differences {
-		counts[each.What]++
-	}
-	verb := func(what, plural string) string {
-		if counts[what] == 1 {
-			return what
+// classCounts returns "safe" if all changes are safe, and otherwise a number for each
+// class, such as "1 disruptive, 2 safe".
+func classCounts(changes []pipeline.Change) string {
+	var counts []string
+	for _, class := range []plugin.ChangeClass{plugin.Disruptive, plugin.Rolling, plugin.Safe} {
+		n := 0
+		for _, change := range changes {
+			if change.Class == class {
+				n++
+			}
 		}
-		return plural
+		switch n {
+		case 0:
+		case len(changes):
+			return string(class)
+		default:
+			counts = append(counts, fmt.Sprintf("%d %s", n, class))
+		}
 	}
-	return fmt.Sprintf("%s %s, %d %s, %d %s", count(counts[changes], "object"), verb(changes, "change"),
-		counts[comes], verb(comes, "come"), counts[goes], verb(goes, "go"))
+	return strings.Join(counts, ", ")
 }
 
-// print writes the plan for people.
+// objectCounts returns how many objects a plan changes, adds and deletes.
+func objectCounts(differences []difference) []string {
+	var counts []string
+	for _, each := range []struct{ what, verb string }{{changes, "change"}, {comes, "add"}, {goes, "delete"}} {
+		n := 0
+		for i := range differences {
+			if differences[i].What == each.what {
+				n++
+			}
+		}
+		switch {
+		case n == 0:
+		case len(counts) == 0:
+			counts = append(counts, count(n, "object")+" to "+each.verb)
+		default:
+			counts = append(counts, fmt.Sprintf("%d to %s", n, each.verb))
+		}
+	}
+	return counts
+}
+
+// print writes the plan as text.
 func (p *plan) print(to io.Writer) error {
 	report := &reporter{to: to, manyFiles: p.files}
 	report.findings(&p.old, &pipeline.Result{Errors: p.invalid})
@@ -163,7 +188,7 @@ func (p *plan) print(to io.Writer) error {
 	return report.err
 }
 
-// printJSON writes it for machines.
+// printJSON writes the plan as JSON.
 func (p *plan) printJSON(to io.Writer) error {
 	content := struct {
 		Network  string            `json:"network"`
@@ -191,7 +216,7 @@ func (p *plan) printJSON(to io.Writer) error {
 	return written(to.Write(append(text, '\n')))
 }
 
-// painted is a diff as a terminal shows it, or as it is.
+// painted returns a diff with its headers, in colours if wanted.
 func painted(d *difference, colours bool) string {
 	if !colours {
 		return d.headers() + d.Diff
@@ -217,8 +242,7 @@ func painted(d *difference, colours bool) string {
 	return out.String()
 }
 
-// isTerminal reports whether to is a terminal, whose user has not switched colours
-// off by NO_COLOR.
+// isTerminal reports whether to is a terminal whose user has not set NO_COLOR.
 func isTerminal(to io.Writer) bool {
 	file, isFile := to.(*os.File)
 	if !isFile || os.Getenv("NO_COLOR") != "" {

@@ -14,31 +14,32 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// mismatch tells that what a plan begins with and what it ends with are of two clusters.
+// mismatch shows that the two networks of a plan belong to different clusters.
 type mismatch struct {
 	path *field.Path
-	// value is what stands at path, and of and other are whom both belong to.
+	// value is the new network's value at path. of and other name the new object and the
+	// old one.
 	value, of, other string
 }
 
 func (m *mismatch) refuse(other string) error {
-	return field.Invalid(m.path, m.value, fmt.Sprintf("this is %s, but %s %s; a plan is about one cluster", m.of, other, m.other))
+	return field.Invalid(m.path, m.value, fmt.Sprintf("this is %s, but %s %s; plan compares networks of one cluster", m.of, other, m.other))
 }
 
 func (m *mismatch) warning(other string) plugin.Warning {
 	return plugin.Warning{Field: m.path.String(), Message: fmt.Sprintf(
-		"this is %s, but %s %s; the plan takes it for what the latter is to become", m.of, other, m.other)}
+		"this is %s, but %s %s; plan compares them as one network", m.of, other, m.other)}
 }
 
-// uid is a Shoot's, which no two clusters share, and which nobody writes who only tries
-// what would be. A Network gets another one with each seed that its cluster moves to.
+// uid is the path of a Shoot's uid, which is unique. A Network's is not compared, since it
+// changes when the control plane moves to another seed.
 var uid = field.NewPath("metadata", "uid")
 
-// isCertain says that there is no other explanation.
+// isCertain reports whether the clusters certainly differ.
 func (m *mismatch) isCertain() bool { return m.path.String() == uid.String() }
 
-// mismatchOf is the surest sign that both are of two clusters, nil if there is none. What
-// one of them does not say is none.
+// mismatchOf returns the most certain mismatch of two networks, or nil. It ignores fields
+// that one of them does not set.
 func mismatchOf(old, next *manifest.Subject) *mismatch {
 	var found []mismatch
 	compare := func(path *field.Path, was, is, other, of string) {
@@ -60,7 +61,7 @@ func mismatchOf(old, next *manifest.Subject) *mismatch {
 	switch {
 	case old.Author == pipeline.AuthorNetwork && next.Author == pipeline.AuthorNetwork:
 		objects("Network", old.Network, next.Network)
-	case old.Shoot == nil || next.Shoot == nil: // a Network is called like its Shoot
+	case old.Shoot == nil || next.Shoot == nil: // a Network has the name of its Shoot
 		compare(field.NewPath("metadata", "name"), old.Network.Name, next.Network.Name, old.String(), next.String())
 	}
 	if len(found) == 0 {
@@ -82,7 +83,7 @@ func called(kind string, object metav1.Object) string {
 	return name
 }
 
-// spelt is a namespace that somebody has written; the default one may be nobody's choice.
+// spelt returns the namespace that the user wrote. The default one may come from Trellis.
 func spelt(namespace string) string {
 	if namespace == manifest.DefaultNamespace {
 		return ""

@@ -34,7 +34,7 @@ func TestAPlanSaysHowGraveItIs(t *testing.T) {
 	runAll(t, []script{
 		{
 			name: "nothing changes", args: args, exit: cli.ExitOK,
-			files: fromTo(wired("{}"), wired("{colour: red}")), stdout: "plan: nothing changes\n",
+			files: fromTo(wired("{}"), wired("{colour: red}")), stdout: "no changes\n",
 		},
 		{
 			name: "safe", args: args, exit: cli.ExitChanges,
@@ -43,7 +43,7 @@ func TestAPlanSaysHowGraveItIs(t *testing.T) {
 change: monitored: safe, from absent to true: only adds a dashboard
 
 --- /dev/null
-+++ after: ConfigMap shoot--dev--mine/wire-dashboard, for the seed
++++ after: ConfigMap shoot--dev--mine/wire-dashboard (seed)
 @@ -0,0 +1,7 @@
 +apiVersion: v1
 +data:
@@ -53,7 +53,7 @@ change: monitored: safe, from absent to true: only adds a dashboard
 +  name: wire-dashboard
 +  namespace: shoot--dev--mine
 
-plan: 1 change, the gravest safe; 0 objects change, 1 comes, 0 go
+1 change (safe), 1 object to add
 `,
 		},
 		{
@@ -61,9 +61,9 @@ plan: 1 change, the gravest safe; 0 objects change, 1 comes, 0 go
 			files: fromTo(wired("{}"), wired(`{length: "9"}`)),
 			stdout: "\n" + lengthIgnored + `change: length: rolling, from absent to "9": the wire is pulled in anew
 
---- before: DaemonSet.apps kube-system/wire, for the shoot
-+++ after: DaemonSet.apps kube-system/wire, for the shoot
-@@ -19,6 +19,7 @@ spec.template.spec.containers.args
+--- before: DaemonSet.apps kube-system/wire (shoot)
++++ after: DaemonSet.apps kube-system/wire (shoot)
+@@ -19,6 +19,7 @@
          - --kubernetes=1.36.3
          - --fast=false
          - --safe=true
@@ -72,19 +72,19 @@ plan: 1 change, the gravest safe; 0 objects change, 1 comes, 0 go
          name: wire
        serviceAccountName: system:wire
 
-plan: 1 change, the gravest rolling; 1 object changes, 0 come, 0 go
+1 change (rolling), 1 object to change
 `,
 		},
 		{
-			name: "disruptive, the gravest first", args: args, exit: cli.ExitDisruptive,
+			name: "disruptive, disruptive changes first", args: args, exit: cli.ExitDisruptive,
 			files: fromTo(wired(`{monitored: true, length: "9"}`), wired(`{length: "0"}`)),
 			stdout: `~change: length: disruptive, from "9" to "0": nothing is left of the wire
 				change: monitored: safe, from true to absent: only adds a dashboard
 				-        - --length=9
 				+        - --length=0
-				--- before: ConfigMap shoot--dev--mine/wire-dashboard, for the seed
+				--- before: ConfigMap shoot--dev--mine/wire-dashboard (seed)
 				+++ /dev/null
-				plan: 2 changes, the gravest disruptive; 1 object changes, 0 come, 1 goes`,
+				2 changes (1 disruptive, 1 safe), 1 object to change, 1 to delete`,
 		},
 		{
 			name: "forbidden, with what to do and the rest that would change", args: args, exit: cli.ExitInvalid,
@@ -92,7 +92,7 @@ plan: 1 change, the gravest rolling; 1 object changes, 0 come, 0 go
 			stdout: `
 error: new.yaml: spec.networking.providerConfig.colour: Forbidden: cannot change from red to blue in a running network: both ends must have the same colour
 change: monitored: safe, from absent to true: only adds a dashboard
-plan: refused (1 error); keep what cannot change in a running network (colour: red), or create a new cluster with it
+refused (1 error): keep colour: red, or create a new cluster
 `,
 		},
 		{
@@ -100,7 +100,7 @@ plan: refused (1 error); keep what cannot change in a running network (colour: r
 			files: fromTo(wired("{}"), wired(`{colour: green}`)),
 			stdout: `
 error: new.yaml: spec.networking.providerConfig.colour: Unsupported value: "green": supported values: "red", "blue"
-plan: none, since the network is invalid (1 error)
+no plan: the network is invalid (1 error)
 `,
 		},
 		{
@@ -108,7 +108,7 @@ plan: none, since the network is invalid (1 error)
 			files: fromTo(wired("{colour: green}"), wired(`{}`)),
 			stdout: `
 error: old.yaml: spec.networking.providerConfig.colour: Unsupported value: "green": supported values: "red", "blue"
-plan: none, since what it would begin with is invalid (1 error)
+no plan: the old network is invalid (1 error)
 `,
 		},
 	})
@@ -122,19 +122,19 @@ func TestWhatNoNetworkCanChangeIsRefused(t *testing.T) {
 			name: "its range", args: args, exit: cli.ExitInvalid,
 			files: fromTo(old, strings.Replace(old, "podCIDR: 10.1", "clusterCIDR: 10.7", 1)),
 			stdout: `
-error: new.yaml: spec.podCIDR: Forbidden: cannot change from 10.1.0.0/16 to 10.7.0.0/16 in a running network: the pods that run have addresses of it
-plan: refused (1 error); keep what cannot change in a running network (spec.podCIDR: 10.1.0.0/16), or create a new cluster with it
+error: new.yaml: spec.podCIDR: Forbidden: cannot change from 10.1.0.0/16 to 10.7.0.0/16 in a running network: the running pods have addresses from this range
+refused (1 error): keep spec.podCIDR: 10.1.0.0/16, or create a new cluster
 `,
 		},
 		{
 			name: "but its spelling", args: args, exit: cli.ExitOK,
-			files: fromTo(old, strings.Replace(old, "podCIDR", "clusterCIDR", 1)), stdout: "plan: nothing changes\n",
+			files: fromTo(old, strings.Replace(old, "podCIDR", "clusterCIDR", 1)), stdout: "no changes\n",
 		},
 		{
 			name: "its type, if there were another one", args: args, exit: cli.ExitInvalid,
 			files: fromTo(old, strings.Replace(old, "type: wire", "type: rope", 1)),
 			stdout: `~error: new.yaml: spec.type: Unsupported value: "rope": supported values: "wire"
-				plan: none, since the network is invalid (1 error)`,
+				no plan: the network is invalid (1 error)`,
 		},
 	})
 
@@ -145,7 +145,7 @@ plan: refused (1 error); keep what cannot change in a running network (spec.podC
 	exit, stdout := planOfAll("old.yaml", "new.yaml")
 	g.Expect(exit).To(Equal(cli.ExitInvalid))
 	g.Expect(stdout).To(HavePrefix("error: new.yaml: spec.networking.type: Forbidden: cannot change from calico to wire in a running network: "))
-	g.Expect(stdout).To(ContainSubstring("(spec.networking.type: calico)"))
+	g.Expect(stdout).To(ContainSubstring("keep spec.networking.type: calico, or"))
 }
 
 // What NEW does not say is as in OLD, so that nobody need write down what does not
@@ -156,38 +156,38 @@ func TestAPlanGoesOnWithWhatIsKnown(t *testing.T) {
 	runAll(t, []script{
 		{
 			name: "a Network alone is in the Shoot's cluster", args: args,
-			files: fromTo(alone+"---\n"+shoot("mine", "{type: wire}"), alone), stdout: "plan: nothing changes\n",
+			files: fromTo(alone+"---\n"+shoot("mine", "{type: wire}"), alone), stdout: "no changes\n",
 		},
 		{
 			name: "a Shoot keeps the ranges that were chosen for it", args: args,
 			files:  fromTo(shoot("mine", "{type: wire, pods: 10.7.0.0/16, services: 10.8.0.0/16}"), shoot("mine", "{type: wire}")),
-			stdout: "plan: nothing changes\n",
+			stdout: "no changes\n",
 		},
 		{
 			name: "a Shoot keeps its status", args: args,
 			files: fromTo(shoot("mine", "{type: wire}")+"status: {technicalID: shoot--x--y, networking: {pods: [10.7.0.0/16]}}\n",
 				shoot("mine", "{type: wire, providerConfig: {monitored: true}}")),
-			exit: cli.ExitChanges, stdout: "~+++ after: ConfigMap shoot--x--y/wire-dashboard, for the seed\nplan: 1 change, the gravest safe; 0 objects change",
+			exit: cli.ExitChanges, stdout: "~+++ after: ConfigMap shoot--x--y/wire-dashboard (seed)\n1 change (safe), 1 object to add",
 		},
 		{
 			name: "the Shoot's own facts count", args: args, exit: cli.ExitChanges,
 			files:  fromTo(shoot("mine", "{type: wire}"), strings.Replace(shoot("mine", "{type: wire}"), "1.36.3", "1.37.0", 1)),
-			stdout: "~-        - --kubernetes=1.36.3\n+        - --kubernetes=1.37.0\nplan: 0 changes; 1 object changes",
+			stdout: "~-        - --kubernetes=1.36.3\n+        - --kubernetes=1.37.0\n1 object to change",
 		},
 		{
 			name: "what was applied is kept", args: args,
 			files:  fromTo(alone+"  cloudProvider: marsh\n"+appliedRed, alone+"  cloudProvider: marsh\n"),
-			stdout: "plan: nothing changes\n",
+			stdout: "no changes\n",
 		},
 		{
 			name: "what runs is there, though it would be refused today", args: args, exit: cli.ExitChanges,
 			files: fromTo(wired("{colour: green}")+"status: {lastOperation: {type: Reconcile, state: Succeeded, lastUpdateTime: 2026-01-01T00:00:00Z}}\n",
 				wired("{colour: green, monitored: true}")),
-			stdout: "~warning: new.yaml: spec.networking.providerConfig.colour: is applied, and would not be accepted any more: \nplan: 1 change, the gravest safe",
+			stdout: "~warning: new.yaml: spec.networking.providerConfig.colour: is applied, and would not be accepted any more: \n1 change (safe)",
 		},
 		{
 			name: "facts of the operator", args: "plan --feature-gates FastWire=true --mode standalone old.yaml new.yaml", exit: cli.ExitChanges,
-			files: fromTo(wired("{}"), wired(`{length: "1"}`)), stdout: "~--fast=true\nplan: 1 change",
+			files: fromTo(wired("{}"), wired(`{length: "1"}`)), stdout: "~--fast=true\n1 change (",
 		},
 		{
 			name: "or its configuration", args: "plan --config config.yaml old.yaml new.yaml", exit: cli.ExitChanges,
@@ -195,7 +195,7 @@ func TestAPlanGoesOnWithWhatIsKnown(t *testing.T) {
 				"old.yaml": wired("{}"), "new.yaml": wired(`{length: "1"}`),
 				"config.yaml": "featureGates: {FastWire: true}\n",
 			},
-			stdout: "~--fast=true\nplan: 1 change",
+			stdout: "~--fast=true\n1 change (",
 		},
 	})
 }
@@ -208,7 +208,7 @@ func TestAPlanIsAboutOneCluster(t *testing.T) {
 		metadata := "metadata: {name: " + name + ", namespace: " + namespace + ", uid: '" + uid + "'}"
 		return strings.Replace(wired("{}"), "metadata: {name: mine, namespace: garden-dev}", metadata, 1)
 	}
-	const takes = "; the plan takes it for what the latter is to become\nplan: nothing changes\n"
+	const takes = "; plan compares them as one network\nno changes\n"
 	runAll(t, []script{
 		{
 			name: "two Shoots", args: args, files: fromTo(named("mine", "garden-dev", ""), named("other", "garden-dev", "")),
@@ -220,23 +220,23 @@ func TestAPlanIsAboutOneCluster(t *testing.T) {
 		},
 		{
 			name: "that are there", args: args, exit: cli.ExitInvalid, files: fromTo(named("mine", "garden-dev", "7"), named("other", "garden-dev", "8")),
-			stdout: "\nerror: new.yaml: metadata.uid: Invalid value: \"8\": this is the Shoot garden-dev/other with the uid 8, but old.yaml has the Shoot garden-dev/mine with the uid 7; a plan is about one cluster\n",
+			stdout: "\nerror: new.yaml: metadata.uid: Invalid value: \"8\": this is the Shoot garden-dev/other with the uid 8, but old.yaml has the Shoot garden-dev/mine with the uid 7; plan compares networks of one cluster\n",
 		},
 		{
 			name: "one that has been made meanwhile", args: args, files: fromTo(named("mine", "garden-dev", ""), named("mine", "garden-dev", "7")),
-			stdout: "plan: nothing changes\n",
+			stdout: "no changes\n",
 		},
 		{
 			name: "two Networks", args: args, files: fromTo(network("net", "ns", "{}"), network("net", "elsewhere", "{}")),
 			stdout: "\nwarning: new.yaml: metadata.namespace: this is the Network elsewhere/net, but old.yaml has the Network ns/net" + takes,
 		},
 		{
-			name: "a Network without namespace", args: args, stdout: "plan: nothing changes\n",
+			name: "a Network without namespace", args: args, stdout: "no changes\n",
 			files: fromTo(network("net", "ns", "{}"), strings.Replace(network("net", "ns", "{}"), ", namespace: ns", "", 1)),
 		},
 		{
 			name: "another Shoot's Network", args: args, exit: cli.ExitInvalid, files: fromTo(wired("{}"), network("net", "ns", "{}")),
-			stdout: "~warning: new.yaml: metadata.name: this is network ns/net, but old.yaml has shoot garden-dev/mine; the plan takes it",
+			stdout: "~warning: new.yaml: metadata.name: this is network ns/net, but old.yaml has shoot garden-dev/mine; plan compares them",
 		},
 	})
 }
@@ -247,24 +247,24 @@ func TestAPlanThatCannotBeMadeIsNotTakenForAHarmlessOne(t *testing.T) {
 		return map[string]string{"old.yaml": wired("{}"), name: text}
 	}
 	runAll(t, []script{
-		{name: "no files", args: "plan", exit: 4, stderr: "Error: name two files, OLD and NEW, or plan for the network that runs with --live\nSee 'trellis plan --help'.\n"},
-		{name: "one file", args: "plan old.yaml", files: files, exit: 4, stderr: "~name two files"},
-		{name: "two files for --live", args: "plan --live old.yaml new.yaml", files: files, exit: 4, stderr: "~--live takes the place of OLD"},
-		{name: "a namespace of nothing", args: "plan -n ns old.yaml new.yaml", files: files, exit: 4, stderr: "~--namespace is for --live"},
-		{name: "a mode that is known", args: "plan --live --mode standalone", exit: 4, stderr: "~--mode is not for --live; the seed tells"},
+		{name: "no files", args: "plan", exit: 4, stderr: "Error: requires the files OLD and NEW, or --live\nSee 'trellis plan --help'.\n"},
+		{name: "one file", args: "plan old.yaml", files: files, exit: 4, stderr: "~requires the files OLD and NEW"},
+		{name: "two files for --live", args: "plan --live old.yaml new.yaml", files: files, exit: 4, stderr: "~--live takes no file but NEW"},
+		{name: "a namespace of nothing", args: "plan -n ns old.yaml new.yaml", files: files, exit: 4, stderr: "~--namespace requires --live"},
+		{name: "a mode that is known", args: "plan --live --mode standalone", exit: 4, stderr: "~--mode cannot be used with --live"},
 		{name: "an unknown flag", args: "plan --loud", exit: 4, stderr: "~unknown flag: --loud"},
 		{name: "an unknown format", args: "plan -o yaml old.yaml new.yaml", files: files, exit: 4, stderr: "~must be text or json"},
 		{name: "a missing file", args: "plan old.yaml gone.yaml", files: files, exit: 4, stderr: "Error: open gone.yaml: no such file or directory\n"},
 		{name: "standard input twice", args: "plan - -", exit: 4, stderr: "~standard input can be read only once"},
 		{name: "gates that there are not", args: "plan --config c.yaml old.yaml old.yaml", files: with("c.yaml", "featureGates: {Slow: true}"), exit: 4, stderr: "~read c.yaml: featureGates[Slow]: Invalid value"},
 		{name: "a configuration that is none", args: "plan --config c.yaml old.yaml old.yaml", files: with("c.yaml", "colour: red"), exit: 4, stderr: "~read c.yaml: the configuration cannot be decoded"},
-		{name: "no kubeconfig", args: "plan --live --kubeconfig gone", exit: 4, stderr: "~Error: find the seed by its kubeconfig: stat gone: no such file or directory"},
+		{name: "no kubeconfig", args: "plan --live --kubeconfig gone", exit: 4, stderr: "~Error: load the kubeconfig of the seed: stat gone: no such file or directory"},
 		{name: "no such context", args: "plan --live --kubeconfig k --context there", files: map[string]string{"k": kubeconfigOfNobody}, exit: 4, stderr: `~context "there" does not exist`},
 		{name: "nobody there", args: "plan --live --kubeconfig k -n ns", files: map[string]string{"k": kubeconfigOfNobody}, exit: 4, stderr: "~Error: \nhttps://127.0.0.1:1\nconnection refused"},
 		{
 			name: "several networks", args: "plan old.yaml new.yaml", exit: 1,
 			files:  fromTo(wired("{}"), shoot("one", "{type: wire}")+"---\n"+shoot("two", "{type: wire}")),
-			stdout: "error: the input has 2 networks (shoot garden-dev/one, shoot garden-dev/two); give one at a time\n",
+			stdout: "error: the input has 2 networks (shoot garden-dev/one, shoot garden-dev/two); this command takes one\n",
 		},
 		{
 			name: "junk", args: "plan old.yaml new.yaml", exit: 1, files: with("new.yaml", "hello\n"),
@@ -306,7 +306,7 @@ func TestAPlanForMachines(t *testing.T) {
 	g.Expect(content.Objects[0].Kind + " " + content.Objects[0].What).To(Equal("DaemonSet.apps changes"))
 	g.Expect(content.Objects[1].Cluster + " " + content.Objects[1].What).To(Equal("seed comes"))
 	g.Expect(content.Objects[0].Diff).To(ContainSubstring("+        - --length=0\n"))
-	g.Expect(content.Summary).To(Equal("plan: 2 changes, the gravest disruptive; 1 object changes, 1 comes, 0 go"))
+	g.Expect(content.Summary).To(Equal("2 changes (1 disruptive, 1 safe), 1 object to change, 1 to add"))
 }
 
 // shyWire is a wire that nodes have to be ready for.
@@ -329,8 +329,8 @@ func TestAPlanTellsWhatTheOperatorWaitsFor(t *testing.T) {
 		}
 		var out strings.Builder
 		cli.Run([]string{"plan", "old.yaml", "new.yaml"}, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out}, []plugin.Plugin{plugin.New(shyWire{})}, nil)
-		g.Expect(strings.Contains(out.String(), "warning: new.yaml: nodes: no object is written before each node has the condition "+
-			"Earthed=True with the reason Tested, because a bare wire is dangerous\n")).To(Equal(waits), out.String())
+		g.Expect(strings.Contains(out.String(), "warning: new.yaml: nodes: the operator changes nothing until each node has the condition "+
+			"Earthed=True with reason Tested, because a bare wire is dangerous\n")).To(Equal(waits), out.String())
 	}
 }
 
@@ -360,7 +360,7 @@ func TestAPlanIsTheSameEachTime(t *testing.T) {
 	}
 	exit, plan = planOfAll("new.yaml", "new.yaml")
 	g.Expect(exit).To(Equal(cli.ExitOK))
-	g.Expect(plan).To(HaveSuffix("plan: nothing changes\n"))
+	g.Expect(plan).To(HaveSuffix("no changes\n"))
 }
 
 // planOfAll plans with all plugins, and the wire.

@@ -11,7 +11,7 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// The clusters that objects are for.
+// The clusters that objects belong to.
 const (
 	targetShoot = "shoot"
 	targetSeed  = "seed"
@@ -25,12 +25,8 @@ func newRender(p *pipeline.Pipeline) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "render -f FILE",
 		Short: "Print the objects of a network",
-		Long: `Print the objects of a network, as the operator would apply them. Nothing else is
-printed to standard output; errors, warnings, and what changes about the network
-that was applied last go to standard error.
-` + inputHelp + `
-
-render takes one network at a time.`,
+		Long: `Print the objects of one network as the operator applies them, to standard output.
+Errors, warnings and changes go to standard error.` + inputHelp + exitHelp,
 		Example: `  trellis render -f shoot.yaml
   trellis render -f shoot.yaml --target seed -o json
   trellis render -f shoot.yaml -o dir=before
@@ -43,8 +39,8 @@ render takes one network at a time.`,
 	}
 	in.addFlags(cmd, p)
 	in.addRequestFlag(cmd)
-	cmd.Flags().Var(&target, "target", "`CLUSTER` whose objects to print: shoot or seed")
-	cmd.Flags().VarP(&out, "output", "o", "`FORMAT`: yaml (a stream of documents), json (a v1 List), or dir=PATH (a YAML file\nfor each object)")
+	cmd.Flags().Var(&target, "target", "`CLUSTER` of the objects: shoot or seed")
+	cmd.Flags().VarP(&out, "output", "o", "`FORMAT`: yaml (a stream of documents), json (a v1 List), or dir=PATH (one YAML file\nfor each object)")
 	addOriginsFlag(cmd, &origins, "standard error")
 	return cmd
 }
@@ -62,7 +58,7 @@ func render(cmd *cobra.Command, p *pipeline.Pipeline, in *input, out *output, ta
 	result := p.Build(one.request)
 	report.findings(one, &result)
 	if origins {
-		defer report.origins(&result) // below the objects, where a terminal shows it
+		defer report.origins(&result) // below the objects, where a terminal shows them
 	}
 	if len(result.Errors) > 0 {
 		report.verdict(one, &result)
@@ -72,14 +68,14 @@ func render(cmd *cobra.Command, p *pipeline.Pipeline, in *input, out *output, ta
 	report.changes(one, &result)
 	objects := result.Objects.For(plugin.Target(target))
 	if len(objects) == 0 {
-		report.print(fmt.Sprintf("%s: the network has no objects for the %s", one.name, target))
+		report.print(fmt.Sprintf("%s: the network has no objects in the %s", one.name, target))
 	}
 	leftAlone, err := out.write(cmd.OutOrStdout(), objects)
 	if err != nil {
 		return &ioError{err}
 	}
 	if len(leftAlone) > 0 {
-		report.line("warning", "", fmt.Sprintf("%s has %s that this network does not: %s",
+		report.line("warning", "", fmt.Sprintf("directory %s has %s that render did not write: %s",
 			out.directory, count(len(leftAlone), "file"), listed(leftAlone)))
 	}
 	return nil

@@ -64,7 +64,7 @@ metadata:
 		},
 		{
 			name: "no objects for the seed is not silent", args: "render --target seed -f -", stdin: shoot("mine", "{type: wire}"),
-			stderr: "shoot garden-dev/mine: the network has no objects for the seed\n",
+			stderr: "shoot garden-dev/mine: the network has no objects in the seed\n",
 		},
 		{
 			name: "an empty List is a List", args: "render --target seed -o json -f -", stdin: shoot("mine", "{type: wire}"),
@@ -91,13 +91,13 @@ shoot garden-dev/mine: invalid (wire, 1 error)
 			stderr: `
 warning: spec.providerConfig.length: is deprecated and has no effect
 change: length: rolling, from absent to "9": the wire is pulled in anew
-network ns/net: the network has no objects for the seed
+network ns/net: the network has no objects in the seed
 `,
 		},
 		{
 			name: "one network at a time", args: "render -f -", exit: 1,
 			stdin:  shoot("one", "{type: wire}") + "---\n" + shoot("two", "{type: wire}"),
-			stderr: "error: the input has 2 networks (shoot garden-dev/one, shoot garden-dev/two); give one at a time\n",
+			stderr: "error: the input has 2 networks (shoot garden-dev/one, shoot garden-dev/two); this command takes one\n",
 		},
 		{
 			name: "feature gates are facts", args: "render --feature-gates SafeWire=false,FastWire=true -f -",
@@ -130,7 +130,7 @@ func TestRenderWritesAFileForEachObject(t *testing.T) {
 	exit, stdout, stderr := call([]string{"render", "-f", "-", "-o", "dir=out"}, shoot("mine", "{type: wire}"))
 	g.Expect(exit).To(Equal(0))
 	g.Expect(stdout).To(BeEmpty())
-	g.Expect(stderr).To(Equal("warning: out has 1 file that this network does not: old\n"))
+	g.Expect(stderr).To(Equal("warning: directory out has 1 file that render did not write: old\n"))
 	g.Expect(os.ReadFile("out/serviceaccount_kube-system_system%3Awire.yaml")).To(ContainSubstring("name: system:wire\n"))
 	g.Expect(os.ReadFile("out/daemonset.apps_kube-system_wire.yaml")).To(ContainSubstring("kind: DaemonSet\n"))
 }
@@ -172,7 +172,7 @@ func TestRequestsAreOnlyTakenWhole(t *testing.T) {
 		},
 		{
 			name: "half of one", args: "render --request -", exit: 1, stdin: `{"author": "Shoot"}`,
-			stderr: "error: <stdin>: lacks name or namespace\n",
+			stderr: "error: <stdin>: has no name or no namespace\n",
 		},
 		{
 			name: "names of nothing", args: "validate --request -", exit: 1,
@@ -182,7 +182,7 @@ func TestRequestsAreOnlyTakenWhole(t *testing.T) {
 		{
 			name: "families that there are not", args: "render --request -", exit: 1,
 			stdin:  `{"author": "Shoot", "name": "a", "namespace": "b", "facts": {"ipFamilies": ["IPv4", "IPv9"]}}`,
-			stderr: "error: <stdin>: facts.ipFamilies[1] is \"IPv9\"; there are IPv4 and IPv6, each at most once\n",
+			stderr: "error: <stdin>: facts.ipFamilies[1] is \"IPv9\"; it must be IPv4 or IPv6, each at most once\n",
 		},
 		{
 			name: "a past that is no config", args: "render --request -", exit: 1,

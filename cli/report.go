@@ -19,17 +19,16 @@ import (
 )
 
 const (
-	// maxProblems is how many lines of one kind are worth reading.
+	// maxProblems is the number of lines of one kind at most.
 	maxProblems = 50
-	// maxLine is the length of a line at most: values of users can be long.
+	// maxLine is the length of a line at most. Values of users can be long.
 	maxLine = 600
-	// maxValue is the length of a value at most, of those that are shown as they
-	// are.
+	// maxValue is the length of a value at most that is shown as it is.
 	maxValue = 100
 )
 
-// reporter writes findings for people, one a line. The first failure to write is
-// kept in err.
+// reporter writes findings for users, one a line. It keeps the first failure to write
+// in err.
 type reporter struct {
 	to        io.Writer
 	manyFiles bool
@@ -57,15 +56,14 @@ func (r *reporter) line(severity, label, message string) {
 	r.print(severity + ": " + label + message)
 }
 
-// problems reports what is wrong with the input itself.
+// problems reports the errors of the input.
 func (r *reporter) problems(found []manifest.Problem) {
 	for i, problem := range found {
 		if i == maxProblems {
 			r.print(fmt.Sprintf("error: and %d more", len(found)-i))
 			return
 		}
-		// What is wrong with a whole document names file and number, since there
-		// is no field to tell which one it is.
+		// An error without a field names the file and the number of the document.
 		inField, isField := problem.Err.(*field.Error)
 		message := problem.Err.Error()
 		if isField {
@@ -75,7 +73,7 @@ func (r *reporter) problems(found []manifest.Problem) {
 	}
 }
 
-// findings reports what the pipeline says of one network.
+// findings reports the errors and warnings of a network.
 func (r *reporter) findings(w *work, result *pipeline.Result) {
 	var errs, warnings []string
 	for _, err := range result.Errors {
@@ -89,8 +87,8 @@ func (r *reporter) findings(w *work, result *pipeline.Result) {
 	r.lines("warning", label, warnings)
 }
 
-// told is an error with a value that is short enough to leave room for what is
-// allowed in its place.
+// told returns an error with its value shortened, so that there is room for the allowed
+// values.
 func told(err *field.Error) string {
 	brief := *err
 	if raw, failed := json.Marshal(err.BadValue); failed == nil && len(raw) > maxValue {
@@ -105,7 +103,7 @@ func (r *reporter) lines(severity, label string, messages []string) {
 	}
 }
 
-// readable are as many of the messages as are worth reading.
+// readable returns the first maxProblems messages, and the number of the others.
 func readable(messages []string) []string {
 	if more := len(messages) - maxProblems; more > 0 {
 		return append(messages[:maxProblems:maxProblems], fmt.Sprintf("and %d more", more))
@@ -113,9 +111,9 @@ func readable(messages []string) []string {
 	return messages
 }
 
-// verdict says in one line how it stands about a network.
+// verdict reports in one line whether a network is valid.
 func (r *reporter) verdict(w *work, result *pipeline.Result) {
-	verdict, details := "valid", []string{w.typeOf()}
+	verdict, details := "valid", []string{w.networkType()}
 	if n := len(result.Errors); n > 0 {
 		verdict = "invalid"
 		details = append(details, count(n, "error"))
@@ -129,18 +127,18 @@ func (r *reporter) verdict(w *work, result *pipeline.Result) {
 	r.print(fmt.Sprintf("%s: %s (%s)", w.name, verdict, strings.Join(details, ", ")))
 }
 
-// changes tells each value that is to differ from what was applied last, but for
-// those that are among the errors.
+// changes reports the values that differ from those that were applied last. It leaves
+// out forbidden changes, which are errors.
 func (r *reporter) changes(w *work, result *pipeline.Result) {
 	var lines []string
 	for _, change := range allowedChanges(result) {
 		lines = append(lines, fmt.Sprintf("%s: %s, from %s to %s: %s", change.Path, change.Class,
-			shortly(change.Before), shortly(change.After), cmp.Or(change.Reason, "the plugin gives no reason")))
+			shortly(change.Before), shortly(change.After), cmp.Or(change.Reason, "the plugin states no reason")))
 	}
 	r.lines("change", w.source.Label(r.manyFiles, false), lines)
 }
 
-// allowedChanges are those that are not among the errors, the gravest first.
+// allowedChanges returns the changes that are not forbidden, disruptive ones first.
 func allowedChanges(result *pipeline.Result) []pipeline.Change {
 	var allowed []pipeline.Change
 	for _, class := range []plugin.ChangeClass{plugin.Disruptive, plugin.Rolling, plugin.Safe} {
@@ -153,7 +151,7 @@ func allowedChanges(result *pipeline.Result) []pipeline.Change {
 	return allowed
 }
 
-// shortly is a value that is short enough for a line.
+// shortly returns a value that is short enough for a line.
 func shortly(value any) string {
 	if raw, err := json.Marshal(value); err == nil && len(raw) > maxValue {
 		value = fielderror.AbbreviateJSON(raw)
@@ -172,7 +170,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// listed names the first few of many.
+// listed names the first few of many names.
 func listed(names []string) string {
 	const most = 5
 	if len(names) > most {
@@ -181,7 +179,8 @@ func listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// oneLine keeps users' values from filling or confusing a terminal.
+// oneLine puts a text on one line of limited length, and escapes the characters with
+// which its author could control the user's terminal.
 func oneLine(text string) string {
 	var out strings.Builder
 	written := 0

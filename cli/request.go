@@ -25,15 +25,13 @@ func newRequest(p *pipeline.Pipeline) *cobra.Command {
 	var in input
 	cmd := &cobra.Command{
 		Use:   "request -f FILE",
-		Short: "Print all that a network's objects depend on, to replay it elsewhere",
-		Long: `Print the Request of a network: all that its objects depend on, as one JSON
-document. 'trellis render --request' and 'trellis validate --request' give the
-same answer for it anywhere. The operator dumps its Requests in the same format.
+		Short: "Print the Request of a network, to reproduce its objects and errors elsewhere",
+		Long: `Print the Request of one network: everything that its objects depend on, as a JSON
+document. 'trellis render --request' and 'trellis validate --request' return the
+same objects and errors for it on any machine. The operator dumps its Requests in
+the same format (dumpRequests in its configuration).
 
-Nothing is checked, so that a Request which is refused can be looked into, too.
-` + inputHelp + `
-
-request takes one network at a time.`,
+request does not validate the network, so that it also works for an invalid one.` + inputHelp + exitHelp,
 		Example: `  trellis request -f shoot.yaml > request.json
   trellis render --request request.json`,
 		Args: noArguments,
@@ -62,8 +60,8 @@ func dumpRequest(cmd *cobra.Command, p *pipeline.Pipeline, in *input) error {
 	return nil
 }
 
-// decodeRequest reads a dumped Request. What is wrong with it is returned as
-// wrong, a failure to read as err.
+// decodeRequest reads a dumped Request. It returns an error in the Request as wrong, and
+// a failure to read as err.
 func decodeRequest(r io.Reader) (request pipeline.Request, wrong, err error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxRequest+1))
 	if err != nil {
@@ -82,16 +80,15 @@ func decodeRequest(r io.Reader) (request pipeline.Request, wrong, err error) {
 	return request, checkRequest(&request), nil
 }
 
-// checkRequest checks what Build relies on, and what whoever dumps a Request
-// cannot get wrong.
+// checkRequest checks what Build relies on and every dumped Request fulfils.
 func checkRequest(request *pipeline.Request) error {
 	switch {
 	case request.Author != pipeline.AuthorNetwork && request.Author != pipeline.AuthorShoot:
 		return fmt.Errorf("author is %q; it must be %s or %s", request.Author, pipeline.AuthorNetwork, pipeline.AuthorShoot)
 	case request.Name == "" || request.Namespace == "":
-		return errors.New("lacks name or namespace")
+		return errors.New("has no name or no namespace")
 	case len(request.Facts.IPFamilies) == 0:
-		return errors.New("lacks facts.ipFamilies")
+		return errors.New("has no facts.ipFamilies")
 	case !isConfig(request.Applied):
 		return errors.New("applied.config must be an object")
 	}
@@ -103,7 +100,7 @@ func checkRequest(request *pipeline.Request) error {
 	}
 	for i, family := range request.Facts.IPFamilies {
 		if family != extensionsv1alpha1.IPv4 && family != extensionsv1alpha1.IPv6 || slices.Contains(request.Facts.IPFamilies[:i], family) {
-			return fmt.Errorf("facts.ipFamilies[%d] is %q; there are %s and %s, each at most once",
+			return fmt.Errorf("facts.ipFamilies[%d] is %q; it must be %s or %s, each at most once",
 				i, fielderror.Abbreviate(string(family)), extensionsv1alpha1.IPv4, extensionsv1alpha1.IPv6)
 		}
 	}

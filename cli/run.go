@@ -15,26 +15,34 @@ import (
 
 // The exit statuses.
 const (
-	// ExitOK means that all was well.
+	// ExitOK means that the command succeeded.
 	ExitOK = 0
-	// ExitInvalid means that the input is at fault, and that it was said why.
+	// ExitInvalid means that the input is invalid, and that the command has reported why.
 	ExitInvalid = 1
-	// ExitCouldNotRun means that flags are wrong, or that something could not be
-	// read or written.
+	// ExitCouldNotRun means that a flag is wrong, or that the command could not read its
+	// input or write its output.
 	ExitCouldNotRun = 2
 )
 
-// The exit statuses that plan has beside ExitOK, for nothing changes, and ExitInvalid.
+// The exit statuses of plan, beside ExitOK for no changes, and ExitInvalid.
 const (
-	// ExitChanges means that something changes, and nothing that is known to interrupt
+	// ExitChanges means that there are changes, none of which is known to interrupt
 	// traffic.
 	ExitChanges = 2
-	// ExitDisruptive means that something changes which interrupts traffic, or may.
+	// ExitDisruptive means that there are changes which interrupt traffic, or may do so.
 	ExitDisruptive = 3
-	// ExitCouldNotPlan is what others say with ExitCouldNotRun, so that no trouble is
-	// taken for a harmless change.
+	// ExitCouldNotPlan is plan's ExitCouldNotRun, so that a script cannot take a failure
+	// for a harmless change.
 	ExitCouldNotPlan = 4
 )
+
+// exitHelp is part of the help of each command except plan, which has its own.
+const exitHelp = `
+
+Exit status:
+  0  the command succeeded
+  1  the input is invalid
+  2  the command could not run: a wrong flag, or a file that it could not read or write`
 
 // Streams are what a command reads from and writes to.
 type Streams struct {
@@ -42,8 +50,8 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// Run runs the command line with these arguments, without the program's name,
-// and returns the exit status.
+// Run runs the command line with the given arguments, which do not include the
+// program's name, and returns the exit status.
 func Run(args []string, streams Streams, plugins []plugin.Plugin, providers []plugin.Provider) int {
 	built, err := pipeline.New(plugins, providers)
 	if err != nil {
@@ -56,7 +64,7 @@ func Run(args []string, streams Streams, plugins []plugin.Plugin, providers []pl
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
 	command, err := root.ExecuteC()
-	var trouble *ioError
+	var failure *ioError
 	var outcome planOutcome
 	switch {
 	case err == nil:
@@ -65,7 +73,7 @@ func Run(args []string, streams Streams, plugins []plugin.Plugin, providers []pl
 		return int(outcome)
 	case errors.Is(err, errInvalid):
 		return ExitInvalid
-	case errors.As(err, &trouble):
+	case errors.As(err, &failure):
 		fmt.Fprintln(streams.Err, "Error:", err)
 	default:
 		fmt.Fprintf(streams.Err, "Error: %v\nSee '%s --help'.\n", err, command.CommandPath())
@@ -76,10 +84,10 @@ func Run(args []string, streams Streams, plugins []plugin.Plugin, providers []pl
 	return ExitCouldNotRun
 }
 
-// errInvalid says that the input is at fault; the command has reported it.
+// errInvalid ends a command that has reported that its input is invalid.
 var errInvalid = errors.New("the input is invalid")
 
-// ioError is a failure to read or to write, which is nobody's spelling mistake.
+// ioError is a failure to read or to write, for which Run shows no usage.
 type ioError struct{ error }
 
 func (e *ioError) Unwrap() error { return e.error }
@@ -87,14 +95,13 @@ func (e *ioError) Unwrap() error { return e.error }
 func newCommand(p *pipeline.Pipeline) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "trellis",
-		Short: "Check pod networks and see what they consist of",
-		Long: `Check pod networks and see what they consist of, before any cluster does.
+		Short: "Validate, render and compare pod networks",
+		Long: `Validate, render and compare pod networks, without a cluster.
 
-The input is what users write (a Shoot), what Gardener makes of it (a Network),
-or both. The answers are those of the operator: it runs the same code.
+The input is a Shoot, the Network that Gardener derives from it, or both. The
+operator runs the same code, so it gives the same objects and the same errors.` + exitHelp + `
 
-Exit status: 0 fine, 1 the input is invalid, 2 the command could not run; those of
-plan stand in its help.`,
+plan has exit statuses of its own: see 'trellis plan --help'.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}

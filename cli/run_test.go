@@ -18,8 +18,8 @@ func TestWhatCannotRunExitsWithTwo(t *testing.T) {
 	runAll(t, []script{
 		{name: "an unknown flag", args: "validate --loud", exit: 2, stderr: "Error: unknown flag: --loud\nSee 'trellis validate --help'.\n"},
 		{name: "an unknown command", args: "vaildate", exit: 2, stderr: "~Error: unknown command \"vaildate\" for \"trellis\"\nDid you mean this?\nvalidate"},
-		{name: "no input", args: "render", exit: 2, stderr: "Error: name the input: -f FILE, or -f - for standard input\nSee 'trellis render --help'.\n"},
-		{name: "an argument", args: "validate shoot.yaml", exit: 2, stderr: "~Error: \"shoot.yaml\" is no flag; name the input with -f shoot.yaml"},
+		{name: "no input", args: "render", exit: 2, stderr: "Error: no input: pass -f FILE, or -f - for standard input\nSee 'trellis render --help'.\n"},
+		{name: "an argument", args: "validate shoot.yaml", exit: 2, stderr: "~Error: unexpected argument \"shoot.yaml\"; pass files with -f shoot.yaml"},
 		{name: "a missing file", args: "validate -f gone.yaml", exit: 2, stderr: "Error: open gone.yaml: no such file or directory\n"},
 		{name: "a directory", args: "validate -f .", exit: 2, stderr: "Error: read .: is a directory\n"},
 		{name: "standard input twice", args: "validate -f - -f -", exit: 2, stderr: "~standard input can be read only once"},
@@ -29,7 +29,7 @@ func TestWhatCannotRunExitsWithTwo(t *testing.T) {
 			stderr: "~--feature-gates[Fast]: Invalid value: \"true\": is not a feature gate; there are FastWire, SafeWire\nSee 'trellis validate --help'.",
 		},
 		{name: "an unknown mode", args: "render --mode alone -f -", stdin: fine, exit: 2, stderr: "~must be gardener or standalone"},
-		{name: "an address without use", args: "render --api-server a:1 -f -", stdin: fine, exit: 2, stderr: "~--api-server is for --mode standalone"},
+		{name: "an address without use", args: "render --api-server a:1 -f -", stdin: fine, exit: 2, stderr: "~--api-server requires --mode standalone"},
 		{name: "no address", args: "render --mode standalone --api-server a:b:c -f -", stdin: fine, exit: 2, stderr: "~must be HOST:PORT"},
 		{name: "no port", args: "render --mode standalone --api-server a:http -f -", stdin: fine, exit: 2, stderr: "~port \"http\" must be from 1 to 65535"},
 		{name: "an unknown format", args: "render -o xml -f -", stdin: fine, exit: 2, stderr: "~must be yaml, json or dir=PATH"},
@@ -73,10 +73,10 @@ func TestVersion(t *testing.T) {
 
 func TestEveryCommandHasHelpWithExamples(t *testing.T) {
 	runAll(t, []script{
-		{name: "trellis", args: "", stdout: "~validate\nrender\nrequest\nversion\nExit status: 0 fine"},
+		{name: "trellis", args: "", stdout: "~validate\nrender\nrequest\nversion\nExit status:\n0  the command succeeded"},
 		{name: "validate", args: "validate --help", stdout: "~Examples:\nkubectl get shoot mine -o yaml | trellis validate -f -\ndefault api-server.invalid:443\nFastWire=true|false (default false): makes the wire fast\nSafeWire=true|false (default true)"},
 		{name: "render", args: "render --help", stdout: "~Examples:\n--target seed -o json"},
-		{name: "plan", args: "plan --help", stdout: "~Examples:\ntrellis plan --live -n shoot--dev--mine new.yaml\nExit status:\n3  something changes that interrupts traffic"},
+		{name: "plan", args: "plan --help", stdout: "~Examples:\ntrellis plan --live -n shoot--dev--mine new.yaml\nExit status:\n3  changes that interrupt traffic"},
 		{name: "explain", args: "explain --help", stdout: "~Examples:\ntrellis explain TYPE.FIELD.FIELD"},
 		{name: "schema", args: "schema --help", stdout: "~Examples:\n> networkconfig.schema.json"},
 		{name: "request", args: "request --help", stdout: "~Examples:\ntrellis render --request request.json"},

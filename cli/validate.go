@@ -13,17 +13,18 @@ func newValidate(p *pipeline.Pipeline) *cobra.Command {
 	var origins bool
 	cmd := &cobra.Command{
 		Use:   "validate -f FILE",
-		Short: "Say whether networks are valid, and what is wrong where",
-		Long: `Say whether networks are valid. Each problem stands on a line of its own, with
-the path of the field, its value and what is allowed; warnings are what works
-but may surprise. Everything is printed to standard output.
-` + inputHelp + `
+		Short: "Report whether networks are valid, and the errors of those that are not",
+		Long: `Report whether networks are valid. Each error and each warning is a line with the
+path of the field, its value and the allowed values. validate prints everything to
+standard output.
 
-The Network of a running cluster, with its status, and a dumped Request are also
-compared with what was applied there last. Each value that changes has a line
-with the class of the change and the reason for it: safe, rolling (workloads
-restart node after node, and traffic goes on), or disruptive (traffic is
-interrupted). What the network would not survive is forbidden, and an error.`,
+If the input has the status of a Network, or is a dumped Request, validate also
+compares the network with the one that was applied last. Each changed value is a
+line with the class of the change and the reason:
+  safe        no effect on traffic
+  rolling     workloads restart node by node while traffic continues
+  disruptive  traffic is interrupted
+  forbidden   the running network would break; this is an error` + inputHelp + exitHelp,
 		Example: `  trellis validate -f shoot.yaml
   kubectl get shoot mine -o yaml | trellis validate -f -
   trellis validate -f network.yaml -f shoot.yaml

@@ -31,8 +31,9 @@ type Explanation struct {
 	Pattern string
 	// Examples are values that may be written.
 	Examples []any
-	// Defaults are what is in force without a word from the user.
-	Defaults []Default
+	// InForce is the value that the plugin puts in force if the user writes nothing and
+	// nothing is known of the cluster. It is nil if there is none, and for blocks.
+	InForce any
 	// Changes are what it means for a running network when the value changes.
 	Changes []Change
 	// Fields are those in the block.
@@ -102,13 +103,18 @@ func (x *Explainer) Of(path []string) (*Explanation, error) {
 	if e.isTypeMeta() {
 		e.Allowed = slices.DeleteFunc(e.Allowed, func(value any) bool { return value == "" }) // as good as left out
 	}
-	if len(path) == 0 || len(e.Fields) > 0 || e.isTypeMeta() {
+	if !e.IsLeaf() {
 		return e, nil
 	}
 	t := trial{Explainer: x, path: path}
-	e.Defaults = t.defaults()
+	e.InForce = t.inForce()
 	e.Changes = t.changes(n)
 	return e, nil
+}
+
+// IsLeaf reports whether the field has a value of its own, rather than fields.
+func (e *Explanation) IsLeaf() bool {
+	return e.Path != "" && len(e.Fields) == 0 && !e.isTypeMeta()
 }
 
 func (e *Explanation) isTypeMeta() bool { return e.Path == "apiVersion" || e.Path == "kind" }

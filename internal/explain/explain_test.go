@@ -81,7 +81,6 @@ func TestEveryFieldIsExplained(t *testing.T) {
 			return
 		}
 		g.Expect(e.Text.Effect+e.Around.Effect+e.Around.Intro).NotTo(BeEmpty(), "what it does")
-		g.Expect(e.Defaults).NotTo(BeEmpty())
 		g.Expect(e.Changes).NotTo(BeEmpty())
 		for _, change := range e.Changes {
 			g.Expect(change.Class).To(BeElementOf(plugin.Safe, plugin.Rolling, plugin.Disruptive, plugin.Forbidden))
@@ -90,33 +89,18 @@ func TestEveryFieldIsExplained(t *testing.T) {
 	})
 }
 
-// The documentation tells first what is in force in most clusters.
+// The documented default begins with the value that is in force in most clusters.
 func TestDocumentedDefaultsAreThoseInForce(t *testing.T) {
 	each(t, func(t *testing.T, e *explain.Explanation) {
-		i := slices.IndexFunc(e.Defaults, func(d explain.Default) bool { return d.Value != nil })
-		if e.Text.Default == "" || i < 0 {
+		if e.Text.Default == "" || e.InForce == nil {
 			return
 		}
-		value, isText := e.Defaults[i].Value.(string)
+		value, isText := e.InForce.(string)
 		if !isText {
-			value = fmt.Sprint(e.Defaults[i].Value)
-		}
-		if e.Path == "overlay.enabled" { // the block is what has the default
-			value = "absent"
+			value = fmt.Sprint(e.InForce)
 		}
 		NewWithT(t).Expect(strings.TrimPrefix(e.Text.Default, `"`)).To(HavePrefix(value))
 	})
-}
-
-// A block that is written counts as written in full, so leaving its switch out says off.
-func TestEmptyBlocksThatSwitchOffAreTold(t *testing.T) {
-	for field, when := range map[string]string{
-		"calico.typha.enabled":             "with an empty block typha",
-		"calico.snatToUpstreamDNS.enabled": "with an empty block snatToUpstreamDNS and overlay.enabled: false",
-	} {
-		NewWithT(t).Expect(explained(t, field).Defaults).To(ContainElement(explain.Default{When: when, Value: false}), field)
-	}
-	NewWithT(t).Expect(explained(t, "calico.multus.enabled").Defaults).To(HaveLen(1), "off either way")
 }
 
 // find returns the change that is told of a step in these clusters; when is empty
@@ -176,13 +160,13 @@ func TestWhatDoesNotDifferIsToldOnce(t *testing.T) {
 func TestWhatWasMeantIsGuessed(t *testing.T) {
 	x := explainer(t, "calico")
 	for path, says := range map[string]string{
-		"overlay.enabeld":  "calico.overlay has no field \"enabeld\"; did you mean calico.overlay.enabled? There are createPodRoutes, enabled",
+		"overlay.enabeld":  "calico.overlay has no field \"enabeld\" (fields: createPodRoutes, enabled); did you mean calico.overlay.enabled?",
 		"Overlay":          "did you mean calico.overlay?",
 		"createPodRoutes":  "did you mean calico.overlay.createPodRoutes?",
 		"mode":             "did you mean calico.autoScaling.mode or calico.ipv4.mode or calico.ipv6.mode?",
-		"enabled":          "calico has no field \"enabled\"; there are apiVersion",
-		"vethMTU.value":    "calico.vethMTU has no field \"value\"; it has no fields",
-		"overlay..enabled": "calico.overlay has no field \"\"; there are createPodRoutes, enabled",
+		"enabled":          "calico has no field \"enabled\" (fields: apiVersion",
+		"vethMTU.value":    "calico.vethMTU has no field \"value\"",
+		"overlay..enabled": "calico.overlay has no field \"\" (fields: createPodRoutes, enabled)",
 	} {
 		_, err := x.Of(strings.Split(path, "."))
 		NewWithT(t).Expect(err).To(MatchError(ContainSubstring(says)), path)

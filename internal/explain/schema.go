@@ -30,14 +30,14 @@ func Schema(p *plugin.Plugin) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("the schema of the %s plugin is broken: it has no properties", p.Type)
 	}
-	properties["apiVersion"] = typeMeta("apiVersion is that of the config, not of the object that it stands in.", versions(p))
-	properties["kind"] = typeMeta("kind is "+kind+".", []string{kind})
+	properties["apiVersion"] = typeMeta("apiVersion of the config, not of the object that contains it.", versions(p))
+	properties["kind"] = typeMeta("kind of the config: "+kind+".", []string{kind})
 	document["title"] = kind + " of " + p.ConfigVersions[0].String()
 	text, err := json.MarshalIndent(document, "", "  ")
 	return append(text, '\n'), err
 }
 
-// typeMeta is the schema of apiVersion or kind, which may be empty as well.
+// typeMeta returns the schema of apiVersion or kind, which may also be empty.
 func typeMeta(description string, values []string) map[string]any {
 	allowed := []any{}
 	for _, value := range values {
@@ -56,7 +56,7 @@ func versions(p *plugin.Plugin) []string {
 	return list
 }
 
-// node is what is read of a schema.
+// node is a part of a JSON schema.
 type node struct {
 	Type        typeName         `json:"type"`
 	Description string           `json:"description"`
@@ -69,8 +69,8 @@ type node struct {
 	Examples    []any            `json:"examples"`
 }
 
-// typeName is a type. In a schema it may be a list of one and null, which is no
-// news to people: whatever is optional may be null.
+// typeName is a type. In a schema an optional field has a list of a type and null; the
+// null is left out here.
 type typeName string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -98,27 +98,26 @@ func parse(p *plugin.Plugin) (*node, error) {
 	return root, json.Unmarshal(document, root)
 }
 
-// at returns the node of a field, or an error that says what there is instead.
+// at returns the node of a field, or an error with suggestions.
 func (n *node) at(p *plugin.Plugin, path []string) (*node, error) {
 	root := n
 	for i, name := range path {
 		inner, has := n.fields()[name]
 		if !has {
 			where := strings.Join(append([]string{p.Type}, path[:i]...), ".")
-			return nil, fmt.Errorf("%s has no field %q; %s", where, fielderror.Abbreviate(name), n.instead(root, p.Type, where, name))
+			return nil, fmt.Errorf("%s has no field %q%s", where, fielderror.Abbreviate(name), n.instead(root, p.Type, where, name))
 		}
 		n = inner
 	}
 	return n, nil
 }
 
-// instead says what may have been meant by a name that is no field of n, which
-// stands where.
+// instead suggests fields for a name that is no field of n, whose path is where.
 func (n *node) instead(root *node, networkType, where, name string) string {
 	names := n.names()
-	there := "it has no fields"
+	there := ""
 	if len(names) > 0 {
-		there = "there are " + strings.Join(names, ", ")
+		there = " (fields: " + strings.Join(names, ", ") + ")"
 	}
 	var meant []string
 	if near := fielderror.Nearest(name, names); near != "" {
@@ -130,10 +129,10 @@ func (n *node) instead(root *node, networkType, where, name string) string {
 	if len(meant) == 0 || len(meant) > most {
 		return there
 	}
-	return "did you mean " + strings.Join(meant, " or ") + "? " + strings.ToUpper(there[:1]) + there[1:]
+	return there + "; did you mean " + strings.Join(meant, " or ") + "?"
 }
 
-// called are the paths of all fields of this name, in whatever letter case.
+// called returns the paths of all fields of this name, in any letter case.
 func (n *node) called(name, path string) []string {
 	var found []string
 	for _, each := range n.names() {
@@ -145,7 +144,7 @@ func (n *node) called(name, path string) []string {
 	return found
 }
 
-// fields are those of an object, or of the objects in a list.
+// fields returns the fields of an object, or of the objects in a list.
 func (n *node) fields() map[string]*node {
 	if n.Items != nil {
 		return n.Items.Properties
@@ -176,7 +175,7 @@ func (n *node) lists() []any {
 
 func (n *node) names() []string { return slices.Sorted(maps.Keys(n.fields())) }
 
-// typeName is the type as people read it.
+// typeName returns the type for users.
 func (n *node) typeName() string {
 	switch {
 	case n.Items != nil:
@@ -191,7 +190,7 @@ func (n *node) typeName() string {
 	return string(n.Type)
 }
 
-// allowed are the values that may be written; nil if they cannot be listed.
+// allowed returns the values that a user may write, and nil if there is no list of them.
 func (n *node) allowed() []any {
 	switch {
 	case len(n.Enum) > 0:

@@ -4,7 +4,6 @@ package explain
 
 import (
 	"encoding/json"
-	"reflect"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -146,67 +145,16 @@ func (t *trial) build(config map[string]any, c circumstance, before *network) pi
 	return t.pipeline.Judge(request)
 }
 
-// Default is what is in force without a word from the user.
-type Default struct {
-	// When says in which clusters; empty where nothing is known of the cluster.
-	When string
-	// Value is nil if the field is absent then.
-	Value any
-	// Reason says why, where it is not a plain default.
-	Reason string
-}
-
-// defaults are the value where nothing is known, those that differ from it, and the value
-// that the field has in an empty block, if that is another.
-func (t *trial) defaults() []Default {
-	var found []Default
-	for _, c := range t.circumstances() {
-		value, fine := t.defaultIn(nil, c)
-		if fine && (len(found) == 0 || !reflect.DeepEqual(value.Value, found[0].Value)) {
-			found = append(found, value)
-		}
-	}
-	if len(t.path) < 2 || len(found) == 0 {
-		return found
-	}
-	for _, others := range append([][]setting{nil}, t.contexts()...) {
-		if within, differs := t.emptyBlock(others); differs {
-			return append(found, within)
-		}
-	}
-	return found
-}
-
-// emptyBlock is what the field is where the block around it is written without anything in
-// it, and whether that is something else than without the block.
-func (t *trial) emptyBlock(others []setting) (Default, bool) {
-	around, c := strings.Join(t.path[:len(t.path)-1], "."), t.circumstances()[0]
-	beside := written(others)
-	if has(beside, t.path[:len(t.path)-1]) {
-		return Default{}, false
-	}
-	without, fine := t.defaultIn(beside, c)
-	if !fine {
-		return Default{}, false
-	}
-	plugin.Put(beside, around, map[string]any{})
-	within, fine := t.defaultIn(beside, c)
-	within.When = strings.TrimSpace("with an empty block " + around + " " + spoken("and", others))
-	return within, fine && within.Value != nil && !reflect.DeepEqual(within.Value, without.Value)
-}
-
-func (t *trial) defaultIn(config map[string]any, c circumstance) (Default, bool) {
-	result := t.build(config, c, nil)
-	if len(result.Errors) > 0 {
-		return Default{}, false
-	}
-	var effective any
-	if json.Unmarshal(result.Config, &effective) != nil {
-		return Default{}, false
+// inForce returns the value of the field where the user writes nothing.
+func (t *trial) inForce() any {
+	result := t.build(nil, t.circumstances()[0], nil)
+	var value any
+	if len(result.Errors) > 0 || json.Unmarshal(result.Config, &value) != nil {
+		return nil
 	}
 	for _, name := range t.path {
-		object, _ := effective.(map[string]any)
-		effective = object[name]
+		object, _ := value.(map[string]any)
+		value = object[name]
 	}
-	return Default{When: c.when, Value: effective, Reason: result.Origins[strings.Join(t.path, ".")].Reason}, true
+	return value
 }
