@@ -57,12 +57,12 @@ func (wire) Validate(written *wireConfig, _ *plugin.Facts, path *field.Path) plu
 	return found
 }
 
-func (wire) Default(config *wireConfig, facts *plugin.Facts, because *plugin.Origins) {
+func (wire) Default(config *wireConfig, facts *plugin.Facts, origins *plugin.Origins) {
 	if config.Colour == "" {
 		config.Colour = "red"
 		if facts.Infrastructure.NoIPIP {
 			config.Colour = "blue"
-			because.Infrastructure("colour", facts.Infrastructure.Type+" has no red")
+			origins.Infrastructure("colour", facts.Infrastructure.Type+" has no red")
 		}
 	}
 }

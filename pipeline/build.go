@@ -99,9 +99,10 @@ func (p *Pipeline) begin(request *Request) *build {
 func (b *build) run(stages ...func() error) Result {
 	b.readApplied()
 	for _, stage := range stages {
-		err := b.guard(stage)
+		err := plugin.Guard(b.request.Spec.Type, stage)
 		b.result.Errors = b.forgive(b.result.Errors)
 		if err != nil {
+			b.result.Objects = plugin.Objects{}
 			b.result.Errors = append(b.result.Errors, field.InternalError(b.paths.config, err))
 		}
 		if len(b.result.Errors) > 0 {
@@ -110,18 +111,6 @@ func (b *build) run(stages ...func() error) Result {
 	}
 	b.result.accepted = b.request.Accepted()
 	return b.result
-}
-
-// guard runs a stage. A panic of the plugin is returned as an error, so that one
-// plugin cannot take the others down.
-func (b *build) guard(stage func() error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("the %s plugin %w", b.plugin.Type, plugin.Recovered(r))
-			b.result.Objects = plugin.Objects{}
-		}
-	}()
-	return stage()
 }
 
 // build is one Build under way.

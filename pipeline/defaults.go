@@ -44,9 +44,9 @@ func (b *build) defaultsOver(base any) (err error) {
 	if b.config, err = b.plugin.Clone(base); err != nil {
 		return err
 	}
-	var because plugin.Origins
-	b.plugin.Default(b.config, b.facts, &because)
-	b.noted = because.ByPath()
+	var origins plugin.Origins
+	b.plugin.Default(b.config, b.facts, &origins)
+	b.noted = origins.ByPath()
 	if b.result.Config, err = b.plugin.Encode(b.config); err != nil {
 		return err
 	}

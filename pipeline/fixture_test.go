@@ -73,7 +73,7 @@ func (p stringPlugin) Validate(written *stringConfig, facts *plugin.Facts, path 
 	return found
 }
 
-func (p stringPlugin) Default(config *stringConfig, facts *plugin.Facts, because *plugin.Origins) {
+func (p stringPlugin) Default(config *stringConfig, facts *plugin.Facts, origins *plugin.Origins) {
 	if p.breaks == "default" {
 		panic("a tangle")
 	}
@@ -82,12 +82,12 @@ func (p stringPlugin) Default(config *stringConfig, facts *plugin.Facts, because
 		config.Mode = "taut"
 		if facts.Infrastructure.NoIPIP {
 			config.Mode = "slack"
-			because.Infrastructure("mode", facts.Infrastructure.Type+" has no poles")
+			origins.Infrastructure("mode", facts.Infrastructure.Type+" has no poles")
 		}
 	}
 	if config.Tunnel != nil && config.Tunnel.Enabled {
 		config.MTU = "1200"
-		because.Rule("mtu", "a tunnel needs room")
+		origins.Rule("mtu", "a tunnel needs room")
 	}
 }
 

@@ -82,7 +82,7 @@ func (b *build) errorsOf(accepted *Accepted) map[string]bool {
 	}
 	before := &build{pipeline: b.pipeline, request: &request, facts: &request.Facts, paths: b.paths, applied: b.applied}
 	for _, stage := range []func() error{before.judgeWritten, before.applyDefaults, before.validateEffective} {
-		if before.guard(stage) != nil {
+		if plugin.Guard(request.Spec.Type, stage) != nil {
 			break // what cannot be judged has no errors that could be known
 		}
 	}

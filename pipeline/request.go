@@ -68,7 +68,7 @@ type Environment struct {
 	FeatureGates map[string]bool
 	// Images replaces images, by name.
 	Images map[string]string
-	// Webhook is how API servers of shoots reach the plugin's Adapter; nil where
+	// Webhook is how API servers of shoots reach the plugin's Mutator; nil where
 	// nobody serves it.
 	Webhook *plugin.Webhook
 	// PodAccess is set in standalone mode.

@@ -31,8 +31,8 @@ type Definition[C any] interface {
 	// Default makes the config what is in force: it fills in what the user left
 	// out, and it replaces what a rule or the infrastructure does not allow. Each
 	// value that differs from what the user wrote and is not a plain default is
-	// explained in because. Default is idempotent.
-	Default(config *C, facts *Facts, because *Origins)
+	// explained in origins. Default is idempotent.
+	Default(config *C, facts *Facts, origins *Origins)
 
 	// ValidateEffective judges what is in force, together with the facts: what
 	// only shows once all defaults are known. That a value of written, the user's

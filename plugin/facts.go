@@ -60,7 +60,7 @@ type Facts struct {
 
 	// IPAM is who gives pods their addresses in a network that runs, in the plugin's
 	// own word, where it depends on how the network was made and not on its config:
-	// see Heir. Empty is what new networks have.
+	// see Adopter. Empty is what new networks have.
 	IPAM string `json:"ipam,omitempty"`
 	// Planned says that nobody has begun to make the cluster yet, as far as is known.
 	// What its status will tell may be missing then, which is no error.
@@ -74,7 +74,7 @@ type Facts struct {
 	// Images replaces images, by the name in the plugin's images.yaml.
 	Images map[string]string `json:"images,omitempty"`
 
-	// Webhook is how the shoot's API server reaches the network's Adapter, where the
+	// Webhook is how the shoot's API server reaches the network's Mutator, where the
 	// plugin has one. Absent means that nobody serves it.
 	Webhook *Webhook `json:"webhook,omitempty"`
 

@@ -14,155 +14,138 @@ import (
 // different types can stand in one list. Make it with New.
 type Plugin struct {
 	Description
+	Methods
+}
 
-	decode            func(raw []byte, path *field.Path) (any, field.ErrorList)
-	encode            func(config any) ([]byte, error)
-	validate          func(written any, facts *Facts, path *field.Path) Findings
-	defaults          func(config any, facts *Facts, because *Origins)
-	validateEffective func(effective, written any, facts *Facts, path *field.Path) Findings
-	classify          func(path string, before, after any) (ChangeClass, string)
-	classifyIn        func(path string, before, after any, then, now *Facts) (ChangeClass, string)
-	classifyFact      func(fact Fact, before, after any, then, now *Facts) (ChangeClass, string)
-	render            func(effective any, facts *Facts) (Objects, error)
-	precondition      func(effective any, facts *Facts) *Precondition
-	ipam              func(present []unstructured.Unstructured) string
-	adapt             func(object *unstructured.Unstructured) (bool, error)
+// Methods are those of a Definition. Configs are pointers to the Definition's type: they
+// come from Decode and Clone of the same Plugin. A Definition's panic is not recovered:
+// callers use Guard.
+type Methods interface {
+	// Decode decodes a providerConfig strictly: unknown and duplicate fields and
+	// wrong types are errors with their path. Nothing decodes as an empty config.
+	Decode(raw []byte, path *field.Path) (any, field.ErrorList)
+	// Encode is the inverse of Decode, in the plugin's first config version.
+	Encode(config any) ([]byte, error)
+	// Clone returns a deep copy of a config.
+	Clone(config any) (any, error)
+
+	Validate(written any, facts *Facts, path *field.Path) Findings
+	Default(config any, facts *Facts, origins *Origins)
+	ValidateEffective(effective, written any, facts *Facts, path *field.Path) Findings
+	Classify(path string, before, after any) (ChangeClass, string)
+	// ClassifyIn is that of a SituationClassifier, and Classify where that says nothing.
+	ClassifyIn(path string, before, after any, then, now *Facts) (ChangeClass, string)
+	// ClassifyFact is that of a FactClassifier. To other plugins no fact makes a
+	// difference of its own.
+	ClassifyFact(fact Fact, before, after any, then, now *Facts) (ChangeClass, string)
+	Render(effective any, facts *Facts) (Objects, error)
+
+	// Precondition is that of a Preconditioner. Other Definitions have none.
+	Precondition(effective any, facts *Facts) *Precondition
+	// IsAdopter reports whether the Definition is an Adopter, so that IPAM may be called.
+	IsAdopter() bool
+	// IPAM is that of an Adopter.
+	IPAM(present []unstructured.Unstructured) string
+	// IsMutator reports whether the Definition is a Mutator, so that Mutate may be called.
+	IsMutator() bool
+	// Mutate is that of a Mutator.
+	Mutate(object *unstructured.Unstructured) (changed bool, err error)
 }
 
 // New makes a Plugin of its Definition.
-func New[C any](d Definition[C]) Plugin {
-	description := d.Describe()
-	p := Plugin{
-		Description: description,
-		decode: func(raw []byte, path *field.Path) (any, field.ErrorList) {
-			config := new(C)
-			errs := decodeStrict(raw, config, description.ConfigVersions, path)
-			return config, errs
-		},
-		encode: func(config any) ([]byte, error) { return encode(config, description.ConfigVersions) },
-		validate: func(written any, facts *Facts, path *field.Path) Findings {
-			return d.Validate(written.(*C), facts, path)
-		},
-		defaults: func(config any, facts *Facts, because *Origins) { d.Default(config.(*C), facts, because) },
-		validateEffective: func(effective, written any, facts *Facts, path *field.Path) Findings {
-			return d.ValidateEffective(effective.(*C), written.(*C), facts, path)
-		},
-		classify: func(path string, before, after any) (ChangeClass, string) {
-			return d.Classify(path, before.(*C), after.(*C))
-		},
-		render: func(effective any, facts *Facts) (Objects, error) { return d.Render(effective.(*C), facts) },
-	}
-	addAbilities(&p, d)
-	return p
+func New[C any](definition Definition[C]) Plugin {
+	description := definition.Describe()
+	return Plugin{Description: description, Methods: adapter[C]{definition, description}}
 }
-
-// addAbilities adds what a Definition may do beyond what each must.
-func addAbilities[C any](p *Plugin, d Definition[C]) {
-	p.precondition = func(any, *Facts) *Precondition { return nil }
-	if cautious, ok := any(d).(Cautious[C]); ok {
-		p.precondition = func(effective any, facts *Facts) *Precondition { return cautious.Precondition(effective.(*C), facts) }
-	}
-	p.classifyIn = func(string, any, any, *Facts, *Facts) (ChangeClass, string) { return "", "" }
-	if classifier, ok := any(d).(SituationClassifier[C]); ok {
-		p.classifyIn = func(path string, before, after any, then, now *Facts) (ChangeClass, string) {
-			return classifier.ClassifyIn(path, Situation[C]{before.(*C), then}, Situation[C]{after.(*C), now})
-		}
-	}
-	p.classifyFact = func(Fact, any, any, *Facts, *Facts) (ChangeClass, string) { return "", "" }
-	if classifier, ok := any(d).(FactClassifier[C]); ok {
-		p.classifyFact = func(fact Fact, before, after any, then, now *Facts) (ChangeClass, string) {
-			return classifier.ClassifyFact(fact, Situation[C]{before.(*C), then}, Situation[C]{after.(*C), now})
-		}
-	}
-	if heir, ok := any(d).(Heir); ok {
-		p.ipam = heir.IPAM
-	}
-	if adapter, ok := any(d).(Adapter); ok {
-		p.adapt = adapter.Adapt
-	}
-}
-
-// Decode decodes a providerConfig strictly: unknown and duplicate fields and
-// wrong types are errors with their path. Nothing decodes as an empty config.
-// The result is only to be handed back to the same Plugin.
-func (p *Plugin) Decode(raw []byte, path *field.Path) (any, field.ErrorList) {
-	return p.decode(raw, path)
-}
-
-// Encode is the inverse of Decode, in the plugin's first config version.
-func (p *Plugin) Encode(config any) ([]byte, error) { return p.encode(config) }
-
-// Validate calls the Definition's method of this name.
-func (p *Plugin) Validate(written any, facts *Facts, path *field.Path) Findings {
-	return p.validate(written, facts, path)
-}
-
-// Default calls the Definition's method of this name.
-func (p *Plugin) Default(config any, facts *Facts, because *Origins) {
-	p.defaults(config, facts, because)
-}
-
-// ValidateEffective calls the Definition's method of this name.
-func (p *Plugin) ValidateEffective(effective, written any, facts *Facts, path *field.Path) Findings {
-	return p.validateEffective(effective, written, facts, path)
-}
-
-// Classify calls the Definition's method of this name.
-func (p *Plugin) Classify(path string, before, after any) (ChangeClass, string) {
-	return p.classify(path, before, after)
-}
-
-// ClassifyIn calls the method of this name of a Definition that is a SituationClassifier,
-// for the configs before and after, and the facts then and now, and Classify where that
-// says nothing.
-func (p *Plugin) ClassifyIn(path string, before, after any, then, now *Facts) (ChangeClass, string) {
-	if class, reason := p.classifyIn(path, before, after, then, now); class != "" {
-		return class, reason
-	}
-	return p.Classify(path, before, after)
-}
-
-// ClassifyFact calls the method of this name of a Definition that is a FactClassifier,
-// for the configs before and after, and the facts then and now. To other plugins no fact
-// makes a difference of its own.
-func (p *Plugin) ClassifyFact(fact Fact, before, after any, then, now *Facts) (ChangeClass, string) {
-	return p.classifyFact(fact, before, after, then, now)
-}
-
-// Render calls the Definition's method of this name.
-func (p *Plugin) Render(effective any, facts *Facts) (Objects, error) {
-	return p.render(effective, facts)
-}
-
-// Precondition calls the method of this name of a Definition that is Cautious.
-// Others have none.
-func (p *Plugin) Precondition(effective any, facts *Facts) *Precondition {
-	return p.precondition(effective, facts)
-}
-
-// Inherits says that the Definition is an Heir, so that IPAM may be called.
-func (p *Plugin) Inherits() bool { return p.ipam != nil }
-
-// IPAM calls the Heir's method of this name.
-func (p *Plugin) IPAM(present []unstructured.Unstructured) string { return p.ipam(present) }
-
-// Adapts says that the Definition is an Adapter, so that Adapt may be called.
-func (p *Plugin) Adapts() bool { return p.adapt != nil }
-
-// Adapt calls the Adapter's method of this name.
-func (p *Plugin) Adapt(object *unstructured.Unstructured) (bool, error) { return p.adapt(object) }
 
 // StatusTypeMeta returns apiVersion and kind of the plugin's providerStatus.
 func (p *Plugin) StatusTypeMeta() (apiVersion, kind string) {
 	return p.ConfigVersions[0].String(), "NetworkStatus"
 }
 
-// Clone returns a deep copy of a config.
-func (p *Plugin) Clone(config any) (any, error) {
+// adapter makes Methods of a Definition.
+type adapter[C any] struct {
+	definition  Definition[C]
+	description Description
+}
+
+func (a adapter[C]) Decode(raw []byte, path *field.Path) (any, field.ErrorList) {
+	config := new(C)
+	errs := decodeStrict(raw, config, a.description.ConfigVersions, path)
+	return config, errs
+}
+
+func (a adapter[C]) Encode(config any) ([]byte, error) {
+	return encode(config, a.description.ConfigVersions)
+}
+
+func (a adapter[C]) Clone(config any) (any, error) {
 	raw, err := json.Marshal(config)
 	if err != nil {
-		return nil, fmt.Errorf("copy the %s config: %w", p.Type, err)
+		return nil, fmt.Errorf("copy the %s config: %w", a.description.Type, err)
 	}
-	clone, errs := p.decode(raw, nil)
+	clone, errs := a.Decode(raw, nil)
 	return clone, errs.ToAggregate()
+}
+
+func (a adapter[C]) Validate(written any, facts *Facts, path *field.Path) Findings {
+	return a.definition.Validate(written.(*C), facts, path)
+}
+
+func (a adapter[C]) Default(config any, facts *Facts, origins *Origins) {
+	a.definition.Default(config.(*C), facts, origins)
+}
+
+func (a adapter[C]) ValidateEffective(effective, written any, facts *Facts, path *field.Path) Findings {
+	return a.definition.ValidateEffective(effective.(*C), written.(*C), facts, path)
+}
+
+func (a adapter[C]) Classify(path string, before, after any) (ChangeClass, string) {
+	return a.definition.Classify(path, before.(*C), after.(*C))
+}
+
+func (a adapter[C]) ClassifyIn(path string, before, after any, then, now *Facts) (ChangeClass, string) {
+	if classifier, ok := a.definition.(SituationClassifier[C]); ok {
+		class, reason := classifier.ClassifyIn(path, Situation[C]{before.(*C), then}, Situation[C]{after.(*C), now})
+		if class != "" {
+			return class, reason
+		}
+	}
+	return a.Classify(path, before, after)
+}
+
+func (a adapter[C]) ClassifyFact(fact Fact, before, after any, then, now *Facts) (ChangeClass, string) {
+	if classifier, ok := a.definition.(FactClassifier[C]); ok {
+		return classifier.ClassifyFact(fact, Situation[C]{before.(*C), then}, Situation[C]{after.(*C), now})
+	}
+	return "", ""
+}
+
+func (a adapter[C]) Render(effective any, facts *Facts) (Objects, error) {
+	return a.definition.Render(effective.(*C), facts)
+}
+
+func (a adapter[C]) Precondition(effective any, facts *Facts) *Precondition {
+	if preconditioner, ok := a.definition.(Preconditioner[C]); ok {
+		return preconditioner.Precondition(effective.(*C), facts)
+	}
+	return nil
+}
+
+func (a adapter[C]) IsAdopter() bool {
+	_, is := a.definition.(Adopter)
+	return is
+}
+
+func (a adapter[C]) IPAM(present []unstructured.Unstructured) string {
+	return a.definition.(Adopter).IPAM(present)
+}
+
+func (a adapter[C]) IsMutator() bool {
+	_, is := a.definition.(Mutator)
+	return is
+}
+
+func (a adapter[C]) Mutate(object *unstructured.Unstructured) (changed bool, err error) {
+	return a.definition.(Mutator).Mutate(object)
 }

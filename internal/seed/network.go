@@ -82,7 +82,7 @@ func (n *Network) takenOver(request *pipeline.Request) *pipeline.Accepted {
 // pipeline finds it in what was applied.
 func (n *Network) inherit(ctx context.Context, r client.Reader, p *pipeline.Pipeline, request *pipeline.Request) error {
 	definition, known := p.Plugin(n.Network.Spec.Type)
-	if !known || !definition.Inherits() || n.State.Applied != nil || n.Main == nil {
+	if !known || !definition.IsAdopter() || n.State.Applied != nil || n.Main == nil {
 		return nil
 	}
 	if written := n.State.Written; written != nil && written.Config.Accepted != nil {

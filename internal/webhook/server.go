@@ -74,7 +74,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, options Options) (*Server, error
 	}})
 	s := &Server{url: strings.TrimSuffix(options.URL, "/"), kept: kept}
 	for _, networkType := range options.Pipeline.Types() {
-		if found, _ := options.Pipeline.Plugin(networkType); found.Adapts() {
+		if found, _ := options.Pipeline.Plugin(networkType); found.IsMutator() {
 			served.Register(adaptation.Path(networkType), adaptation.Handler(found))
 			s.types = append(s.types, networkType)
 		}

@@ -14,10 +14,10 @@ import (
 // spoils is how often each object is changed in one place before it is adapted.
 const spoils = 5
 
-// adaptation: whatever is written in a shoot, an Adapter takes it, says whether it has
-// changed it, and is done with it. Other plugins have nothing to adapt.
+// adaptation: whatever is written in a shoot, a Mutator takes it, says whether it has
+// changed it, and is done with it. Other plugins have nothing to mutate.
 func adaptation(s *suite, found *report) {
-	if !s.plugin.Adapts() {
+	if !s.plugin.IsMutator() {
 		return
 	}
 	random := rand.New(rand.NewPCG(3, 4))
@@ -34,7 +34,7 @@ func adaptation(s *suite, found *report) {
 	}
 }
 
-// adapt hands an object to the Adapter, and what comes back once more.
+// adapt hands an object to the Mutator, and what comes back once more.
 func (s *suite) adapt(found *report, raw, name string) {
 	defer found.survive(name + ":\n" + raw)
 	var content map[string]any
@@ -42,16 +42,16 @@ func (s *suite) adapt(found *report, raw, name string) {
 		return
 	}
 	object := &unstructured.Unstructured{Object: content}
-	changed, err := s.plugin.Adapt(object)
+	changed, err := s.plugin.Mutate(object)
 	if err != nil {
 		return // which is for whoever wrote the object
 	}
 	once := textOf(object.Object)
 	if same := once == textOf(mustDecode(raw)); same == changed {
-		found.breachIn(raw, "Adapt says of %s that changed is %t, and the opposite is true", name, changed)
+		found.breachIn(raw, "Mutate says of %s that changed is %t, and the opposite is true", name, changed)
 	}
-	if _, err := s.plugin.Adapt(object); err != nil || textOf(object.Object) != once {
-		found.breachIn(raw, "Adapt changes %s again, or refuses it, after it has adapted it; look at what is there before changing it", name)
+	if _, err := s.plugin.Mutate(object); err != nil || textOf(object.Object) != once {
+		found.breachIn(raw, "Mutate changes %s again, or refuses it, after it has changed it; look at what is there before changing it", name)
 	}
 }
 

@@ -48,9 +48,9 @@ func fresh[C any](inner func(*C) *config, class plugin.ChangeClass, fill func(*C
 	return func() plugin.Plugin {
 		f := adapted(sound(), inner)
 		defaults, classify := f.defaults, f.classify
-		f.defaults = func(c *C, facts *plugin.Facts, because *plugin.Origins) {
+		f.defaults = func(c *C, facts *plugin.Facts, origins *plugin.Origins) {
 			fill(c)
-			defaults(c, facts, because)
+			defaults(c, facts, origins)
 		}
 		f.classify = func(path string, before, after *C) (plugin.ChangeClass, string) {
 			if path == "fresh" {
@@ -77,9 +77,9 @@ func tenth(f *fractional) {
 // brokenDefaults are in force and nobody is told, or are not what is said.
 var brokenDefaults = []broken{
 	{promise: "defaults", how: "Render fills in what Default leaves out", says: "logging.enabled is absent from what is in force, and the objects are those of false, not of true; fill it in in Default", wrong: func(f *fake[config]) {
-		f.defaults = func(c *config, facts *plugin.Facts, because *plugin.Origins) {
+		f.defaults = func(c *config, facts *plugin.Facts, origins *plugin.Origins) {
 			wrote := c.Logging
-			soundDefaults(c, facts, because)
+			soundDefaults(c, facts, origins)
 			if wrote == nil {
 				c.Logging = nil
 			}
@@ -91,12 +91,12 @@ var brokenDefaults = []broken{
 		}
 	}},
 	{promise: "defaults", how: "a default is another thing if the user states it", says: "mode: \"tunnel\" is the default, and a user who states it gets another network", wrong: func(f *fake[config]) {
-		f.defaults = func(c *config, facts *plugin.Facts, because *plugin.Origins) {
+		f.defaults = func(c *config, facts *plugin.Facts, origins *plugin.Origins) {
 			if c.Mode == nil && c.Peers == nil {
 				c.Peers = []peer{{Address: "10.0.0.1"}}
-				because.Rule("peers", "nobody says how packets travel")
+				origins.Rule("peers", "nobody says how packets travel")
 			}
-			soundDefaults(c, facts, because)
+			soundDefaults(c, facts, origins)
 		}
 	}},
 	{promise: "defaults", how: "an empty list is not none", says: "peers: [] makes another network than no peers, and gets lost where it is remembered", wrong: func(f *fake[config]) {
@@ -139,9 +139,9 @@ var brokenDefaults = []broken{
 			}
 			return soundValidate(&known, facts, path)
 		}
-		f.defaults = func(c *config, facts *plugin.Facts, because *plugin.Origins) {
+		f.defaults = func(c *config, facts *plugin.Facts, origins *plugin.Origins) {
 			c.MTU = cmp.Or(c.MTU, new(int32(140)))
-			soundDefaults(c, facts, because)
+			soundDefaults(c, facts, origins)
 		}
 	}},
 }

@@ -29,9 +29,9 @@ var brokenHooks = []broken{
 		}
 	}},
 	{promise: "purity", how: "Default changes the facts", says: "Default changes the facts", wrong: func(f *fake[config]) {
-		f.defaults = func(c *config, facts *plugin.Facts, because *plugin.Origins) {
+		f.defaults = func(c *config, facts *plugin.Facts, origins *plugin.Origins) {
 			facts.NodesAtMost = 7
-			soundDefaults(c, facts, because)
+			soundDefaults(c, facts, origins)
 		}
 	}},
 	{promise: "purity", how: "Render changes the effective config", says: "Render changes the effective config", wrong: func(f *fake[config]) {
@@ -82,30 +82,30 @@ var brokenHooks = []broken{
 		})
 	}},
 	{promise: "defaults", how: "not idempotent", says: "makes something else of what it has made before", wrong: func(f *fake[config]) {
-		f.defaults = func(c *config, facts *plugin.Facts, because *plugin.Origins) {
+		f.defaults = func(c *config, facts *plugin.Facts, origins *plugin.Origins) {
 			c.Logging = &logging{Enabled: c.Logging == nil, Level: "info"}
-			because.Rule("logging", "it is odd")
-			soundDefaults(c, facts, because)
+			origins.Rule("logging", "it is odd")
+			soundDefaults(c, facts, origins)
 		}
 	}, readme: func(text string) string { return strings.Replace(text, "`false`", "`true`", 1) }},
 	{promise: "defaults", how: "no reason", says: "and Default does not say why", wrong: func(f *fake[config]) {
-		f.defaults = func(c *config, facts *plugin.Facts, because *plugin.Origins) {
+		f.defaults = func(c *config, facts *plugin.Facts, origins *plugin.Origins) {
 			c.MTU = new(int32(1400))
-			soundDefaults(c, facts, because)
+			soundDefaults(c, facts, origins)
 		}
 	}},
 	{promise: "defaults", how: "a reason for no field", says: "Default explains MTU, which is no field", wrong: func(f *fake[config]) {
-		f.defaults = func(c *config, facts *plugin.Facts, because *plugin.Origins) {
-			because.Rule("MTU", "it is so")
-			soundDefaults(c, facts, because)
+		f.defaults = func(c *config, facts *plugin.Facts, origins *plugin.Origins) {
+			origins.Rule("MTU", "it is so")
+			soundDefaults(c, facts, origins)
 		}
 	}},
 	{promise: "defaults", how: "a consequence that is told to be none", says: "what was in force before stays in force", wrong: func(f *fake[config]) {
-		f.defaults = func(c *config, facts *plugin.Facts, because *plugin.Origins) {
+		f.defaults = func(c *config, facts *plugin.Facts, origins *plugin.Origins) {
 			if c.MTU == nil && c.Mode != nil && *c.Mode == "routed" {
 				c.MTU = new(int32(1500)) // since there is no tunnel, of which there is no word
 			}
-			soundDefaults(c, facts, because)
+			soundDefaults(c, facts, origins)
 		}
 	}},
 	{promise: "validation", how: "a panic", says: "the plugin panicked in Validate at broken_hooks_test.go:", wrong: func(f *fake[config]) {

@@ -112,10 +112,10 @@ func (s *suite) checkOrigins(found *report, n network) {
 		return
 	}
 	wrote := leavesOf([]byte(s.encoded(config)))
-	var because plugin.Origins
+	var origins plugin.Origins
 	facts := n.request.Facts
-	s.plugin.Default(config, &facts, &because)
-	notes, inForce := because.ByPath(), leavesOf([]byte(s.encoded(config)))
+	s.plugin.Default(config, &facts, &origins)
+	notes, inForce := origins.ByPath(), leavesOf([]byte(s.encoded(config)))
 	for _, path := range slices.Sorted(maps.Keys(wrote)) {
 		if isNothing(wrote[path]) || wrote[path] == inForce[path] {
 			continue

@@ -42,7 +42,7 @@
 //     WithWildcard justifies.
 //   - changes: there is a class, and a reason, for a change of every field, and for one
 //     of each plugin.Fact that restarts agents.
-//   - adaptation: an Adapter takes whatever is written in a shoot, tells truly whether
+//   - adaptation: a Mutator takes whatever is written in a shoot, tells truly whether
 //     it has changed it, and changes nothing the second time.
 //   - readme: README.md names every field, its default, which is in force somewhere, and
 //     the class of its change, and no field that there is not; its examples are valid.

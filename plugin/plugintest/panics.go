@@ -63,14 +63,14 @@ func hookOf(frames []runtime.Frame) (hook string, seam int) {
 	seam = -1
 	for i, frame := range frames {
 		name, inSeam := strings.CutPrefix(frame.Function, seamPackage)
-		method, isHook := strings.CutPrefix(name, "(*Plugin).")
+		method, isHook := strings.CutPrefix(name, "adapter[...].")
 		switch {
 		case inSeam && isHook:
 			if seam < 0 {
 				seam = i
 			}
 			return method, seam
-		case inSeam && (strings.HasPrefix(name, "New[") || strings.HasPrefix(name, "addAbilities[")) && seam < 0:
+		case inSeam && strings.HasPrefix(name, "New[") && seam < 0:
 			seam = i
 		}
 	}

@@ -36,8 +36,8 @@ func (f *fake[C]) Validate(written *C, facts *plugin.Facts, path *field.Path) pl
 	return f.validate(written, facts, path)
 }
 
-func (f *fake[C]) Default(config *C, facts *plugin.Facts, because *plugin.Origins) {
-	f.defaults(config, facts, because)
+func (f *fake[C]) Default(config *C, facts *plugin.Facts, origins *plugin.Origins) {
+	f.defaults(config, facts, origins)
 }
 
 func (f *fake[C]) ValidateEffective(effective, written *C, facts *plugin.Facts, path *field.Path) plugin.Findings {
@@ -59,7 +59,7 @@ func adapted[C any](f *fake[config], inner func(*C) *config) *fake[C] {
 		validate: func(c *C, facts *plugin.Facts, path *field.Path) plugin.Findings {
 			return f.validate(inner(c), facts, path)
 		},
-		defaults: func(c *C, facts *plugin.Facts, because *plugin.Origins) { f.defaults(inner(c), facts, because) },
+		defaults: func(c *C, facts *plugin.Facts, origins *plugin.Origins) { f.defaults(inner(c), facts, origins) },
 		validateEffective: func(c, written *C, facts *plugin.Facts, path *field.Path) plugin.Findings {
 			return f.validateEffective(inner(c), inner(written), facts, path)
 		},
@@ -140,7 +140,7 @@ func soundValidate(written *config, _ *plugin.Facts, path *field.Path) plugin.Fi
 	return found
 }
 
-func soundDefaults(c *config, facts *plugin.Facts, because *plugin.Origins) {
+func soundDefaults(c *config, facts *plugin.Facts, origins *plugin.Origins) {
 	if c.MTU == nil {
 		c.MTU = new(int32(1400))
 	}
@@ -149,7 +149,7 @@ func soundDefaults(c *config, facts *plugin.Facts, because *plugin.Origins) {
 	}
 	if facts.Infrastructure.PodRoutes && *c.Mode == "tunnel" {
 		c.Mode = new("routed")
-		because.Infrastructure("mode", "the cloud makes routes")
+		origins.Infrastructure("mode", "the cloud makes routes")
 	}
 	if c.Logging == nil {
 		c.Logging = &logging{}

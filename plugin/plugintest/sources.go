@@ -17,7 +17,7 @@ import (
 // hooks are the methods by which a plugin is asked. What init does, all of them see.
 var hooks = []string{
 	"Describe", "Validate", "Default", "ValidateEffective", "Classify", "ClassifyFact",
-	"Render", "Precondition", "IPAM", "Adapt", "init",
+	"Render", "Precondition", "IPAM", "Mutate", "init",
 }
 
 // impure is what depends on more than its arguments, by import path: all of a package

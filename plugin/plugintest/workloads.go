@@ -68,10 +68,10 @@ func checkDaemonSet(found *report, d document, w *workload) {
 	}
 }
 
-func checkTolerations(found *report, d document, w *workload, because string, taints []corev1.Taint) {
+func checkTolerations(found *report, d document, w *workload, reason string, taints []corev1.Taint) {
 	for _, taint := range taints {
 		if !tolerates(w.Spec.Template.Spec.Tolerations, taint) {
-			found.breach("%s does not tolerate the taint %s:%s; %s. system.TolerateAll makes the tolerations", d, taint.Key, taint.Effect, because)
+			found.breach("%s does not tolerate the taint %s:%s; %s. system.TolerateAll makes the tolerations", d, taint.Key, taint.Effect, reason)
 		}
 	}
 }

@@ -21,12 +21,12 @@ const (
 type defaulting struct {
 	config  *v1alpha1.NetworkConfig
 	facts   *plugin.Facts
-	because *plugin.Origins
+	origins *plugin.Origins
 }
 
 // setDefaults makes config what is in force. Each step relies on those before it.
-func setDefaults(config *v1alpha1.NetworkConfig, facts *plugin.Facts, because *plugin.Origins) {
-	d := &defaulting{config, facts, because}
+func setDefaults(config *v1alpha1.NetworkConfig, facts *plugin.Facts, origins *plugin.Origins) {
+	d := &defaulting{config, facts, origins}
 	d.dropDeprecated()
 	d.families()
 	d.vxlan()
@@ -43,9 +43,9 @@ func setDefaults(config *v1alpha1.NetworkConfig, facts *plugin.Facts, because *p
 // dropDeprecated leaves aside what Gardener's extension reads and never uses.
 func (d *defaulting) dropDeprecated() {
 	d.config.IPIP = nil
-	d.because.Rule("ipip", "it is deprecated; write ipv4.mode instead")
+	d.origins.Rule("ipip", "it is deprecated; write ipv4.mode instead")
 	d.config.IPAutodetectionMethod = nil
-	d.because.Rule("ipAutodetectionMethod", "it is deprecated; write ipv4.autoDetectionMethod instead")
+	d.origins.Rule("ipAutodetectionMethod", "it is deprecated; write ipv4.autoDetectionMethod instead")
 }
 
 // vxlan says that only an overlay has VXLAN by itself, so that VXLAN is not kept where
@@ -54,10 +54,10 @@ func (d *defaulting) vxlan() {
 	vxlan := orDefault(&d.config.VXLAN, v1alpha1.VXLAN{})
 	switch {
 	case !overlayOn(d.config):
-		d.because.Rule("vxlan.enabled", "overlay.enabled is not true")
+		d.origins.Rule("vxlan.enabled", "overlay.enabled is not true")
 	case d.facts.Infrastructure.NoIPIP && !vxlan.Enabled && d.config.IPv4 != nil:
 		vxlan.Enabled = true
-		d.because.Infrastructure("vxlan.enabled", d.noIPIP())
+		d.origins.Infrastructure("vxlan.enabled", d.noIPIP())
 	}
 }
 
@@ -68,7 +68,7 @@ func (d *defaulting) createPodRoutes() {
 	orDefault(&d.config.Overlay.CreatePodRoutes, false)
 	if d.config.Overlay.Enabled {
 		*d.config.Overlay.CreatePodRoutes = false
-		d.because.Rule("overlay.createPodRoutes", "overlay.enabled is true, and an overlay needs no such routes")
+		d.origins.Rule("overlay.createPodRoutes", "overlay.enabled is true, and an overlay needs no such routes")
 	}
 }
 
@@ -76,24 +76,24 @@ func (d *defaulting) backend() {
 	switch {
 	case d.config.Overlay == nil && d.config.IPv6 != nil:
 		d.config.Backend = new(v1alpha1.None)
-		d.because.Rule("backend", "IPv6 packets travel as they are unless overlay is there")
+		d.origins.Rule("backend", "IPv6 packets travel as they are unless overlay is there")
 	case d.config.Overlay == nil && d.facts.Infrastructure.NoIPIP:
 		d.config.Backend = new(v1alpha1.None)
-		d.because.Infrastructure("backend", d.noIPIP())
+		d.origins.Infrastructure("backend", d.noIPIP())
 	case d.config.Overlay == nil:
 		orDefault(&d.config.Backend, v1alpha1.Bird)
 	case vxlanOverlay(d.config):
 		d.config.Backend = new(v1alpha1.VXLANBackend)
-		d.because.Rule("backend", "overlay.enabled and vxlan.enabled are true")
+		d.origins.Rule("backend", "overlay.enabled and vxlan.enabled are true")
 	case overlayOn(d.config):
 		d.config.Backend = new(v1alpha1.Bird)
-		d.because.Rule("backend", "overlay.enabled is true")
+		d.origins.Rule("backend", "overlay.enabled is true")
 	case *d.config.Overlay.CreatePodRoutes:
 		d.config.Backend = new(v1alpha1.Bird)
-		d.because.Rule("backend", "overlay.createPodRoutes is true")
+		d.origins.Rule("backend", "overlay.createPodRoutes is true")
 	default:
 		d.config.Backend = new(v1alpha1.None)
-		d.because.Rule("backend", "overlay.enabled is false")
+		d.origins.Rule("backend", "overlay.enabled is false")
 	}
 }
 
@@ -102,7 +102,7 @@ func (d *defaulting) ipam() {
 	ipam.Type = cmp.Or(ipam.Type, v1alpha1.HostLocal)
 	if d.vxlanBringsIPAM() {
 		ipam.Type = v1alpha1.CalicoIPAM
-		d.because.Rule("ipam.type", "VXLAN needs calico-ipam")
+		d.origins.Rule("ipam.type", "VXLAN needs calico-ipam")
 	}
 	d.ipamRange(ipam)
 }
@@ -120,7 +120,7 @@ func (d *defaulting) ipamRange(ipam *v1alpha1.IPAM) {
 	}
 	set := func(reason string) {
 		ipam.CIDR = new(nodesRange)
-		d.because.Rule("ipam.cidr", reason)
+		d.origins.Rule("ipam.cidr", reason)
 	}
 	isNodesRange := ipam.CIDR == nil || strings.EqualFold(*ipam.CIDR, v1alpha1.UsePodCIDR)
 	switch {
@@ -141,7 +141,7 @@ func (d *defaulting) snatToUpstreamDNS() {
 		return
 	}
 	d.config.SnatToUpstreamDNS = &v1alpha1.SnatToUpstreamDNS{}
-	d.because.Rule("snatToUpstreamDNS.enabled", "it is only there for networks with overlay.enabled: false")
+	d.origins.Rule("snatToUpstreamDNS.enabled", "it is only there for networks with overlay.enabled: false")
 }
 
 // switches are the values that depend on nothing.
@@ -154,7 +154,7 @@ func (d *defaulting) switches() {
 	multus := orDefault(&d.config.Multus, v1alpha1.Multus{})
 	if !multus.Enabled {
 		multus.InstallCNIPlugins = false
-		d.because.Rule("multus.installCNIPlugins", "multus.enabled is false")
+		d.origins.Rule("multus.installCNIPlugins", "multus.enabled is false")
 	}
 }
 
@@ -163,10 +163,10 @@ func (d *defaulting) autoScaling() {
 	scaling.Mode = cmp.Or(scaling.Mode, v1alpha1.ClusterProportional)
 	if scaling.Mode == v1alpha1.VPA && !d.facts.VPA {
 		scaling.Mode = v1alpha1.ClusterProportional
-		d.because.Rule("autoScaling.mode", "the Shoot has no vertical pod autoscaler")
+		d.origins.Rule("autoScaling.mode", "the Shoot has no vertical pod autoscaler")
 	}
 	if scaling.Mode == v1alpha1.ClusterProportional {
-		d.because.Rule("autoScaling.resources", "only modes static and vpa look at it")
+		d.origins.Rule("autoScaling.resources", "only modes static and vpa look at it")
 		scaling.Resources = nil
 		return
 	}
@@ -176,7 +176,7 @@ func (d *defaulting) autoScaling() {
 		resources.Typha = system.RequestsWith(resources.Typha, typhaCPU, typhaMemory)
 	}
 	if scaling.Resources != nil && !d.config.Typha.Enabled {
-		d.because.Rule("autoScaling.resources.typha", "typha.enabled is false")
+		d.origins.Rule("autoScaling.resources.typha", "typha.enabled is false")
 		scaling.Resources.Typha = nil
 	}
 }

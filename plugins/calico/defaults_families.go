@@ -32,13 +32,13 @@ func (d *defaulting) families() {
 		orDefault(&d.config.IPv4, v1alpha1.IPv4{})
 	} else {
 		d.config.IPv4 = nil
-		d.because.Rule("ipv4", "the network has no IPv4")
+		d.origins.Rule("ipv4", "the network has no IPv4")
 	}
 	if deploysIPv6(d.facts) {
 		orDefault(&d.config.IPv6, v1alpha1.IPv6{})
 	} else {
 		d.config.IPv6 = nil
-		d.because.Rule("ipv6", "the network has no IPv6")
+		d.origins.Rule("ipv6", "the network has no IPv6")
 	}
 }
 
@@ -56,10 +56,10 @@ func (d *defaulting) ipv4Pool() {
 	switch {
 	case vxlanOverlay(d.config):
 		*pool = new(v1alpha1.PoolVXLAN)
-		d.because.Rule("ipv4.pool", "overlay.enabled and vxlan.enabled are true")
+		d.origins.Rule("ipv4.pool", "overlay.enabled and vxlan.enabled are true")
 	case *pool == nil && d.config.VXLAN.Enabled:
 		*pool = new(v1alpha1.PoolVXLAN)
-		d.because.Rule("ipv4.pool", "vxlan.enabled is true")
+		d.origins.Rule("ipv4.pool", "vxlan.enabled is true")
 	default:
 		orDefault(pool, v1alpha1.PoolIPIP)
 	}
@@ -71,7 +71,7 @@ func (d *defaulting) ipv4Mode() {
 	mode, alone := &d.config.IPv4.Mode, d.config.IPv6 == nil
 	set := func(value v1alpha1.PoolMode, reason string) {
 		*mode = new(value)
-		d.because.Rule("ipv4.mode", reason)
+		d.origins.Rule("ipv4.mode", reason)
 	}
 	switch {
 	case alone && overlayOn(d.config):
@@ -101,14 +101,14 @@ func (d *defaulting) ipv6() {
 	switch {
 	case overlayOn(d.config):
 		ipv6.Mode = new(v1alpha1.Always)
-		d.because.Rule("ipv6.mode", "overlay.enabled is true")
+		d.origins.Rule("ipv6.mode", "overlay.enabled is true")
 	default:
 		ipv6.Mode = new(v1alpha1.Never)
-		d.because.Rule("ipv6.mode", "overlay.enabled is not true")
+		d.origins.Rule("ipv6.mode", "overlay.enabled is not true")
 	}
 	if ipv6.SourceNATEnabled == nil && *d.config.WireguardEncryption {
 		ipv6.SourceNATEnabled = new(true)
-		d.because.Rule("ipv6.sourceNATEnabled", "wireguardEncryption is true")
+		d.origins.Rule("ipv6.sourceNATEnabled", "wireguardEncryption is true")
 	}
 	orDefault(&ipv6.SourceNATEnabled, false)
 	d.autoDetection(&ipv6.AutoDetectionMethod, ipv6Method, netip.Addr.Is6)
@@ -124,12 +124,12 @@ func (d *defaulting) autoDetection(method **string, path string, isOfFamily func
 	switch {
 	case d.facts.NodeCIDR == "":
 	case len(d.facts.NodeCIDRs) > 0:
-		d.because.Rule(path, "the Shoot's status reports its nodes' ranges")
+		d.origins.Rule(path, "the Shoot's status reports its nodes' ranges")
 		*method = inRanges(rangesOf(d.facts.NodeCIDRs, isOfFamily))
 	default:
 		inSpec := rangesOf([]string{d.facts.NodeCIDR}, netip.Addr.Is4)
 		if path == ipv4Method && len(inSpec) > 0 {
-			d.because.Rule(path, "the Shoot states its nodes' range")
+			d.origins.Rule(path, "the Shoot states its nodes' range")
 			*method = inRanges(inSpec)
 		}
 	}

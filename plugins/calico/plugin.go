@@ -39,7 +39,7 @@ var (
 	_ plugin.Definition[v1alpha1.NetworkConfig]          = definition{}
 	_ plugin.SituationClassifier[v1alpha1.NetworkConfig] = definition{}
 	_ plugin.FactClassifier[v1alpha1.NetworkConfig]      = definition{}
-	_ plugin.Cautious[v1alpha1.NetworkConfig]            = definition{}
+	_ plugin.Preconditioner[v1alpha1.NetworkConfig]      = definition{}
 )
 
 func (definition) Describe() plugin.Description {
@@ -62,8 +62,8 @@ func (definition) Validate(written *v1alpha1.NetworkConfig, facts *plugin.Facts,
 	return validate(written, facts, path)
 }
 
-func (definition) Default(config *v1alpha1.NetworkConfig, facts *plugin.Facts, because *plugin.Origins) {
-	setDefaults(config, facts, because)
+func (definition) Default(config *v1alpha1.NetworkConfig, facts *plugin.Facts, origins *plugin.Origins) {
+	setDefaults(config, facts, origins)
 }
 
 func (definition) ValidateEffective(effective, written *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) plugin.Findings {

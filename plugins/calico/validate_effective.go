@@ -19,7 +19,7 @@ func validateEffective(effective, written *v1alpha1.NetworkConfig, facts *plugin
 	warnNodeRange(&found, facts)
 	warnVXLANOverlay(&found, effective, written, facts, path)
 	warnVXLANPool(&found, effective, written, path)
-	surprises.Warn(&found, effective, facts, path)
+	warnings.Warn(&found, effective, facts, path)
 	return found
 }
 

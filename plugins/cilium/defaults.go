@@ -22,12 +22,12 @@ const (
 type defaulting struct {
 	config  *v1alpha1.NetworkConfig
 	facts   *plugin.Facts
-	because *plugin.Origins
+	origins *plugin.Origins
 }
 
 // setDefaults makes config what is in force. Each step relies on those before it.
-func setDefaults(config *v1alpha1.NetworkConfig, facts *plugin.Facts, because *plugin.Origins) {
-	d := &defaulting{config, facts, because}
+func setDefaults(config *v1alpha1.NetworkConfig, facts *plugin.Facts, origins *plugin.Origins) {
+	d := &defaulting{config, facts, origins}
 	d.families()
 	d.createPodRoutes()
 	d.tunnel()
@@ -43,9 +43,9 @@ func setDefaults(config *v1alpha1.NetworkConfig, facts *plugin.Facts, because *p
 func (d *defaulting) families() {
 	const reason = "the network's IP families decide"
 	d.config.IPv4 = &v1alpha1.IPv4{Enabled: deploysIPv4(d.facts)}
-	d.because.Rule("ipv4.enabled", reason)
+	d.origins.Rule("ipv4.enabled", reason)
 	d.config.IPv6 = &v1alpha1.IPv6{Enabled: deploysIPv6(d.facts)}
-	d.because.Rule("ipv6.enabled", reason)
+	d.origins.Rule("ipv6.enabled", reason)
 }
 
 func (d *defaulting) createPodRoutes() {
@@ -55,7 +55,7 @@ func (d *defaulting) createPodRoutes() {
 	orDefault(&d.config.Overlay.CreatePodRoutes, false)
 	if d.config.Overlay.Enabled {
 		*d.config.Overlay.CreatePodRoutes = false
-		d.because.Rule("overlay.createPodRoutes", "overlay.enabled is true, and an overlay needs no such routes")
+		d.origins.Rule("overlay.createPodRoutes", "overlay.enabled is true, and an overlay needs no such routes")
 	}
 }
 
@@ -64,10 +64,10 @@ func (d *defaulting) tunnel() {
 	switch {
 	case overlayOff(d.config):
 		*mode = new(v1alpha1.Disabled)
-		d.because.Rule("tunnel", "overlay.enabled is false")
+		d.origins.Rule("tunnel", "overlay.enabled is false")
 	case overlayOn(d.config) && *mode != nil && **mode == v1alpha1.Disabled:
 		*mode = new(v1alpha1.VXLAN)
-		d.because.Rule("tunnel", "overlay.enabled is true")
+		d.origins.Rule("tunnel", "overlay.enabled is true")
 	default:
 		orDefault(mode, v1alpha1.VXLAN)
 	}
@@ -81,7 +81,7 @@ func (d *defaulting) nativeRouting() {
 		d.nativelyRouted(&d.config.IPv4NativeRoutingCIDREnabled, ipv4)
 	} else {
 		d.config.IPv4NativeRoutingCIDREnabled = new(false)
-		d.because.Rule(ipv4, "the network has no IPv4")
+		d.origins.Rule(ipv4, "the network has no IPv4")
 	}
 	if hasIPv6(d.config) {
 		d.nativelyRouted(&d.config.IPv6NativeRoutingCIDREnabled, ipv6)
@@ -94,10 +94,10 @@ func (d *defaulting) nativelyRouted(enabled **bool, path string) {
 	switch {
 	case overlayOn(d.config):
 		*enabled = new(false)
-		d.because.Rule(path, "overlay.enabled is true")
+		d.origins.Rule(path, "overlay.enabled is true")
 	case overlayOff(d.config):
 		*enabled = new(true)
-		d.because.Rule(path, "overlay.enabled is false")
+		d.origins.Rule(path, "overlay.enabled is false")
 	default:
 		orDefault(enabled, false)
 	}
@@ -108,10 +108,10 @@ func (d *defaulting) kubeProxy() {
 	switch {
 	case stated == nil:
 	case !replacesKubeProxy(d.facts):
-		d.because.Rule("kubeproxy", "kube-proxy runs and leads to the API server")
+		d.origins.Rule("kubeproxy", "kube-proxy runs and leads to the API server")
 		d.config.KubeProxy = nil
 	case stated.ServiceHost == nil || stated.ServicePort == nil:
-		d.because.Rule("kubeproxy", "k8sServiceHost and k8sServicePort only count together")
+		d.origins.Rule("kubeproxy", "k8sServiceHost and k8sServicePort only count together")
 		d.config.KubeProxy = nil
 	}
 }
@@ -136,7 +136,7 @@ func (d *defaulting) masquerading() {
 		orDefault(&d.config.EnableIPv4Masquerade, true)
 	} else {
 		d.config.EnableIPv4Masquerade = new(false)
-		d.because.Rule("enableIpv4Masquerade", "the network has no IPv4")
+		d.origins.Rule("enableIpv4Masquerade", "the network has no IPv4")
 	}
 	orDefault(&d.config.EnableIPv6Masquerade, false)
 	switch {
@@ -144,9 +144,9 @@ func (d *defaulting) masquerading() {
 		orDefault(&d.config.EnableBPFMasquerade, true)
 		return
 	case !hasIPv4(d.config):
-		d.because.Rule("enableBPFMasquerade", "the network has no IPv4")
+		d.origins.Rule("enableBPFMasquerade", "the network has no IPv4")
 	default:
-		d.because.Rule("enableBPFMasquerade", "snatToUpstreamDNS and snatOutOfCluster add rules to iptables, so it is iptables that masquerades")
+		d.origins.Rule("enableBPFMasquerade", "snatToUpstreamDNS and snatOutOfCluster add rules to iptables, so it is iptables that masquerades")
 	}
 	d.config.EnableBPFMasquerade = new(false)
 }
@@ -157,14 +157,14 @@ func (d *defaulting) encryption() {
 		return
 	}
 	*encryption = v1alpha1.Encryption{}
-	d.because.Rule("encryption", "encryption.enabled is false")
+	d.origins.Rule("encryption", "encryption.enabled is false")
 }
 
 func (d *defaulting) l2Announcements() {
 	announcements := orDefault(&d.config.L2Announcements, v1alpha1.L2Announcements{})
 	if !announcements.Enabled {
 		*announcements = v1alpha1.L2Announcements{}
-		d.because.Rule("l2Announcements", "l2Announcements.enabled is false")
+		d.origins.Rule("l2Announcements", "l2Announcements.enabled is false")
 		return
 	}
 	orDefault(&announcements.LeaseDuration, metav1.Duration{Duration: leaseDuration})

@@ -17,10 +17,10 @@ import (
 	"github.com/trellis-network/trellis/plugin/system"
 )
 
-var _ plugin.Adapter = definition{}
+var _ plugin.Mutator = definition{}
 
-// Adapt changes the objects of the nodes' DNS cache.
-func (definition) Adapt(object *unstructured.Unstructured) (bool, error) {
+// Mutate changes the objects of the nodes' DNS cache.
+func (definition) Mutate(object *unstructured.Unstructured) (bool, error) {
 	if object.GetNamespace() != namespace || object.GetLabels()[system.AppLabel] != nodeLocalDNS {
 		return false, nil
 	}

@@ -16,10 +16,10 @@ import (
 	"github.com/trellis-network/trellis/plugins/cilium"
 )
 
-// The policies and Adapt must make the same of every object. What an API server makes of
-// an object that Adapt has changed, before there are policies, is what it has to make of
+// The policies and Mutate must make the same of every object. What an API server makes of
+// an object that Mutate has changed, before there are policies, is what it has to make of
 // the unchanged one later.
-func TestPoliciesDoWhatAdaptDoes(t *testing.T) {
+func TestPoliciesDoWhatMutateDoes(t *testing.T) {
 	s := &server{WithT: NewWithT(t), t: t}
 	config, err := clientcmd.BuildConfigFromFlags("", landscape.Get(t).Seed.Kubeconfig)
 	s.Expect(err).NotTo(HaveOccurred())
@@ -27,10 +27,10 @@ func TestPoliciesDoWhatAdaptDoes(t *testing.T) {
 	s.client, err = client.New(config, client.Options{})
 	s.Expect(err).NotTo(HaveOccurred())
 
-	adapter, objects, want := cilium.New(), s.samples(), []*unstructured.Unstructured{}
+	mutator, objects, want := cilium.New(), s.samples(), []*unstructured.Unstructured{}
 	for _, object := range objects {
 		adapted := object.DeepCopy()
-		_, err := adapter.Adapt(adapted)
+		_, err := mutator.Mutate(adapted)
 		s.Expect(err).NotTo(HaveOccurred())
 		want = append(want, s.tried(adapted))
 	}

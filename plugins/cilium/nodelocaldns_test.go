@@ -134,7 +134,7 @@ func TestStandaloneTheNamespaceIsKnownByItsName(t *testing.T) {
 // be. No after means that it stays.
 type cacheObject struct{ name, before, after string }
 
-// cacheObjects are for Adapt and for the policies, which must agree.
+// cacheObjects are for Mutate and for the policies, which must agree.
 var cacheObjects = []cacheObject{
 	{"a Corefile", cacheConfig(`
     cluster.local:53 {
@@ -241,7 +241,7 @@ func objectOf(t testing.TB, document string) *unstructured.Unstructured {
 }
 
 func TestTheCachesObjectsAreAdapted(t *testing.T) {
-	adapter := cilium.New()
+	mutator := cilium.New()
 	for _, each := range cacheObjects {
 		t.Run(each.name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -249,11 +249,11 @@ func TestTheCachesObjectsAreAdapted(t *testing.T) {
 			if each.after != "" {
 				want = objectOf(t, each.after)
 			}
-			changed, err := adapter.Adapt(object)
+			changed, err := mutator.Mutate(object)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(changed).To(Equal(each.after != ""))
 			g.Expect(object).To(Equal(want))
-			changed, err = adapter.Adapt(object)
+			changed, err = mutator.Mutate(object)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(changed).To(BeFalse(), "once is enough")
 		})
@@ -262,7 +262,7 @@ func TestTheCachesObjectsAreAdapted(t *testing.T) {
 
 // An API server would not ask about these, but anybody can.
 func TestWhatIsNoDaemonSetIsRefused(t *testing.T) {
-	adapter := cilium.New()
+	mutator := cilium.New()
 	for name, test := range map[string]struct{ pod, want string }{
 		"containers that are none": {" {containers: 5}", "spec.template.spec.containers: Invalid value: 5: must be a list"},
 		"no containers in the list": {" {containers: [x]}",
@@ -277,7 +277,7 @@ func TestWhatIsNoDaemonSetIsRefused(t *testing.T) {
 			g := NewWithT(t)
 			object := objectOf(t, cacheDaemonSet(test.pod))
 			before := object.DeepCopy()
-			changed, err := adapter.Adapt(object)
+			changed, err := mutator.Mutate(object)
 			g.Expect(err).To(MatchError(ContainSubstring(test.want)))
 			g.Expect(changed).To(BeFalse())
 			g.Expect(object).To(Equal(before))
@@ -285,21 +285,21 @@ func TestWhatIsNoDaemonSetIsRefused(t *testing.T) {
 	}
 }
 
-func FuzzAdapt(f *testing.F) {
+func FuzzMutate(f *testing.F) {
 	for _, each := range cacheObjects {
 		f.Add(string(built.JSON(f, each.before)))
 	}
-	adapter := cilium.New()
+	mutator := cilium.New()
 	f.Fuzz(func(t *testing.T, document string) {
 		object := &unstructured.Unstructured{}
 		if object.UnmarshalJSON([]byte(document)) != nil {
 			return
 		}
-		if _, err := adapter.Adapt(object); err != nil {
+		if _, err := mutator.Mutate(object); err != nil {
 			return
 		}
-		if changed, err := adapter.Adapt(object); changed || err != nil {
-			t.Errorf("adapting again: %v, %v", changed, err)
+		if changed, err := mutator.Mutate(object); changed || err != nil {
+			t.Errorf("mutating again: %v, %v", changed, err)
 		}
 	})
 }

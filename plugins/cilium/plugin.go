@@ -51,8 +51,8 @@ func (definition) Validate(written *v1alpha1.NetworkConfig, facts *plugin.Facts,
 	return validate(written, facts, path)
 }
 
-func (definition) Default(config *v1alpha1.NetworkConfig, facts *plugin.Facts, because *plugin.Origins) {
-	setDefaults(config, facts, because)
+func (definition) Default(config *v1alpha1.NetworkConfig, facts *plugin.Facts, origins *plugin.Origins) {
+	setDefaults(config, facts, origins)
 }
 
 func (definition) ValidateEffective(effective, written *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) plugin.Findings {

@@ -22,7 +22,7 @@ func validateEffective(effective, _ *v1alpha1.NetworkConfig, facts *plugin.Facts
 	validateKubeProxy(&found, facts)
 	validateAPIServerAddress(&found, effective, facts)
 	warnUnadapted(&found, facts)
-	surprises.Warn(&found, effective, facts, path)
+	warnings.Warn(&found, effective, facts, path)
 	return found
 }
 
@@ -32,8 +32,8 @@ func validateEgressGateway(found *plugin.Findings, effective *v1alpha1.NetworkCo
 	if !effective.EgressGateway.Enabled {
 		return
 	}
-	refuse := func(because string) {
-		found.Error(field.Forbidden(path.Child("egressGateway", "enabled"), because))
+	refuse := func(reason string) {
+		found.Error(field.Forbidden(path.Child("egressGateway", "enabled"), reason))
 	}
 	if !replacesKubeProxy(facts) {
 		refuse("an egress gateway needs a Shoot without kube-proxy; set spec.kubernetes.kubeProxy.enabled of the Shoot to false, or leave egressGateway out")
@@ -67,11 +67,11 @@ func validateLoadBalancing(found *plugin.Findings, effective *v1alpha1.NetworkCo
 	if *effective.LoadBalancingMode != v1alpha1.DSR || *effective.IPv4NativeRoutingCIDREnabled {
 		return
 	}
-	because := "dsr needs a network between the nodes that routes the pods' IPv4 range; set overlay.enabled to false, or write snat"
+	reason := "dsr needs a network between the nodes that routes the pods' IPv4 range; set overlay.enabled to false, or write snat"
 	if !hasIPv4(effective) {
-		because = "dsr needs IPv4, which the network does not have; write snat"
+		reason = "dsr needs IPv4, which the network does not have; write snat"
 	}
-	found.Error(field.Forbidden(path.Child("loadBalancingMode"), because))
+	found.Error(field.Forbidden(path.Child("loadBalancingMode"), reason))
 }
 
 // validateNativeRouting makes sure that there is a range to be routed. The Shoot's

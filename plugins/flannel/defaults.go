@@ -17,9 +17,9 @@ const (
 )
 
 // setDefaults makes config what is in force.
-func setDefaults(config *v1alpha1.NetworkConfig, facts *plugin.Facts, because *plugin.Origins) {
-	setBackend(orDefault(&config.Backend, v1alpha1.Backend{}), because)
-	setFamilies(config, facts, because)
+func setDefaults(config *v1alpha1.NetworkConfig, facts *plugin.Facts, origins *plugin.Origins) {
+	setBackend(orDefault(&config.Backend, v1alpha1.Backend{}), origins)
+	setFamilies(config, facts, origins)
 	orDefault(&config.NFTables, false)
 	resources := orDefault(&config.Resources, v1alpha1.Resources{})
 	resources.Requests = system.RequestsWith(resources.Requests, nodeCPU, nodeMemory)
@@ -27,7 +27,7 @@ func setDefaults(config *v1alpha1.NetworkConfig, facts *plugin.Facts, because *p
 
 // setBackend takes away what host-gw does not have. Users must not write it there, but
 // it may have been applied before.
-func setBackend(backend *v1alpha1.Backend, because *plugin.Origins) {
+func setBackend(backend *v1alpha1.Backend, origins *plugin.Origins) {
 	if *orDefault(&backend.Type, v1alpha1.VXLAN) == v1alpha1.VXLAN {
 		orDefault(&backend.Port, defaultPort)
 		orDefault(&backend.VNI, defaultVNI)
@@ -36,12 +36,12 @@ func setBackend(backend *v1alpha1.Backend, because *plugin.Origins) {
 	}
 	backend.Port, backend.VNI, backend.DirectRouting = nil, nil, nil
 	for _, path := range []string{"backend.port", "backend.vni", "backend.directRouting"} {
-		because.Rule(path, "backend.type is not vxlan")
+		origins.Rule(path, "backend.type is not vxlan")
 	}
 }
 
 // setFamilies leaves the order to the user, for whom it means nothing.
-func setFamilies(config *v1alpha1.NetworkConfig, facts *plugin.Facts, because *plugin.Origins) {
+func setFamilies(config *v1alpha1.NetworkConfig, facts *plugin.Facts, origins *plugin.Origins) {
 	families := familiesOf(facts.IPFamilies)
 	if sameFamilies(config.IPFamilies, families) {
 		return
@@ -51,7 +51,7 @@ func setFamilies(config *v1alpha1.NetworkConfig, facts *plugin.Facts, because *p
 		reason = "not all nodes are ready for two IP families"
 	}
 	config.IPFamilies = families
-	because.Rule("ipFamilies", reason)
+	origins.Rule("ipFamilies", reason)
 }
 
 // orDefault returns what is at field, after putting value there if there was

@@ -22,7 +22,7 @@ func validateEffective(effective *v1alpha1.NetworkConfig, facts *plugin.Facts, p
 	validateRanges(&found, effective, facts)
 	validateMTU(&found, effective, path)
 	validateLimits(&found, effective.Resources, path.Child("resources", "limits"))
-	warnSurprises(&found, effective, facts, path)
+	warnWarnings(&found, effective, facts, path)
 	return found
 }
 
@@ -68,8 +68,8 @@ func validateLimits(found *plugin.Findings, resources *v1alpha1.Resources, path 
 	}
 }
 
-// warnSurprises warns of what is in force and may not do what one would think.
-func warnSurprises(found *plugin.Findings, effective *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) {
+// warnWarnings warns of what is in force and may not do what one would think.
+func warnWarnings(found *plugin.Findings, effective *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) {
 	backend := path.Child("backend", "type")
 	if encapsulates(effective) {
 		backend = path.Child("backend", "directRouting")

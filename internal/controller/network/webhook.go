@@ -34,7 +34,7 @@ func (w *work) webhook() *plugin.Webhook {
 // needs no operation of the user's, and an invalid spec does not hinder it.
 func (w *work) refreshWebhook(ctx context.Context) error {
 	definition, known := w.Pipeline.Plugin(w.network.Spec.Type)
-	if !known || !definition.Adapts() {
+	if !known || !definition.IsMutator() {
 		return nil
 	}
 	kept, err := state.Decode(w.network.Status.State)
@@ -130,5 +130,5 @@ func (r *Reconciler) webhookChanges() source.Source {
 // adapts says whether a Network's shoot may ask what others' objects have to be like.
 func (r *Reconciler) adapts(n *extensionsv1alpha1.Network) bool {
 	definition, known := r.Pipeline.Plugin(n.Spec.Type)
-	return known && definition.Adapts()
+	return known && definition.IsMutator()
 }

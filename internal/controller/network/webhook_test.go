@@ -17,8 +17,8 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// Adapt makes a string an Adapter, whose guard asks.
-func (stringPlugin) Adapt(*unstructured.Unstructured) (bool, error) { return false, nil }
+// Mutate makes a string a Mutator, whose guard asks.
+func (stringPlugin) Mutate(*unstructured.Unstructured) (bool, error) { return false, nil }
 
 // answerer is a webhook server: empty if there is none, else whom to trust.
 type answerer struct {

@@ -4,7 +4,7 @@
 // an object to be like.
 //
 // It refuses to know which objects that concerns, and why: the network's plugin does
-// (plugin.Adapter), and the webhook configuration that it renders.
+// (plugin.Mutator), and the webhook configuration that it renders.
 package adaptation
 
 import (
@@ -23,7 +23,7 @@ import (
 // Path is where API servers ask about networks of a type.
 func Path(networkType string) string { return "/shoot/" + networkType }
 
-// Handler answers for the networks of a plugin that Adapts.
+// Handler answers for the networks of a plugin that is a Mutator.
 func Handler(definition plugin.Plugin) http.Handler {
 	return &admission.Webhook{Handler: &adapter{definition}}
 }
@@ -57,20 +57,18 @@ func (a *adapter) Handle(_ context.Context, request admission.Request) admission
 	return admission.PatchResponseFromRaw(request.Object.Raw, adapted)
 }
 
-// adapt returns the object as it has to be, nil if it is so already. A panic of the
-// plugin is an error.
+// adapt returns the object as the network needs it, nil if it is so already. A panic of
+// the plugin is an error.
 func (a *adapter) adapt(object *unstructured.Unstructured) (adapted []byte, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			adapted, err = nil, fmt.Errorf("the plugin %w", plugin.Recovered(r))
+	err = plugin.Guard(a.plugin.Type, func() error {
+		changed, err := a.plugin.Mutate(object)
+		if err != nil || !changed {
+			return err
 		}
-	}()
-	changed, err := a.plugin.Adapt(object)
-	if err != nil || !changed {
-		return nil, err
-	}
-	if adapted, err = object.MarshalJSON(); err != nil {
-		return nil, errors.New("the plugin has made something of it that cannot be encoded")
-	}
-	return adapted, nil
+		if adapted, err = object.MarshalJSON(); err != nil {
+			return errors.New("the plugin has made something of it that cannot be encoded")
+		}
+		return nil
+	})
+	return adapted, err
 }

@@ -45,7 +45,7 @@ func (kite) ValidateEffective(_, _ *kiteConfig, _ *plugin.Facts, _ *field.Path) 
 func (kite) Classify(string, *kiteConfig, *kiteConfig) (plugin.ChangeClass, string) { return "", "" }
 func (kite) Render(*kiteConfig, *plugin.Facts) (o plugin.Objects, err error)        { return o, nil }
 
-func (kite) Adapt(object *unstructured.Unstructured) (bool, error) {
+func (kite) Mutate(object *unstructured.Unstructured) (bool, error) {
 	switch object.GetName() {
 	case "knot":
 		return false, errors.New("metadata.name: Invalid value: \"knot\": untie it")

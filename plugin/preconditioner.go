@@ -9,22 +9,21 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Cautious is implemented by a Definition some of whose changes the nodes of a
-// shoot have to be ready for.
-type Cautious[C any] interface {
+// Preconditioner is implemented by a Definition some of whose changes need nodes that
+// are ready for them.
+type Preconditioner[C any] interface {
 	// Precondition returns what the nodes must show before the objects of effective
-	// take the place of others, or nil. It is called with a config without errors.
+	// replace others, or nil. It is called with a config without errors.
 	Precondition(effective *C, facts *Facts) *Precondition
 }
 
-// Precondition is what every node of a shoot must show in its status before
-// objects are written. While one does not, or cannot be asked, the network stays
-// as it is. A hibernated shoot is not asked.
+// Precondition is what every node of a shoot must show in its status before objects are
+// written. The network stays as it is while a node does not show it, or the nodes cannot
+// be read. The nodes of a hibernated shoot are not read.
 type Precondition struct {
-	// Concerns says whether what the shoot has now is something that needs the
-	// precondition. present are the objects that were written for it last. Where these
-	// are not known Concerns is not called, and the nodes decide, of which a new cluster
-	// has none.
+	// Concerns reports whether the objects that the shoot has now need the precondition.
+	// present are the objects that were written for it last. Where these are not known,
+	// Concerns is not called, and the precondition holds: a new cluster has no nodes.
 	Concerns func(present []unstructured.Unstructured) bool
 	// Condition, Status and Reason are the type, status and reason of the node
 	// condition.

@@ -8,10 +8,10 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-var _ plugin.Heir = definition{}
+var _ plugin.Adopter = definition{}
 
-// IPAM is what the network's own ConfigMap says. Networks that were made long ago have
-// cluster-pool, and keep it.
+// IPAM returns what the network's own ConfigMap says. Old networks have cluster-pool, and
+// keep it.
 func (definition) IPAM(present []unstructured.Unstructured) string {
 	for _, object := range present {
 		if object.GetKind() == "ConfigMap" && object.GetName() == configName && object.GetNamespace() == namespace {

@@ -12,13 +12,13 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// adapting is an Adapter.
+// adapting is a Mutator.
 type adapting struct {
 	*fake[config]
 	adapt func(labels map[string]string) bool
 }
 
-func (a adapting) Adapt(object *unstructured.Unstructured) (bool, error) {
+func (a adapting) Mutate(object *unstructured.Unstructured) (bool, error) {
 	labels := object.GetLabels()
 	if labels == nil {
 		labels = map[string]string{}
@@ -35,9 +35,9 @@ func adapts(adapt func(labels map[string]string) bool) func() plugin.Plugin {
 	return func() plugin.Plugin { return plugin.New[config](adapting{sound(), adapt}) }
 }
 
-// brokenAdapters adapt what others write.
-var brokenAdapters = []broken{
-	{promise: "adaptation", how: "without end", says: "Adapt changes ServiceAccount kube-system/agent again", plugin: adapts(func(labels map[string]string) bool {
+// brokenMutators mutate what others write.
+var brokenMutators = []broken{
+	{promise: "adaptation", how: "without end", says: "Mutate changes ServiceAccount kube-system/agent again", plugin: adapts(func(labels map[string]string) bool {
 		labels["times"] += "again-"
 		return true
 	})},
@@ -50,13 +50,13 @@ var brokenAdapters = []broken{
 	{promise: "adaptation", how: "in vain", says: "that changed is true, and the opposite is true", plugin: adapts(func(labels map[string]string) bool {
 		return labels["k8s-app"] != ""
 	})},
-	{promise: "adaptation", how: "by force", says: "the plugin panicked in Adapt at broken_adapters_test.go:", plugin: adapts(func(labels map[string]string) bool {
+	{promise: "adaptation", how: "by force", says: "the plugin panicked in Mutate at broken_mutators_test.go:", plugin: adapts(func(labels map[string]string) bool {
 		_ = map[string][]string{"agent": {"one"}}[labels["k8s-app"]][0]
 		return false
 	})},
 }
 
-func TestAnAdapterCanKeepItsPromises(t *testing.T) {
+func TestAMutatorCanKeepItsPromises(t *testing.T) {
 	careful := adapts(func(labels map[string]string) bool {
 		if labels["k8s-app"] != "agent" || labels["adapted"] != "" {
 			return false
