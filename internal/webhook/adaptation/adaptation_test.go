@@ -121,7 +121,7 @@ func TestWhatCannotBeAdaptedIsRefused(t *testing.T) {
 	}
 	for name, test := range map[string]struct{ review, want string }{
 		"by the plugin":           {named("knot"), `the kite network needs ConfigMap knot to be otherwise, and cannot change it: metadata.name: Invalid value: "knot": untie it`},
-		"by a panic":              {named("scissors"), "the plugin panicked at adaptation_test.go:"},
+		"by a panic":              {named("scissors"), "the kite plugin panicked at adaptation_test.go:"},
 		"for what comes of it":    {named("endless"), "cannot be encoded"},
 		"nothing":                 {"", `the operation ""`},
 		"no review":               {"kite", "json"},
