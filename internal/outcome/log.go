@@ -11,9 +11,12 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 )
 
-// Transition is a change of the state of a Network: its status said something else
-// before.
+// Transition is a change of the state of a Network, or of the Shoot that it belongs to:
+// the status said something else before.
 type Transition struct {
+	// Shoot is the one that changed; empty if the Network did.
+	Shoot types.NamespacedName
+	// Network is the one that changed, or the Shoot's.
 	Network types.NamespacedName
 	// Type is that of the network, as its spec states it.
 	Type      string
@@ -27,14 +30,18 @@ type Transition struct {
 
 // Log writes the one line about a transition. Each controller that changes the state of
 // Networks logs with it, so that the keys are the same everywhere: network, type,
-// operation, state, outcome, reason and duration. The reason is the error, or what is
-// waited for.
+// operation, state, outcome, reason and duration, after the shoot where it is the one that
+// changed. The reason is the error, or what is waited for.
 func (t *Transition) Log(logger logr.Logger) {
 	reason := t.Outcome.Reason()
 	if err := t.Outcome.Err(); err != nil {
 		reason = err.Error()
 	}
-	logger.Info("Network changed state", "network", t.Network.String(), "type", t.Type,
+	message := "Network changed state"
+	if t.Shoot.Name != "" {
+		message, logger = "Shoot changed state", logger.WithValues("shoot", t.Shoot.String())
+	}
+	logger.Info(message, "network", t.Network.String(), "type", t.Type,
 		"operation", t.Operation, "state", t.State,
 		"outcome", t.Outcome.Kind(), "reason", reason, "duration", t.Duration.Round(time.Millisecond).String())
 }

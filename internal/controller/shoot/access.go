@@ -5,103 +5,182 @@ package shoot
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	"github.com/trellis-network/trellis/internal/keyed"
+	"github.com/trellis-network/trellis/internal/outcome"
 	"github.com/trellis-network/trellis/internal/shootclient"
+	"github.com/trellis-network/trellis/pipeline"
 )
 
 const (
-	// userSecretSuffix ends the name of the user's Secret with the kubeconfig of
-	// the Shoot whose name precedes it, in the Shoot's namespace.
+	// userSecretSuffix follows the name of the Shoot in the name of the user's Secret with
+	// the kubeconfig, which is in the Shoot's namespace.
 	userSecretSuffix = ".kubeconfig"
-	// accessSecret is the Secret in the control-plane namespace with which a seed's
-	// components reach the shoot.
+	// accessSecret is the copy of it in the control-plane namespace, with which the
+	// components of a seed connect to the shoot.
 	accessSecret = shootclient.SecretName
-	// accessFinalizer keeps that Secret while something in the namespace needs it.
-	// Whoever deletes the namespace deletes its Secrets first, and none can be
-	// created anew there.
+	// accessFinalizer keeps the copy while something in the namespace needs it. When a
+	// namespace is deleted, Kubernetes deletes its Secrets immediately and refuses new
+	// ones.
 	accessFinalizer = "trellis.network/access"
-	// kubeconfigKey is the key in both Secrets.
+	// kubeconfigKey is the key of the kubeconfig in both Secrets.
 	kubeconfigKey = shootclient.SecretKey
-	// fieldManager owns what is written by server-side apply.
+	// fieldManager owns the fields that server-side apply writes.
 	fieldManager = client.FieldOwner("trellis")
 )
 
-// takeOverAccess keeps the Secret in the control-plane namespace in step with the
-// user's, and learns the API server's address from it. The content is read only
-// when one of the two has changed since they were seen to agree.
-func (op *operation) takeOverAccess(ctx context.Context) error {
-	sourceKey := client.ObjectKey{Namespace: op.shoot.Namespace, Name: op.shoot.Name + userSecretSuffix}
-	targetKey := client.ObjectKey{Namespace: op.namespace, Name: accessSecret}
-	source, target := partialMetadata("Secret"), partialMetadata("Secret")
-	if err := op.secrets.Get(ctx, sourceKey, source); err != nil {
-		if apierrors.IsNotFound(err) {
-			return noSecret(sourceKey)
-		}
-		return err
+// access copies the kubeconfigs of shoots into their control-plane namespaces.
+type access struct {
+	client client.Client
+	// metadata reads the metadata of Secrets from the cache, live their content.
+	metadata, live client.Reader
+	// copied has, by control-plane namespace, the versions of the Secrets that agree, so
+	// that an unchanged kubeconfig is not read again.
+	copied keyed.Map[string, copiedAccess]
+}
+
+// copiedAccess is a kubeconfig that was copied.
+type copiedAccess struct {
+	// source and target are the versions of the user's Secret and of the copy.
+	source, target string
+	// apiServer is the address of the shoot's API server.
+	apiServer string
+}
+
+// takeOverAccess copies the user's kubeconfig. A copy that a user deleted although the Shoot
+// stays goes once nothing needs it, and the next run creates it again.
+func (r *Reconciler) takeOverAccess(ctx context.Context, run *run) outcome.Outcome {
+	var err error
+	if run.apiServer, err = r.access.copy(ctx, run); err != nil {
+		return fail(err)
 	}
-	if err := client.IgnoreNotFound(op.secrets.Get(ctx, targetKey, target)); err != nil {
-		return err
+	return fail(r.releaseIfUnneeded(ctx, run.namespace))
+}
+
+// keepAccess copies the user's kubeconfig while a control plane is being deleted, since
+// the old kubeconfig may no longer be able to delete what is in the shoot. If the user
+// has deleted the kubeconfig, or broken it, the last copy stays in use.
+func (r *Reconciler) keepAccess(ctx context.Context, run *run) outcome.Outcome {
+	apiServer, err := r.access.copy(ctx, run)
+	if errors.As(err, &userError{}) || apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return outcome.Continue()
 	}
-	if isDeleting(target) {
-		if _, err := op.releaseAccess(ctx, op.namespace); err != nil {
-			return err
-		}
+	run.apiServer = apiServer
+	return fail(err)
+}
+
+// deleteAccess deletes the copy. The finalizer keeps it until releaseAccess.
+func (r *Reconciler) deleteAccess(ctx context.Context, run *run) outcome.Outcome {
+	if run.controlPlane == nil {
+		return outcome.Continue()
 	}
-	seen := accessVersions{source: versionOf(source), target: versionOf(target)}
-	if address, known := op.access.recall(op.namespace, seen); known {
-		op.apiServer = address
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: run.namespace, Name: accessSecret}}
+	return fail(client.IgnoreNotFound(r.client.Delete(ctx, secret)))
+}
+
+// releaseAccess removes the finalizer from a copy that is being deleted, unless something
+// needs it.
+func (r *Reconciler) releaseAccess(ctx context.Context, run *run) outcome.Outcome {
+	if run.controlPlane == nil || run.hasDependents() {
+		return outcome.Continue()
+	}
+	return fail(r.access.release(ctx, run.namespace))
+}
+
+// releaseAbandoned releases the copy for a Shoot that no longer exists, although its
+// control plane does: a user removed the Shoot's finalizer.
+func (r *Reconciler) releaseAbandoned(ctx context.Context, shoot types.NamespacedName) error {
+	namespace := pipeline.ControlPlaneNamespace(&corev1beta1.Shoot{
+		ObjectMeta: metav1.ObjectMeta{Namespace: shoot.Namespace, Name: shoot.Name},
+	})
+	if owner, known := r.owners.annotated(ctx, namespace); !known || owner != shoot {
 		return nil
 	}
-	kubeconfig, err := op.readKubeconfig(ctx, sourceKey)
-	if err != nil {
-		return err
-	}
-	address, err := apiServerAddress(kubeconfig)
-	if err != nil {
-		return misconfigured(fmt.Sprintf("the Secret %s: %v", sourceKey, err))
-	}
-	op.apiServer = address
-	if seen.target, err = op.writeKubeconfig(ctx, sourceKey, targetKey, kubeconfig); err != nil {
-		return err
-	}
-	op.access.remember(op.namespace, seen, address)
-	return nil
+	return r.releaseIfUnneeded(ctx, namespace)
 }
 
-func noSecret(key client.ObjectKey) error {
-	return misconfigured(fmt.Sprintf("the Secret %s does not exist: create it with the shoot's kubeconfig under the key %s", key, kubeconfigKey))
+// releaseIfUnneeded removes the finalizer from a copy that is being deleted, unless
+// something in the namespace needs it.
+func (r *Reconciler) releaseIfUnneeded(ctx context.Context, namespace string) error {
+	secret := partialMetadata("Secret")
+	err := r.access.metadata.Get(ctx, client.ObjectKey{Namespace: namespace, Name: accessSecret}, secret)
+	if err != nil || !isDeleting(secret) {
+		return client.IgnoreNotFound(err)
+	}
+	networks, managed, err := r.dependents(ctx, namespace)
+	if err != nil || len(networks)+len(managed) > 0 {
+		return err
+	}
+	return r.access.release(ctx, namespace)
 }
 
-func (op *operation) readKubeconfig(ctx context.Context, key client.ObjectKey) ([]byte, error) {
+// copy keeps the copy up to date, and returns the address of the shoot's API server. It
+// reads the Secrets only if one of them has changed since they last agreed.
+func (a *access) copy(ctx context.Context, run *run) (apiServer string, err error) {
+	sourceKey := client.ObjectKey{Namespace: run.shoot.Namespace, Name: run.shoot.Name + userSecretSuffix}
+	targetKey := client.ObjectKey{Namespace: run.namespace, Name: accessSecret}
+	source, target := partialMetadata("Secret"), partialMetadata("Secret")
+	if err := a.metadata.Get(ctx, sourceKey, source); err != nil {
+		return "", missingSecret(sourceKey, err)
+	}
+	if err := client.IgnoreNotFound(a.metadata.Get(ctx, targetKey, target)); err != nil {
+		return "", err
+	}
+	last, known := a.copied.Get(run.namespace)
+	if known && last.source == versionOf(source) && last.target == versionOf(target) {
+		return last.apiServer, nil
+	}
+	kubeconfig, err := a.read(ctx, sourceKey)
+	if err != nil {
+		return "", err
+	}
+	if apiServer, err = apiServerAddress(kubeconfig); err != nil {
+		return "", userError{fmt.Errorf("the Secret %s: %w", sourceKey, err)}
+	}
+	version, err := a.write(ctx, sourceKey, targetKey, kubeconfig)
+	if err == nil {
+		a.copied.Set(run.namespace, copiedAccess{versionOf(source), version, apiServer})
+	}
+	return apiServer, err
+}
+
+// read returns the user's kubeconfig.
+func (a *access) read(ctx context.Context, key client.ObjectKey) ([]byte, error) {
 	secret := &corev1.Secret{}
-	if err := op.live.Get(ctx, key, secret); err != nil {
-		if apierrors.IsNotFound(err) {
-			return nil, noSecret(key)
-		}
-		return nil, err
+	if err := a.live.Get(ctx, key, secret); err != nil {
+		return nil, missingSecret(key, err)
 	}
 	kubeconfig := secret.Data[kubeconfigKey]
 	if len(bytes.TrimSpace(kubeconfig)) == 0 {
-		return nil, misconfigured(fmt.Sprintf("the Secret %s has nothing under the key %s: put the shoot's kubeconfig there", key, kubeconfigKey))
+		return nil, userError{fmt.Errorf("the Secret %s has nothing under the key %s: put the shoot's kubeconfig there", key, kubeconfigKey)}
 	}
 	return kubeconfig, nil
 }
 
-// writeKubeconfig makes the Secret at key hold the kubeconfig of source, say whose
-// it is, and hold our finalizer, and returns the version that does. One that is
-// being deleted takes no finalizer any more, but a new kubeconfig.
-func (op *operation) writeKubeconfig(ctx context.Context, source, key client.ObjectKey, kubeconfig []byte) (string, error) {
+func missingSecret(key client.ObjectKey, err error) error {
+	if !apierrors.IsNotFound(err) {
+		return err
+	}
+	return userError{fmt.Errorf("the Secret %s does not exist: create it with the shoot's kubeconfig under the key %s", key, kubeconfigKey)}
+}
+
+// write writes the copy with the finalizer and with the annotation that names its source,
+// and returns its version. A copy that is being deleted can't get a finalizer, but a new
+// kubeconfig.
+func (a *access) write(ctx context.Context, source, key client.ObjectKey, kubeconfig []byte) (string, error) {
 	current := &corev1.Secret{}
-	err := op.live.Get(ctx, key, current)
+	err := a.live.Get(ctx, key, current)
 	if client.IgnoreNotFound(err) != nil {
 		return "", err
 	}
@@ -116,7 +195,7 @@ func (op *operation) writeKubeconfig(ctx context.Context, source, key client.Obj
 	if held || !isDeleting(current) {
 		secret.WithFinalizers(accessFinalizer)
 	}
-	if err := op.client.Apply(ctx, secret, fieldManager, client.ForceOwnership); err != nil {
+	if err := a.client.Apply(ctx, secret, fieldManager, client.ForceOwnership); err != nil {
 		return "", fmt.Errorf("take over the kubeconfig into the Secret %s: %w", key, err)
 	}
 	written := &metav1.ObjectMeta{}
@@ -126,44 +205,25 @@ func (op *operation) writeKubeconfig(ctx context.Context, source, key client.Obj
 	return versionOf(written), nil
 }
 
+// release removes the finalizer from a copy that is being deleted.
+func (a *access) release(ctx context.Context, namespace string) error {
+	secret := partialMetadata("Secret")
+	err := a.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: accessSecret}, secret)
+	if err != nil || !isDeleting(secret) {
+		return client.IgnoreNotFound(err)
+	}
+	before := secret.DeepCopy()
+	if !controllerutil.RemoveFinalizer(secret, accessFinalizer) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	if err := client.IgnoreNotFound(a.client.Patch(ctx, secret, patch)); err != nil {
+		return fmt.Errorf("release the Secret %s/%s: %w", namespace, accessSecret, err)
+	}
+	return nil
+}
+
 // versionOf identifies one content of one object.
 func versionOf(object metav1.Object) string {
 	return string(object.GetUID()) + "/" + object.GetResourceVersion()
-}
-
-// accessVersions are versions of the user's Secret and of the copy.
-type accessVersions struct{ source, target string }
-
-// accessMemory remembers which versions of the Secrets agree, so that an
-// unchanged kubeconfig is not read again. It only ever spares reading.
-type accessMemory struct {
-	lock  sync.Mutex
-	known map[string]rememberedAccess
-}
-
-type rememberedAccess struct {
-	versions accessVersions
-	address  string
-}
-
-func (m *accessMemory) recall(namespace string, seen accessVersions) (address string, known bool) {
-	m.lock.Lock()
-	defer m.lock.Unlock()
-	remembered, has := m.known[namespace]
-	return remembered.address, has && remembered.versions == seen
-}
-
-func (m *accessMemory) remember(namespace string, seen accessVersions, address string) {
-	m.lock.Lock()
-	defer m.lock.Unlock()
-	if m.known == nil {
-		m.known = map[string]rememberedAccess{}
-	}
-	m.known[namespace] = rememberedAccess{versions: seen, address: address}
-}
-
-func (m *accessMemory) forget(namespace string) {
-	m.lock.Lock()
-	defer m.lock.Unlock()
-	delete(m.known, namespace)
 }

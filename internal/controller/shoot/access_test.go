@@ -16,7 +16,7 @@ import (
 func TestAMissingKubeconfigIsAskedFor(t *testing.T) {
 	e := setup(t)
 	s := e.shoot()
-	e.becomes(s, create, failing, "Secret "+e.project+"/cherry.kubeconfig does not exist", "under the key kubeconfig")
+	e.becomes(s, create, failing, "Secret "+e.project+"/example.kubeconfig does not exist", "under the key kubeconfig")
 	e.Expect(s.Status.LastErrors[0].Codes).To(ConsistOf(corev1beta1.ErrorConfigurationProblem))
 	e.kubeconfig(kubeconfig)
 	e.becomes(s, create, processing, "Waiting until the Network")
@@ -27,7 +27,7 @@ func TestUnusableKubeconfigsAreRefused(t *testing.T) {
 	s := e.shoot()
 	for name, test := range map[string]struct{ content, wanted string }{
 		"nothing":           {"", "nothing under the key kubeconfig"},
-		"something else":    {"my dog", "not a kubeconfig"},
+		"something else":    {"no kubeconfig", "not a kubeconfig"},
 		"no clusters":       {`{"apiVersion":"v1","kind":"Config"}`, "names no cluster"},
 		"a program to run":  {strings.Replace(kubeconfig, `"token":"secret"`, `"exec":{"apiVersion":"client.authentication.k8s.io/v1","command":"id"}`, 1), "credential plugin"},
 		"a file of our own": {strings.Replace(kubeconfig, `"token":"secret"`, `"tokenFile":"/var/run/secrets/token"`, 1), "files"},
@@ -35,7 +35,7 @@ func TestUnusableKubeconfigsAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := &env{WithT: NewWithT(t), t: t, client: e.client, project: e.project}
 			e.kubeconfig(test.content)
-			e.becomes(s, create, failing, "Secret "+e.project+"/cherry.kubeconfig", test.wanted)
+			e.becomes(s, create, failing, "Secret "+e.project+"/example.kubeconfig", test.wanted)
 			e.Expect(s.Status.LastOperation.Description).NotTo(ContainSubstring("secret\""), "kubeconfigs are not quoted")
 		})
 	}
@@ -44,21 +44,21 @@ func TestUnusableKubeconfigsAreRefused(t *testing.T) {
 func TestANewKubeconfigIsTakenOver(t *testing.T) {
 	e := setup(t)
 	s := e.finished()
-	rotated := strings.Replace(kubeconfig, "api.cherry.example.org", "[2001:db8::1]:6443", 1)
+	rotated := strings.Replace(kubeconfig, "api.example.example.org", "[2001:db8::1]:6443", 1)
 	secret := e.kubeconfig(rotated)
 	access := e.access()
 	e.Eventually(func() string { e.get(access); return string(access.Data["kubeconfig"]) }).Should(Equal(rotated))
-	e.Expect(access.Annotations).To(HaveKeyWithValue("trellis.network/copy-of", e.project+"/cherry.kubeconfig"),
-		"whoever finds it refused can tell where to put a better one")
+	e.Expect(access.Annotations).To(HaveKeyWithValue("trellis.network/copy-of", e.project+"/example.kubeconfig"),
+		"an error about the copy names the Secret that the user must correct")
 	cluster := e.cluster()
 	e.Eventually(func() string {
 		e.get(cluster)
 		return cluster.Annotations[extensionsv1alpha1.APIServerAnnotation]
 	}).Should(Equal("[2001:db8::1]:6443"))
 
-	scribbled := access.DeepCopy()
-	scribbled.Data["kubeconfig"] = []byte("scribbled over")
-	e.Expect(e.client.Patch(t.Context(), scribbled, client.MergeFrom(access))).To(Succeed())
+	overwritten := access.DeepCopy()
+	overwritten.Data["kubeconfig"] = []byte("overwritten")
+	e.Expect(e.client.Patch(t.Context(), overwritten, client.MergeFrom(access))).To(Succeed())
 	e.Eventually(func() string { e.get(access); return string(access.Data["kubeconfig"]) }).Should(Equal(rotated))
 
 	e.Expect(e.client.Delete(t.Context(), secret)).To(Succeed())

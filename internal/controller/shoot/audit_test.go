@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// audit sees the requests of the controller's own client: all but those that
-// fill caches.
+// audit records the requests of the controller's own client: all but those that fill
+// caches and those that write events.
 type audit struct {
 	mutex sync.Mutex
 	lines []string
@@ -28,7 +28,7 @@ func (a *audit) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {
 		query := request.URL.Query()
 		own := !query.Has("watch") && !query.Has("limit") && !query.Has("sendInitialEvents") &&
-			!isDiscovery(request.URL.Path)
+			!isDiscovery(request.URL.Path) && !strings.Contains(request.URL.Path, "/events")
 		if !own {
 			return next.RoundTrip(request)
 		}
@@ -49,7 +49,7 @@ func isDiscovery(path string) bool {
 	return strings.HasPrefix(trimmed, "apis") && strings.Count(trimmed, "/") < 3 || strings.HasPrefix(trimmed, "api") && strings.Count(trimmed, "/") < 2
 }
 
-// record says whether the process dies of this request.
+// record reports whether the process dies of this request.
 func (a *audit) record(method, line string) (dies bool) {
 	a.mutex.Lock()
 	defer a.mutex.Unlock()

@@ -3,58 +3,60 @@
 package shoot
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"reflect"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/condition"
+	"github.com/trellis-network/trellis/internal/jsonequal"
+	"github.com/trellis-network/trellis/internal/outcome"
 )
 
-// deployCluster copies the Shoot into its Cluster. Only we write Clusters, so a
-// changed one is replaced as a whole: a patch could not state a null in it.
-func (op *operation) deployCluster(ctx context.Context) error {
-	spec, err := clusterSpec(op.shoot)
+// deployCluster copies the Shoot into its Cluster. No other program writes Clusters, so a
+// Cluster that differs is replaced as a whole: a patch could not set a null in it.
+func (r *Reconciler) deployCluster(ctx context.Context, run *run) outcome.Outcome {
+	spec, err := clusterSpec(run.shoot)
 	if err != nil {
-		return err
+		return fail(err)
 	}
 	current := &extensionsv1alpha1.Cluster{}
-	err = op.client.Get(ctx, client.ObjectKey{Name: op.namespace}, current)
+	err = r.client.Get(ctx, client.ObjectKey{Name: run.namespace}, current)
 	if apierrors.IsNotFound(err) {
-		fresh := &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: op.namespace}, Spec: *spec}
-		op.annotateAPIServer(fresh)
-		return op.client.Create(ctx, fresh)
+		fresh := &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: run.namespace}, Spec: *spec}
+		annotateAPIServer(fresh, run.apiServer)
+		return fail(r.client.Create(ctx, fresh))
 	}
 	if err != nil {
-		return err
+		return fail(err)
 	}
 	if isDeleting(current) {
-		return waiting{fmt.Sprintf("the Cluster %s, which is being deleted, is gone", op.namespace)}
+		return outcome.Wait(fmt.Sprintf("the Cluster %s, which is being deleted, is gone", run.namespace), 0)
 	}
 	wanted := current.DeepCopy()
 	wanted.Spec = *spec
-	changed := op.annotateAPIServer(wanted)
-	if same, err := sameJSON(current.Spec, wanted.Spec); err != nil || same && !changed {
-		return err
+	changed := annotateAPIServer(wanted, run.apiServer)
+	if same, err := jsonequal.Values(current.Spec, wanted.Spec); err != nil || same && !changed {
+		return fail(err)
 	}
-	return op.client.Update(ctx, wanted)
+	return fail(r.client.Update(ctx, wanted))
 }
 
-// annotateAPIServer says whether it changed anything. While the address is not
-// known, which happens only in a deletion, the last known one stays.
-func (op *operation) annotateAPIServer(cluster *extensionsv1alpha1.Cluster) bool {
-	if op.apiServer == "" || cluster.Annotations[extensionsv1alpha1.APIServerAnnotation] == op.apiServer {
+// annotateAPIServer sets the annotation with the API server's address, and reports whether
+// that changed it. An empty address leaves it as it is: during a deletion the address may
+// no longer be known.
+func annotateAPIServer(cluster *extensionsv1alpha1.Cluster, apiServer string) bool {
+	if apiServer == "" || cluster.Annotations[extensionsv1alpha1.APIServerAnnotation] == apiServer {
 		return false
 	}
-	metav1.SetMetaDataAnnotation(&cluster.ObjectMeta, extensionsv1alpha1.APIServerAnnotation, op.apiServer)
+	metav1.SetMetaDataAnnotation(&cluster.ObjectMeta, extensionsv1alpha1.APIServerAnnotation, apiServer)
 	return true
 }
 
@@ -78,71 +80,37 @@ func clusterSpec(shoot *corev1beta1.Shoot) (*extensionsv1alpha1.ClusterSpec, err
 	}, err
 }
 
-// cloudProfileName is the profile's in either of the two fields that can name it.
+// cloudProfileName returns the name of the CloudProfile, which one of two fields has. The
+// second is not in our type.
 func cloudProfileName(shoot *corev1beta1.Shoot, document map[string]any) string {
 	if name := shoot.Spec.CloudProfileName; name != nil {
 		return *name
 	}
-	spec, _ := document["spec"].(map[string]any)
-	reference, _ := spec["cloudProfile"].(map[string]any)
-	name, _ := reference["name"].(string)
+	name, _, _ := unstructured.NestedString(document, "spec", "cloudProfile", "name")
 	return name
 }
 
-// shootDocument is the Shoot as it goes into the Cluster: all of it, but for the
-// bookkeeping of the API server and for what this controller reports back. Those
-// change with each report, and whoever watches the Cluster would work for it.
+// shootDocument returns the Shoot for the Cluster: all of it except what the API server
+// manages and what this controller reports. Those change with each report, and every
+// watcher of the Cluster would reconcile.
 func shootDocument(shoot *corev1beta1.Shoot) (map[string]any, error) {
-	reportless := shoot.DeepCopy()
-	reportless.Status.Conditions = slices.DeleteFunc(reportless.Status.Conditions, isOurs)
-	reportless.Status.Constraints = slices.DeleteFunc(reportless.Status.Constraints, isOurs)
-	raw, err := json.Marshal(reportless)
+	reduced := shoot.DeepCopy()
+	reduced.Status.Conditions, _ = condition.Remove(reduced.Status.Conditions, systemComponentsHealthy)
+	reduced.Status.Constraints, _ = condition.Remove(reduced.Status.Constraints, ConfigurationInForce)
+	raw, err := json.Marshal(reduced)
 	if err != nil {
 		return nil, fmt.Errorf("encode the Shoot: %w", err)
 	}
-	document, err := decodeJSON(raw)
-	if err != nil {
+	document := map[string]any{}
+	if err := json.Unmarshal(raw, &document); err != nil {
 		return nil, err
 	}
-	shootMap := document.(map[string]any)
-	shootMap["apiVersion"], shootMap["kind"] = corev1beta1.GroupVersion.String(), "Shoot"
-	if metadata, is := shootMap["metadata"].(map[string]any); is {
-		delete(metadata, "managedFields")
-		delete(metadata, "resourceVersion")
+	document["apiVersion"], document["kind"] = corev1beta1.GroupVersion.String(), "Shoot"
+	for _, path := range [][]string{
+		{"metadata", "managedFields"}, {"metadata", "resourceVersion"},
+		{"status", "lastOperation"}, {"status", "lastErrors"}, {"status", "observedGeneration"},
+	} {
+		unstructured.RemoveNestedField(document, path...)
 	}
-	if status, is := shootMap["status"].(map[string]any); is {
-		delete(status, "lastOperation")
-		delete(status, "lastErrors")
-		delete(status, "observedGeneration")
-		for _, list := range []string{"conditions", "constraints"} {
-			if entries, is := status[list].([]any); is && len(entries) == 0 {
-				delete(status, list)
-			}
-		}
-	}
-	return shootMap, nil
-}
-
-// sameJSON says whether two values are encoded the same, but for the order of
-// keys and for white space.
-func sameJSON(a, b any) (bool, error) {
-	var decoded [2]any
-	for i, value := range []any{a, b} {
-		raw, err := json.Marshal(value)
-		if err != nil {
-			return false, err
-		}
-		if decoded[i], err = decodeJSON(raw); err != nil {
-			return false, err
-		}
-	}
-	return reflect.DeepEqual(decoded[0], decoded[1]), nil
-}
-
-// decodeJSON keeps numbers as they are written.
-func decodeJSON(raw []byte) (value any, err error) {
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()
-	err = decoder.Decode(&value)
-	return value, err
+	return document, nil
 }

@@ -83,7 +83,7 @@ const finished = "Network, Cluster, access, prerequisites, technicalID"
 
 // finalState lists what there is of what there has to be.
 func (e *env) finalState() string {
-	s := &corev1beta1.Shoot{ObjectMeta: metav1.ObjectMeta{Name: "cherry", Namespace: e.project}}
+	s := &corev1beta1.Shoot{ObjectMeta: metav1.ObjectMeta{Name: "example", Namespace: e.project}}
 	for _, object := range []client.Object{e.network(), e.cluster(), e.access(), e.prerequisites(), s} {
 		if err := e.client.Get(e.t.Context(), keyOf(object), object); err != nil {
 			return err.Error()

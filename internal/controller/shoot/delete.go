@@ -4,12 +4,10 @@ package shoot
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -17,170 +15,140 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/outcome"
 )
 
-// The steps of a deletion read from the API server: a cache that is late would
-// take for gone what was only just made, and what is deleted too early (the
-// access, the Cluster) could never be deleted properly again.
-
-// owned says whether the control-plane namespace is this Shoot's, or nobody's
-// because it is not there.
-func (op *operation) owned(ctx context.Context) (bool, error) {
-	namespace := partialMetadata("Namespace")
-	err := op.live.Get(ctx, client.ObjectKey{Name: op.namespace}, namespace)
-	if apierrors.IsNotFound(err) {
-		return true, nil
+// findDependents reads what there is in the control-plane namespace that needs the access
+// to the shoot, and the Cluster.
+func (r *Reconciler) findDependents(ctx context.Context, run *run) outcome.Outcome {
+	if run.controlPlane == nil {
+		return outcome.Continue()
 	}
-	return err == nil && namespace.Annotations[ShootAnnotation] == op.owner(), err
+	var err error
+	run.networks, run.managed, err = r.dependents(ctx, run.namespace)
+	return fail(err)
 }
 
-// deleteNetworks deletes what is in the namespace of Networks, and waits until
-// they are gone. Until then what their deletion needs is kept up to date.
-func (op *operation) deleteNetworks(ctx context.Context) error {
-	if owned, err := op.owned(ctx); err != nil || !owned {
-		return err
-	}
-	networks := &extensionsv1alpha1.NetworkList{}
-	if err := op.live.List(ctx, networks, client.InNamespace(op.namespace)); err != nil || len(networks.Items) == 0 {
-		return err
-	}
-	if err := op.keepDeletable(ctx); err != nil {
-		return err
-	}
-	for i := range networks.Items {
-		if err := op.deleteNetwork(ctx, &networks.Items[i]); err != nil {
-			return err
+// dependents reads the Networks first: what a Network's deletion still writes are
+// ManagedResources.
+func (r *Reconciler) dependents(ctx context.Context, namespace string) ([]extensionsv1alpha1.Network, []resourcesv1alpha1.ManagedResource, error) {
+	networks, managed := &extensionsv1alpha1.NetworkList{}, &resourcesv1alpha1.ManagedResourceList{}
+	for _, list := range []client.ObjectList{networks, managed} {
+		if err := r.live.List(ctx, list, client.InNamespace(namespace)); err != nil {
+			return nil, nil, err
 		}
 	}
-	network := &networks.Items[0]
-	last := network.Status.LastOperation
-	if last != nil && last.Type == corev1beta1.LastOperationTypeDelete && last.State == corev1beta1.LastOperationStateError {
-		return networkProblem(network)
-	}
-	return waiting{fmt.Sprintf("the Network %s is gone%s", client.ObjectKeyFromObject(network), op.obstacle(ctx))}
+	return networks.Items, managed.Items, nil
 }
 
-// keepDeletable keeps up to date what Networks and ManagedResources need to be
-// deleted: it carries on a new kubeconfig, and an order for forced deletion. Where
-// the user has deleted the kubeconfig already, the last one known has to do.
-func (op *operation) keepDeletable(ctx context.Context) error {
-	var p problem
-	err := op.takeOverAccess(ctx)
-	if err != nil && !errors.As(err, &p) && !apierrors.IsNotFound(err) &&
-		!apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		return err
+func (run *run) hasDependents() bool { return len(run.networks)+len(run.managed) > 0 }
+
+// ifNeeded returns a stage that is skipped when nothing depends on its result.
+func ifNeeded(then func(context.Context, *run) outcome.Outcome) func(context.Context, *run) outcome.Outcome {
+	return func(ctx context.Context, run *run) outcome.Outcome {
+		if !run.hasDependents() {
+			return outcome.Continue()
+		}
+		return then(ctx, run)
 	}
-	return op.deployCluster(ctx)
+}
+
+// deleteNetworks deletes the Networks in the control-plane namespace, and waits until they
+// are gone.
+func (r *Reconciler) deleteNetworks(ctx context.Context, run *run) outcome.Outcome {
+	if len(run.networks) == 0 {
+		return outcome.Continue()
+	}
+	for i := range run.networks {
+		if err := r.deleteNetwork(ctx, &run.networks[i]); err != nil {
+			return fail(err)
+		}
+	}
+	network := &run.networks[0]
+	last := network.Status.LastOperation
+	if last != nil && last.Type == corev1beta1.LastOperationTypeDelete && last.State == corev1beta1.LastOperationStateError {
+		return networkFailure(network)
+	}
+	return outcome.Wait(fmt.Sprintf("the Network %s is gone%s", client.ObjectKeyFromObject(network), r.applyFailure(ctx, run.namespace)), 0)
 }
 
 // deleteNetwork confirms the deletion first, as Gardener demands.
-func (op *operation) deleteNetwork(ctx context.Context, network *extensionsv1alpha1.Network) error {
+func (r *Reconciler) deleteNetwork(ctx context.Context, network *extensionsv1alpha1.Network) error {
 	if isDeleting(network) {
 		return nil
 	}
 	if network.Annotations[extensionsv1alpha1.ConfirmationAnnotation] != "true" {
 		before := network.DeepCopy()
 		metav1.SetMetaDataAnnotation(&network.ObjectMeta, extensionsv1alpha1.ConfirmationAnnotation, "true")
-		if err := op.client.Patch(ctx, network, client.MergeFrom(before)); err != nil {
+		if err := r.client.Patch(ctx, network, client.MergeFrom(before)); err != nil {
 			return client.IgnoreNotFound(err)
 		}
 	}
-	return client.IgnoreNotFound(op.client.Delete(ctx, network, client.Preconditions{UID: &network.UID}))
+	return client.IgnoreNotFound(r.client.Delete(ctx, network, client.Preconditions{UID: &network.UID}))
 }
 
-// deleteManagedResources deletes the prerequisites, and whatever else would keep
-// the namespace from going once the access to the shoot has gone. A forced
-// deletion waits for nothing in the shoot.
-func (op *operation) deleteManagedResources(ctx context.Context) error {
-	if owned, err := op.owned(ctx); err != nil || !owned {
-		return err
-	}
-	list := &resourcesv1alpha1.ManagedResourceList{}
-	if err := op.live.List(ctx, list, client.InNamespace(op.namespace)); err != nil {
-		return err
-	}
+// deleteManagedResources deletes the prerequisites and all other ManagedResources, and
+// waits until they are gone: without access to the shoot they could not be deleted, and
+// would keep the namespace. A forced deletion does not wait for what is in the shoot.
+func (r *Reconciler) deleteManagedResources(ctx context.Context, run *run) outcome.Outcome {
 	var names []string
-	for i := range list.Items {
-		managed := &list.Items[i]
-		names = append(names, managed.Name)
-		if !isDeleting(managed) {
-			if err := client.IgnoreNotFound(op.client.Delete(ctx, managed, client.Preconditions{UID: &managed.UID})); err != nil {
-				return err
+	for i := range run.managed {
+		mr := &run.managed[i]
+		names = append(names, mr.Name)
+		if !isDeleting(mr) {
+			if err := client.IgnoreNotFound(r.client.Delete(ctx, mr, client.Preconditions{UID: &mr.UID})); err != nil {
+				return fail(err)
 			}
 		}
-		if err := op.letGo(ctx, managed); err != nil {
-			return err
+		forced := run.shoot.Annotations[extensionsv1alpha1.ForceDeletionAnnotation] == "true"
+		if !forced || !isForShoot(mr) || len(mr.Finalizers) == 0 {
+			continue
+		}
+		before := mr.DeepCopy()
+		mr.Finalizers = nil
+		if err := client.IgnoreNotFound(r.client.Patch(ctx, mr, client.MergeFrom(before))); err != nil {
+			return fail(err)
 		}
 	}
 	if len(names) == 0 {
-		return nil
+		return outcome.Continue()
 	}
-	return waiting{fmt.Sprintf("these ManagedResources in %s are gone: %s%s", op.namespace, strings.Join(names, ", "), op.obstacle(ctx))}
+	return outcome.Wait(fmt.Sprintf("these ManagedResources in %s are gone: %s%s",
+		run.namespace, strings.Join(names, ", "), r.applyFailure(ctx, run.namespace)), 0)
 }
 
-// letGo takes the finalizers from a ManagedResource for the shoot if the Shoot's
-// deletion is forced.
-func (op *operation) letGo(ctx context.Context, managed *resourcesv1alpha1.ManagedResource) error {
-	forced := op.shoot.Annotations[extensionsv1alpha1.ForceDeletionAnnotation] == "true"
-	if !forced || !isForShoot(managed) || len(managed.Finalizers) == 0 {
-		return nil
-	}
-	before := managed.DeepCopy()
-	managed.Finalizers = nil
-	return client.IgnoreNotFound(op.client.Patch(ctx, managed, client.MergeFrom(before)))
-}
-
-// deleteControlPlane deletes the access, the Cluster and the namespace, and waits
-// until the namespace is gone.
-func (op *operation) deleteControlPlane(ctx context.Context) error {
-	if owned, err := op.owned(ctx); err != nil || !owned {
-		return err
-	}
+// deleteControlPlane deletes the Cluster and the namespace, and waits until the namespace
+// is gone.
+func (r *Reconciler) deleteControlPlane(ctx context.Context, run *run) outcome.Outcome {
 	namespace := &corev1.Namespace{}
-	err := op.live.Get(ctx, client.ObjectKey{Name: op.namespace}, namespace)
+	err := r.live.Get(ctx, client.ObjectKey{Name: run.namespace}, namespace)
 	if client.IgnoreNotFound(err) != nil {
-		return err
+		return fail(err)
 	}
-	gone := apierrors.IsNotFound(err)
-	if !gone {
-		if err := op.deleteAccess(ctx); err != nil {
-			return err
-		}
+	exists := err == nil
+	if exists && namespace.Annotations[ShootAnnotation] != run.owner() {
+		return outcome.Continue() // another Shoot's by now
 	}
-	cluster := &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: op.namespace}}
-	if err := client.IgnoreNotFound(op.client.Delete(ctx, cluster)); err != nil || gone {
-		return err
+	cluster := &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: run.namespace}}
+	if err := client.IgnoreNotFound(r.client.Delete(ctx, cluster)); err != nil || !exists {
+		return fail(err)
 	}
 	if !isDeleting(namespace) {
-		if err := client.IgnoreNotFound(op.client.Delete(ctx, namespace, client.Preconditions{UID: &namespace.UID})); err != nil {
-			return err
+		if err := client.IgnoreNotFound(r.client.Delete(ctx, namespace, client.Preconditions{UID: &namespace.UID})); err != nil {
+			return fail(err)
 		}
 	}
-	return waiting{fmt.Sprintf("the namespace %s is gone%s", op.namespace, whatRemains(namespace))}
+	return outcome.Wait(fmt.Sprintf("the namespace %s is gone%s", run.namespace, remainingContent(namespace)), 0)
 }
 
-// whatRemains is the namespace controller's own word on what it waits for.
-func whatRemains(namespace *corev1.Namespace) string {
-	var remains []string
-	for _, condition := range namespace.Status.Conditions {
-		if condition.Status == corev1.ConditionTrue && condition.Message != "" {
-			remains = append(remains, condition.Message)
-		}
+// removeFinalizer removes the finalizer from the Shoot.
+func (r *Reconciler) removeFinalizer(ctx context.Context, run *run) outcome.Outcome {
+	r.access.copied.Delete(run.namespace)
+	controllerutil.RemoveFinalizer(run.shoot, finalizer)
+	patch := client.MergeFromWithOptions(run.stored, client.MergeFromWithOptimisticLock{})
+	if err := client.IgnoreNotFound(r.client.Patch(ctx, run.shoot, patch)); err != nil {
+		return fail(fmt.Errorf("remove the finalizer: %w", err))
 	}
-	if len(remains) == 0 {
-		return ""
-	}
-	return ": " + strings.Join(remains, "; ")
-}
-
-// release takes the finalizer from the Shoot.
-func (op *operation) release(ctx context.Context) error {
-	op.access.forget(op.namespace)
-	controllerutil.RemoveFinalizer(op.shoot, finalizer)
-	patch := client.MergeFromWithOptions(op.stored, client.MergeFromWithOptimisticLock{})
-	if err := client.IgnoreNotFound(op.client.Patch(ctx, op.shoot, patch)); err != nil {
-		return fmt.Errorf("remove the finalizer: %w", err)
-	}
-	op.released = true
-	return nil
+	run.released = true
+	return outcome.Finish()
 }

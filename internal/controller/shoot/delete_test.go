@@ -41,7 +41,7 @@ func TestDeletionGoesBackwards(t *testing.T) {
 	n, managed := e.holdNetwork(), e.holdPrerequisites()
 	e.Expect(e.client.Delete(t.Context(), s)).To(Succeed())
 
-	e.becomes(s, deleting, processing, "Waiting until the Network "+e.controlPlane+"/cherry is gone")
+	e.becomes(s, deleting, processing, "Waiting until the Network "+e.controlPlane+"/example is gone")
 	e.get(n)
 	e.Expect(n.DeletionTimestamp).NotTo(BeNil())
 	e.Expect(n.Annotations).To(HaveKeyWithValue(extensionsv1alpha1.ConfirmationAnnotation, "true"))
@@ -59,11 +59,11 @@ func TestDeletionGoesBackwards(t *testing.T) {
 	e.gone(s)
 	e.gone(e.cluster())
 	e.gone(e.controlPlaneNamespace())
-	e.get(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cherry.kubeconfig", Namespace: e.project}})
+	e.get(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "example.kubeconfig", Namespace: e.project}})
 }
 
 // A user may delete the kubeconfig along with the Shoot, and have a config that
-// nobody could decode.
+// cannot be decoded.
 func TestDeletionNeedsNothingOfTheUser(t *testing.T) {
 	e := setup(t)
 	secret := e.kubeconfig(kubeconfig)
@@ -89,11 +89,11 @@ func TestAFailingDeletionIsTold(t *testing.T) {
 	e.becomes(s, deleting, processing)
 	e.networkSays(failing, func(n *extensionsv1alpha1.Network) {
 		n.Status.LastOperation.Type = deleting
-		n.Status.LastOperation.Description = "Error deleting Network: a knot"
+		n.Status.LastOperation.Description = "Error deleting Network: a reason"
 		n.Status.LastError = &corev1beta1.LastError{
-			Description: "Error deleting Network: a knot", Codes: []corev1beta1.ErrorCode{corev1beta1.ErrorCleanupClusterResources}}
+			Description: "Error deleting Network: a reason", Codes: []corev1beta1.ErrorCode{corev1beta1.ErrorCleanupClusterResources}}
 	})
-	e.becomes(s, deleting, failing, "a knot")
+	e.becomes(s, deleting, failing, "a reason")
 	e.Expect(s.Status.LastErrors[0].Codes).To(ConsistOf(corev1beta1.ErrorCleanupClusterResources))
 	patch(e, n, func(n *extensionsv1alpha1.Network) { n.Finalizers = nil })
 	e.gone(s)

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package shoot carries out Shoots where no gardenlet does: in standalone mode.
-// For a user's Shoot it brings about what the controllers of a seed work with:
-// the control-plane namespace, the Cluster, access to the shoot's API server, the
-// prerequisites that Gardener's system components would bring, and the Network.
-// It carries the outcome back into the Shoot's status, and takes everything away
-// again in the reverse order.
+// Package shoot reconciles Shoots in standalone mode, where no gardenlet does. For a
+// user's Shoot it creates what the controllers of a seed work with: the control-plane
+// namespace, the Cluster, the Secret with the kubeconfig, the prerequisites that
+// Gardener's system components would install, and the Network. It reports their state in
+// the Shoot's status, and deletes them in reverse order.
 //
-// It refuses to know what a providerConfig means, what is in a Network's state but
-// for the generation of the Shoot that it is about, and anything of the shoot
-// behind its kubeconfig: it never talks to a shoot.
+// The package does not know what a providerConfig means, and of a Network's state only
+// the generation of the Shoot. It never connects to a shoot.
 package shoot

@@ -12,81 +12,82 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	"github.com/trellis-network/trellis/internal/outcome"
 	"github.com/trellis-network/trellis/pipeline"
 )
 
-// finalizer is Gardener's on Shoots.
+// finalizer is Gardener's finalizer of Shoots.
 const finalizer = "gardener"
 
-// establishIdentity writes down what must be known before anything is created:
-// that there is something to delete, where it is, and which ranges it uses.
-func (op *operation) establishIdentity(ctx context.Context) error {
-	if err := op.checkName(); err != nil {
-		return err
+// establishIdentity adds the finalizer, and records where the control plane is and which
+// ranges it uses. It writes the status before the run ends: if the process died after an
+// object was created and before the technical ID was stored, a deletion would not find
+// the object.
+func (r *Reconciler) establishIdentity(ctx context.Context, run *run) outcome.Outcome {
+	if err := checkName(run.namespace); err != nil {
+		return fail(err)
 	}
-	if err := op.checkUnchanged(); err != nil {
-		return err
+	if err := checkUnchanged(run); err != nil {
+		return fail(err)
 	}
-	if controllerutil.AddFinalizer(op.shoot, finalizer) {
-		patch := client.MergeFromWithOptions(op.stored, client.MergeFromWithOptimisticLock{})
-		if err := op.client.Patch(ctx, op.shoot, patch); err != nil {
-			return fmt.Errorf("add the finalizer: %w", err)
+	if controllerutil.AddFinalizer(run.shoot, finalizer) {
+		patch := client.MergeFromWithOptions(run.stored, client.MergeFromWithOptimisticLock{})
+		if err := r.client.Patch(ctx, run.shoot, patch); err != nil {
+			return fail(fmt.Errorf("add the finalizer: %w", err))
 		}
-		op.stored = op.shoot.DeepCopy()
+		run.stored = run.shoot.DeepCopy()
 	}
-	op.shoot.Status.Networking = networkingInUse(op.shoot)
-	if op.shoot.Status.TechnicalID != "" {
-		return nil
+	run.shoot.Status.Networking = networkingInUse(run.shoot)
+	if run.shoot.Status.TechnicalID != "" {
+		return outcome.Continue()
 	}
-	op.shoot.Status.TechnicalID = op.namespace
-	op.shoot.Status.LastOperation = &corev1beta1.LastOperation{
+	run.shoot.Status.TechnicalID = run.namespace
+	run.shoot.Status.LastOperation = &corev1beta1.LastOperation{
 		Type: corev1beta1.LastOperationTypeCreate, State: corev1beta1.LastOperationStateProcessing, Progress: 1,
-		Description: "Creating the control plane", LastUpdateTime: op.now(),
+		Description: "Creating the control plane", LastUpdateTime: r.now(),
 	}
-	return op.writeStatus(ctx)
+	return fail(r.writeStatus(ctx, run))
 }
 
-// checkName refuses a Shoot whose control-plane namespace could not exist. It has
-// to come first: a technical ID never changes.
-func (op *operation) checkName() error {
-	reasons := validation.IsDNS1123Label(op.namespace)
+// checkName refuses a Shoot whose control-plane namespace can't exist. It is the first
+// check, since a technical ID never changes.
+func checkName(namespace string) error {
+	reasons := validation.IsDNS1123Label(namespace)
 	if len(reasons) == 0 {
 		return nil
 	}
-	if tooLong := len(op.namespace) - validation.DNS1123LabelMaxLength; tooLong > 0 {
-		return misconfigured(fmt.Sprintf(
-			"the control-plane namespace would be called %s, which has %d characters; at most %d are allowed: "+
-				"create the Shoot under a name that is %d shorter, or in a namespace with a shorter name",
-			op.namespace, len(op.namespace), validation.DNS1123LabelMaxLength, tooLong))
+	if tooLong := len(namespace) - validation.DNS1123LabelMaxLength; tooLong > 0 {
+		return userError{fmt.Errorf("the control-plane namespace would be called %s, which has %d characters; at most %d are allowed: "+
+			"create the Shoot under a name that is %d shorter, or in a namespace with a shorter name",
+			namespace, len(namespace), validation.DNS1123LabelMaxLength, tooLong)}
 	}
-	return misconfigured(fmt.Sprintf(
-		"the control-plane namespace would be called %s, which is not allowed (%s): create the Shoot under another name",
-		op.namespace, strings.Join(reasons, "; ")))
+	return userError{fmt.Errorf("the control-plane namespace would be called %s, which is not allowed (%s): create the Shoot under another name",
+		namespace, strings.Join(reasons, "; "))}
 }
 
-// checkUnchanged refuses what a running network cannot change, in the Shoot's
-// terms. The Shoot's own schema lets through a range that is stated only after
-// the default one was used.
-func (op *operation) checkUnchanged() error {
-	wanted, err := pipeline.NetworkForShoot(op.shoot)
-	if err != nil || op.network == nil {
-		return nil
+// checkUnchanged refuses changes that a running network can't follow. The CRD of Shoots
+// admits one of them: a range that a user states after the default was used.
+func checkUnchanged(run *run) error {
+	wanted, err := pipeline.NetworkForShoot(run.shoot)
+	if err != nil || run.network == nil {
+		return nil // a stage that needs the Network reports the error
 	}
-	for _, fixed := range []struct{ path, is, wanted string }{
-		{"spec.networking.type", op.network.Spec.Type, wanted.Spec.Type},
-		{"spec.networking.pods", op.network.Spec.EffectivePodCIDR(), wanted.Spec.PodCIDR},
-		{"spec.networking.services", op.network.Spec.ServiceCIDR, wanted.Spec.ServiceCIDR},
+	used := &run.network.Spec
+	for _, fixed := range []struct{ path, used, wanted string }{
+		{"spec.networking.type", used.Type, wanted.Spec.Type},
+		{"spec.networking.pods", used.EffectivePodCIDR(), wanted.Spec.PodCIDR},
+		{"spec.networking.services", used.ServiceCIDR, wanted.Spec.ServiceCIDR},
 	} {
-		if fixed.is != fixed.wanted {
-			return misconfigured(fmt.Sprintf("%s: the cluster's network was made with %s, which cannot become %q: set it back, or create a new cluster",
-				fixed.path, fixed.is, fixed.wanted))
+		if fixed.used != fixed.wanted {
+			return userError{fmt.Errorf("%s: the cluster's network was made with %s, which cannot become %q: set it back, or create a new cluster",
+				fixed.path, fixed.used, fixed.wanted)}
 		}
 	}
 	return nil
 }
 
-// networkingInUse are the ranges that the Shoot uses: those of its Network, which
-// states one range of each, and of other IP families what was known before.
+// networkingInUse returns the ranges that the Shoot uses. Its Network has one range of
+// each kind; of other IP families the ranges that the status has stay.
 func networkingInUse(shoot *corev1beta1.Shoot) *corev1beta1.NetworkingStatus {
 	network, err := pipeline.NetworkForShoot(shoot)
 	if err != nil {
@@ -101,29 +102,31 @@ func networkingInUse(shoot *corev1beta1.Shoot) *corev1beta1.NetworkingStatus {
 		nodes = *n.Nodes
 	}
 	return &corev1beta1.NetworkingStatus{
-		Pods:     withOtherFamilies(network.Spec.PodCIDR, before.Pods),
-		Services: withOtherFamilies(network.Spec.ServiceCIDR, before.Services),
-		Nodes:    withOtherFamilies(nodes, before.Nodes),
+		Pods:     replaceRange(before.Pods, network.Spec.PodCIDR),
+		Services: replaceRange(before.Services, network.Spec.ServiceCIDR),
+		Nodes:    replaceRange(before.Nodes, nodes),
 	}
 }
 
-// withOtherFamilies replaces the first range of cidr's family in before.
-func withOtherFamilies(cidr string, before []string) []string {
+// replaceRange returns the ranges with all of cidr's IP family replaced by cidr, which
+// comes first if there was none.
+func replaceRange(ranges []string, cidr string) []string {
 	if cidr == "" {
-		return before
+		return ranges
 	}
-	ranges, placed := []string(nil), false
-	for _, other := range before {
+	var replaced []string
+	placed := false
+	for _, other := range ranges {
 		if isIPv6(other) != isIPv6(cidr) {
-			ranges = append(ranges, other)
+			replaced = append(replaced, other)
 		} else if !placed {
-			ranges, placed = append(ranges, cidr), true
+			replaced, placed = append(replaced, cidr), true
 		}
 	}
 	if !placed {
-		ranges = append([]string{cidr}, ranges...)
+		replaced = append([]string{cidr}, replaced...)
 	}
-	return ranges
+	return replaced
 }
 
 func isIPv6(cidr string) bool { return strings.Contains(cidr, ":") }

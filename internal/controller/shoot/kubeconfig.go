@@ -10,8 +10,8 @@ import (
 	"github.com/trellis-network/trellis/internal/shootclient"
 )
 
-// apiServerAddress is "<host>:<port>" of the API server that a kubeconfig leads
-// to. It accepts just those kubeconfigs that the seed's components will use.
+// apiServerAddress returns "<host>:<port>" of the API server in a kubeconfig. It accepts
+// the kubeconfigs that the components of the seed accept.
 func apiServerAddress(kubeconfig []byte) (string, error) {
 	config, err := shootclient.Config(kubeconfig)
 	if err != nil {

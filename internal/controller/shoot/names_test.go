@@ -17,7 +17,7 @@ import (
 func TestNamesThatMakeNoNamespaceAreRefused(t *testing.T) {
 	for name, test := range map[string]struct{ name, wanted string }{
 		"too long": {strings.Repeat("x", 60), "at most 63 are allowed"},
-		"a dot":    {"cherry.tree", "another name"},
+		"a dot":    {"example.tree", "another name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := setup(t)
@@ -31,13 +31,13 @@ func TestNamesThatMakeNoNamespaceAreRefused(t *testing.T) {
 	}
 }
 
-// garden-x/cherry and x/cherry would share a namespace: the first has it.
+// garden-x/example and x/example would share a namespace: the first has it.
 func TestTwoShootsNeverShareAControlPlane(t *testing.T) {
 	e := setup(t)
 	first := e.finished()
 	e.namespace(e.twin(), nil)
 	second := e.shoot(func(s *corev1beta1.Shoot) { s.Namespace = e.twin() })
-	e.becomes(second, create, failing, e.controlPlane+" belongs to the Shoot "+e.project+"/cherry already")
+	e.becomes(second, create, failing, e.controlPlane+" belongs to the Shoot "+e.project+"/example already")
 	e.Expect(second.Status.Conditions).To(BeEmpty())
 
 	e.Expect(e.client.Delete(t.Context(), second)).To(Succeed())
@@ -50,7 +50,7 @@ func TestTwoShootsNeverShareAControlPlane(t *testing.T) {
 	e.Expect(namespace.DeletionTimestamp).To(BeNil())
 }
 
-func TestANamespaceOfNobodyIsNotTaken(t *testing.T) {
+func TestANamespaceWithoutOwnerIsNotTakenOver(t *testing.T) {
 	e := project(t)
 	e.namespace(e.controlPlane, nil)
 	e.start()
@@ -59,7 +59,7 @@ func TestANamespaceOfNobodyIsNotTaken(t *testing.T) {
 	e.becomes(s, create, failing, "exists already and belongs to no Shoot", shoot.ShootAnnotation)
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.controlPlane}}
 	patch(e, namespace, func(n *corev1.Namespace) {
-		n.Annotations = map[string]string{shoot.ShootAnnotation: e.project + "/cherry"}
+		n.Annotations = map[string]string{shoot.ShootAnnotation: e.project + "/example"}
 	})
 	e.becomes(s, create, processing, "Waiting until the Network")
 }

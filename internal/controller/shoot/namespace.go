@@ -6,16 +6,18 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trellis-network/trellis/internal/outcome"
 )
 
-// ShootAnnotation on a control-plane namespace is "<namespace>/<name>" of the
-// Shoot that it belongs to. Whatever is in the namespace goes with that Shoot.
+// ShootAnnotation on a control-plane namespace is "<namespace>/<name>" of the Shoot that
+// it belongs to. Everything in the namespace is deleted with that Shoot.
 const ShootAnnotation = "trellis.network/shoot"
 
 // Labels by which Gardener's webhooks select control-plane namespaces.
@@ -26,66 +28,74 @@ const (
 	networkingProviderLabel = "networking.shoot.gardener.cloud/provider"
 )
 
-// deployNamespace brings the control-plane namespace into being. A namespace of
-// somebody else is not touched.
-func (op *operation) deployNamespace(ctx context.Context) error {
-	current := partialMetadata("Namespace")
-	err := op.client.Get(ctx, client.ObjectKey{Name: op.namespace}, current)
-	if apierrors.IsNotFound(err) {
-		return op.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
-			Name:        op.namespace,
-			Labels:      op.namespaceLabels(),
-			Annotations: map[string]string{ShootAnnotation: op.owner()},
-		}})
+// deployNamespace creates the control-plane namespace, and keeps its labels up to date.
+// It refuses a namespace that belongs to another Shoot or to none.
+func (r *Reconciler) deployNamespace(ctx context.Context, run *run) outcome.Outcome {
+	if run.controlPlane == nil {
+		return fail(r.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+			Name: run.namespace, Labels: namespaceLabels(run), Annotations: map[string]string{ShootAnnotation: run.owner()},
+		}}))
 	}
-	if err != nil {
-		return err
+	if run.isForeign() {
+		return fail(namespaceTaken(run))
 	}
-	if owner := current.Annotations[ShootAnnotation]; owner != op.owner() {
-		return misconfigured(foreign(op.namespace, owner, op.owner()))
-	}
-	if isDeleting(current) {
-		return op.awaitNamespaceGone(ctx)
-	}
-	labelled := current.DeepCopy()
+	labelled := run.controlPlane.DeepCopy()
 	if labelled.Labels == nil {
 		labelled.Labels = map[string]string{}
 	}
-	maps.Copy(labelled.Labels, op.namespaceLabels())
-	if maps.Equal(labelled.Labels, current.Labels) {
-		return nil
+	maps.Copy(labelled.Labels, namespaceLabels(run))
+	if maps.Equal(labelled.Labels, run.controlPlane.Labels) {
+		return outcome.Continue()
 	}
-	return op.client.Patch(ctx, labelled, client.MergeFrom(current))
+	return fail(r.client.Patch(ctx, labelled, client.MergeFrom(run.controlPlane)))
 }
 
-// owner is the value of ShootAnnotation for this Shoot.
-func (op *operation) owner() string { return op.shoot.Namespace + "/" + op.shoot.Name }
-
-func foreign(namespace, owner, shoot string) string {
-	if owner != "" {
-		return fmt.Sprintf("the control-plane namespace %s belongs to the Shoot %s already: create this Shoot under another name", namespace, owner)
+func namespaceTaken(run *run) error {
+	if owner := run.controlPlane.Annotations[ShootAnnotation]; owner != "" {
+		return userError{fmt.Errorf("the control-plane namespace %s belongs to the Shoot %s already: create this Shoot under another name", run.namespace, owner)}
 	}
-	return fmt.Sprintf("the namespace %s exists already and belongs to no Shoot: delete it, create this Shoot under another name, "+
-		"or hand the namespace over with all that is in it by the annotation %s: %s", namespace, ShootAnnotation, shoot)
+	return userError{fmt.Errorf("the namespace %s exists already and belongs to no Shoot: delete it, create this Shoot under another name, "+
+		"or hand the namespace over with everything in it by the annotation %s: %s", run.namespace, ShootAnnotation, run.owner())}
 }
 
-// namespaceLabels leaves out types which cannot be a label's value: the error
-// about them is better given where the type is used.
-func (op *operation) namespaceLabels() map[string]string {
-	labels := map[string]string{roleLabel: roleShoot}
-	types := map[string]string{providerLabel: op.shoot.Spec.Provider.Type}
-	if n := op.shoot.Spec.Networking; n != nil && n.Type != nil {
-		types[networkingProviderLabel] = *n.Type
+// namespaceLabels leaves out types that can't be the value of a label. Where the type is
+// used, a better error describes that.
+func namespaceLabels(run *run) map[string]string {
+	labels := map[string]string{roleLabel: roleShoot, providerLabel: run.shoot.Spec.Provider.Type}
+	if networkType := run.networkType(); networkType != "" {
+		labels[networkingProviderLabel] = networkType
 	}
-	for label, value := range types {
-		if len(validation.IsValidLabelValue(value)) == 0 {
-			labels[label] = value
-		}
-	}
+	maps.DeleteFunc(labels, func(_, value string) bool { return len(validation.IsValidLabelValue(value)) > 0 })
 	return labels
 }
 
-// partialMetadata is an empty core object of which only the metadata is asked for.
+// awaitNamespaceGone waits for the end of the control-plane namespace, so that a
+// reconciliation can create it again.
+func (r *Reconciler) awaitNamespaceGone(ctx context.Context, run *run) outcome.Outcome {
+	namespace := &corev1.Namespace{}
+	if err := r.live.Get(ctx, client.ObjectKey{Name: run.namespace}, namespace); client.IgnoreNotFound(err) != nil {
+		return fail(err)
+	}
+	return outcome.Wait(fmt.Sprintf("the namespace %s, which is being deleted, is gone%s%s",
+		run.namespace, remainingContent(namespace), r.applyFailure(ctx, run.namespace)), 0)
+}
+
+// remainingContent returns what the namespace controller waits for, to be appended to a
+// description.
+func remainingContent(namespace *corev1.Namespace) string {
+	var messages []string
+	for _, c := range namespace.Status.Conditions {
+		if c.Status == corev1.ConditionTrue && c.Message != "" {
+			messages = append(messages, c.Message)
+		}
+	}
+	if len(messages) == 0 {
+		return ""
+	}
+	return ": " + strings.Join(messages, "; ")
+}
+
+// partialMetadata returns an empty core object to read only the metadata of.
 func partialMetadata(kind string) *metav1.PartialObjectMetadata {
 	object := &metav1.PartialObjectMetadata{}
 	object.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))

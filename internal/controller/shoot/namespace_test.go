@@ -19,7 +19,7 @@ import (
 
 const accessFinalizer = "trellis.network/access"
 
-// isDeleted waits until somebody has deleted an object that is still held.
+// isDeleted waits until an object is being deleted that has a finalizer.
 func (e *env) isDeleted(object client.Object) {
 	e.t.Helper()
 	e.Eventually(func() bool { e.get(object); return object.GetDeletionTimestamp().IsZero() }).Should(BeFalse())
@@ -34,9 +34,9 @@ func (e *env) deleteNamespace() types.UID {
 	return namespace.UID
 }
 
-// Whoever deletes the namespace deletes its Secrets with it at once, and no other
-// can be made there. The access stays as long as something needs it, then the
-// namespace goes, and all of it comes again.
+// When a user deletes the namespace, Kubernetes deletes its Secrets immediately and
+// refuses new ones. The access stays while something needs it, then the namespace goes,
+// and the controller creates everything again.
 func TestADeletedNamespaceIsTakenDownInOrderAndComesBack(t *testing.T) {
 	e := setup(t)
 	s := e.finished()
@@ -48,6 +48,7 @@ func TestADeletedNamespaceIsTakenDownInOrderAndComesBack(t *testing.T) {
 		e.isDeleted(object)
 	}
 	e.becomes(s, reconcile, processing, "the namespace "+e.controlPlane+", which is being deleted")
+	e.announces("Warning NetworkRemoved", e.controlPlane)
 	e.get(access)
 
 	patch(e, n, func(n *extensionsv1alpha1.Network) { n.Finalizers = nil })
@@ -95,7 +96,7 @@ func TestAShootIsDeletedWhileItsNamespaceGoes(t *testing.T) {
 		},
 		"the kubeconfig first, then the namespace": func(e *env, shoot client.Object) {
 			secret := &corev1.Secret{}
-			secret.Namespace, secret.Name = e.project, "cherry.kubeconfig"
+			secret.Namespace, secret.Name = e.project, "example.kubeconfig"
 			e.Expect(e.client.Delete(e.t.Context(), secret)).To(Succeed())
 			e.deleteNamespace()
 			e.Expect(e.client.Delete(e.t.Context(), shoot)).To(Succeed())
@@ -118,8 +119,8 @@ func TestAShootIsDeletedWhileItsNamespaceGoes(t *testing.T) {
 	}
 }
 
-// A Secret that somebody deletes goes on being used, since only as long as it is
-// there can it not be lost together with the namespace.
+// A copy that a user deletes stays in use: without it, what is in the shoot could not be
+// deleted if the namespace went as well.
 func TestADeletedAccessStaysInUse(t *testing.T) {
 	e := setup(t)
 	s := e.finished()
@@ -136,8 +137,8 @@ func TestADeletedAccessStaysInUse(t *testing.T) {
 	e.gone(e.controlPlaneNamespace())
 }
 
-// Somebody who takes the finalizer from a Shoot leaves its control plane behind,
-// which can then be deleted by hand.
+// A user who removes the finalizer from a Shoot leaves its control plane behind, and can
+// delete that by hand.
 func TestTheNamespaceOfAnAbandonedShootCanBeDeleted(t *testing.T) {
 	e := setup(t)
 	s := e.finished()
@@ -152,7 +153,7 @@ func TestTheNamespaceOfAnAbandonedShootCanBeDeleted(t *testing.T) {
 	e.Expect(e.client.Delete(t.Context(), e.cluster())).To(Succeed())
 }
 
-// Invariant 6, for a namespace that somebody deletes.
+// Invariant 6, for a namespace that a user deletes.
 func TestADeathWhileTheNamespaceGoesDoesNoHarm(t *testing.T) {
 	const mostWrites = 6
 	for k := 1; k <= mostWrites; k++ {

@@ -13,102 +13,87 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/jsonequal"
+	"github.com/trellis-network/trellis/internal/outcome"
 	"github.com/trellis-network/trellis/internal/state"
 	"github.com/trellis-network/trellis/pipeline"
 )
 
-// deployNetwork writes the Network as gardenlet would, but for the operation
-// annotation: in standalone mode its generation is what triggers.
-func (op *operation) deployNetwork(ctx context.Context) error {
-	wanted, err := pipeline.NetworkForShoot(op.shoot)
+// deployNetwork writes the Network as gardenlet does, except the operation annotation: in
+// standalone mode a new generation is the trigger.
+func (r *Reconciler) deployNetwork(ctx context.Context, run *run) outcome.Outcome {
+	wanted, err := pipeline.NetworkForShoot(run.shoot)
 	if errors.Is(err, pipeline.ErrWorkerless) {
-		return op.checkWorkerless()
+		if run.network == nil {
+			return outcome.Continue()
+		}
+		err = userError{errors.New("spec.provider.workers: a cluster that has a pod network must keep at least one group of workers")}
 	}
 	if err != nil {
-		return err
+		return fail(err)
 	}
 	if wanted.Spec.PodCIDR == "" || wanted.Spec.ServiceCIDR == "" {
-		return misconfigured("spec.networking: pods and services must be stated, since the wanted IP families have no default ranges")
+		return fail(userError{errors.New("spec.networking: pods and services must be stated, since the wanted IP families have no default ranges")})
 	}
-	if op.network == nil {
-		if err := op.client.Create(ctx, wanted); err != nil {
-			return refused(err)
-		}
-		op.network = wanted
-		return nil
+	if run.network == nil {
+		run.network = wanted
+		return fail(explained(r.client.Create(ctx, wanted)))
 	}
-	if isDeleting(op.network) {
-		return waiting{fmt.Sprintf("the Network %s, which is being deleted, is gone", client.ObjectKeyFromObject(op.network))}
+	if isDeleting(run.network) {
+		return outcome.Wait(fmt.Sprintf("the Network %s, which is being deleted, is gone", client.ObjectKeyFromObject(run.network)), 0)
 	}
-	return op.replaceNetworkSpec(ctx, &wanted.Spec)
-}
-
-// replaceNetworkSpec replaces the spec as a whole, since a merge patch could not
-// state a null in the user's config.
-func (op *operation) replaceNetworkSpec(ctx context.Context, spec *extensionsv1alpha1.NetworkSpec) error {
-	same, err := sameJSON(op.network.Spec, spec)
-	if err != nil || same {
-		return err
+	if same, err := jsonequal.Values(run.network.Spec, wanted.Spec); err != nil || same {
+		return fail(err)
 	}
-	patch, err := json.Marshal([]map[string]any{{"op": "replace", "path": "/spec", "value": spec}})
+	// The spec is replaced as a whole: a merge patch could not set a null in the config.
+	patch, err := json.Marshal([]map[string]any{{"op": "replace", "path": "/spec", "value": wanted.Spec}})
 	if err != nil {
-		return err
+		return fail(err)
 	}
-	written := op.network.DeepCopy()
-	if err := op.client.Patch(ctx, written, client.RawPatch(types.JSONPatchType, patch)); err != nil {
-		return refused(err)
-	}
-	op.network = written
-	return nil
+	run.network = run.network.DeepCopy()
+	return fail(explained(r.client.Patch(ctx, run.network, client.RawPatch(types.JSONPatchType, patch))))
 }
 
-func (op *operation) isWorkerless() bool { return len(op.shoot.Spec.Provider.Workers) == 0 }
-
-// checkWorkerless refuses to take the network from a cluster that has one.
-func (op *operation) checkWorkerless() error {
-	if op.network == nil {
-		return nil
+// awaitNetwork waits until the Network has succeeded. The Network's error becomes the
+// Shoot's.
+func (r *Reconciler) awaitNetwork(ctx context.Context, run *run) outcome.Outcome {
+	if run.isWorkerless() {
+		return outcome.Continue()
 	}
-	return misconfigured("spec.provider.workers: a cluster that has a pod network must keep at least one group of workers")
+	until := fmt.Sprintf("the Network %s is ready", client.ObjectKeyFromObject(run.network))
+	last := run.network.Status.LastOperation
+	const processing = corev1beta1.LastOperationStateProcessing
+	if last != nil && last.State == processing {
+		until += ": " + last.Description
+	}
+	switch {
+	case !run.isNetworkCurrent() || last.State == processing:
+		return outcome.Wait(until+r.applyFailure(ctx, run.namespace), 0)
+	case last.State == corev1beta1.LastOperationStateSucceeded:
+		return outcome.Continue()
+	}
+	return networkFailure(run.network)
 }
 
-// networkCounts says that the Network's status is about its present spec, and
-// about the Shoot in the Cluster as it is now.
-func (op *operation) networkCounts() bool {
-	network := op.network
+func (run *run) isWorkerless() bool { return len(run.shoot.Spec.Provider.Workers) == 0 }
+
+// isNetworkCurrent reports whether the Network's status is about its present spec, and
+// about the Shoot as the Cluster has it now.
+func (run *run) isNetworkCurrent() bool {
+	network := run.network
 	if network == nil || network.Status.LastOperation == nil || network.Status.ObservedGeneration != network.Generation {
 		return false
 	}
 	kept, err := state.Decode(network.Status.State)
-	// A state that is not Trellis' tells nothing; the Network has said so.
-	return err != nil || kept.ShootGeneration == op.shoot.Generation
+	// Another program's state has no generation; the Network's own status reports that.
+	return err != nil || kept.ShootGeneration == run.shoot.Generation
 }
 
-// awaitNetwork succeeds once the Network has. Its error is the Shoot's.
-func (op *operation) awaitNetwork(ctx context.Context) error {
-	if op.isWorkerless() {
-		return nil
+// networkFailure returns the error in a Network's status as an outcome.
+func networkFailure(network *extensionsv1alpha1.Network) outcome.Outcome {
+	description, codes := network.Status.LastOperation.Description, []corev1beta1.ErrorCode(nil)
+	if last := network.Status.LastError; last != nil {
+		description, codes = last.Description, last.Codes
 	}
-	until := fmt.Sprintf("the Network %s is ready", client.ObjectKeyFromObject(op.network))
-	last := op.network.Status.LastOperation
-	const working = corev1beta1.LastOperationStateProcessing
-	if last != nil && last.State == working {
-		until += ": " + last.Description
-	}
-	switch {
-	case !op.networkCounts() || last.State == working:
-		return waiting{until + op.obstacle(ctx)}
-	case last.State == corev1beta1.LastOperationStateSucceeded:
-		return nil
-	default:
-		return networkProblem(op.network)
-	}
-}
-
-func networkProblem(network *extensionsv1alpha1.Network) problem {
-	p := problem{description: inShootTerms(network.Status.LastOperation.Description)}
-	if lastError := network.Status.LastError; lastError != nil {
-		p.description, p.codes = inShootTerms(lastError.Description), lastError.Codes
-	}
-	return p
+	return outcome.Fail(errors.New(withShootPaths(description)), codes...)
 }

@@ -27,13 +27,13 @@ func TestTheNetworksErrorIsTheShoots(t *testing.T) {
 	s := e.shoot()
 	e.applied()
 	e.networkSays(failing, func(n *extensionsv1alpha1.Network) {
-		n.Status.LastOperation.Description = "Error reconciling Network: Spec.providerConfig.knots: Invalid value: 3: must be even"
+		n.Status.LastOperation.Description = "Error reconciling Network: Spec.providerConfig.number: Invalid value: 3: must be even"
 		n.Status.LastError = &corev1beta1.LastError{
 			Description: n.Status.LastOperation.Description,
 			Codes:       []corev1beta1.ErrorCode{corev1beta1.ErrorConfigurationProblem},
 		}
 	})
-	const wanted = "Error reconciling Network: spec.networking.providerConfig.knots: Invalid value: 3: must be even"
+	const wanted = "Error reconciling Network: spec.networking.providerConfig.number: Invalid value: 3: must be even"
 	e.becomes(s, create, failing, wanted)
 	e.Expect(s.Status.LastErrors).To(HaveLen(1))
 	e.Expect(s.Status.LastErrors[0].Description).To(Equal(wanted))
@@ -42,7 +42,7 @@ func TestTheNetworksErrorIsTheShoots(t *testing.T) {
 	e.Expect(s.Status.LastErrors[0].LastUpdateTime).NotTo(BeNil())
 
 	patch(e, s, func(s *corev1beta1.Shoot) {
-		s.Spec.Networking.ProviderConfig = &runtime.RawExtension{Raw: []byte(`{"knots":4}`)}
+		s.Spec.Networking.ProviderConfig = &runtime.RawExtension{Raw: []byte(`{"number":4}`)}
 	})
 	e.becomes(s, create, processing)
 	e.Expect(s.Status.LastErrors).To(BeEmpty(), "the error was about another spec")
@@ -55,7 +55,7 @@ func TestTheNetworksHealthIsTheShoots(t *testing.T) {
 	s := e.finished()
 	condition := corev1beta1.Condition{
 		Type: "SystemComponentsHealthy", Status: corev1beta1.ConditionProgressing, Reason: "HealthCheckProgressing",
-		Message: "cans: 1 of 2", LastTransitionTime: metav1.Now().Rfc3339Copy(), LastUpdateTime: metav1.Now().Rfc3339Copy(),
+		Message: "agent: 1 of 2", LastTransitionTime: metav1.Now().Rfc3339Copy(), LastUpdateTime: metav1.Now().Rfc3339Copy(),
 	}
 	other := condition
 	other.Type = "ControlPlaneHealthy"
@@ -63,7 +63,7 @@ func TestTheNetworksHealthIsTheShoots(t *testing.T) {
 		n.Status.Conditions = []corev1beta1.Condition{other, condition}
 	})
 	e.Eventually(func() []corev1beta1.Condition { e.get(s); return s.Status.Conditions }).Should(HaveLen(1))
-	e.Expect(s.Status.Conditions[0].Message).To(Equal("cans: 1 of 2"))
+	e.Expect(s.Status.Conditions[0].Message).To(Equal("agent: 1 of 2"))
 	e.Expect(s.Status.Conditions[0].LastTransitionTime.Equal(&condition.LastTransitionTime)).To(BeTrue())
 	e.Expect(s.Status.LastOperation.Type).To(Equal(create), "health is no operation")
 
@@ -76,14 +76,14 @@ func TestWarningsAreAConstraint(t *testing.T) {
 	s := e.finished()
 	e.networkSays(succeeded, func(n *extensionsv1alpha1.Network) {
 		n.Status.ProviderStatus = &runtime.RawExtension{Raw: []byte(
-			`{"warnings":[{"field":"spec.providerConfig.knots","message":"are not tied; see spec.podCIDR"}]}`)}
+			`{"warnings":[{"field":"spec.providerConfig.number","message":"has no effect; see spec.podCIDR"}]}`)}
 	})
 	e.becomes(s, create, succeeded, "with a warning: see the constraint "+shoot.ConfigurationInForce)
 	e.Expect(s.Status.Constraints).To(HaveLen(1))
 	constraint := s.Status.Constraints[0]
 	e.Expect(constraint.Type).To(Equal(shoot.ConfigurationInForce))
 	e.Expect(constraint.Status).To(Equal(corev1beta1.ConditionFalse))
-	e.Expect(constraint.Message).To(Equal("spec.networking.providerConfig.knots: are not tied; see spec.networking.pods"))
+	e.Expect(constraint.Message).To(Equal("spec.networking.providerConfig.number: has no effect; see spec.networking.pods"))
 
 	e.networkSays(succeeded, func(n *extensionsv1alpha1.Network) { n.Status.ProviderStatus = nil })
 	e.Eventually(func() []corev1beta1.Condition { e.get(s); return s.Status.Constraints }).Should(BeEmpty())
@@ -117,7 +117,7 @@ func TestWhatHoldsTheResourceManagerUpIsTold(t *testing.T) {
 	e := setup(t)
 	e.kubeconfig(kubeconfig)
 	s := e.shoot()
-	const cause = "the shoot's API server https://api.cherry.example.org cannot be reached: no route"
+	const cause = "the shoot's API server https://api.example.example.org cannot be reached: no route"
 	fails := func(name string) {
 		managed := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: e.controlPlane}}
 		e.appears(managed)
@@ -130,18 +130,18 @@ func TestWhatHoldsTheResourceManagerUpIsTold(t *testing.T) {
 	}
 	e.appears(e.network())
 	e.Expect(e.client.Create(t.Context(), &resourcesv1alpha1.ManagedResource{
-		ObjectMeta: metav1.ObjectMeta{Name: "string-config", Namespace: e.controlPlane},
+		ObjectMeta: metav1.ObjectMeta{Name: "example-config", Namespace: e.controlPlane},
 		Spec:       resourcesv1alpha1.ManagedResourceSpec{SecretRefs: []corev1.LocalObjectReference{}},
 	})).To(Succeed())
-	fails("string-config")
-	e.becomes(s, create, processing, "Waiting until the Network", "the ManagedResource string-config: "+cause)
+	fails("example-config")
+	e.becomes(s, create, processing, "Waiting until the Network", "the ManagedResource example-config: "+cause)
 	e.networkSays(succeeded, func(*extensionsv1alpha1.Network) {})
 	fails(shoot.PrerequisitesName)
 	e.becomes(s, create, processing, "Waiting until the ManagedResource", "is applied: "+cause)
 
 	n := e.holdNetwork()
 	e.Expect(e.client.Delete(t.Context(), s)).To(Succeed())
-	e.becomes(s, deleting, processing, "Waiting until the Network", "is gone: the ManagedResource string-config: "+cause)
+	e.becomes(s, deleting, processing, "Waiting until the Network", "is gone: the ManagedResource example-config: "+cause)
 	patch(e, n, func(n *extensionsv1alpha1.Network) { n.Finalizers = nil })
 	e.gone(s)
 }

@@ -9,20 +9,22 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/bundle"
+	"github.com/trellis-network/trellis/internal/outcome"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// PrerequisitesName is the name of the ManagedResource with what a shoot of
-// Gardener's has before its network comes.
+// PrerequisitesName is the name of the ManagedResource with the objects that Gardener
+// creates in a shoot before the network.
 const PrerequisitesName = "trellis-prerequisites"
 
-// priorityClasses are those that Gardener brings to a shoot, with their values.
-// Kubernetes itself has system-node-critical and system-cluster-critical.
+// priorityClasses are those of Gardener's shoots, with their values. Kubernetes itself has
+// system-node-critical and system-cluster-critical.
 var priorityClasses = []struct {
 	name  string
 	value int32
@@ -33,7 +35,8 @@ var priorityClasses = []struct {
 	{"gardener-shoot-system-600", 999999600},
 }
 
-func (op *operation) prerequisites() (*bundle.Bundle, error) {
+// prerequisites returns the wanted bundle, and its ManagedResource, nil if there is none.
+func (r *Reconciler) prerequisites(ctx context.Context, namespace string) (*bundle.Bundle, *resourcesv1alpha1.ManagedResource, error) {
 	var objects []plugin.Object
 	for _, class := range priorityClasses {
 		objects = append(objects, &schedulingv1.PriorityClass{
@@ -44,53 +47,44 @@ func (op *operation) prerequisites() (*bundle.Bundle, error) {
 		})
 	}
 	data, err := pipeline.Documents(objects)
-	return &bundle.Bundle{Namespace: op.namespace, Name: PrerequisitesName, Origin: "trellis", Data: data}, err
-}
-
-// managedPrerequisites is the ManagedResource as last seen, nil if there is none.
-func (op *operation) managedPrerequisites(ctx context.Context) (*resourcesv1alpha1.ManagedResource, error) {
-	managed := &resourcesv1alpha1.ManagedResource{}
-	err := op.client.Get(ctx, client.ObjectKey{Namespace: op.namespace, Name: PrerequisitesName}, managed)
+	if err != nil {
+		return nil, nil, err
+	}
+	wanted := &bundle.Bundle{Namespace: namespace, Name: PrerequisitesName, Origin: "trellis", Data: data}
+	current := &resourcesv1alpha1.ManagedResource{}
+	err = r.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: PrerequisitesName}, current)
 	if apierrors.IsNotFound(err) {
-		return nil, nil
+		return wanted, nil, nil
 	}
-	return managed, err
+	return wanted, current, err
 }
 
-func (op *operation) deployPrerequisites(ctx context.Context) error {
-	wanted, err := op.prerequisites()
-	if err != nil {
-		return err
+// deployPrerequisites writes the prerequisites. It creates a Secret that is gone again.
+func (r *Reconciler) deployPrerequisites(ctx context.Context, run *run) outcome.Outcome {
+	wanted, current, err := r.prerequisites(ctx, run.namespace)
+	if err == nil && current != nil && bundle.SecretMissing(current) {
+		err = wanted.WriteSecret(ctx, r.client)
 	}
-	current, err := op.managedPrerequisites(ctx)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = wanted.Write(ctx, r.client, current)
 	}
-	if current != nil && bundle.SecretMissing(current) {
-		if err := wanted.WriteSecret(ctx, op.client); err != nil {
-			return err
-		}
-	}
-	_, err = wanted.Write(ctx, op.client, current)
-	return err
+	return fail(err)
 }
 
-// awaitPrerequisites comes after the Network was deployed, so that the two are
-// applied at the same time. A cluster that sleeps is not waited for.
-func (op *operation) awaitPrerequisites(ctx context.Context) error {
-	if h := op.shoot.Spec.Hibernation; h != nil && h.Enabled != nil && *h.Enabled {
-		return nil
+// awaitPrerequisites waits until the prerequisites are applied. It is the last stage, so
+// that they are applied at the same time as the Network. In a hibernated cluster nothing
+// can be applied.
+func (r *Reconciler) awaitPrerequisites(ctx context.Context, run *run) outcome.Outcome {
+	if h := run.shoot.Spec.Hibernation; h != nil && ptr.Deref(h.Enabled, false) {
+		return outcome.Continue()
 	}
-	wanted, err := op.prerequisites()
-	if err != nil {
-		return err
+	wanted, current, err := r.prerequisites(ctx, run.namespace)
+	if err != nil || current != nil && bundle.Applied(current, wanted.SecretName()) {
+		return fail(err)
 	}
-	current, err := op.managedPrerequisites(ctx)
-	if err != nil {
-		return err
+	until := fmt.Sprintf("the ManagedResource %s/%s is applied", run.namespace, PrerequisitesName)
+	if current != nil {
+		until += appliedMessage(current)
 	}
-	if current == nil || !bundle.Applied(current, wanted.SecretName()) {
-		return waiting{fmt.Sprintf("the ManagedResource %s/%s is applied%s", op.namespace, PrerequisitesName, whyNotApplied(current))}
-	}
-	return nil
+	return outcome.Wait(until, 0)
 }

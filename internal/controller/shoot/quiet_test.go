@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Invariant 5: what finds nothing to do asks nothing of the API server.
+// Invariant 5: a run that finds nothing to do sends no request.
 func TestAnUnchangedShootCostsNoRequest(t *testing.T) {
 	e := setup(t)
 	s := e.finished()
@@ -54,7 +54,7 @@ func TestAFreshShootCostsFewRequests(t *testing.T) {
 	e.Expect(len(requests)).To(BeNumerically("<=", 18))
 }
 
-// touch changes an object in a way that means nothing.
+// touch changes an object without effect.
 func (e *env) touch(object client.Object) {
 	e.t.Helper()
 	patch(e, object, func(object client.Object) {

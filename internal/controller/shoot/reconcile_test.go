@@ -26,10 +26,10 @@ func TestAShootGetsItsControlPlane(t *testing.T) {
 
 	n := e.network()
 	e.appears(n)
-	e.Expect(n.Spec.Type).To(Equal("string"))
+	e.Expect(n.Spec.Type).To(Equal("example"))
 	e.Expect(n.Spec.PodCIDR).To(Equal("100.96.0.0/11"))
 	e.Expect(n.Spec.ServiceCIDR).To(Equal("100.64.0.0/13"))
-	e.Expect(n.Spec.ProviderConfig.Raw).To(MatchJSON(`{"knots":3,"nothing":null}`))
+	e.Expect(n.Spec.ProviderConfig.Raw).To(MatchJSON(`{"number":3,"nothing":null}`))
 	e.Expect(n.Annotations).NotTo(HaveKey(extensionsv1alpha1.OperationAnnotation), "in standalone mode the generation triggers")
 
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.controlPlane}}
@@ -37,8 +37,8 @@ func TestAShootGetsItsControlPlane(t *testing.T) {
 	e.Expect(namespace.Labels).To(And(
 		HaveKeyWithValue("gardener.cloud/role", "shoot"),
 		HaveKeyWithValue("shoot.gardener.cloud/provider", "cloud"),
-		HaveKeyWithValue("networking.shoot.gardener.cloud/provider", "string")))
-	e.Expect(namespace.Annotations).To(HaveKeyWithValue(shoot.ShootAnnotation, e.project+"/cherry"))
+		HaveKeyWithValue("networking.shoot.gardener.cloud/provider", "example")))
+	e.Expect(namespace.Annotations).To(HaveKeyWithValue(shoot.ShootAnnotation, e.project+"/example"))
 
 	access := e.access()
 	e.get(access)
@@ -51,7 +51,7 @@ func TestAShootGetsItsControlPlane(t *testing.T) {
 		Pods: []string{"100.96.0.0/11"}, Services: []string{"100.64.0.0/13"}, Nodes: []string{"10.250.0.0/16"}}))
 
 	e.networkSays(processing, func(n *extensionsv1alpha1.Network) { n.Status.ObservedGeneration = 0 })
-	e.becomes(s, create, processing, "Tying knots")
+	e.becomes(s, create, processing, "Reconciling the Network")
 	e.networkSays(succeeded, func(*extensionsv1alpha1.Network) {})
 	e.becomes(s, create, processing, "Waiting until the ManagedResource", "is applied")
 	e.applied()
@@ -68,9 +68,9 @@ func TestTheClusterHoldsTheWholeShoot(t *testing.T) {
 	s := e.finished()
 	cluster := e.cluster()
 	e.get(cluster)
-	e.Expect(cluster.Annotations).To(HaveKeyWithValue(extensionsv1alpha1.APIServerAnnotation, "api.cherry.example.org:443"))
+	e.Expect(cluster.Annotations).To(HaveKeyWithValue(extensionsv1alpha1.APIServerAnnotation, "api.example.example.org:443"))
 	e.Expect(cluster.Spec.CloudProfile.Raw).To(MatchJSON(
-		`{"apiVersion":"core.gardener.cloud/v1beta1","kind":"CloudProfile","metadata":{"name":"orchard"}}`))
+		`{"apiVersion":"core.gardener.cloud/v1beta1","kind":"CloudProfile","metadata":{"name":"landscape"}}`))
 	e.Expect(cluster.Spec.Seed).To(BeNil())
 
 	var document struct {
@@ -98,11 +98,11 @@ func TestAnEditedShootIsReconciled(t *testing.T) {
 	e := setup(t)
 	s := e.finished()
 	patch(e, s, func(s *corev1beta1.Shoot) {
-		s.Spec.Networking.ProviderConfig = &runtime.RawExtension{Raw: []byte(`{"loops":2}`)}
+		s.Spec.Networking.ProviderConfig = &runtime.RawExtension{Raw: []byte(`{"other":2}`)}
 	})
 	e.becomes(s, reconcile, processing)
 	n := e.networkSays(succeeded, func(*extensionsv1alpha1.Network) {})
-	e.Expect(n.Spec.ProviderConfig.Raw).To(MatchJSON(`{"loops":2}`), "what the user took away is gone")
+	e.Expect(n.Spec.ProviderConfig.Raw).To(MatchJSON(`{"other":2}`), "what the user took away is gone")
 	e.becomes(s, reconcile, succeeded)
 
 	patch(e, s, func(s *corev1beta1.Shoot) { s.Spec.Networking.ProviderConfig = nil })
@@ -117,14 +117,14 @@ func TestAnEditedNetworkIsSetBack(t *testing.T) {
 	e := setup(t)
 	e.finished()
 	n := e.network()
-	patch(e, n, func(n *extensionsv1alpha1.Network) { n.Spec.ProviderConfig.Raw = []byte(`{"knots":4}`) })
+	patch(e, n, func(n *extensionsv1alpha1.Network) { n.Spec.ProviderConfig.Raw = []byte(`{"number":4}`) })
 	e.Eventually(func() string {
 		e.get(n)
 		return string(n.Spec.ProviderConfig.Raw)
-	}).Should(MatchJSON(`{"knots":3,"nothing":null}`))
+	}).Should(MatchJSON(`{"number":3,"nothing":null}`))
 }
 
-func TestWhatSomebodyDeletedComesBack(t *testing.T) {
+func TestDeletedObjectsAreCreatedAgain(t *testing.T) {
 	e := setup(t)
 	s := e.finished()
 	e.Expect(e.client.Delete(t.Context(), e.network())).To(Succeed())
@@ -151,7 +151,7 @@ func TestAWorkerlessShootHasNoNetwork(t *testing.T) {
 	e.Expect(e.client.Get(t.Context(), keyOf(e.network()), e.network())).To(MatchError(ContainSubstring("not found")))
 }
 
-// A sleeping cluster's API server is off: nothing is applied, and nobody waits.
+// The API server of a hibernated cluster does not run, so nothing can be applied.
 func TestAHibernatedShootDoesNotWaitForItsPrerequisites(t *testing.T) {
 	e := setup(t)
 	e.kubeconfig(kubeconfig)
@@ -168,7 +168,7 @@ func TestAShootIsNotDoneBeforeItsNetworkHasSeenIt(t *testing.T) {
 	patch(e, s, func(s *corev1beta1.Shoot) {
 		s.Spec.Kubernetes.KubeProxy = &corev1beta1.KubeProxy{Enabled: ptr.To(false)}
 	})
-	e.becomes(s, reconcile, processing, "Waiting until the Network "+e.controlPlane+"/cherry is ready")
+	e.becomes(s, reconcile, processing, "Waiting until the Network "+e.controlPlane+"/example is ready")
 	e.stays(s)
 	e.networkSays(succeeded, func(*extensionsv1alpha1.Network) {})
 	e.becomes(s, reconcile, succeeded)

@@ -5,232 +5,298 @@ package shoot
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
+	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	"github.com/trellis-network/trellis/internal/condition"
+	"github.com/trellis-network/trellis/internal/metrics"
+	"github.com/trellis-network/trellis/internal/outcome"
 	"github.com/trellis-network/trellis/plugin"
 )
 
 const (
-	// systemComponentsHealthy is the Shoot's condition that a Network has a part in.
+	// systemComponentsHealthy is the condition that the Shoot has from its Network.
 	systemComponentsHealthy = "SystemComponentsHealthy"
-	// ConfigurationInForce is the constraint of a Shoot that is False when its
-	// network's configuration has warnings: it is not in force just as written, or
-	// something in it has no effect. Without warnings it is absent.
+	// ConfigurationInForce is the constraint of a Shoot that is False when the
+	// configuration of its network has warnings: what is in force differs from what the
+	// user wrote, or a field has no effect. Without warnings it is absent.
 	ConfigurationInForce = "NetworkConfigurationInForce"
 	// configurationWarnings is the reason of that constraint.
 	configurationWarnings = "ConfigurationWarnings"
 )
 
-func isOurs(c corev1beta1.Condition) bool {
-	return c.Type == systemComponentsHealthy || c.Type == ConfigurationInForce
+// ending is how a run ended, and after how many of its stages.
+type ending struct {
+	outcome.Outcome
+	stages []stage
+	done   int
 }
 
-// now has the precision that the API stores.
-func (op *operation) now() metav1.Time { return metav1.NewTime(op.clock.Now()).Rfc3339Copy() }
-
-// report writes how the pass ended into the Shoot's status, if that is news.
-func (op *operation) report(ctx context.Context, end ending) error {
-	status := &op.shoot.Status
-	if !isDeleting(op.shoot) {
-		op.reportHealth()
-		op.reportWarnings()
+// report turns the end of a run into the Shoot's status, the metrics, the log line, the
+// events and the answer for controller-runtime.
+func (r *Reconciler) report(ctx context.Context, run *run, ended ending, began time.Time) (reconcile.Result, error) {
+	metrics.Reconciled(ControllerName, run.networkType(), ended.Outcome, r.clock.Since(began))
+	if ended.Kind() == outcome.Stale {
+		return ended.Result()
 	}
-	op.reportOperation(end)
-	status.ObservedGeneration = op.shoot.Generation
-	return op.writeStatus(ctx)
+	if !run.released {
+		run.setStatus(ended, r.now())
+		if err := r.writeStatus(ctx, run); err != nil {
+			return outcome.TryAgain(client.IgnoreNotFound(err)).Result()
+		}
+	}
+	r.announce(ctx, run, ended.Outcome)
+	return ended.Result()
 }
 
-// writeStatus stores the status if it differs from what is stored.
-func (op *operation) writeStatus(ctx context.Context) error {
-	if apiequality.Semantic.DeepEqual(op.stored.Status, op.shoot.Status) {
+// writeStatus stores the status if it has changed. Besides report, only establishIdentity
+// calls it.
+func (r *Reconciler) writeStatus(ctx context.Context, run *run) error {
+	if apiequality.Semantic.DeepEqual(run.stored.Status, run.shoot.Status) {
 		return nil
 	}
-	patch := client.MergeFromWithOptions(op.stored, client.MergeFromWithOptimisticLock{})
-	if err := op.client.Status().Patch(ctx, op.shoot, patch); err != nil {
+	patch := client.MergeFromWithOptions(run.stored, client.MergeFromWithOptimisticLock{})
+	if err := r.client.Status().Patch(ctx, run.shoot, patch); err != nil {
 		return fmt.Errorf("write the Shoot's status: %w", err)
 	}
-	op.stored = op.shoot.DeepCopy()
+	run.stored = run.shoot.DeepCopy()
 	return nil
 }
 
-func (op *operation) reportOperation(end ending) {
-	state, description, errs := op.outcome(end)
-	status := &op.shoot.Status
-	before := status.LastOperation
-	operation := corev1beta1.LastOperation{
-		Type: op.operationType(state), State: state, Description: description,
-		Progress: progress(end), LastUpdateTime: op.now(),
-	}
-	if before != nil && status.ObservedGeneration == op.shoot.Generation {
-		sameTime := operation
-		sameTime.LastUpdateTime = before.LastUpdateTime
-		if sameTime == *before {
-			operation = sameTime
-		}
-	}
-	status.LastOperation = &operation
-	for i := range errs {
-		now := op.now()
-		errs[i].LastUpdateTime = &now
-		for _, old := range status.LastErrors {
-			if old.Description == errs[i].Description && slices.Equal(old.Codes, errs[i].Codes) && old.LastUpdateTime != nil {
-				errs[i].LastUpdateTime = old.LastUpdateTime
-			}
-		}
-	}
-	status.LastErrors = errs
+// now has the precision that the API stores.
+func (r *Reconciler) now() metav1.Time { return metav1.NewTime(r.clock.Now()).Rfc3339Copy() }
+
+// operation is what this process remembers of an operation on a Shoot.
+type operation struct {
+	// uid is the Shoot's; another Shoot of that name has other operations.
+	uid types.UID
+	// began is when the operation began, or the process.
+	began time.Time
+	// recreating reports that an event announced that the network is removed.
+	recreating bool
 }
 
-func progress(end ending) int32 {
-	return max(1, int32(100*end.done/len(end.steps)))
-}
+// Reasons of events. Those about operations are Gardener's.
+const (
+	eventReconciled     = "Reconciled"
+	eventReconcileError = "ReconcileError"
+	eventDeleteError    = "DeleteError"
+	eventNetworkRemoved = "NetworkRemoved"
+)
 
-// outcome puts the end of a pass into words.
-func (op *operation) outcome(end ending) (corev1beta1.LastOperationState, string, []corev1beta1.LastError) {
-	var wait waiting
+// maxNote is the greatest length of an event's note that the API server accepts, in bytes.
+const maxNote = 1024
+
+// announce writes the log line and the events about what has changed with this run.
+func (r *Reconciler) announce(ctx context.Context, run *run, ended outcome.Outcome) {
+	now, was := corev1beta1.LastOperation{Type: corev1beta1.LastOperationTypeDelete, State: corev1beta1.LastOperationStateSucceeded}, corev1beta1.LastOperation{}
+	if !run.released {
+		now = *run.shoot.Status.LastOperation
+	}
+	if run.before != nil {
+		was = *run.before
+	}
+	key := client.ObjectKeyFromObject(run.shoot)
+	newOperation := now.Type != was.Type || was.State == corev1beta1.LastOperationStateSucceeded && now.State != was.State
+	var last operation
+	current := r.operations.Update(key, func(o operation, known bool) (operation, bool) {
+		if last = o; !known || o.uid != run.shoot.UID || newOperation {
+			o = operation{uid: run.shoot.UID, began: r.clock.Now(), recreating: o.recreating}
+		}
+		o.recreating = run.isRecreating()
+		return o, !run.released
+	})
+	if now.Type != was.Type || now.State != was.State {
+		(&outcome.Transition{
+			Shoot: key, Network: client.ObjectKey{Namespace: run.namespace, Name: run.shoot.Name}, Type: run.networkType(),
+			Operation: now.Type, State: now.State, Outcome: ended, Duration: r.clock.Since(current.began),
+		}).Log(log.FromContext(ctx))
+	}
 	switch {
-	case end.err == nil:
-		return corev1beta1.LastOperationStateSucceeded, op.success(), nil
-	case errors.As(end.err, &wait):
-		return corev1beta1.LastOperationStateProcessing, upperFirst(wait.Error()), op.lastNetworkError()
+	case current.recreating && !last.recreating:
+		r.event(run, corev1.EventTypeWarning, eventNetworkRemoved, fmt.Sprintf("The control-plane namespace %s was deleted: "+
+			"the network is removed from the cluster, and installed again after that. Until then pods cannot talk to each other.", run.namespace))
+	case now.State == corev1beta1.LastOperationStateSucceeded && now.State != was.State && !run.released:
+		r.event(run, corev1.EventTypeNormal, eventReconciled, now.Description)
+	case now.State == corev1beta1.LastOperationStateError && (now.State != was.State || now.Description != was.Description):
+		reason := eventReconcileError
+		if now.Type == corev1beta1.LastOperationTypeDelete {
+			reason = eventDeleteError
+		}
+		r.event(run, corev1.EventTypeWarning, reason, now.Description)
 	}
-	task := end.steps[end.done].name
-	failure := corev1beta1.LastError{Description: upperFirst(end.err.Error()), TaskID: &task}
-	var p problem
-	if errors.As(end.err, &p) {
-		failure.Codes = p.codes
-	} else {
+}
+
+func (r *Reconciler) event(run *run, eventType, reason, note string) {
+	r.recorder.Eventf(run.shoot, nil, eventType, reason, "Reconcile", "%s", condition.Shorten(note, maxNote))
+}
+
+// setStatus sets the status that a run ends with.
+func (run *run) setStatus(ended ending, now metav1.Time) {
+	if !isDeleting(run.shoot) {
+		run.setHealth()
+		run.setWarnings(now)
+	}
+	run.setOperation(ended, now)
+	run.shoot.Status.ObservedGeneration = run.shoot.Generation
+}
+
+// setOperation sets lastOperation and lastErrors. What says the same as before keeps its
+// time.
+func (run *run) setOperation(ended ending, now metav1.Time) {
+	status := &run.shoot.Status
+	before := status.LastOperation
+	next := &corev1beta1.LastOperation{
+		LastUpdateTime: now, Progress: max(1, int32(100*ended.done/len(ended.stages))),
+	}
+	failure := run.describe(ended, next)
+	next.Type = run.operationType(next.State)
+	if before != nil && status.ObservedGeneration == run.shoot.Generation {
+		same := *next
+		same.LastUpdateTime = before.LastUpdateTime
+		if same == *before {
+			next = before
+		}
+	}
+	status.LastOperation = next
+	if failure == nil {
+		status.LastErrors = nil
+		return
+	}
+	failure.LastUpdateTime = &now
+	for _, old := range status.LastErrors {
+		if old.Description == failure.Description && slices.Equal(old.Codes, failure.Codes) && old.LastUpdateTime != nil {
+			failure.LastUpdateTime = old.LastUpdateTime
+		}
+	}
+	status.LastErrors = []corev1beta1.LastError{*failure}
+}
+
+// describe sets the state and the description of an operation, and returns its error,
+// nil if there is none.
+func (run *run) describe(ended ending, operation *corev1beta1.LastOperation) *corev1beta1.LastError {
+	switch ended.Kind() {
+	case outcome.Done:
+		operation.State, operation.Description = corev1beta1.LastOperationStateSucceeded, run.success()
+		return nil
+	case outcome.Waiting:
+		operation.State, operation.Description = corev1beta1.LastOperationStateProcessing, "Waiting until "+ended.Reason()
+		return run.lastNetworkError()
+	}
+	failure := failureOf(ended.Outcome, ended.stages[ended.done].Name)
+	if ended.Kind() == outcome.Retry {
 		failure.Description += ". This will be retried."
 	}
-	return corev1beta1.LastOperationStateError, failure.Description, []corev1beta1.LastError{failure}
+	operation.State, operation.Description = corev1beta1.LastOperationStateError, failure.Description
+	return failure
 }
 
-// lastNetworkError is the error that the Network is trying to get over, if that
-// is about its present spec.
-func (op *operation) lastNetworkError() []corev1beta1.LastError {
-	if isDeleting(op.shoot) || !op.networkCounts() || op.network.Status.LastError == nil {
+// lastNetworkError returns the error that the Network retries, if that is about its
+// present spec.
+func (run *run) lastNetworkError() *corev1beta1.LastError {
+	if isDeleting(run.shoot) || !run.isNetworkCurrent() || run.network.Status.LastError == nil {
 		return nil
 	}
-	task := awaitingNetwork
-	p := networkProblem(op.network)
-	return []corev1beta1.LastError{{Description: upperFirst(p.description), Codes: p.codes, TaskID: &task}}
+	return failureOf(networkFailure(run.network), awaitingNetwork)
 }
 
-func (op *operation) success() string {
-	switch n := len(op.warnings()); {
-	case op.isWorkerless():
+func failureOf(failed outcome.Outcome, task string) *corev1beta1.LastError {
+	return &corev1beta1.LastError{Description: capitalized(failed.Err().Error()), Codes: failed.Codes(), TaskID: &task}
+}
+
+func (run *run) success() string {
+	switch n := len(run.warnings()); {
+	case run.isWorkerless():
 		return "Successfully reconciled Shoot: without workers it has no pod network"
 	case n == 1:
 		return "Successfully reconciled Shoot, with a warning: see the constraint " + ConfigurationInForce
 	case n > 1:
 		return fmt.Sprintf("Successfully reconciled Shoot, with %d warnings: see the constraint %s", n, ConfigurationInForce)
-	default:
-		return "Successfully reconciled Shoot"
 	}
+	return "Successfully reconciled Shoot"
 }
 
-// operationType stays Create until the first success, and while nothing new
-// happens it stays what it was.
-func (op *operation) operationType(state corev1beta1.LastOperationState) corev1beta1.LastOperationType {
-	before := op.shoot.Status.LastOperation
+// operationType is Create until the first success, and stays what it was while nothing new
+// happens.
+func (run *run) operationType(state corev1beta1.LastOperationState) corev1beta1.LastOperationType {
+	before := run.shoot.Status.LastOperation
 	const succeeded = corev1beta1.LastOperationStateSucceeded
 	switch {
-	case isDeleting(op.shoot):
+	case isDeleting(run.shoot):
 		return corev1beta1.LastOperationTypeDelete
 	case before == nil:
 		return corev1beta1.LastOperationTypeCreate
-	case before.State != succeeded, state == succeeded && op.shoot.Status.ObservedGeneration == op.shoot.Generation:
+	case before.State != succeeded, state == succeeded && run.shoot.Status.ObservedGeneration == run.shoot.Generation:
 		return before.Type
-	default:
-		return corev1beta1.LastOperationTypeReconcile
 	}
+	return corev1beta1.LastOperationTypeReconcile
 }
 
-// reportHealth copies the condition that controller/networkstatus wrote.
-func (op *operation) reportHealth() {
-	conditions := slices.DeleteFunc(op.shoot.Status.Conditions, func(c corev1beta1.Condition) bool { return c.Type == systemComponentsHealthy })
-	if op.network != nil {
-		for _, condition := range op.network.Status.Conditions {
-			if condition.Type == systemComponentsHealthy {
-				conditions = append(conditions, condition)
-			}
-		}
-	}
-	op.shoot.Status.Conditions = conditions
-}
-
-// warnings are those of the Network's author, in the terms of the Shoot's.
-func (op *operation) warnings() []plugin.Warning {
-	if op.network == nil {
-		return nil
-	}
-	warnings := warningsIn(op.network.Status.ProviderStatus)
-	for i := range warnings {
-		warnings[i].Field, warnings[i].Message = inShootTerms(warnings[i].Field), inShootTerms(warnings[i].Message)
-	}
-	return warnings
-}
-
-func warningsIn(providerStatus *runtime.RawExtension) []plugin.Warning {
-	if providerStatus == nil {
-		return nil
-	}
-	var status struct {
-		Warnings []plugin.Warning `json:"warnings"`
-	}
-	if json.Unmarshal(providerStatus.Raw, &status) != nil {
-		return nil
-	}
-	return status.Warnings
-}
-
-// reportWarnings keeps the constraint in step with a Network whose status is
-// about its present spec.
-func (op *operation) reportWarnings() {
-	if op.network != nil && !op.networkCounts() {
+// setHealth copies the Network's condition, with its times.
+func (run *run) setHealth() {
+	status := &run.shoot.Status
+	status.Conditions, _ = condition.Remove(status.Conditions, systemComponentsHealthy)
+	if run.network == nil {
 		return
 	}
-	var before *corev1beta1.Condition
-	status := &op.shoot.Status
-	if i := slices.IndexFunc(status.Constraints, func(c corev1beta1.Condition) bool { return c.Type == ConfigurationInForce }); i >= 0 {
-		before = status.Constraints[i].DeepCopy()
-		status.Constraints = slices.Delete(status.Constraints, i, i+1)
+	if healthy := condition.Get(run.network.Status.Conditions, systemComponentsHealthy); healthy != nil {
+		status.Conditions = append(status.Conditions, *healthy)
 	}
-	warnings := op.warnings()
+}
+
+// setWarnings sets the constraint with the Network's warnings, unless they are about
+// another spec.
+func (run *run) setWarnings(now metav1.Time) {
+	if run.network != nil && !run.isNetworkCurrent() {
+		return
+	}
+	status := &run.shoot.Status
+	warnings := run.warnings()
 	if len(warnings) == 0 {
+		status.Constraints, _ = condition.Remove(status.Constraints, ConfigurationInForce)
 		return
 	}
 	lines := make([]string, 0, len(warnings))
 	for _, warning := range warnings {
 		lines = append(lines, warning.String())
 	}
-	constraint := corev1beta1.Condition{
-		Type: ConfigurationInForce, Status: corev1beta1.ConditionFalse, Reason: configurationWarnings,
-		Message:            strings.Join(lines, "\n"),
-		LastTransitionTime: op.now(), LastUpdateTime: op.now(),
-	}
-	if before != nil && before.Status == constraint.Status {
-		constraint.LastTransitionTime = before.LastTransitionTime
-		if before.Message == constraint.Message && before.Reason == constraint.Reason {
-			constraint.LastUpdateTime = before.LastUpdateTime
-		}
-	}
-	status.Constraints = append(status.Constraints, constraint)
+	status.Constraints, _ = condition.Set(status.Constraints, corev1beta1.Condition{
+		Type: ConfigurationInForce, Status: corev1beta1.ConditionFalse, Reason: configurationWarnings, Message: strings.Join(lines, "\n"),
+	}, now.Time)
 }
 
-// upperFirst begins a sentence, unless it begins with a field path.
-func upperFirst(text string) string {
+// warnings returns the warnings in the Network's status, with the field paths of the
+// Shoot. A providerStatus of another program has none.
+func (run *run) warnings() []plugin.Warning {
+	var status struct {
+		Warnings []plugin.Warning `json:"warnings"`
+	}
+	if run.network == nil || run.network.Status.ProviderStatus == nil ||
+		json.Unmarshal(run.network.Status.ProviderStatus.Raw, &status) != nil {
+		return nil
+	}
+	for i := range status.Warnings {
+		w := &status.Warnings[i]
+		w.Field, w.Message = withShootPaths(w.Field), withShootPaths(w.Message)
+	}
+	return status.Warnings
+}
+
+// capitalized begins a sentence with a capital letter, unless it begins with a field path.
+func capitalized(text string) string {
 	if strings.HasPrefix(text, "spec.") {
 		return text
 	}

@@ -74,8 +74,9 @@ type env struct {
 	api          *rest.Config
 	client       client.Client
 	project      string // the Shoots' namespace
-	controlPlane string // that of the Shoot cherry
+	controlPlane string // that of the Shoot example
 	requests     *audit
+	log          *lines
 	stop         func()
 }
 
@@ -98,8 +99,8 @@ func project(t *testing.T) *env {
 	g.Expect(err).NotTo(HaveOccurred())
 	name := fmt.Sprintf("p%d", projects.Add(1))
 	e := &env{
-		WithT: g, t: t, api: api, client: admin, requests: &audit{}, stop: func() {},
-		project: "garden-" + name, controlPlane: "shoot--" + name + "--cherry",
+		WithT: g, t: t, api: api, client: admin, requests: &audit{}, log: &lines{}, stop: func() {},
+		project: "garden-" + name, controlPlane: "shoot--" + name + "--example",
 	}
 	e.namespace(e.project, nil)
 	t.Cleanup(func() { e.stop() })
@@ -147,6 +148,7 @@ func (e *env) start() {
 func (e *env) run(api *rest.Config, add func(manager.Manager) error) (stop func()) {
 	mgr, err := ctrl.NewManager(api, ctrl.Options{
 		Scheme:  seed.Scheme(),
+		Logger:  e.log.logger(),
 		Metrics: metricsserver.Options{BindAddress: "0"},
 		MapperProvider: func(*rest.Config, *http.Client) (meta.RESTMapper, error) {
 			return e.client.RESTMapper(), nil // what the API server has is found out once
@@ -180,32 +182,32 @@ func (e *env) namespace(name string, annotations map[string]string) {
 	e.Expect(e.client.Create(e.t.Context(), namespace)).To(Succeed())
 }
 
-// cherry is a Shoot as a user would write it, with fields that we do not know.
-const cherry = `
+// example is a Shoot as a user would write it, with fields that we do not know.
+const example = `
 apiVersion: core.gardener.cloud/v1beta1
 kind: Shoot
 metadata:
-  name: cherry
-  annotations: {color: red}
+  name: example
+  annotations: {example: annotation}
 spec:
-  cloudProfileName: orchard
+  cloudProfileName: landscape
   region: east
-  dns: {domain: cherry.example.org}
+  dns: {domain: example.example.org}
   kubernetes: {version: 1.33.1, clusterAutoscaler: {scanInterval: 10s}}
   networking:
-    type: string
+    type: example
     nodes: 10.250.0.0/16
-    providerConfig: {knots: 3, nothing: null}
+    providerConfig: {number: 3, nothing: null}
   provider:
     type: cloud
     workers: [{name: one, minimum: 1, maximum: 3, machine: {type: small}}]
 `
 
-// shoot creates the Shoot cherry with what change makes of it.
+// shoot creates the Shoot example with what change makes of it.
 func (e *env) shoot(change ...func(*corev1beta1.Shoot)) *corev1beta1.Shoot {
 	e.t.Helper()
 	s := &corev1beta1.Shoot{}
-	e.Expect(yaml.Unmarshal([]byte(cherry), s)).To(Succeed())
+	e.Expect(yaml.Unmarshal([]byte(example), s)).To(Succeed())
 	s.Namespace = e.project
 	for _, c := range change {
 		c(s)
@@ -215,14 +217,14 @@ func (e *env) shoot(change ...func(*corev1beta1.Shoot)) *corev1beta1.Shoot {
 }
 
 const kubeconfig = `{"apiVersion":"v1","kind":"Config","current-context":"c",
-"clusters":[{"name":"c","cluster":{"server":"https://api.cherry.example.org"}}],
+"clusters":[{"name":"c","cluster":{"server":"https://api.example.example.org"}}],
 "contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],
 "users":[{"name":"u","user":{"token":"secret"}}]}`
 
-// kubeconfig writes the user's Secret for the Shoot cherry.
+// kubeconfig writes the user's Secret for the Shoot example.
 func (e *env) kubeconfig(content string) *corev1.Secret {
 	e.t.Helper()
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "cherry.kubeconfig", Namespace: e.project}}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "example.kubeconfig", Namespace: e.project}}
 	_, err := ctrl.CreateOrPatch(e.t.Context(), e.client, secret, func() error {
 		secret.Data = map[string][]byte{"kubeconfig": []byte(content)}
 		return nil
@@ -231,7 +233,7 @@ func (e *env) kubeconfig(content string) *corev1.Secret {
 	return secret
 }
 
-// finished is the Shoot cherry when all that there is to do is done.
+// finished is the Shoot example when all that there is to do is done.
 func (e *env) finished(change ...func(*corev1beta1.Shoot)) *corev1beta1.Shoot {
 	e.t.Helper()
 	e.kubeconfig(kubeconfig)
@@ -265,7 +267,7 @@ func (e *env) appears(object client.Object) {
 }
 
 func (e *env) network() *extensionsv1alpha1.Network {
-	return &extensionsv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Name: "cherry", Namespace: e.controlPlane}}
+	return &extensionsv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Name: "example", Namespace: e.controlPlane}}
 }
 
 func (e *env) cluster() *extensionsv1alpha1.Cluster {
@@ -290,7 +292,7 @@ func (e *env) networkSays(state corev1beta1.LastOperationState, change func(*ext
 	n.Status.ObservedGeneration = n.Generation
 	e.takesIntoAccount(n)
 	n.Status.LastOperation = &corev1beta1.LastOperation{
-		Type: reconcile, State: state, Progress: 50, Description: "Tying knots", LastUpdateTime: metav1.Now(),
+		Type: reconcile, State: state, Progress: 50, Description: "Reconciling the Network", LastUpdateTime: metav1.Now(),
 	}
 	change(n)
 	e.Expect(e.client.Status().Patch(e.t.Context(), n, client.MergeFrom(before))).To(Succeed())
@@ -300,7 +302,7 @@ func (e *env) networkSays(state corev1beta1.LastOperationState, change func(*ext
 // takesIntoAccount notes the Shoot's present generation once the Cluster has it.
 func (e *env) takesIntoAccount(n *extensionsv1alpha1.Network) {
 	e.t.Helper()
-	s := &corev1beta1.Shoot{ObjectMeta: metav1.ObjectMeta{Name: "cherry", Namespace: e.project}}
+	s := &corev1beta1.Shoot{ObjectMeta: metav1.ObjectMeta{Name: "example", Namespace: e.project}}
 	e.get(s)
 	e.Eventually(func() int64 { return e.generationInCluster() }).Should(Equal(s.Generation))
 	note(n, s.Generation)

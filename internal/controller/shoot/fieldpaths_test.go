@@ -19,7 +19,7 @@ func TestPathsAreThoseOfTheShoot(t *testing.T) {
 		"spec.networking.providerConfig":                  "spec.networking.providerConfig",
 		"daemonset.spec.type, spec.typed, inspec.podCIDR": "daemonset.spec.type, spec.typed, inspec.podCIDR",
 	} {
-		g.Expect(inShootTerms(network)).To(Equal(shoot))
+		g.Expect(withShootPaths(network)).To(Equal(shoot))
 	}
 }
 
@@ -55,6 +55,6 @@ func TestRangesOfOtherFamiliesStay(t *testing.T) {
 		{"10.0.0.0/8", []string{"fd00::/48", "11.0.0.0/8"}, []string{"fd00::/48", "10.0.0.0/8"}},
 		{"fd00::/48", []string{"10.0.0.0/8"}, []string{"fd00::/48", "10.0.0.0/8"}},
 	} {
-		g.Expect(withOtherFamilies(test.cidr, test.before)).To(Equal(test.after))
+		g.Expect(replaceRange(test.before, test.cidr)).To(Equal(test.after))
 	}
 }

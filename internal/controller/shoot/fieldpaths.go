@@ -4,14 +4,14 @@ package shoot
 
 import "regexp"
 
-// networkPath matches a field path of a Network's spec, but not the end of a
-// longer path. A path that begins a sentence may have got a capital letter.
+// networkPath matches a field path of a Network's spec, but not the end of a longer path.
+// A path at the beginning of a sentence may have a capital letter.
 var networkPath = regexp.MustCompile(`(^|[^.\w])[Ss]pec\.(type|providerConfig|podCIDR|serviceCIDR|ipFamilies)\b`)
 
-// shootPath matches a path in the Shoot as errors about a Network give it.
+// shootPath matches a field path of the Shoot in an error about a Network.
 var shootPath = regexp.MustCompile(`\bshoot\.spec\.`)
 
-// shootFields are the fields of spec.networking which a Network's spec is made of.
+// shootFields are the fields of spec.networking from which a Network's spec is made.
 var shootFields = map[string]string{
 	"type":           "type",
 	"providerConfig": "providerConfig",
@@ -20,9 +20,9 @@ var shootFields = map[string]string{
 	"ipFamilies":     "ipFamilies",
 }
 
-// inShootTerms translates the field paths in a text about a Network into those of
-// the Shoot that its author wrote.
-func inShootTerms(text string) string {
+// withShootPaths replaces the field paths in a text about a Network by those of the
+// Shoot, which is what the user wrote.
+func withShootPaths(text string) string {
 	text = networkPath.ReplaceAllStringFunc(text, func(match string) string {
 		parts := networkPath.FindStringSubmatch(match)
 		return parts[1] + "spec.networking." + shootFields[parts[2]]

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shoot
+
+import (
+	"context"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+)
+
+// byControlPlane is the index of Shoots by their control-plane namespace. Two Shoots can
+// have the same one; the controller refuses the second.
+const byControlPlane = "trellis.network/control-plane-namespace"
+
+// owners finds the Shoots that objects belong to.
+type owners struct {
+	client client.Reader
+}
+
+// ofObjectsIn returns a handler that reconciles the Shoots of an object's control-plane
+// namespace.
+func (o owners) ofObjectsIn(namespaceOf func(client.Object) string) handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
+		return o.ofNamespace(ctx, namespaceOf(object))
+	})
+}
+
+// ofNamespace returns the Shoots that have a control-plane namespace; if none has, the
+// Shoot that the namespace's annotation names.
+func (o owners) ofNamespace(ctx context.Context, controlPlane string) []reconcile.Request {
+	shoots := &corev1beta1.ShootList{}
+	if err := o.client.List(ctx, shoots, client.MatchingFields{byControlPlane: controlPlane}); err != nil {
+		return nil
+	}
+	if len(shoots.Items) == 0 {
+		if owner, known := o.annotated(ctx, controlPlane); known {
+			return []reconcile.Request{{NamespacedName: owner}}
+		}
+	}
+	requests := make([]reconcile.Request, 0, len(shoots.Items))
+	for i := range shoots.Items {
+		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&shoots.Items[i])})
+	}
+	return requests
+}
+
+// ofSecret returns the Shoot that a user's kubeconfig Secret, or the copy of it, belongs
+// to.
+func (o owners) ofSecret(ctx context.Context, secret client.Object) []reconcile.Request {
+	if secret.GetName() == accessSecret {
+		return o.ofNamespace(ctx, secret.GetNamespace())
+	}
+	if name, is := strings.CutSuffix(secret.GetName(), userSecretSuffix); is && name != "" {
+		return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: secret.GetNamespace(), Name: name}}}
+	}
+	return nil
+}
+
+// annotated returns the Shoot that the annotation of a control-plane namespace names.
+func (o owners) annotated(ctx context.Context, controlPlane string) (owner types.NamespacedName, known bool) {
+	namespace := partialMetadata("Namespace")
+	if err := o.client.Get(ctx, client.ObjectKey{Name: controlPlane}, namespace); err != nil {
+		return owner, false
+	}
+	owner.Namespace, owner.Name, known = strings.Cut(namespace.Annotations[ShootAnnotation], "/")
+	return owner, known
+}
+
+// appliedChangedOrDeleted admits the ManagedResources whose condition ResourcesApplied
+// changed, since the Shoot's status quotes it, and those that are gone, since deletions
+// wait for that. Of the prerequisites it admits everything.
+func appliedChangedOrDeleted() predicate.Predicate {
+	prerequisites := predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetName() == PrerequisitesName })
+	others := predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, was := e.ObjectOld.(*resourcesv1alpha1.ManagedResource)
+			after, is := e.ObjectNew.(*resourcesv1alpha1.ManagedResource)
+			if !was || !is {
+				return false
+			}
+			old, now := appliedCondition(before), appliedCondition(after)
+			return old.Status != now.Status || old.Message != now.Message
+		},
+	}
+	return predicate.Or(prerequisites, others)
+}
