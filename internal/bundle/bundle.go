@@ -2,8 +2,7 @@
 
 // Package bundle writes objects for another cluster the way that Gardener's
 // resource manager reads them: an immutable Secret whose name contains a hash of
-// its content, and a ManagedResource that refers to it. Section 3.4 of Gardener's
-// contract gives the names.
+// its content, and a ManagedResource that refers to it (Gardener contract, L1 to L8).
 //
 // It also reads what is written that way, whoever wrote it. It refuses to know
 // what the objects are for, and what becomes of them.
@@ -40,6 +39,10 @@ const (
 	ownerLabel = "trellis.network/managed-resource"
 	// noCleanup keeps Gardener's clean-up of a deleted shoot from the objects.
 	noCleanup = "shoot.gardener.cloud/no-cleanup"
+	// secretPrefix begins the name of a bundle's Secret.
+	secretPrefix = "managedresource-"
+	// hashLength is how many digits of a hash are part of a name.
+	hashLength = 8
 )
 
 // Bundle is a set of objects for one target cluster.
@@ -68,7 +71,7 @@ func (b *Bundle) SecretName() string {
 		_, _ = encoder.Write(b.Data) // a hash takes everything
 		_ = encoder.Close()
 		fmt.Fprint(hash, `"}`)
-		b.secretName = "managedresource-" + b.Name + "-" + short(hash.Sum(nil))
+		b.secretName = secretPrefix + b.Name + "-" + short(hash.Sum(nil))
 	}
 	return b.secretName
 }
@@ -323,4 +326,4 @@ func shortHash(data []byte) string {
 	return short(sum[:])
 }
 
-func short(sum []byte) string { return hex.EncodeToString(sum)[:8] }
+func short(sum []byte) string { return hex.EncodeToString(sum)[:hashLength] }

@@ -24,6 +24,14 @@ func TestSecretsAreNamedAsGardenersLibraryDoes(t *testing.T) {
 	g.Expect(b.SecretName()).To(Equal(fmt.Sprintf("managedresource-string-config-%x", sum[:4])))
 }
 
+func TestTheNameOfASecretTellsItsManagedResource(t *testing.T) {
+	g := NewWithT(t)
+	g.Expect(managedResourceOf((&Bundle{Name: "string-config-seed"}).SecretName())).To(Equal("string-config-seed"))
+	for _, foreign := range []string{"gardener", "managedresource-", "managedresource-0123abcd", "managedresource--0123abcd", "other-x-0123abcd"} {
+		g.Expect(managedResourceOf(foreign)).To(BeEmpty(), foreign)
+	}
+}
+
 func TestEachContentHasItsOwnSecret(t *testing.T) {
 	contract.Shows(t, "L1")
 	rapid.Check(t, func(t *rapid.T) {

@@ -144,7 +144,7 @@ func pruned(w *world) {
 
 // replaced: the Secrets are there again.
 func replaced(w *world) {
-	w.Eventually(w.bundleSecrets).Should(ContainElements(w.lostSecrets))
+	w.Eventually(func() []string { referred, _ := w.bundleSecrets(); return referred }).Should(ContainElements(w.lostSecrets))
 	done("Reconcile")(w)
 }
 
@@ -182,24 +182,28 @@ func stillLabelled(w *world) {
 	w.Expect(w.managed(mainBundle).Labels).To(HaveKeyWithValue(conditionTypeLabel, "theirs"))
 }
 
-// ofBundles selects the Secrets of all bundles of a run.
-func (w *world) ofBundles() []client.ListOption {
-	return []client.ListOption{client.InNamespace(w.namespace()), client.HasLabels{resourcesv1alpha1.GarbageCollectable}}
-}
-
-// bundleSecrets are their names.
-func (w *world) bundleSecrets() (names []string) {
-	list := &corev1.SecretList{}
-	w.Expect(w.api.client.List(w.ctx, list, w.ofBundles()...)).To(Succeed())
-	for i := range list.Items {
-		names = append(names, list.Items[i].Name)
+// bundleSecrets returns the names of the Secrets of all bundles of a run, by whether a
+// ManagedResource refers to them.
+func (w *world) bundleSecrets() (referred, superseded []string) {
+	managed, secrets := &resourcesv1alpha1.ManagedResourceList{}, &corev1.SecretList{}
+	w.Expect(w.api.client.List(w.ctx, managed, client.InNamespace(w.namespace()))).To(Succeed())
+	w.Expect(w.api.client.List(w.ctx, secrets, client.InNamespace(w.namespace()), client.HasLabels{resourcesv1alpha1.GarbageCollectable})).To(Succeed())
+	for i := range secrets.Items {
+		name := secrets.Items[i].Name
+		if slices.ContainsFunc(managed.Items, func(mr resourcesv1alpha1.ManagedResource) bool {
+			return slices.Contains(mr.Spec.SecretRefs, corev1.LocalObjectReference{Name: name})
+		}) {
+			referred = append(referred, name)
+		} else {
+			superseded = append(superseded, name)
+		}
 	}
-	return names
+	return referred, superseded
 }
 
-// loseSecrets deletes the Secrets of all bundles.
+// loseSecrets deletes the Secrets that the bundles of a run need.
 func (w *world) loseSecrets() {
-	w.lostSecrets = w.bundleSecrets()
+	w.lostSecrets, _ = w.bundleSecrets()
 	for _, name := range w.lostSecrets {
 		secret := &corev1.Secret{ObjectMeta: meta(w.namespace(), name)}
 		w.Expect(client.IgnoreNotFound(w.api.client.Delete(w.ctx, secret))).To(Succeed())

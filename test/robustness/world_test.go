@@ -230,28 +230,14 @@ func (w *world) settled() {
 	}).WithPolling(50 * time.Millisecond).Should(BeEmpty())
 }
 
-// tidied waits until the Secrets of superseded bundles are gone.
+// tidied waits until the Secrets of superseded bundles are gone. In a landscape they stay:
+// Gardener's garbage collector deletes them (Gardener contract, L6), and does not run here.
 func (w *world) tidied() {
 	w.t.Helper()
-	w.Eventually(func() []string {
-		used := map[string]bool{}
-		managed := &resourcesv1alpha1.ManagedResourceList{}
-		w.Expect(w.api.client.List(w.ctx, managed, client.InNamespace(w.namespace()))).To(Succeed())
-		for i := range managed.Items {
-			for _, ref := range managed.Items[i].Spec.SecretRefs {
-				used[ref.Name] = true
-			}
-		}
-		all := &corev1.SecretList{}
-		w.Expect(w.api.client.List(w.ctx, all, w.ofBundles()...)).To(Succeed())
-		var left []string
-		for _, each := range all.Items {
-			if !used[each.Name] {
-				left = append(left, each.Name)
-			}
-		}
-		return left
-	}).WithPolling(pause).Should(BeEmpty())
+	if w.trigger == network.TriggerOperation {
+		return
+	}
+	w.Eventually(func() []string { _, superseded := w.bundleSecrets(); return superseded }).WithPolling(pause).Should(BeEmpty())
 }
 
 // now is the moment of the last write's begin or end.

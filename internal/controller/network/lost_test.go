@@ -45,31 +45,31 @@ func TestADeletedSecretIsPutBack(t *testing.T) {
 	})
 }
 
-// A garbage collector may have found a Secret unused just before its content comes back,
-// and delete it just after it was found to be there already.
+// Gardener's garbage collector may find a Secret unused just before its content comes back,
+// and delete it just after Trellis found it to be there already.
 func TestAGarbageCollectorThatComesBetweenCostsNoBundle(t *testing.T) {
-	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
-		n := e.finished(asked)
-		former := e.secret()
-		turn := func(config string, generation int64) {
-			e.patch(n, func(n *extensionsv1alpha1.Network) { withConfig(config)(n); asked(n) })
-			e.Eventually(func() int64 { return e.managedResource().Generation }).Should(Equal(generation))
-		}
-		turn(`{"backend":"none"}`, 2)
-		e.applied()
-		e.becomes(n, again, fine)
+	e := setup(t, inGardener)
+	asked := asking(extensionsv1alpha1.OperationReconcile)
+	n := e.finished(asked)
+	former := e.secret()
+	turn := func(config string, generation int64) {
+		e.patch(n, func(n *extensionsv1alpha1.Network) { withConfig(config)(n); asked(n) })
+		e.Eventually(func() int64 { return e.managedResource().Generation }).Should(Equal(generation))
+	}
+	turn(`{"backend":"none"}`, 2)
+	e.applied()
+	e.becomes(n, again, fine)
 
-		collected := make(chan error, 1)
-		e.requests.onAnswer(func(line string) {
-			if strings.HasPrefix(line, "POST ") && strings.HasSuffix(line, "/secrets 409") && len(collected) == 0 {
-				collected <- e.client.Delete(t.Context(), former)
-			}
-		})
-		turn(`{}`, 3)
-		e.Eventually(collected).Should(Receive(BeNil()))
-		e.Expect(e.secret().Name).To(Equal(former.Name))
-		e.isBack(former)
-		e.applied()
-		e.becomes(n, corev1beta1.LastOperationTypeReconcile, fine)
+	collected := make(chan error, 1)
+	e.requests.onAnswer(func(line string) {
+		if strings.HasPrefix(line, "POST ") && strings.HasSuffix(line, "/secrets 409") && len(collected) == 0 {
+			collected <- e.client.Delete(t.Context(), former)
+		}
 	})
+	turn(`{}`, 3)
+	e.Eventually(collected).Should(Receive(BeNil()))
+	e.Expect(e.secret().Name).To(Equal(former.Name))
+	e.isBack(former)
+	e.applied()
+	e.becomes(n, corev1beta1.LastOperationTypeReconcile, fine)
 }

@@ -16,6 +16,8 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/bundle"
 	"github.com/trellis-network/trellis/internal/seed"
 	"github.com/trellis-network/trellis/internal/state"
 )
@@ -126,7 +128,9 @@ func (w *work) run(ctx context.Context) (result ctrl.Result, err error) {
 		w.known.lags++
 		return ctrl.Result{RequeueAfter: cacheLag}, nil
 	}
-	result, err = w.step(ctx)
+	if result, err = w.step(ctx); err == nil {
+		err = w.deleteSuperseded(ctx)
+	}
 	w.known = memory{settled: err == nil, written: w.written, owed: err != nil && w.known.owed}
 	return result, err
 }
@@ -138,6 +142,22 @@ func (w *work) findManaged(ctx context.Context, in client.Reader) (err error) {
 	}
 	w.lost, err = w.lostBundles(ctx, in)
 	return err
+}
+
+// deleteSuperseded deletes the Secrets that the bundles do not need any more, where
+// Gardener's garbage collector does not. Until the Network has succeeded they stay, and so
+// they do if this reconciliation has written bundles, which the ManagedResources at hand do
+// not show.
+func (w *work) deleteSuperseded(ctx context.Context) error {
+	definition, known := w.Pipeline.Plugin(w.network.Spec.Type)
+	if !known || !w.Standalone || !succeeded(w.network) || migrated(w.network) || len(w.written) > 0 {
+		return nil
+	}
+	there := map[string]*resourcesv1alpha1.ManagedResource{}
+	for g, mr := range w.managed {
+		there[seed.Group(g).ManagedResource(&definition)] = mr
+	}
+	return bundle.DeleteSuperseded(ctx, w.client, w.cached, w.network.Namespace, there)
 }
 
 // consume takes a request to reconcile away to which nothing comes: by Gardener's

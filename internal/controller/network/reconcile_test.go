@@ -92,7 +92,7 @@ func TestTheStatusShowsWhatIsInForce(t *testing.T) {
 func TestTheBundleIsImmutableAndHashed(t *testing.T) {
 	contract.Shows(t, "L1", "L3", "L4")
 	e := setup(t)
-	n := e.finished()
+	e.finished()
 	mr := e.managedResource()
 	first := mr.Spec.SecretRefs[0].Name
 	e.Expect(first).To(MatchRegexp(`^managedresource-string-config-[0-9a-f]{8}$`))
@@ -106,13 +106,6 @@ func TestTheBundleIsImmutableAndHashed(t *testing.T) {
 	e.Expect(secret.Data).To(And(HaveLen(1), HaveKey("objects.json")))
 	e.Expect(*secret.Immutable).To(BeTrue())
 	e.Expect(secret.Labels).To(HaveKeyWithValue(resourcesv1alpha1.GarbageCollectable, "true"))
-
-	e.patch(n, withConfig(`{"backend":"none"}`))
-	e.Eventually(func() string { return e.managedResource().Spec.SecretRefs[0].Name }).ShouldNot(Equal(first))
-	e.applied()
-	e.becomes(n, again, fine)
-	e.get(secret)
-	e.Expect(secret.DeletionTimestamp).To(BeNil(), "the old one is left to a garbage collector")
 }
 
 // Generation changes trigger, annotations of others do not.
