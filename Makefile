@@ -24,7 +24,8 @@ demo: sandbox build ## A Shoot asks for a network and gets it; EXIT=1 leaves by 
 
 test: sandbox ## All tests
 	@go run ./hack/compile -tests ./...
-	go test $(WAITING) ./...
+	@go build -o bin/ ./hack/gotest
+	exec bin/gotest $(WAITING) ./...
 	TRELLIS_SCHEMAS=gardener go test $(WAITING) $(UNDER_GARDENERS_SCHEMAS)
 	@if command -v "$$(go env CC)" >/dev/null; then set -x; CGO_ENABLED=1 go test -race -run ManyAtATime ./plugins ./plugin/...; \
 	else echo "There is no C compiler, which the race detector needs: left out."; fi

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trellis-network/trellis/test/contract"
+	"github.com/trellis-network/trellis/test/harness"
 )
 
 // Access lasts as long as the Secret stays as it is, and no longer.
@@ -31,7 +32,7 @@ func TestAccessNeverOutlivesItsSecret(t *testing.T) {
 	_, err := e.clients.For(e.ctx, e.namespace)
 	e.Expect(errors.As(err, &noAccess)).To(BeTrue())
 
-	e.grant(e.kubeconfig(t))
+	e.grant(e.shoot.Kubeconfig)
 	first, err := e.clients.For(e.ctx, e.namespace)
 	e.Expect(err).NotTo(HaveOccurred())
 	e.Expect(first.Client.Get(e.ctx, client.ObjectKey{Name: "kube-system"}, &corev1.Namespace{})).To(Succeed())
@@ -39,7 +40,7 @@ func TestAccessNeverOutlivesItsSecret(t *testing.T) {
 	e.Expect(e.clients.For(e.ctx, e.namespace)).To(BeIdenticalTo(first))
 	e.Expect(e.requests.Load()).To(Equal(sent), "the same access costs no request")
 
-	e.grant(append(e.kubeconfig(t), '\n'))
+	e.grant(slices.Concat(e.shoot.Kubeconfig, []byte("\n")))
 	second, err := e.clients.For(e.ctx, e.namespace)
 	e.Expect(err).NotTo(HaveOccurred())
 	e.Expect(second).NotTo(BeIdenticalTo(first))
@@ -71,7 +72,7 @@ func connected() int { return goroutines(".readLoop(") }
 // Nothing of a closed shoot goes on running.
 func TestClosingLeavesNothingBehind(t *testing.T) {
 	e := newEnv(t)
-	e.grant(e.kubeconfig(t))
+	e.grant(e.shoot.Kubeconfig)
 	e.Expect(e.shoot.Get(e.ctx, client.ObjectKey{Name: "kube-system"}, &corev1.Namespace{})).To(Succeed())
 	e.Eventually(watching).Should(BeZero(), "what other tests have left")
 	before := connected()
@@ -138,7 +139,7 @@ func TestDeadShootsDelayNobody(t *testing.T) {
 			ask()
 			e.Expect(e.requests.Load()).To(Equal(sent + 1))
 
-			e.grant(e.kubeconfig(t))
+			e.grant(e.shoot.Kubeconfig)
 			e.Eventually(func() error {
 				clock.SetTime(clock.Now().Add(time.Minute)) // a busy machine may not have connected in time
 				_, err := e.clients.For(e.ctx, e.namespace)
@@ -156,7 +157,7 @@ func TestOneWaitsForADeadShoot(t *testing.T) {
 	e := newEnv(t, func(o *Options) {
 		o.ConnectTimeout = time.Hour
 		o.WrapTransport = func(string, http.RoundTripper) http.RoundTripper {
-			return roundTripper(func(*http.Request) (*http.Response, error) {
+			return harness.RoundTripper(func(*http.Request) (*http.Response, error) {
 				if tries.Add(1) > 1 {
 					close(entered)
 					<-release
@@ -165,7 +166,7 @@ func TestOneWaitsForADeadShoot(t *testing.T) {
 			})
 		}
 	})
-	e.grant(e.kubeconfig(t))
+	e.grant(e.shoot.Kubeconfig)
 	unreachable := func(err error) bool { return errors.As(err, new(*UnreachableError)) }
 	_, err := e.clients.For(e.ctx, e.namespace)
 	e.Expect(err).To(Satisfy(unreachable))
@@ -219,7 +220,7 @@ func TestKubeconfigsAreJudged(t *testing.T) {
 // be taken from the shoot before it goes can be.
 func TestADyingSecretStillGivesAccess(t *testing.T) {
 	e := newEnv(t)
-	e.grant(e.kubeconfig(t))
+	e.grant(e.shoot.Kubeconfig)
 	secret := e.secret()
 	e.Expect(e.seed.Get(e.ctx, client.ObjectKeyFromObject(secret), secret)).To(Succeed())
 	secret.Finalizers = []string{"example.org/held"}
@@ -245,11 +246,11 @@ func TestThePreferredSecretIsUsed(t *testing.T) {
 	e.Expect(errors.As(err, &noAccess)).To(BeTrue())
 	e.Expect(err).To(MatchError(HavePrefix("there is no access to the shoot: Secret " + e.namespace + "/gardener: ")))
 
-	e.grant(e.kubeconfig(t))
+	e.grant(e.shoot.Kubeconfig)
 	external, err := e.clients.For(e.ctx, e.namespace)
 	e.Expect(err).NotTo(HaveOccurred())
 
-	preferred := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: InternalSecretName}, Data: map[string][]byte{SecretKey: e.kubeconfig(t)}}
+	preferred := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: InternalSecretName}, Data: map[string][]byte{SecretKey: e.shoot.Kubeconfig}}
 	e.Expect(e.seed.Create(e.ctx, preferred)).To(Succeed())
 	internal, err := e.clients.For(e.ctx, e.namespace)
 	e.Expect(err).NotTo(HaveOccurred())

@@ -10,6 +10,8 @@ import (
 
 	. "github.com/onsi/gomega"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/trellis-network/trellis/test/harness"
 )
 
 // series returns the values of a metric by the values of its labels, in the order of
@@ -41,7 +43,7 @@ func TestWritesAreCounted(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	silent := roundTripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("it does not answer") })
+	silent := harness.RoundTripper(func(*http.Request) (*http.Response, error) { return nil, errors.New("it does not answer") })
 	before := series(g, "trellis_shoot_writes_total")
 	send := func(next http.RoundTripper, method, path, contentType string) {
 		request, err := http.NewRequestWithContext(t.Context(), method, server.URL+path, http.NoBody)
@@ -74,7 +76,7 @@ func TestWritesAreCounted(t *testing.T) {
 func TestShootsAreCountedByTheirLastAnswer(t *testing.T) {
 	e := newEnv(t)
 	counted := func() map[string]float64 { return series(e.WithT, "trellis_shoots") }
-	e.grant(e.kubeconfig(t))
+	e.grant(e.shoot.Kubeconfig)
 	_, err := e.clients.For(e.ctx, e.namespace)
 	e.Expect(err).NotTo(HaveOccurred())
 	e.Expect(counted()).To(Equal(map[string]float64{"reachable": 1, "unreachable": 0, "refused": 0}))

@@ -24,7 +24,7 @@ import (
 // certificate.
 func (e *env) as(t *testing.T, token string) []byte {
 	t.Helper()
-	config, err := clientcmd.Load(e.kubeconfig(t))
+	config, err := clientcmd.Load(e.shoot.Kubeconfig)
 	e.Expect(err).NotTo(HaveOccurred())
 	for name := range config.AuthInfos {
 		config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: token}
@@ -86,7 +86,7 @@ func TestDeadCredentialsAreTold(t *testing.T) {
 	e.Expect(e.seed.Update(e.ctx, secret)).To(Succeed())
 	e.Expect(refusal().Secret).To(Equal("garden-dev/one.kubeconfig"))
 
-	e.grant(e.kubeconfig(t))
+	e.grant(e.shoot.Kubeconfig)
 	_, err := e.clients.For(e.ctx, e.namespace)
 	e.Expect(err).NotTo(HaveOccurred(), "another kubeconfig is tried at once")
 }
@@ -151,7 +151,7 @@ func TestMissingRightsAreTold(t *testing.T) {
 // What admission forbids is no matter of credentials.
 func TestForbiddenByAdmissionIsNoRefusal(t *testing.T) {
 	e := newEnv(t)
-	e.grant(e.kubeconfig(t))
+	e.grant(e.shoot.Kubeconfig)
 	shoot, err := e.clients.For(e.ctx, e.namespace)
 	e.Expect(err).NotTo(HaveOccurred())
 	err = shoot.Client.Create(e.ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: e.namespace, Namespace: "default"}, Spec: corev1.PodSpec{

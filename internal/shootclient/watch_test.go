@@ -35,7 +35,7 @@ func managed(namespace, name string) metav1.ObjectMeta {
 // Each change of a managed object is told, with what sort of change it is.
 func TestEvents(t *testing.T) {
 	e := newEnv(t)
-	e.grant(e.kubeconfig(t))
+	e.grant(e.shoot.Kubeconfig)
 	old := &corev1.ConfigMap{ObjectMeta: managed(e.namespace, "old")}
 	e.Expect(e.shoot.Create(e.ctx, old)).To(Succeed())
 	var mu sync.Mutex
@@ -97,7 +97,7 @@ func TestEvents(t *testing.T) {
 // become a copy of the cluster.
 func TestReader(t *testing.T) {
 	e := newEnv(t, func(o *Options) { o.SyncTimeout = time.Minute })
-	e.grant(e.kubeconfig(t))
+	e.grant(e.shoot.Kubeconfig)
 	cm := &corev1.ConfigMap{ObjectMeta: managed(e.namespace, "one"), Data: map[string]string{"a": "b"}}
 	other := &corev1.ConfigMap{ObjectMeta: managed(e.namespace, "other")}
 	other.Labels = nil

@@ -119,8 +119,11 @@ func (r *run) askToStop() {
 
 // Stop ends the sandbox and returns when nothing of it is left. Its error says
 // that the sandbox had ended by itself, or did not end in order. Further calls
-// return the same.
+// return the same. One that was handed down goes on.
 func (s *Sandbox) Stop() error {
+	if s.run == nil {
+		return nil
+	}
 	s.run.askToStop()
 	select {
 	case <-s.run.ended:
@@ -134,8 +137,14 @@ func (s *Sandbox) Stop() error {
 	return nil
 }
 
-// Done is closed when the sandbox has ended, asked to or not.
-func (s *Sandbox) Done() <-chan struct{} { return s.run.ended }
+// Done is closed when the sandbox has ended, asked to or not. It is nil for one that
+// was handed down.
+func (s *Sandbox) Done() <-chan struct{} {
+	if s.run == nil {
+		return nil
+	}
+	return s.run.ended
+}
 
 // tail keeps the last of what is written to it.
 type tail struct {

@@ -28,6 +28,7 @@ func ForTest(tb testing.TB, options Options) *Sandbox {
 // test asks for it, so tests that don't need it don't wait for it.
 type Shared struct {
 	options Options
+	start   func(context.Context, Options) (*Sandbox, error)
 
 	once    sync.Once
 	running *Sandbox
@@ -35,13 +36,13 @@ type Shared struct {
 }
 
 // Share prepares a sandbox. Nothing is started yet.
-func Share(options Options) *Shared { return &Shared{options: options} }
+func Share(options Options) *Shared { return &Shared{options: options, start: Start} }
 
 // Get returns the sandbox, starting it if need be. It fails the test if it
 // doesn't start.
 func (s *Shared) Get(tb testing.TB) *Sandbox {
 	tb.Helper()
-	s.once.Do(func() { s.running, s.err = Start(context.Background(), s.options) })
+	s.once.Do(func() { s.running, s.err = s.start(context.Background(), s.options) })
 	if s.err != nil {
 		tb.Fatal(s.err)
 	}
@@ -50,8 +51,9 @@ func (s *Shared) Get(tb testing.TB) *Sandbox {
 
 // Main runs the package's tests and stops the sandbox after them, if one of
 // them had it started. It is all that TestMain has to call, with its testing.M, and
-// returns the exit status.
+// returns the exit status. The process ends early if `go test` is killed.
 func (s *Shared) Main(m interface{ Run() int }) int {
+	go endWithParent()
 	status := m.Run()
 	if s.running == nil {
 		return status

@@ -11,37 +11,33 @@ import (
 	. "github.com/onsi/gomega"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trellis-network/trellis/internal/controller/heartbeat"
-	"github.com/trellis-network/trellis/internal/seed"
 	"github.com/trellis-network/trellis/test/contract"
-	"github.com/trellis-network/trellis/test/sandbox"
+	"github.com/trellis-network/trellis/test/harness"
 )
 
-var landscape = sandbox.Share(sandbox.Options{})
+var landscape = harness.Seed()
 
 func TestMain(m *testing.M) { os.Exit(landscape.Main(m)) }
 
 func TestTheLeaseIsRenewed(t *testing.T) {
 	contract.Shows(t, "N32")
 	g := NewWithT(t)
-	config, err := clientcmd.BuildConfigFromFlags("", landscape.Get(t).Seed.Kubeconfig)
-	g.Expect(err).NotTo(HaveOccurred())
-	api, err := client.New(config, client.Options{Scheme: seed.Scheme()})
-	g.Expect(err).NotTo(HaveOccurred())
+	api := landscape.Seed(t)
+	namespace := api.Namespace(t, "operator-")
 
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	clock := clocktesting.NewFakeClock(began)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
-	beats := &heartbeat.Heartbeat{Client: api, Namespace: "default", ExtensionName: "networking-test", Interval: 30 * time.Second, Clock: clock}
+	beats := &heartbeat.Heartbeat{Client: api, Namespace: namespace, ExtensionName: "networking-test", Interval: 30 * time.Second, Clock: clock}
 	g.Expect(beats.NeedLeaderElection()).To(BeTrue())
 	go func() { ended <- beats.Start(ctx) }()
 
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "gardener-extension-heartbeat", Namespace: "default"}}
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "gardener-extension-heartbeat", Namespace: namespace}}
 	renewed := func() (time.Time, error) {
 		err := api.Get(t.Context(), client.ObjectKeyFromObject(lease), lease)
 		if err != nil || lease.Spec.RenewTime == nil {

@@ -4,33 +4,18 @@ package networkstatus_test
 
 import (
 	"context"
-	"encoding/json"
-	"flag"
-	"fmt"
-	"net/http"
 	"os"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	clocktesting "k8s.io/utils/clock/testing"
-	"k8s.io/utils/ptr"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	crconfig "sigs.k8s.io/controller-runtime/pkg/config"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
@@ -38,150 +23,69 @@ import (
 	"github.com/trellis-network/trellis/internal/condition"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus/source"
-	"github.com/trellis-network/trellis/internal/seed"
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/internal/state"
 	"github.com/trellis-network/trellis/plugin"
-	"github.com/trellis-network/trellis/test/install"
-	"github.com/trellis-network/trellis/test/sandbox"
+	"github.com/trellis-network/trellis/test/harness"
 )
 
-// The tests share a seed and a shoot with two simulated nodes. Each has its own
-// control-plane namespace, its own workloads, and a controller of its own.
-var landscape = sandbox.Share(sandbox.Options{Shoots: []string{"garden-dev/one"}, Nodes: 2})
+// Each test has its own control-plane namespace, its own workloads in the shoot, and a
+// controller of its own.
+var landscape = harness.SeedAndShoot()
 
-func TestMain(m *testing.M) {
-	// The tests wait for API servers most of the time.
-	if err := flag.Set("test.parallel", "6"); err != nil {
-		panic(err)
-	}
-	ctrl.SetLogger(logr.Discard())
-	SetDefaultEventuallyTimeout(time.Minute)
-	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
-	SetDefaultConsistentlyPollingInterval(100 * time.Millisecond)
-	os.Exit(landscape.Main(m))
-}
+func TestMain(m *testing.M) { os.Exit(landscape.Main(m)) }
 
 // env is one test's control-plane namespace, with the controller running in it.
 type env struct {
 	*WithT
 	t           *testing.T
-	seed, shoot client.Client
+	seed, shoot *harness.Cluster
 	namespace   string
 	clock       *clocktesting.FakePassiveClock
-	requests    atomic.Int32
+	requests    harness.Requests
 }
 
-var (
-	connecting              sync.Mutex
-	installing              sync.Once
-	seedClient, shootClient client.Client
-
-	namespaces atomic.Int32
-	noon       = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-)
+var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // setup starts the controller. Its clock stands still until the test moves it.
 func setup(t *testing.T, period time.Duration, further ...source.Registration) *env {
 	t.Helper()
 	t.Parallel()
-	s := landscape.Get(t)
-	e := &env{WithT: NewWithT(t), t: t, clock: clocktesting.NewFakePassiveClock(noon)}
-	e.namespace = fmt.Sprintf("shoot--status--%d", namespaces.Add(1))
-	connecting.Lock()
-	api := e.connect(s.Seed.Kubeconfig, &seedClient)
-	e.connect(s.Shoots[0].Kubeconfig, &shootClient)
-	e.seed, e.shoot = seedClient, shootClient
-	connecting.Unlock()
-	installing.Do(func() { e.Expect(install.CRDs(t.Context(), e.seed)).To(Succeed()) })
-	e.Expect(e.seed.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}})).To(Succeed())
-	kubeconfig, err := os.ReadFile(s.Shoots[0].Kubeconfig)
-	e.Expect(err).NotTo(HaveOccurred())
-	e.access(string(kubeconfig))
-	e.start(api, period, further)
+	e := &env{WithT: NewWithT(t), t: t, clock: clocktesting.NewFakePassiveClock(noon), seed: landscape.Seed(t), shoot: landscape.Shoot(t)}
+	e.namespace = e.seed.Namespace(t, "shoot--status--")
+	e.seed.PutAccess(t, e.namespace, e.shoot.Kubeconfig)
+	e.start(period, further)
 	return e
 }
 
-// connect makes a client that all tests share, if there is none yet.
-func (e *env) connect(kubeconfig string, into *client.Client) *rest.Config {
-	e.t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	e.Expect(err).NotTo(HaveOccurred())
-	config.QPS = -1
-	if *into != nil {
-		return config
-	}
-	*into, err = client.New(config, client.Options{Scheme: seed.Scheme()})
-	e.Expect(err).NotTo(HaveOccurred())
-	return config
-}
-
-func (e *env) start(api *rest.Config, period time.Duration, further []source.Registration) {
-	api = rest.CopyConfig(api)
-	api.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(request *http.Request) (*http.Response, error) {
-			if strings.Contains(request.URL.Path, "/networks/") {
-				e.requests.Add(1)
-			}
-			return next.RoundTrip(request)
+func (e *env) start(period time.Duration, further []source.Registration) {
+	e.seed.Run(e.t, []string{e.namespace}, &e.requests, func(mgr manager.Manager) error {
+		clients := shootclient.New(shootclient.Options{Metadata: mgr.GetCache(), Secrets: mgr.GetAPIReader(), RetryAfter: time.Millisecond})
+		if err := mgr.Add(clients); err != nil {
+			return err
+		}
+		return networkstatus.Add(mgr, networkstatus.Options{
+			Clients: clients, Clock: e.clock, Period: period, Further: further,
+			PageSize: 1, // so that no cluster is so small that all of it is on one page
 		})
 	})
-	mgr, err := ctrl.NewManager(api, ctrl.Options{
-		Scheme:  seed.Scheme(),
-		Metrics: metricsserver.Options{BindAddress: "0"},
-		MapperProvider: func(*rest.Config, *http.Client) (meta.RESTMapper, error) {
-			return e.seed.RESTMapper(), nil // what the API server has is found out once
-		},
-		Controller: crconfig.Controller{SkipNameValidation: ptr.To(true)},
-		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{e.namespace: {}}},
-		Client:     seed.ClientOptions(),
-	})
-	e.Expect(err).NotTo(HaveOccurred())
-	clients := shootclient.New(shootclient.Options{Metadata: mgr.GetCache(), Secrets: mgr.GetAPIReader(), RetryAfter: time.Millisecond})
-	e.Expect(mgr.Add(clients)).To(Succeed())
-	e.Expect(networkstatus.Add(mgr, networkstatus.Options{
-		Clients: clients, Clock: e.clock, Period: period, Further: further,
-		PageSize: 1, // so that no cluster is so small that all of it is on one page
-	})).To(Succeed())
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- mgr.Start(ctx) }()
-	e.t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			e.t.Errorf("the manager ended with %v", err)
-		}
-	})
 }
 
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+// aboutNetworks are the requests about Networks but for those of caches.
+func (e *env) aboutNetworks() []string { return e.requests.All("/networks/") }
 
 // access writes the Secret that leads to the shoot.
 func (e *env) access(kubeconfig string) {
 	e.t.Helper()
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "gardener", Namespace: e.namespace}}
-	_, err := ctrl.CreateOrPatch(e.t.Context(), e.seed, secret, func() error {
-		secret.Data = map[string][]byte{"kubeconfig": []byte(kubeconfig)}
-		return nil
-	})
-	e.Expect(err).NotTo(HaveOccurred())
+	e.seed.PutAccess(e.t, e.namespace, []byte(kubeconfig))
 }
 
 // cluster writes the Cluster with the Shoot that change makes of an empty one.
 func (e *env) cluster(change func(*corev1beta1.Shoot)) {
+	e.t.Helper()
 	s := &corev1beta1.Shoot{ObjectMeta: metav1.ObjectMeta{Name: "one", Namespace: "garden-dev"}}
 	change(s)
-	raw, err := json.Marshal(s)
-	e.Expect(err).NotTo(HaveOccurred())
-	cluster := &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}}
-	_, err = ctrl.CreateOrPatch(e.t.Context(), e.seed, cluster, func() error {
-		cluster.Spec.CloudProfile = runtime.RawExtension{Raw: []byte(`{}`)}
-		cluster.Spec.Shoot = runtime.RawExtension{Raw: raw}
-		return nil
-	})
-	e.Expect(err).NotTo(HaveOccurred())
+	e.seed.PutShoot(e.t, e.namespace, s)
 }
 
 // name makes a name for a workload that no other test has.
@@ -219,10 +123,7 @@ func (e *env) keep(n *extensionsv1alpha1.Network, components ...plugin.Component
 // patchStatus changes a Network's status as its controller does.
 func (e *env) patchStatus(n *extensionsv1alpha1.Network, change func(*extensionsv1alpha1.Network)) {
 	e.t.Helper()
-	e.Expect(e.seed.Get(e.t.Context(), client.ObjectKeyFromObject(n), n)).To(Succeed())
-	before := n.DeepCopy()
-	change(n)
-	e.Expect(e.seed.Status().Patch(e.t.Context(), n, client.MergeFrom(before))).To(Succeed())
+	harness.ChangeStatus(e.t, e.seed, n, change)
 }
 
 // becomes waits until the Network's condition SystemComponentsHealthy has this status
@@ -248,12 +149,7 @@ func (e *env) becomes(n *extensionsv1alpha1.Network, status corev1beta1.Conditio
 // stays expects that, for a while, the Network does not change at all.
 func (e *env) stays(n *extensionsv1alpha1.Network) {
 	e.t.Helper()
-	version := func() string {
-		e.Expect(e.seed.Get(e.t.Context(), client.ObjectKeyFromObject(n), n)).To(Succeed())
-		return n.ResourceVersion
-	}
-	before := version()
-	e.Consistently(version).WithTimeout(2 * time.Second).Should(Equal(before))
+	e.seed.Stays(e.t, n, 2*time.Second)
 }
 
 func providerStatus(n *extensionsv1alpha1.Network) string {

@@ -6,33 +6,24 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"io"
 	"os"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
 	clocktesting "k8s.io/utils/clock/testing"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trellis-network/trellis/internal/webhook/certificates"
-	"github.com/trellis-network/trellis/test/sandbox"
+	"github.com/trellis-network/trellis/test/harness"
 )
 
-var landscape = sandbox.Share(sandbox.Options{Stderr: io.Discard})
+var landscape = harness.Seed()
 
-func TestMain(m *testing.M) {
-	ctrl.SetLogger(logr.Discard())
-	SetDefaultEventuallyTimeout(time.Minute)
-	SetDefaultEventuallyPollingInterval(20 * time.Millisecond)
-	os.Exit(landscape.Main(m))
-}
+func TestMain(m *testing.M) { os.Exit(landscape.Main(m)) }
 
 const day = 24 * time.Hour
 
@@ -47,16 +38,10 @@ type replicas struct {
 
 func setup(t *testing.T) *replicas {
 	t.Helper()
-	g := NewWithT(t)
-	config, err := clientcmd.BuildConfigFromFlags("", landscape.Get(t).Seed.Kubeconfig)
-	g.Expect(err).NotTo(HaveOccurred())
-	admin, err := client.New(config, client.Options{})
-	g.Expect(err).NotTo(HaveOccurred())
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "operator-"}}
-	g.Expect(admin.Create(t.Context(), namespace)).To(Succeed())
+	seed := landscape.Seed(t)
 	return &replicas{
-		WithT: g, t: t, client: admin, clock: clocktesting.NewFakeClock(time.Now()),
-		secret: &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace.Name, Name: "webhooks"}},
+		WithT: NewWithT(t), t: t, client: seed, clock: clocktesting.NewFakeClock(time.Now()),
+		secret: &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: seed.Namespace(t, "operator-"), Name: "webhooks"}},
 	}
 }
 

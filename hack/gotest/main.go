@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command gotest is `go test` with one sandbox for all packages that share one (see
+// test/harness), and with a list of the packages that took longest. It ends with the
+// process that started it, and whatever it started ends with it.
+//
+//	gotest -timeout 20m ./...
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/trellis-network/trellis/test/sandbox"
+)
+
+const (
+	// parentInterval is how often gotest looks whether its parent is still there.
+	parentInterval = 300 * time.Millisecond
+	// grace is how long `go test` may take to end after an interrupt.
+	grace = 10 * time.Second
+	// listed is how many packages the list has.
+	listed = 10
+)
+
+func main() {
+	runtime.LockOSThread() // `go test` is killed when the thread that started it ends
+	status, err := test(os.Args[1:])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "gotest:", err)
+		status = 1
+	}
+	os.Exit(status)
+}
+
+func test(args []string) (status int, err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	go stopWithParent(stop)
+	file, unlock, err := sandboxFile()
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	box, err := sandbox.Start(context.Background(), sandbox.OfRun)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, box.Stop()) }()
+	variable, err := box.HandDown(file)
+	if err != nil {
+		return 0, err
+	}
+
+	var output bytes.Buffer
+	command := exec.CommandContext(ctx, "go", append([]string{"test"}, args...)...)
+	command.Env = append(os.Environ(), variable)
+	command.Stdout, command.Stderr = io.MultiWriter(os.Stdout, &output), os.Stderr
+	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
+	command.WaitDelay = grace
+	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	err = command.Run()
+	printSlowest(os.Stdout, output.String())
+	if ctx.Err() != nil {
+		return 0, context.Cause(ctx)
+	}
+	if exit := (&exec.ExitError{}); errors.As(err, &exit) {
+		return max(1, exit.ExitCode()), nil
+	}
+	return 0, err
+}
+
+// stopWithParent calls stop when the process that started this one is gone, as `make` is
+// when it was killed.
+func stopWithParent(stop func()) {
+	parent := os.Getppid()
+	for range time.Tick(parentInterval) {
+		if os.Getppid() != parent {
+			stop()
+			return
+		}
+	}
+}
+
+// sandboxFile is where the sandbox is described. Its name is the same in each run of a
+// checkout, so that Go's cache of test results is of use, and so one run at a time has it.
+func sandboxFile() (path string, unlock func(), err error) {
+	checkout, err := os.Getwd()
+	if err != nil {
+		return "", nil, err
+	}
+	caches, err := os.UserCacheDir()
+	if err != nil {
+		return "", nil, err
+	}
+	folder := filepath.Join(cmp.Or(os.Getenv("TRELLIS_CACHE"), filepath.Join(caches, "trellis")), "runs")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", nil, err
+	}
+	path = filepath.Join(folder, fmt.Sprintf("%x.json", sha256.Sum256([]byte(checkout))))
+	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return "", nil, err
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return "", nil, fmt.Errorf("another test run of %s has the sandbox: wait for its end, or test single packages with go test", checkout)
+	}
+	return path, func() { _ = lock.Close() }, nil
+}
+
+var verdict = regexp.MustCompile(`(?m)^(?:ok  |FAIL)\t(\S+)\t([0-9.]+)s`)
+
+// printSlowest prints the packages that took longest.
+func printSlowest(to io.Writer, output string) {
+	type took struct {
+		name    string
+		seconds float64
+	}
+	var all []took
+	for _, match := range verdict.FindAllStringSubmatch(output, -1) {
+		seconds, _ := strconv.ParseFloat(match[2], 64)
+		all = append(all, took{match[1], seconds})
+	}
+	slices.SortFunc(all, func(a, b took) int { return cmp.Compare(b.seconds, a.seconds) })
+	fmt.Fprintln(to, "\nThe packages that took longest:")
+	for _, one := range all[:min(listed, len(all))] {
+		fmt.Fprintf(to, "%7.1fs %s\n", one.seconds, one.name)
+	}
+}

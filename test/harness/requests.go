@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package harness
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// RoundTripper is a function that sends requests.
+type RoundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (f RoundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
+
+// Request is a request that was sent.
+type Request struct {
+	Method, Path string
+	DryRun       bool
+	// Body is what a patch consists of.
+	Body string
+	// Code is the answer's, 0 while there is none.
+	Code int
+}
+
+// String is like "PATCH /api/v1/namespaces/one/secrets/two dry-run 200".
+func (r Request) String() string {
+	line := r.Method + " " + r.Path
+	if r.DryRun {
+		line += " dry-run"
+	}
+	if r.Code != 0 {
+		line += fmt.Sprintf(" %d", r.Code)
+	}
+	return line
+}
+
+// Writes reports whether the request changes something.
+func (r Request) Writes() bool { return r.Method != http.MethodGet && !r.DryRun }
+
+// Requests records the requests of a client about objects, but for events and for what
+// fills caches. The zero value is ready for use, also by several clients at a time.
+type Requests struct {
+	mutex  sync.Mutex
+	all    []*Request
+	before func(*http.Request) error
+	after  func(Request) error
+}
+
+// Wrap records what is sent through a transport.
+func (r *Requests) Wrap(next http.RoundTripper) http.RoundTripper {
+	return RoundTripper(func(request *http.Request) (*http.Response, error) {
+		if !concernsObjects(request) {
+			return next.RoundTrip(request)
+		}
+		// Recorded before its effect can be seen, so that a test which sees the effect
+		// sees the request.
+		sent, before, after := r.add(request)
+		if before != nil {
+			if err := before(request); err != nil {
+				return nil, err
+			}
+		}
+		response, err := next.RoundTrip(request)
+		if err != nil {
+			return nil, err
+		}
+		r.mutex.Lock()
+		sent.Code = response.StatusCode
+		answered := *sent
+		r.mutex.Unlock()
+		if after != nil {
+			if err := after(answered); err != nil {
+				_ = response.Body.Close()
+				return nil, err
+			}
+		}
+		return response, nil
+	})
+}
+
+// concernsObjects leaves out discovery, lists and watches of caches, and events.
+func concernsObjects(request *http.Request) bool {
+	query, path := request.URL.Query(), strings.Trim(request.URL.Path, "/")
+	discovers := strings.HasPrefix(path, "apis") && strings.Count(path, "/") < 3 || strings.HasPrefix(path, "api") && strings.Count(path, "/") < 2
+	return !query.Has("watch") && !query.Has("limit") && !query.Has("sendInitialEvents") && !discovers && !strings.Contains(path, "/events")
+}
+
+func (r *Requests) add(request *http.Request) (sent *Request, before func(*http.Request) error, after func(Request) error) {
+	sent = &Request{Method: request.Method, Path: request.URL.Path, DryRun: request.URL.Query().Has("dryRun")}
+	if request.Method == http.MethodPatch && request.GetBody != nil {
+		if body, err := request.GetBody(); err == nil {
+			raw, _ := io.ReadAll(body)
+			sent.Body = string(raw)
+		}
+	}
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.all = append(r.all, sent)
+	return sent, r.before, r.after
+}
+
+// Before has f see each request before it is sent; an error of f is the answer. A nil f
+// lets requests pass.
+func (r *Requests) Before(f func(*http.Request) error) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.before = f
+}
+
+// After has f see each answer before the client does; an error of f takes its place.
+func (r *Requests) After(f func(Request) error) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.after = f
+}
+
+// Sent returns the requests so far.
+func (r *Requests) Sent() []Request {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	all := make([]Request, len(r.all))
+	for i, one := range r.all {
+		all[i] = *one
+	}
+	return all
+}
+
+// All returns the requests so far that contain all parts, each as a line.
+func (r *Requests) All(parts ...string) []string {
+	var lines []string
+	for _, one := range r.Sent() {
+		if line := one.String(); !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) }) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// Writes returns the requests so far that change something, each as a line.
+func (r *Requests) Writes() []string {
+	var lines []string
+	for _, one := range r.Sent() {
+		if one.Writes() {
+			lines = append(lines, one.String())
+		}
+	}
+	return lines
+}
+
+// Forget forgets the requests so far.
+func (r *Requests) Forget() {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.all = nil
+}
