@@ -12,7 +12,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
-	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,13 +31,7 @@ var whole = map[schema.GroupVersionKind]func() client.Object{
 	appsv1.SchemeGroupVersion.WithKind("DaemonSet"):   func() client.Object { return &appsv1.DaemonSet{} },
 	appsv1.SchemeGroupVersion.WithKind("Deployment"):  func() client.Object { return &appsv1.Deployment{} },
 	appsv1.SchemeGroupVersion.WithKind("StatefulSet"): func() client.Object { return &appsv1.StatefulSet{} },
-	appsv1.SchemeGroupVersion.WithKind("ReplicaSet"):  func() client.Object { return &appsv1.ReplicaSet{} },
 	batchv1.SchemeGroupVersion.WithKind("Job"):        func() client.Object { return &batchv1.Job{} },
-	corev1.SchemeGroupVersion.WithKind("Pod"):         func() client.Object { return &corev1.Pod{} },
-	corev1.SchemeGroupVersion.WithKind("Service"):     func() client.Object { return &corev1.Service{} },
-	corev1.SchemeGroupVersion.WithKind("ReplicationController"): func() client.Object {
-		return &corev1.ReplicationController{}
-	},
 	vpaKind: func() client.Object { return &vpav1.VerticalPodAutoscaler{} },
 	crdKind: func() client.Object { return &apiextensionsv1.CustomResourceDefinition{} },
 }

@@ -24,8 +24,12 @@ import (
 	"github.com/trellis-network/trellis/internal/shootclient"
 )
 
-// establishInterval is how often it is checked whether a CRD is served.
-const establishInterval = 200 * time.Millisecond
+// A CRD must be served before its custom resources are applied: how often that is checked,
+// and for how long.
+const (
+	establishInterval = 200 * time.Millisecond
+	establishTimeout  = 10 * time.Second
+)
 
 // applier applies the objects of one ManagedResource in its shoot.
 type applier struct {
@@ -39,8 +43,6 @@ type applier struct {
 	wasApplied bool
 	// forceLabels and forceAnnotations mean that others may not have any on the objects.
 	forceLabels, forceAnnotations bool
-	// establishTimeout bounds the wait for a CRD to be served.
-	establishTimeout time.Duration
 	// missing is called before an object is created again that was applied.
 	missing func(context.Context, identity) error
 }
@@ -103,7 +105,7 @@ func (a *applier) awaitKind(ctx context.Context, i *item) error {
 		return err
 	}
 	if crd != nil {
-		if err := wait.PollUntilContextTimeout(ctx, establishInterval, a.establishTimeout, false, served); !wait.Interrupted(err) {
+		if err := wait.PollUntilContextTimeout(ctx, establishInterval, establishTimeout, false, served); !wait.Interrupted(err) {
 			return err
 		}
 	}

@@ -40,7 +40,7 @@ func Add(mgr manager.Manager, options Options) error {
 		Named(options.controllerName()).
 		For(&resourcesv1alpha1.ManagedResource{}, builder.WithPredicates(exceptStatus())).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.requestsForSecret)).
-		WatchesRawSource(options.Shoots.Source(options.requestsForEvent)).
+		WatchesRawSource(options.Shoots.Source(requestsForEvent)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: options.MaxConcurrentReconciles,
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
@@ -78,10 +78,10 @@ func (r *Reconciler) requestsForSecret(ctx context.Context, secret client.Object
 }
 
 // requestsForEvent returns the ManagedResource of a changed object, and none if the
-// object's origin is another cluster. Deletions and edits are corrected immediately.
-func (o *Options) requestsForEvent(e shootclient.Event) ([]reconcile.Request, time.Duration) {
-	cluster, owner, ok := parseOrigin(e.Origin)
-	if !ok || cluster != o.ClusterID || owner.Namespace != e.Namespace {
+// object's origin is another seed. Deletions and edits are corrected immediately.
+func requestsForEvent(e shootclient.Event) ([]reconcile.Request, time.Duration) {
+	owner, ok := parseOrigin(e.Origin)
+	if !ok || owner.Namespace != e.Namespace {
 		return nil, 0
 	}
 	after := time.Duration(0)

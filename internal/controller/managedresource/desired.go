@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/bundle"
@@ -142,7 +143,7 @@ func (c *composer) item(id identity, object *unstructured.Unstructured) *item {
 	i.ref = newReference(object)
 	if !i.createOnly {
 		object.SetAnnotations(merged(object.GetAnnotations(), map[string]string{
-			resourcesv1alpha1.Origin:      c.options.origin(c.mr),
+			resourcesv1alpha1.Origin:      client.ObjectKeyFromObject(c.mr).String(),
 			resourcesv1alpha1.Description: description,
 		}))
 	}

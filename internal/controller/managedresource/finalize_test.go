@@ -7,65 +7,33 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	testclock "k8s.io/utils/clock/testing"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/test/contract"
 )
 
-// What hangs in its deletion is finalized when its time is over, and not
-// before.
+// The finalizers of an object whose deletion hangs are removed when its time is over, and
+// not before.
 func TestHangingDeletionsAreFinalized(t *testing.T) {
 	contract.Shows(t, "R19")
-	patient := map[string]string{resourcesv1alpha1.FinalizeDeletionAfter: "1h"}
-	for name, c := range map[string]struct {
-		object func(e *env) client.Object
-		holds  string
-	}{
-		"by a finalizer": {
-			object: func(e *env) client.Object {
-				held := e.configMap("held")
-				held.Annotations, held.Finalizers = patient, []string{holder}
-				return held
-			},
-			holds: "held by " + holder,
-		},
-		"a Namespace, by what is in it": {
-			object: func(e *env) client.Object {
-				return &corev1.Namespace{
-					TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"},
-					ObjectMeta: metav1.ObjectMeta{Name: e.namespace + "-held", Annotations: patient},
-				}
-			},
-			holds: "Some content in the namespace has finalizers remaining: " + holder,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			e := newEnv(t)
-			clock := testclock.NewFakePassiveClock(time.Now())
-			held := c.object(e)
-			mr := e.state("network", held)
-			e.operator(func(o *Options) { o.Clock = clock })
-			e.becomesGood("network")
-			if _, is := held.(*corev1.Namespace); is {
-				inside := e.configMap("inside")
-				inside.Namespace, inside.Finalizers = held.GetName(), []string{holder}
-				e.Expect(e.shoot.Create(e.ctx, inside)).To(Succeed())
-			}
+	e := newEnv(t)
+	clock := testclock.NewFakePassiveClock(time.Now())
+	held := e.configMap("held")
+	held.Annotations, held.Finalizers = map[string]string{resourcesv1alpha1.FinalizeDeletionAfter: "1h"}, []string{holder}
+	mr := e.state("network", held)
+	e.operator(func(o *Options) { o.Clock = clock })
+	e.becomesGood("network")
 
-			e.Expect(e.seed.Delete(e.ctx, mr)).To(Succeed())
-			e.Eventually(e.message("network", "ResourcesApplied")).Should(ContainSubstring(c.holds))
-			clock.SetTime(live(e, held).GetDeletionTimestamp().Add(59 * time.Minute))
-			e.passes(3)
-			e.Expect(e.exists(held)()).To(BeTrue())
-			clock.SetTime(live(e, held).GetDeletionTimestamp().Add(time.Hour))
-			e.isGone(mr)
-			e.Expect(e.exists(held)()).To(BeFalse())
-		})
-	}
+	e.Expect(e.seed.Delete(e.ctx, mr)).To(Succeed())
+	e.Eventually(e.message("network", "ResourcesApplied")).Should(ContainSubstring("held by " + holder))
+	clock.SetTime(live(e, held).GetDeletionTimestamp().Add(59 * time.Minute))
+	e.passes(3)
+	e.Expect(e.exists(held)()).To(BeTrue())
+	clock.SetTime(live(e, held).GetDeletionTimestamp().Add(time.Hour))
+	e.isGone(mr)
+	e.Expect(e.exists(held)()).To(BeFalse())
 }
 
 // passes waits until the operator has looked at the shoot so many times.

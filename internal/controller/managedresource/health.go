@@ -42,7 +42,7 @@ func (h *healthChecker) check(ctx context.Context, refs []reference) (*health, t
 			return nil, cacheLag, nil
 		}
 		if err == nil && object != nil {
-			err = h.add(ctx, identityOf(ref), object)
+			h.found.add(identityOf(ref), object)
 		}
 		if err != nil {
 			return nil, 0, h.shoot.Failure(err)
@@ -83,19 +83,11 @@ func (h *healthChecker) read(ctx context.Context, ref *reference) (object client
 
 // add adds what is wrong with an object, and how it is rolled out, unless another object
 // came first.
-func (h *healthChecker) add(ctx context.Context, id identity, object client.Object) error {
-	if text := unhealthy(object); text != "" && h.found.unhealthy == nil {
-		warnings, err := lastWarnings(ctx, h.shoot, id)
-		if err != nil {
-			return err
-		}
-		if warnings != "" {
-			text += "; " + warnings
-		}
-		h.found.unhealthy = &problem{id.Kind, fmt.Sprintf("%s %s.", id, text)}
+func (h *health) add(id identity, object client.Object) {
+	if text := unhealthy(object); text != "" && h.unhealthy == nil {
+		h.unhealthy = &problem{id.Kind, fmt.Sprintf("%s %s.", id, text)}
 	}
-	if text := progressing(object); text != "" && h.found.progressing == nil {
-		h.found.progressing = &problem{id.Kind, fmt.Sprintf("%s %s.", id, text)}
+	if text := progressing(object); text != "" && h.progressing == nil {
+		h.progressing = &problem{id.Kind, fmt.Sprintf("%s %s.", id, text)}
 	}
-	return nil
 }

@@ -100,12 +100,6 @@ func TestHealthRules(t *testing.T) {
 			Status: appsv1.StatefulSetStatus{ReadyReplicas: 2, UpdatedReplicas: 1}}},
 		"Job": {object: &batchv1.Job{Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{
 			{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Message: "why"}}}}, unhealthy: "has failed: why"},
-		"ReplicaSet": {object: &appsv1.ReplicaSet{}, unhealthy: "has 0 of 1 pods ready"},
-		"Pod":        {object: &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodPending}}, unhealthy: "is in phase Pending"},
-		"Pod, run":   {object: &corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodSucceeded}}},
-		"Service":    {object: &corev1.Service{}},
-		"Service with a load balancer": {object: &corev1.Service{Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer}},
-			unhealthy: "has no address from its load balancer yet"},
 		"VerticalPodAutoscaler": {object: &vpav1.VerticalPodAutoscaler{Status: vpav1.VerticalPodAutoscalerStatus{
 			Conditions: []vpav1.VerticalPodAutoscalerCondition{
 				{Type: vpav1.RecommendationProvided, Status: corev1.ConditionTrue},

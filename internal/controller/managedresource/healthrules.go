@@ -27,14 +27,6 @@ func unhealthy(object client.Object) string {
 		return cmp.Or(unobserved(o.Generation, o.Status.ObservedGeneration), unhealthyDeployment(o))
 	case *appsv1.StatefulSet:
 		return cmp.Or(unobserved(o.Generation, o.Status.ObservedGeneration), tooFew("ready", o.Status.ReadyReplicas, ptr.Deref(o.Spec.Replicas, 1)))
-	case *appsv1.ReplicaSet:
-		return cmp.Or(unobserved(o.Generation, o.Status.ObservedGeneration), tooFew("ready", o.Status.ReadyReplicas, ptr.Deref(o.Spec.Replicas, 1)))
-	case *corev1.ReplicationController:
-		return cmp.Or(unobserved(o.Generation, o.Status.ObservedGeneration), tooFew("ready", o.Status.ReadyReplicas, ptr.Deref(o.Spec.Replicas, 1)))
-	case *corev1.Pod:
-		if o.Status.Phase != corev1.PodRunning && o.Status.Phase != corev1.PodSucceeded {
-			return fmt.Sprintf("is in phase %s", o.Status.Phase)
-		}
 	case *apiextensionsv1.CustomResourceDefinition:
 		return unhealthyCRD(o)
 	case *batchv1.Job:
@@ -48,10 +40,6 @@ func unhealthy(object client.Object) string {
 			if c.Type == vpav1.ConfigUnsupported && c.Status == corev1.ConditionTrue {
 				return "is not supported as it is configured: " + c.Message
 			}
-		}
-	case *corev1.Service:
-		if o.Spec.Type == corev1.ServiceTypeLoadBalancer && len(o.Status.LoadBalancer.Ingress) == 0 {
-			return "has no address from its load balancer yet"
 		}
 	}
 	return ""

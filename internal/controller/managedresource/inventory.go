@@ -107,20 +107,9 @@ func contains(refs []reference, id identity) bool {
 	return slices.ContainsFunc(refs, func(ref reference) bool { return identityOf(&ref) == id })
 }
 
-// origin returns the value of the origin annotation of a ManagedResource's objects (R15).
-func (o *Options) origin(mr *resourcesv1alpha1.ManagedResource) string {
-	origin := mr.Namespace + "/" + mr.Name
-	if o.ClusterID != "" {
-		origin = o.ClusterID + ":" + origin
-	}
-	return origin
-}
-
-// parseOrigin splits the origin annotation, "[<cluster>:]<namespace>/<name>".
-func parseOrigin(origin string) (cluster string, owner types.NamespacedName, ok bool) {
-	if i := strings.LastIndex(origin, ":"); i >= 0 {
-		cluster, origin = origin[:i], origin[i+1:]
-	}
+// parseOrigin returns the ManagedResource that the origin annotation of an object names
+// (R15). Gardener's resource manager puts the name of another seed and ":" before it.
+func parseOrigin(origin string) (owner types.NamespacedName, ok bool) {
 	owner.Namespace, owner.Name, ok = strings.Cut(origin, "/")
-	return cluster, owner, ok && owner.Namespace != "" && owner.Name != ""
+	return owner, ok && owner.Namespace != "" && owner.Name != "" && !strings.Contains(origin, ":")
 }

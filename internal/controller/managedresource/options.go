@@ -69,8 +69,6 @@ type Options struct {
 	// may only have objects in the namespace of its own name there. Objects of kinds
 	// that the target lacks are left out.
 	Confined bool
-	// ClusterID, if not empty, precedes the origin annotation of the objects.
-	ClusterID string
 	// ManagedBy is the value of the label that marks managed objects. It must be
 	// the one that Shoots watches by. Default: gardener.
 	ManagedBy string
@@ -80,9 +78,6 @@ type Options struct {
 	// DeletionInterval is how often objects are looked up that are being deleted.
 	// Default: 5 seconds.
 	DeletionInterval time.Duration
-	// EstablishTimeout bounds the wait for a CRD to be served before its custom
-	// resources are applied. Default: 10 seconds.
-	EstablishTimeout time.Duration
 	// MaxConcurrentReconciles is the number of ManagedResources that are reconciled
 	// at the same time. Default: 10.
 	MaxConcurrentReconciles int
@@ -95,7 +90,6 @@ func (o *Options) setDefaults() {
 	setDefault(&o.ManagedBy, "gardener")
 	setDefault(&o.SyncPeriod, time.Minute)
 	setDefault(&o.DeletionInterval, 5*time.Second)
-	setDefault(&o.EstablishTimeout, 10*time.Second)
 	setDefault(&o.MaxConcurrentReconciles, 10)
 	setDefault[clock.PassiveClock](&o.Clock, clock.RealClock{})
 }

@@ -4,14 +4,12 @@ package managedresource
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -49,47 +47,6 @@ func TestWhatBlocksADeletionIsNamed(t *testing.T) {
 	for _, each := range objects {
 		change(e, each.(*corev1.ConfigMap), func(cm *corev1.ConfigMap) { cm.Finalizers = nil })
 	}
-	e.isGone(mr)
-}
-
-// warn writes warning events about an object of the shoot.
-func (e *env) warn(object client.Object, messages ...string) {
-	e.t.Helper()
-	began := time.Now().Add(-time.Hour)
-	for i, message := range messages {
-		e.Expect(e.shoot.Create(e.ctx, &corev1.Event{
-			ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: fmt.Sprintf("%s-%d", object.GetName(), len(messages)-i)},
-			InvolvedObject: corev1.ObjectReference{
-				APIVersion: "v1", Kind: "Service", Namespace: e.namespace, Name: object.GetName(),
-			},
-			Type: corev1.EventTypeWarning, Reason: "NoAddress", Message: message,
-			LastTimestamp: metav1.NewTime(began.Add(time.Duration(i) * time.Minute)),
-		})).To(Succeed())
-	}
-}
-
-// For a Service the last warnings are told, whether it is wanted or to be deleted.
-func TestWarningsAboutServicesAreTold(t *testing.T) {
-	e := newEnv(t)
-	balanced := &corev1.Service{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Service"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "balanced", Finalizers: []string{holder}},
-		Spec: corev1.ServiceSpec{
-			Type: corev1.ServiceTypeLoadBalancer, Selector: map[string]string{"app": "x"}, Ports: []corev1.ServicePort{{Port: 80}},
-		},
-	}
-	e.warn(balanced, "one", "two", "three", "four", "five", strings.Repeat("six", 100))
-	mr := e.state("network", balanced)
-	e.operator()
-	told := And(ContainSubstring("the last warnings about it: NoAddress: two; NoAddress: three; NoAddress: four; NoAddress: five; NoAddress: sixsix"),
-		Not(ContainSubstring("NoAddress: one")), Not(ContainSubstring(strings.Repeat("six", 90))))
-	e.Eventually(e.conditions("network")).Should(HaveKeyWithValue("ResourcesHealthy", "False ServiceUnhealthy"))
-	e.Expect(e.message("network", "ResourcesHealthy")()).To(And(
-		HavePrefix("Service "+e.namespace+"/balanced has no address from its load balancer yet; "), told))
-
-	e.Expect(e.seed.Delete(e.ctx, mr)).To(Succeed())
-	e.Eventually(e.message("network", "ResourcesApplied")).Should(told)
-	change(e, balanced, func(s *corev1.Service) { s.Finalizers = nil })
 	e.isGone(mr)
 }
 

@@ -9,10 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -113,11 +111,13 @@ func (p *pruner) delete(ctx context.Context, ref *reference) (*metav1.PartialObj
 	} else if err := p.nudge(ctx, live); err != nil {
 		return nil, err
 	}
-	if after, limited := finalizeAfter(ref, live); !limited || live.DeletionTimestamp.IsZero() ||
+	if after, limited := finalizeAfter(ref, live); !limited || live.DeletionTimestamp.IsZero() || len(live.Finalizers) == 0 ||
 		p.options.Clock.Now().Before(live.DeletionTimestamp.Add(after)) {
 		return live, nil
 	}
-	if err := p.finalize(ctx, ref, live); err != nil {
+	log.FromContext(ctx).Info("The deletion of an object took too long, so its finalizers are removed",
+		"object", identityOf(ref).String(), "finalizers", live.Finalizers, "since", live.DeletionTimestamp)
+	if err := patchMetadata(ctx, p.shoot, live, `{"resourceVersion":%q,"finalizers":null}`, live.ResourceVersion); err != nil {
 		return nil, err
 	}
 	return liveMetadata(ctx, p.shoot, ref)
@@ -126,7 +126,7 @@ func (p *pruner) delete(ctx context.Context, ref *reference) (*metav1.PartialObj
 // isOfOther reports whether another ManagedResource has the object now: the origin
 // annotation names it, and its inventory has the object.
 func (p *pruner) isOfOther(ctx context.Context, ref *reference, live *metav1.PartialObjectMetadata) (bool, error) {
-	_, owner, ok := parseOrigin(live.Annotations[resourcesv1alpha1.Origin])
+	owner, ok := parseOrigin(live.Annotations[resourcesv1alpha1.Origin])
 	if !ok || owner.Namespace != p.mr.Namespace || owner.Name == p.mr.Name {
 		return false, nil
 	}
@@ -169,30 +169,6 @@ func finalizeAfter(ref *reference, live *metav1.PartialObjectMetadata) (after ti
 	return after, err == nil
 }
 
-// finalize removes all finalizers from an object.
-func (p *pruner) finalize(ctx context.Context, ref *reference, live *metav1.PartialObjectMetadata) error {
-	log.FromContext(ctx).Info("The deletion of an object took too long, so its finalizers are removed",
-		"object", identityOf(ref).String(), "finalizers", live.Finalizers, "since", live.DeletionTimestamp)
-	if len(live.Finalizers) > 0 {
-		if err := patchMetadata(ctx, p.shoot, live, `{"resourceVersion":%q,"finalizers":null}`, live.ResourceVersion); err != nil {
-			return err
-		}
-	}
-	if !isNamespace(ref) {
-		return nil
-	}
-	// The finalizers of a Namespace are in its spec, and only a subresource removes them.
-	namespace := &corev1.Namespace{}
-	err := p.shoot.Client.Get(ctx, types.NamespacedName{Name: live.Name}, namespace)
-	if err != nil || namespace.UID != live.UID {
-		return client.IgnoreNotFound(err)
-	}
-	namespace.Spec.Finalizers = nil
-	return client.IgnoreNotFound(p.shoot.Client.SubResource("finalize").Update(ctx, namespace))
-}
-
-func isNamespace(ref *reference) bool { return ref.APIVersion == "v1" && ref.Kind == "Namespace" }
-
 // liveMetadata returns nil if the object, or its kind, does not exist. If the shoot does
 // not serve the version in the inventory any more, it reads another one.
 func liveMetadata(ctx context.Context, shoot *shootclient.Shoot, ref *reference) (*metav1.PartialObjectMetadata, error) {
@@ -218,7 +194,7 @@ func releaseObject(ctx context.Context, shoot *shootclient.Shoot, mr *resourcesv
 	if err != nil || live == nil {
 		return err
 	}
-	if _, owner, _ := parseOrigin(live.Annotations[resourcesv1alpha1.Origin]); owner != client.ObjectKeyFromObject(mr) {
+	if owner, _ := parseOrigin(live.Annotations[resourcesv1alpha1.Origin]); owner != client.ObjectKeyFromObject(mr) {
 		return nil
 	}
 	return patchMetadata(ctx, shoot, live, `{"annotations":{%q:null,%q:null}}`, resourcesv1alpha1.Origin, resourcesv1alpha1.Description)

@@ -16,7 +16,6 @@ import (
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/keyed"
-	"github.com/trellis-network/trellis/internal/metrics"
 	"github.com/trellis-network/trellis/internal/outcome"
 	"github.com/trellis-network/trellis/internal/shootclient"
 )
@@ -145,7 +144,7 @@ func (r *Reconciler) newRun(mr *resourcesv1alpha1.ManagedResource) *run {
 }
 
 // Reconcile implements reconcile.Reconciler.
-func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (result reconcile.Result, err error) {
 	mr := &resourcesv1alpha1.ManagedResource{}
 	if err := r.client.Get(ctx, request.NamespacedName, mr); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -159,12 +158,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{RequeueAfter: slowClusterRetry}, nil
 	}
 	defer func() { leave(r.options.Clock.Now()) }()
+	// A run that panics ends as stale, which writes nothing.
+	run, ended := r.newRun(mr), outcome.StartOver(slowClusterRetry)
+	defer func() { result, err = r.report(ctx, run, ended, began) }()
 	limited, cancel := context.WithTimeout(ctx, max(r.options.SyncPeriod, time.Minute))
 	defer cancel()
-	run := r.newRun(mr)
-	ended, _ := outcome.Run(limited, run, r.stagesFor(mr))
-	metrics.Reconciled(r.options.controllerName(), "", ended, r.options.Clock.Since(began))
-	return r.report(ctx, run, ended)
+	ended, _ = outcome.Run(limited, run, r.stagesFor(mr))
+	return result, err
 }
 
 // forget forgets a ManagedResource that does not exist, and the shoot if it was

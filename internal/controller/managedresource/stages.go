@@ -134,7 +134,7 @@ func (r *Reconciler) prune(ctx context.Context, run *run) outcome.Outcome {
 	case err != nil:
 		return failed(reasonDeletionFailed, run.shoot.Failure(err))
 	case len(remaining) > 0:
-		return outcome.Wait(describe(ctx, run.shoot, remaining), r.options.DeletionInterval)
+		return outcome.Wait(describe(remaining), r.options.DeletionInterval)
 	}
 	return outcome.Continue()
 }
@@ -159,7 +159,6 @@ func (r *Reconciler) apply(ctx context.Context, run *run) outcome.Outcome {
 	a := &applier{
 		shoot: run.shoot, observed: run.observed, before: run.before, wasApplied: isApplied(run.mr), items: run.desired.items,
 		forceLabels: ptr.Deref(run.mr.Spec.ForceOverwriteLabels, false), forceAnnotations: ptr.Deref(run.mr.Spec.ForceOverwriteAnnotations, false),
-		establishTimeout: r.options.EstablishTimeout,
 		missing: func(ctx context.Context, id identity) error {
 			run.missing = true
 			run.setCondition(resourcesv1alpha1.ResourcesHealthy, corev1beta1.ConditionFalse, id.Kind+suffixMissing, fmt.Sprintf("%s is missing in the shoot.", id))

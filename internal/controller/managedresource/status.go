@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,6 +16,7 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/condition"
+	"github.com/trellis-network/trellis/internal/metrics"
 	"github.com/trellis-network/trellis/internal/outcome"
 )
 
@@ -39,9 +41,10 @@ const (
 	suffixProgressing = "Progressing"
 )
 
-// report turns the outcome of a run into the conditions, the status, the log line and
-// the answer for controller-runtime.
-func (r *Reconciler) report(ctx context.Context, run *run, ended outcome.Outcome) (reconcile.Result, error) {
+// report turns the outcome of a run into the metrics, the status, the log line and the
+// answer for controller-runtime.
+func (r *Reconciler) report(ctx context.Context, run *run, ended outcome.Outcome, began time.Time) (reconcile.Result, error) {
+	metrics.Reconciled(r.options.controllerName(), "", ended, r.options.Clock.Since(began))
 	if ctx.Err() != nil || ended.Kind() == outcome.Stale {
 		return ended.Result() // The process is about to end, or the run read an old cache.
 	}
@@ -90,7 +93,7 @@ func (w writer) patchMetadata(ctx context.Context, run *run, change func(*resour
 	return nil
 }
 
-// setConditions sets the conditions after a r.
+// setConditions sets the conditions at the end of a run.
 func (r *run) setConditions(ended outcome.Outcome) {
 	const applied, healthy, progressing = resourcesv1alpha1.ResourcesApplied, resourcesv1alpha1.ResourcesHealthy, resourcesv1alpha1.ResourcesProgressing
 	if r.ignored {
