@@ -45,3 +45,23 @@ func (t *Transition) Log(logger logr.Logger) {
 		"operation", t.Operation, "state", t.State,
 		"outcome", t.Outcome.Kind(), "reason", reason, "duration", t.Duration.Round(time.Millisecond).String())
 }
+
+// ConditionTransition is a change of the status of a Network's condition.
+type ConditionTransition struct {
+	Network types.NamespacedName
+	// Type is that of the network, as its spec states it.
+	Type string
+	// Condition is the new one.
+	Condition corev1beta1.Condition
+	// Duration is the time since the condition got its former status; 0 if it is new.
+	Duration time.Duration
+}
+
+// Log writes the one line about a transition. Its keys are those of Transition.Log, with
+// the condition in place of the operation.
+func (t *ConditionTransition) Log(logger logr.Logger) {
+	c := &t.Condition
+	logger.Info("Network changed condition", "network", t.Network.String(), "type", t.Type,
+		"condition", c.Type, "state", c.Status,
+		"outcome", c.Reason, "reason", c.Message, "duration", t.Duration.Round(time.Millisecond).String())
+}

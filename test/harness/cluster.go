@@ -63,8 +63,8 @@ func (c *Cluster) Namespace(tb testing.TB, prefix string) string {
 
 // Run runs a manager with what add adds to it, as a process of the operator that sees
 // only these namespaces. Its requests are recorded. It runs until stop is called, or the
-// test ends.
-func (c *Cluster) Run(tb testing.TB, namespaces []string, requests *Requests, add func(manager.Manager) error) (stop func()) {
+// test ends. adjust changes the manager's options.
+func (c *Cluster) Run(tb testing.TB, namespaces []string, requests *Requests, add func(manager.Manager) error, adjust ...func(*ctrl.Options)) (stop func()) {
 	tb.Helper()
 	config := rest.CopyConfig(c.Config)
 	config.Wrap(requests.Wrap)
@@ -72,7 +72,7 @@ func (c *Cluster) Run(tb testing.TB, namespaces []string, requests *Requests, ad
 	for _, namespace := range namespaces {
 		seen[namespace] = cache.Config{}
 	}
-	mgr, err := ctrl.NewManager(config, ctrl.Options{
+	options := ctrl.Options{
 		Scheme:  seed.Scheme(),
 		Metrics: metricsserver.Options{BindAddress: "0"},
 		MapperProvider: func(*rest.Config, *http.Client) (meta.RESTMapper, error) {
@@ -81,7 +81,11 @@ func (c *Cluster) Run(tb testing.TB, namespaces []string, requests *Requests, ad
 		Controller: crconfig.Controller{SkipNameValidation: new(true)},
 		Cache:      cache.Options{DefaultNamespaces: seen},
 		Client:     seed.ClientOptions(),
-	})
+	}
+	for _, each := range adjust {
+		each(&options)
+	}
+	mgr, err := ctrl.NewManager(config, options)
 	if err == nil {
 		err = add(mgr)
 	}

@@ -35,7 +35,7 @@ func (e *env) kubeconfig(change func(*clientcmdapi.Config)) string {
 	return string(written)
 }
 
-// as returns the kubeconfig of somebody with a token.
+// as returns the kubeconfig of a user with a token.
 func (e *env) as(token string) string {
 	return e.kubeconfig(func(config *clientcmdapi.Config) {
 		for name := range config.AuthInfos {
@@ -48,14 +48,14 @@ func (e *env) as(token string) string {
 // changes it without waiting for the period.
 func TestRefusedCredentialsAreToldOnce(t *testing.T) {
 	e := setup(t, never)
-	e.daemonSet("cans", plain)
-	e.deployment("knots", plain)
+	e.daemonSet("agent", plain)
+	e.deployment("controller", plain)
 	account := created(e, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: e.namespace, Namespace: "default"}})
 	request := &authenticationv1.TokenRequest{}
 	e.Expect(e.shoot.SubResource("token").Create(t.Context(), account, request)).To(Succeed())
 	working := e.kubeconfig(func(*clientcmdapi.Config) {})
 
-	n := e.network(e.component("cans", "DaemonSet", "cans"), e.component("knots", "Deployment", "knots"))
+	n := e.network(e.component("agent", "DaemonSet", "agent"), e.component("controller", "Deployment", "controller"))
 	for name, test := range map[string]struct{ token, wanted string }{
 		"not valid":      {"dead", " refuses the credentials in the Secret " + e.namespace + "/gardener: "},
 		"without rights": {request.Status.Token, "may not list and watch DaemonSet, Deployment objects in the shoot: "},
@@ -65,7 +65,7 @@ func TestRefusedCredentialsAreToldOnce(t *testing.T) {
 		message := e.becomes(n, corev1beta1.ConditionUnknown, "ConditionCheckError", test.wanted).Message
 		e.Expect(strings.Count(message, "the credentials in the Secret")).To(Equal(1), "%s: %s", name, message)
 		e.Expect(message).NotTo(HaveSuffix("…"), name)
-		e.Expect(providerStatus(n)).NotTo(ContainSubstring("cans"))
+		e.Expect(providerStatus(n)).NotTo(ContainSubstring("agent"))
 		e.access(working)
 	}
 }
@@ -139,9 +139,9 @@ func (e *env) detour() *way {
 // An API server that hangs changes nothing in the cache, which proves nothing.
 func TestAHangingShootIsUnknown(t *testing.T) {
 	e := setup(t, often)
-	e.daemonSet("cans", plain)
+	e.daemonSet("agent", plain)
 	w := e.detour()
-	n := e.network(e.component("cans", "DaemonSet", "cans"))
+	n := e.network(e.component("agent", "DaemonSet", "agent"))
 	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
 	w.frozen.Store(true)
 	defer w.block()
@@ -152,12 +152,12 @@ func TestAHangingShootIsUnknown(t *testing.T) {
 // nothing goes on saying "healthy" once it has said so.
 func TestAFailingManagedResourceIsHeeded(t *testing.T) {
 	e := setup(t, never)
-	e.daemonSet("cans", plain)
+	e.daemonSet("agent", plain)
 	w := e.detour()
 	mr := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Name: "network", Namespace: e.namespace},
 		Spec: resourcesv1alpha1.ManagedResourceSpec{SecretRefs: []corev1.LocalObjectReference{{Name: "network"}}}}
 	e.Expect(e.seed.Create(t.Context(), mr)).To(Succeed())
-	n := e.network(e.component("cans", "DaemonSet", "cans"))
+	n := e.network(e.component("agent", "DaemonSet", "agent"))
 	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
 
 	w.block()

@@ -13,8 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	"github.com/trellis-network/trellis/internal/metrics"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/test/contract"
 )
@@ -29,32 +31,32 @@ const (
 func TestHealthyComponentsAreTrue(t *testing.T) {
 	contract.Shows(t, "H1")
 	e := setup(t, never)
-	e.daemonSet("cans", plain)
-	e.deployment("knots", plain)
-	n := e.network(e.component("cans", "DaemonSet", "cans"), e.component("knots", "Deployment", "knots"))
-	condition := e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful", "cans (2 of 2 pods)", "knots (1 of 1 pods)")
+	e.daemonSet("agent", plain)
+	e.deployment("controller", plain)
+	n := e.network(e.component("agent", "DaemonSet", "agent"), e.component("controller", "Deployment", "controller"))
+	condition := e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful", "agent (2 of 2 pods)", "controller (1 of 1 pods)")
 	e.Expect(condition.LastTransitionTime.UTC()).To(Equal(noon))
 	e.Expect(condition.LastUpdateTime.UTC()).To(Equal(noon))
-	e.Expect(providerStatus(n)).To(MatchJSON(`{"components":{"cans":true,"knots":true}}`))
+	e.Expect(providerStatus(n)).To(MatchJSON(`{"components":{"agent":true,"controller":true}}`))
 }
 
 // On no nodes there is nothing to be wrong.
 func TestADaemonSetWithoutNodesIsHealthy(t *testing.T) {
 	e := setup(t, never)
-	e.daemonSet("cans", func(p *corev1.PodSpec) { p.NodeSelector = map[string]string{"no": "where"} })
-	n := e.network(e.component("cans", "DaemonSet", "cans"))
-	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful", "cans (no nodes)")
+	e.daemonSet("agent", func(p *corev1.PodSpec) { p.NodeSelector = map[string]string{"no": "where"} })
+	n := e.network(e.component("agent", "DaemonSet", "agent"))
+	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful", "agent (no nodes)")
 }
 
 // For five minutes it may be a rollout; after that it is a failure.
 func TestAnUnhealthyNetworkProgressesAndThenFails(t *testing.T) {
 	contract.Shows(t, "H1")
 	e := setup(t, often)
-	d := e.deployment("knots", func(p *corev1.PodSpec) { p.NodeSelector = map[string]string{"no": "where"} })
-	n := e.network(e.component("knots", "Deployment", "knots"))
+	d := e.deployment("controller", func(p *corev1.PodSpec) { p.NodeSelector = map[string]string{"no": "where"} })
+	n := e.network(e.component("controller", "Deployment", "controller"))
 	e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing",
-		"knots: 0 of 1 pods of the Deployment kube-system/"+d.Name+" are available", "cannot be scheduled")
-	e.Expect(providerStatus(n)).To(MatchJSON(`{"components":{"knots":false}}`))
+		"controller: 0 of 1 pods of the Deployment kube-system/"+d.Name+" are available", "cannot be scheduled")
+	e.Expect(providerStatus(n)).To(MatchJSON(`{"components":{"controller":false}}`))
 
 	e.clock.SetTime(noon.Add(5*time.Minute - time.Second))
 	e.stays(n)
@@ -68,18 +70,18 @@ func TestAnUnhealthyNetworkProgressesAndThenFails(t *testing.T) {
 	e.clock.SetTime(noon.Add(10 * time.Minute))
 	condition = e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
 	e.Expect(condition.LastTransitionTime.UTC()).To(Equal(noon.Add(10 * time.Minute)))
-	e.Expect(providerStatus(n)).To(MatchJSON(`{"components":{"knots":true}}`))
+	e.Expect(providerStatus(n)).To(MatchJSON(`{"components":{"controller":true}}`))
 }
 
 // A DaemonSet without pods says nothing; the event of its controller does.
 func TestRefusedPodsAreExplained(t *testing.T) {
 	e := setup(t, often)
-	e.daemonSet("cans", func(p *corev1.PodSpec) { p.PriorityClassName = "missing" })
-	n := e.network(e.component("cans", "DaemonSet", "cans"))
+	e.daemonSet("agent", func(p *corev1.PodSpec) { p.PriorityClassName = "missing" })
+	n := e.network(e.component("agent", "DaemonSet", "agent"))
 	e.Eventually(func() string {
 		e.clock.SetTime(e.clock.Now().Add(11 * time.Second)) // a message alone changes only so often
 		return e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing").Message
-	}).Should(And(HavePrefix("cans: 0 of 2 pods"), ContainSubstring("pods cannot be created"), ContainSubstring("PriorityClass")))
+	}).Should(And(HavePrefix("agent: 0 of 2 pods"), ContainSubstring("pods cannot be created"), ContainSubstring("PriorityClass")))
 	e.clock.SetTime(time.Now().Add(11 * time.Minute))
 	e.Eventually(func() string {
 		e.clock.SetTime(e.clock.Now().Add(11 * time.Second))
@@ -90,25 +92,25 @@ func TestRefusedPodsAreExplained(t *testing.T) {
 // A crash says more than a node that is yet to come.
 func TestTheWorstComponentIsExplained(t *testing.T) {
 	e := setup(t, often)
-	e.deployment("cans", func(p *corev1.PodSpec) { p.NodeSelector = map[string]string{"no": "where"} })
-	e.daemonSet("knots", func(p *corev1.PodSpec) { p.PriorityClassName = "missing" })
-	n := e.network(e.component("cans", "Deployment", "cans"), e.component("knots", "DaemonSet", "knots"))
+	e.deployment("agent", func(p *corev1.PodSpec) { p.NodeSelector = map[string]string{"no": "where"} })
+	e.daemonSet("controller", func(p *corev1.PodSpec) { p.PriorityClassName = "missing" })
+	n := e.network(e.component("agent", "Deployment", "agent"), e.component("controller", "DaemonSet", "controller"))
 	e.Eventually(func() string {
 		e.clock.SetTime(e.clock.Now().Add(11 * time.Second)) // a message alone changes only so often
 		return e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing").Message
-	}).Should(And(HavePrefix("knots: 0 of 2 pods"), ContainSubstring("pods cannot be created"), HaveSuffix("; also unhealthy: cans")))
+	}).Should(And(HavePrefix("controller: 0 of 2 pods"), ContainSubstring("pods cannot be created"), HaveSuffix("; also unhealthy: agent")))
 }
 
 // Without waiting for the period.
 func TestADeletedWorkloadIsNoticed(t *testing.T) {
 	e := setup(t, never)
-	d := e.daemonSet("cans", plain)
-	e.deployment("knots", plain)
-	n := e.network(e.component("cans", "DaemonSet", "cans"), e.component("knots", "Deployment", "knots"))
+	d := e.daemonSet("agent", plain)
+	e.deployment("controller", plain)
+	n := e.network(e.component("agent", "DaemonSet", "agent"), e.component("controller", "Deployment", "controller"))
 	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
 	e.Expect(e.shoot.Delete(t.Context(), d)).To(Succeed())
-	e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing", "cans: the DaemonSet kube-system/"+d.Name+" does not exist")
-	e.Expect(providerStatus(n)).To(MatchJSON(`{"components":{"cans":false,"knots":true}}`))
+	e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing", "agent: the DaemonSet kube-system/"+d.Name+" does not exist")
+	e.Expect(providerStatus(n)).To(MatchJSON(`{"components":{"agent":false,"controller":true}}`))
 }
 
 func TestAHibernatedClusterIsHealthy(t *testing.T) {
@@ -118,15 +120,15 @@ func TestAHibernatedClusterIsHealthy(t *testing.T) {
 		e.cluster(func(s *corev1beta1.Shoot) { s.Spec.Hibernation = &corev1beta1.Hibernation{Enabled: ptr.To(enabled)} })
 	}
 	sleep(true)
-	n := e.network(e.component("cans", "DaemonSet", "cans"))
+	n := e.network(e.component("agent", "DaemonSet", "agent"))
 	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful", "hibernated")
 	e.Expect(providerStatus(n)).To(MatchJSON(`{}`))
 	sleep(false)
 	e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing", "does not exist")
-	e.Expect(providerStatus(n)).To(MatchJSON(`{"components":{"cans":false}}`))
+	e.Expect(providerStatus(n)).To(MatchJSON(`{"components":{"agent":false}}`))
 	sleep(true)
 	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful", "hibernated")
-	e.Expect(providerStatus(n)).NotTo(ContainSubstring("cans"), "what nobody measures is absent")
+	e.Expect(providerStatus(n)).NotTo(ContainSubstring("agent"), "what is not measured is absent")
 }
 
 func TestAnUnreachableShootIsUnknown(t *testing.T) {
@@ -135,14 +137,14 @@ func TestAnUnreachableShootIsUnknown(t *testing.T) {
 "clusters":[{"name":"c","cluster":{"server":"https://127.0.0.1:1"}}],
 "contexts":[{"name":"c","context":{"cluster":"c","user":"u"}}],"users":[{"name":"u","user":{"token":"t"}}]}`
 	e := setup(t, never)
-	e.daemonSet("cans", plain)
-	n := e.network(e.component("cans", "DaemonSet", "cans"))
+	e.daemonSet("agent", plain)
+	n := e.network(e.component("agent", "DaemonSet", "agent"))
 	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
 	e.access(nowhere)
 	e.becomes(n, corev1beta1.ConditionUnknown, "ConditionCheckError", "127.0.0.1:1")
-	e.Expect(providerStatus(n)).NotTo(ContainSubstring("cans"))
+	e.Expect(providerStatus(n)).NotTo(ContainSubstring("agent"))
 	e.clock.SetTime(noon.Add(time.Minute))
-	e.access("scribble")
+	e.access("no kubeconfig")
 	e.becomes(n, corev1beta1.ConditionUnknown, "ConditionCheckError", "not a kubeconfig")
 }
 
@@ -162,7 +164,7 @@ func TestANetworkThatIsBeingRestoredIsNotReportedOn(t *testing.T) {
 	before := n.DeepCopy()
 	n.Annotations = map[string]string{"gardener.cloud/operation": "wait-for-state"}
 	e.Expect(e.seed.Patch(t.Context(), n, client.MergeFrom(before))).To(Succeed())
-	e.keep(n, e.component("cans", "DaemonSet", "cans"))
+	e.keep(n, e.component("agent", "DaemonSet", "agent"))
 	e.stays(n)
 	e.Expect(n.Status.Conditions).To(BeEmpty())
 }
@@ -175,7 +177,7 @@ func TestANetworkThatIsMigratedOrDeletedIsNotReportedOn(t *testing.T) {
 	before := n.DeepCopy()
 	n.Annotations = map[string]string{"gardener.cloud/operation": "migrate"}
 	e.Expect(e.seed.Patch(t.Context(), n, client.MergeFrom(before))).To(Succeed())
-	e.keep(n, e.component("cans", "DaemonSet", "cans"))
+	e.keep(n, e.component("agent", "DaemonSet", "agent"))
 	e.stays(n)
 	e.Expect(n.Status.Conditions).To(BeEmpty())
 
@@ -184,7 +186,7 @@ func TestANetworkThatIsMigratedOrDeletedIsNotReportedOn(t *testing.T) {
 	e.Expect(e.seed.Patch(t.Context(), n, client.MergeFrom(before))).To(Succeed())
 	e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing", "does not exist")
 	e.Expect(e.seed.Delete(t.Context(), n)).To(Succeed())
-	e.daemonSet("cans", plain)
+	e.daemonSet("agent", plain)
 	e.clock.SetTime(noon.Add(time.Hour))
 	e.stays(n)
 	before = n.DeepCopy()
@@ -195,10 +197,10 @@ func TestANetworkThatIsMigratedOrDeletedIsNotReportedOn(t *testing.T) {
 // A workload of a kind that cannot be checked is not called healthy.
 func TestAnUnknownKindIsUnknown(t *testing.T) {
 	e := setup(t, never)
-	e.daemonSet("cans", plain)
-	n := e.network(e.component("cans", "DaemonSet", "cans"), plugin.Component{Name: "odd", Kind: "StatefulSet", Namespace: "kube-system", Workload: "odd"})
+	e.daemonSet("agent", plain)
+	n := e.network(e.component("agent", "DaemonSet", "agent"), plugin.Component{Name: "odd", Kind: "StatefulSet", Namespace: "kube-system", Workload: "odd"})
 	e.becomes(n, corev1beta1.ConditionUnknown, "ConditionCheckError", "odd: ", "StatefulSet kube-system/odd")
-	e.Expect(providerStatus(n)).To(ContainSubstring("cans"))
+	e.Expect(providerStatus(n)).To(ContainSubstring("agent"))
 	e.Expect(providerStatus(n)).NotTo(ContainSubstring("odd"))
 }
 
@@ -215,8 +217,10 @@ func TestAStalledRollOutIsReportedWithItsNodes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := setup(t, often)
-			d := e.daemonSet("cans", plain)
-			n := e.network(e.component("cans", "DaemonSet", "cans"))
+			e.networkType = e.namespace
+			metrics.ServeTypes(e.networkType)
+			d := e.daemonSet("agent", plain)
+			n := e.network(e.component("agent", "DaemonSet", "agent"))
 			e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
 			e.clock.SetTime(time.Now())
 			before := d.DeepCopy()
@@ -225,6 +229,7 @@ func TestAStalledRollOutIsReportedWithItsNodes(t *testing.T) {
 			e.Expect(e.shoot.Patch(t.Context(), d, client.MergeFrom(before))).To(Succeed())
 			condition := e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing")
 			e.Expect(condition.Message).NotTo(ContainSubstring("no progress"))
+			e.Expect(e.rolloutsStalled()).To(BeZero())
 			e.clock.SetTime(time.Now().Add(11 * time.Minute))
 			e.Eventually(func() string {
 				e.clock.SetTime(e.clock.Now().Add(11 * time.Second)) // a message alone changes only so often
@@ -232,6 +237,40 @@ func TestAStalledRollOutIsReportedWithItsNodes(t *testing.T) {
 			}).Should(And(
 				MatchRegexp("the roll-out has made no progress for more than 10 minutes because of "+test.nodes),
 				ContainSubstring("cannot be scheduled")))
+			e.Expect(e.rolloutsStalled()).To(Equal(1.0))
 		})
 	}
+}
+
+// rolloutsStalled returns the metric's value for the network type of the test.
+func (e *env) rolloutsStalled() float64 {
+	e.t.Helper()
+	families, err := ctrlmetrics.Registry.Gather()
+	e.Expect(err).NotTo(HaveOccurred())
+	for _, family := range families {
+		for _, m := range family.Metric {
+			if family.GetName() == "trellis_rollouts_stalled" && m.Label[0].GetValue() == e.networkType {
+				return m.GetGauge().GetValue()
+			}
+		}
+	}
+	e.t.Fatal("there is no value for " + e.networkType)
+	return 0
+}
+
+func TestEachChangeOfAConditionIsALine(t *testing.T) {
+	e := setup(t, often)
+	n := e.network(e.component("agent", "Deployment", "agent"))
+	e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing")
+	e.stays(n)
+	e.deployment("agent", plain)
+	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
+	keys := func(state, outcome, reason string) string {
+		return `"msg"="Network changed condition" "network"="` + e.namespace + `/one" "type"="example" "condition"="SystemComponentsHealthy" ` +
+			`"state"="` + state + `" "outcome"="` + outcome + `" "reason"="` + reason + `" "duration"=""`
+	}
+	e.Eventually(func() []string { return e.log.With("Network changed condition") }).Should(Equal([]string{
+		keys("Progressing", "HealthCheckProgressing", "agent: the Deployment kube-system/"+e.name("agent")+" does not exist"),
+		keys("True", "HealthCheckSuccessful", "All network components are healthy: agent (1 of 1 pods)"),
+	}))
 }

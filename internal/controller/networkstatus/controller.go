@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -25,6 +26,8 @@ import (
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus/source"
 	"github.com/trellis-network/trellis/internal/keyed"
+	"github.com/trellis-network/trellis/internal/metrics"
+	"github.com/trellis-network/trellis/internal/outcome"
 	"github.com/trellis-network/trellis/internal/pages"
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/internal/state"
@@ -120,7 +123,7 @@ type reconciler struct {
 	written keyed.Map[types.NamespacedName, written]
 }
 
-// Reconcile asks all sources about one Network, and writes what they report if that
+// Reconcile has all sources report about one Network, and writes their reports if that
 // changes the status.
 func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	network := &extensionsv1alpha1.Network{}
@@ -128,23 +131,35 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		r.forget(request.NamespacedName)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
+	began := r.options.Clock.Now()
+	ended := r.observe(ctx, network)
+	metrics.Reconciled(ControllerName, network.Spec.Type, ended, r.options.Clock.Since(began))
+	return ended.Result()
+}
+
+func (r *reconciler) observe(ctx context.Context, network *extensionsv1alpha1.Network) outcome.Outcome {
 	in, err := r.input(ctx, network)
-	if in == nil || err != nil {
-		return reconcile.Result{}, err
+	if err != nil {
+		return outcome.TryAgain(err)
 	}
-	reports := r.ask(ctx, *in)
-	requeueAfter, err := r.write(ctx, network, reports, in.Now)
-	if err := client.IgnoreNotFound(err); err != nil {
-		return reconcile.Result{}, err
+	if in == nil {
+		metrics.Rollout(client.ObjectKeyFromObject(network), network.Spec.Type, false)
+		return outcome.Finish()
 	}
-	if err := failure(reports); err != nil {
-		return reconcile.Result{}, err
+	answers := r.collect(ctx, *in)
+	requeueAfter, err := r.write(ctx, network, answers, in.Now)
+	if err := errors.Join(client.IgnoreNotFound(err), failure(answers)); err != nil {
+		return outcome.TryAgain(err)
 	}
-	return reconcile.Result{RequeueAfter: requeueAfter}, nil
+	if requeueAfter == 0 {
+		return outcome.Finish()
+	}
+	return outcome.Finish().Within(requeueAfter)
 }
 
 func (r *reconciler) forget(network types.NamespacedName) {
 	r.written.Delete(network)
+	metrics.ForgetNetwork(network)
 	for _, s := range r.sources {
 		s.Source.Forget(network)
 	}

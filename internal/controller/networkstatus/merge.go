@@ -6,7 +6,6 @@ import (
 	"maps"
 	"reflect"
 	"time"
-	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/json"
 
@@ -18,7 +17,7 @@ import (
 // messageLimit is the greatest length of a condition's message in bytes.
 const messageLimit = 500
 
-// desired is what a Network's status must state after the sources were asked.
+// desired is what a Network's status must state according to its sources.
 type desired struct {
 	// conditions are all of the Network's, those of other writers included: the list can
 	// only be written as a whole.
@@ -27,7 +26,7 @@ type desired struct {
 	providerStatus map[string]any
 	// changed reports whether the status does not state that yet.
 	changed bool
-	// requeueAfter is when the sources must be asked again; 0 means after an event.
+	// requeueAfter is when the sources must report again; 0 means after an event.
 	requeueAfter time.Duration
 }
 
@@ -73,7 +72,7 @@ func (d *desired) setCondition(conditionType string, reported []corev1beta1.Cond
 		return
 	}
 	stated := *wanted
-	stated.Message = shortened(stated.Message)
+	stated.Message = condition.Shorten(stated.Message, messageLimit)
 	if before := condition.Get(d.conditions, conditionType); before != nil && restIsSame &&
 		before.Status == stated.Status && before.Reason == stated.Reason && before.Message != stated.Message {
 		if age := now.Sub(before.LastUpdateTime.Time); age >= 0 && age < quietPeriod {
@@ -127,17 +126,4 @@ func includes(has, wanted map[string]any) bool {
 		}
 	}
 	return true
-}
-
-// shortened cuts a message that is too long, between characters.
-func shortened(message string) string {
-	const ellipsis = "…"
-	if len(message) <= messageLimit {
-		return message
-	}
-	end := messageLimit - len(ellipsis)
-	for end > 0 && !utf8.RuneStart(message[end]) {
-		end--
-	}
-	return message[:end] + ellipsis
 }

@@ -4,14 +4,12 @@ package networkstatus
 
 import (
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"pgregory.net/rapid"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
@@ -165,17 +163,4 @@ func TestEachPartOfTheStatusHasOneOwner(t *testing.T) {
 		MatchError("the sources one and two both own the condition A"))
 	g.Expect(checkOwners([]source.Registration{one, {Name: "two", ProviderStatus: []string{"b"}}})).To(
 		MatchError("the sources one and two both own providerStatus.b"))
-}
-
-func TestMessagesAreShortAndWhole(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		message := rapid.String().Draw(t, "message") + strings.Repeat("ä", rapid.IntRange(0, 400).Draw(t, "more"))
-		short := shortened(message)
-		if len(short) > messageLimit || strings.ToValidUTF8(short, "") != short {
-			t.Fatalf("%q became %q", message, short)
-		}
-		if len(message) <= messageLimit && short != message {
-			t.Fatalf("%q was cut without need", message)
-		}
-	})
 }

@@ -65,17 +65,17 @@ func TestTheReportsOfAllSourcesAreWrittenAtOnce(t *testing.T) {
 	second := &another{}
 	second.reports(wellFed(corev1beta1.ConditionTrue, 1))
 	e := setup(t, often, second.registration())
-	e.daemonSet("cans", plain)
+	e.daemonSet("agent", plain)
 	n := e.network()
 	foreign := corev1beta1.Condition{Type: "ControlPlaneHealthy", Status: corev1beta1.ConditionTrue, Reason: "Fine", Message: "fine",
 		LastTransitionTime: metav1.NewTime(noon), LastUpdateTime: metav1.NewTime(noon)}
 	e.patchStatus(n, func(n *extensionsv1alpha1.Network) {
 		n.Status.Conditions = []corev1beta1.Condition{foreign}
-		n.Status.ProviderStatus = &runtime.RawExtension{Raw: []byte(`{"config":{"knots":3}}`)}
+		n.Status.ProviderStatus = &runtime.RawExtension{Raw: []byte(`{"config":{"controller":3}}`)}
 	})
 	e.requests.Forget()
-	e.keep(n, e.component("cans", "DaemonSet", "cans"))
-	e.statesFed(n, corev1beta1.ConditionTrue, `{"config":{"knots":3},"components":{"cans":true},"meals":{"lunch":1}}`)
+	e.keep(n, e.component("agent", "DaemonSet", "agent"))
+	e.statesFed(n, corev1beta1.ConditionTrue, `{"config":{"controller":3},"components":{"agent":true},"meals":{"lunch":1}}`)
 	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
 	e.Expect(e.aboutNetworks()).To(HaveLen(1))
 	e.Expect(condition.Value(n.Status.Conditions, "ControlPlaneHealthy").Message).To(Equal("fine"))
@@ -88,7 +88,7 @@ func TestTheReportsOfAllSourcesAreWrittenAtOnce(t *testing.T) {
 
 	e.clock.SetTime(noon.Add(time.Minute))
 	second.reports(source.Report{ProviderStatus: map[string]any{"diet": "none"}})
-	e.statesFed(n, "", `{"config":{"knots":3},"components":{"cans":true},"diet":"none"}`)
+	e.statesFed(n, "", `{"config":{"controller":3},"components":{"agent":true},"diet":"none"}`)
 	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
 	e.Expect(n.Status.Conditions).To(HaveLen(2), "a condition that is not reported any more is removed")
 	e.Expect(condition.Value(n.Status.Conditions, "ControlPlaneHealthy").Message).To(Equal("fine"))
@@ -105,7 +105,7 @@ func TestASourceThatFailsIsIsolated(t *testing.T) {
 		"a panic":  func(in source.Input) (source.Report, error) { panic("oh") },
 		"not its own": func(source.Input) (source.Report, error) {
 			r := wellFed(corev1beta1.ConditionTrue, 2)
-			r.ProviderStatus = map[string]any{"components": map[string]bool{"cans": true}}
+			r.ProviderStatus = map[string]any{"components": map[string]bool{"agent": true}}
 			return r, nil
 		},
 	} {
@@ -113,18 +113,18 @@ func TestASourceThatFailsIsIsolated(t *testing.T) {
 			second := &another{}
 			second.reports(wellFed(corev1beta1.ConditionFalse, 1))
 			e := setup(t, often, second.registration())
-			d := e.daemonSet("cans", plain)
-			n := e.network(e.component("cans", "DaemonSet", "cans"))
+			d := e.daemonSet("agent", plain)
+			n := e.network(e.component("agent", "DaemonSet", "agent"))
 			e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
-			e.statesFed(n, corev1beta1.ConditionFalse, `{"components":{"cans":true},"meals":{"lunch":1}}`)
+			e.statesFed(n, corev1beta1.ConditionFalse, `{"components":{"agent":true},"meals":{"lunch":1}}`)
 
 			second.answers(fails)
 			e.Expect(e.shoot.Delete(t.Context(), d)).To(Succeed())
 			e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing", "does not exist")
-			e.statesFed(n, corev1beta1.ConditionFalse, `{"components":{"cans":false},"meals":{"lunch":1}}`)
+			e.statesFed(n, corev1beta1.ConditionFalse, `{"components":{"agent":false},"meals":{"lunch":1}}`)
 
 			second.reports(wellFed(corev1beta1.ConditionTrue, 3))
-			e.statesFed(n, corev1beta1.ConditionTrue, `{"components":{"cans":false},"meals":{"lunch":3}}`)
+			e.statesFed(n, corev1beta1.ConditionTrue, `{"components":{"agent":false},"meals":{"lunch":3}}`)
 		})
 	}
 }

@@ -18,26 +18,26 @@ import (
 // into one providerStatus.
 func TestNeitherControllerWipesWhatTheOtherWrote(t *testing.T) {
 	e := setup(t, often)
-	e.daemonSet("cans", plain)
-	e.daemonSet("knots", plain)
+	e.daemonSet("agent", plain)
+	e.daemonSet("controller", plain)
 	n := e.network()
 	config := func(raw string) {
 		e.patchStatus(n, func(n *extensionsv1alpha1.Network) { n.Status.ProviderStatus = &runtime.RawExtension{Raw: []byte(raw)} })
 	}
-	config(`{"apiVersion":"string.example.org/v1","kind":"NetworkStatus","config":{"knots":3,"list":[1]},"warnings":[{"field":"a","message":"b"}]}`)
-	cans, knots := e.component("cans", "DaemonSet", "cans"), e.component("knots", "DaemonSet", "knots")
-	e.keep(n, cans, knots)
+	config(`{"apiVersion":"example.trellis.network/v1","kind":"NetworkStatus","config":{"controller":3,"list":[1]},"warnings":[{"field":"a","message":"b"}]}`)
+	agent, controller := e.component("agent", "DaemonSet", "agent"), e.component("controller", "DaemonSet", "controller")
+	e.keep(n, agent, controller)
 	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
-	e.Expect(providerStatus(n)).To(MatchJSON(`{"apiVersion":"string.example.org/v1","kind":"NetworkStatus",
-		"config":{"knots":3,"list":[1]},"warnings":[{"field":"a","message":"b"}],"components":{"cans":true,"knots":true}}`))
+	e.Expect(providerStatus(n)).To(MatchJSON(`{"apiVersion":"example.trellis.network/v1","kind":"NetworkStatus",
+		"config":{"controller":3,"list":[1]},"warnings":[{"field":"a","message":"b"}],"components":{"agent":true,"controller":true}}`))
 
-	config(`{"apiVersion":"string.example.org/v1","kind":"NetworkStatus","config":{"knots":4},"components":{"cans":true,"knots":true}}`)
-	e.keep(n, cans)
+	config(`{"apiVersion":"example.trellis.network/v1","kind":"NetworkStatus","config":{"controller":4},"components":{"agent":true,"controller":true}}`)
+	e.keep(n, agent)
 	e.Eventually(func() string {
 		e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
 		return providerStatus(n)
 	}).
-		Should(MatchJSON(`{"apiVersion":"string.example.org/v1","kind":"NetworkStatus","config":{"knots":4},"components":{"cans":true}}`),
+		Should(MatchJSON(`{"apiVersion":"example.trellis.network/v1","kind":"NetworkStatus","config":{"controller":4},"components":{"agent":true}}`),
 			"a component that is no more is taken out, and nothing else")
 	e.Expect(n.Status.State).NotTo(BeNil())
 }
@@ -45,14 +45,14 @@ func TestNeitherControllerWipesWhatTheOtherWrote(t *testing.T) {
 func TestOthersConditionsStay(t *testing.T) {
 	contract.Shows(t, "H6")
 	e := setup(t, often)
-	e.daemonSet("cans", plain)
+	e.daemonSet("agent", plain)
 	n := e.network()
 	e.patchStatus(n, func(n *extensionsv1alpha1.Network) {
 		n.Status.Conditions = []corev1beta1.Condition{{
 			Type: "ControlPlaneHealthy", Status: corev1beta1.ConditionTrue, Reason: "Fine", Message: "fine",
 			LastTransitionTime: metav1.NewTime(noon), LastUpdateTime: metav1.NewTime(noon)}}
 	})
-	e.keep(n, e.component("cans", "DaemonSet", "cans"))
+	e.keep(n, e.component("agent", "DaemonSet", "agent"))
 	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
 	e.Expect(n.Status.Conditions).To(HaveLen(2))
 	e.Expect(n.Status.Conditions[0].Type).To(Equal("ControlPlaneHealthy"))
@@ -61,8 +61,8 @@ func TestOthersConditionsStay(t *testing.T) {
 // Invariant 5.
 func TestAnUnchangedNetworkCostsNoRequest(t *testing.T) {
 	e := setup(t, often)
-	e.daemonSet("cans", plain)
-	n := e.network(e.component("cans", "DaemonSet", "cans"))
+	e.daemonSet("agent", plain)
+	n := e.network(e.component("agent", "DaemonSet", "agent"))
 	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
 	e.requests.Forget()
 	e.stays(n)
@@ -73,14 +73,14 @@ func TestAnUnchangedNetworkCostsNoRequest(t *testing.T) {
 // write for ever.
 func TestForeignComponentsCostNoRequest(t *testing.T) {
 	e := setup(t, often)
-	e.daemonSet("cans", plain)
+	e.daemonSet("agent", plain)
 	n := e.network()
 	e.patchStatus(n, func(n *extensionsv1alpha1.Network) {
-		n.Status.ProviderStatus = &runtime.RawExtension{Raw: []byte(`{"components":{"cups":true,"odd":"text"}}`)}
+		n.Status.ProviderStatus = &runtime.RawExtension{Raw: []byte(`{"components":{"other":true,"odd":"text"}}`)}
 	})
-	e.keep(n, e.component("cans", "DaemonSet", "cans"))
+	e.keep(n, e.component("agent", "DaemonSet", "agent"))
 	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
-	e.Expect(providerStatus(n)).To(MatchJSON(`{"components":{"cans":true,"cups":true,"odd":"text"}}`))
+	e.Expect(providerStatus(n)).To(MatchJSON(`{"components":{"agent":true,"other":true,"odd":"text"}}`))
 	e.stays(n)
 	e.requests.Forget()
 	e.stays(n)

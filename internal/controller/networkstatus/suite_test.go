@@ -43,6 +43,8 @@ type env struct {
 	namespace   string
 	clock       *clocktesting.FakePassiveClock
 	requests    harness.Requests
+	log         harness.Lines
+	networkType string
 }
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -51,7 +53,7 @@ var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 func setup(t *testing.T, period time.Duration, further ...source.Registration) *env {
 	t.Helper()
 	t.Parallel()
-	e := &env{WithT: NewWithT(t), t: t, clock: clocktesting.NewFakePassiveClock(noon), seed: landscape.Seed(t), shoot: landscape.Shoot(t)}
+	e := &env{WithT: NewWithT(t), t: t, networkType: "example", clock: clocktesting.NewFakePassiveClock(noon), seed: landscape.Seed(t), shoot: landscape.Shoot(t)}
 	e.namespace = e.seed.Namespace(t, "shoot--status--")
 	e.seed.PutAccess(t, e.namespace, e.shoot.Kubeconfig)
 	e.start(period, further)
@@ -68,7 +70,7 @@ func (e *env) start(period time.Duration, further []source.Registration) {
 			Clients: clients, Clock: e.clock, Period: period, Further: further,
 			PageSize: 1, // so that no cluster is so small that all of it is on one page
 		})
-	})
+	}, func(options *manager.Options) { options.Logger = e.log.Logger() })
 }
 
 // aboutNetworks are the requests about Networks but for those of caches.
@@ -104,7 +106,7 @@ func (e *env) network(components ...plugin.Component) *extensionsv1alpha1.Networ
 	n := &extensionsv1alpha1.Network{
 		ObjectMeta: metav1.ObjectMeta{Name: "one", Namespace: e.namespace},
 		Spec: extensionsv1alpha1.NetworkSpec{
-			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "string"}, PodCIDR: "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
+			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: e.networkType}, PodCIDR: "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
 		},
 	}
 	e.Expect(e.seed.Create(e.t.Context(), n)).To(Succeed())
@@ -161,7 +163,7 @@ func providerStatus(n *extensionsv1alpha1.Network) string {
 
 func (e *env) podTemplate(name string, change func(*corev1.PodSpec)) (metav1.ObjectMeta, *metav1.LabelSelector, corev1.PodTemplateSpec) {
 	labels := map[string]string{"app": e.name(name), resourcesv1alpha1.ManagedBy: "gardener"}
-	spec := corev1.PodSpec{Containers: []corev1.Container{{Name: "string", Image: "example.org/string:1"}}}
+	spec := corev1.PodSpec{Containers: []corev1.Container{{Name: "example", Image: "example.org/agent:1"}}}
 	change(&spec)
 	return metav1.ObjectMeta{Name: e.name(name), Namespace: "kube-system", Labels: labels},
 		&metav1.LabelSelector{MatchLabels: map[string]string{"app": e.name(name)}},

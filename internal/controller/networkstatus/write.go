@@ -12,8 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/condition"
+	"github.com/trellis-network/trellis/internal/outcome"
 )
 
 // fieldManager owns the conditions and the sources' part of the providerStatus. The rest
@@ -43,8 +47,8 @@ func (w written) isNewerThan(network *extensionsv1alpha1.Network, now time.Time)
 	return err == nil && order < 0 && network.UID == w.uid && now.Before(w.at.Add(maxLag))
 }
 
-// write writes what the sources answered into the Network's status, if that changes it.
-// It returns when the sources must be asked again; 0 means after an event.
+// write writes what the sources report into the Network's status, if that changes it. It
+// returns when the sources must report again; 0 means after an event.
 func (r *reconciler) write(ctx context.Context, network *extensionsv1alpha1.Network, answers []answer, now time.Time) (time.Duration, error) {
 	key := client.ObjectKeyFromObject(network)
 	last, _ := r.written.Get(key)
@@ -71,7 +75,25 @@ func (r *reconciler) write(ctx context.Context, network *extensionsv1alpha1.Netw
 		return 0, fmt.Errorf("write the status of the Network: %w", err)
 	}
 	r.written.Set(key, written{object.GetUID(), object.GetResourceVersion(), r.options.Clock.Now(), wanted.providerStatus})
+	logTransitions(ctx, network, wanted.conditions, now)
 	return wanted.requeueAfter, nil
+}
+
+// logTransitions logs the conditions of a Network whose status has changed.
+func logTransitions(ctx context.Context, network *extensionsv1alpha1.Network, conditions []corev1beta1.Condition, now time.Time) {
+	for i := range conditions {
+		before := condition.Value(network.Status.Conditions, conditions[i].Type)
+		if before.Status == conditions[i].Status {
+			continue
+		}
+		transition := outcome.ConditionTransition{
+			Network: client.ObjectKeyFromObject(network), Type: network.Spec.Type, Condition: conditions[i],
+		}
+		if before.Status != "" {
+			transition.Duration = now.Sub(before.LastTransitionTime.Time)
+		}
+		transition.Log(logf.FromContext(ctx))
+	}
 }
 
 func encode(wanted desired) ([]any, error) {

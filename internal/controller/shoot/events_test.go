@@ -3,53 +3,16 @@
 package shoot_test
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
-	"github.com/go-logr/logr"
-	"github.com/go-logr/logr/funcr"
 	. "github.com/onsi/gomega"
 	eventsv1 "k8s.io/api/events/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 )
-
-// lines collects the lines that the controller logs.
-type lines struct {
-	mutex sync.Mutex
-	all   []string
-}
-
-func (l *lines) logger() logr.Logger {
-	return funcr.New(func(_, line string) {
-		l.mutex.Lock()
-		defer l.mutex.Unlock()
-		l.all = append(l.all, line)
-	}, funcr.Options{})
-}
-
-var (
-	change   = regexp.MustCompile(`"msg"="Shoot changed state".*`)
-	duration = regexp.MustCompile(`"duration"="[^"]+"`)
-	common   = regexp.MustCompile(`"(controller|controllerGroup|controllerKind|Shoot|namespace|name|reconcileID)"=("[^"]*"|\{[^}]*\}) `)
-)
-
-// changes returns the lines about changes of state.
-func (l *lines) changes() []string {
-	l.mutex.Lock()
-	defer l.mutex.Unlock()
-	var found []string
-	for _, line := range l.all {
-		if match := change.FindString(line); match != "" {
-			found = append(found, duration.ReplaceAllString(common.ReplaceAllString(match, ""), `"duration"=""`))
-		}
-	}
-	return found
-}
 
 // announces waits for an event of this type and reason about the Shoot whose note
 // contains a text.
@@ -82,8 +45,9 @@ func TestEachChangeOfStateIsALineAndAnEvent(t *testing.T) {
 		return `"msg"="Shoot changed state" "shoot"="` + e.project + `/example" "network"="` + e.controlPlane + `/example" "type"="example" ` +
 			`"operation"="` + operation + `" "state"="` + state + `" "outcome"="` + outcome + `" "reason"="` + reason + `" "duration"=""`
 	}
-	e.Eventually(func() []string { return e.log.changes() }).Should(HaveLen(5))
-	found := e.log.changes()
+	changes := func() []string { return e.log.With("Shoot changed state") }
+	e.Eventually(changes).Should(HaveLen(5))
+	found := changes()
 	e.Expect(found[0]).To(Equal(keys("Create", "Error", "terminal", "the Secret "+e.project+
 		"/example.kubeconfig does not exist: create it with the shoot's kubeconfig under the key kubeconfig")))
 	e.Expect(found[1]).To(ContainSubstring(`"operation"="Create" "state"="Processing" "outcome"="waiting" "reason"="the Network`))

@@ -36,6 +36,7 @@ import (
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/controller/shoot"
 	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/test/harness"
 	"github.com/trellis-network/trellis/test/install"
 	"github.com/trellis-network/trellis/test/sandbox"
 )
@@ -76,7 +77,7 @@ type env struct {
 	project      string // the Shoots' namespace
 	controlPlane string // that of the Shoot example
 	requests     *audit
-	log          *lines
+	log          *harness.Lines
 	stop         func()
 }
 
@@ -99,7 +100,7 @@ func project(t *testing.T) *env {
 	g.Expect(err).NotTo(HaveOccurred())
 	name := fmt.Sprintf("p%d", projects.Add(1))
 	e := &env{
-		WithT: g, t: t, api: api, client: admin, requests: &audit{}, log: &lines{}, stop: func() {},
+		WithT: g, t: t, api: api, client: admin, requests: &audit{}, log: &harness.Lines{}, stop: func() {},
 		project: "garden-" + name, controlPlane: "shoot--" + name + "--example",
 	}
 	e.namespace(e.project, nil)
@@ -148,7 +149,7 @@ func (e *env) start() {
 func (e *env) run(api *rest.Config, add func(manager.Manager) error) (stop func()) {
 	mgr, err := ctrl.NewManager(api, ctrl.Options{
 		Scheme:  seed.Scheme(),
-		Logger:  e.log.logger(),
+		Logger:  e.log.Logger(),
 		Metrics: metricsserver.Options{BindAddress: "0"},
 		MapperProvider: func(*rest.Config, *http.Client) (meta.RESTMapper, error) {
 			return e.client.RESTMapper(), nil // what the API server has is found out once

@@ -29,14 +29,14 @@ func TestDaemonSetsAreCheckedByTheirNumbers(t *testing.T) {
 	}{
 		"all there":    {1, appsv1.DaemonSetStatus{ObservedGeneration: 1, DesiredNumberScheduled: 3, UpdatedNumberScheduled: 3, NumberAvailable: 3}, true, "3 of 3 pods"},
 		"no nodes":     {1, appsv1.DaemonSetStatus{ObservedGeneration: 1}, true, "no nodes"},
-		"not observed": {2, appsv1.DaemonSetStatus{ObservedGeneration: 1, DesiredNumberScheduled: 3, UpdatedNumberScheduled: 3, NumberAvailable: 3}, false, "the DaemonSet controller has not observed the latest change of the DaemonSet kube-system/cans yet"},
-		"one missing":  {1, appsv1.DaemonSetStatus{ObservedGeneration: 1, DesiredNumberScheduled: 3, UpdatedNumberScheduled: 3, NumberAvailable: 2}, false, "2 of 3 pods of the DaemonSet kube-system/cans are available"},
-		"one outdated": {1, appsv1.DaemonSetStatus{ObservedGeneration: 1, DesiredNumberScheduled: 3, UpdatedNumberScheduled: 2, NumberAvailable: 3}, false, "2 of 3 pods of the DaemonSet kube-system/cans are up to date"},
+		"not observed": {2, appsv1.DaemonSetStatus{ObservedGeneration: 1, DesiredNumberScheduled: 3, UpdatedNumberScheduled: 3, NumberAvailable: 3}, false, "the DaemonSet controller has not observed the latest change of the DaemonSet kube-system/agent yet"},
+		"one missing":  {1, appsv1.DaemonSetStatus{ObservedGeneration: 1, DesiredNumberScheduled: 3, UpdatedNumberScheduled: 3, NumberAvailable: 2}, false, "2 of 3 pods of the DaemonSet kube-system/agent are available"},
+		"one outdated": {1, appsv1.DaemonSetStatus{ObservedGeneration: 1, DesiredNumberScheduled: 3, UpdatedNumberScheduled: 2, NumberAvailable: 3}, false, "2 of 3 pods of the DaemonSet kube-system/agent are up to date"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			seen := checkDaemonSet(&appsv1.DaemonSet{
-				ObjectMeta: metav1.ObjectMeta{Name: "cans", Namespace: "kube-system", Generation: test.generation}, Status: test.status})
+				ObjectMeta: metav1.ObjectMeta{Name: "agent", Namespace: "kube-system", Generation: test.generation}, Status: test.status})
 			g.Expect(seen.healthy).To(Equal(test.healthy))
 			g.Expect(seen.summary).To(Equal(test.summary))
 		})

@@ -56,6 +56,8 @@ type explainer struct {
 	rollouts *keyed.Map[rolloutKey, rolloutAnalysis]
 	network  types.NamespacedName
 	now      time.Time
+	// stalled reports whether a roll-out makes no progress.
+	stalled bool
 }
 
 // explain returns why a workload is unhealthy: the problem of its worst pod, or why it
@@ -72,6 +74,7 @@ func (e *explainer) explain(ctx context.Context, w workload) problem {
 	pods := client.MatchingLabelsSelector{Selector: selector}
 	last, recent := e.recentAnalysis(w)
 	if recent && last.large {
+		e.stalled = e.stalled || last.stall != ""
 		return last.problem
 	}
 	var roll *rollout.Rollout
@@ -87,6 +90,7 @@ func (e *explainer) explain(ctx context.Context, w workload) problem {
 	if !recent {
 		stall = e.analyse(ctx, w, roll, worst)
 	}
+	e.stalled = e.stalled || stall != ""
 	return worst.after(stall)
 }
 

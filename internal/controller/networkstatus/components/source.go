@@ -23,6 +23,7 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus/source"
 	"github.com/trellis-network/trellis/internal/keyed"
+	"github.com/trellis-network/trellis/internal/metrics"
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -123,7 +124,11 @@ func (s *Source) observe(ctx context.Context, in source.Input) observation {
 		live: shoot.Client, pageSize: s.options.PageSize, rollouts: &s.rollouts,
 		network: client.ObjectKeyFromObject(in.Network), now: in.Now,
 	}
-	return check(ctx, shoot, in.Components, explain)
+	seen := check(ctx, shoot, in.Components, explain)
+	if seen.result != unknown {
+		metrics.Rollout(explain.network, in.Network.Spec.Type, explain.stalled)
+	}
+	return seen
 }
 
 // unobserved is the observation of a network about which nothing is known.

@@ -17,7 +17,7 @@ import (
 	"github.com/trellis-network/trellis/internal/shootclient"
 )
 
-// answer is what one source says of a Network: a report, or an error.
+// answer is what one source reports of a Network, or its error.
 type answer struct {
 	*source.Registration
 	report source.Report
@@ -26,20 +26,21 @@ type answer struct {
 	err            error
 }
 
-// ask asks all sources at once, so that none waits for another.
-func (r *reconciler) ask(ctx context.Context, in source.Input) []answer {
+// collect returns the answers of all sources, which observe at the same time, so that none
+// waits for another.
+func (r *reconciler) collect(ctx context.Context, in source.Input) []answer {
 	ctx, cancel := context.WithTimeout(ctx, max(r.options.Period, minTimeout))
 	defer cancel()
 	answers := make([]answer, len(r.sources))
-	var asked sync.WaitGroup
+	var running sync.WaitGroup
 	for i := range r.sources {
-		asked.Go(func() { answers[i] = askOne(ctx, &r.sources[i], in) })
+		running.Go(func() { answers[i] = collectOne(ctx, &r.sources[i], in) })
 	}
-	asked.Wait()
+	running.Wait()
 	return answers
 }
 
-func askOne(ctx context.Context, s *source.Registration, in source.Input) (a answer) {
+func collectOne(ctx context.Context, s *source.Registration, in source.Input) (a answer) {
 	a.Registration = s
 	defer func() {
 		if panicked := recover(); panicked != nil {
