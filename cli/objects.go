@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
-	"github.com/trellis-network/trellis/internal/seed"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -42,24 +41,16 @@ func (o *located) identity() identity {
 // locate returns all objects of a network with their clusters.
 func locate(objects *plugin.Objects) ([]located, error) {
 	var all []located
-	for group := range seed.Groups {
-		for _, object := range group.Of(objects) {
+	for _, bundle := range objects.Bundles {
+		for _, object := range bundle.Objects {
 			document, err := pipeline.Document(object)
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, located{targetOf(group), document})
+			all = append(all, located{string(bundle.Target), document})
 		}
 	}
 	return all, nil
-}
-
-// targetOf returns the cluster that a group of objects belongs to.
-func targetOf(group seed.Group) string {
-	if group == seed.InSeed {
-		return targetSeed
-	}
-	return targetShoot
 }
 
 // What a plan does with an object.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
@@ -22,10 +21,10 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/cli/internal/manifest"
 	"github.com/trellis-network/trellis/internal/bundle"
-	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/internal/request"
+	"github.com/trellis-network/trellis/internal/seedclient"
 	"github.com/trellis-network/trellis/internal/state"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
@@ -71,7 +70,7 @@ func (f *seedFlags) connect(otherwise string) (*access, error) {
 	}
 	config.Timeout = requestTimeout
 	config.WarningHandler = rest.NoWarnings{} // they are about writing
-	reader, err := client.New(config, client.Options{Scheme: seed.Scheme()})
+	reader, err := client.New(config, client.Options{Scheme: seedclient.Scheme()})
 	if err != nil {
 		return nil, fmt.Errorf("create a client for the seed %s: %w", config.Host, err)
 	}
@@ -117,7 +116,7 @@ func (in *access) running(ctx context.Context, p *pipeline.Pipeline, environment
 	if err != nil {
 		return nil, err
 	}
-	known, err := in.known(ctx, n)
+	known, err := in.known(ctx, p, n)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +133,7 @@ func (in *access) running(ctx context.Context, p *pipeline.Pipeline, environment
 	if last != nil && last.Accepted != nil {
 		environment.Webhook = last.Accepted.Facts.Webhook // which only the operator knows
 	}
-	if err := in.readObjects(ctx, p, known, from); err != nil {
+	if err := in.readObjects(ctx, known, from); err != nil {
 		return nil, err
 	}
 	runs, err := known.Request(ctx, in, p, environment)
@@ -148,7 +147,7 @@ func (in *access) running(ctx context.Context, p *pipeline.Pipeline, environment
 		request.TakenOver = runs.TakenOver // the running network, not the changed one
 		return request, err
 	}
-	if from.foreign = from.applied == nil && known.Main != nil; !from.foreign {
+	if from.foreign = from.applied == nil && known.IsPresent(); !from.foreign {
 		return from, nil
 	}
 	from.work.warnings = append(from.work.warnings, plugin.Warning{
@@ -212,8 +211,9 @@ func (in *access) network(ctx context.Context, wanted *manifest.Subject) (*exten
 }
 
 // known returns a Network with its Cluster, Shoot and state.
-func (in *access) known(ctx context.Context, n *extensionsv1alpha1.Network) (*seed.Network, error) {
-	found := &seed.Network{Network: n, Cluster: &extensionsv1alpha1.Cluster{}, Shoot: &corev1beta1.Shoot{}}
+func (in *access) known(ctx context.Context, p *pipeline.Pipeline, n *extensionsv1alpha1.Network) (*request.Network, error) {
+	found := &request.Network{Network: n, Cluster: &extensionsv1alpha1.Cluster{}, Shoot: &corev1beta1.Shoot{}}
+	found.Plugin, _ = p.Plugin(n.Spec.Type) // Build reports an unknown type
 	if err := in.Get(ctx, client.ObjectKey{Name: n.Namespace}, found.Cluster); err != nil {
 		return nil, fmt.Errorf("read the Cluster %s: %w", n.Namespace, err)
 	}
@@ -232,29 +232,24 @@ func (in *access) known(ctx context.Context, n *extensionsv1alpha1.Network) (*se
 }
 
 // readObjects reads the objects in the ManagedResources of the network.
-func (in *access) readObjects(ctx context.Context, p *pipeline.Pipeline, known *seed.Network, into *running) error {
-	definition, isKnown := p.Plugin(known.Network.Spec.Type)
-	if !isKnown {
-		return nil // Build reports the unknown type
+func (in *access) readObjects(ctx context.Context, known *request.Network, into *running) error {
+	if err := known.ReadManaged(ctx, in); err != nil {
+		return err
 	}
-	for group := range seed.Groups {
-		mr := &resourcesv1alpha1.ManagedResource{}
-		err := in.Get(ctx, client.ObjectKey{Namespace: known.Network.Namespace, Name: group.ManagedResource(&definition)}, mr)
-		if apierrors.IsNotFound(err) {
+	for _, name := range known.BundleNames() {
+		mr := known.Managed[name]
+		if mr == nil {
 			continue
-		}
-		if err != nil {
-			return fmt.Errorf("read the ManagedResource %s: %w", group.ManagedResource(&definition), err)
 		}
 		objects, err := bundle.Read(ctx, in, mr)
 		if err != nil {
 			return err
 		}
 		for i := range objects {
-			into.objects = append(into.objects, located{targetOf(group), objects[i].Object})
+			into.objects = append(into.objects, located{string(bundle.TargetOf(mr)), objects[i].Object})
 		}
-		if group == seed.Main {
-			known.Main, into.present = mr, objects
+		if known.Bundle(name).Await {
+			into.present = append(into.present, objects...)
 		}
 	}
 	return nil

@@ -29,7 +29,7 @@ import (
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/cli"
 	networkcontroller "github.com/trellis-network/trellis/internal/controller/network"
-	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/internal/seedclient"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/test/install"
@@ -61,7 +61,7 @@ func seedOf(t *testing.T) *live {
 	kubeconfig := landscape.Get(t).Seed.Kubeconfig
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	g.Expect(err).NotTo(HaveOccurred())
-	admin, err := client.New(config, client.Options{Scheme: seed.Scheme()})
+	admin, err := client.New(config, client.Options{Scheme: seedclient.Scheme()})
 	g.Expect(err).NotTo(HaveOccurred())
 	return &live{g, t, admin, kubeconfig}
 }
@@ -127,7 +127,7 @@ func (l *live) operate(n *extensionsv1alpha1.Network) {
 	config, err := clientcmd.BuildConfigFromFlags("", l.kubeconfig)
 	l.Expect(err).NotTo(HaveOccurred())
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme: seed.Scheme(), Client: seed.ClientOptions(), Metrics: metricsserver.Options{BindAddress: "0"},
+		Scheme: seedclient.Scheme(), Client: seedclient.Options(), Metrics: metricsserver.Options{BindAddress: "0"},
 	})
 	l.Expect(err).NotTo(HaveOccurred())
 	built, err := pipeline.New([]plugin.Plugin{plugin.New(wire{})}, nil)

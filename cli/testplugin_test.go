@@ -32,9 +32,9 @@ var _ plugin.Definition[wireConfig] = wire{}
 
 func (wire) Describe() plugin.Description {
 	return plugin.Description{
-		Type:            "wire",
-		ConfigVersions:  []schema.GroupVersion{{Group: "wire.example.com", Version: "v1"}},
-		ManagedResource: "wire", Origin: "wire", Adopts: []string{"wire"},
+		Type:           "wire",
+		ConfigVersions: []schema.GroupVersion{{Group: "wire.example.com", Version: "v1"}},
+		Origin:         "wire", Adopts: []plugin.Bundle{plugin.NetworkBundle("wire", nil)},
 		IPFamilies: plugin.IPFamilySupport{IPv4: true},
 		FeatureGates: []plugin.FeatureGate{
 			{Name: "FastWire", Doc: "makes the wire fast"},

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
-	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/internal/seedclient"
 )
 
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=shoots.core.gardener.cloud,verbs=get
@@ -26,7 +26,7 @@ func (o *Options) mode(ctx context.Context) (configv1alpha1.Mode, error) {
 	if o.Config.Mode != "" {
 		return o.Config.Mode, nil
 	}
-	c, err := client.New(o.Seed, client.Options{Scheme: seed.Scheme()})
+	c, err := client.New(o.Seed, client.Options{Scheme: seedclient.Scheme()})
 	if err != nil {
 		return "", fmt.Errorf("connect to the seed %s: %w", o.Seed.Host, err)
 	}

@@ -20,7 +20,7 @@ import (
 
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	"github.com/trellis-network/trellis/internal/metrics"
-	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/internal/seedclient"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -107,11 +107,11 @@ func (o *Options) complete() error {
 
 func (o *Options) manager() (ctrl.Manager, error) {
 	settings := manager.Options{
-		Scheme:                 seed.Scheme(),
+		Scheme:                 seedclient.Scheme(),
 		Logger:                 o.Log,
 		Metrics:                metricsserver.Options{BindAddress: o.Config.Metrics.BindAddress},
 		HealthProbeBindAddress: o.Config.HealthProbes.BindAddress,
-		Client:                 seed.ClientOptions(),
+		Client:                 seedclient.Options(),
 		// A process may run an operator after another, as tests do.
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	}

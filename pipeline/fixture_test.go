@@ -52,10 +52,10 @@ var (
 
 func (p stringPlugin) Describe() plugin.Description {
 	return plugin.Description{
-		Type:            "string",
-		ConfigVersions:  []schema.GroupVersion{{Group: "string.example.org", Version: "v1"}, {Group: "string.example.org", Version: "v1beta1"}},
-		ManagedResource: "string-config", Origin: "string",
-		IPFamilies: plugin.IPFamilySupport{IPv4: true, IPv6: p.ipv6, DualStack: true},
+		Type:           "string",
+		ConfigVersions: []schema.GroupVersion{{Group: "string.example.org", Version: "v1"}, {Group: "string.example.org", Version: "v1beta1"}},
+		Origin:         "string",
+		IPFamilies:     plugin.IPFamilySupport{IPv4: true, IPv6: p.ipv6, DualStack: true},
 	}
 }
 

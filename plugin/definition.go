@@ -59,15 +59,12 @@ type Description struct {
 	// accepted. The first is what the effective config and the status are written
 	// in; a config without apiVersion is taken as being of the first.
 	ConfigVersions []schema.GroupVersion
-	// ManagedResource is the name of the ManagedResource with the network's main bundle,
-	// AdmissionResource that of its AdmissionBundle if it is not ManagedResource-admission.
-	ManagedResource, AdmissionResource string
 	// Origin is the value of the label "origin" of the network's ManagedResources.
 	Origin string
-	// Adopts are the names of the ManagedResources in which Gardener's own extension
-	// for this type keeps its objects. Trellis takes them over: it writes those that a
-	// bundle of the network is named like, and deletes the others.
-	Adopts []string
+	// Adopts are the bundles, without their objects, in which Gardener's own extension for
+	// this type keeps a network. Trellis takes them over: those whose names the bundles of
+	// the network have are written, and the others are deleted.
+	Adopts []Bundle
 	// IPFamilies says which combinations of IP families the plugin can serve.
 	IPFamilies IPFamilySupport
 	// FeatureGates are all gates that the plugin looks at. Others are refused.

@@ -40,11 +40,18 @@ func TestEveryFolderIsListed(t *testing.T) {
 
 func TestNoTwoPluginsShareAManagedResource(t *testing.T) {
 	g := NewWithT(t)
-	seen := map[string]string{}
-	for _, one := range plugins.All() {
-		g.Expect(one.ManagedResource).NotTo(BeEmpty(), one.Type)
-		g.Expect(seen).NotTo(HaveKey(one.ManagedResource), one.Type)
-		seen[one.ManagedResource] = one.Type
+	p, err := pipeline.New(plugins.All(), providers.All())
+	g.Expect(err).NotTo(HaveOccurred())
+	typeOf := map[string]string{}
+	for _, request := range requestsOfAllTypes(p) {
+		networkType := request.Spec.Type
+		definition, _ := p.Plugin(networkType)
+		bundles := p.Build(request).Objects.Bundles
+		g.Expect(bundles).NotTo(BeEmpty(), networkType)
+		for _, one := range append(bundles, definition.Adopts...) {
+			g.Expect(typeOf).To(Or(HaveKeyWithValue(one.Name, networkType), Not(HaveKey(one.Name))))
+			typeOf[one.Name] = networkType
+		}
 	}
 }
 

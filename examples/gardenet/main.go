@@ -58,11 +58,10 @@ type definition struct{}
 
 func (definition) Describe() plugin.Description {
 	return plugin.Description{
-		Type:            name,
-		ConfigVersions:  []schema.GroupVersion{{Group: "gardenet.networking.extensions.gardener.cloud", Version: "v1alpha1"}},
-		ManagedResource: bundleName,
-		Origin:          "extension-networking-gardenet",
-		IPFamilies:      plugin.IPFamilySupport{IPv4: true},
+		Type:           name,
+		ConfigVersions: []schema.GroupVersion{{Group: "gardenet.networking.extensions.gardener.cloud", Version: "v1alpha1"}},
+		Origin:         "extension-networking-gardenet",
+		IPFamilies:     plugin.IPFamilySupport{IPv4: true},
 	}
 }
 

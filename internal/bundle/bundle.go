@@ -2,10 +2,8 @@
 
 // Package bundle writes objects for another cluster the way that Gardener's
 // resource manager reads them: an immutable Secret whose name contains a hash of
-// its content, and a ManagedResource that refers to it (Gardener contract, L1 to L8).
-//
-// It also reads what is written that way, whoever wrote it. It refuses to know
-// what the objects are for, and what becomes of them.
+// its content, and a ManagedResource that refers to it. It also reads what Gardener's
+// extensions have written that way.
 package bundle
 
 import (
@@ -26,7 +24,10 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/condition"
+	"github.com/trellis-network/trellis/plugin"
 )
 
 const (
@@ -39,11 +40,10 @@ const (
 	ownerLabel = "trellis.network/managed-resource"
 	// noCleanup keeps Gardener's clean-up of a deleted shoot from the objects.
 	noCleanup = "shoot.gardener.cloud/no-cleanup"
-	// secretPrefix begins the name of a bundle's Secret.
-	secretPrefix = "managedresource-"
-	// hashLength is how many digits of a hash are part of a name.
-	hashLength = 8
 )
+
+// seedClass makes a resource manager apply objects in the seed itself.
+const seedClass = "seed"
 
 // Bundle is a set of objects for one target cluster.
 type Bundle struct {
@@ -52,8 +52,11 @@ type Bundle struct {
 	Namespace, Name string
 	// Origin is the value of the label which tells who made it.
 	Origin string
-	// Class of the ManagedResource; empty means that the target is the shoot.
-	Class string
+	// Network is the name of the Network that the bundle belongs to; empty if there is
+	// none.
+	Network string
+	// Target is the cluster that the objects are for; empty means the shoot.
+	Target plugin.Target
 	// Data are the objects, as a stream of documents. They stay as they are from the
 	// first question for SecretName on.
 	Data []byte
@@ -71,91 +74,103 @@ func (b *Bundle) SecretName() string {
 		_, _ = encoder.Write(b.Data) // a hash takes everything
 		_ = encoder.Close()
 		fmt.Fprint(hash, `"}`)
-		b.secretName = secretPrefix + b.Name + "-" + short(hash.Sum(nil))
+		b.secretName = "managedresource-" + b.Name + "-" + short(hash.Sum(nil))
 	}
 	return b.secretName
 }
 
 func (b *Bundle) secret() *corev1.Secret {
-	immutable := true
 	return &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: b.SecretName(), Namespace: b.Namespace,
-			Labels: map[string]string{
-				resourcesv1alpha1.GarbageCollectable: "true",
-				ownerLabel:                           b.Name,
-			},
-		},
-		Type:      corev1.SecretTypeOpaque,
-		Immutable: &immutable,
-		Data:      map[string][]byte{dataKey: b.Data},
+		ObjectMeta: metav1.ObjectMeta{Name: b.SecretName(), Namespace: b.Namespace, Labels: b.secretLabels()},
+		Type:       corev1.SecretTypeOpaque,
+		Immutable:  ptr.To(true),
+		Data:       map[string][]byte{dataKey: b.Data},
 	}
 }
 
-// Write brings the Secret and then the ManagedResource into being, and returns the
+// secretLabels are the labels of the Secrets of the bundle. Gardener's garbage collector
+// looks for the first, DeleteSuperseded for the others.
+func (b *Bundle) secretLabels() map[string]string {
+	labels := map[string]string{resourcesv1alpha1.GarbageCollectable: "true", ownerLabel: b.Name}
+	if b.Network != "" {
+		labels[extensionsv1alpha1.NetworkLabel] = extensionsv1alpha1.NetworkLabelValue(b.Network)
+	}
+	return labels
+}
+
+// Write creates the Secret, then creates or patches the ManagedResource, and returns the
 // ManagedResource as it was written, nil if there was nothing to write. current is
-// the one last seen, nil if there is none; that there is one all the same is an error,
-// since it may have other content. It is safe to be killed in between: the next Write
-// goes on where this one stopped.
+// the one last seen, nil if there is none; if there is one nevertheless, Write returns
+// an AlreadyExists error. A Write that was interrupted is completed by the next one.
 func (b *Bundle) Write(ctx context.Context, c client.Client, current *resourcesv1alpha1.ManagedResource) (*resourcesv1alpha1.ManagedResource, error) {
 	if current == nil {
 		if err := b.WriteSecret(ctx, c); err != nil {
 			return nil, err
 		}
 		fresh := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Name: b.Name, Namespace: b.Namespace}}
-		b.shape(fresh)
+		b.fill(fresh)
 		return fresh, c.Create(ctx, fresh)
 	}
 	wanted := current.DeepCopy()
-	b.shape(wanted)
+	b.fill(wanted)
 	if apiequality.Semantic.DeepEqual(current, wanted) {
 		return nil, nil
 	}
 	if err := b.WriteSecret(ctx, c); err != nil {
 		return nil, err
 	}
-	if err := releaseSecrets(ctx, c, current, b.SecretName()); err != nil {
+	if err := b.releaseSecrets(ctx, c, current); err != nil {
 		return nil, err
 	}
-	// Without a lock: the resource manager writes the status of the same object all
-	// the time, and nobody else these fields.
+	// Without a lock: the resource manager often writes the status of the same object,
+	// and only Trellis writes these fields.
 	return wanted, c.Patch(ctx, wanted, client.MergeFrom(current))
 }
 
-// releaseSecrets leaves to a garbage collector what a ManagedResource refers to and
-// will not any more. Secrets of bundles are so from the start; those of whoever
-// wrote the ManagedResource before may not be.
-func releaseSecrets(ctx context.Context, c client.Client, current *resourcesv1alpha1.ManagedResource, wanted string) error {
-	collectable := client.RawPatch(types.MergePatchType,
-		fmt.Appendf(nil, `{"metadata":{"labels":{%q:"true"}}}`, resourcesv1alpha1.GarbageCollectable))
+// releaseSecrets gives the Secrets that a ManagedResource refers to, and will not any more,
+// the labels by which they are found once they may be deleted. Those of other authors do
+// not have them.
+func (b *Bundle) releaseSecrets(ctx context.Context, c client.Client, current *resourcesv1alpha1.ManagedResource) error {
 	for _, ref := range current.Spec.SecretRefs {
-		if ref.Name == wanted {
+		if ref.Name == b.SecretName() {
 			continue
 		}
-		secret := &metav1.PartialObjectMetadata{}
-		secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+		secret := metadataOfSecret()
 		err := c.Get(ctx, client.ObjectKey{Namespace: current.Namespace, Name: ref.Name}, secret)
-		if err == nil && secret.Labels[resourcesv1alpha1.GarbageCollectable] != "true" {
-			err = c.Patch(ctx, secret, collectable)
+		if err == nil {
+			before := secret.DeepCopy()
+			if secret.Labels == nil {
+				secret.Labels = map[string]string{}
+			}
+			maps.Copy(secret.Labels, b.secretLabels())
+			if !maps.Equal(before.Labels, secret.Labels) {
+				err = c.Patch(ctx, secret, client.MergeFrom(before))
+			}
 		}
 		if client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("leave the Secret %s to the garbage collector: %w", ref.Name, err)
+			return fmt.Errorf("release the Secret %s: %w", ref.Name, err)
 		}
 	}
 	return nil
 }
 
-// Written says whether current already is what Write would make of it.
+func metadataOfSecret() *metav1.PartialObjectMetadata {
+	secret := &metav1.PartialObjectMetadata{}
+	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	return secret
+}
+
+// Written reports whether current already is what Write would make of it.
 func (b *Bundle) Written(current *resourcesv1alpha1.ManagedResource) bool {
 	if current == nil || !current.DeletionTimestamp.IsZero() {
 		return false
 	}
 	wanted := current.DeepCopy()
-	b.shape(wanted)
+	b.fill(wanted)
 	return apiequality.Semantic.DeepEqual(current, wanted)
 }
 
-// WriteSecret brings the Secret into being, if it is not there.
+// WriteSecret creates the Secret unless it exists.
 func (b *Bundle) WriteSecret(ctx context.Context, c client.Client) error {
 	if err := client.IgnoreAlreadyExists(c.Create(ctx, b.secret())); err != nil {
 		return fmt.Errorf("write the bundle's Secret: %w", err)
@@ -163,14 +178,17 @@ func (b *Bundle) WriteSecret(ctx context.Context, c client.Client) error {
 	return nil
 }
 
-// shape makes mr what this bundle's ManagedResource has to be. Labels and
+// fill makes mr what this bundle's ManagedResource must be. Labels and
 // annotations of others stay, but for references to older Secrets.
-func (b *Bundle) shape(mr *resourcesv1alpha1.ManagedResource) {
+func (b *Bundle) fill(mr *resourcesv1alpha1.ManagedResource) {
 	secret := b.SecretName()
 	if mr.Labels == nil {
 		mr.Labels = map[string]string{}
 	}
 	mr.Labels[originLabel] = b.Origin
+	if b.Network != "" {
+		mr.Labels[extensionsv1alpha1.NetworkLabel] = extensionsv1alpha1.NetworkLabelValue(b.Network)
+	}
 	maps.DeleteFunc(mr.Annotations, func(key, _ string) bool {
 		return strings.HasPrefix(key, resourcesv1alpha1.ReferencePrefix)
 	})
@@ -181,32 +199,34 @@ func (b *Bundle) shape(mr *resourcesv1alpha1.ManagedResource) {
 	mr.Spec.SecretRefs = []corev1.LocalObjectReference{{Name: secret}}
 	keep := false
 	mr.Spec.KeepObjects = &keep
-	if b.Class == "" {
+	if b.Target == plugin.Seed {
+		mr.Spec.Class = ptr.To(seedClass)
+		mr.Spec.InjectLabels = nil
+	} else {
 		mr.Spec.Class = nil
 		mr.Spec.InjectLabels = map[string]string{noCleanup: "true"}
-	} else {
-		mr.Spec.Class = &b.Class
-		mr.Spec.InjectLabels = nil
 	}
 }
 
-// SecretMissing says whether the resource manager could not read the bundle's
-// Secret: somebody has deleted it, and WriteSecret puts it back.
+// TargetOf returns the cluster that the objects of a ManagedResource are for.
+func TargetOf(mr *resourcesv1alpha1.ManagedResource) plugin.Target {
+	if ptr.Deref(mr.Spec.Class, "") == seedClass {
+		return plugin.Seed
+	}
+	return plugin.Shoot
+}
+
+// SecretMissing reports whether the resource manager could not read the bundle's Secret.
+// WriteSecret puts it back.
 func SecretMissing(mr *resourcesv1alpha1.ManagedResource) bool {
-	for _, condition := range mr.Status.Conditions {
-		if condition.Type == resourcesv1alpha1.ResourcesApplied {
-			return condition.Reason == "CannotReadSecret"
-		}
-	}
-	return false
+	return condition.Value(mr.Status.Conditions, resourcesv1alpha1.ResourcesApplied).Reason == "CannotReadSecret"
 }
 
-// HasSecrets says whether all Secrets that a ManagedResource refers to are there. Their
+// HasSecrets reports whether all Secrets that a ManagedResource refers to are there. Their
 // metadata is all that is read, so r may be a cache.
 func HasSecrets(ctx context.Context, r client.Reader, mr *resourcesv1alpha1.ManagedResource) (bool, error) {
 	for _, ref := range mr.Spec.SecretRefs {
-		secret := &metav1.PartialObjectMetadata{}
-		secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+		secret := metadataOfSecret()
 		err := r.Get(ctx, client.ObjectKey{Namespace: mr.Namespace, Name: ref.Name}, secret)
 		if apierrors.IsNotFound(err) {
 			return false, nil
@@ -218,67 +238,79 @@ func HasSecrets(ctx context.Context, r client.Reader, mr *resourcesv1alpha1.Mana
 	return true, nil
 }
 
-// Applied says whether the resource manager has applied exactly this bundle.
+// Applied reports whether the resource manager has applied exactly this bundle.
 func Applied(mr *resourcesv1alpha1.ManagedResource, secretName string) bool {
 	return refersTo(mr, secretName) && mr.Status.ObservedGeneration == mr.Generation &&
-		conditionStatus(mr, resourcesv1alpha1.ResourcesApplied) == "True"
+		condition.IsTrue(mr.Status.Conditions, resourcesv1alpha1.ResourcesApplied)
 }
 
 func refersTo(mr *resourcesv1alpha1.ManagedResource, secretName string) bool {
 	return len(mr.Spec.SecretRefs) == 1 && mr.Spec.SecretRefs[0].Name == secretName
 }
 
-func conditionStatus(mr *resourcesv1alpha1.ManagedResource, conditionType string) string {
-	for _, condition := range mr.Status.Conditions {
-		if condition.Type == conditionType {
-			return string(condition.Status)
-		}
-	}
-	return ""
-}
-
-// OwnerOf is the name of the ManagedResource whose bundle a Secret holds or has held, or
-// empty for a Secret of others.
+// OwnerOf returns the name of the ManagedResource whose bundle a Secret holds or has held,
+// empty for other Secrets.
 func OwnerOf(secret metav1.Object) string { return secret.GetLabels()[ownerLabel] }
 
-// secretsOf lists the metadata of all Secrets of a bundle.
-func secretsOf(ctx context.Context, r client.Reader, namespace, name string) ([]metav1.PartialObjectMetadata, error) {
+// secretsWith lists the metadata of all Secrets with a label.
+func secretsWith(ctx context.Context, r client.Reader, namespace, label, value string) ([]metav1.PartialObjectMetadata, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
-	err := r.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{ownerLabel: name})
+	err := r.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{label: value})
 	return list.Items, err
 }
 
-// Delete deletes the ManagedResources of some bundles, one after the other: each
-// only when the one before it is gone. It says whether all are, and their Secrets.
-// The inventory in a ManagedResource's status is what its objects are deleted by,
-// so a Secret goes as soon as its ManagedResource is being deleted, but not before:
-// until then the resource manager would miss it. live must not be a cache, which
-// would take for gone what was only just made.
-func Delete(ctx context.Context, c client.Client, live client.Reader, namespace string, names ...string) (gone bool, err error) {
-	for _, name := range names {
-		mr := &resourcesv1alpha1.ManagedResource{}
-		err := live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, mr)
-		if client.IgnoreNotFound(err) != nil {
-			return false, err
+// DeleteSuperseded deletes the Secrets that a Network's bundles do not need any more: those
+// with former content, once the present content is applied, and all of a bundle without
+// ManagedResource. In a landscape, Gardener's garbage collector does that (R25). managed has
+// the ManagedResources of all bundles of the Network, by name. r may be a cache.
+func DeleteSuperseded(ctx context.Context, c client.Client, r client.Reader, namespace, network string, managed map[string]*resourcesv1alpha1.ManagedResource) error {
+	secrets, err := secretsWith(ctx, r, namespace, extensionsv1alpha1.NetworkLabel, extensionsv1alpha1.NetworkLabelValue(network))
+	if err != nil {
+		return fmt.Errorf("list the Secrets of the Network's bundles: %w", err)
+	}
+	for i := range secrets {
+		if isNeeded(&secrets[i], managed[OwnerOf(&secrets[i])]) {
+			continue
 		}
-		there := err == nil
-		if there && mr.DeletionTimestamp.IsZero() {
-			if err := client.IgnoreNotFound(c.Delete(ctx, mr)); err != nil {
-				return false, err
-			}
+		if err := client.IgnoreNotFound(c.Delete(ctx, &secrets[i])); err != nil {
+			return fmt.Errorf("delete the superseded Secret %s: %w", secrets[i].Name, err)
 		}
-		if err := deleteSecrets(ctx, c, live, namespace, name, mr.Spec.SecretRefs); err != nil || there {
+	}
+	return nil
+}
+
+// isNeeded reports whether a ManagedResource refers to a Secret, or has not applied yet what
+// superseded it.
+func isNeeded(secret metav1.Object, mr *resourcesv1alpha1.ManagedResource) bool {
+	return mr != nil && (!mr.DeletionTimestamp.IsZero() || len(mr.Spec.SecretRefs) != 1 ||
+		mr.Spec.SecretRefs[0].Name == secret.GetName() || !Applied(mr, mr.Spec.SecretRefs[0].Name))
+}
+
+// Delete deletes the ManagedResource and the Secrets of a bundle, and reports whether
+// they are gone. The inventory in a ManagedResource's status is what its objects are
+// deleted by, so a Secret is deleted as soon as its ManagedResource is being deleted,
+// but not earlier: the resource manager would miss it. live must not be a cache, which
+// may not show yet what was just written.
+func Delete(ctx context.Context, c client.Client, live client.Reader, namespace, name string) (gone bool, err error) {
+	mr := &resourcesv1alpha1.ManagedResource{}
+	err = live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, mr)
+	if client.IgnoreNotFound(err) != nil {
+		return false, err
+	}
+	gone = err != nil
+	if !gone && mr.DeletionTimestamp.IsZero() {
+		if err := client.IgnoreNotFound(c.Delete(ctx, mr)); err != nil {
 			return false, err
 		}
 	}
-	return true, nil
+	return gone, deleteSecrets(ctx, c, live, namespace, name, mr.Spec.SecretRefs)
 }
 
-// deleteSecrets deletes the Secrets of a bundle, and those that its ManagedResource
-// refers to, whoever has made them.
+// deleteSecrets deletes the Secrets of a bundle, and those of other authors that its
+// ManagedResource refers to.
 func deleteSecrets(ctx context.Context, c client.Client, live client.Reader, namespace, name string, refs []corev1.LocalObjectReference) error {
-	secrets, err := secretsOf(ctx, live, namespace, name)
+	secrets, err := secretsWith(ctx, live, namespace, ownerLabel, name)
 	if err != nil {
 		return err
 	}
@@ -286,14 +318,13 @@ func deleteSecrets(ctx context.Context, c client.Client, live client.Reader, nam
 		if slices.ContainsFunc(secrets, func(s metav1.PartialObjectMetadata) bool { return s.Name == ref.Name }) {
 			continue
 		}
-		foreign := metav1.PartialObjectMetadata{}
-		foreign.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-		err := live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, &foreign)
+		foreign := metadataOfSecret()
+		err := live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: ref.Name}, foreign)
 		if client.IgnoreNotFound(err) != nil {
 			return err
 		}
 		if err == nil {
-			secrets = append(secrets, foreign)
+			secrets = append(secrets, *foreign)
 		}
 	}
 	for i := range secrets {
@@ -304,21 +335,15 @@ func deleteSecrets(ctx context.Context, c client.Client, live client.Reader, nam
 	return nil
 }
 
-// KeepObjects makes the objects of some ManagedResources outlive them. One that is
-// not there has none. live must not be a cache: see Delete.
-func KeepObjects(ctx context.Context, c client.Client, live client.Reader, namespace string, names ...string) error {
-	keep := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"keepObjects":true}}`))
-	for _, name := range names {
-		mr := &resourcesv1alpha1.ManagedResource{}
-		err := live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, mr)
-		if err == nil && !ptr.Deref(mr.Spec.KeepObjects, false) {
-			err = c.Patch(ctx, mr, keep)
-		}
-		if client.IgnoreNotFound(err) != nil {
-			return err
-		}
+// KeepObjects makes the objects of a ManagedResource, if there is one, outlive it. live
+// must not be a cache: see Delete.
+func KeepObjects(ctx context.Context, c client.Client, live client.Reader, namespace, name string) error {
+	mr := &resourcesv1alpha1.ManagedResource{}
+	err := live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, mr)
+	if err == nil && !ptr.Deref(mr.Spec.KeepObjects, false) {
+		err = c.Patch(ctx, mr, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"keepObjects":true}}`)))
 	}
-	return nil
+	return client.IgnoreNotFound(err)
 }
 
 func shortHash(data []byte) string {
@@ -326,4 +351,4 @@ func shortHash(data []byte) string {
 	return short(sum[:])
 }
 
-func short(sum []byte) string { return hex.EncodeToString(sum)[:hashLength] }
+func short(sum []byte) string { return hex.EncodeToString(sum)[:8] }

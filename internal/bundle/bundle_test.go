@@ -24,14 +24,6 @@ func TestSecretsAreNamedAsGardenersLibraryDoes(t *testing.T) {
 	g.Expect(b.SecretName()).To(Equal(fmt.Sprintf("managedresource-string-config-%x", sum[:4])))
 }
 
-func TestTheNameOfASecretTellsItsManagedResource(t *testing.T) {
-	g := NewWithT(t)
-	g.Expect(managedResourceOf((&Bundle{Name: "string-config-seed"}).SecretName())).To(Equal("string-config-seed"))
-	for _, foreign := range []string{"gardener", "managedresource-", "managedresource-0123abcd", "managedresource--0123abcd", "other-x-0123abcd"} {
-		g.Expect(managedResourceOf(foreign)).To(BeEmpty(), foreign)
-	}
-}
-
 func TestEachContentHasItsOwnSecret(t *testing.T) {
 	contract.Shows(t, "L1")
 	rapid.Check(t, func(t *rapid.T) {
@@ -56,7 +48,7 @@ func TestShapingLeavesToOthersWhatIsTheirs(t *testing.T) {
 	}}
 	b := &Bundle{Name: "x", Origin: "string", Data: []byte("{}")}
 	g.Expect(b.Written(mr)).To(BeFalse())
-	b.shape(mr)
+	b.fill(mr)
 	g.Expect(b.Written(mr)).To(BeTrue())
 	g.Expect(mr.Labels).To(Equal(map[string]string{"theirs": "1", "origin": "string"}))
 	g.Expect(mr.Annotations).To(HaveKeyWithValue("theirs", "2"))

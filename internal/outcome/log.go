@@ -21,29 +21,23 @@ type Transition struct {
 	// Type is that of the network, as its spec states it.
 	Type      string
 	Operation corev1beta1.LastOperationType
-	// State is the new one.
+	// State is the new one, and Message what the status says about it.
 	State   corev1beta1.LastOperationState
-	Outcome Outcome
+	Message string
 	// Duration is the time since the operation began.
 	Duration time.Duration
 }
 
 // Log writes the one line about a transition. Each controller that changes the state of
-// Networks logs with it, so that the keys are the same everywhere: network, type,
-// operation, state, outcome, reason and duration, after the shoot where it is the one that
-// changed. The reason is the error, or what is waited for.
+// Networks or Shoots logs with it, so that the keys are the same everywhere: network, type,
+// operation, state, message and duration, after the shoot where it is the one that changed.
 func (t *Transition) Log(logger logr.Logger) {
-	reason := t.Outcome.Reason()
-	if err := t.Outcome.Err(); err != nil {
-		reason = err.Error()
-	}
-	message := "Network changed state"
+	line := "Network changed state"
 	if t.Shoot.Name != "" {
-		message, logger = "Shoot changed state", logger.WithValues("shoot", t.Shoot.String())
+		line, logger = "Shoot changed state", logger.WithValues("shoot", t.Shoot.String())
 	}
-	logger.Info(message, "network", t.Network.String(), "type", t.Type,
-		"operation", t.Operation, "state", t.State,
-		"outcome", t.Outcome.Kind(), "reason", reason, "duration", t.Duration.Round(time.Millisecond).String())
+	logger.Info(line, "network", t.Network.String(), "type", t.Type, "operation", t.Operation,
+		"state", t.State, "message", t.Message, "duration", t.Duration.Round(time.Millisecond).String())
 }
 
 // ConditionTransition is a change of the status of a Network's condition.

@@ -3,7 +3,6 @@
 package outcome_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -22,15 +21,15 @@ func TestATransitionIsOneLineWithAllKeys(t *testing.T) {
 	transition := outcome.Transition{
 		Network: types.NamespacedName{Namespace: "shoot--dev--one", Name: "one"}, Type: "example",
 		Operation: corev1beta1.LastOperationTypeReconcile, State: corev1beta1.LastOperationStateProcessing,
-		Outcome: outcome.Wait("the nodes are ready", time.Minute), Duration: 1234567 * time.Microsecond,
+		Message: "Reconciling the Network", Duration: 1234567 * time.Microsecond,
 	}
 	transition.Log(logger)
-	transition.State, transition.Outcome = corev1beta1.LastOperationStateError, outcome.Fail(errors.New("the config is broken"))
+	transition.State, transition.Message = corev1beta1.LastOperationStateError, "Error reconciling Network: broken"
 	transition.Log(logger)
 
 	const same = `"level"=0 "msg"="Network changed state" "network"="shoot--dev--one/one" "type"="example" "operation"="Reconcile" `
 	g.Expect(lines).To(Equal([]string{
-		same + `"state"="Processing" "outcome"="waiting" "reason"="the nodes are ready" "duration"="1.235s"`,
-		same + `"state"="Error" "outcome"="terminal" "reason"="the config is broken" "duration"="1.235s"`,
+		same + `"state"="Processing" "message"="Reconciling the Network" "duration"="1.235s"`,
+		same + `"state"="Error" "message"="Error reconciling Network: broken" "duration"="1.235s"`,
 	}))
 }

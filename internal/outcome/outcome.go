@@ -52,6 +52,8 @@ type Outcome struct {
 	after  time.Duration
 	err    error
 	codes  []corev1beta1.ErrorCode
+	// unreported hides the outcome from users.
+	unreported bool
 }
 
 // Continue lets the next stage run.
@@ -97,6 +99,19 @@ func (o Outcome) Within(d time.Duration) Outcome {
 		o.after = d
 	}
 	return o
+}
+
+// Unreported returns the outcome as one that users are not told, because its error is
+// none of theirs: the status stays as it is.
+func (o Outcome) Unreported() Outcome {
+	o.unreported = true
+	return o
+}
+
+// IsReported reports whether the error of a Terminal or Retry outcome is one that users
+// are told.
+func (o Outcome) IsReported() bool {
+	return (o.kind == Terminal || o.kind == Retry) && !o.unreported
 }
 
 // Kind returns how the stage ended.

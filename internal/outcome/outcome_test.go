@@ -85,3 +85,13 @@ func TestCodesAreSortedAndStatedOnce(t *testing.T) {
 	const one, two = corev1beta1.ErrorConfigurationProblem, corev1beta1.ErrorCleanupClusterResources
 	NewWithT(t).Expect(outcome.Fail(errors.New("broken"), one, two, one).Codes()).To(Equal([]corev1beta1.ErrorCode{two, one}))
 }
+
+func TestOnlyErrorsAreReported(t *testing.T) {
+	g := NewWithT(t)
+	broken := errors.New("broken")
+	g.Expect(outcome.Fail(broken).IsReported()).To(BeTrue())
+	g.Expect(outcome.TryAgain(broken).IsReported()).To(BeTrue())
+	g.Expect(outcome.TryAgain(broken).Unreported().IsReported()).To(BeFalse())
+	g.Expect(outcome.TryAgain(outcome.ErrOvertaken).IsReported()).To(BeFalse())
+	g.Expect(outcome.Wait("x", 0).IsReported()).To(BeFalse())
+}

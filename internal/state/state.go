@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package state is what Trellis keeps in a Network's status.state: what was
-// applied last, what was written and is waited for, and which workloads to
+// applied last, what was written and is awaited, and which workloads to
 // watch. It moves with the control plane to another seed.
-//
-// It refuses to know how any of it came about.
 package state
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"reflect"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/jsonequal"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -24,68 +22,87 @@ import (
 type State struct {
 	// Applied is what the shoot is known to have.
 	Applied *pipeline.Applied `json:"applied,omitempty"`
-	// Written is what was written for the shoot last. It is kept after it was
-	// applied, to tell what a ManagedResource's status is about.
+	// Written is what the bundles were built for that were written last. It stays after
+	// they are applied. It is nil if the spec was refused since: then the success of
+	// Bundles is not that of the spec.
 	Written *Written `json:"written,omitempty"`
-	// TakenOver is what the network of another ran for when Trellis found it. It is kept
-	// until Trellis has applied the network itself.
+	// Bundles are the bundles that were written last, in ascending phases.
+	Bundles []Bundle `json:"bundles,omitempty"`
+	// TakenOver is what another extension's network ran for when Trellis found it. It is
+	// kept until Trellis has applied the network itself.
 	TakenOver *pipeline.Accepted `json:"takenOver,omitempty"`
+	// PendingRequest means that the annotation which asked for a reconciliation is gone
+	// and the reconciliation has not begun, because the Cluster is missing.
+	PendingRequest bool `json:"pendingRequest,omitempty"`
 	// ShootGeneration is the generation of the Shoot, as the Cluster had it, that
-	// was taken into account last. It is kept only where the Shoot's own controller
-	// is Trellis', which waits for it.
+	// was taken into account last. It is kept only in standalone mode, where the shoot
+	// controller waits for it.
 	ShootGeneration int64 `json:"shootGeneration,omitempty"`
-	// Components are the workloads by which the network's health is judged.
+	// Components are the workloads whose health is reported.
 	Components []plugin.Component `json:"components,omitempty"`
 }
 
-// Written is a bundle that was written for the shoot.
+// Written is what bundles were built for.
 type Written struct {
-	// Generation of the Network that it was built from.
+	// Generation of the Network.
 	Generation int64 `json:"generation"`
-	// Bundle is the name of the Secret that holds it; it contains a hash of the
-	// content.
-	Bundle string `json:"bundle"`
-	// Later, Seed and Admission are the same of the bundles that were written along
-	// with it and are not waited for; empty where there was none.
-	Later     string `json:"later,omitempty"`
-	Seed      string `json:"seed,omitempty"`
-	Admission string `json:"admission,omitempty"`
-	// Config is what becomes State.Applied once the bundle is applied.
+	// Config is what becomes State.Applied once the bundles are applied.
 	Config *pipeline.Applied `json:"config"`
 	// IPFamilies are what status.ipFamilies becomes then.
 	IPFamilies []extensionsv1alpha1.IPFamily `json:"ipFamilies,omitempty"`
-	// Warnings are what the user is told then.
+	// Warnings are what users are told then.
 	Warnings []plugin.Warning `json:"warnings,omitempty"`
 }
 
-// Equal says whether both say the same, in whatever order an API server has
-// stored the keys of the config. What the config was accepted for makes no
-// difference. Either may be nil.
-func (w *Written) Equal(other *Written) bool {
-	if w == nil || other == nil {
-		return w == other
-	}
-	one, err := w.content()
-	two, err2 := other.content()
-	return err == nil && err2 == nil && reflect.DeepEqual(one, two)
+// Bundle is a bundle that was written. All but Secret is as in plugin.Bundle.
+type Bundle struct {
+	// Name of the ManagedResource.
+	Name string `json:"name"`
+	// Secret is the name of the Secret with the objects. It contains a hash of them.
+	Secret         string `json:"secret"`
+	Await          bool   `json:"await,omitempty"`
+	KeepOnMigrate  bool   `json:"keepOnMigrate,omitempty"`
+	FollowsWebhook bool   `json:"followsWebhook,omitempty"`
+	Phase          int    `json:"phase,omitempty"`
 }
 
-// content is all of it as JSON values, with numbers as they are written.
-func (w *Written) content() (content any, err error) {
+// BundleOf returns what is kept of a bundle.
+func BundleOf(b *plugin.Bundle, secret string) Bundle {
+	return Bundle{
+		Name: b.Name, Secret: secret,
+		Await: b.Await, KeepOnMigrate: b.KeepOnMigrate, FollowsWebhook: b.FollowsWebhook, Phase: b.Phase,
+	}
+}
+
+// Bundle returns the bundle of a name, and whether there is one.
+func (s *State) Bundle(name string) (Bundle, bool) {
+	i := slices.IndexFunc(s.Bundles, func(b Bundle) bool { return b.Name == name })
+	if i < 0 {
+		return Bundle{}, false
+	}
+	return s.Bundles[i], true
+}
+
+// IsFor reports whether the bundles were written for what next says, in whatever order
+// an API server has stored the keys of the config. What the config was accepted for
+// makes no difference.
+func (s *State) IsFor(next *Written, bundles []Bundle) bool {
+	if s.Written == nil || next == nil || !slices.Equal(s.Bundles, bundles) {
+		return false
+	}
+	same, err := jsonequal.Values(s.Written.content(), next.content())
+	return err == nil && same
+}
+
+// content is what is compared.
+func (w *Written) content() *Written {
 	without := *w
 	if w.Config != nil {
 		config := *w.Config
 		config.Accepted = nil
 		without.Config = &config
 	}
-	raw, err := json.Marshal(&without)
-	if err != nil {
-		return nil, err
-	}
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()
-	err = decoder.Decode(&content)
-	return content, err
+	return &without
 }
 
 // Decode reads status.state. Nothing gives an empty State.

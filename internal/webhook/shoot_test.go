@@ -28,7 +28,7 @@ import (
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/internal/seedclient"
 	"github.com/trellis-network/trellis/operator"
 	"github.com/trellis-network/trellis/plugins"
 	"github.com/trellis-network/trellis/test/contract"
@@ -87,7 +87,7 @@ func setup(t *testing.T) *world {
 func (w *world) connect(kubeconfig string) client.Client {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	w.Expect(err).NotTo(HaveOccurred())
-	c, err := client.New(config, client.Options{Scheme: seed.Scheme()})
+	c, err := client.New(config, client.Options{Scheme: seedclient.Scheme()})
 	w.Expect(err).NotTo(HaveOccurred())
 	return c
 }

@@ -104,7 +104,7 @@ func sound() *fake[config] {
 		describe: func() plugin.Description {
 			return plugin.Description{
 				Type: "sound", ConfigVersions: []schema.GroupVersion{{Group: "sound.example.com", Version: "v1"}},
-				ManagedResource: "sound", Origin: "sound",
+				Origin:       "sound",
 				IPFamilies:   plugin.IPFamilySupport{IPv4: true, IPv6: true, DualStack: true},
 				FeatureGates: []plugin.FeatureGate{{Name: "Louder", Doc: "lets agents log more"}},
 				ConfigSchema: []byte(soundSchema),

@@ -59,7 +59,8 @@ func TestDescriptionIsWireCompatible(t *testing.T) {
 	g := NewWithT(t)
 	p := calico.New()
 	g.Expect(p.Type).To(Equal("calico"))
-	g.Expect(p.ManagedResource).To(Equal("extension-networking-calico-config"))
+	g.Expect(p.Adopts).To(HaveLen(1))
+	g.Expect(p.Adopts[0].Name).To(Equal("extension-networking-calico-config"))
 	g.Expect(p.Origin).To(Equal("extension-networking-calico"))
 	g.Expect(p.ConfigVersions).To(Equal([]schema.GroupVersion{
 		{Group: "calico.networking.extensions.gardener.cloud", Version: "v1alpha1"},

@@ -44,12 +44,11 @@ var (
 
 func (definition) Describe() plugin.Description {
 	return plugin.Description{
-		Type:            Type,
-		ConfigVersions:  []schema.GroupVersion{v1alpha1.GroupVersion, v1alpha1.FirstProposalGroupVersion},
-		Origin:          "extension-networking-calico",
-		Adopts:          []string{bundleName},
-		ManagedResource: bundleName,
-		IPFamilies:      plugin.IPFamilySupport{IPv4: true, IPv6: true, DualStack: true},
+		Type:           Type,
+		ConfigVersions: []schema.GroupVersion{v1alpha1.GroupVersion, v1alpha1.FirstProposalGroupVersion},
+		Origin:         "extension-networking-calico",
+		Adopts:         []plugin.Bundle{plugin.NetworkBundle(bundleName, nil)},
+		IPFamilies:     plugin.IPFamilySupport{IPv4: true, IPv6: true, DualStack: true},
 		FeatureGates: []plugin.FeatureGate{
 			{Name: nonPrivilegedGate, Doc: "lets calico-node run with few rights and as no root, except with eBPF"},
 			{Name: seamlessSwitchGate, Doc: "turns an overlay off only once the cloud has made the routes of every node"},

@@ -102,7 +102,7 @@ func TestTheWebhookIsAsInGardener(t *testing.T) {
 	contract.Shows(t, "W1")
 	g := NewWithT(t)
 	found := cilium.New()
-	g.Expect(found.AdmissionResource).To(Equal("extension-cilium-shoot-webhooks"))
+	g.Expect(found.Adopts[1].Name).To(Equal("extension-cilium-shoot-webhooks"))
 	config := build(t, "", withWebhook).Objects.In(admissionResource)[0].(*admissionregistrationv1.MutatingWebhookConfiguration)
 	g.Expect(config.Labels).To(Equal(map[string]string{"remediation.webhook.shoot.gardener.cloud/exclude": "true"}))
 	raw, err := yaml.Marshal(config.Webhooks)

@@ -37,13 +37,12 @@ var (
 
 func (definition) Describe() plugin.Description {
 	return plugin.Description{
-		Type:            Type,
-		ConfigVersions:  []schema.GroupVersion{v1alpha1.GroupVersion},
-		Origin:          "extension-networking-cilium",
-		Adopts:          []string{bundleName, admissionResource},
-		ManagedResource: bundleName, AdmissionResource: admissionResource,
-		IPFamilies:   plugin.IPFamilySupport{IPv4: true, IPv6: true, DualStack: true},
-		ConfigSchema: v1alpha1.Schema,
+		Type:           Type,
+		ConfigVersions: []schema.GroupVersion{v1alpha1.GroupVersion},
+		Origin:         "extension-networking-cilium",
+		Adopts:         []plugin.Bundle{plugin.NetworkBundle(bundleName, nil), plugin.AdmissionBundle(admissionResource, nil)},
+		IPFamilies:     plugin.IPFamilySupport{IPv4: true, IPv6: true, DualStack: true},
+		ConfigSchema:   v1alpha1.Schema,
 	}
 }
 

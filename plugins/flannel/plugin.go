@@ -41,12 +41,11 @@ var (
 
 func (definition) Describe() plugin.Description {
 	return plugin.Description{
-		Type:            Type,
-		ConfigVersions:  []schema.GroupVersion{v1alpha1.GroupVersion},
-		ManagedResource: bundleName,
-		Origin:          "extension-networking-flannel",
-		IPFamilies:      plugin.IPFamilySupport{IPv4: true, IPv6: true, DualStack: true},
-		ConfigSchema:    v1alpha1.Schema,
+		Type:           Type,
+		ConfigVersions: []schema.GroupVersion{v1alpha1.GroupVersion},
+		Origin:         "extension-networking-flannel",
+		IPFamilies:     plugin.IPFamilySupport{IPv4: true, IPv6: true, DualStack: true},
+		ConfigSchema:   v1alpha1.Schema,
 	}
 }
 

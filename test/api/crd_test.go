@@ -22,7 +22,7 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/internal/seedclient"
 	"github.com/trellis-network/trellis/test/contract"
 	"github.com/trellis-network/trellis/test/install"
 	"github.com/trellis-network/trellis/test/sandbox"
@@ -37,7 +37,7 @@ func setup(t *testing.T, namespace string) (*WithT, client.Client) {
 	g := NewWithT(t)
 	config, err := clientcmd.BuildConfigFromFlags("", landscape.Get(t).Seed.Kubeconfig)
 	g.Expect(err).NotTo(HaveOccurred())
-	c, err := client.New(config, client.Options{Scheme: seed.Scheme()})
+	c, err := client.New(config, client.Options{Scheme: seedclient.Scheme()})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(install.CRDs(t.Context(), c)).To(Succeed())
 	g.Expect(client.IgnoreAlreadyExists(c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))).To(Succeed())
@@ -276,7 +276,7 @@ func TestExamplesSurviveTheAPIServer(t *testing.T) {
 
 // throughOurTypes reads an object with our client and writes it as JSON again.
 func throughOurTypes(g *WithT, c client.Client, object *unstructured.Unstructured) map[string]any {
-	typed, err := seed.Scheme().New(object.GroupVersionKind())
+	typed, err := seedclient.Scheme().New(object.GroupVersionKind())
 	g.Expect(err).NotTo(HaveOccurred())
 	read := typed.(client.Object)
 	g.Expect(c.Get(context.Background(), client.ObjectKeyFromObject(object), read)).To(Succeed())

@@ -30,9 +30,9 @@ type pigeons struct{}
 
 func (pigeons) Describe() plugin.Description {
 	return plugin.Description{
-		Type:            "pigeon",
-		ConfigVersions:  []schema.GroupVersion{{Group: "pigeon.example.org", Version: "v1"}},
-		ManagedResource: "pigeon-config", Origin: "pigeon", Adopts: []string{"pigeon-config"},
+		Type:           "pigeon",
+		ConfigVersions: []schema.GroupVersion{{Group: "pigeon.example.org", Version: "v1"}},
+		Origin:         "pigeon", Adopts: []plugin.Bundle{plugin.NetworkBundle("pigeon-config", nil)},
 		IPFamilies: plugin.IPFamilySupport{IPv4: true, DualStack: true},
 	}
 }

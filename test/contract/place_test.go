@@ -32,7 +32,7 @@ import (
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/controller/network"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus"
-	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/internal/seedclient"
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
@@ -138,11 +138,11 @@ func (p *place) run(wrap transport.WrapperFunc, add func(ctrl.Manager) error) *p
 	config := rest.CopyConfig(p.seed.config)
 	config.Wrap(wrap)
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:     seed.Scheme(),
+		Scheme:     seedclient.Scheme(),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: crconfig.Controller{SkipNameValidation: ptr.To(true)},
 		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{p.namespace: {}}},
-		Client:     seed.ClientOptions(),
+		Client:     seedclient.Options(),
 	})
 	p.Expect(err).NotTo(HaveOccurred())
 	p.Expect(add(mgr)).To(Succeed())

@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/internal/seedclient"
 	"github.com/trellis-network/trellis/test/install"
 	"github.com/trellis-network/trellis/test/sandbox"
 )
@@ -81,7 +81,7 @@ func connect(g *WithT, kubeconfig, schemas string) *cluster {
 	g.Expect(err).NotTo(HaveOccurred())
 	config.QPS = -1
 	config.WarningHandlerWithContext = rest.NoWarnings{}
-	c, err := client.NewWithWatch(config, client.Options{Scheme: seed.Scheme()})
+	c, err := client.NewWithWatch(config, client.Options{Scheme: seedclient.Scheme()})
 	g.Expect(err).NotTo(HaveOccurred())
 	return &cluster{schemas: schemas, kubeconfig: kubeconfig, config: config, client: c}
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -209,25 +210,26 @@ func (d *demo) network(ctx context.Context) (*extensionsv1alpha1.Network, error)
 	return n, d.seed.Get(ctx, client.ObjectKey{Namespace: namespace, Name: d.name.Name}, n)
 }
 
-// managedResource is the one that the Network's state is about, nil if there is
-// none yet.
+// managedResource returns the one that the Network awaits, nil if there is none yet.
 func (d *demo) managedResource(ctx context.Context) (*resourcesv1alpha1.ManagedResource, error) {
 	n, err := d.network(ctx)
 	if err != nil {
 		return nil, err
 	}
 	kept, err := state.Decode(n.Status.State)
-	if err != nil || kept.Written == nil {
+	if err != nil {
 		return nil, err
 	}
-	list := &resourcesv1alpha1.ManagedResourceList{}
-	if err := d.seed.List(ctx, list, client.InNamespace(n.Namespace)); err != nil {
-		return nil, err
-	}
-	for i := range list.Items {
-		if refs := list.Items[i].Spec.SecretRefs; len(refs) == 1 && refs[0].Name == kept.Written.Bundle {
-			return &list.Items[i], nil
+	for _, written := range kept.Bundles {
+		mr := &resourcesv1alpha1.ManagedResource{}
+		if !written.Await {
+			continue
 		}
+		err := d.seed.Get(ctx, client.ObjectKey{Namespace: n.Namespace, Name: written.Name}, mr)
+		if err == nil && slices.Contains(mr.Spec.SecretRefs, corev1.LocalObjectReference{Name: written.Secret}) {
+			return mr, nil
+		}
+		return nil, client.IgnoreNotFound(err)
 	}
 	return nil, nil
 }

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
-	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/internal/seedclient"
 	"github.com/trellis-network/trellis/test/sandbox"
 )
 
@@ -135,7 +135,7 @@ func (d *demo) connect() error {
 		if err != nil {
 			return err
 		}
-		if *each.into, err = client.New(config, client.Options{Scheme: seed.Scheme()}); err != nil {
+		if *each.into, err = client.New(config, client.Options{Scheme: seedclient.Scheme()}); err != nil {
 			return err
 		}
 	}

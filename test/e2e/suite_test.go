@@ -37,7 +37,7 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
-	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/internal/seedclient"
 	"github.com/trellis-network/trellis/operator"
 	"github.com/trellis-network/trellis/plugins"
 	"github.com/trellis-network/trellis/providers"
@@ -204,7 +204,7 @@ func (w *world) connect(kubeconfig string) cluster {
 	w.Expect(err).NotTo(HaveOccurred())
 	config.QPS = -1
 	config.WarningHandlerWithContext = rest.NoWarnings{}
-	c, err := client.New(config, client.Options{Scheme: seed.Scheme()})
+	c, err := client.New(config, client.Options{Scheme: seedclient.Scheme()})
 	w.Expect(err).NotTo(HaveOccurred())
 	return cluster{Client: c, dynamic: dynamic.NewForConfigOrDie(config), discovery: discovery.NewDiscoveryClientForConfigOrDie(config)}
 }

@@ -30,7 +30,7 @@ import (
 	"github.com/trellis-network/trellis/internal/controller/managedresource"
 	"github.com/trellis-network/trellis/internal/controller/network"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus"
-	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/internal/seedclient"
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
@@ -57,7 +57,7 @@ func newFleet(tb testing.TB, size int, seedKubeconfig, shootKubeconfig string) *
 	config, err := clientcmd.BuildConfigFromFlags("", seedKubeconfig)
 	l.Expect(err).NotTo(HaveOccurred())
 	config.QPS = -1
-	l.seed, err = client.New(config, client.Options{Scheme: seed.Scheme()})
+	l.seed, err = client.New(config, client.Options{Scheme: seedclient.Scheme()})
 	l.Expect(err).NotTo(HaveOccurred())
 	l.Expect(install.CRDs(l.ctx, l.seed)).To(Succeed())
 	shoot, err := clientcmd.BuildConfigFromFlags("", shootKubeconfig)
@@ -98,7 +98,7 @@ func (l *fleet) run(tb testing.TB, seedKubeconfig string, settings *configv1alph
 	l.Expect(err).NotTo(HaveOccurred())
 	config.QPS, config.Burst = settings.ClientConnection.QPS, settings.ClientConnection.Burst
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme: seed.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"}, Client: seed.ClientOptions(),
+		Scheme: seedclient.Scheme(), Metrics: metricsserver.Options{BindAddress: "0"}, Client: seedclient.Options(),
 		Controller: crconfig.Controller{SkipNameValidation: ptr.To(true)},
 	})
 	l.Expect(err).NotTo(HaveOccurred())

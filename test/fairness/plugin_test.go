@@ -33,10 +33,10 @@ type flockPlugin struct{}
 
 func (flockPlugin) Describe() plugin.Description {
 	return plugin.Description{
-		Type:            "flock",
-		ConfigVersions:  []schema.GroupVersion{{Group: "flock.example.org", Version: "v1"}},
-		ManagedResource: "flock", Origin: "flock",
-		IPFamilies: plugin.IPFamilySupport{IPv4: true},
+		Type:           "flock",
+		ConfigVersions: []schema.GroupVersion{{Group: "flock.example.org", Version: "v1"}},
+		Origin:         "flock",
+		IPFamilies:     plugin.IPFamilySupport{IPv4: true},
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/internal/seedclient"
 )
 
 // Cluster is an API server as its administrator sees it, with the operator's scheme.
@@ -46,7 +46,7 @@ func Connect(path string) (*Cluster, error) {
 	}
 	config.QPS = -1
 	config.WarningHandlerWithContext = rest.NoWarnings{}
-	c, err := client.NewWithWatch(config, client.Options{Scheme: seed.Scheme()})
+	c, err := client.NewWithWatch(config, client.Options{Scheme: seedclient.Scheme()})
 	return &Cluster{WithWatch: c, Config: config, Kubeconfig: kubeconfig}, err
 }
 
@@ -73,14 +73,14 @@ func (c *Cluster) Run(tb testing.TB, namespaces []string, requests *Requests, ad
 		seen[namespace] = cache.Config{}
 	}
 	options := ctrl.Options{
-		Scheme:  seed.Scheme(),
+		Scheme:  seedclient.Scheme(),
 		Metrics: metricsserver.Options{BindAddress: "0"},
 		MapperProvider: func(*rest.Config, *http.Client) (meta.RESTMapper, error) {
 			return c.RESTMapper(), nil // what the API server has is found out once
 		},
 		Controller: crconfig.Controller{SkipNameValidation: new(true)},
 		Cache:      cache.Options{DefaultNamespaces: seen},
-		Client:     seed.ClientOptions(),
+		Client:     seedclient.Options(),
 	}
 	for _, each := range adjust {
 		each(&options)

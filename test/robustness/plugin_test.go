@@ -40,10 +40,10 @@ type meshPlugin struct{}
 
 func (meshPlugin) Describe() plugin.Description {
 	return plugin.Description{
-		Type:            "mesh",
-		ConfigVersions:  []schema.GroupVersion{{Group: "mesh.example.org", Version: "v1"}},
-		ManagedResource: mainBundle, Origin: "mesh",
-		IPFamilies: plugin.IPFamilySupport{IPv4: true},
+		Type:           "mesh",
+		ConfigVersions: []schema.GroupVersion{{Group: "mesh.example.org", Version: "v1"}},
+		Origin:         "mesh",
+		IPFamilies:     plugin.IPFamilySupport{IPv4: true},
 	}
 }
 

@@ -23,7 +23,7 @@ import (
 	"github.com/trellis-network/trellis/internal/controller/managedresource"
 	"github.com/trellis-network/trellis/internal/controller/network"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus"
-	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/internal/seedclient"
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
@@ -91,7 +91,7 @@ func (w *world) operator(t *transport) ctrl.Manager {
 	config := rest.CopyConfig(w.api.config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return t.of(inSeed, next) })
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:     seed.Scheme(),
+		Scheme:     seedclient.Scheme(),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: crconfig.Controller{SkipNameValidation: ptr.To(true)},
 		Cache: cache.Options{
@@ -100,7 +100,7 @@ func (w *world) operator(t *transport) ctrl.Manager {
 				&extensionsv1alpha1.Cluster{}: {Field: fields.OneTermEqualSelector("metadata.name", w.namespace())},
 			},
 		},
-		Client: seed.ClientOptions(),
+		Client: seedclient.Options(),
 	})
 	w.Expect(err).NotTo(HaveOccurred())
 	options := shootclient.Options{

@@ -32,7 +32,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/internal/seedclient"
 	"github.com/trellis-network/trellis/test/install"
 	"github.com/trellis-network/trellis/test/sandbox"
 )
@@ -95,7 +95,7 @@ var theAPI = sync.OnceValues(func() (*api, error) {
 	}
 	config.QPS = -1
 	config.WarningHandler = rest.NoWarnings{}
-	c, err := client.New(config, client.Options{Scheme: seed.Scheme()})
+	c, err := client.New(config, client.Options{Scheme: seedclient.Scheme()})
 	if err != nil {
 		return nil, err
 	}

@@ -70,9 +70,13 @@ func TestEachGroupOfObjectsHasItsManagedResource(t *testing.T) {
 		}
 		kept, err := state.Decode(n.Status.State)
 		e.Expect(err).NotTo(HaveOccurred())
-		e.Expect(kept.Written.Later).To(Equal(later.Spec.SecretRefs[0].Name))
-		e.Expect(kept.Written.Seed).To(Equal(inSeed.Spec.SecretRefs[0].Name))
-		e.Expect(kept.Written.Admission).To(Equal(guard.Spec.SecretRefs[0].Name))
+		var names []string
+		for _, written := range kept.Bundles {
+			names = append(names, written.Name)
+			e.Expect(written.Secret).To(Equal(e.managedResourceOf(written.Name).Spec.SecretRefs[0].Name))
+			e.Expect(e.managedResourceOf(written.Name).Labels).To(HaveKeyWithValue(extensionsv1alpha1.NetworkLabel, n.Name))
+		}
+		e.Expect(names).To(Equal([]string{seedName, mainName, laterName, guardName}))
 		e.Expect(guard.Spec.Class).To(BeNil())
 	})
 }
@@ -113,8 +117,10 @@ func TestAGroupTooManyGoes(t *testing.T) {
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
 		n := e.finished(asked, withConfig(`{"ear":"left"}`))
 		e.Expect(e.client.Create(t.Context(), &resourcesv1alpha1.ManagedResource{
-			ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: laterName},
-			Spec:       resourcesv1alpha1.ManagedResourceSpec{SecretRefs: []corev1.LocalObjectReference{{Name: "none"}}},
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: e.namespace, Name: laterName, Labels: map[string]string{extensionsv1alpha1.NetworkLabel: n.Name},
+			},
+			Spec: resourcesv1alpha1.ManagedResourceSpec{SecretRefs: []corev1.LocalObjectReference{{Name: "none"}}},
 		})).To(Succeed())
 		e.Eventually(e.names).Should(ConsistOf(mainName, seedName))
 		e.becomes(n, again, fine)

@@ -72,12 +72,16 @@ func TestARequestThatComesBeforeItsClusterIsKept(t *testing.T) {
 	e.patch(n, func(n *extensionsv1alpha1.Network) { withConfig(`{"backend":"none"}`)(n); asking("reconcile")(n) })
 	e.answered(n)
 	e.stays(n)
-	e.Expect(n.Status).To(Equal(*status))
+	e.Expect(e.kept(n).PendingRequest).To(BeTrue())
+	n.Status.State = status.State
+	e.Expect(n.Status).To(Equal(*status), "users are told nothing")
+	e.restart()
 	e.cluster(func(*corev1beta1.Shoot) {})
 	e.Eventually(func() int64 { return e.managedResource().Generation }).Should(BeEquivalentTo(2))
 	e.applied()
 	e.becomes(n, again, fine)
 	e.Expect(string(n.Status.ProviderStatus.Raw)).To(ContainSubstring(`"backend":"none"`))
+	e.Expect(e.kept(n).PendingRequest).To(BeFalse())
 }
 
 // One that comes while a Network is being deleted is no reason to do anything else.

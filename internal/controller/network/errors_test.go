@@ -140,7 +140,7 @@ func TestObjectsThatCannotBeAppliedAreErrors(t *testing.T) {
 		"held up for long":      {"Progressing", "DeletionPending", "ConfigMap kube-system/old is still there", 2 * time.Minute, erroneous, []corev1beta1.ErrorCode{corev1beta1.ErrorCleanupClusterResources}},
 		"held up, just now":     {"Progressing", "DeletionPending", "ConfigMap kube-system/old is still there", time.Minute, working, nil},
 		"at work":               {"Progressing", "ApplyProgressing", "applying", 2 * time.Minute, working, nil},
-		"at work for long":      {"Progressing", "ApplyProgressing", "the ManagedResource string-config was waited for in vain for 3m0s: its resource manager says: applying", 3 * time.Minute, erroneous, nil},
+		"at work for long":      {"Progressing", "ApplyProgressing", "the ManagedResource string-config was awaited for 3m0s in vain: its resource manager reports: applying", 3 * time.Minute, erroneous, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := clocktesting.NewFakePassiveClock(begin)
@@ -150,7 +150,7 @@ func TestObjectsThatCannotBeAppliedAreErrors(t *testing.T) {
 			e.becomes(n, create, working)
 			now := begin.Add(test.since)
 			clock.SetTime(now)
-			_, said, found := strings.Cut(test.message, " says: ")
+			_, said, found := strings.Cut(test.message, " reports: ")
 			if !found {
 				said = test.message
 			}

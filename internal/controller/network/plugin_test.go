@@ -28,10 +28,11 @@ type stringPlugin struct{}
 
 func (stringPlugin) Describe() plugin.Description {
 	return plugin.Description{
-		Type:            "string",
-		ConfigVersions:  []schema.GroupVersion{{Group: "string.example.org", Version: "v1"}},
-		ManagedResource: "string-config", AdmissionResource: "string-guard", Origin: "string", Adopts: []string{"string-config", "string-guard"},
-		IPFamilies: plugin.IPFamilySupport{IPv4: true, DualStack: true},
+		Type:           "string",
+		ConfigVersions: []schema.GroupVersion{{Group: "string.example.org", Version: "v1"}},
+		Origin:         "string",
+		Adopts:         []plugin.Bundle{plugin.NetworkBundle("string-config", nil), plugin.AdmissionBundle("string-guard", nil)},
+		IPFamilies:     plugin.IPFamilySupport{IPv4: true, DualStack: true},
 	}
 }
 

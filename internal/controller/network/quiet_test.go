@@ -15,7 +15,7 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/internal/seedclient"
 	"github.com/trellis-network/trellis/test/contract"
 )
 
@@ -47,7 +47,7 @@ func TestAFreshNetworkCostsFewRequests(t *testing.T) {
 // judging plays whoever reports the network's health: as soon as a Network says
 // what to look at, a condition is written into its status.
 func (e *env) judging() {
-	reporter, err := client.NewWithWatch(e.config, client.Options{Scheme: seed.Scheme()})
+	reporter, err := client.NewWithWatch(e.config, client.Options{Scheme: seedclient.Scheme()})
 	e.Expect(err).NotTo(HaveOccurred())
 	networks, err := reporter.Watch(e.t.Context(), &extensionsv1alpha1.NetworkList{}, client.InNamespace(e.namespace))
 	e.Expect(err).NotTo(HaveOccurred())

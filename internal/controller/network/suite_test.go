@@ -34,7 +34,7 @@ import (
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/controller/network"
-	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/internal/seedclient"
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
@@ -118,7 +118,7 @@ func administrator(t *testing.T) (*rest.Config, client.Client, error) {
 	if shared != nil {
 		return config, shared, nil
 	}
-	admin, err := client.New(config, client.Options{Scheme: seed.Scheme()})
+	admin, err := client.New(config, client.Options{Scheme: seedclient.Scheme()})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -140,14 +140,14 @@ func (e *env) restart() {
 func (e *env) run(api *rest.Config, options network.Options) func() {
 	api.Wrap(e.requests.wrap)
 	mgr, err := ctrl.NewManager(api, ctrl.Options{
-		Scheme:  seed.Scheme(),
+		Scheme:  seedclient.Scheme(),
 		Metrics: metricsserver.Options{BindAddress: "0"},
 		MapperProvider: func(*rest.Config, *http.Client) (meta.RESTMapper, error) {
 			return e.client.RESTMapper(), nil // what the API server has is found out once
 		},
 		Controller: crconfig.Controller{SkipNameValidation: ptr.To(true)},
 		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{e.namespace: {}}},
-		Client:     seed.ClientOptions(),
+		Client:     seedclient.Options(),
 	})
 	e.Expect(err).NotTo(HaveOccurred())
 	e.Expect(network.Add(mgr, options)).To(Succeed())

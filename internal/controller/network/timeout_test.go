@@ -32,7 +32,7 @@ func TestAReconciliationEndsWithWhatHeldItUp(t *testing.T) {
 		n := e.network(asked)
 		e.becomes(n, create, erroneous)
 		e.Eventually(func() string { e.get(n); return n.Status.LastError.Description }).Should(And(
-			HavePrefix("Error reconciling Network: not done within 3s: write the bundle for the shoot: write the bundle's Secret: "),
+			HavePrefix("Error reconciling Network: not done within 3s: write the bundle string-config: write the bundle's Secret: "),
 			HaveSuffix("context deadline exceeded")))
 		e.requests.beforeRequest(nil)
 		e.managedResource()
@@ -54,7 +54,7 @@ func TestWhatIsWaitedForInVainIsTold(t *testing.T) {
 	e.restart()
 	e.becomes(n, create, erroneous)
 	e.Expect(n.Status.LastError.Description).To(Equal(
-		"Error reconciling Network: the ManagedResource string-config was waited for in vain for 3m0s: no resource manager has begun to apply it"))
+		"Error reconciling Network: the ManagedResource string-config was awaited for 3m0s in vain: no resource manager has begun to apply it"))
 	e.Expect(n.Status.LastError.Codes).To(BeEmpty())
 	e.stays(mr)
 	e.applied()

@@ -6,129 +6,97 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 
-	"k8s.io/client-go/util/workqueue"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/bundle"
-	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/internal/outcome"
 	"github.com/trellis-network/trellis/internal/state"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// webhook is how the shoot's API server asks about the network's needs, if at all.
-func (w *work) webhook() *plugin.Webhook {
-	if w.Webhook == nil {
+// webhookOf returns how API servers of shoots reach the webhook for a type of networks,
+// nil if there is none.
+func (r *Reconciler) webhookOf(networkType string) *plugin.Webhook {
+	if r.Webhook == nil {
 		return nil
 	}
-	return w.Webhook(w.network.Spec.Type)
+	return r.Webhook(networkType)
 }
 
-// refreshWebhook tells the shoot's API server who answers it now, where that has
-// changed since the network was written: it would refuse objects otherwise. Only what
-// concerns others' objects is written again, of the spec that was accepted, so that it
-// needs no operation of the user's, and an invalid spec does not hinder it.
-func (w *work) refreshWebhook(ctx context.Context) error {
-	definition, known := w.Pipeline.Plugin(w.network.Spec.Type)
-	if !known || !definition.IsMutator() {
-		return nil
+// followWebhook tells the shoot's API server how it reaches the webhook now, if that has
+// changed since the network was written: it would refuse objects otherwise. It writes only
+// the bundles that follow the webhook, built from the spec that was accepted, so that it
+// needs no request of a user, and an invalid spec does not hinder it.
+func (r *Reconciler) followWebhook(ctx context.Context, run *run) outcome.Outcome {
+	if operationOf(run.network) != "" || run.plugin.Methods == nil || !run.plugin.IsMutator() || run.stateErr != nil {
+		return outcome.Continue()
 	}
-	kept, err := state.Decode(w.network.Status.State)
+	last := run.state.Applied
+	if run.state.Written != nil {
+		last = run.state.Written.Config
+	}
+	now := r.webhookOf(run.network.Spec.Type)
+	if last == nil || last.Accepted == nil || reflect.DeepEqual(last.Accepted.Facts.Webhook, now) {
+		return outcome.Continue()
+	}
+	built, err := r.buildAgain(ctx, run, last)
 	if err != nil {
-		return nil // whoever needs the state tells
+		return outcome.TryAgain(err).Unreported()
 	}
-	last := kept.Applied
-	if kept.Written != nil {
-		last = kept.Written.Config
+	if len(built.Errors) > 0 {
+		logf.FromContext(ctx).Info("The shoot could not be told of the webhook's new address", "reason", built.Errors.ToAggregate().Error())
+		return outcome.Continue()
 	}
-	if last == nil || last.Accepted == nil || reflect.DeepEqual(last.Accepted.Facts.Webhook, w.webhook()) {
-		return nil
+	if err := r.writeFollowers(ctx, run, built.Objects.Bundles); err != nil {
+		return outcome.TryAgain(fmt.Errorf("tell the shoot of the webhook's new address: %w", err)).Unreported()
 	}
-	built, err := w.buildAgain(ctx, kept, last)
+	for _, applied := range []*pipeline.Applied{last, run.state.Applied} {
+		if applied != nil && applied.Accepted != nil {
+			applied.Accepted.Facts.Webhook = now
+		}
+	}
+	return outcome.Continue()
+}
+
+// writeFollowers writes those of the bundles that follow the webhook, deletes those that
+// are not built any more, and changes the state accordingly.
+func (r *Reconciler) writeFollowers(ctx context.Context, run *run, built []plugin.Bundle) error {
+	follows := slices.DeleteFunc(slices.Clone(built), func(b plugin.Bundle) bool { return !b.FollowsWebhook })
+	wanted, err := bundlesOf(run, follows)
 	if err != nil {
 		return err
 	}
-	if len(built.Errors) > 0 {
-		logf.FromContext(ctx).Info("The shoot could not be told of the webhook that answers now", "reason", built.Errors.ToAggregate().Error())
-		return nil
+	for i := range wanted {
+		if isBeingDeleted(run.managed[wanted[i].Name]) {
+			continue
+		}
+		if err := r.writeBundle(ctx, run, wanted[i].content); err != nil {
+			return err
+		}
 	}
-	wanted, err := w.writeAdmission(ctx, &built.Objects)
-	if err != nil {
-		return fmt.Errorf("tell the shoot of the webhook that answers now: %w", err)
-	}
-	return w.patch(ctx, func() error {
-		for _, applied := range []*pipeline.Applied{last, kept.Applied} {
-			if applied != nil && applied.Accepted != nil {
-				applied.Accepted.Facts.Webhook = w.webhook()
+	bundles := make([]state.Bundle, 0, len(run.state.Bundles)+len(wanted))
+	for _, before := range run.state.Bundles {
+		if !before.FollowsWebhook {
+			bundles = append(bundles, before)
+			continue
+		}
+		if slices.ContainsFunc(wanted, func(b wantedBundle) bool { return b.Name == before.Name }) {
+			continue
+		}
+		if mr := run.managed[before.Name]; mr != nil && !isBeingDeleted(mr) {
+			delete(run.managed, before.Name)
+			if _, err := bundle.Delete(ctx, r.client, r.live, run.network.Namespace, before.Name); err != nil {
+				return err
 			}
 		}
-		if kept.Written != nil {
-			kept.Written.Admission = wanted
-		}
-		return w.keep(kept)
-	})
-}
-
-// buildAgain builds what was written last, with today's webhook.
-func (w *work) buildAgain(ctx context.Context, kept *state.State, last *pipeline.Applied) (pipeline.Result, error) {
-	request, err := w.request(ctx, kept)
-	if err != nil {
-		return pipeline.Result{}, err
 	}
-	request = request.Again(last.Accepted)
-	request.Applied = last
-	return w.Pipeline.Build(request), nil
-}
-
-// writeAdmission writes the bundle of that group alone and returns the name of its
-// Secret, or deletes it where there is nothing in it any more.
-func (w *work) writeAdmission(ctx context.Context, objects *plugin.Objects) (secret string, err error) {
-	there := w.managed[seed.Admission]
-	if len(seed.Admission.Of(objects)) == 0 {
-		if settled(nil, there) {
-			return "", nil
-		}
-		w.managed[seed.Admission] = nil
-		_, err := bundle.Delete(ctx, w.client, w.live, w.network.Namespace, there.Name)
-		return "", err
+	for i := range wanted {
+		bundles = append(bundles, wanted[i].Bundle)
 	}
-	wanted, err := w.bundle(seed.Admission, seed.Admission.Of(objects))
-	if err != nil || settled(wanted, there) {
-		return wanted.SecretName(), err
-	}
-	mr, err := wanted.Write(ctx, w.client, there)
-	if err == nil && mr != nil {
-		w.managed[seed.Admission] = mr
-		w.written = append(w.written, writing{mr.Name, mr.ResourceVersion})
-	}
-	return wanted.SecretName(), err
-}
-
-// webhookChanges asks for all Networks whose shoots may have to be told.
-func (r *Reconciler) webhookChanges() source.Source {
-	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-		go func() {
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case <-r.WebhookChanged:
-				}
-				for _, request := range r.networksIn(ctx, "", r.adapts) {
-					queue.Add(request)
-				}
-			}
-		}()
-		return nil
-	})
-}
-
-// adapts says whether a Network's shoot may ask what others' objects have to be like.
-func (r *Reconciler) adapts(n *extensionsv1alpha1.Network) bool {
-	definition, known := r.Pipeline.Plugin(n.Spec.Type)
-	return known && definition.IsMutator()
+	slices.SortStableFunc(bundles, func(a, b state.Bundle) int { return a.Phase - b.Phase })
+	run.state.Bundles = bundles
+	return nil
 }

@@ -58,7 +58,7 @@ func (r *Reconciler) report(ctx context.Context, run *run, ended ending, began t
 			return outcome.TryAgain(client.IgnoreNotFound(err)).Result()
 		}
 	}
-	r.announce(ctx, run, ended.Outcome)
+	r.announce(ctx, run)
 	return ended.Result()
 }
 
@@ -101,7 +101,7 @@ const (
 const maxNote = 1024
 
 // announce writes the log line and the events about what has changed with this run.
-func (r *Reconciler) announce(ctx context.Context, run *run, ended outcome.Outcome) {
+func (r *Reconciler) announce(ctx context.Context, run *run) {
 	now, was := corev1beta1.LastOperation{Type: corev1beta1.LastOperationTypeDelete, State: corev1beta1.LastOperationStateSucceeded}, corev1beta1.LastOperation{}
 	if !run.released {
 		now = *run.shoot.Status.LastOperation
@@ -122,7 +122,7 @@ func (r *Reconciler) announce(ctx context.Context, run *run, ended outcome.Outco
 	if now.Type != was.Type || now.State != was.State {
 		(&outcome.Transition{
 			Shoot: key, Network: client.ObjectKey{Namespace: run.namespace, Name: run.shoot.Name}, Type: run.networkType(),
-			Operation: now.Type, State: now.State, Outcome: ended, Duration: r.clock.Since(current.began),
+			Operation: now.Type, State: now.State, Message: now.Description, Duration: r.clock.Since(current.began),
 		}).Log(log.FromContext(ctx))
 	}
 	switch {

@@ -35,7 +35,7 @@ import (
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/controller/shoot"
-	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/internal/seedclient"
 	"github.com/trellis-network/trellis/test/harness"
 	"github.com/trellis-network/trellis/test/install"
 	"github.com/trellis-network/trellis/test/sandbox"
@@ -127,7 +127,7 @@ func administrator(t *testing.T) (*rest.Config, client.Client, error) {
 	if shared != nil {
 		return api, shared, nil
 	}
-	admin, err := client.New(api, client.Options{Scheme: seed.Scheme()})
+	admin, err := client.New(api, client.Options{Scheme: seedclient.Scheme()})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -148,14 +148,14 @@ func (e *env) start() {
 // run runs controllers until the returned function is called.
 func (e *env) run(api *rest.Config, add func(manager.Manager) error) (stop func()) {
 	mgr, err := ctrl.NewManager(api, ctrl.Options{
-		Scheme:  seed.Scheme(),
+		Scheme:  seedclient.Scheme(),
 		Logger:  e.log.Logger(),
 		Metrics: metricsserver.Options{BindAddress: "0"},
 		MapperProvider: func(*rest.Config, *http.Client) (meta.RESTMapper, error) {
 			return e.client.RESTMapper(), nil // what the API server has is found out once
 		},
 		Controller: crconfig.Controller{SkipNameValidation: ptr.To(true)},
-		Client:     seed.ClientOptions(),
+		Client:     seedclient.Options(),
 		Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{
 			e.project: {}, e.twin(): {}, e.controlPlane: {},
 		}},

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/internal/outcome"
 )
 
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create;patch
@@ -108,7 +108,7 @@ func (k *Keeper) sync(ctx context.Context) error {
 		if next, err = k.write(ctx); err == nil {
 			return k.publish(next)
 		}
-		if !seed.IsStale(err) {
+		if !outcome.IsStale(err) {
 			return err
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package seed_test
+package request_test
 
 import (
 	"testing"
@@ -10,9 +10,10 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
-	"github.com/trellis-network/trellis/internal/seed"
+	"github.com/trellis-network/trellis/internal/request"
 	"github.com/trellis-network/trellis/internal/state"
 	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
 )
 
 // Only what another has carried out is known to run.
@@ -21,17 +22,17 @@ func TestWhatRunsIsKnownOfANetworkThatAnotherHasCarriedOut(t *testing.T) {
 	written := &pipeline.Accepted{}
 	written.Facts.KubernetesVersion = "1.30.0"
 	for name, test := range map[string]struct {
-		change func(n *seed.Network)
+		change func(n *request.Network)
 		want   string // the Kubernetes version of what runs
 	}{
-		"another has made it":          {func(*seed.Network) {}, "1.36.3"},
-		"nobody has made it":           {func(n *seed.Network) { n.Main = nil }, ""},
-		"another has failed":           {func(n *seed.Network) { n.Network.Status.LastOperation.State = failed }, ""},
-		"it says nothing":              {func(n *seed.Network) { n.Network.Status.LastOperation = nil }, ""},
-		"it has changed since":         {func(n *seed.Network) { n.Network.Generation++ }, ""},
-		"Trellis has applied it":       {func(n *seed.Network) { n.State.Applied = &pipeline.Applied{Accepted: written} }, ""},
-		"Trellis has begun to take it": {func(n *seed.Network) { n.State.TakenOver, n.Main = written, nil }, "1.30.0"},
-		"Trellis has begun to make it": {func(n *seed.Network) {
+		"another has made it":          {func(*request.Network) {}, "1.36.3"},
+		"there is none":                {func(n *request.Network) { n.Managed = nil }, ""},
+		"another has failed":           {func(n *request.Network) { n.Network.Status.LastOperation.State = failed }, ""},
+		"it says nothing":              {func(n *request.Network) { n.Network.Status.LastOperation = nil }, ""},
+		"it has changed since":         {func(n *request.Network) { n.Network.Generation++ }, ""},
+		"Trellis has applied it":       {func(n *request.Network) { n.State.Applied = &pipeline.Applied{Accepted: written} }, ""},
+		"Trellis has begun to take it": {func(n *request.Network) { n.State.TakenOver, n.Managed = written, nil }, "1.30.0"},
+		"Trellis has begun to make it": {func(n *request.Network) {
 			n.State.Written = &state.Written{Config: &pipeline.Applied{Accepted: written}}
 			n.Network.Status.LastOperation.State = corev1beta1.LastOperationStateProcessing
 		}, ""},
@@ -40,21 +41,22 @@ func TestWhatRunsIsKnownOfANetworkThatAnotherHasCarriedOut(t *testing.T) {
 			g := NewWithT(t)
 			p, err := pipeline.New(nil, nil)
 			g.Expect(err).NotTo(HaveOccurred())
-			n := &seed.Network{
+			n := &request.Network{
 				Network: &extensionsv1alpha1.Network{}, Cluster: &extensionsv1alpha1.Cluster{}, Shoot: &corev1beta1.Shoot{},
-				State: &state.State{}, Main: &resourcesv1alpha1.ManagedResource{},
+				State: &state.State{}, Managed: map[string]*resourcesv1alpha1.ManagedResource{"noop": {}},
 			}
+			n.Plugin.Adopts = []plugin.Bundle{plugin.NetworkBundle("noop", nil)}
 			n.Shoot.Spec.Kubernetes.Version = "1.36.3"
 			n.Network.Generation, n.Network.Status.ObservedGeneration = 7, 7
 			n.Network.Status.LastOperation = &corev1beta1.LastOperation{State: done}
 			test.change(n)
-			request, err := n.Request(t.Context(), nil, p, pipeline.Environment{})
+			made, err := n.Request(t.Context(), nil, p, pipeline.Environment{})
 			g.Expect(err).NotTo(HaveOccurred())
 			if test.want == "" {
-				g.Expect(request.TakenOver).To(BeNil())
+				g.Expect(made.TakenOver).To(BeNil())
 				return
 			}
-			g.Expect(request.TakenOver.Facts.KubernetesVersion).To(Equal(test.want))
+			g.Expect(made.TakenOver.Facts.KubernetesVersion).To(Equal(test.want))
 		})
 	}
 }

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1beta1
+
+// IsHibernated reports whether the Shoot is to have no nodes and no control plane.
+func (s *Shoot) IsHibernated() bool {
+	h := s.Spec.Hibernation
+	return h != nil && h.Enabled != nil && *h.Enabled
+}

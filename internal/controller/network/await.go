@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/bundle"
+	"github.com/trellis-network/trellis/internal/condition"
+	"github.com/trellis-network/trellis/internal/outcome"
+	"github.com/trellis-network/trellis/internal/state"
+)
+
+// failingFor is how long the resource manager may fail before the Network reports an
+// error. Short failures are normal while a shoot starts.
+const failingFor = 2 * time.Minute
+
+// await waits until the resource manager has applied the awaited bundles, and fails once
+// it is clear that it will not. It waits neither for nodes nor for health (N29), and for
+// nothing while the shoot is hibernated (N28).
+func (r *Reconciler) await(ctx context.Context, run *run) outcome.Outcome {
+	if run.state == nil || run.state.Written == nil {
+		return outcome.Finish() // nothing is written that could be awaited
+	}
+	n := run.network
+	if succeeded(n) && run.builds {
+		run.state.Applied, run.state.TakenOver = run.state.Written.Config, nil
+	}
+	if succeeded(n) && (!run.builds || n.Status.ObservedGeneration == n.Generation) {
+		return outcome.Continue()
+	}
+	run.generation = run.state.Written.Generation
+	pending := run.notApplied()
+	if pending == nil {
+		run.applied = true
+		return outcome.Continue()
+	}
+	if n.Status.LastOperation == nil { // a user has removed it
+		if err := r.reportProcessing(ctx, run); err != nil {
+			return outcome.TryAgain(err).Unreported()
+		}
+	}
+	mr := run.managed[pending.Name]
+	applied := appliedCondition(mr)
+	begun := n.Status.LastOperation.LastUpdateTime
+	if !hinders(applied) {
+		if left := r.Timeout - r.Clock.Since(begun.Time); left > 0 {
+			return outcome.Wait("the resource manager has applied the ManagedResource "+pending.Name, left)
+		}
+		return outcome.Fail(fmt.Errorf("the ManagedResource %s was awaited for %s in vain: %s", pending.Name, r.Timeout, whyNotApplied(mr, applied)))
+	}
+	cause := fmt.Errorf("the network's objects could not be applied in the shoot: %s", applied.Message)
+	if codes := r.incurable(applied); len(codes) > 0 && !applied.LastUpdateTime.Before(&begun) {
+		return outcome.Fail(cause, codes...)
+	}
+	if left := failingFor - r.Clock.Since(begun.Time); left > 0 {
+		return outcome.Wait("the resource manager can apply the ManagedResource "+pending.Name, left)
+	}
+	return outcome.Fail(cause, r.lasting(applied)...)
+}
+
+// notApplied returns the first awaited bundle that is not applied, nil if all are.
+func (r *run) notApplied() *state.Bundle {
+	if r.shoot.IsHibernated() {
+		return nil
+	}
+	for i := range r.state.Bundles {
+		each := &r.state.Bundles[i]
+		if mr := r.managed[each.Name]; each.Await && (mr == nil || !bundle.Applied(mr, each.Secret)) {
+			return each
+		}
+	}
+	return nil
+}
+
+// appliedCondition returns what the resource manager reports about the application of a
+// ManagedResource; the zero condition if it has not reported yet. What observes a later
+// generation than there is was reported about another ManagedResource.
+func appliedCondition(mr *resourcesv1alpha1.ManagedResource) corev1beta1.Condition {
+	if mr == nil || mr.Status.ObservedGeneration > mr.Generation {
+		return corev1beta1.Condition{}
+	}
+	return condition.Value(mr.Status.Conditions, resourcesv1alpha1.ResourcesApplied)
+}
+
+// whyNotApplied tells what is missing of a ManagedResource that does not fail.
+func whyNotApplied(mr *resourcesv1alpha1.ManagedResource, applied corev1beta1.Condition) string {
+	switch {
+	case mr == nil:
+		return "it does not exist"
+	case applied.Status == "":
+		return "no resource manager has begun to apply it"
+	case applied.Status == corev1beta1.ConditionTrue:
+		return "its resource manager has not observed its present content"
+	}
+	return "its resource manager reports: " + applied.Message
+}
+
+// hinders reports whether something keeps a resource manager from applying. Gardener's
+// reports Progressing at the beginning of each pass and keeps the reason, so neither the
+// status nor the time of its transition tell for how long; the operation's own time does.
+// Obsolete objects that do not go hinder all the others, and are no failure by themselves.
+func hinders(applied corev1beta1.Condition) bool {
+	switch applied.Reason {
+	case "ApplyFailed", "DeletionFailed", "DeletionPending":
+		return true
+	}
+	return applied.Status == corev1beta1.ConditionFalse
+}
+
+// awaitDeletion waits, through the watch, for ManagedResources that are being deleted, and
+// reports after a while what keeps them.
+func (r *Reconciler) awaitDeletion(run *run) outcome.Outcome {
+	run.generation = run.network.Generation
+	const until = "the resource manager has deleted the network's objects"
+	for _, name := range run.known().BundleNames() {
+		mr := run.managed[name]
+		if !isBeingDeleted(mr) {
+			continue
+		}
+		if left := failingFor - r.Clock.Since(mr.DeletionTimestamp.Time); left > 0 {
+			return outcome.Wait(until, left)
+		}
+		applied := condition.Value(mr.Status.Conditions, resourcesv1alpha1.ResourcesApplied)
+		reported := errors.New(applied.Message)
+		if applied.Status == "" {
+			reported = errors.New("no resource manager has begun to delete them")
+		}
+		cause := fmt.Errorf("the network's objects in the %s are still being deleted: %w", bundle.TargetOf(mr), reported)
+		if run.operation == corev1beta1.LastOperationTypeMigrate {
+			cause = fmt.Errorf("the ManagedResource %s is still being deleted: %w", name, reported)
+		}
+		return outcome.Fail(cause, append(applied.Codes, corev1beta1.ErrorCleanupClusterResources)...).Within(failingFor)
+	}
+	return outcome.Wait(until, failingFor)
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/bundle"
+	"github.com/trellis-network/trellis/internal/metrics"
+	"github.com/trellis-network/trellis/internal/outcome"
+	"github.com/trellis-network/trellis/internal/state"
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// wantedBundle is a bundle that the spec asks for.
+type wantedBundle struct {
+	state.Bundle
+	content *bundle.Bundle
+	// objects is the number of objects in it.
+	objects int
+}
+
+// build builds the bundles, and finds out whether they are written already. What users
+// can mend about the spec becomes run.refused.
+func (r *Reconciler) build(ctx context.Context, run *run) outcome.Outcome {
+	if !run.builds {
+		return outcome.Continue()
+	}
+	if run.stateErr != nil {
+		return outcome.TryAgain(run.stateErr)
+	}
+	if r.Standalone {
+		run.state.ShootGeneration = run.shoot.Generation
+	}
+	request, err := r.newRequest(ctx, run)
+	run.state.TakenOver = request.TakenOver
+	if err != nil {
+		return outcome.TryAgain(err, r.codesOf(err)...)
+	}
+	run.built = r.Pipeline.Build(request)
+	if run.refused = inOneLine(run.built.Errors); run.refused == nil {
+		run.wanted, run.refused = bundlesOf(run, run.built.Objects.Bundles)
+	}
+	if run.refused != nil {
+		run.state.Written = nil // so that its success is not taken for that of the spec
+		return outcome.Continue()
+	}
+	metrics.Bundles(client.ObjectKeyFromObject(run.network), run.network.Spec.Type, run.measured()...)
+	if err := r.readBundles(ctx, run, r.cached); err != nil { // some may be new
+		return outcome.TryAgain(err)
+	}
+	return r.compare(ctx, run)
+}
+
+// compare finds out whether the bundles are written as they were built, and puts them into
+// the state. It waits where one can only be written after its former one is gone.
+func (r *Reconciler) compare(ctx context.Context, run *run) outcome.Outcome {
+	next := &state.Written{
+		Generation: run.request.generation,
+		Config:     run.built.Applied(),
+		IPFamilies: run.built.IPFamilies,
+		Warnings:   run.built.Warnings,
+	}
+	bundles := make([]state.Bundle, len(run.wanted))
+	for i := range run.wanted {
+		bundles[i] = run.wanted[i].Bundle
+	}
+	same := !run.asked && run.state.IsFor(next, bundles)
+	if same && !run.isWritten() { // the cache may be late
+		if err := r.readBundles(ctx, run, r.live); err != nil {
+			return outcome.TryAgain(err)
+		}
+	}
+	run.unchanged = same && run.isWritten()
+	if same && !run.unchanged && run.isDeletingAwaited() && !succeeded(run.network) {
+		return r.awaitDeletion(run)
+	}
+	run.state.Written, run.state.Bundles = next, bundles
+	if !run.unchanged {
+		run.state.Components = run.built.Objects.Components
+	}
+	return outcome.Continue()
+}
+
+// newRequest makes the pipeline's Request for the Network.
+func (r *Reconciler) newRequest(ctx context.Context, run *run) (pipeline.Request, error) {
+	request, err := run.known().Request(ctx, r.live, r.Pipeline, pipeline.Environment{
+		FeatureGates: r.FeatureGates, Images: r.Images, Webhook: r.webhookOf(run.network.Spec.Type),
+	})
+	request.Facts.Nodes = r.countNodes(ctx, run)
+	if err != nil || r.DumpRequests == "" {
+		return request, err
+	}
+	dump, err := json.MarshalIndent(request, "", "  ")
+	if err != nil {
+		return request, err
+	}
+	return request, os.WriteFile(filepath.Join(r.DumpRequests, run.network.Namespace+".json"), dump, 0o600)
+}
+
+// buildAgain builds what was accepted last, with today's webhook.
+func (r *Reconciler) buildAgain(ctx context.Context, run *run, last *pipeline.Applied) (pipeline.Result, error) {
+	request, err := r.newRequest(ctx, run)
+	if err != nil {
+		return pipeline.Result{}, err
+	}
+	request = request.Again(last.Accepted)
+	request.Applied = last
+	return r.Pipeline.Build(request), nil
+}
+
+// contents are slices for the contents of bundles. A run that finds nothing to do only
+// compares what it has built.
+var contents = sync.Pool{New: func() any { return new([]byte) }}
+
+// bundlesOf returns what bundles are written as, in ascending phases.
+func bundlesOf(run *run, bundles []plugin.Bundle) ([]wantedBundle, error) {
+	wanted := make([]wantedBundle, len(bundles))
+	for i := range bundles {
+		each := &bundles[i]
+		data, err := pipeline.AppendDocuments((*contents.Get().(*[]byte))[:0], each.Objects)
+		if err != nil {
+			return nil, fmt.Errorf("encode the objects of the bundle %s: %w", each.Name, err)
+		}
+		content := &bundle.Bundle{
+			Namespace: run.network.Namespace, Name: each.Name, Network: run.network.Name,
+			Origin: run.plugin.Origin, Target: each.Target, Data: data,
+		}
+		wanted[i] = wantedBundle{state.BundleOf(each, content.SecretName()), content, len(each.Objects)}
+	}
+	slices.SortStableFunc(wanted, func(a, b wantedBundle) int { return a.Phase - b.Phase })
+	return wanted, nil
+}
+
+// measured returns the sizes of the bundles.
+func (r *run) measured() []metrics.Bundle {
+	sizes := make([]metrics.Bundle, len(r.wanted))
+	for i, each := range r.wanted {
+		sizes[i] = metrics.Bundle{Name: each.Name, Objects: each.objects, Bytes: len(each.content.Data)}
+	}
+	return sizes
+}
+
+// release gives back what the contents of the bundles are in.
+func (r *run) release() {
+	for i := range r.wanted {
+		contents.Put(&r.wanted[i].content.Data)
+	}
+	r.wanted = nil
+}
+
+// isWritten reports whether nothing can be written now: each bundle is written, or its
+// ManagedResource is being deleted and the event of its end leads to the next run. That of
+// an awaited bundle must be there.
+func (r *run) isWritten() bool {
+	for i := range r.wanted {
+		each := &r.wanted[i]
+		mr := r.managed[each.Name]
+		if !each.content.Written(mr) && (each.Await || !isBeingDeleted(mr)) {
+			return false
+		}
+	}
+	return len(r.obsolete()) == 0
+}
+
+// obsolete returns the names of the ManagedResources that the spec does not ask for, in
+// descending phases, but for those that are being deleted.
+func (r *run) obsolete() []string {
+	var names []string
+	for _, name := range r.known().BundleNames() {
+		wanted := slices.ContainsFunc(r.wanted, func(b wantedBundle) bool { return b.Name == name })
+		if mr := r.managed[name]; !wanted && mr != nil && !isBeingDeleted(mr) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// isDeletingAwaited reports whether the ManagedResource of an awaited bundle is being
+// deleted. The bundle can be written once that is gone.
+func (r *run) isDeletingAwaited() bool {
+	return slices.ContainsFunc(r.wanted, func(b wantedBundle) bool { return b.Await && isBeingDeleted(r.managed[b.Name]) })
+}
+
+func isBeingDeleted(mr *resourcesv1alpha1.ManagedResource) bool {
+	return mr != nil && !mr.DeletionTimestamp.IsZero()
+}
+
+// inOneLine returns all errors as a status shows them, nil if there are none.
+func inOneLine(errs field.ErrorList) error {
+	if len(errs) == 0 {
+		return nil
+	}
+	lines := make([]string, len(errs))
+	for i, err := range errs {
+		lines[i] = err.Error()
+	}
+	return errors.New(strings.Join(lines, "; "))
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package gate
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trellis-network/trellis/internal/shootclient"
+)
+
+// Nodes is closed until each node of the shoot has the condition that the plugin states
+// as the precondition of the objects. A shoot without nodes has nothing that could be
+// interrupted, and a hibernated one has none.
+type Nodes struct {
+	Shoots shootclient.Access
+}
+
+var _ Gate = Nodes{}
+
+// Check implements Gate.
+func (g Nodes) Check(ctx context.Context, plan Plan) (Verdict, error) {
+	wanted := plan.Built.Precondition
+	if wanted == nil || plan.Shoot.IsHibernated() {
+		return Open(), nil
+	}
+	present, known, err := plan.Present(ctx)
+	if err != nil {
+		return Verdict{}, fmt.Errorf("find out what the shoot has now: %w", err)
+	}
+	if known && !wanted.Concerns(present) {
+		return Open(), nil
+	}
+	shoot, err := g.Shoots.For(ctx, plan.Network.Namespace)
+	if err != nil {
+		return Verdict{}, fmt.Errorf("look at the nodes before the network is changed (%s): %w", wanted.Because, err)
+	}
+	nodes := &corev1.NodeList{}
+	if err := shoot.Client.List(ctx, nodes); err != nil {
+		return Verdict{}, fmt.Errorf("look at the nodes before the network is changed (%s): %w", wanted.Because, shoot.Failure(err))
+	}
+	for i := range nodes.Items {
+		if err := wanted.Unmet(&nodes.Items[i]); err != nil {
+			return Verdict{Closed: fmt.Errorf("the network is not changed until each node has the condition %s=%s with the reason %s, because %s: %w",
+				wanted.Condition, wanted.Status, wanted.Reason, wanted.Because, err)}, nil
+		}
+	}
+	return Open(), nil
+}

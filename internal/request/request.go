@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package request makes the pipeline's Request for a Network of a seed: from the Network,
+// its Cluster, and what is written for the shoot already. The operator and the command
+// line share it, so that both get the same objects.
+package request
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/bundle"
+	"github.com/trellis-network/trellis/internal/state"
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// Network is a Network with everything in the seed that its Request is made of.
+type Network struct {
+	Network *extensionsv1alpha1.Network
+	Cluster *extensionsv1alpha1.Cluster
+	// Shoot is the one in the Cluster.
+	Shoot *corev1beta1.Shoot
+	// State is what is kept in the Network's status.
+	State *state.State
+	// Managed are the ManagedResources of the Network's bundles, by name.
+	Managed map[string]*resourcesv1alpha1.ManagedResource
+	// Plugin is that of the Network's type; the zero Plugin if there is none.
+	Plugin plugin.Plugin
+}
+
+// ReadManaged reads the ManagedResources of the Network's bundles into Managed: those with
+// the Network's label and, whether they have it or not, those of the bundles that are in the
+// state, that the plugin adopts, and whose names are given. r may be a cache.
+func (n *Network) ReadManaged(ctx context.Context, r client.Reader, names ...string) error {
+	list := &resourcesv1alpha1.ManagedResourceList{}
+	label := client.MatchingLabels{extensionsv1alpha1.NetworkLabel: extensionsv1alpha1.NetworkLabelValue(n.Network.Name)}
+	if err := r.List(ctx, list, client.InNamespace(n.Network.Namespace), label); err != nil {
+		return fmt.Errorf("list the ManagedResources of the Network: %w", err)
+	}
+	n.Managed = make(map[string]*resourcesv1alpha1.ManagedResource, len(list.Items))
+	for i := range list.Items {
+		n.Managed[list.Items[i].Name] = &list.Items[i]
+	}
+	for _, name := range append(n.BundleNames(), names...) {
+		if n.Managed[name] != nil {
+			continue
+		}
+		mr := &resourcesv1alpha1.ManagedResource{}
+		err := r.Get(ctx, client.ObjectKey{Namespace: n.Network.Namespace, Name: name}, mr)
+		switch {
+		case err == nil:
+			n.Managed[name] = mr
+		case !apierrors.IsNotFound(err):
+			return fmt.Errorf("read the ManagedResource %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// BundleNames returns the names of all bundles that the Network has or may have, in
+// descending phases: the order in which they are deleted.
+func (n *Network) BundleNames() []string {
+	names := append(slices.Collect(maps.Keys(n.Managed)), Adopted(&n.Plugin)...)
+	if n.State != nil {
+		for i := range n.State.Bundles {
+			names = append(names, n.State.Bundles[i].Name)
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(n.Bundle(b).Phase, n.Bundle(a).Phase) })
+	return names
+}
+
+// Adopted returns the names of the ManagedResources in which Gardener's extension keeps
+// networks of the plugin's type.
+func Adopted(p *plugin.Plugin) []string {
+	names := make([]string, len(p.Adopts))
+	for i := range p.Adopts {
+		names[i] = p.Adopts[i].Name
+	}
+	return names
+}
+
+// Bundle returns how the bundle of that name is treated: as it was written or, where
+// Trellis has not written it, as the plugin says of bundles that it adopts. Of any other
+// the objects stay where they are when the control plane moves.
+func (n *Network) Bundle(name string) state.Bundle {
+	if n.State != nil {
+		if written, ok := n.State.Bundle(name); ok {
+			return written
+		}
+	}
+	for i := range n.Plugin.Adopts {
+		if adopted := &n.Plugin.Adopts[i]; adopted.Name == name {
+			return state.BundleOf(adopted, "")
+		}
+	}
+	if mr := n.Managed[name]; mr != nil && bundle.TargetOf(mr) == plugin.Seed {
+		return state.Bundle{Name: name, Phase: plugin.SeedPhase}
+	}
+	return state.Bundle{Name: name, Phase: plugin.ExtrasPhase, KeepOnMigrate: true}
+}
+
+// awaited are the ManagedResources with the network itself.
+func (n *Network) awaited() []*resourcesv1alpha1.ManagedResource {
+	var found []*resourcesv1alpha1.ManagedResource
+	for _, name := range slices.Sorted(maps.Keys(n.Managed)) {
+		if n.Bundle(name).Await {
+			found = append(found, n.Managed[name])
+		}
+	}
+	return found
+}
+
+// IsPresent reports whether the network itself is written for the shoot, by Trellis or by
+// another extension.
+func (n *Network) IsPresent() bool { return len(n.awaited()) > 0 }
+
+// Present returns the objects of which the network itself consists, as they are written
+// for the shoot.
+func (n *Network) Present(ctx context.Context, r client.Reader) ([]unstructured.Unstructured, error) {
+	var objects []unstructured.Unstructured
+	for _, mr := range n.awaited() {
+		some, err := bundle.Read(ctx, r, mr)
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, some...)
+	}
+	return objects, nil
+}
+
+// Request makes the pipeline's Request. It fails if it cannot read what the network
+// keeps of its former extension, because what new networks have must not replace that.
+// Along with an error, the Request has what is taken over. r must not be a cache.
+func (n *Network) Request(ctx context.Context, r client.Reader, p *pipeline.Pipeline, environment pipeline.Environment) (pipeline.Request, error) {
+	access, err := n.podAccess()
+	environment.PodAccess = access
+	request := p.NewRequest(n.Network, n.Shoot, environment)
+	request.Applied = n.State.Applied
+	request.Facts.Planned = false // it has a control plane in the seed
+	if err == nil {
+		err = n.inherit(ctx, r, &request)
+	}
+	request.TakenOver = n.takenOver(&request)
+	return request, err
+}
+
+// podAccess returns how pods reach the API server without the help of others, nil where
+// Gardener's webhooks help.
+func (n *Network) podAccess() (*plugin.PodAccess, error) {
+	address := n.Cluster.Annotations[extensionsv1alpha1.APIServerAnnotation]
+	if address == "" {
+		return nil, nil
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("annotation %s of Cluster %s: %w", extensionsv1alpha1.APIServerAnnotation, n.Cluster.Name, err)
+	}
+	return &plugin.PodAccess{Host: host, Port: port}, nil
+}
+
+// takenOver returns what a network runs for that another extension has made and Trellis
+// has not applied yet: what is kept of that, or else the Network as it is, if the other
+// extension has reconciled it. What a Network ran for that has changed since is unknown.
+func (n *Network) takenOver(request *pipeline.Request) *pipeline.Accepted {
+	status := &n.Network.Status
+	switch {
+	case n.State.Applied != nil:
+		return nil
+	case n.State.TakenOver != nil:
+		return n.State.TakenOver
+	case !n.IsPresent(), status.LastOperation == nil, status.LastOperation.State != corev1beta1.LastOperationStateSucceeded,
+		status.ObservedGeneration != n.Network.Generation:
+		return nil
+	}
+	return request.Accepted()
+}
+
+// inherit completes a Request with what only the objects tell of a network that another
+// extension has made. Once Trellis has applied the network, the pipeline finds it in what
+// was applied.
+func (n *Network) inherit(ctx context.Context, r client.Reader, request *pipeline.Request) error {
+	if n.Plugin.Methods == nil || !n.Plugin.IsAdopter() || n.State.Applied != nil || !n.IsPresent() {
+		return nil
+	}
+	if written := n.State.Written; written != nil && written.Config.Accepted != nil {
+		request.Facts.IPAM = written.Config.Accepted.Facts.IPAM
+		return nil
+	}
+	present, err := n.Present(ctx, r)
+	if err != nil {
+		return fmt.Errorf("find out how the present network gives pods their addresses: %w", err)
+	}
+	return plugin.Guard(n.Plugin.Type, func() error {
+		request.Facts.IPAM = n.Plugin.IPAM(present)
+		return nil
+	})
+}
