@@ -12,7 +12,7 @@ WAITING := -timeout 20m -parallel 4
 # What also has to work with the schemas of a Gardener landscape: see test/install.
 UNDER_GARDENERS_SCHEMAS := $(addprefix ./internal/controller/,network managedresource)
 # The generated parts of the tree.
-GENERATED := api config plugins
+GENERATED := api config docs plugins
 
 .PHONY: help demo test robustness contract lint generate build sandbox fmt bench
 
@@ -54,10 +54,11 @@ lint: sandbox ## gofmt, vet, staticcheck, and whether make generate would change
 	hack/check-generated.sh $(GENERATED)
 	hack/check-core.sh
 
-generate: ## Deep copies, CRDs, RBAC and JSON schemas from the Go types
+generate: ## Deep copies, CRDs, RBAC, JSON schemas and docs/operator-configuration.md from the Go types
 	go tool controller-gen object:headerFile=hack/boilerplate.go.txt paths="./api/...;./plugins/..."
 	go tool controller-gen crd paths=./api/... output:crd:dir=config/crd
 	go run ./hack/schema ./plugins/...
+	go run ./hack/configdoc
 	go tool controller-gen rbac:roleName=trellis-operator paths="./internal/...;./operator/..." output:rbac:dir=config/rbac
 
 build: ## The programs, into bin/

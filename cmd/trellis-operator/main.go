@@ -31,7 +31,7 @@ func main() {
 	}
 }
 
-// misuse is an error in how the program was called.
+// misuse is an error in the flags or arguments.
 type misuse struct{ error }
 
 func command() *cobra.Command {
@@ -40,12 +40,12 @@ func command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trellis-operator",
 		Short: "Give every cluster of a seed its pod network",
-		Long: `trellis-operator carries out the Networks of a seed.
+		Long: `trellis-operator reconciles the Networks of a seed.
 
-The seed is the one of --kubeconfig, of $KUBECONFIG, or the one it runs in.
+It connects to the seed of --kubeconfig, of $KUBECONFIG, or in which it runs.
 
-Exit status: 0 when it was stopped, 1 when it could not start or lost what it
-cannot do without, 2 when it was called wrongly.`,
+Exit status: 0 after a signal; 1 if it could not start, or lost the leader's Lease
+or its connection; 2 if it was called with wrong flags or arguments.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return misuse{fmt.Errorf("trellis-operator takes no arguments, only flags; got %q", args)}

@@ -48,7 +48,8 @@ func (c *OperatorConfiguration) setDefaults() {
 }
 
 func (c *Controllers) setDefaults() {
-	// Some of those who talk to shoots wait for shoots that do not answer.
+	// Of the controllers that connect to shoots, some workers wait for shoots that do not
+	// answer.
 	for controller, defaults := range map[*Controller]Controller{
 		&c.Shoot:              {ConcurrentSyncs: 5},
 		&c.Network.Controller: {ConcurrentSyncs: 5},

@@ -55,7 +55,7 @@ func TestLoadNamesWhatIsWrong(t *testing.T) {
 		"nowhere":         {"webhooks: {url: 'https://:10250'}", "webhooks.url"},
 		"with a password": {"webhooks: {url: 'https://me:you@trellis.example.com'}", "webhooks.url"},
 		"with a query":    {"webhooks: {url: 'https://trellis.example.com/?a=b'}", "webhooks.url"},
-		"two ways":        {"webhooks: {url: 'https://trellis.example.com', serviceName: trellis}", "webhooks.serviceName: Forbidden: url says how the webhooks are reached"},
+		"two ways":        {"webhooks: {url: 'https://trellis.example.com', serviceName: trellis}", "webhooks.serviceName: Forbidden: url states how API servers reach the webhooks"},
 		"no Service":      {"webhooks: {serviceName: trellis.garden}", `webhooks.serviceName: Invalid value: "trellis.garden"`},
 		"no namespace":    {"webhooks: {namespace: The Garden}", `webhooks.namespace: Invalid value: "The Garden"`},
 		"no Secret":       {"webhooks: {secretName: _}", `webhooks.secretName: Invalid value: "_"`},

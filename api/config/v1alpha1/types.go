@@ -13,98 +13,98 @@ const OperatorConfigurationKind = "OperatorConfiguration"
 type Mode string
 
 const (
-	// ModeGardener leaves Shoots, Clusters and the objects inside of shoots to
-	// Gardener, and acts on the operation annotation.
+	// ModeGardener leaves Shoots, Clusters and the objects in shoots to Gardener. The
+	// operation annotation triggers reconciliations.
 	ModeGardener Mode = "Gardener"
-	// ModeStandalone does all of it, and acts on changed generations.
+	// ModeStandalone does without Gardener. A new generation triggers reconciliations.
 	ModeStandalone Mode = "Standalone"
 )
 
-// OperatorConfiguration is the configuration file of the operator. Everything in
-// it is optional.
+// OperatorConfiguration is the configuration file of the operator. All fields are
+// optional. docs/operator-configuration.md is generated from the comments in this file.
 type OperatorConfiguration struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// Mode is the way to run. If it is not said, the operator runs standalone
-	// where the API server has Shoots as a custom resource, which is never so in a
-	// Gardener landscape, and otherwise as part of Gardener.
+	// Mode is the way in which the operator runs. Without it the operator runs standalone
+	// where the API server has Shoots as a custom resource, and otherwise as a part of
+	// Gardener, which serves Shoots from an API server of its own.
 	// +optional
 	Mode Mode `json:"mode,omitempty"`
 	// ClientConnection limits the requests to the seed's API server.
 	// +optional
 	ClientConnection ClientConnection `json:"clientConnection,omitempty"`
-	// ShootClientConnection limits the requests to each shoot's API server.
+	// ShootClientConnection limits the requests to the API server of each shoot.
 	// +optional
 	ShootClientConnection ClientConnection `json:"shootClientConnection,omitempty"`
-	// Metrics is where metrics are served.
+	// Metrics is the address of /metrics.
 	// +optional
 	Metrics Endpoint `json:"metrics,omitempty"`
-	// HealthProbes is where /healthz and /readyz are served.
+	// HealthProbes is the address of /healthz and /readyz.
 	// +optional
 	HealthProbes Endpoint `json:"healthProbes,omitempty"`
-	// Webhooks is where the operator answers API servers, of shoots above all.
+	// Webhooks are the settings of the webhooks that the API servers of shoots call.
 	// +optional
 	Webhooks Webhooks `json:"webhooks,omitempty"`
-	// LeaderElection lets one of several replicas work at a time.
+	// LeaderElection selects the one of several replicas that reconciles.
 	// +optional
 	LeaderElection LeaderElection `json:"leaderElection,omitempty"`
-	// Heartbeat tells a gardenlet that the operator is alive.
+	// Heartbeat shows a gardenlet that the operator runs.
 	// +optional
 	Heartbeat Heartbeat `json:"heartbeat,omitempty"`
 	// Controllers are the settings of the controllers.
 	// +optional
 	Controllers Controllers `json:"controllers,omitempty"`
-	// FeatureGates switches features of the plugins, by name. A name that no
-	// plugin has keeps the operator from starting; trellis render --help lists
-	// those that there are.
+	// FeatureGates switches features of the plugins, by name. With a name that no plugin
+	// has the operator does not start; `trellis render --help` lists the names.
 	// +optional
 	FeatureGates map[string]bool `json:"featureGates,omitempty"`
-	// Images replaces container images, by the name in a plugin's images.yaml.
+	// Images replaces container images, by the name in the images.yaml of a plugin.
 	// +optional
 	Images map[string]string `json:"images,omitempty"`
-	// DumpRequests is an existing folder into which what the pipeline is asked for
-	// each Network is written, to be replayed with trellis render --request.
+	// DumpRequests is an existing folder. The operator writes the input of the pipeline for
+	// each Network there; `trellis render --request` renders it again.
 	// +optional
 	DumpRequests string `json:"dumpRequests,omitempty"`
 }
 
 // ClientConnection limits the requests to an API server.
 type ClientConnection struct {
-	// QPS is the number of requests a second over time.
+	// QPS is the average number of requests a second.
 	// +optional
 	QPS float32 `json:"qps,omitempty"`
-	// Burst is the number of requests at once.
+	// Burst is the number of requests that may exceed the average at once.
 	// +optional
 	Burst int `json:"burst,omitempty"`
 }
 
-// Endpoint is where something is served.
+// Endpoint is an address that the operator serves.
 type Endpoint struct {
-	// BindAddress is host:port; "0" serves nothing.
+	// BindAddress has the form host:port; "0" serves nothing.
 	// +optional
 	BindAddress string `json:"bindAddress,omitempty"`
 }
 
-// Webhooks are the settings of the operator's webhooks. They are served where it is
-// said how they are reached: by URL or, in a Gardener landscape, by ServiceName.
+// Webhooks are the settings of the operator's webhooks. It serves them if either URL or,
+// in a Gardener landscape, ServiceName states how API servers reach them.
 type Webhooks struct {
-	// BindAddress is host:port; :10250 by default, and "0" serves nothing.
+	// BindAddress has the form host:port; "0" serves nothing.
 	// +optional
 	BindAddress string `json:"bindAddress,omitempty"`
-	// URL is what the webhooks' addresses begin with, as all API servers that call them
-	// can reach it: https, a host, perhaps a port and a path.
+	// URL is the beginning of the webhooks' addresses, as the API servers of shoots reach
+	// them: https, a host, optionally a port and a path. Without it and serviceName there
+	// are no webhooks.
 	// +optional
 	URL string `json:"url,omitempty"`
-	// ServiceName is the name of a Service of the operator's, in its own namespace, that
-	// passes port 443 on to BindAddress. API servers of shoots reach it in a Gardener
-	// landscape, where they run in the seed; elsewhere state URL.
+	// ServiceName is the name of a Service in the operator's namespace that forwards port
+	// 443 to bindAddress. The API servers of shoots reach it in a Gardener landscape, where
+	// they run in the seed. Elsewhere set url.
 	// +optional
 	ServiceName string `json:"serviceName,omitempty"`
-	// SecretName is the name of the Secret with the certificates, which all replicas
-	// share; trellis-webhooks by default.
+	// SecretName is the name of the Secret with the certificates, which all replicas share.
 	// +optional
 	SecretName string `json:"secretName,omitempty"`
-	// Namespace is that of the Secret and the Service; by default the pod's own.
+	// Namespace is the namespace of the Secret and of the Service. Without it that is the
+	// namespace of the operator's pod.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 }
@@ -112,54 +112,54 @@ type Webhooks struct {
 // LeaderElection are the settings of the Lease by which one of several replicas
 // becomes the leader. The fields are those of Kubernetes' own components.
 type LeaderElection struct {
-	// LeaderElect says whether there is an election. By default there is one where
-	// a namespace for its Lease is known: ResourceNamespace, or that of the pod.
+	// LeaderElect switches the election on or off. Without it there is an election if the
+	// namespace for its Lease is known: resourceNamespace, or that of the pod.
 	// +optional
 	LeaderElect *bool `json:"leaderElect,omitempty"`
-	// LeaseDuration is how long the others wait for a leader that is silent; 15s
-	// by default.
+	// LeaseDuration is how long the other replicas wait for a leader that does not renew
+	// the Lease.
 	// +optional
 	LeaseDuration metav1.Duration `json:"leaseDuration,omitempty"`
-	// RenewDeadline is after which time a leader that cannot renew the Lease gives
-	// up; 10s by default, and less than LeaseDuration.
+	// RenewDeadline is the time after which a leader that cannot renew the Lease stops. It
+	// must be less than leaseDuration.
 	// +optional
 	RenewDeadline metav1.Duration `json:"renewDeadline,omitempty"`
-	// RetryPeriod is the time between two attempts; 2s by default, and less than
-	// RenewDeadline.
+	// RetryPeriod is the time between two attempts. It must be less than renewDeadline.
 	// +optional
 	RetryPeriod metav1.Duration `json:"retryPeriod,omitempty"`
-	// ResourceName is the name of the Lease, trellis-operator by default. The
-	// operator's role names it.
+	// ResourceName is the name of the Lease. The operator's ClusterRole allows only the
+	// default.
 	// +optional
 	ResourceName string `json:"resourceName,omitempty"`
-	// ResourceNamespace is the namespace of the Lease; by default the pod's own.
+	// ResourceNamespace is the namespace of the Lease. Without it that is the namespace of
+	// the operator's pod.
 	// +optional
 	ResourceNamespace string `json:"resourceNamespace,omitempty"`
 }
 
-// Heartbeat are the settings of the Lease gardener-extension-heartbeat, by whose
-// age a gardenlet tells whether what an extension reports is current. It is
-// renewed only in a Gardener landscape, by the leader.
+// Heartbeat are the settings of the Lease gardener-extension-heartbeat. By its age a
+// gardenlet decides whether the conditions that an extension reports are current. Only
+// the leader renews it, and only in a Gardener landscape.
 type Heartbeat struct {
-	// RenewInterval is the time between two renewals; 30s by default.
+	// RenewInterval is the time between two renewals.
 	// +optional
 	RenewInterval metav1.Duration `json:"renewInterval,omitempty"`
-	// ExtensionName is the holder's identity: the name of the extension's
-	// ControllerRegistration. trellis by default.
+	// ExtensionName is the holder of the Lease: the name of the extension's
+	// ControllerRegistration.
 	// +optional
 	ExtensionName string `json:"extensionName,omitempty"`
-	// Namespace is that of the Lease; by default the pod's own. Without either
-	// there is no heartbeat.
+	// Namespace is the namespace of the Lease. Without it that is the namespace of the
+	// operator's pod, and outside of a pod there is no heartbeat.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 }
 
 // Controllers are the settings of the controllers.
 type Controllers struct {
-	// Shoot carries out Shoots, standalone only.
+	// Shoot reconciles Shoots, standalone only.
 	// +optional
 	Shoot Controller `json:"shoot,omitempty"`
-	// Network carries out Networks.
+	// Network reconciles Networks.
 	// +optional
 	Network NetworkController `json:"network,omitempty"`
 	// ManagedResource applies objects in shoots, standalone only.
@@ -170,18 +170,17 @@ type Controllers struct {
 	Health HealthController `json:"health,omitempty"`
 }
 
-// NetworkController are the settings of the controller that carries out Networks.
+// NetworkController are the settings of the controller that reconciles Networks.
 type NetworkController struct {
 	Controller `json:",inline"`
 
-	// ReconciliationTimeout bounds how long one reconciliation takes, and how long the
-	// objects it has written are waited for before the status says that they are not
-	// applied; 3m by default, as in Gardener's contract.
+	// ReconciliationTimeout limits one reconciliation, and the time until the objects that
+	// it has written are applied; after that the status reports an error.
 	// +optional
 	ReconciliationTimeout metav1.Duration `json:"reconciliationTimeout,omitempty"`
-	// IgnoreOperationAnnotation makes the operator act on every change of a Network's
-	// spec, as it does standalone, and not on the annotation gardener.cloud/operation:
-	// Gardener's flag --ignore-operation-annotation. A gardenlet does not work with it.
+	// IgnoreOperationAnnotation makes each change of a Network's spec the trigger, as in
+	// standalone mode, in place of the annotation gardener.cloud/operation: Gardener's flag
+	// --ignore-operation-annotation. A gardenlet does not work with it.
 	// +optional
 	IgnoreOperationAnnotation bool `json:"ignoreOperationAnnotation,omitempty"`
 }
@@ -191,21 +190,20 @@ type NetworkController struct {
 type HealthController struct {
 	Controller `json:",inline"`
 
-	// ProgressingThreshold is how long a network may be unhealthy before its
-	// condition turns from Progressing to False; 5m by default. Rollouts should not
-	// take longer.
+	// ProgressingThreshold is how long a network may be unhealthy before its condition
+	// turns from Progressing to False. It should be longer than a roll-out.
 	// +optional
 	ProgressingThreshold metav1.Duration `json:"progressingThreshold,omitempty"`
 }
 
 // Controller are the settings of one controller.
 type Controller struct {
-	// ConcurrentSyncs is how many objects are worked on at once: by default 5, but
-	// 20 for managedResource and 10 for health.
+	// ConcurrentSyncs is the number of objects that the controller reconciles at the same
+	// time.
 	// +optional
 	ConcurrentSyncs int `json:"concurrentSyncs,omitempty"`
-	// SyncPeriod is how often an object is looked at when nothing happens. Only
-	// managedResource (1m) and health (30s) have one.
+	// SyncPeriod is the time after which the controller reconciles an object although no
+	// event arrived. Only managedResource and health use it.
 	// +optional
 	SyncPeriod metav1.Duration `json:"syncPeriod,omitempty"`
 }

@@ -49,7 +49,7 @@ func (e Endpoint) validate(path *field.Path) field.ErrorList {
 	return nil
 }
 
-// validate holds to what API servers take as the address of a webhook.
+// validate accepts what API servers accept as the address of a webhook.
 func (w Webhooks) validate(path *field.Path) field.ErrorList {
 	errs := Endpoint{w.BindAddress}.validate(path)
 	if _, port, err := net.SplitHostPort(w.BindAddress); err == nil {
@@ -58,7 +58,7 @@ func (w Webhooks) validate(path *field.Path) field.ErrorList {
 		}
 	}
 	if w.URL != "" && w.ServiceName != "" {
-		errs = append(errs, field.Forbidden(path.Child("serviceName"), "url says how the webhooks are reached; leave one of them out"))
+		errs = append(errs, field.Forbidden(path.Child("serviceName"), "url states how API servers reach the webhooks; remove one of them"))
 	}
 	if w.URL != "" && !isWebhookURL(w.URL) {
 		errs = append(errs, field.Invalid(path.Child("url"), w.URL, "must be an address such as https://trellis.example.com:10250, without user, query and fragment"))
@@ -80,8 +80,8 @@ func isWebhookURL(address string) bool {
 		parsed.RawQuery == "" && !parsed.ForceQuery && parsed.Fragment == "" && !strings.HasSuffix(address, "#")
 }
 
-// validate holds to what client-go's elections require: a leader has to give up
-// before the others take over.
+// validate checks what client-go's elections require: a leader must stop before another
+// replica becomes the leader.
 func (l LeaderElection) validate(path *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if l.LeaseDuration.Duration <= l.RenewDeadline.Duration {

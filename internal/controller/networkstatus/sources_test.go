@@ -65,7 +65,8 @@ func TestTheReportsOfAllSourcesAreWrittenAtOnce(t *testing.T) {
 	second := &another{}
 	second.reports(wellFed(corev1beta1.ConditionTrue, 1))
 	e := setup(t, often, second.registration())
-	e.daemonSet("agent", plain)
+	d := e.daemonSet("agent", plain)
+	e.Eventually(func() int32 { e.shoot.Read(t, d); return d.Status.NumberAvailable }).Should(BeNumerically("==", 2))
 	n := e.network()
 	foreign := corev1beta1.Condition{Type: "ControlPlaneHealthy", Status: corev1beta1.ConditionTrue, Reason: "Fine", Message: "fine",
 		LastTransitionTime: metav1.NewTime(noon), LastUpdateTime: metav1.NewTime(noon)}
