@@ -4,24 +4,19 @@ package cli_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"os"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/clock"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/yaml"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
@@ -29,41 +24,22 @@ import (
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/cli"
 	networkcontroller "github.com/trellis-network/trellis/internal/controller/network"
-	"github.com/trellis-network/trellis/internal/seedclient"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
-	"github.com/trellis-network/trellis/test/install"
-	"github.com/trellis-network/trellis/test/sandbox"
+	"github.com/trellis-network/trellis/test/harness"
 )
 
-// landscape is a seed. It only starts when a test asks for it.
-var landscape = sandbox.Share(sandbox.Options{})
+// landscape only starts when a test asks for it.
+var landscape = harness.SeedAndShoot()
 
-func TestMain(m *testing.M) {
-	ctrl.SetLogger(logr.Discard())
-	SetDefaultEventuallyTimeout(time.Minute)
-	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
-	os.Exit(landscape.Main(m))
-}
+func TestMain(m *testing.M) { os.Exit(landscape.Main(m)) }
 
 // live is a seed with its admin's client.
 type live struct {
 	*WithT
 	t          *testing.T
-	client     client.Client
+	client     *harness.Cluster
 	kubeconfig string
-}
-
-// seedOf is a seed that has no Networks yet.
-func seedOf(t *testing.T) *live {
-	t.Helper()
-	g := NewWithT(t)
-	kubeconfig := landscape.Get(t).Seed.Kubeconfig
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	g.Expect(err).NotTo(HaveOccurred())
-	admin, err := client.New(config, client.Options{Scheme: seedclient.Scheme()})
-	g.Expect(err).NotTo(HaveOccurred())
-	return &live{g, t, admin, kubeconfig}
 }
 
 // plan calls the command with the wire as this version has it.
@@ -124,39 +100,22 @@ func (l *live) network(namespace, name string) *extensionsv1alpha1.Network {
 // operate runs the operator's controller until it has carried out a Network.
 func (l *live) operate(n *extensionsv1alpha1.Network) {
 	l.t.Helper()
-	config, err := clientcmd.BuildConfigFromFlags("", l.kubeconfig)
-	l.Expect(err).NotTo(HaveOccurred())
-	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme: seedclient.Scheme(), Client: seedclient.Options(), Metrics: metricsserver.Options{BindAddress: "0"},
-	})
-	l.Expect(err).NotTo(HaveOccurred())
 	built, err := pipeline.New([]plugin.Plugin{plugin.New(wire{})}, nil)
 	l.Expect(err).NotTo(HaveOccurred())
 	gates, errs := built.ResolveFeatureGates(nil, nil)
 	l.Expect(errs).To(BeEmpty())
-	l.Expect(networkcontroller.Add(mgr, networkcontroller.Options{
-		FeatureGates: gates,
-		Pipeline:     built, Trigger: networkcontroller.TriggerGeneration, MaxConcurrentReconciles: 1, Clock: clock.RealClock{},
-	})).To(Succeed())
-	ctx, stop := context.WithCancel(l.t.Context())
-	ended := make(chan error)
-	go func() { ended <- mgr.Start(ctx) }()
-	defer func() {
-		stop()
-		l.Expect(<-ended).To(Succeed())
-	}()
+	stop := l.client.Run(l.t, []string{n.Namespace}, &harness.Requests{}, func(mgr manager.Manager) error {
+		return networkcontroller.Add(mgr, networkcontroller.Options{
+			FeatureGates: gates,
+			Pipeline:     built, Trigger: networkcontroller.TriggerGeneration, MaxConcurrentReconciles: 1, Clock: clock.RealClock{},
+		})
+	})
+	defer stop()
 	mr := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Name: "wire", Namespace: n.Namespace}}
-	l.Eventually(func() error { return l.client.Get(ctx, client.ObjectKeyFromObject(mr), mr) }).Should(Succeed())
-	before := mr.DeepCopy()
-	mr.Status.ObservedGeneration = mr.Generation
-	now := metav1.Now()
-	mr.Status.Conditions = []corev1beta1.Condition{{
-		Type: resourcesv1alpha1.ResourcesApplied, Status: corev1beta1.ConditionTrue, Reason: "ApplySucceeded",
-		LastTransitionTime: now, LastUpdateTime: now,
-	}}
-	l.Expect(l.client.Status().Patch(ctx, mr, client.MergeFrom(before))).To(Succeed())
+	l.client.Await(l.t, mr)
+	harness.ChangeStatus(l.t, l.client, mr, harness.Applied)
 	l.Eventually(func(g Gomega) {
-		g.Expect(l.client.Get(ctx, client.ObjectKeyFromObject(n), n)).To(Succeed())
+		g.Expect(l.client.Get(l.t.Context(), client.ObjectKeyFromObject(n), n)).To(Succeed())
 		g.Expect(n.Status.LastOperation).To(HaveField("State", corev1beta1.LastOperationStateSucceeded))
 	}).Should(Succeed())
 }
@@ -171,12 +130,12 @@ func (newWire) Render(effective *wireConfig, facts *plugin.Facts) (plugin.Object
 }
 
 func TestAPlanForTheNetworkThatRuns(t *testing.T) {
-	l := seedOf(t)
-	exit, said := l.plan("-n", "default")
-	l.Expect(exit).To(Equal(cli.ExitCouldNotPlan))
-	l.Expect(said).To(ContainSubstring("the cluster does not know Networks (extensions.gardener.cloud/v1alpha1) and is no seed"))
-	l.Expect(install.CRDs(t.Context(), l.client)).To(Succeed())
+	shoot := &live{NewWithT(t), t, landscape.Shoot(t), landscape.Get(t).Shoots[0].Kubeconfig}
+	exit, said := shoot.plan("-n", "default")
+	shoot.Expect(exit).To(Equal(cli.ExitCouldNotPlan))
+	shoot.Expect(said).To(ContainSubstring("the cluster does not know Networks (extensions.gardener.cloud/v1alpha1) and is no seed"))
 
+	l := &live{NewWithT(t), t, landscape.Seed(t), landscape.Get(t).Seed.Kubeconfig}
 	t.Run("written by Trellis", func(t *testing.T) { l.on(t).writtenByTrellis() })
 	t.Run("written by another", func(t *testing.T) { l.on(t).writtenByAnother() })
 	t.Run("that cannot be read", func(t *testing.T) { l.on(t).unreadable() })

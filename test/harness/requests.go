@@ -45,6 +45,9 @@ func (r Request) Writes() bool { return r.Method != http.MethodGet && !r.DryRun 
 // Requests records the requests of a client about objects, but for events and for what
 // fills caches. The zero value is ready for use, also by several clients at a time.
 type Requests struct {
+	// Everything has all requests recorded but for watches.
+	Everything bool
+
 	mutex  sync.Mutex
 	all    []*Request
 	before func(*http.Request) error
@@ -54,7 +57,7 @@ type Requests struct {
 // Wrap records what is sent through a transport.
 func (r *Requests) Wrap(next http.RoundTripper) http.RoundTripper {
 	return RoundTripper(func(request *http.Request) (*http.Response, error) {
-		if !concernsObjects(request) {
+		if request.URL.Query().Has("watch") || !r.Everything && !concernsObjects(request) {
 			return next.RoundTrip(request)
 		}
 		// Recorded before its effect can be seen, so that a test which sees the effect
@@ -83,11 +86,11 @@ func (r *Requests) Wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// concernsObjects leaves out discovery, lists and watches of caches, and events.
+// concernsObjects leaves out discovery, lists of caches, and events.
 func concernsObjects(request *http.Request) bool {
 	query, path := request.URL.Query(), strings.Trim(request.URL.Path, "/")
 	discovers := strings.HasPrefix(path, "apis") && strings.Count(path, "/") < 3 || strings.HasPrefix(path, "api") && strings.Count(path, "/") < 2
-	return !query.Has("watch") && !query.Has("limit") && !query.Has("sendInitialEvents") && !discovers && !strings.Contains(path, "/events")
+	return !query.Has("limit") && !query.Has("sendInitialEvents") && !discovers && !strings.Contains(path, "/events")
 }
 
 func (r *Requests) add(request *http.Request) (sent *Request, before func(*http.Request) error, after func(Request) error) {

@@ -5,7 +5,6 @@ package managedresource
 import (
 	"fmt"
 	"net"
-	"os"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -51,8 +50,6 @@ func TestUnreachableShoot(t *testing.T) {
 	e.Eventually(e.message("network", "ResourcesApplied")).Should(
 		HavePrefix("there is no access to the shoot: Secret %s/gardener: the value of key kubeconfig is not a kubeconfig", e.namespace))
 
-	kubeconfig, err := os.ReadFile(landscape.Get(t).Shoots[0].Kubeconfig)
-	e.Expect(err).NotTo(HaveOccurred())
-	e.setKubeconfig(kubeconfig)
+	e.setKubeconfig(e.shoot.Kubeconfig)
 	e.becomesGood("network")
 }

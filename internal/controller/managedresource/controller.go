@@ -31,11 +31,10 @@ import (
 // +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=monitoring.coreos.com,resources=scrapeconfigs,verbs=get;list;watch;create;patch;delete
 
-// Add adds the controller to a manager, whose client must read the metadata of
-// Secrets from its cache, as it does by default.
+// Add adds the controller to a manager.
 func Add(mgr manager.Manager, options Options) error {
 	options.setDefaults()
-	r := newReconciler(mgr.GetClient(), mgr.GetAPIReader(), options)
+	r := newReconciler(mgr.GetClient(), mgr.GetCache(), mgr.GetAPIReader(), options)
 	return builder.ControllerManagedBy(mgr).
 		Named(options.controllerName()).
 		For(&resourcesv1alpha1.ManagedResource{}, builder.WithPredicates(exceptStatus())).

@@ -5,52 +5,34 @@ package managedresource
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/config"
-	"sigs.k8s.io/controller-runtime/pkg/log"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/shootclient"
-	"github.com/trellis-network/trellis/test/install"
-	"github.com/trellis-network/trellis/test/sandbox"
+	"github.com/trellis-network/trellis/test/harness"
 )
 
-// soon is how long something that happens by itself may take on a busy machine.
-const soon = time.Minute
+// Each test has a namespace of its own, in the seed and in the shoot.
+var landscape = harness.SeedAndShoot()
 
-var landscape = sandbox.Share(sandbox.Options{Shoots: []string{"garden-dev/one"}, Nodes: 2})
-
-func TestMain(m *testing.M) {
-	log.SetLogger(zap.New(zap.WriteTo(os.Stderr), zap.UseDevMode(true)))
-	os.Exit(landscape.Main(m))
-}
+func TestMain(m *testing.M) { os.Exit(landscape.Main(m)) }
 
 // env is a control-plane namespace in the seed and a namespace of the same name
 // in the shoot, for one test.
@@ -59,116 +41,50 @@ type env struct {
 	t         *testing.T
 	ctx       context.Context
 	namespace string
-	seed      client.Client
-	shoot     client.Client
+	seed      *harness.Cluster
+	shoot     *harness.Cluster
 	// audit has what the operator sent.
 	audit *audit
 }
 
-var (
-	numbers                atomic.Int32
-	connecting, installing sync.Once
-	seedClient             client.Client
-)
+var numbers atomic.Int32
 
 // newEnv makes an environment that no other test has a part in, so that they run
 // at the same time: most of their time they wait.
 func newEnv(t *testing.T) *env {
 	t.Helper()
 	t.Parallel()
-	running := landscape.Get(t)
-	e := &env{WithT: NewWithT(t), t: t, ctx: t.Context(), audit: &audit{}}
-	e.SetDefaultEventuallyTimeout(soon)
-	// Each look is a request; most of them find what they found before.
-	e.SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
-	e.SetDefaultConsistentlyPollingInterval(100 * time.Millisecond)
-	e.namespace = fmt.Sprintf("shoot--test--%d", numbers.Add(1))
-	connecting.Do(func() { seedClient = e.clientFor(running.Seed.Kubeconfig) })
-	e.seed = seedClient
-	e.shoot = e.clientFor(running.Shoots[0].Kubeconfig)
-	installing.Do(func() { e.Expect(install.CRDs(e.ctx, e.seed)).To(Succeed()) })
-	for _, c := range []client.Client{e.seed, e.shoot} {
-		e.Expect(c.Create(e.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}})).To(Succeed())
-	}
-	kubeconfig, err := os.ReadFile(running.Shoots[0].Kubeconfig)
-	e.Expect(err).NotTo(HaveOccurred())
-	e.Expect(e.seed.Create(e.ctx, &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: shootclient.SecretName},
-		Data:       map[string][]byte{shootclient.SecretKey: kubeconfig},
-	})).To(Succeed())
+	e := &env{WithT: NewWithT(t), t: t, ctx: t.Context(), seed: landscape.Seed(t), shoot: landscape.Shoot(t)}
+	e.audit = &audit{seed: harness.Requests{Everything: true}, shoot: harness.Requests{Everything: true}}
+	e.namespace = e.seed.Namespace(t, "shoot--resources--")
+	e.Expect(e.shoot.Create(e.ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}})).To(Succeed())
+	e.seed.PutAccess(t, e.namespace, e.shoot.Kubeconfig)
 	return e
-}
-
-func (e *env) clientFor(kubeconfig string) client.Client {
-	e.t.Helper()
-	c, err := client.New(restConfig(e, kubeconfig), client.Options{Scheme: testScheme()})
-	e.Expect(err).NotTo(HaveOccurred())
-	return c
-}
-
-func restConfig(e *env, kubeconfig string) *rest.Config {
-	e.t.Helper()
-	cfg, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	e.Expect(err).NotTo(HaveOccurred())
-	cfg.QPS = -1
-	return cfg
-}
-
-func testScheme() *runtime.Scheme {
-	s := runtime.NewScheme()
-	_ = clientgoscheme.AddToScheme(s)
-	_ = apiextensionsv1.AddToScheme(s)
-	_ = resourcesv1alpha1.AddToScheme(s)
-	return s
 }
 
 // operator runs the controller, until stop or the end of the test.
 func (e *env) operator(adjust ...func(*Options)) (stop func()) {
 	e.t.Helper()
-	cfg := restConfig(e, landscape.Get(e.t).Seed.Kubeconfig)
-	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return e.audit.transport("seed", next) })
-	mgr, err := ctrl.NewManager(cfg, manager.Options{
-		Scheme:  testScheme(),
-		Metrics: metricsserver.Options{BindAddress: "0"},
-		MapperProvider: func(*rest.Config, *http.Client) (meta.RESTMapper, error) {
-			return e.seed.RESTMapper(), nil // what the API server has is found out once
-		},
-		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{e.namespace: {}}},
-		Controller: config.Controller{SkipNameValidation: new(true)},
-	})
-	e.Expect(err).NotTo(HaveOccurred())
-	clients := shootclient.New(shootclient.Options{
-		Metadata: mgr.GetClient(), Secrets: mgr.GetAPIReader(),
-		WrapTransport: func(_ string, next http.RoundTripper) http.RoundTripper {
-			return e.audit.transport("shoot", next)
-		},
-	})
-	e.Expect(mgr.Add(clients)).To(Succeed())
-	inSeed, err := shootclient.NewSeed(mgr.GetConfig(), mgr.GetHTTPClient(), shootclient.Options{})
-	e.Expect(err).NotTo(HaveOccurred())
-	e.Expect(mgr.Add(inSeed)).To(Succeed())
-	e.Expect(Add(mgr, Options{
-		Shoots: inSeed, Class: "seed", Confined: true, DeletionInterval: time.Second, SyncPeriod: time.Second,
-	})).To(Succeed())
-	options := Options{Shoots: clients, DeletionInterval: time.Second}
+	options := Options{DeletionInterval: time.Second}
 	for _, f := range adjust {
 		f(&options)
 	}
-	e.Expect(Add(mgr, options)).To(Succeed())
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		if err := mgr.Start(ctx); err != nil {
-			e.t.Errorf("the operator ended with: %v", err)
+	return e.seed.Run(e.t, []string{e.namespace}, &e.audit.seed, func(mgr manager.Manager) error {
+		inShoot := shootclient.New(shootclient.Options{
+			Metadata: mgr.GetCache(), Secrets: mgr.GetAPIReader(),
+			WrapTransport: func(_ string, next http.RoundTripper) http.RoundTripper { return e.audit.shoot.Wrap(next) },
+		})
+		inSeed, err := shootclient.NewSeed(mgr.GetConfig(), mgr.GetHTTPClient(), shootclient.Options{})
+		if err != nil {
+			return err
 		}
-	}()
-	stop = func() {
-		cancel()
-		<-ended
-	}
-	e.t.Cleanup(stop)
-	return stop
+		if options.Shoots == nil {
+			options.Shoots = inShoot
+		}
+		return errors.Join(mgr.Add(inShoot), mgr.Add(inSeed), Add(mgr, options), Add(mgr, Options{
+			Shoots: inSeed, Class: "seed", Confined: true, DeletionInterval: time.Second, SyncPeriod: time.Second,
+		}))
+	})
 }
 
 // state writes a ManagedResource which states the objects.
@@ -317,95 +233,55 @@ func (e *env) exists(object client.Object) func() bool {
 	}
 }
 
-// audit counts what is sent to which cluster.
-type audit struct {
-	mu       sync.Mutex
-	requests []string
-	sentTo   []string // bodies of patches of the seed
-	// refuse, if set, may fail a request instead of having it sent.
-	refuse func(cluster string, request *http.Request) error
-}
+// audit has what is sent to which cluster.
+type audit struct{ seed, shoot harness.Requests }
 
-type auditTransport struct {
-	cluster string
-	audit   *audit
-	next    http.RoundTripper
-}
-
-func (a *audit) transport(cluster string, next http.RoundTripper) http.RoundTripper {
-	return &auditTransport{cluster, a, next}
-}
-
-// RoundTrip implements http.RoundTripper.
-func (t *auditTransport) RoundTrip(request *http.Request) (*http.Response, error) {
-	t.audit.mu.Lock()
-	what := fmt.Sprintf("%s %s %s", t.cluster, request.Method, request.URL.Path)
-	if request.URL.Query().Has("dryRun") {
-		what += " dry-run"
-	}
-	if request.URL.Query().Get("watch") == "" {
-		t.audit.requests = append(t.audit.requests, what)
-	}
-	if request.Method == http.MethodPatch && t.cluster == "seed" && request.GetBody != nil {
-		if body, err := request.GetBody(); err == nil {
-			raw, _ := io.ReadAll(body)
-			t.audit.sentTo = append(t.audit.sentTo, string(raw))
-		}
-	}
-	refuse := t.audit.refuse
-	t.audit.mu.Unlock()
-	if refuse != nil {
-		if err := refuse(t.cluster, request); err != nil {
-			return nil, err
-		}
-	}
-	return t.next.RoundTrip(request)
-}
-
-func (a *audit) reset() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.requests = nil
-}
-
-// sent returns the requests that contain all parts.
+// sent returns the requests that contain all parts, such as "shoot PATCH /apis/… dry-run".
 func (a *audit) sent(parts ...string) []string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
 	var found []string
-next:
-	for _, request := range a.requests {
-		for _, part := range parts {
-			if !strings.Contains(request, part) {
-				continue next
+	for i, requests := range []*harness.Requests{&a.seed, &a.shoot} {
+		cluster := []string{"seed", "shoot"}[i]
+		for _, request := range requests.Sent() {
+			request.Code = 0
+			line := cluster + " " + request.String()
+			if !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(line, part) }) {
+				found = append(found, line)
 			}
 		}
-		found = append(found, request)
 	}
 	return found
 }
 
-// bodies returns what the seed was sent in patches.
-func (a *audit) bodies() []string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.Clone(a.sentTo)
+func (a *audit) reset() {
+	a.seed.Forget()
+	a.shoot.Forget()
 }
 
-// refuse has f fail requests of the operator.
-func (e *env) refuse(f func(cluster string, request *http.Request) error) {
-	e.audit.mu.Lock()
-	defer e.audit.mu.Unlock()
-	e.audit.refuse = f
+// bodies returns what the seed was sent in patches.
+func (a *audit) bodies() []string {
+	var bodies []string
+	for _, request := range a.seed.Sent() {
+		if request.Method == http.MethodPatch {
+			bodies = append(bodies, request.Body)
+		}
+	}
+	return bodies
 }
 
 // writes returns the requests that change something.
 func (a *audit) writes() []string {
-	var writes []string
-	for _, request := range a.sent("") {
-		if !strings.Contains(request, " GET ") && !strings.HasSuffix(request, "dry-run") {
-			writes = append(writes, request)
+	return slices.DeleteFunc(a.sent(), func(request string) bool {
+		return strings.Contains(request, " GET ") || strings.HasSuffix(request, "dry-run")
+	})
+}
+
+// refuse has f fail requests of the operator.
+func (e *env) refuse(f func(cluster string, request *http.Request) error) {
+	for cluster, requests := range map[string]*harness.Requests{"seed": &e.audit.seed, "shoot": &e.audit.shoot} {
+		if f == nil {
+			requests.Before(nil)
+		} else {
+			requests.Before(func(request *http.Request) error { return f(cluster, request) })
 		}
 	}
-	return writes
 }

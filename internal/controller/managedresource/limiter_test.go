@@ -45,7 +45,7 @@ func TestASlowClusterGetsOneWorker(t *testing.T) {
 	shoots := &slowShoots{asked: make(chan struct{}), let: make(chan struct{})}
 	options := Options{Shoots: shoots, Clock: clock}
 	options.setDefaults()
-	r := newReconciler(e.seed, e.seed, options)
+	r := newReconciler(e.seed, e.seed, e.seed, options)
 	ended := make(chan error)
 	begins := func(e *env, name string) {
 		request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.state(name))}

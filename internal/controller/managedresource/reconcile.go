@@ -33,10 +33,10 @@ type Reconciler struct {
 
 var _ reconcile.Reconciler = &Reconciler{}
 
-// newReconciler returns a Reconciler. cached reads ManagedResources and the metadata of
-// Secrets from a cache, live reads Secrets from the API server.
-func newReconciler(cached client.Client, live client.Reader, options Options) *Reconciler {
-	return &Reconciler{client: cached, content: contentReader{cached, live}, writer: writer{cached}, options: options}
+// newReconciler returns a Reconciler. cached reads the metadata of Secrets from a cache,
+// live reads Secrets from the API server.
+func newReconciler(seed client.Client, cached, live client.Reader, options Options) *Reconciler {
+	return &Reconciler{client: seed, content: contentReader{cached, live}, writer: writer{seed}, options: options}
 }
 
 // stage is one step of a run.

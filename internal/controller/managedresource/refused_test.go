@@ -3,7 +3,6 @@
 package managedresource
 
 import (
-	"os"
 	"testing"
 	"time"
 
@@ -23,7 +22,7 @@ import (
 // as returns the shoot's kubeconfig with a token for credentials.
 func (e *env) as(token string) []byte {
 	e.t.Helper()
-	config, err := clientcmd.LoadFromFile(landscape.Get(e.t).Shoots[0].Kubeconfig)
+	config, err := clientcmd.Load(e.shoot.Kubeconfig)
 	e.Expect(err).NotTo(HaveOccurred())
 	for name := range config.AuthInfos {
 		config.AuthInfos[name] = &clientcmdapi.AuthInfo{Token: token}
@@ -76,9 +75,7 @@ func TestRefusedCredentials(t *testing.T) {
 	isRefused("plain", "the credentials in the Secret "+e.namespace+"/gardener may not do all that is needed in the shoot: configmaps")
 	e.Expect(e.message("plain", "ResourcesApplied")()).To(MatchRegexp(`^error during apply of object .* is forbidden:`))
 
-	kubeconfig, err := os.ReadFile(landscape.Get(t).Shoots[0].Kubeconfig)
-	e.Expect(err).NotTo(HaveOccurred())
-	e.setKubeconfig(kubeconfig)
+	e.setKubeconfig(e.shoot.Kubeconfig)
 	e.becomesGood("network")
 	e.becomesGood("plain")
 	e.Expect(condition.Value(e.get("network").Status.Conditions, resourcesv1alpha1.ResourcesApplied).Codes).To(BeEmpty())

@@ -12,7 +12,6 @@ import (
 
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -23,6 +22,7 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/test/harness"
 )
 
 // Invariant 6: the process dies after any of its writes, first while it creates
@@ -52,10 +52,10 @@ func TestADeathBetweenAnyTwoWritesDoesNoHarm(t *testing.T) {
 // happens, then runs another until the end is reached.
 func (e *env) dieAfter(k int, end func()) {
 	e.t.Helper()
-	e.requests.reset(k)
+	e.requests.reset(int64(k))
 	e.start()
-	for calm := false; !calm && !e.requests.isDead(); {
-		before := len(e.requests.all())
+	for calm := false; !calm && !e.requests.dead.Load(); {
+		before := len(e.requests.All())
 		calm = !e.moves(before)
 	}
 	e.stop()
@@ -71,7 +71,7 @@ func (e *env) moves(before int) bool {
 	ticks := time.NewTicker(20 * time.Millisecond)
 	defer ticks.Stop()
 	for range 50 {
-		if e.requests.isDead() || len(e.requests.all()) != before {
+		if e.requests.dead.Load() || len(e.requests.All()) != before {
 			return true
 		}
 		<-ticks.C
@@ -106,7 +106,7 @@ func (e *env) playOthers() (violations func() []string) {
 		missed = append(missed, err.Error())
 	}
 	reader := e.client
-	stop := e.run(rest.CopyConfig(e.api), func(mgr manager.Manager) error {
+	stop := e.run(&harness.Requests{}, func(mgr manager.Manager) error {
 		network := reconcilers.Func(func(ctx context.Context, r reconcilers.Request) (reconcilers.Result, error) {
 			n := &extensionsv1alpha1.Network{}
 			if err := reader.Get(ctx, r.NamespacedName, n); err != nil {

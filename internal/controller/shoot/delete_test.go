@@ -130,5 +130,5 @@ func TestAShootThatGotNowhereIsDeleted(t *testing.T) {
 	e.Expect(e.client.Delete(t.Context(), s)).To(Succeed())
 	e.gone(s)
 	e.gone(e.controlPlaneNamespace())
-	e.Expect(slices.ContainsFunc(e.requests.all(), func(line string) bool { return line[:3] == "PUT" })).To(BeFalse())
+	e.Expect(slices.ContainsFunc(e.requests.All(), func(line string) bool { return line[:3] == "PUT" })).To(BeFalse())
 }

@@ -21,16 +21,16 @@ func TestAnUnchangedShootCostsNoRequest(t *testing.T) {
 	for _, object := range []client.Object{e.network(), e.cluster(), e.access(), e.prerequisites()} {
 		e.touch(object)
 	}
-	e.Eventually(e.requests.all).Should(HaveLen(2), "the two kubeconfigs are compared again")
+	e.Eventually(e.requests.All).Should(HaveLen(2), "the two kubeconfigs are compared again")
 	e.stays(s)
-	writes := slices.DeleteFunc(e.requests.all(), func(line string) bool { return strings.HasPrefix(line, "GET ") })
+	writes := slices.DeleteFunc(e.requests.All(), func(line string) bool { return strings.HasPrefix(line, "GET ") })
 	e.Expect(writes).To(BeEmpty(), "nothing is written though all of it was touched")
 
 	e.requests.reset(0)
 	e.touch(e.network())
 	e.touch(e.cluster())
 	e.stays(s)
-	e.Expect(e.requests.all()).To(BeEmpty())
+	e.Expect(e.requests.All()).To(BeEmpty())
 }
 
 func TestARestartWritesNothing(t *testing.T) {
@@ -41,15 +41,15 @@ func TestARestartWritesNothing(t *testing.T) {
 	e.requests.reset(0)
 	e.start()
 	e.stays(s)
-	e.Eventually(e.requests.all).Should(HaveLen(2), "the two kubeconfigs are compared once")
+	e.Eventually(e.requests.All).Should(HaveLen(2), "the two kubeconfigs are compared once")
 	e.stays(s)
-	e.Expect(e.requests.all()).To(And(HaveLen(2), HaveEach(HavePrefix("GET "))))
+	e.Expect(e.requests.All()).To(And(HaveLen(2), HaveEach(HavePrefix("GET "))))
 }
 
 func TestAFreshShootCostsFewRequests(t *testing.T) {
 	e := setup(t)
 	e.finished()
-	requests := e.requests.all()
+	requests := e.requests.All()
 	t.Logf("%d requests:\n%s", len(requests), strings.Join(requests, "\n"))
 	e.Expect(len(requests)).To(BeNumerically("<=", 18))
 }

@@ -5,58 +5,33 @@ package shoot_test
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
-	"net/http"
 	"os"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	crconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/yaml"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/controller/shoot"
-	"github.com/trellis-network/trellis/internal/seedclient"
 	"github.com/trellis-network/trellis/test/harness"
-	"github.com/trellis-network/trellis/test/install"
-	"github.com/trellis-network/trellis/test/sandbox"
 )
 
-// The tests share one API server, which is garden and seed together. Each has
-// namespaces of its own, and starts the controller for itself.
-var landscape = sandbox.Share(sandbox.Options{})
+// The seed is the garden, too. Each test has namespaces of its own, and starts the
+// controller for itself.
+var landscape = harness.Seed()
 
-func TestMain(m *testing.M) {
-	// The tests wait for the API server most of the time.
-	if err := flag.Set("test.parallel", "8"); err != nil {
-		panic(err)
-	}
-	ctrl.SetLogger(logr.Discard())
-	SetDefaultEventuallyTimeout(time.Minute)
-	// Each look is a request; most of them find what they found before.
-	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
-	SetDefaultConsistentlyPollingInterval(100 * time.Millisecond)
-	os.Exit(landscape.Main(m))
-}
+func TestMain(m *testing.M) { os.Exit(landscape.Main(m)) }
 
 const (
 	succeeded  = corev1beta1.LastOperationStateSucceeded
@@ -72,11 +47,10 @@ const (
 type env struct {
 	*WithT
 	t            *testing.T
-	api          *rest.Config
-	client       client.Client
+	client       *harness.Cluster
 	project      string // the Shoots' namespace
 	controlPlane string // that of the Shoot example
-	requests     *audit
+	requests     process
 	log          *harness.Lines
 	stop         func()
 }
@@ -95,12 +69,9 @@ func setup(t *testing.T) *env {
 func project(t *testing.T) *env {
 	t.Helper()
 	t.Parallel()
-	g := NewWithT(t)
-	api, admin, err := administrator(t)
-	g.Expect(err).NotTo(HaveOccurred())
 	name := fmt.Sprintf("p%d", projects.Add(1))
 	e := &env{
-		WithT: g, t: t, api: api, client: admin, requests: &audit{}, log: &harness.Lines{}, stop: func() {},
+		WithT: NewWithT(t), t: t, client: landscape.Seed(t), log: &harness.Lines{}, stop: func() {},
 		project: "garden-" + name, controlPlane: "shoot--" + name + "--example",
 	}
 	e.namespace(e.project, nil)
@@ -108,70 +79,15 @@ func project(t *testing.T) *env {
 	return e
 }
 
-var connecting sync.Mutex
-
-// shared is the client that all tests have, once the first of them has installed what
-// they need.
-var shared client.Client
-
-// administrator returns what may do everything in the seed.
-func administrator(t *testing.T) (*rest.Config, client.Client, error) {
-	t.Helper()
-	api, err := clientcmd.BuildConfigFromFlags("", landscape.Get(t).Seed.Kubeconfig)
-	if err != nil {
-		return nil, nil, err
-	}
-	api.QPS = -1
-	connecting.Lock()
-	defer connecting.Unlock()
-	if shared != nil {
-		return api, shared, nil
-	}
-	admin, err := client.New(api, client.Options{Scheme: seedclient.Scheme()})
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := install.CRDs(t.Context(), admin); err != nil {
-		return nil, nil, err
-	}
-	shared = admin
-	return api, admin, nil
-}
-
 // start starts the controller's process, as far as it knows.
 func (e *env) start() {
-	api := rest.CopyConfig(e.api)
-	api.Wrap(e.requests.wrap)
-	e.stop = e.run(api, func(mgr manager.Manager) error { return shoot.Add(mgr, shoot.Options{}) })
+	e.stop = e.run(&e.requests.Requests, func(mgr manager.Manager) error { return shoot.Add(mgr, shoot.Options{}) })
 }
 
 // run runs controllers until the returned function is called.
-func (e *env) run(api *rest.Config, add func(manager.Manager) error) (stop func()) {
-	mgr, err := ctrl.NewManager(api, ctrl.Options{
-		Scheme:  seedclient.Scheme(),
-		Logger:  e.log.Logger(),
-		Metrics: metricsserver.Options{BindAddress: "0"},
-		MapperProvider: func(*rest.Config, *http.Client) (meta.RESTMapper, error) {
-			return e.client.RESTMapper(), nil // what the API server has is found out once
-		},
-		Controller: crconfig.Controller{SkipNameValidation: ptr.To(true)},
-		Client:     seedclient.Options(),
-		Cache: cache.Options{DefaultNamespaces: map[string]cache.Config{
-			e.project: {}, e.twin(): {}, e.controlPlane: {},
-		}},
-	})
-	e.Expect(err).NotTo(HaveOccurred())
-	e.Expect(add(mgr)).To(Succeed())
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- mgr.Start(ctx) }()
-	return func() {
-		cancel()
-		if err, running := <-done; running && err != nil {
-			e.t.Errorf("the manager ended with %v", err)
-		}
-		close(done)
-	}
+func (e *env) run(requests *harness.Requests, add func(manager.Manager) error) (stop func()) {
+	return e.client.Run(e.t, []string{e.project, e.twin(), e.controlPlane}, requests, add,
+		func(options *ctrl.Options) { options.Logger = e.log.Logger() })
 }
 
 // twin is the namespace whose Shoots share control planes with the project's.
@@ -248,23 +164,18 @@ func (e *env) finished(change ...func(*corev1beta1.Shoot)) *corev1beta1.Shoot {
 // patch changes an object as its user would.
 func patch[O client.Object](e *env, object O, change func(O)) {
 	e.t.Helper()
-	e.get(object)
-	before := object.DeepCopyObject().(O)
-	change(object)
-	e.Expect(e.client.Patch(e.t.Context(), object, client.MergeFrom(before))).To(Succeed())
+	harness.Change(e.t, e.client, object, change)
 }
 
 func (e *env) get(object client.Object) {
 	e.t.Helper()
-	e.Expect(e.client.Get(e.t.Context(), client.ObjectKeyFromObject(object), object)).To(Succeed())
+	e.client.Read(e.t, object)
 }
 
 // appears waits for an object and reads it.
 func (e *env) appears(object client.Object) {
 	e.t.Helper()
-	e.Eventually(func() error {
-		return e.client.Get(e.t.Context(), client.ObjectKeyFromObject(object), object)
-	}).Should(Succeed())
+	e.client.Await(e.t, object)
 }
 
 func (e *env) network() *extensionsv1alpha1.Network {
@@ -327,13 +238,7 @@ func (e *env) applied() {
 	e.t.Helper()
 	managed := e.prerequisites()
 	e.appears(managed)
-	before := managed.DeepCopy()
-	managed.Status.ObservedGeneration = managed.Generation
-	managed.Status.Conditions = []corev1beta1.Condition{{
-		Type: resourcesv1alpha1.ResourcesApplied, Status: corev1beta1.ConditionTrue, Reason: "ApplySucceeded",
-		LastTransitionTime: metav1.Now(), LastUpdateTime: metav1.Now(),
-	}}
-	e.Expect(e.client.Status().Patch(e.t.Context(), managed, client.MergeFrom(before))).To(Succeed())
+	harness.ChangeStatus(e.t, e.client, managed, harness.Applied)
 }
 
 // becomes waits until the Shoot's status, about its present generation, says this.
@@ -364,10 +269,5 @@ func (e *env) gone(object client.Object) {
 // stays says that, for a while, an object does not change at all.
 func (e *env) stays(object client.Object) {
 	e.t.Helper()
-	e.get(object)
-	version := object.GetResourceVersion()
-	e.Consistently(func() string {
-		e.get(object)
-		return object.GetResourceVersion()
-	}).WithTimeout(700 * time.Millisecond).Should(Equal(version))
+	e.client.Stays(e.t, object, 700*time.Millisecond)
 }
