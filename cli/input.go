@@ -139,8 +139,8 @@ func read(cmd *cobra.Command, files []string) ([]manifest.Subject, []manifest.Pr
 var errStdinTwice = errors.New("standard input can be read only once")
 
 // environment returns the operator's environment as the flags describe it.
-func (in *input) environment() pipeline.Environment {
-	environment := pipeline.Environment{FeatureGates: in.gates, Images: in.images}
+func (in *input) environment() plugin.Environment {
+	environment := plugin.Environment{FeatureGates: in.gates, Images: in.images}
 	if in.mode.value == modeStandalone {
 		environment.PodAccess = &plugin.PodAccess{Host: in.apiServer.host, Port: in.apiServer.port}
 	}

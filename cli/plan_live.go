@@ -111,7 +111,7 @@ func (o *planOptions) planLive(cmd *cobra.Command, p *pipeline.Pipeline, names [
 }
 
 // running reads the running network.
-func (in *access) running(ctx context.Context, p *pipeline.Pipeline, environment pipeline.Environment, wanted *manifest.Subject) (*running, error) {
+func (in *access) running(ctx context.Context, p *pipeline.Pipeline, environment plugin.Environment, wanted *manifest.Subject) (*running, error) {
 	n, err := in.network(ctx, wanted)
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (in *access) running(ctx context.Context, p *pipeline.Pipeline, environment
 		from.applied = cmp.Or(from.applied, last)
 	}
 	if last != nil && last.Accepted != nil {
-		environment.Webhook = last.Accepted.Facts.Webhook // which only the operator knows
+		environment.Webhook = last.Accepted.Webhook // which only the operator knows
 	}
 	if err := in.readObjects(ctx, known, from); err != nil {
 		return nil, err

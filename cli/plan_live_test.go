@@ -123,7 +123,7 @@ func (l *live) operate(n *extensionsv1alpha1.Network) {
 // newWire is the wire of another version of Trellis.
 type newWire struct{ wire }
 
-func (newWire) Render(effective *wireConfig, facts *plugin.Facts) (plugin.Objects, error) {
+func (newWire) Render(effective *wireConfig, facts *plugin.Input) (plugin.Objects, error) {
 	objects, err := wire{}.Render(effective, facts)
 	objects.Bundles[0].Objects[1].(*appsv1.DaemonSet).Spec.Template.Spec.Containers[0].Image = "registry.example.com/wire:v2"
 	return objects, err

@@ -312,7 +312,7 @@ func TestAPlanForMachines(t *testing.T) {
 // shyWire is a wire that nodes have to be ready for.
 type shyWire struct{ wire }
 
-func (shyWire) Precondition(*wireConfig, *plugin.Facts) *plugin.Precondition {
+func (shyWire) Precondition(*wireConfig, *plugin.Input) *plugin.Precondition {
 	return &plugin.Precondition{
 		Concerns:  func(present []unstructured.Unstructured) bool { return present[1].GetName() == "wire" },
 		Condition: "Earthed", Status: "True", Reason: "Tested", Because: "a bare wire is dangerous",

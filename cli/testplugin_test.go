@@ -44,7 +44,7 @@ func (wire) Describe() plugin.Description {
 	}
 }
 
-func (wire) Validate(written *wireConfig, _ *plugin.Facts, path *field.Path) plugin.Findings {
+func (wire) Validate(written *wireConfig, _ *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	switch written.Colour {
 	case "", "red", "blue":
@@ -57,7 +57,7 @@ func (wire) Validate(written *wireConfig, _ *plugin.Facts, path *field.Path) plu
 	return found
 }
 
-func (wire) Default(config *wireConfig, facts *plugin.Facts, origins *plugin.Origins) {
+func (wire) Default(config *wireConfig, facts *plugin.Input, origins *plugin.Origins) {
 	if config.Colour == "" {
 		config.Colour = "red"
 		if facts.Infrastructure.NoIPIP {
@@ -67,15 +67,15 @@ func (wire) Default(config *wireConfig, facts *plugin.Facts, origins *plugin.Ori
 	}
 }
 
-func (wire) ValidateEffective(*wireConfig, *wireConfig, *plugin.Facts, *field.Path) plugin.Findings {
+func (wire) ValidateEffective(*wireConfig, *wireConfig, *plugin.Input, *field.Path) plugin.Findings {
 	return plugin.Findings{}
 }
 
-func (wire) Classify(path string, _, after *wireConfig) (plugin.ChangeClass, string) {
-	if path == "length" && after.Length == "0" {
+func (wire) Classify(change plugin.Change[wireConfig]) (plugin.ChangeClass, string) {
+	if change.Path == "length" && change.After.Config.Length == "0" {
 		return plugin.Disruptive, "nothing is left of the wire"
 	}
-	switch path {
+	switch change.Path {
 	case "colour":
 		return plugin.Forbidden, "both ends must have the same colour"
 	case "length":
@@ -85,7 +85,7 @@ func (wire) Classify(path string, _, after *wireConfig) (plugin.ChangeClass, str
 	}
 }
 
-func (wire) Render(effective *wireConfig, facts *plugin.Facts) (plugin.Objects, error) {
+func (wire) Render(effective *wireConfig, facts *plugin.Input) (plugin.Objects, error) {
 	labels := map[string]string{"app": "wire"}
 	account := &corev1.ServiceAccount{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},

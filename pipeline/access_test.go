@@ -11,12 +11,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/test/contract"
 )
 
-func pod(t *testing.T, environment pipeline.Environment) corev1.PodSpec {
+func pod(t *testing.T, environment plugin.Environment) corev1.PodSpec {
 	t.Helper()
 	p := newPipeline(t, stringPlugin{})
 	result := p.Build(p.NewRequest(network(""), nil, environment))
@@ -29,7 +28,7 @@ func pod(t *testing.T, environment pipeline.Environment) corev1.PodSpec {
 func TestStandalonePodsCarryTheirAccess(t *testing.T) {
 	contract.Shows(t, "P1")
 	g := NewWithT(t)
-	spec := pod(t, pipeline.Environment{PodAccess: &plugin.PodAccess{Host: "api.example.org", Port: "443"}})
+	spec := pod(t, plugin.Environment{PodAccess: &plugin.PodAccess{Host: "api.example.org", Port: "443"}})
 	g.Expect(spec.Volumes).To(HaveLen(1))
 	g.Expect(spec.Volumes[0].Projected.Sources).To(HaveLen(3))
 	for _, container := range append(spec.InitContainers, spec.Containers...) {
@@ -43,7 +42,7 @@ func TestStandalonePodsCarryTheirAccess(t *testing.T) {
 func TestPodsInALandscapeAreLeftAlone(t *testing.T) {
 	contract.Shows(t, "P1")
 	g := NewWithT(t)
-	spec := pod(t, pipeline.Environment{})
+	spec := pod(t, plugin.Environment{})
 	g.Expect(spec.Volumes).To(BeEmpty())
 	g.Expect(spec.InitContainers[0].Env).To(BeEmpty())
 }
@@ -77,7 +76,7 @@ func TestStandaloneJobsRunOnceWhateverTheAddress(t *testing.T) {
 			var jobs []*batchv1.Job
 			for _, host := range []string{"a.example.org", "b.example.org"} {
 				p := newPipeline(t, stringPlugin{tasks: func() []plugin.Object { return []plugin.Object{jobOf(test.automount)} }})
-				result := p.Build(p.NewRequest(network(""), nil, pipeline.Environment{PodAccess: &plugin.PodAccess{Host: host, Port: "443"}}))
+				result := p.Build(p.NewRequest(network(""), nil, plugin.Environment{PodAccess: &plugin.PodAccess{Host: host, Port: "443"}}))
 				g.Expect(result.Errors).To(BeEmpty())
 				jobs = append(jobs, result.Objects.In(tasksBundle)[0].(*batchv1.Job))
 			}
@@ -96,7 +95,7 @@ func TestStandaloneCronJobsCarryTheirAccess(t *testing.T) {
 			Spec: batchv1.CronJobSpec{JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: task(nil)}}},
 		}}
 	}})
-	result := p.Build(p.NewRequest(network(""), nil, pipeline.Environment{PodAccess: &plugin.PodAccess{Host: "api.example.org", Port: "443"}}))
+	result := p.Build(p.NewRequest(network(""), nil, plugin.Environment{PodAccess: &plugin.PodAccess{Host: "api.example.org", Port: "443"}}))
 	g.Expect(result.Errors).To(BeEmpty())
 	spec := result.Objects.In(tasksBundle)[0].(*batchv1.CronJob).Spec.JobTemplate.Spec.Template.Spec
 	g.Expect(spec.Volumes).To(HaveLen(1))

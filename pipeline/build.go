@@ -69,6 +69,8 @@ type Result struct {
 	Changes []Change
 	// IPFamilies are the families that the objects are for.
 	IPFamilies []extensionsv1alpha1.IPFamily
+	// Decisions are what Build decided beside the config.
+	Decisions plugin.Decisions
 	// Objects are the network's objects.
 	Objects plugin.Objects
 	// Precondition is what the shoot's nodes must show before Objects are written,
@@ -93,7 +95,10 @@ func (p *Pipeline) Judge(request Request) Result {
 }
 
 func (p *Pipeline) begin(request *Request) *build {
-	return &build{pipeline: p, request: request, facts: &request.Facts, paths: pathsOf(request)}
+	return &build{
+		pipeline: p, request: request, last: request.Applied, paths: pathsOf(request),
+		in: plugin.Input{Facts: request.Facts, Environment: request.Environment},
+	}
 }
 
 func (b *build) run(stages ...func() error) Result {
@@ -110,6 +115,8 @@ func (b *build) run(stages ...func() error) Result {
 		}
 	}
 	b.result.accepted = b.request.Accepted()
+	b.result.accepted.Facts, b.result.accepted.Decisions = b.in.Facts, b.in.Decisions
+	b.result.Decisions = b.in.Decisions
 	return b.result
 }
 
@@ -117,8 +124,11 @@ func (b *build) run(stages ...func() error) Result {
 type build struct {
 	pipeline *Pipeline
 	request  *Request
-	facts    *plugin.Facts
-	paths    paths
+	// last is what was applied last, nil if there is nothing that can be read.
+	last  *Applied
+	paths paths
+	// in begins with what the Request has. Build completes the facts and decides.
+	in plugin.Input
 
 	plugin  plugin.Plugin
 	written any // the config as the spec has it
@@ -150,14 +160,14 @@ func (b *build) judgeWritten() error {
 	errs = b.forgive(errs)
 	b.result.Errors = append(b.result.Errors, errs...)
 	if b.written = written; len(errs) == 0 {
-		b.found(b.plugin.Validate(written, b.facts, b.paths.config))
+		b.found(b.plugin.Validate(written, &b.in, b.paths.config))
 	}
 	b.user = b.userConfig()
 	return nil
 }
 
 func (b *build) validateEffective() error {
-	b.found(b.plugin.ValidateEffective(b.config, b.user, b.facts, b.paths.config))
+	b.found(b.plugin.ValidateEffective(b.config, b.user, &b.in, b.paths.config))
 	b.warnNotInForce()
 	return nil
 }
@@ -181,7 +191,7 @@ func (b *build) found(findings plugin.Findings) {
 }
 
 func (b *build) render() error {
-	objects, err := b.plugin.Render(b.config, b.facts)
+	objects, err := b.plugin.Render(b.config, &b.in)
 	if err != nil {
 		return err
 	}
@@ -194,13 +204,13 @@ func (b *build) render() error {
 		if err := complete(bundle.Objects); err != nil {
 			return err
 		}
-		if access := b.facts.PodAccess; access != nil && bundle.Target == plugin.Shoot {
+		if access := b.in.PodAccess; access != nil && bundle.Target == plugin.Shoot {
 			givePodsAccess(bundle.Objects, access)
 		}
 	}
 	b.result.Objects = objects
-	b.result.Precondition = b.plugin.Precondition(b.config, b.facts)
-	b.result.IPFamilies = b.facts.IPFamilies
+	b.result.Precondition = b.plugin.Precondition(b.config, &b.in)
+	b.result.IPFamilies = b.in.IPFamilies
 	return nil
 }
 

@@ -29,23 +29,23 @@ type Change struct {
 // readApplied takes apart what was applied last, and gives it up if nothing can be
 // learnt from it. Some facts are what they were then.
 func (b *build) readApplied() {
-	if b.request.Applied == nil {
+	if b.last == nil {
 		return
 	}
 	var err error
-	if b.applied, err = leavesIn(b.request.Applied.Config); err != nil {
-		b.request.Applied = nil
+	if b.applied, err = leavesIn(b.last.Config); err != nil {
+		b.last = nil
 		b.cannotCompare(err)
 		return
 	}
-	accepted := b.request.Applied.Accepted
+	accepted := b.last.Accepted
 	if accepted == nil {
 		return
 	}
-	if b.facts.IPAM == "" {
-		b.facts.IPAM = accepted.Facts.IPAM
+	if b.in.IPAM == "" {
+		b.in.IPAM = accepted.Facts.IPAM
 	}
-	b.facts.IPFamilies = keepBoth(b.facts.IPFamilies, b.request.Spec.IPFamilies, accepted.Facts.IPFamilies)
+	b.in.IPFamilies = keepBoth(b.in.IPFamilies, b.request.Spec.IPFamilies, accepted.Facts.IPFamilies)
 }
 
 // cannotCompare leaves aside what was applied last, for which its user is not to blame.
@@ -60,30 +60,29 @@ func (b *build) compare() error {
 	if b.applied == nil {
 		return nil
 	}
-	before, errs := b.plugin.Decode(b.request.Applied.Config, nil)
+	before, errs := b.plugin.Decode(b.last.Config, nil)
 	if len(errs) > 0 {
 		b.cannotCompare(errs.ToAggregate())
 		return nil
 	}
-	b.compareConfig(before)
-	b.compareFacts(before)
+	then := b.in // unless the facts of then were kept, they count as the same
+	if accepted := b.last.Accepted; accepted != nil {
+		then.Facts = accepted.Facts
+	}
+	b.compareConfig(before, &then)
+	b.compareFacts(before, &then)
 	return nil
 }
 
-func (b *build) compareConfig(before any) {
-	then, now := b.applied, b.values
-	facts := b.facts // where nobody has kept those of then, they are taken as the same
-	if accepted := b.request.Applied.Accepted; accepted != nil {
-		facts = &accepted.Facts
-	}
-	all := maps.Clone(then)
-	maps.Copy(all, now)
+func (b *build) compareConfig(before any, then *plugin.Input) {
+	all := maps.Clone(b.applied)
+	maps.Copy(all, b.values)
 	for _, path := range slices.Sorted(maps.Keys(all)) {
-		if reflect.DeepEqual(then[path], now[path]) {
+		if reflect.DeepEqual(b.applied[path], b.values[path]) {
 			continue
 		}
-		change := Change{Path: path, Before: then[path], After: now[path]}
-		change.Class, change.Reason = b.plugin.ClassifyIn(path, before, b.config, facts, b.facts)
+		change := Change{Path: path, Before: b.applied[path], After: b.values[path]}
+		change.Class, change.Reason = b.plugin.Classify(path, before, b.config, then, &b.in)
 		if change.Class == "" {
 			change.Class, change.Reason = plugin.Disruptive, "the plugin does not say what this change means"
 		}
@@ -91,28 +90,22 @@ func (b *build) compareConfig(before any) {
 	}
 }
 
-// compareFacts lists what changes though the config need not. It takes a network whose
-// facts nobody has kept as one in which they are the same.
-func (b *build) compareFacts(before any) {
-	accepted := b.request.Applied.Accepted
-	if accepted == nil {
-		return
-	}
+// compareFacts lists facts whose change the plugin or the pipeline classifies.
+func (b *build) compareFacts(before any, then *plugin.Input) {
 	for _, fact := range plugin.AllFacts() {
-		then, now := accepted.Facts.Value(fact), b.facts.Value(fact)
-		if reflect.DeepEqual(then, now) {
+		was, is := then.Value(fact), b.in.Value(fact)
+		if reflect.DeepEqual(was, is) {
 			continue
 		}
-		change := Change{Path: string(fact), Before: then, After: now}
+		change := Change{Path: string(fact), Before: was, After: is}
 		path := plugin.At(nil, change.Path)
 		if fact == plugin.FactIPFamilies {
 			path = b.paths.families
 		}
-		switch {
-		case fact == plugin.FactIPFamilies && !mayFollow(accepted.Facts.IPFamilies, b.facts.IPFamilies):
+		if fact == plugin.FactIPFamilies && !mayFollow(then.IPFamilies, b.in.IPFamilies) {
 			change.Class, change.Reason = plugin.Forbidden, wrongFamilies
-		default:
-			change.Class, change.Reason = b.plugin.ClassifyFact(fact, before, b.config, &accepted.Facts, b.facts)
+		} else {
+			change.Class, change.Reason = b.plugin.Classify(string(fact), before, b.config, then, &b.in)
 		}
 		if change.Class != "" {
 			b.note(change, path)

@@ -51,12 +51,12 @@ func (b *build) checkNetwork() {
 		b.wrong(field.Invalid(field.NewPath("spec", "clusterCIDR"), spec.ClusterCIDR,
 			fmt.Sprintf("is another spelling of podCIDR, which says %s; leave one of them out", spec.PodCIDR)))
 	}
-	b.facts.PodCIDR, b.facts.ServiceCIDR = spec.EffectivePodCIDR(), spec.ServiceCIDR
-	pods, podsFine := b.checkCIDR(b.paths.pods, b.facts.PodCIDR)
-	services, servicesFine := b.checkCIDR(b.paths.services, b.facts.ServiceCIDR)
+	b.in.PodCIDR, b.in.ServiceCIDR = spec.EffectivePodCIDR(), spec.ServiceCIDR
+	pods, podsFine := b.checkCIDR(b.paths.pods, b.in.PodCIDR)
+	services, servicesFine := b.checkCIDR(b.paths.services, b.in.ServiceCIDR)
 	var nodes netip.Prefix // of none, which overlaps with nothing
-	if b.facts.NodeCIDR != "" {
-		nodes, _ = b.checkCIDR(b.paths.nodes, b.facts.NodeCIDR)
+	if b.in.NodeCIDR != "" {
+		nodes, _ = b.checkCIDR(b.paths.nodes, b.in.NodeCIDR)
 	}
 	if familiesFine && podsFine && servicesFine {
 		b.checkRanges(pods, services, nodes)
@@ -67,13 +67,13 @@ func (b *build) checkNetwork() {
 // checkShoot judges what the Shoot tells, by the fields where it does.
 func (b *build) checkShoot() {
 	modes := []corev1beta1.ProxyMode{corev1beta1.ProxyModeIPTables, corev1beta1.ProxyModeIPVS, corev1beta1.ProxyModeNFTables}
-	if mode := b.facts.KubeProxy.Mode; mode != "" && !slices.Contains(modes, mode) {
+	if mode := b.in.KubeProxy.Mode; mode != "" && !slices.Contains(modes, mode) {
 		b.wrong(field.NotSupported(field.NewPath(string(plugin.FactKubeProxyMode)), mode, modes))
 	}
 	for _, reported := range []struct {
 		fact   plugin.Fact
 		ranges []string
-	}{{plugin.FactPodRanges, b.facts.PodCIDRs}, {plugin.FactServiceRanges, b.facts.ServiceCIDRs}, {plugin.FactNodeRanges, b.facts.NodeCIDRs}} {
+	}{{plugin.FactPodRanges, b.in.PodCIDRs}, {plugin.FactServiceRanges, b.in.ServiceCIDRs}, {plugin.FactNodeRanges, b.in.NodeCIDRs}} {
 		for i, cidr := range reported.ranges {
 			if _, err := netip.ParsePrefix(cidr); err != nil {
 				b.wrong(field.Invalid(field.NewPath(string(reported.fact)).Index(i), cidr, "must be an IP range such as 10.250.0.0/16"))
@@ -141,9 +141,9 @@ func (b *build) checkRanges(pods, services, nodes netip.Prefix) {
 		b.checkFamilyOf(b.paths.services, services, ipv6)
 	}
 	b.checkOverlaps(
-		b.allRanges(b.paths.pods, pods, plugin.FactPodRanges, b.facts.PodCIDRs),
-		b.allRanges(b.paths.services, services, plugin.FactServiceRanges, b.facts.ServiceCIDRs),
-		b.allRanges(b.paths.nodes, nodes, plugin.FactNodeRanges, b.facts.NodeCIDRs))
+		b.allRanges(b.paths.pods, pods, plugin.FactPodRanges, b.in.PodCIDRs),
+		b.allRanges(b.paths.services, services, plugin.FactServiceRanges, b.in.ServiceCIDRs),
+		b.allRanges(b.paths.nodes, nodes, plugin.FactNodeRanges, b.in.NodeCIDRs))
 }
 
 // addressRange is a range of addresses, and where it stands.
@@ -163,7 +163,7 @@ func (b *build) allRanges(path *field.Path, written netip.Prefix, fact plugin.Fa
 	}
 	for i, cidr := range reported {
 		prefix, err := netip.ParsePrefix(cidr)
-		if err != nil || !b.facts.WantsIPFamily(familyOf(prefix)) {
+		if err != nil || !b.in.WantsIPFamily(familyOf(prefix)) {
 			continue
 		}
 		prefix = prefix.Masked()

@@ -9,11 +9,10 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
 
-var noEnvironment = pipeline.Environment{}
+var noEnvironment = plugin.Environment{}
 
 // A config that cannot be taken gives an error which names the field, what
 // stands there, and what is allowed.

@@ -20,7 +20,7 @@ func (b *build) applyDefaults() error {
 	if err := b.defaultsOver(b.written); err != nil {
 		return err
 	}
-	if b.request.Applied == nil {
+	if b.last == nil {
 		return nil
 	}
 	return b.keepApplied()
@@ -45,7 +45,7 @@ func (b *build) defaultsOver(base any) (err error) {
 		return err
 	}
 	var origins plugin.Origins
-	b.plugin.Default(b.config, b.facts, &origins)
+	b.plugin.Default(b.config, &b.in, &origins)
 	b.noted = origins.ByPath()
 	if b.result.Config, err = b.plugin.Encode(b.config); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (b *build) keepApplied() error {
 	for path, before := range b.applied {
 		value, still := today[path]
 		if still && !reflect.DeepEqual(value, before) &&
-			mayKeep(b.request.Applied.Sources[path]) && mayKeep(b.result.Origins[path].Source) {
+			mayKeep(b.last.Sources[path]) && mayKeep(b.result.Origins[path].Source) {
 			kept[path] = before
 		}
 	}

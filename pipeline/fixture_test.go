@@ -45,10 +45,7 @@ type stringPlugin struct {
 	tasks      func() []plugin.Object
 }
 
-var (
-	_ plugin.Definition[stringConfig]     = stringPlugin{}
-	_ plugin.FactClassifier[stringConfig] = stringPlugin{}
-)
+var _ plugin.Definition[stringConfig] = stringPlugin{}
 
 func (p stringPlugin) Describe() plugin.Description {
 	return plugin.Description{
@@ -59,7 +56,7 @@ func (p stringPlugin) Describe() plugin.Description {
 	}
 }
 
-func (p stringPlugin) Validate(written *stringConfig, facts *plugin.Facts, path *field.Path) plugin.Findings {
+func (p stringPlugin) Validate(written *stringConfig, facts *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	if p.strict && written.Mode == "slack" {
 		found.Error(field.Forbidden(path.Child("mode"), "strings must be taut"))
@@ -73,7 +70,7 @@ func (p stringPlugin) Validate(written *stringConfig, facts *plugin.Facts, path 
 	return found
 }
 
-func (p stringPlugin) Default(config *stringConfig, facts *plugin.Facts, origins *plugin.Origins) {
+func (p stringPlugin) Default(config *stringConfig, facts *plugin.Input, origins *plugin.Origins) {
 	if p.breaks == "default" {
 		panic("a tangle")
 	}
@@ -91,7 +88,7 @@ func (p stringPlugin) Default(config *stringConfig, facts *plugin.Facts, origins
 	}
 }
 
-func (p stringPlugin) ValidateEffective(effective, _ *stringConfig, _ *plugin.Facts, path *field.Path) plugin.Findings {
+func (p stringPlugin) ValidateEffective(effective, _ *stringConfig, _ *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	if p.strict && effective.MTU == "1300" {
 		found.Error(field.Invalid(path.Child("mtu"), effective.MTU, "brings bad luck"))
@@ -102,21 +99,15 @@ func (p stringPlugin) ValidateEffective(effective, _ *stringConfig, _ *plugin.Fa
 	return found
 }
 
-func (stringPlugin) Classify(path string, _, _ *stringConfig) (plugin.ChangeClass, string) {
-	switch path {
-	case "mode":
+func (stringPlugin) Classify(change plugin.Change[stringConfig]) (plugin.ChangeClass, string) {
+	switch path := change.Path; {
+	case path == "mode":
 		return plugin.Forbidden, "strings snap when their mode changes"
-	case "mtu":
+	case path == "mtu":
 		return plugin.Rolling, "cans are replaced one by one"
-	}
-	return "", ""
-}
-
-func (stringPlugin) ClassifyFact(fact plugin.Fact, _, after plugin.Situation[stringConfig]) (plugin.ChangeClass, string) {
-	switch {
-	case fact == plugin.FactKubeProxy:
+	case path == string(plugin.FactKubeProxy):
 		return plugin.Disruptive, "calls are put through by somebody else"
-	case fact == plugin.FactKubernetesVersion && after.Config.Mode == "slack":
+	case path == string(plugin.FactKubernetesVersion) && change.After.Config.Mode == "slack":
 		return plugin.Forbidden, "a slack string is only for the version that it was made for"
 	}
 	return "", ""
@@ -125,7 +116,7 @@ func (stringPlugin) ClassifyFact(fact plugin.Fact, _, after plugin.Situation[str
 // tasksBundle carries what tests add to the network.
 const tasksBundle = "string-config-later"
 
-func (p stringPlugin) Render(effective *stringConfig, _ *plugin.Facts) (plugin.Objects, error) {
+func (p stringPlugin) Render(effective *stringConfig, _ *plugin.Input) (plugin.Objects, error) {
 	config := &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{Name: "string", Namespace: "kube-system"},
@@ -196,7 +187,7 @@ func network(config string, change ...func(*extensionsv1alpha1.NetworkSpec)) *ex
 func build(t testing.TB, config string, change ...func(*extensionsv1alpha1.NetworkSpec)) pipeline.Result {
 	t.Helper()
 	p := newPipeline(t, stringPlugin{})
-	return p.Build(p.NewRequest(network(config, change...), nil, pipeline.Environment{}))
+	return p.Build(p.NewRequest(network(config, change...), nil, plugin.Environment{}))
 }
 
 // lines are errors as people see them.

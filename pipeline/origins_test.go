@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
-	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
 )
 
 // Whatever is in force can be asked where it comes from.
@@ -47,7 +47,7 @@ func TestOriginsGoByTheShoot(t *testing.T) {
 	shoot := &corev1beta1.Shoot{Spec: corev1beta1.ShootSpec{Networking: &corev1beta1.Networking{
 		ProviderConfig: &runtime.RawExtension{Raw: []byte(`{"mtu":"1300"}`)},
 	}}}
-	result := p.Build(p.NewRequest(network(`{"mtu":"1300","mode":"slack"}`), shoot, pipeline.Environment{}))
+	result := p.Build(p.NewRequest(network(`{"mtu":"1300","mode":"slack"}`), shoot, plugin.Environment{}))
 	g.Expect(result.Origins["mtu"].String()).To(Equal("user"))
 	g.Expect(result.Origins["mode"].String()).To(Equal("infrastructure: set in the Network on its way to the seed"))
 }
@@ -65,6 +65,6 @@ func TestNobodyIsWarnedAboutWhatAWebhookWrote(t *testing.T) {
 	shoot := &corev1beta1.Shoot{Spec: corev1beta1.ShootSpec{Networking: &corev1beta1.Networking{
 		ProviderConfig: &runtime.RawExtension{Raw: []byte(`{"tunnel":{"enabled":true}}`)},
 	}}}
-	result := p.Build(p.NewRequest(network(`{"tunnel":{"enabled":true},"mtu":"9000"}`), shoot, pipeline.Environment{}))
+	result := p.Build(p.NewRequest(network(`{"tunnel":{"enabled":true},"mtu":"9000"}`), shoot, plugin.Environment{}))
 	g.Expect(result.Warnings).To(BeEmpty())
 }

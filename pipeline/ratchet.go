@@ -11,36 +11,53 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// Accepted is what a network was applied for: the part of a Request that its
-// users answer for.
+// Accepted is what a network was applied for: the part of a Request that its users
+// answer for, and what Build decided.
 type Accepted struct {
-	Spec    extensionsv1alpha1.NetworkSpec `json:"spec"`
-	Written json.RawMessage                `json:"written,omitempty"`
-	Facts   plugin.Facts                   `json:"facts"`
-	// MaxUnavailableDecided says that the facts' MaxUnavailable is an annotation's, and
-	// not worked out.
-	MaxUnavailableDecided bool `json:"maxUnavailableDecided,omitempty"`
+	Spec      extensionsv1alpha1.NetworkSpec `json:"spec"`
+	Written   json.RawMessage                `json:"written,omitempty"`
+	Facts     plugin.Facts                   `json:"facts"`
+	Decisions plugin.Decisions               `json:"decisions,omitzero"`
+	// Webhook is the one that the shoot was told of.
+	Webhook *plugin.Webhook `json:"webhook,omitempty"`
 }
 
-// Accepted is what is remembered of a Request for which a network runs. What the operator
-// decides, and what changes without anybody's config being to blame, is no part of it,
-// but for the webhook: whoever looks has to know which one the shoot was told of.
+// UnmarshalJSON also reads what releases wrote that kept decisions and the webhook among
+// the facts.
+func (a *Accepted) UnmarshalJSON(raw []byte) error {
+	type plain Accepted
+	if err := json.Unmarshal(raw, (*plain)(a)); err != nil {
+		return err
+	}
+	var earlier struct {
+		Facts struct {
+			MaxUnavailable int32           `json:"maxUnavailable"`
+			Webhook        *plugin.Webhook `json:"webhook"`
+		} `json:"facts"`
+		MaxUnavailableDecided bool `json:"maxUnavailableDecided"`
+	}
+	if err := json.Unmarshal(raw, &earlier); err != nil {
+		return err
+	}
+	if earlier.Facts.MaxUnavailable != 0 {
+		a.Decisions = plugin.Decisions{MaxUnavailable: earlier.Facts.MaxUnavailable, FromAnnotation: earlier.MaxUnavailableDecided}
+	}
+	if a.Webhook == nil {
+		a.Webhook = earlier.Facts.Webhook
+	}
+	return nil
+}
+
+// Accepted returns what a network is applied for if it is built from the Request, without
+// what Build decides.
 func (r *Request) Accepted() *Accepted {
-	facts := r.Facts
-	facts.FeatureGates, facts.Images, facts.PodAccess = nil, nil, nil
-	facts.Nodes, facts.NodesAtLeast, facts.NodesAtMost, facts.Hibernated = 0, 0, 0, false
-	return &Accepted{Spec: r.Spec, Written: r.Written, Facts: facts, MaxUnavailableDecided: r.MaxUnavailable != ""}
+	return &Accepted{Spec: r.Spec, Written: r.Written, Facts: r.Facts, Webhook: r.Environment.Webhook}
 }
 
-// Again is the Request for what was accepted, with what has nothing to do with that as
-// it is today.
+// Again returns the Request for what was accepted, in today's environment.
 func (r *Request) Again(accepted *Accepted) Request {
-	again, now := *r, r.Facts
+	again := *r
 	again.Spec, again.Written, again.Facts = accepted.Spec, accepted.Written, accepted.Facts
-	facts := &again.Facts
-	facts.Webhook = now.Webhook
-	facts.FeatureGates, facts.Images, facts.PodAccess = now.FeatureGates, now.Images, now.PodAccess
-	facts.Nodes, facts.NodesAtLeast, facts.NodesAtMost, facts.Hibernated = now.Nodes, now.NodesAtLeast, now.NodesAtMost, now.Hibernated
 	return again
 }
 
@@ -49,8 +66,8 @@ func (r *Request) Again(accepted *Accepted) Request {
 // runs. Errors that the user's changes bring stay.
 func (b *build) forgive(errs field.ErrorList) field.ErrorList {
 	accepted := b.request.TakenOver
-	if b.request.Applied != nil {
-		accepted = b.request.Applied.Accepted
+	if b.last != nil {
+		accepted = b.last.Accepted
 	}
 	if len(errs) == 0 || accepted == nil {
 		return errs
@@ -77,10 +94,12 @@ func (b *build) errorsOf(accepted *Accepted) map[string]bool {
 	request := b.request.Again(accepted)
 	request.MaxUnavailable = "" // is nothing that was accepted
 	request.TakenOver = nil
-	if applied := b.request.Applied; applied != nil {
-		request.Applied = &Applied{Config: applied.Config, Sources: applied.Sources}
+	request.Applied = nil
+	if b.last != nil {
+		request.Applied = &Applied{Config: b.last.Config, Sources: b.last.Sources}
 	}
-	before := &build{pipeline: b.pipeline, request: &request, facts: &request.Facts, paths: b.paths, applied: b.applied}
+	before := b.pipeline.begin(&request)
+	before.paths, before.applied = b.paths, b.applied
 	for _, stage := range []func() error{before.judgeWritten, before.applyDefaults, before.validateEffective} {
 		if plugin.Guard(request.Spec.Type, stage) != nil {
 			break // what cannot be judged has no errors that could be known

@@ -26,11 +26,15 @@ type Request struct {
 	// Written is the providerConfig as the user wrote it in the Shoot, where that
 	// is known; the spec's may have passed webhooks since. Origins go by it.
 	Written json.RawMessage `json:"written,omitempty"`
-	// Facts are what is known of the cluster. Build completes those that the spec
-	// states: the CIDRs and the IP families.
+	// Facts are what is known of the cluster. Build takes those that the spec states from
+	// there: the CIDRs and the IP families.
 	Facts plugin.Facts `json:"facts"`
-	// MaxUnavailable is the annotation by which somebody has decided how many agents
-	// may be missing during a roll-out, or empty.
+	// Environment is the operator's.
+	Environment plugin.Environment `json:"environment"`
+	// Nodes is the number of nodes that there are; 0 if unknown.
+	Nodes int32 `json:"nodes,omitempty"`
+	// MaxUnavailable is the annotation that sets on how many nodes the agents may be
+	// missing during a roll-out, or empty.
 	MaxUnavailable string `json:"maxUnavailable,omitempty"`
 	// Applied is what was applied last; nil for a new network.
 	Applied *Applied `json:"applied,omitempty"`
@@ -62,37 +66,21 @@ type Applied struct {
 	Accepted *Accepted `json:"accepted,omitempty"`
 }
 
-// Environment is what a Request takes from whoever runs the pipeline.
-type Environment struct {
-	// FeatureGates are the operator's, resolved: see ResolveFeatureGates.
-	FeatureGates map[string]bool
-	// Images replaces images, by name.
-	Images map[string]string
-	// Webhook is how API servers of shoots reach the plugin's Mutator; nil where
-	// nobody serves it.
-	Webhook *plugin.Webhook
-	// PodAccess is set in standalone mode.
-	PodAccess *plugin.PodAccess
-}
-
 // NewRequest makes the Request for a Network and, where it is known, its Shoot.
 // Facts that neither states have documented defaults: an unknown infrastructure
 // allows everything, kube-proxy runs, nobody sleeps. A Shoot without uid, creation
 // timestamp and status is only planned.
-func (p *Pipeline) NewRequest(network *extensionsv1alpha1.Network, shoot *corev1beta1.Shoot, env Environment) Request {
+func (p *Pipeline) NewRequest(network *extensionsv1alpha1.Network, shoot *corev1beta1.Shoot, env plugin.Environment) Request {
 	request := Request{
 		Name: network.Name, Namespace: network.Namespace,
 		Spec:   *network.Spec.DeepCopy(),
 		Author: AuthorNetwork,
 		Facts: plugin.Facts{
-			Namespace:    network.Namespace,
-			KubeProxy:    plugin.KubeProxy{Enabled: true},
-			FeatureGates: env.FeatureGates,
-			Images:       env.Images,
-			Webhook:      env.Webhook,
-			PodAccess:    env.PodAccess,
-			Planned:      !isMade(shoot),
+			Namespace: network.Namespace,
+			KubeProxy: plugin.KubeProxy{Enabled: true},
+			Planned:   !isMade(shoot),
 		},
+		Environment: env,
 	}
 	request.MaxUnavailable = network.Annotations[extensionsv1alpha1.MaxUnavailableAnnotation]
 	infrastructure := network.Spec.CloudProvider

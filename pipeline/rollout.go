@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/plugin"
 )
 
 const (
@@ -31,14 +32,14 @@ func (b *build) planRollout() {
 			b.wrong(field.Invalid(path, text, "must be a whole number of nodes, 1 at least"))
 			return
 		}
-		b.facts.MaxUnavailable = int32(decided)
+		b.in.Decisions = plugin.Decisions{MaxUnavailable: int32(decided), FromAnnotation: true}
 		return
 	}
-	var inForce int32 // unless somebody had decided it, and does not any more
-	if applied := b.request.Applied; applied != nil && applied.Accepted != nil && !applied.Accepted.MaxUnavailableDecided {
-		inForce = applied.Accepted.Facts.MaxUnavailable
+	var inForce int32 // unless an annotation decided it, and is gone
+	if last := b.last; last != nil && last.Accepted != nil && !last.Accepted.Decisions.FromAnnotation {
+		inForce = last.Accepted.Decisions.MaxUnavailable
 	}
-	b.facts.MaxUnavailable = maxUnavailable(b.facts.Nodes, inForce)
+	b.in.MaxUnavailable = maxUnavailable(b.request.Nodes, inForce)
 }
 
 // maxUnavailable is a tenth of the nodes. What is in force stays while the number of

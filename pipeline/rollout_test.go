@@ -19,10 +19,10 @@ func rollout(p *pipeline.Pipeline, annotation string, nodes ...int32) (budgets [
 	var applied *pipeline.Applied
 	for _, n := range nodes {
 		request := p.NewRequest(network(""), nil, noEnvironment)
-		request.Facts.Nodes, request.Applied, request.MaxUnavailable = n, applied, annotation
+		request.Nodes, request.Applied, request.MaxUnavailable = n, applied, annotation
 		result := p.Build(request)
 		applied = result.Applied()
-		budgets = append(budgets, applied.Accepted.Facts.MaxUnavailable)
+		budgets = append(budgets, applied.Accepted.Decisions.MaxUnavailable)
 	}
 	return budgets
 }
@@ -77,10 +77,10 @@ func TestAnAnnotationGoesBeforeTheNumberOfNodes(t *testing.T) {
 		nodes, want int32
 	}{{"50", 0, 50}, {"", 0, 2}, {"50", 200, 50}, {"", 200, 20}, {"", 0, 20}, {"3", 21, 3}, {"", 15, 2}} {
 		request := p.NewRequest(network(""), nil, noEnvironment)
-		request.Facts.Nodes, request.Applied, request.MaxUnavailable = step.nodes, applied, step.annotation
+		request.Nodes, request.Applied, request.MaxUnavailable = step.nodes, applied, step.annotation
 		result := p.Build(request)
 		applied = result.Applied()
-		g.Expect(applied.Accepted.Facts.MaxUnavailable).To(Equal(step.want), "%v", step)
+		g.Expect(applied.Accepted.Decisions.MaxUnavailable).To(Equal(step.want), "%v", step)
 	}
 
 	annotated := network("")

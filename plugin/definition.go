@@ -26,29 +26,31 @@ type Definition[C any] interface {
 	// on what the user left out, and must not change the config. Errors of the
 	// Network itself are reported beside its findings, so IP ranges and families
 	// among the facts may be malformed.
-	Validate(written *C, facts *Facts, path *field.Path) Findings
+	Validate(written *C, in *Input, path *field.Path) Findings
 
 	// Default makes the config what is in force: it fills in what the user left
 	// out, and it replaces what a rule or the infrastructure does not allow. Each
 	// value that differs from what the user wrote and is not a plain default is
 	// explained in origins. Default is idempotent.
-	Default(config *C, facts *Facts, origins *Origins)
+	Default(config *C, in *Input, origins *Origins)
 
 	// ValidateEffective judges what is in force, together with the facts: what
 	// only shows once all defaults are known. That a value of written, the user's
 	// config, is not in force, users are told anyway, with the reason that Default
 	// gave.
-	ValidateEffective(effective, written *C, facts *Facts, path *field.Path) Findings
+	ValidateEffective(effective, written *C, in *Input, path *field.Path) Findings
 
-	// Classify says what it means for a running network when the value at path (a
-	// field of C in JSON spelling, for example overlay.enabled) changes, and why,
-	// in one sentence. An empty class means that the plugin does not know the
-	// path; it is then taken as disruptive.
-	Classify(path string, before, after *C) (ChangeClass, string)
+	// Classify returns what a change means for a running network, and why, in one
+	// sentence without a period. An empty class means, for a value of the config, that
+	// the plugin does not know it, so that the change counts as disruptive; for a fact,
+	// that it makes no difference to this network, or none that a value of the config
+	// does not show already. The pipeline alone decides which IP families may follow
+	// which.
+	Classify(change Change[C]) (ChangeClass, string)
 
 	// Render returns the objects of the network. It is only called with a config
 	// without findings that are errors. An error means a defect of the plugin.
-	Render(effective *C, facts *Facts) (Objects, error)
+	Render(effective *C, in *Input) (Objects, error)
 }
 
 // Description says what a plugin is.

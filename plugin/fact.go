@@ -4,13 +4,11 @@ package plugin
 
 import "slices"
 
-// Fact is something that is known of a cluster and may change while its network runs,
-// though the network's config stays as it is. It is called by the field of the Shoot
-// that tells it.
+// Fact is one of the Facts that may change while the network's config stays as it is. Its
+// name is the path of the Shoot's field that states it.
 type Fact string
 
-// These are all of them. What never changes in a cluster is not among them, nor what
-// is the operator's affair.
+// These are all of them. Facts that never change in a cluster are not among them.
 const (
 	FactIPFamilies        Fact = "spec.networking.ipFamilies"
 	FactKubernetesVersion Fact = "spec.kubernetes.version"
@@ -25,7 +23,7 @@ const (
 	FactAPIServer         Fact = "status.advertisedAddresses"
 )
 
-// AllFacts are the facts above, in their order.
+// AllFacts returns the facts above, in their order.
 func AllFacts() []Fact {
 	return []Fact{
 		FactIPFamilies, FactKubernetesVersion, FactKubeProxy, FactKubeProxyMode, FactVPA,
@@ -33,8 +31,7 @@ func AllFacts() []Fact {
 	}
 }
 
-// Value is what is known of a fact: a switch, a word or a list of words; nil if nothing
-// is.
+// Value returns a fact as a bool, a string or a list of strings; nil if it is not known.
 func (f *Facts) Value(fact Fact) any {
 	switch fact {
 	case FactIPFamilies:
@@ -70,37 +67,10 @@ func word(text string) any {
 	return text
 }
 
-// words are a copy: whoever gets it must not change the facts.
+// words returns a copy, so that callers cannot change the facts.
 func words[T ~string](list []T) any {
 	if len(list) == 0 {
 		return nil
 	}
 	return slices.Clone(list)
-}
-
-// FactClassifier is implemented by a Definition whose networks are made otherwise when a
-// fact changes, and not only when their config does.
-type FactClassifier[C any] interface {
-	// ClassifyFact says what it means for a running network that a fact changes, and
-	// why, in one sentence without a period. An empty class means that it makes no
-	// difference to this network, or none that Classify does not tell of already.
-	//
-	// That a network may only get IPv6 beside IPv4, and give it back, is not for
-	// plugins to say: the pipeline refuses all else.
-	ClassifyFact(fact Fact, before, after Situation[C]) (ChangeClass, string)
-}
-
-// SituationClassifier is implemented by a Definition for whose networks a value means
-// something else in another cluster: nothing at all, where what it is about does not run.
-type SituationClassifier[C any] interface {
-	// ClassifyIn is asked before Classify, which tells what its parameters are, and has
-	// the facts as well: those that the network was applied for, and those of today. An
-	// empty class leaves the change to Classify.
-	ClassifyIn(path string, before, after Situation[C]) (ChangeClass, string)
-}
-
-// Situation is a network in its cluster: what is in force there, and what is known.
-type Situation[C any] struct {
-	Config *C
-	Facts  *Facts
 }

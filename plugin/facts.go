@@ -11,9 +11,8 @@ import (
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 )
 
-// Facts are what a plugin may know of the cluster that it makes a network for.
-// They are values only: a Request with all its facts can be written to a file
-// and replayed.
+// Facts are what is known of a cluster and its infrastructure, and nothing else. A
+// network keeps the facts that it was applied for.
 type Facts struct {
 	// Namespace is the control-plane namespace in the seed.
 	Namespace string `json:"namespace"`
@@ -38,52 +37,34 @@ type Facts struct {
 	// empty means IPFamilies.
 	WantedIPFamilies []extensionsv1alpha1.IPFamily `json:"wantedIPFamilies,omitempty"`
 
-	// KubeProxy says whether and how kube-proxy runs.
+	// KubeProxy reports whether and how kube-proxy runs.
 	KubeProxy KubeProxy `json:"kubeProxy"`
-	// NodeLocalDNS says whether the nodes have a DNS cache.
+	// NodeLocalDNS reports whether the nodes have a DNS cache.
 	NodeLocalDNS bool `json:"nodeLocalDNS,omitempty"`
-	// VPA says whether the shoot has the vertical pod autoscaler.
+	// VPA reports whether the shoot has the vertical pod autoscaler.
 	VPA bool `json:"vpa,omitempty"`
-	// Hibernated says that the cluster sleeps, and its API server with it.
+	// Hibernated reports that the cluster and its API server do not run.
 	Hibernated bool `json:"hibernated,omitempty"`
 	// NodesAtLeast and NodesAtMost are the numbers of nodes that the workers can
 	// shrink and grow to; 0 if unknown.
 	NodesAtLeast int32 `json:"nodesAtLeast,omitempty"`
 	NodesAtMost  int32 `json:"nodesAtMost,omitempty"`
-	// Nodes is the number of nodes that there are; 0 if unknown.
-	Nodes int32 `json:"nodes,omitempty"`
-	// MaxUnavailable is on how many nodes the network's agents may be missing during a
-	// roll-out. Build works it out of the number of nodes; an annotation goes before.
-	MaxUnavailable int32 `json:"maxUnavailable,omitempty"`
 	// APIServer are settings of the shoot's kube-apiserver.
 	APIServer APIServer `json:"apiServer"`
 
-	// IPAM is who gives pods their addresses in a network that runs, in the plugin's
-	// own word, where it depends on how the network was made and not on its config:
-	// see Adopter. Empty is what new networks have.
+	// IPAM names what gives pods their addresses in a running network, where that
+	// depends on how the network was made and not on its config: see Adopter. The plugin
+	// chooses the names. Empty is what new networks have.
 	IPAM string `json:"ipam,omitempty"`
-	// Planned says that nobody has begun to make the cluster yet, as far as is known.
-	// What its status will tell may be missing then, which is no error.
+	// Planned reports that the cluster is not being made yet, as far as is known. Its
+	// status may be missing then, which is no error.
 	Planned bool `json:"planned,omitempty"`
 
 	// Infrastructure is what the infrastructure allows.
 	Infrastructure Infrastructure `json:"infrastructure"`
-
-	// FeatureGates are the operator's, by name; one that is absent is off.
-	FeatureGates map[string]bool `json:"featureGates,omitempty"`
-	// Images replaces images, by the name in the plugin's images.yaml.
-	Images map[string]string `json:"images,omitempty"`
-
-	// Webhook is how the shoot's API server reaches the network's Mutator, where the
-	// plugin has one. Absent means that nobody serves it.
-	Webhook *Webhook `json:"webhook,omitempty"`
-
-	// PodAccess is set where nobody but Trellis gives the network's pods access
-	// to their API server. Plugins need not look at it: the pipeline does.
-	PodAccess *PodAccess `json:"podAccess,omitempty"`
 }
 
-// KubeProxy says whether and how kube-proxy runs.
+// KubeProxy reports whether and how kube-proxy runs.
 type KubeProxy struct {
 	Enabled bool                  `json:"enabled"`
 	Mode    corev1beta1.ProxyMode `json:"mode,omitempty"`
@@ -97,29 +78,12 @@ type APIServer struct {
 	RuntimeConfig map[string]bool `json:"runtimeConfig,omitempty"`
 }
 
-// PodAccess is how the pods of a network reach their API server before the
-// network works.
-type PodAccess struct {
-	// Host and Port are those of the API server, from outside of the cluster's
-	// Services.
-	Host string `json:"host"`
-	Port string `json:"port"`
-}
-
-// Webhook is what a webhook configuration says of whoever serves it.
-type Webhook struct {
-	// URL is the whole address, with https.
-	URL string `json:"url"`
-	// CABundle are the certificates, in PEM, of which one has signed the server's.
-	CABundle []byte `json:"caBundle"`
-}
-
-// HasIPFamily says whether family is to be deployed.
+// HasIPFamily reports whether family is to be deployed.
 func (f *Facts) HasIPFamily(family extensionsv1alpha1.IPFamily) bool {
 	return slices.Contains(f.IPFamilies, family)
 }
 
-// WantsIPFamily says whether family is to be deployed, now or in the end.
+// WantsIPFamily reports whether family is to be deployed, now or in the end.
 func (f *Facts) WantsIPFamily(family extensionsv1alpha1.IPFamily) bool {
 	return f.HasIPFamily(family) || slices.Contains(f.WantedIPFamilies, family)
 }
@@ -155,16 +119,16 @@ const admissionGroup = "admissionregistration.k8s.io/"
 type Infrastructure struct {
 	// Type is the provider's type, for example local; empty if unknown.
 	Type string `json:"type"`
-	// NoIPIP says that the network between the nodes drops IP-in-IP packets.
+	// NoIPIP reports that the network between the nodes drops IP-in-IP packets.
 	NoIPIP bool `json:"noIPIP,omitempty"`
-	// PodRoutes says that a controller of the cloud makes routes to the nodes'
+	// PodRoutes reports that a controller of the cloud makes routes to the nodes'
 	// pod ranges, so that pods can talk without encapsulation.
 	PodRoutes bool `json:"podRoutes,omitempty"`
-	// OwnNetwork says that no other cluster has nodes in the network of this
-	// cluster's nodes, so that nobody else's pod range can get in its way. False
-	// means that nobody knows.
+	// OwnNetwork reports that no other cluster has nodes in the network of this
+	// cluster's nodes, so that no other pod range can overlap with this cluster's. False
+	// means that this is not known.
 	OwnNetwork bool `json:"ownNetwork,omitempty"`
-	// VirtualFunctions says that nodes show interfaces named enP… beside their main
+	// VirtualFunctions reports that nodes show interfaces named enP… beside their main
 	// ones, which carry part of the same traffic and are not to be touched.
 	VirtualFunctions bool `json:"virtualFunctions,omitempty"`
 }

@@ -33,10 +33,10 @@ func ParseImages(document []byte) Images {
 	return images
 }
 
-// For returns the reference of the named image, replaced where the facts say so.
+// For returns the reference of the named image, replaced where the operator does.
 // It panics on a name that images.yaml does not have.
-func (i Images) For(name string, facts *Facts) string {
-	if replaced := facts.Images[name]; replaced != "" {
+func (i Images) For(name string, in *Input) string {
+	if replaced := in.Images[name]; replaced != "" {
 		return replaced
 	}
 	reference, ok := i.byName[name]

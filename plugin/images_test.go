@@ -17,9 +17,9 @@ const images = `
 func TestImagesAreFoundByNameAndCanBeReplaced(t *testing.T) {
 	g := NewWithT(t)
 	parsed := plugin.ParseImages([]byte(images))
-	g.Expect(parsed.For("can", &plugin.Facts{})).To(Equal("registry.example.org/can:v1"))
-	g.Expect(parsed.For("can", &plugin.Facts{Images: map[string]string{"can": "mirror.example.org/can@sha256:0"}})).To(Equal("mirror.example.org/can@sha256:0"))
-	g.Expect(func() { parsed.For("string", &plugin.Facts{}) }).To(PanicWith(ContainSubstring(`no image named "string"`)))
+	g.Expect(parsed.For("can", &plugin.Input{})).To(Equal("registry.example.org/can:v1"))
+	g.Expect(parsed.For("can", &plugin.Input{Environment: plugin.Environment{Images: map[string]string{"can": "mirror.example.org/can@sha256:0"}}})).To(Equal("mirror.example.org/can@sha256:0"))
+	g.Expect(func() { parsed.For("string", &plugin.Input{}) }).To(PanicWith(ContainSubstring(`no image named "string"`)))
 }
 
 // An image without a tag would be another one tomorrow.

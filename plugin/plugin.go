@@ -29,19 +29,15 @@ type Methods interface {
 	// Clone returns a deep copy of a config.
 	Clone(config any) (any, error)
 
-	Validate(written any, facts *Facts, path *field.Path) Findings
-	Default(config any, facts *Facts, origins *Origins)
-	ValidateEffective(effective, written any, facts *Facts, path *field.Path) Findings
-	Classify(path string, before, after any) (ChangeClass, string)
-	// ClassifyIn is that of a SituationClassifier, and Classify where that says nothing.
-	ClassifyIn(path string, before, after any, then, now *Facts) (ChangeClass, string)
-	// ClassifyFact is that of a FactClassifier. To other plugins no fact makes a
-	// difference of its own.
-	ClassifyFact(fact Fact, before, after any, then, now *Facts) (ChangeClass, string)
-	Render(effective any, facts *Facts) (Objects, error)
+	Validate(written any, in *Input, path *field.Path) Findings
+	Default(config any, in *Input, origins *Origins)
+	ValidateEffective(effective, written any, in *Input, path *field.Path) Findings
+	// Classify has the configs before and after, and what State has beside them.
+	Classify(path string, before, after any, then, now *Input) (ChangeClass, string)
+	Render(effective any, in *Input) (Objects, error)
 
 	// Precondition is that of a Preconditioner. Other Definitions have none.
-	Precondition(effective any, facts *Facts) *Precondition
+	Precondition(effective any, in *Input) *Precondition
 	// IsAdopter reports whether the Definition is an Adopter, so that IPAM may be called.
 	IsAdopter() bool
 	// IPAM is that of an Adopter.
@@ -88,46 +84,29 @@ func (a adapter[C]) Clone(config any) (any, error) {
 	return clone, errs.ToAggregate()
 }
 
-func (a adapter[C]) Validate(written any, facts *Facts, path *field.Path) Findings {
-	return a.definition.Validate(written.(*C), facts, path)
+func (a adapter[C]) Validate(written any, in *Input, path *field.Path) Findings {
+	return a.definition.Validate(written.(*C), in, path)
 }
 
-func (a adapter[C]) Default(config any, facts *Facts, origins *Origins) {
-	a.definition.Default(config.(*C), facts, origins)
+func (a adapter[C]) Default(config any, in *Input, origins *Origins) {
+	a.definition.Default(config.(*C), in, origins)
 }
 
-func (a adapter[C]) ValidateEffective(effective, written any, facts *Facts, path *field.Path) Findings {
-	return a.definition.ValidateEffective(effective.(*C), written.(*C), facts, path)
+func (a adapter[C]) ValidateEffective(effective, written any, in *Input, path *field.Path) Findings {
+	return a.definition.ValidateEffective(effective.(*C), written.(*C), in, path)
 }
 
-func (a adapter[C]) Classify(path string, before, after any) (ChangeClass, string) {
-	return a.definition.Classify(path, before.(*C), after.(*C))
+func (a adapter[C]) Classify(path string, before, after any, then, now *Input) (ChangeClass, string) {
+	return a.definition.Classify(Change[C]{path, State[C]{before.(*C), then}, State[C]{after.(*C), now}})
 }
 
-func (a adapter[C]) ClassifyIn(path string, before, after any, then, now *Facts) (ChangeClass, string) {
-	if classifier, ok := a.definition.(SituationClassifier[C]); ok {
-		class, reason := classifier.ClassifyIn(path, Situation[C]{before.(*C), then}, Situation[C]{after.(*C), now})
-		if class != "" {
-			return class, reason
-		}
-	}
-	return a.Classify(path, before, after)
+func (a adapter[C]) Render(effective any, in *Input) (Objects, error) {
+	return a.definition.Render(effective.(*C), in)
 }
 
-func (a adapter[C]) ClassifyFact(fact Fact, before, after any, then, now *Facts) (ChangeClass, string) {
-	if classifier, ok := a.definition.(FactClassifier[C]); ok {
-		return classifier.ClassifyFact(fact, Situation[C]{before.(*C), then}, Situation[C]{after.(*C), now})
-	}
-	return "", ""
-}
-
-func (a adapter[C]) Render(effective any, facts *Facts) (Objects, error) {
-	return a.definition.Render(effective.(*C), facts)
-}
-
-func (a adapter[C]) Precondition(effective any, facts *Facts) *Precondition {
+func (a adapter[C]) Precondition(effective any, in *Input) *Precondition {
 	if preconditioner, ok := a.definition.(Preconditioner[C]); ok {
-		return preconditioner.Precondition(effective.(*C), facts)
+		return preconditioner.Precondition(effective.(*C), in)
 	}
 	return nil
 }

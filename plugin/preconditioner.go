@@ -14,7 +14,7 @@ import (
 type Preconditioner[C any] interface {
 	// Precondition returns what the nodes must show before the objects of effective
 	// replace others, or nil. It is called with a config without errors.
-	Precondition(effective *C, facts *Facts) *Precondition
+	Precondition(effective *C, in *Input) *Precondition
 }
 
 // Precondition is what every node of a shoot must show in its status before objects are

@@ -10,7 +10,7 @@ type ConditionalWarning[C any] struct {
 	// Path of the field to warn at, for example overlay.enabled.
 	Path string
 	// If reports whether the combination is there.
-	If func(effective *C, facts *Facts) bool
+	If func(effective *C, in *Input) bool
 	// Message says what happens instead, and what to write.
 	Message string
 }
@@ -19,9 +19,9 @@ type ConditionalWarning[C any] struct {
 type Warnings[C any] []ConditionalWarning[C]
 
 // Warn adds those that apply to found. root is the path of the config.
-func (w Warnings[C]) Warn(found *Findings, effective *C, facts *Facts, root *field.Path) {
+func (w Warnings[C]) Warn(found *Findings, effective *C, in *Input, root *field.Path) {
 	for _, each := range w {
-		if each.If(effective, facts) {
+		if each.If(effective, in) {
 			found.Warn(At(root, each.Path), each.Message)
 		}
 	}

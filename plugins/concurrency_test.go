@@ -48,11 +48,11 @@ func requestsOfAllTypes(p *pipeline.Pipeline) []pipeline.Request {
 		network.Name, network.Namespace = "one", "shoot--dev--one"
 		network.Spec.Type, network.Spec.PodCIDR, network.Spec.ServiceCIDR = networkType, "100.64.0.0/12", "100.96.0.0/13"
 		for i := range 4 {
-			request := p.NewRequest(network, nil, pipeline.Environment{})
-			request.Facts.VPA, request.Facts.Nodes = i%2 == 0, int32(100*i)
+			request := p.NewRequest(network, nil, plugin.Environment{})
+			request.Facts.VPA, request.Nodes = i%2 == 0, int32(100*i)
 			request.Facts.NodeLocalDNS = i > 2
 			if i == 1 {
-				request.Facts.PodAccess = &plugin.PodAccess{Host: "api.example.com", Port: "443"}
+				request.Environment.PodAccess = &plugin.PodAccess{Host: "api.example.com", Port: "443"}
 			}
 			requests = append(requests, request)
 		}

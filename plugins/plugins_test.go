@@ -63,7 +63,7 @@ func TestAgentsAreReplacedOnATenthOfTheNodes(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	for _, request := range requestsOfAllTypes(p) {
 		networkType := request.Spec.Type
-		request.Facts.Nodes = 200
+		request.Nodes = 200
 		result := p.Build(request)
 		g.Expect(result.Errors).To(BeEmpty(), networkType)
 		found := 0

@@ -77,7 +77,7 @@ func validateIn(p *plugin.Plugin, config []byte, families ...extensionsv1alpha1.
 		network.Spec.PodCIDR, network.Spec.ServiceCIDR = "2001:db8:1::/48", "2001:db8:2::/112"
 	}
 	network.Spec.IPFamilies = families
-	return all.Build(all.NewRequest(network, nil, pipeline.Environment{})).Errors
+	return all.Build(all.NewRequest(network, nil, plugin.Environment{})).Errors
 }
 
 // Where an editor marks something, it is because validate would.

@@ -17,10 +17,10 @@ var gardenetChart = chart.MustLoad(files, "chart")
 // charted is the same network with its objects from a Helm chart.
 type charted struct{ definition }
 
-func (charted) Render(effective *NetworkConfig, facts *plugin.Facts) (plugin.Objects, error) {
+func (charted) Render(effective *NetworkConfig, in *plugin.Input) (plugin.Objects, error) {
 	shoot, err := gardenetChart.Render(map[string]any{
 		"field": effective.GardenetCustomConfigField, "ipamCIDR": effective.IPAM.CIDR,
-		"podCIDR": facts.PodCIDR, "maxUnavailable": facts.MaxUnavailable,
-	}, facts)
+		"podCIDR": in.PodCIDR, "maxUnavailable": in.MaxUnavailable,
+	}, in)
 	return plugin.NewObjects(components, plugin.NetworkBundle(bundleName, shoot)), err
 }

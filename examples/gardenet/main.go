@@ -65,7 +65,7 @@ func (definition) Describe() plugin.Description {
 	}
 }
 
-func (definition) Validate(written *NetworkConfig, _ *plugin.Facts, path *field.Path) plugin.Findings {
+func (definition) Validate(written *NetworkConfig, _ *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	if ipam := written.IPAM; ipam != nil && ipam.Type != "" && ipam.Type != hostLocal {
 		found.Error(field.NotSupported(path.Child("ipam", "type"), ipam.Type, []string{hostLocal}))
@@ -78,7 +78,7 @@ func (definition) Validate(written *NetworkConfig, _ *plugin.Facts, path *field.
 	return found
 }
 
-func (definition) Default(config *NetworkConfig, _ *plugin.Facts, _ *plugin.Origins) {
+func (definition) Default(config *NetworkConfig, _ *plugin.Input, _ *plugin.Origins) {
 	if config.GardenetCustomConfigField == "" {
 		config.GardenetCustomConfigField = "flowers"
 	}
@@ -88,16 +88,16 @@ func (definition) Default(config *NetworkConfig, _ *plugin.Facts, _ *plugin.Orig
 	config.IPAM.Type, config.IPAM.CIDR = cmp.Or(config.IPAM.Type, hostLocal), cmp.Or(config.IPAM.CIDR, usePodCIDR)
 }
 
-func (definition) ValidateEffective(_, _ *NetworkConfig, facts *plugin.Facts, _ *field.Path) plugin.Findings {
+func (definition) ValidateEffective(_, _ *NetworkConfig, in *plugin.Input, _ *field.Path) plugin.Findings {
 	var found plugin.Findings
-	if !facts.KubeProxy.Enabled {
+	if !in.KubeProxy.Enabled {
 		found.Error(field.Forbidden(field.NewPath("spec", "kubernetes", "kubeProxy", "enabled"), "gardenet needs kube-proxy; switch it on"))
 	}
 	return found
 }
 
-func (definition) Classify(path string, _, _ *NetworkConfig) (plugin.ChangeClass, string) {
-	switch path {
+func (definition) Classify(change plugin.Change[NetworkConfig]) (plugin.ChangeClass, string) {
+	switch change.Path {
 	case "gardenetCustomConfigField":
 		return plugin.Rolling, "the agents restart"
 	case "ipam.type", "ipam.cidr":
@@ -106,19 +106,19 @@ func (definition) Classify(path string, _, _ *NetworkConfig) (plugin.ChangeClass
 	return "", ""
 }
 
-func (definition) Render(effective *NetworkConfig, facts *plugin.Facts) (plugin.Objects, error) {
+func (definition) Render(effective *NetworkConfig, in *plugin.Input) (plugin.Objects, error) {
 	labels := system.SystemApp(name)
 	labels[system.CriticalLabel] = "true"
 	var env system.Environment
 	env.Set("GARDENET_FIELD", effective.GardenetCustomConfigField)
 	env.Set("GARDENET_IPAM_CIDR", effective.IPAM.CIDR)
-	env.Set("GARDENET_POD_CIDR", facts.PodCIDR)
+	env.Set("GARDENET_POD_CIDR", in.PodCIDR)
 	agents := &appsv1.DaemonSet{
 		TypeMeta:   system.TypeMeta("apps/v1", "DaemonSet"),
 		ObjectMeta: system.Named(name, labels),
 		Spec: appsv1.DaemonSetSpec{
 			Selector:       system.Selecting(system.App(name)),
-			UpdateStrategy: system.RollOut(facts),
+			UpdateStrategy: system.RollOut(in),
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: system.PodMeta(system.FromGardener(system.MayReachOut(labels))),
 				Spec: corev1.PodSpec{

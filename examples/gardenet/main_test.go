@@ -68,7 +68,7 @@ func TestRangesThatAreNoneAreRefused(t *testing.T) {
 	} {
 		t.Run(cidr, func(t *testing.T) {
 			g := NewWithT(t)
-			found := gardenet.Validate(&NetworkConfig{IPAM: &IPAM{CIDR: cidr}}, &plugin.Facts{}, field.NewPath("spec", "providerConfig"))
+			found := gardenet.Validate(&NetworkConfig{IPAM: &IPAM{CIDR: cidr}}, &plugin.Input{Facts: plugin.Facts{}}, field.NewPath("spec", "providerConfig"))
 			if fine {
 				g.Expect(found.Errors).To(BeEmpty())
 				return

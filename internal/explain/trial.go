@@ -112,8 +112,10 @@ func (t *trial) settle(written map[string]any, c circumstance) *settled {
 // classOf is what the plugin says of the field, to ask which is much quicker than to make
 // the network that comes of a change.
 func (t *trial) classOf(before, after *network) (plugin.ChangeClass, string) {
-	return t.plugin.ClassifyIn(strings.Join(t.path, "."), before.config, after.config,
-		&before.applied.Accepted.Facts, &after.applied.Accepted.Facts)
+	environment := plugin.Environment{FeatureGates: t.gates}
+	return t.plugin.Classify(strings.Join(t.path, "."), before.config, after.config,
+		&plugin.Input{Facts: before.applied.Accepted.Facts, Environment: environment},
+		&plugin.Input{Facts: after.applied.Accepted.Facts, Environment: environment})
 }
 
 func encoded(config map[string]any) []byte {
@@ -135,7 +137,7 @@ func (t *trial) build(config map[string]any, c circumstance, before *network) pi
 		},
 	}
 	c.change(&network.Spec)
-	request := t.pipeline.NewRequest(network, nil, pipeline.Environment{FeatureGates: t.gates})
+	request := t.pipeline.NewRequest(network, nil, plugin.Environment{FeatureGates: t.gates})
 	if c.withoutKubeProxy {
 		request.Facts.KubeProxy.Enabled = false
 	}

@@ -146,7 +146,7 @@ func (n *Network) Present(ctx context.Context, r client.Reader) ([]unstructured.
 // Request makes the pipeline's Request. It fails if it cannot read what the network
 // keeps of its former extension, because what new networks have must not replace that.
 // Along with an error, the Request has what is taken over. r must not be a cache.
-func (n *Network) Request(ctx context.Context, r client.Reader, p *pipeline.Pipeline, environment pipeline.Environment) (pipeline.Request, error) {
+func (n *Network) Request(ctx context.Context, r client.Reader, p *pipeline.Pipeline, environment plugin.Environment) (pipeline.Request, error) {
 	access, err := n.podAccess()
 	environment.PodAccess = access
 	request := p.NewRequest(n.Network, n.Shoot, environment)

@@ -50,7 +50,7 @@ func TestWhatRunsIsKnownOfANetworkThatAnotherHasCarriedOut(t *testing.T) {
 			n.Network.Generation, n.Network.Status.ObservedGeneration = 7, 7
 			n.Network.Status.LastOperation = &corev1beta1.LastOperation{State: done}
 			test.change(n)
-			made, err := n.Request(t.Context(), nil, p, pipeline.Environment{})
+			made, err := n.Request(t.Context(), nil, p, plugin.Environment{})
 			g.Expect(err).NotTo(HaveOccurred())
 			if test.want == "" {
 				g.Expect(made.TakenOver).To(BeNil())

@@ -8,8 +8,8 @@
 //
 //	var objects = chart.MustLoad(files, "mychart")
 //
-//	func (definition) Render(effective *NetworkConfig, facts *plugin.Facts) (plugin.Objects, error) {
-//		shoot, err := objects.Render(valuesOf(effective, facts), facts)
+//	func (definition) Render(effective *NetworkConfig, in *plugin.Input) (plugin.Objects, error) {
+//		shoot, err := objects.Render(valuesOf(effective, in), in)
 //		return plugin.NewObjects(nil, plugin.NetworkBundle("my-network", shoot)), err
 //	}
 //
@@ -91,16 +91,16 @@ func MustLoad(files fs.FS, folder string) *Chart {
 // the templates in the order in which Helm installs them. values is whatever encodes
 // as a JSON object; what it does not have is as in values.yaml. The release is called
 // as the chart and is in kube-system; .Capabilities has the shoot's version.
-func (c *Chart) Render(values any, facts *plugin.Facts) ([]plugin.Object, error) {
+func (c *Chart) Render(values any, in *plugin.Input) ([]plugin.Object, error) {
 	stated, err := mapOf(values)
 	if err != nil {
 		return nil, err
 	}
 	capabilities := common.DefaultCapabilities.Copy()
-	if facts.KubernetesVersion != "" {
-		version, err := common.ParseKubeVersion(facts.KubernetesVersion)
+	if in.KubernetesVersion != "" {
+		version, err := common.ParseKubeVersion(in.KubernetesVersion)
 		if err != nil {
-			return nil, fmt.Errorf("the Kubernetes version %q: %w", facts.KubernetesVersion, err)
+			return nil, fmt.Errorf("the Kubernetes version %q: %w", in.KubernetesVersion, err)
 		}
 		capabilities.KubeVersion = *version
 	}

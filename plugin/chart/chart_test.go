@@ -27,7 +27,7 @@ type values struct {
 
 func TestAChartGivesTypedObjectsInOrder(t *testing.T) {
 	g := NewWithT(t)
-	objects, err := stringChart.Render(values{Knots: 1_000_000, Sound: "hm"}, &plugin.Facts{KubernetesVersion: "1.36.3"})
+	objects, err := stringChart.Render(values{Knots: 1_000_000, Sound: "hm"}, &plugin.Input{Facts: plugin.Facts{KubernetesVersion: "1.36.3"}})
 	g.Expect(err).NotTo(HaveOccurred())
 	var kinds []string
 	for _, object := range objects {
@@ -46,7 +46,7 @@ func TestAChartGivesTypedObjectsInOrder(t *testing.T) {
 
 func TestWhatIsNotStatedIsAsInTheChart(t *testing.T) {
 	g := NewWithT(t)
-	objects, err := stringChart.Render(nil, &plugin.Facts{})
+	objects, err := stringChart.Render(nil, &plugin.Input{})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(objects[1].GetAnnotations()).To(HaveKeyWithValue("sound", "hello"))
 }
@@ -54,16 +54,16 @@ func TestWhatIsNotStatedIsAsInTheChart(t *testing.T) {
 func TestChartsThatCannotBeRenderedSayWhy(t *testing.T) {
 	for name, test := range map[string]struct {
 		values any
-		facts  plugin.Facts
+		facts  plugin.Input
 		says   string
 	}{
-		"a hook":                     {values{Broken: "hook"}, plugin.Facts{}, "strings/templates/account.yaml is a hook, and nobody runs hooks"},
-		"no YAML":                    {values{Broken: "yaml"}, plugin.Facts{}, "strings/templates/account.yaml"},
-		"a field that there is not":  {values{Broken: "field"}, plugin.Facts{}, `unknown field "spec.noSuchField"`},
-		"a value that is missing":    {map[string]any{"sound": ""}, plugin.Facts{}, "a string must sound"},
-		"values that are no object":  {"loud", plugin.Facts{}, "the values are no JSON object"},
-		"values that are not values": {func() {}, plugin.Facts{}, "encode the values"},
-		"no version":                 {nil, plugin.Facts{KubernetesVersion: "newest"}, `the Kubernetes version "newest"`},
+		"a hook":                     {values{Broken: "hook"}, plugin.Input{}, "strings/templates/account.yaml is a hook, and nobody runs hooks"},
+		"no YAML":                    {values{Broken: "yaml"}, plugin.Input{}, "strings/templates/account.yaml"},
+		"a field that there is not":  {values{Broken: "field"}, plugin.Input{}, `unknown field "spec.noSuchField"`},
+		"a value that is missing":    {map[string]any{"sound": ""}, plugin.Input{}, "a string must sound"},
+		"values that are no object":  {"loud", plugin.Input{}, "the values are no JSON object"},
+		"values that are not values": {func() {}, plugin.Input{}, "encode the values"},
+		"no version":                 {nil, plugin.Input{Facts: plugin.Facts{KubernetesVersion: "newest"}}, `the Kubernetes version "newest"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := stringChart.Render(test.values, &test.facts)
@@ -74,13 +74,13 @@ func TestChartsThatCannotBeRenderedSayWhy(t *testing.T) {
 
 func TestManyAtATime(t *testing.T) {
 	g := NewWithT(t)
-	want, err := stringChart.Render(nil, &plugin.Facts{})
+	want, err := stringChart.Render(nil, &plugin.Input{})
 	g.Expect(err).NotTo(HaveOccurred())
 	var done sync.WaitGroup
 	for range 8 {
 		done.Go(func() {
 			for range 20 {
-				got, err := stringChart.Render(nil, &plugin.Facts{})
+				got, err := stringChart.Render(nil, &plugin.Input{})
 				g.Expect(err).NotTo(HaveOccurred())
 				g.Expect(got).To(Equal(want))
 			}

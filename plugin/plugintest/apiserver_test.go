@@ -43,7 +43,7 @@ var brokenForServers = []broken{
 }
 
 func addForShoot(f *fake[config], object func() plugin.Object) {
-	f.render = func(c *config, facts *plugin.Facts) (plugin.Objects, error) {
+	f.render = func(c *config, facts *plugin.Input) (plugin.Objects, error) {
 		objects, err := soundRender(c, facts)
 		objects.Bundles[0].Objects = append(objects.Bundles[0].Objects, object())
 		return objects, err

@@ -48,15 +48,15 @@ func fresh[C any](inner func(*C) *config, class plugin.ChangeClass, fill func(*C
 	return func() plugin.Plugin {
 		f := adapted(sound(), inner)
 		defaults, classify := f.defaults, f.classify
-		f.defaults = func(c *C, facts *plugin.Facts, origins *plugin.Origins) {
+		f.defaults = func(c *C, facts *plugin.Input, origins *plugin.Origins) {
 			fill(c)
 			defaults(c, facts, origins)
 		}
-		f.classify = func(path string, before, after *C) (plugin.ChangeClass, string) {
-			if path == "fresh" {
+		f.classify = func(c plugin.Change[C]) (plugin.ChangeClass, string) {
+			if c.Path == "fresh" {
 				return class, "nobody looks at it"
 			}
-			return classify(path, before, after)
+			return classify(c)
 		}
 		return plugin.New[C](f)
 	}
@@ -77,21 +77,21 @@ func tenth(f *fractional) {
 // brokenDefaults are in force and nobody is told, or are not what is said.
 var brokenDefaults = []broken{
 	{promise: "defaults", how: "Render fills in what Default leaves out", says: "logging.enabled is absent from what is in force, and the objects are those of false, not of true; fill it in in Default", wrong: func(f *fake[config]) {
-		f.defaults = func(c *config, facts *plugin.Facts, origins *plugin.Origins) {
+		f.defaults = func(c *config, facts *plugin.Input, origins *plugin.Origins) {
 			wrote := c.Logging
 			soundDefaults(c, facts, origins)
 			if wrote == nil {
 				c.Logging = nil
 			}
 		}
-		f.render = func(c *config, facts *plugin.Facts) (plugin.Objects, error) {
+		f.render = func(c *config, facts *plugin.Input) (plugin.Objects, error) {
 			complete := *c
 			complete.Logging = cmp.Or(c.Logging, &logging{Level: "info"})
 			return soundRender(&complete, facts)
 		}
 	}},
 	{promise: "defaults", how: "a default is another thing if the user states it", says: "mode: \"tunnel\" is the default, and a user who states it gets another network", wrong: func(f *fake[config]) {
-		f.defaults = func(c *config, facts *plugin.Facts, origins *plugin.Origins) {
+		f.defaults = func(c *config, facts *plugin.Input, origins *plugin.Origins) {
 			if c.Mode == nil && c.Peers == nil {
 				c.Peers = []peer{{Address: "10.0.0.1"}}
 				origins.Rule("peers", "nobody says how packets travel")
@@ -100,7 +100,7 @@ var brokenDefaults = []broken{
 		}
 	}},
 	{promise: "defaults", how: "an empty list is not none", says: "peers: [] makes another network than no peers, and gets lost where it is remembered", wrong: func(f *fake[config]) {
-		f.render = func(c *config, facts *plugin.Facts) (plugin.Objects, error) {
+		f.render = func(c *config, facts *plugin.Input) (plugin.Objects, error) {
 			objects, err := soundRender(c, facts)
 			if err == nil && c.Peers != nil && len(c.Peers) == 0 {
 				objects.For(plugin.Seed)[0].(*corev1.ConfigMap).Data["peers"] = "none"
@@ -117,7 +117,7 @@ var brokenDefaults = []broken{
 			}
 		}), readme: freshRow("`automatic`", plugin.Safe)},
 	{promise: "defaults", how: "objects of what is not remembered", says: "has other objects once it has been encoded and decoded", wrong: func(f *fake[config]) {
-		f.render = func(c *config, facts *plugin.Facts) (plugin.Objects, error) {
+		f.render = func(c *config, facts *plugin.Input) (plugin.Objects, error) {
 			objects, err := soundRender(c, facts)
 			if err == nil {
 				objects.For(plugin.Seed)[0].(*corev1.ConfigMap).Data["kind"] = c.Kind
@@ -132,14 +132,14 @@ var brokenDefaults = []broken{
 	{promise: "readme", how: "a default that is in force nowhere", says: "README.md says that the default of `fresh` is `false`, and that is in force in no network",
 		plugin: fresh(func(g *grown) *config { return &g.config }, plugin.Safe, func(*grown) {}), readme: freshRow("`false`", plugin.Safe)},
 	{promise: "readme", how: "half of another default", says: "says that the default of `mtu` is \"`1400`\", and 140 is in force", wrong: func(f *fake[config]) {
-		f.validate = func(c *config, facts *plugin.Facts, path *field.Path) plugin.Findings {
+		f.validate = func(c *config, facts *plugin.Input, path *field.Path) plugin.Findings {
 			known := *c
 			if c.MTU != nil && *c.MTU == 140 {
 				known.MTU = nil
 			}
 			return soundValidate(&known, facts, path)
 		}
-		f.defaults = func(c *config, facts *plugin.Facts, origins *plugin.Origins) {
+		f.defaults = func(c *config, facts *plugin.Input, origins *plugin.Origins) {
 			c.MTU = cmp.Or(c.MTU, new(int32(140)))
 			soundDefaults(c, facts, origins)
 		}

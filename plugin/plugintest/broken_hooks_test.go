@@ -22,20 +22,20 @@ var counter int
 // brokenHooks do not do what hooks owe.
 var brokenHooks = []broken{
 	{promise: "purity", how: "Validate changes the config", says: "Validate changes the config as written", wrong: func(f *fake[config]) {
-		f.validate = func(c *config, facts *plugin.Facts, path *field.Path) plugin.Findings {
+		f.validate = func(c *config, facts *plugin.Input, path *field.Path) plugin.Findings {
 			defer func() { c.Requests = corev1.ResourceList{} }()
 			c.Logging = &logging{}
 			return soundValidate(c, facts, path)
 		}
 	}},
-	{promise: "purity", how: "Default changes the facts", says: "Default changes the facts", wrong: func(f *fake[config]) {
-		f.defaults = func(c *config, facts *plugin.Facts, origins *plugin.Origins) {
+	{promise: "purity", how: "Default changes the input", says: "Default changes the input", wrong: func(f *fake[config]) {
+		f.defaults = func(c *config, facts *plugin.Input, origins *plugin.Origins) {
 			facts.NodesAtMost = 7
 			soundDefaults(c, facts, origins)
 		}
 	}},
 	{promise: "purity", how: "Render changes the effective config", says: "Render changes the effective config", wrong: func(f *fake[config]) {
-		f.render = func(c *config, facts *plugin.Facts) (plugin.Objects, error) {
+		f.render = func(c *config, facts *plugin.Input) (plugin.Objects, error) {
 			objects, err := soundRender(c, facts)
 			c.Logging.Level = "debug"
 			if err == nil {
@@ -46,7 +46,7 @@ var brokenHooks = []broken{
 		}
 	}},
 	{promise: "purity", how: "an object is shared", says: "DaemonSet agent is one object for all networks", wrong: func(f *fake[config]) {
-		shared := agent(&config{}, &plugin.Facts{MaxUnavailable: atATime})
+		shared := agent(&config{}, &plugin.Input{Decisions: plugin.Decisions{MaxUnavailable: atATime}})
 		replace(f, func(o plugin.Object) plugin.Object {
 			if _, ok := o.(*appsv1.DaemonSet); ok {
 				shared.Spec.Template.Spec.Volumes = nil                             // so that they read nothing that changes
@@ -58,7 +58,7 @@ var brokenHooks = []broken{
 		})
 	}},
 	{promise: "purity", how: "a part of an object is shared", says: "DaemonSet kube-system/agent shares something", wrong: func(f *fake[config]) {
-		volumes := agent(&config{}, &plugin.Facts{}).Spec.Template.Spec.Volumes
+		volumes := agent(&config{}, &plugin.Input{}).Spec.Template.Spec.Volumes
 		changeAgent(func(d *appsv1.DaemonSet) { d.Spec.Template.Spec.Volumes = volumes[:1:1] })(f)
 	}},
 	{promise: "purity", how: "labels are shared", says: "ConfigMap kube-system/agent shares something", wrong: func(f *fake[config]) {
@@ -82,26 +82,26 @@ var brokenHooks = []broken{
 		})
 	}},
 	{promise: "defaults", how: "not idempotent", says: "makes something else of what it has made before", wrong: func(f *fake[config]) {
-		f.defaults = func(c *config, facts *plugin.Facts, origins *plugin.Origins) {
+		f.defaults = func(c *config, facts *plugin.Input, origins *plugin.Origins) {
 			c.Logging = &logging{Enabled: c.Logging == nil, Level: "info"}
 			origins.Rule("logging", "it is odd")
 			soundDefaults(c, facts, origins)
 		}
 	}, readme: func(text string) string { return strings.Replace(text, "`false`", "`true`", 1) }},
 	{promise: "defaults", how: "no reason", says: "and Default does not say why", wrong: func(f *fake[config]) {
-		f.defaults = func(c *config, facts *plugin.Facts, origins *plugin.Origins) {
+		f.defaults = func(c *config, facts *plugin.Input, origins *plugin.Origins) {
 			c.MTU = new(int32(1400))
 			soundDefaults(c, facts, origins)
 		}
 	}},
 	{promise: "defaults", how: "a reason for no field", says: "Default explains MTU, which is no field", wrong: func(f *fake[config]) {
-		f.defaults = func(c *config, facts *plugin.Facts, origins *plugin.Origins) {
+		f.defaults = func(c *config, facts *plugin.Input, origins *plugin.Origins) {
 			origins.Rule("MTU", "it is so")
 			soundDefaults(c, facts, origins)
 		}
 	}},
 	{promise: "defaults", how: "a consequence that is told to be none", says: "what was in force before stays in force", wrong: func(f *fake[config]) {
-		f.defaults = func(c *config, facts *plugin.Facts, origins *plugin.Origins) {
+		f.defaults = func(c *config, facts *plugin.Input, origins *plugin.Origins) {
 			if c.MTU == nil && c.Mode != nil && *c.Mode == "routed" {
 				c.MTU = new(int32(1500)) // since there is no tunnel, of which there is no word
 			}
@@ -109,7 +109,7 @@ var brokenHooks = []broken{
 		}
 	}},
 	{promise: "validation", how: "a panic", says: "the plugin panicked in Validate at broken_hooks_test.go:", wrong: func(f *fake[config]) {
-		f.validate = func(c *config, facts *plugin.Facts, path *field.Path) plugin.Findings {
+		f.validate = func(c *config, facts *plugin.Input, path *field.Path) plugin.Findings {
 			if c.MTU != nil {
 				_ = 1 / *c.MTU
 			}
@@ -117,12 +117,12 @@ var brokenHooks = []broken{
 		}
 	}},
 	{promise: "validation", how: "a path of its own", says: "does not name a field inside of spec.networking.providerConfig", wrong: func(f *fake[config]) {
-		f.validate = func(c *config, facts *plugin.Facts, _ *field.Path) plugin.Findings {
+		f.validate = func(c *config, facts *plugin.Input, _ *field.Path) plugin.Findings {
 			return soundValidate(c, facts, field.NewPath("providerConfig"))
 		}
 	}},
 	{promise: "validation", how: "a path to nowhere", says: "names size, which is no field", wrong: func(f *fake[config]) {
-		f.validate = func(c *config, facts *plugin.Facts, path *field.Path) plugin.Findings {
+		f.validate = func(c *config, facts *plugin.Input, path *field.Path) plugin.Findings {
 			found := soundValidate(c, facts, path)
 			for _, err := range found.Errors {
 				err.Field = strings.Replace(err.Field, "mtu", "size", 1)
@@ -131,7 +131,7 @@ var brokenHooks = []broken{
 		}
 	}},
 	{promise: "validation", how: "no advice", says: "does not say what is allowed", wrong: func(f *fake[config]) {
-		f.validate = func(c *config, facts *plugin.Facts, path *field.Path) plugin.Findings {
+		f.validate = func(c *config, facts *plugin.Input, path *field.Path) plugin.Findings {
 			found := soundValidate(c, facts, path)
 			for _, err := range found.Errors {
 				err.Detail = ""
@@ -140,8 +140,8 @@ var brokenHooks = []broken{
 		}
 	}},
 	{promise: "validation", how: "too much is accepted", says: "cannot be rendered", wrong: func(f *fake[config]) {
-		f.validate = func(*config, *plugin.Facts, *field.Path) plugin.Findings { return plugin.Findings{} }
-		f.render = func(c *config, facts *plugin.Facts) (plugin.Objects, error) {
+		f.validate = func(*config, *plugin.Input, *field.Path) plugin.Findings { return plugin.Findings{} }
+		f.render = func(c *config, facts *plugin.Input) (plugin.Objects, error) {
 			if *c.Mode != "tunnel" && *c.Mode != "routed" {
 				return plugin.Objects{}, fmt.Errorf("mode %q", *c.Mode)
 			}
@@ -149,37 +149,37 @@ var brokenHooks = []broken{
 		}
 	}},
 	{promise: "changes", how: "a class that there is not", says: `has the class "harmless" for mtu`, wrong: func(f *fake[config]) {
-		f.classify = func(path string, before, after *config) (plugin.ChangeClass, string) {
-			if path == "mtu" {
+		f.classify = func(c plugin.Change[config]) (plugin.ChangeClass, string) {
+			if c.Path == "mtu" {
 				return "harmless", "rolling" // README says rolling
 			}
-			return soundClassify(path, before, after)
+			return soundClassify(c)
 		}
 	}, readme: func(text string) string { return strings.Replace(text, "| rolling |", "| harmless |", 1) }},
 	{promise: "changes", how: "no reason", says: "has no reason why a change of mtu is rolling", wrong: func(f *fake[config]) {
-		f.classify = func(path string, before, after *config) (plugin.ChangeClass, string) {
-			class, _ := soundClassify(path, before, after)
+		f.classify = func(c plugin.Change[config]) (plugin.ChangeClass, string) {
+			class, _ := soundClassify(c)
 			return class, ""
 		}
 	}},
 	{promise: "changes", how: "a class for everything", says: "Classify knows noSuchField", wrong: func(f *fake[config]) {
-		f.classify = func(path string, before, after *config) (plugin.ChangeClass, string) {
-			if class, reason := soundClassify(path, before, after); class != "" {
+		f.classify = func(c plugin.Change[config]) (plugin.ChangeClass, string) {
+			if class, reason := soundClassify(c); class != "" {
 				return class, reason
 			}
 			return plugin.Safe, "it will be fine"
 		}
 	}},
 	{promise: "changes", how: "no class for what really changes", says: "has no class for mode", wrong: func(f *fake[config]) {
-		f.classify = func(path string, before, after *config) (plugin.ChangeClass, string) {
-			if path == "mode" && before.Mode != nil && after.Mode != nil && *before.Mode != *after.Mode {
+		f.classify = func(c plugin.Change[config]) (plugin.ChangeClass, string) {
+			if c.Path == "mode" && c.Before.Config.Mode != nil && c.After.Config.Mode != nil && *c.Before.Config.Mode != *c.After.Config.Mode {
 				return "", ""
 			}
-			return soundClassify(path, before, after)
+			return soundClassify(c)
 		}
 	}},
 	{promise: "rendering", how: "a family that is declared and not served", says: "no case has objects in a cluster with [IPv6], which the plugin declares", wrong: func(f *fake[config]) {
-		f.validateEffective = func(effective, written *config, facts *plugin.Facts, path *field.Path) plugin.Findings {
+		f.validateEffective = func(effective, written *config, facts *plugin.Input, path *field.Path) plugin.Findings {
 			found := soundValidateEffective(effective, written, facts, path)
 			if len(facts.WantedIPFamilies) == 1 && facts.HasIPFamily(extensionsv1alpha1.IPv6) {
 				found.Error(field.Forbidden(path.Child("mode"), "not with IPv6"))
@@ -188,10 +188,10 @@ var brokenHooks = []broken{
 		}
 	}},
 	{promise: "rendering", how: "kube-proxy is not needed", says: "a cluster with no kube-proxy gets objects", wrong: func(f *fake[config]) {
-		f.validateEffective = func(_, _ *config, _ *plugin.Facts, _ *field.Path) plugin.Findings { return plugin.Findings{} }
+		f.validateEffective = func(_, _ *config, _ *plugin.Input, _ *field.Path) plugin.Findings { return plugin.Findings{} }
 	}},
 	{promise: "rendering", how: "a mode of kube-proxy that is declared and not served", says: "no case has objects in a cluster with kube-proxy in mode IPVS; add a Case", wrong: func(f *fake[config]) {
-		f.validateEffective = func(effective, written *config, facts *plugin.Facts, path *field.Path) plugin.Findings {
+		f.validateEffective = func(effective, written *config, facts *plugin.Input, path *field.Path) plugin.Findings {
 			found := soundValidateEffective(effective, written, facts, path)
 			if facts.KubeProxy.Mode == corev1beta1.ProxyModeIPVS {
 				found.Error(field.Forbidden(field.NewPath("spec", "kubernetes", "kubeProxy", "mode"), "take another one"))

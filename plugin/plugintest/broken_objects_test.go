@@ -14,7 +14,7 @@ import (
 
 // replace lets f render other objects for the shoot.
 func replace(f *fake[config], with func(plugin.Object) plugin.Object) {
-	f.render = func(c *config, facts *plugin.Facts) (plugin.Objects, error) {
+	f.render = func(c *config, facts *plugin.Input) (plugin.Objects, error) {
 		objects, err := soundRender(c, facts)
 		var kept []plugin.Object
 		for _, object := range objects.Bundles[0].Objects {
@@ -96,14 +96,14 @@ var brokenObjects = []broken{
 	{promise: "rendering", how: "a justification that is none", says: `WithMissing("ClusterRole agent") gives no reason`, wrong: withoutRole,
 		options: []Option{WithMissing("ClusterRole agent", " ")}},
 	{promise: "rendering", how: "nothing by which to judge its health", says: "a network has no Components", wrong: func(f *fake[config]) {
-		f.render = func(c *config, facts *plugin.Facts) (plugin.Objects, error) {
+		f.render = func(c *config, facts *plugin.Input) (plugin.Objects, error) {
 			objects, err := soundRender(c, facts)
 			objects.Components = nil
 			return objects, err
 		}
 	}},
 	{promise: "rendering", how: "nothing at all", says: "a network has neither errors nor objects", wrong: func(f *fake[config]) {
-		f.render = func(c *config, facts *plugin.Facts) (plugin.Objects, error) {
+		f.render = func(c *config, facts *plugin.Input) (plugin.Objects, error) {
 			if facts.VPA {
 				return plugin.Objects{}, nil
 			}
@@ -111,14 +111,14 @@ var brokenObjects = []broken{
 		}
 	}},
 	{promise: "rendering", how: "elsewhere in the seed", says: `is in namespace "garden"`, wrong: func(f *fake[config]) {
-		f.render = func(c *config, facts *plugin.Facts) (plugin.Objects, error) {
+		f.render = func(c *config, facts *plugin.Input) (plugin.Objects, error) {
 			objects, err := soundRender(c, facts)
 			objects.For(plugin.Seed)[0].SetNamespace("garden")
 			return objects, err
 		}
 	}},
 	{promise: "rendering", how: "a defect in one kind of cluster", says: "has a defect, though its user did nothing wrong: the plugin rendered ConfigMap kube-system/agent twice", wrong: func(f *fake[config]) {
-		f.render = func(c *config, facts *plugin.Facts) (plugin.Objects, error) {
+		f.render = func(c *config, facts *plugin.Input) (plugin.Objects, error) {
 			objects, err := soundRender(c, facts)
 			if facts.VPA {
 				objects.Bundles[0].Objects = append(objects.Bundles[0].Objects, objects.Bundles[0].Objects[5])

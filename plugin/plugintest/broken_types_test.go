@@ -34,11 +34,11 @@ var brokenTypes = []broken{
 	{promise: "decoding", how: "anything may stand in a field", says: `["a"] for a value of another type is accepted`, plugin: func() plugin.Plugin {
 		f := adapted(sound(), func(v *vague) *config { return &v.config })
 		inner := f.classify
-		f.classify = func(path string, before, after *vague) (plugin.ChangeClass, string) {
-			if path == "extra" || strings.HasPrefix(path, "extra.") {
+		f.classify = func(c plugin.Change[vague]) (plugin.ChangeClass, string) {
+			if c.Path == "extra" || strings.HasPrefix(c.Path, "extra.") {
 				return plugin.Safe, "nobody knows"
 			}
-			return inner(path, before, after)
+			return inner(c)
 		}
 		return plugin.New[vague](f)
 	}, readme: func(text string) string { return text + "| `extra` | absent | safe |\n" }},
@@ -48,11 +48,11 @@ var brokenTypes = []broken{
 	{promise: "readme", how: "a new field", says: "does not tell what `fresh` is", plugin: func() plugin.Plugin {
 		f := adapted(sound(), func(g *grown) *config { return &g.config })
 		inner := f.classify
-		f.classify = func(path string, before, after *grown) (plugin.ChangeClass, string) {
-			if path == "fresh" {
+		f.classify = func(c plugin.Change[grown]) (plugin.ChangeClass, string) {
+			if c.Path == "fresh" {
 				return plugin.Safe, "nobody looks at it"
 			}
-			return inner(path, before, after)
+			return inner(c)
 		}
 		return plugin.New[grown](f)
 	}},

@@ -22,7 +22,7 @@ var brokenWorkloads = []broken{
 	{promise: "workloads", how: "nobody's component", says: "lacks the label gardener.cloud/role: system-component", wrong: changeAgent(func(d *appsv1.DaemonSet) {
 		d.Labels = map[string]string{system.CriticalLabel: "true"}
 	})},
-	{promise: "workloads", how: "replaced one by one", says: "is not replaced on as many nodes at a time as Facts.MaxUnavailable says", wrong: changeAgent(func(d *appsv1.DaemonSet) {
+	{promise: "workloads", how: "replaced one by one", says: "is not replaced on as many nodes at a time as Input.MaxUnavailable says", wrong: changeAgent(func(d *appsv1.DaemonSet) {
 		d.Spec.UpdateStrategy = appsv1.DaemonSetUpdateStrategy{}
 	})},
 	{promise: "workloads", how: "no priority", says: "has no priority class", wrong: changeAgent(func(d *appsv1.DaemonSet) {

@@ -22,19 +22,16 @@ func changes(s *suite, found *report) {
 		}
 		for _, path := range v.paths() {
 			// Networks of old releases may have any value or none.
-			s.checkClass(found, path, func(path string) (plugin.ChangeClass, string) {
-				return s.plugin.Classify(path, s.nothing(), s.nothing())
-			}, nothingSet)
 			for _, in := range s.clusters() {
 				if in.with == nil {
-					facts := in.facts(s.plugin.FeatureGates, nil)
+					facts := in.input(s.plugin.FeatureGates, nil)
 					s.checkClass(found, path, s.classIn(s.nothing(), s.nothing(), &facts, &facts), nothingSet)
 				}
 			}
 		}
 	}
-	facts := s.clusters()[0].facts(s.plugin.FeatureGates, nil)
-	if class, _ := s.plugin.ClassifyIn("noSuchField", s.nothing(), s.nothing(), &facts, &facts); class != "" {
+	facts := s.clusters()[0].input(s.plugin.FeatureGates, nil)
+	if class, _ := s.plugin.Classify("noSuchField", s.nothing(), s.nothing(), &facts, &facts); class != "" {
 		found.breach("Classify knows noSuchField, which is no field, as %s; return no class for a path that it does not know, so that a new field is noticed", class)
 	}
 	s.checkTransitions(found)
@@ -47,9 +44,9 @@ func (s *suite) nothing() any { return reflect.New(s.config).Interface() }
 func nothingSet() string { return "between configs in which nothing is set" }
 
 // classIn says what a change at a path means between two networks.
-func (s *suite) classIn(before, after any, then, now *plugin.Facts) func(string) (plugin.ChangeClass, string) {
+func (s *suite) classIn(before, after any, then, now *plugin.Input) func(string) (plugin.ChangeClass, string) {
 	return func(path string) (plugin.ChangeClass, string) {
-		return s.plugin.ClassifyIn(path, before, after, then, now)
+		return s.plugin.Classify(path, before, after, then, now)
 	}
 }
 
@@ -98,7 +95,7 @@ func (s *suite) checkTransitions(found *report) {
 func (s *suite) checkTransition(found *report, before, after state) {
 	all := maps.Clone(before.leaves)
 	maps.Copy(all, after.leaves)
-	classify := s.classIn(before.config, after.config, &before.request.Facts, &after.request.Facts)
+	classify := s.classIn(before.config, after.config, inputOf(&before.request), inputOf(&after.request))
 	between := func() string {
 		return fmt.Sprintf("between %s and %s", s.encoded(before.config), s.encoded(after.config))
 	}

@@ -42,9 +42,11 @@ func (s *suite) inForce(n network) (state, bool) {
 
 // successor is the same network once something else is known of its cluster, if that is
 // possible.
-func (s *suite) successor(before network, fact plugin.Fact, change func(*plugin.Facts)) (state, bool) {
+func (s *suite) successor(before network, fact plugin.Fact, change func(*plugin.Input)) (state, bool) {
 	after := before
-	change(&after.request.Facts)
+	in := inputOf(&after.request)
+	change(in)
+	after.request.Facts, after.request.Environment = in.Facts, in.Environment
 	after.request.Spec.IPFamilies = after.request.Facts.WantedIPFamilies
 	if reflect.DeepEqual(before.request.Facts.Value(fact), after.request.Facts.Value(fact)) {
 		return state{}, false
@@ -58,7 +60,7 @@ func (s *suite) successor(before network, fact plugin.Fact, change func(*plugin.
 
 func (s *suite) checkStep(found *report, before, after state) {
 	defer found.survive(before.name)
-	then, now := before.request.Facts, after.request.Facts
+	then, now := inputOf(&before.request), inputOf(&after.request)
 	told := string(before.result.Config) != string(after.result.Config)
 	var changed []string
 	for _, fact := range plugin.AllFacts() {
@@ -66,24 +68,24 @@ func (s *suite) checkStep(found *report, before, after state) {
 			continue
 		}
 		changed = append(changed, string(fact))
-		class, reason := s.plugin.ClassifyFact(fact, before.config, after.config, &then, &now)
+		class, reason := s.plugin.Classify(string(fact), before.config, after.config, then, now)
 		told = told || class != "" && class != plugin.Safe
 		step := fmt.Sprintf("%s from %v to %v", fact, then.Value(fact), now.Value(fact))
 		switch {
 		case class == "":
 		case !slices.Contains(classes, class):
-			found.breach("ClassifyFact has the class %q for %s; there are %v", class, step, classes)
+			found.breach("Classify has the class %q for %s; there are %v", class, step, classes)
 		case strings.TrimSpace(reason) == "":
-			found.breach("ClassifyFact has no reason why a change of %s is %s; say in one sentence what happens", step, class)
+			found.breach("Classify has no reason why a change of %s is %s; say in one sentence what happens", step, class)
 		case strings.HasSuffix(reason, "."):
-			found.breach("the reason of ClassifyFact for %s ends with a period: %q; it stands within a sentence", step, reason)
+			found.breach("the reason of Classify for %s ends with a period: %q; it stands within a sentence", step, reason)
 		}
 	}
 	if told {
 		return
 	}
 	if agents := restarting(before.network, after.network); len(agents) > 0 {
-		found.breachIn(before.name, "%s restarts when %s changes, of which nobody is told; implement plugin.FactClassifier and give that change a class other than safe",
+		found.breachIn(before.name, "%s restarts when %s changes, of which users are not told; give that change in Classify a class other than safe",
 			strings.Join(agents, ", "), strings.Join(changed, " or "))
 	}
 }

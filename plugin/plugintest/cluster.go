@@ -30,7 +30,7 @@ type cluster struct {
 	families  []extensionsv1alpha1.IPFamily
 	kubeProxy kubeProxy
 	// with is what else is special about it; nil if nothing is.
-	with func(*plugin.Facts)
+	with func(*plugin.Input)
 }
 
 // isPlain says whether nothing is special about it but its IP families.
@@ -54,23 +54,23 @@ var kubeProxies = []kubeProxy{
 // specialities are what can be special about a cluster.
 var specialities = []struct {
 	name string
-	make func(*plugin.Facts)
+	make func(*plugin.Input)
 }{
-	{"pods whose access to the API server is the pipeline's affair", func(f *plugin.Facts) {
+	{"pods whose access to the API server is the pipeline's affair", func(f *plugin.Input) {
 		f.PodAccess = &plugin.PodAccess{Host: "api.example.com", Port: "443"}
 	}},
-	{"a vertical pod autoscaler", func(f *plugin.Facts) { f.VPA = true }},
-	{"a DNS cache on the nodes", func(f *plugin.Facts) { f.NodeLocalDNS = true }},
-	{"a DNS cache on the nodes and a webhook", func(f *plugin.Facts) {
+	{"a vertical pod autoscaler", func(f *plugin.Input) { f.VPA = true }},
+	{"a DNS cache on the nodes", func(f *plugin.Input) { f.NodeLocalDNS = true }},
+	{"a DNS cache on the nodes and a webhook", func(f *plugin.Input) {
 		f.NodeLocalDNS, f.Webhook = true, &plugin.Webhook{URL: "https://webhook.example.com/adapt", CABundle: []byte(certificate)}
 	}},
-	{"no IP-in-IP", func(f *plugin.Facts) { f.Infrastructure.NoIPIP = true }},
-	{"routes made by the cloud", func(f *plugin.Facts) { f.Infrastructure.PodRoutes = true }},
-	{"nodes of others beside its own", func(f *plugin.Facts) { f.Infrastructure.OwnNetwork = false }},
-	{"virtual functions", func(f *plugin.Facts) { f.Infrastructure.VirtualFunctions = true }},
-	{"thousands of nodes", func(f *plugin.Facts) { f.Nodes, f.NodesAtLeast, f.NodesAtMost = 2000, 1000, 5000 }},
-	{"nobody awake", func(f *plugin.Facts) { f.Hibernated = true }},
-	{"only a user's wishes known", func(f *plugin.Facts) {
+	{"no IP-in-IP", func(f *plugin.Input) { f.Infrastructure.NoIPIP = true }},
+	{"routes made by the cloud", func(f *plugin.Input) { f.Infrastructure.PodRoutes = true }},
+	{"nodes of others beside its own", func(f *plugin.Input) { f.Infrastructure.OwnNetwork = false }},
+	{"virtual functions", func(f *plugin.Input) { f.Infrastructure.VirtualFunctions = true }},
+	{"thousands of nodes", func(f *plugin.Input) { f.NodesAtLeast, f.NodesAtMost = 1000, 5000 }},
+	{"nobody awake", func(f *plugin.Input) { f.Hibernated = true }},
+	{"only a user's wishes known", func(f *plugin.Input) {
 		f.Planned = true
 		f.PodCIDRs, f.ServiceCIDRs, f.NodeCIDRs, f.APIServer.ExternalHost = nil, nil, nil, ""
 	}},
@@ -97,33 +97,36 @@ func (s *suite) clusters() []cluster {
 		for _, proxy := range kubeProxies {
 			all = append(all, cluster{name + " and " + proxy.name, families, proxy, nil})
 		}
-		special := func(what string, make func(*plugin.Facts)) {
+		special := func(what string, make func(*plugin.Input)) {
 			all = append(all, cluster{name + " and " + what, families, kubeProxies[0], make})
 		}
 		for _, one := range specialities {
 			special(one.name, one.make)
 		}
 		for _, gate := range s.plugin.FeatureGates {
-			special(fmt.Sprintf("feature gate %s=%t", gate.Name, !gate.Default), func(f *plugin.Facts) {
+			special(fmt.Sprintf("feature gate %s=%t", gate.Name, !gate.Default), func(f *plugin.Input) {
 				f.FeatureGates[gate.Name] = !gate.Default
 			})
 		}
 		if len(families) > 1 {
-			special("only the first yet", func(f *plugin.Facts) { f.IPFamilies = families[:1] })
+			special("only the first yet", func(f *plugin.Input) { f.IPFamilies = families[:1] })
 		}
 	}
 	return all
 }
 
-// facts are new ones each time, so that nobody can spoil them for others. change comes
+// input is a new one each time, so that no hook can spoil it for others. change comes
 // before what makes the cluster what it is.
-func (c cluster) facts(gates []plugin.FeatureGate, change func(*plugin.Facts)) plugin.Facts {
-	facts := plugin.Facts{
-		Namespace: controlPlane, KubernetesVersion: "1.36.3",
-		NodesAtLeast: 3, NodesAtMost: 5,
-		APIServer:      plugin.APIServer{ExternalHost: "api.example.com"},
-		Infrastructure: plugin.Infrastructure{OwnNetwork: true},
-		FeatureGates:   map[string]bool{},
+func (c cluster) input(gates []plugin.FeatureGate, change func(*plugin.Input)) plugin.Input {
+	facts := plugin.Input{
+		Facts: plugin.Facts{
+			Namespace: controlPlane, KubernetesVersion: "1.36.3",
+			NodesAtLeast: 3, NodesAtMost: 5,
+			APIServer:      plugin.APIServer{ExternalHost: "api.example.com"},
+			Infrastructure: plugin.Infrastructure{OwnNetwork: true},
+		},
+		Environment: plugin.Environment{FeatureGates: map[string]bool{}},
+		Decisions:   plugin.Decisions{MaxUnavailable: atATime, FromAnnotation: true},
 	}
 	for _, gate := range gates {
 		facts.FeatureGates[gate.Name] = gate.Default
@@ -143,7 +146,7 @@ func (c cluster) facts(gates []plugin.FeatureGate, change func(*plugin.Facts)) p
 
 // setRanges sets those of the spec, which for both families are those of IPv4, and
 // those of all families that a Shoot's status tells.
-func (c cluster) setRanges(facts *plugin.Facts) {
+func (c cluster) setRanges(facts *plugin.Input) {
 	spec := ipv4Ranges
 	facts.NodeCIDR = ipv4Ranges.nodes
 	if len(c.families) == 1 && c.families[0] == extensionsv1alpha1.IPv6 {

@@ -46,7 +46,7 @@ func defaults(s *suite, found *report) {
 func (s *suite) sameFacts() [][]network {
 	var groups [][]network
 	for _, n := range s.plainNetworks() {
-		i := slices.IndexFunc(groups, func(group []network) bool { return reflect.DeepEqual(group[0].request.Facts, n.request.Facts) })
+		i := slices.IndexFunc(groups, func(group []network) bool { return reflect.DeepEqual(inputOf(&group[0].request), inputOf(&n.request)) })
 		if i < 0 {
 			groups = append(groups, []network{n})
 			continue
@@ -82,8 +82,8 @@ func (s *suite) checkIdempotence(found *report, n network) {
 		found.breachIn(n.name, "Default makes a config that cannot be decoded again; let the type write what it reads: %v", errs.ToAggregate())
 		return
 	}
-	facts := n.request.Facts
-	s.plugin.Default(config, &facts, &plugin.Origins{})
+	facts := inputOf(&n.request)
+	s.plugin.Default(config, facts, &plugin.Origins{})
 	if again := s.encoded(config); again != string(n.result.Config) {
 		found.breachIn(n.name, "Default makes something else of what it has made before; let it depend on what is in force, not on what is absent:\n%s\nbecomes\n%s",
 			n.result.Config, again)
@@ -97,9 +97,8 @@ func (s *suite) checkRemade(found *report, n network) {
 	if len(errs) > 0 {
 		return
 	}
-	facts := n.request.Facts
-	facts.MaxUnavailable = atATime
-	if objects, err := s.plugin.Render(config, &facts); err != nil || objectsOf(objects) != objectsOf(n.result.Objects) && s.isStable() {
+	facts := inputOf(&n.request)
+	if objects, err := s.plugin.Render(config, facts); err != nil || objectsOf(objects) != objectsOf(n.result.Objects) && s.isStable() {
 		found.breachIn(n.name, "what Default makes has other objects once it has been encoded and decoded; let Render go by nothing that the type does not write, such as whether a list is empty or not there, or whether somebody wrote apiVersion and kind:\n%s", n.result.Config)
 	}
 }
@@ -113,8 +112,8 @@ func (s *suite) checkOrigins(found *report, n network) {
 	}
 	wrote := leavesOf([]byte(s.encoded(config)))
 	var origins plugin.Origins
-	facts := n.request.Facts
-	s.plugin.Default(config, &facts, &origins)
+	facts := inputOf(&n.request)
+	s.plugin.Default(config, facts, &origins)
 	notes, inForce := origins.ByPath(), leavesOf([]byte(s.encoded(config)))
 	for _, path := range slices.Sorted(maps.Keys(wrote)) {
 		if isNothing(wrote[path]) || wrote[path] == inForce[path] {

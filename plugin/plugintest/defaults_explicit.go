@@ -125,8 +125,7 @@ func (s *suite) checkReplacedSilently(found *report, v value, empty string, in c
 // is possible.
 func (s *suite) outcome(found *report, config string, in cluster) (text string, possible bool) {
 	defer found.survive(where(config, in))
-	facts := in.facts(s.plugin.FeatureGates, nil)
-	facts.MaxUnavailable = atATime
+	facts := in.input(s.plugin.FeatureGates, nil)
 	written, errs := s.plugin.Decode([]byte(config), configPath)
 	effective, moreErrs := s.plugin.Decode([]byte(config), configPath)
 	if len(errs)+len(moreErrs) > 0 || len(s.plugin.Validate(written, &facts, configPath).Errors) > 0 {

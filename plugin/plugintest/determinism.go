@@ -27,7 +27,7 @@ func determinism(s *suite, found *report) {
 	var requests []pipeline.Request
 	var names, want []string
 	for _, n := range s.networks() {
-		if n.cluster.isPlain() || n.request.Facts.PodAccess != nil {
+		if n.cluster.isPlain() || n.request.Environment.PodAccess != nil {
 			requests, names, want = append(requests, n.request), append(names, n.name), append(want, everythingOf(n.result))
 		}
 	}

@@ -35,7 +35,7 @@
 //   - api-server: a real API server accepts every object, to the last field. It needs
 //     WithAPIServer, and is skipped without.
 //   - workloads: pods run where and when a cluster of Gardener's needs them, and those of
-//     agents are replaced on as many nodes at a time as Facts.MaxUnavailable says, also
+//     agents are replaced on as many nodes at a time as Input.MaxUnavailable says, also
 //     when a ConfigMap changes that they read, unless WithWatched says that they notice.
 //   - images: each has a tag or a digest that is no moving target.
 //   - rights: roles have no wildcard, and bindings give nobody everything, but for what

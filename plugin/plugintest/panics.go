@@ -130,8 +130,7 @@ func (s *suite) tellPanic(found *report, n network) (panics bool) {
 
 // callHooks calls what the pipeline calls for a new network, in that order.
 func (s *suite) callHooks(n network) {
-	facts, root := n.request.Facts, field.NewPath("providerConfig")
-	facts.MaxUnavailable = atATime
+	facts, root := *inputOf(&n.request), field.NewPath("providerConfig")
 	written, errs := s.plugin.Decode(configOf(&n.request), root)
 	if len(errs) > 0 {
 		return

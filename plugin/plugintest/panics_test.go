@@ -14,7 +14,7 @@ import (
 )
 
 // impossible panics.
-func impossible(facts *plugin.Facts) string {
+func impossible(facts *plugin.Input) string {
 	return map[bool][]string{false: {"none"}}[facts.VPA][0]
 }
 
@@ -23,7 +23,7 @@ func impossible(facts *plugin.Facts) string {
 func TestAPanicIsToldWithItsPlace(t *testing.T) {
 	g := NewWithT(t)
 	f := sound()
-	f.render = func(c *config, facts *plugin.Facts) (plugin.Objects, error) {
+	f.render = func(c *config, facts *plugin.Input) (plugin.Objects, error) {
 		_ = impossible(facts)
 		return soundRender(c, facts)
 	}

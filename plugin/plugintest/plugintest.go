@@ -69,7 +69,7 @@ type Case struct {
 	Config string
 	// In changes what is known of the cluster, for example the infrastructure, if it
 	// is there. IP families, ranges and kube-proxy are not for it to change.
-	In func(*plugin.Facts)
+	In func(*plugin.Input)
 }
 
 func (c Case) apply(s *suite) { s.cases = append(s.cases, c) }

@@ -36,7 +36,7 @@ type witness struct {
 
 func (w *witness) watch() {
 	defer w.survive(w.network.name)
-	facts := w.network.request.Facts
+	facts := *inputOf(&w.network.request)
 	written, errs := w.plugin.Decode(configOf(&w.network.request), nil)
 	if len(errs) > 0 {
 		return
@@ -47,24 +47,17 @@ func (w *witness) watch() {
 		return
 	}
 	root := field.NewPath("providerConfig")
-	w.given = map[string]any{"the facts": &facts, "the config as written": written}
+	w.given = map[string]any{"the input": &facts, "the config as written": written}
 	w.during("Validate", func() { w.plugin.Validate(written, &facts, root) })
 	w.during("Default", func() { w.plugin.Default(effective, &facts, &plugin.Origins{}) })
 	w.given["the effective config"] = effective
 	w.during("ValidateEffective", func() { w.plugin.ValidateEffective(effective, written, &facts, root) })
 	w.during("Classify", func() {
 		for _, v := range w.values {
-			w.plugin.Classify(v.path, effective, effective)
+			w.plugin.Classify(v.path, effective, effective, &facts, &facts)
 		}
-	})
-	w.during("ClassifyIn", func() {
-		for _, v := range w.values {
-			w.plugin.ClassifyIn(v.path, effective, effective, &facts, &facts)
-		}
-	})
-	w.during("ClassifyFact", func() {
 		for _, fact := range plugin.AllFacts() {
-			w.plugin.ClassifyFact(fact, effective, effective, &facts, &facts)
+			w.plugin.Classify(string(fact), effective, effective, &facts, &facts)
 		}
 	})
 	var first, second plugin.Objects

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -93,7 +92,8 @@ func cellsOf(line string) []string {
 
 func (s *suite) checkRow(found *report, name, path string, r row) {
 	defer found.survive("a change of " + path)
-	class, _ := s.plugin.Classify(path, reflect.New(s.config).Interface(), reflect.New(s.config).Interface())
+	in := s.clusters()[0].input(s.plugin.FeatureGates, nil)
+	class, _ := s.plugin.Classify(path, s.nothing(), s.nothing(), &in, &in)
 	if !strings.Contains(r.change, string(class)) {
 		found.breach("%s says in its last column that a change of `%s` is %q, and Classify says %s", name, path, r.change, class)
 	}

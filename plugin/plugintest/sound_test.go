@@ -23,32 +23,32 @@ import (
 // fake is a Definition whose hooks a test can replace one by one.
 type fake[C any] struct {
 	describe          func() plugin.Description
-	validate          func(*C, *plugin.Facts, *field.Path) plugin.Findings
-	defaults          func(*C, *plugin.Facts, *plugin.Origins)
-	validateEffective func(effective, written *C, facts *plugin.Facts, path *field.Path) plugin.Findings
-	classify          func(path string, before, after *C) (plugin.ChangeClass, string)
-	render            func(*C, *plugin.Facts) (plugin.Objects, error)
+	validate          func(*C, *plugin.Input, *field.Path) plugin.Findings
+	defaults          func(*C, *plugin.Input, *plugin.Origins)
+	validateEffective func(effective, written *C, facts *plugin.Input, path *field.Path) plugin.Findings
+	classify          func(plugin.Change[C]) (plugin.ChangeClass, string)
+	render            func(*C, *plugin.Input) (plugin.Objects, error)
 }
 
 func (f *fake[C]) Describe() plugin.Description { return f.describe() }
 
-func (f *fake[C]) Validate(written *C, facts *plugin.Facts, path *field.Path) plugin.Findings {
+func (f *fake[C]) Validate(written *C, facts *plugin.Input, path *field.Path) plugin.Findings {
 	return f.validate(written, facts, path)
 }
 
-func (f *fake[C]) Default(config *C, facts *plugin.Facts, origins *plugin.Origins) {
+func (f *fake[C]) Default(config *C, facts *plugin.Input, origins *plugin.Origins) {
 	f.defaults(config, facts, origins)
 }
 
-func (f *fake[C]) ValidateEffective(effective, written *C, facts *plugin.Facts, path *field.Path) plugin.Findings {
+func (f *fake[C]) ValidateEffective(effective, written *C, facts *plugin.Input, path *field.Path) plugin.Findings {
 	return f.validateEffective(effective, written, facts, path)
 }
 
-func (f *fake[C]) Classify(path string, before, after *C) (plugin.ChangeClass, string) {
-	return f.classify(path, before, after)
+func (f *fake[C]) Classify(change plugin.Change[C]) (plugin.ChangeClass, string) {
+	return f.classify(change)
 }
 
-func (f *fake[C]) Render(effective *C, facts *plugin.Facts) (plugin.Objects, error) {
+func (f *fake[C]) Render(effective *C, facts *plugin.Input) (plugin.Objects, error) {
 	return f.render(effective, facts)
 }
 
@@ -56,17 +56,20 @@ func (f *fake[C]) Render(effective *C, facts *plugin.Facts) (plugin.Objects, err
 func adapted[C any](f *fake[config], inner func(*C) *config) *fake[C] {
 	return &fake[C]{
 		describe: f.describe,
-		validate: func(c *C, facts *plugin.Facts, path *field.Path) plugin.Findings {
+		validate: func(c *C, facts *plugin.Input, path *field.Path) plugin.Findings {
 			return f.validate(inner(c), facts, path)
 		},
-		defaults: func(c *C, facts *plugin.Facts, origins *plugin.Origins) { f.defaults(inner(c), facts, origins) },
-		validateEffective: func(c, written *C, facts *plugin.Facts, path *field.Path) plugin.Findings {
+		defaults: func(c *C, facts *plugin.Input, origins *plugin.Origins) { f.defaults(inner(c), facts, origins) },
+		validateEffective: func(c, written *C, facts *plugin.Input, path *field.Path) plugin.Findings {
 			return f.validateEffective(inner(c), inner(written), facts, path)
 		},
-		classify: func(path string, before, after *C) (plugin.ChangeClass, string) {
-			return f.classify(path, inner(before), inner(after))
+		classify: func(c plugin.Change[C]) (plugin.ChangeClass, string) {
+			state := func(s plugin.State[C]) plugin.State[config] {
+				return plugin.State[config]{Config: inner(s.Config), Input: s.Input}
+			}
+			return f.classify(plugin.Change[config]{Path: c.Path, Before: state(c.Before), After: state(c.After)})
 		},
-		render: func(c *C, facts *plugin.Facts) (plugin.Objects, error) { return f.render(inner(c), facts) },
+		render: func(c *C, facts *plugin.Input) (plugin.Objects, error) { return f.render(inner(c), facts) },
 	}
 }
 
@@ -118,7 +121,7 @@ func sound() *fake[config] {
 	}
 }
 
-func soundValidate(written *config, _ *plugin.Facts, path *field.Path) plugin.Findings {
+func soundValidate(written *config, _ *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	if written.MTU != nil && (*written.MTU < 576 || *written.MTU > 9000) {
 		found.Error(field.Invalid(path.Child("mtu"), *written.MTU, "must be 576 to 9000"))
@@ -140,7 +143,7 @@ func soundValidate(written *config, _ *plugin.Facts, path *field.Path) plugin.Fi
 	return found
 }
 
-func soundDefaults(c *config, facts *plugin.Facts, origins *plugin.Origins) {
+func soundDefaults(c *config, facts *plugin.Input, origins *plugin.Origins) {
 	if c.MTU == nil {
 		c.MTU = new(int32(1400))
 	}
@@ -158,7 +161,7 @@ func soundDefaults(c *config, facts *plugin.Facts, origins *plugin.Origins) {
 	c.Requests = system.RequestsWith(c.Requests, "100m", "50Mi")
 }
 
-func soundValidateEffective(_, _ *config, facts *plugin.Facts, _ *field.Path) plugin.Findings {
+func soundValidateEffective(_, _ *config, facts *plugin.Input, _ *field.Path) plugin.Findings {
 	var found plugin.Findings
 	if !facts.KubeProxy.Enabled {
 		found.Error(field.Forbidden(field.NewPath("spec", "kubernetes", "kubeProxy", "enabled"), "switch kube-proxy on"))
@@ -166,18 +169,18 @@ func soundValidateEffective(_, _ *config, facts *plugin.Facts, _ *field.Path) pl
 	return found
 }
 
-func soundClassify(path string, _, _ *config) (plugin.ChangeClass, string) {
+func soundClassify(change plugin.Change[config]) (plugin.ChangeClass, string) {
 	classes := map[string]plugin.ChangeClass{
 		"mtu": plugin.Rolling, "mode": plugin.Disruptive, "logging": plugin.Rolling, "peers": plugin.Rolling, "requests": plugin.Rolling,
 	}
-	class, ok := plugin.Nearest(classes, path)
+	class, ok := plugin.Nearest(classes, change.Path)
 	if !ok {
 		return "", ""
 	}
 	return class, "agents notice"
 }
 
-func soundRender(c *config, facts *plugin.Facts) (plugin.Objects, error) {
+func soundRender(c *config, facts *plugin.Input) (plugin.Objects, error) {
 	told := *c
 	told.TypeMeta = metav1.TypeMeta{} // which says nothing
 	settings, err := json.Marshal(told)
@@ -205,7 +208,7 @@ var soundAccess = plugin.Constants(
 	custom("plugintest.trellis.network", "Gadget"),
 )
 
-func agent(c *config, facts *plugin.Facts) *appsv1.DaemonSet {
+func agent(c *config, facts *plugin.Input) *appsv1.DaemonSet {
 	labels := system.SystemApp("agent")
 	labels[system.CriticalLabel] = "true"
 	return &appsv1.DaemonSet{
@@ -284,7 +287,7 @@ func definitionOf(kind string) *apiextensionsv1.CustomResourceDefinition {
 func soundOptions() []Option {
 	return []Option{
 		Case{Name: "everything", Config: "{mtu: 1280, mode: routed, logging: {enabled: true}, peers: [{address: 10.0.0.1}], requests: {cpu: 1}}"},
-		Case{Name: "in a cloud", Config: "mode: tunnel", In: func(f *plugin.Facts) { f.Infrastructure.PodRoutes = true }},
+		Case{Name: "in a cloud", Config: "mode: tunnel", In: func(f *plugin.Input) { f.Infrastructure.PodRoutes = true }},
 		NeedsKubeProxy(),
 		WithREADME("testdata/README.md"),
 		WithSource("testdata/source/sound"),

@@ -16,7 +16,7 @@ import (
 
 // hooks are the methods by which a plugin is asked. What init does, all of them see.
 var hooks = []string{
-	"Describe", "Validate", "Default", "ValidateEffective", "Classify", "ClassifyFact",
+	"Describe", "Validate", "Default", "ValidateEffective", "Classify",
 	"Render", "Precondition", "IPAM", "Mutate", "init",
 }
 

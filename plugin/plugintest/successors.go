@@ -17,25 +17,25 @@ import (
 // successors are, for each fact, what may become of it while a network runs, there and
 // back. One that is not possible in a cluster leaves the fact as it is. They give facts
 // other lists and never change those that are there.
-var successors = map[plugin.Fact][]func(*plugin.Facts){
+var successors = map[plugin.Fact][]func(*plugin.Input){
 	plugin.FactIPFamilies:        {addIPv6, awaitIPv6},
 	plugin.FactKubernetesVersion: {version(0, 1), version(1, 0), version(-1, 0)},
-	plugin.FactKubeProxy:         {func(f *plugin.Facts) { f.KubeProxy.Enabled = !f.KubeProxy.Enabled }},
+	plugin.FactKubeProxy:         {func(f *plugin.Input) { f.KubeProxy.Enabled = !f.KubeProxy.Enabled }},
 	plugin.FactKubeProxyMode:     {mode(corev1beta1.ProxyModeIPTables), mode(corev1beta1.ProxyModeIPVS), mode(corev1beta1.ProxyModeNFTables)},
-	plugin.FactVPA:               {func(f *plugin.Facts) { f.VPA = !f.VPA }},
-	plugin.FactNodeLocalDNS:      {func(f *plugin.Facts) { f.NodeLocalDNS = !f.NodeLocalDNS }},
-	plugin.FactNodeRange:         {func(f *plugin.Facts) { f.NodeCIDR = another(f.NodeCIDR) }, func(f *plugin.Facts) { f.NodeCIDR = "" }},
-	plugin.FactPodRanges:         rangesOf(func(f *plugin.Facts) *[]string { return &f.PodCIDRs }),
-	plugin.FactServiceRanges:     rangesOf(func(f *plugin.Facts) *[]string { return &f.ServiceCIDRs }),
-	plugin.FactNodeRanges:        rangesOf(func(f *plugin.Facts) *[]string { return &f.NodeCIDRs }),
+	plugin.FactVPA:               {func(f *plugin.Input) { f.VPA = !f.VPA }},
+	plugin.FactNodeLocalDNS:      {func(f *plugin.Input) { f.NodeLocalDNS = !f.NodeLocalDNS }},
+	plugin.FactNodeRange:         {func(f *plugin.Input) { f.NodeCIDR = another(f.NodeCIDR) }, func(f *plugin.Input) { f.NodeCIDR = "" }},
+	plugin.FactPodRanges:         rangesOf(func(f *plugin.Input) *[]string { return &f.PodCIDRs }),
+	plugin.FactServiceRanges:     rangesOf(func(f *plugin.Input) *[]string { return &f.ServiceCIDRs }),
+	plugin.FactNodeRanges:        rangesOf(func(f *plugin.Input) *[]string { return &f.NodeCIDRs }),
 	plugin.FactAPIServer: {
-		func(f *plugin.Facts) { f.APIServer.ExternalHost = "another." + f.APIServer.ExternalHost },
-		func(f *plugin.Facts) { f.APIServer.ExternalHost = "" },
+		func(f *plugin.Input) { f.APIServer.ExternalHost = "another." + f.APIServer.ExternalHost },
+		func(f *plugin.Input) { f.APIServer.ExternalHost = "" },
 	},
 }
 
 // addIPv6 is what happens to a cluster of IPv4, and to no other.
-func addIPv6(f *plugin.Facts) {
+func addIPv6(f *plugin.Input) {
 	if len(f.IPFamilies) != 1 || f.IPFamilies[0] != extensionsv1alpha1.IPv4 {
 		return
 	}
@@ -45,15 +45,15 @@ func addIPv6(f *plugin.Facts) {
 }
 
 // awaitIPv6 makes of a cluster of both what it was before its nodes were ready.
-func awaitIPv6(f *plugin.Facts) {
+func awaitIPv6(f *plugin.Input) {
 	if len(f.IPFamilies) > 1 && f.IPFamilies[0] == extensionsv1alpha1.IPv4 {
 		f.IPFamilies = f.IPFamilies[:1:1]
 	}
 }
 
 // version moves the Kubernetes version by so many minor or patch versions.
-func version(minors, patches int) func(*plugin.Facts) {
-	return func(f *plugin.Facts) {
+func version(minors, patches int) func(*plugin.Input) {
+	return func(f *plugin.Input) {
 		if was, err := utilversion.ParseGeneric(f.KubernetesVersion); err == nil {
 			f.KubernetesVersion = fmt.Sprintf("%d.%d.%d", was.Major(), int(was.Minor())+minors, int(was.Patch())+patches)
 		}
@@ -61,8 +61,8 @@ func version(minors, patches int) func(*plugin.Facts) {
 }
 
 // mode only changes where kube-proxy runs.
-func mode(to corev1beta1.ProxyMode) func(*plugin.Facts) {
-	return func(f *plugin.Facts) {
+func mode(to corev1beta1.ProxyMode) func(*plugin.Input) {
+	return func(f *plugin.Input) {
 		if f.KubeProxy.Enabled {
 			f.KubeProxy.Mode = to
 		}
@@ -71,9 +71,9 @@ func mode(to corev1beta1.ProxyMode) func(*plugin.Facts) {
 
 // rangesOf are what may become of a list of ranges: another one for each IP family, one
 // more, and none known.
-func rangesOf(field func(*plugin.Facts) *[]string) []func(*plugin.Facts) {
-	replace := func(isIPv6 bool) func(*plugin.Facts) {
-		return func(f *plugin.Facts) {
+func rangesOf(field func(*plugin.Input) *[]string) []func(*plugin.Input) {
+	replace := func(isIPv6 bool) func(*plugin.Input) {
+		return func(f *plugin.Input) {
 			list := slices.Clone(*field(f))
 			for i, one := range list {
 				if strings.Contains(one, ":") == isIPv6 {
@@ -83,15 +83,15 @@ func rangesOf(field func(*plugin.Facts) *[]string) []func(*plugin.Facts) {
 			*field(f) = list
 		}
 	}
-	return []func(*plugin.Facts){
+	return []func(*plugin.Input){
 		replace(false), replace(true),
-		func(f *plugin.Facts) {
+		func(f *plugin.Input) {
 			for _, one := range *field(f) {
 				*field(f) = append(slices.Clone(*field(f)), another(one))
 				return
 			}
 		},
-		func(f *plugin.Facts) { *field(f) = nil },
+		func(f *plugin.Input) { *field(f) = nil },
 	}
 }
 

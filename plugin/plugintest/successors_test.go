@@ -22,7 +22,7 @@ func TestEveryFactHasSuccessors(t *testing.T) {
 			for i, change := range successors[fact] {
 				ever := false
 				for _, in := range s.clusters() {
-					before, after := in.facts(nil, nil), in.facts(nil, nil)
+					before, after := in.input(nil, nil), in.input(nil, nil)
 					change(&after)
 					ever = ever || !reflect.DeepEqual(before.Value(fact), after.Value(fact))
 					g.Expect(otherChanges(fact, before, after)).To(BeEmpty(), "successor %d in a cluster with %s", i, in.name)
@@ -36,7 +36,7 @@ func TestEveryFactHasSuccessors(t *testing.T) {
 
 // otherChanges are the facts that have changed beside the one that was meant to. Another
 // IP family brings its ranges.
-func otherChanges(meant plugin.Fact, before, after plugin.Facts) []plugin.Fact {
+func otherChanges(meant plugin.Fact, before, after plugin.Input) []plugin.Fact {
 	var others []plugin.Fact
 	for _, fact := range plugin.AllFacts() {
 		if fact != meant && meant != plugin.FactIPFamilies && !reflect.DeepEqual(before.Value(fact), after.Value(fact)) {

@@ -138,7 +138,7 @@ func (s *suite) buildAll() []network {
 
 // request is for a case in a cluster, each time with facts of its own.
 func (s *suite) request(c Case, in cluster) pipeline.Request {
-	facts := in.facts(s.plugin.FeatureGates, c.In)
+	facts := in.input(s.plugin.FeatureGates, c.In)
 	request := pipeline.Request{
 		Name: "network", Namespace: facts.Namespace, Author: pipeline.AuthorNetwork,
 		Spec: extensionsv1alpha1.NetworkSpec{
@@ -146,12 +146,20 @@ func (s *suite) request(c Case, in cluster) pipeline.Request {
 			PodCIDR:     facts.PodCIDR, ServiceCIDR: facts.ServiceCIDR,
 			IPFamilies: facts.WantedIPFamilies,
 		},
-		Facts: facts, MaxUnavailable: strconv.Itoa(atATime),
+		Facts: facts.Facts, Environment: facts.Environment, MaxUnavailable: strconv.Itoa(atATime),
 	}
 	if c.Config != "" {
 		request.Spec.ProviderConfig = &runtime.RawExtension{Raw: jsonOf(c.Config)}
 	}
 	return request
+}
+
+// inputOf is what hooks get for a Request.
+func inputOf(request *pipeline.Request) *plugin.Input {
+	return &plugin.Input{
+		Facts: request.Facts, Environment: request.Environment,
+		Decisions: plugin.Decisions{MaxUnavailable: atATime, FromAnnotation: true},
+	}
 }
 
 // jsonOf is a config as JSON. That it is YAML has been checked.

@@ -34,7 +34,7 @@ func validation(s *suite, found *report) {
 // try judges a config as the pipeline does, but for errors of the Network itself.
 func (s *suite) try(found *report, config string, in cluster) {
 	defer found.survive(where(config, in))
-	facts := in.facts(s.plugin.FeatureGates, nil)
+	facts := in.input(s.plugin.FeatureGates, nil)
 	written, errs := s.plugin.Decode([]byte(config), configPath)
 	if len(errs) > 0 {
 		return // which is the promise decoding
@@ -56,7 +56,7 @@ func (s *suite) try(found *report, config string, in cluster) {
 		return
 	}
 	for _, v := range s.values {
-		s.plugin.ClassifyIn(v.path, written, effective, &facts, &facts)
+		s.plugin.Classify(v.path, written, effective, &facts, &facts)
 	}
 	if _, err := s.plugin.Render(effective, &facts); err != nil {
 		found.breachIn(where(config, in), "a config is accepted and cannot be rendered; refuse it in Validate or ValidateEffective: %v", err)

@@ -53,7 +53,7 @@ func (s *suite) with(base network, path, value string) (variant, bool) {
 	n := base
 	n.name = fmt.Sprintf("%s, with %s: %s", base.name, path, value)
 	n.request = s.request(Case{Config: textOf(config)}, base.cluster)
-	n.request.Facts = base.request.Facts
+	n.request.Facts, n.request.Environment = base.request.Facts, base.request.Environment
 	n.result = s.pipeline.Build(n.request)
 	return variant{n, path, value}, n.renders()
 }

@@ -58,7 +58,7 @@ func checkDaemonSet(found *report, d document, w *workload) {
 		found.breach("%s lacks the label %s: %s, by which Gardener tells the cluster's own components; take system.SystemApp", d, system.RoleLabel, system.SystemComponent)
 	}
 	if rolling := w.Spec.UpdateStrategy.RollingUpdate; rolling == nil || rolling.MaxUnavailable == nil || rolling.MaxUnavailable.IntValue() != atATime {
-		found.breach("%s is not replaced on as many nodes at a time as Facts.MaxUnavailable says; take system.RollOut as its updateStrategy", d)
+		found.breach("%s is not replaced on as many nodes at a time as Input.MaxUnavailable says; take system.RollOut as its updateStrategy", d)
 	}
 	if !w.Spec.Template.Spec.HostNetwork {
 		return

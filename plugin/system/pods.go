@@ -89,11 +89,11 @@ func HostPath(name, path string, kind corev1.HostPathType) corev1.Volume {
 // Shell is the command that runs a script.
 func Shell(script string) []string { return []string{"/bin/sh", "-c", script} }
 
-// RollOut replaces the pods of agents, on as many nodes at a time as the facts say.
-func RollOut(facts *plugin.Facts) appsv1.DaemonSetUpdateStrategy {
+// RollOut replaces the pods of agents on MaxUnavailable nodes at a time.
+func RollOut(in *plugin.Input) appsv1.DaemonSetUpdateStrategy {
 	return appsv1.DaemonSetUpdateStrategy{
 		Type:          appsv1.RollingUpdateDaemonSetStrategyType,
-		RollingUpdate: &appsv1.RollingUpdateDaemonSet{MaxUnavailable: new(intstr.FromInt32(facts.MaxUnavailable))},
+		RollingUpdate: &appsv1.RollingUpdateDaemonSet{MaxUnavailable: new(intstr.FromInt32(in.MaxUnavailable))},
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 func withNodes(spec string, status []string) option {
-	return func(facts *plugin.Facts) { facts.NodeCIDR, facts.NodeCIDRs = spec, status }
+	return func(facts *plugin.Input) { facts.NodeCIDR, facts.NodeCIDRs = spec, status }
 }
 
 func TestNodesFindTheirAddressInTheirRange(t *testing.T) {

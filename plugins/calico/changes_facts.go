@@ -9,7 +9,14 @@ import (
 )
 
 // situation is a network in its cluster.
-type situation = plugin.Situation[v1alpha1.NetworkConfig]
+type situation = plugin.State[v1alpha1.NetworkConfig]
+
+func classify(c plugin.Change[v1alpha1.NetworkConfig]) (plugin.ChangeClass, string) {
+	if class, reason := changedFact(plugin.Fact(c.Path), c.Before, c.After); class != "" {
+		return class, reason
+	}
+	return changedIn(c.Path, c.Before, c.After)
+}
 
 // changedFact judges what calico-node is told of the cluster, and no value of the config
 // shows.
@@ -23,16 +30,16 @@ func meaningOf(fact plugin.Fact, before, after situation) (plugin.ChangeClass, s
 	case plugin.FactKubeProxy:
 		return changedKubeProxy(before, after)
 	case plugin.FactKubeProxyMode:
-		if usesNFTables(before.Facts) != usesNFTables(after.Facts) {
+		if usesNFTables(before.Input) != usesNFTables(after.Input) {
 			return plugin.Disruptive, "kube-proxy and Felix write their rules anew, each in its own time, and packets to Services and what policies allow may be lost until both have"
 		}
 	case plugin.FactNodeRange:
 		return changedNodeRange(before, after)
 	case plugin.FactPodRanges:
-		if hasIPv6(before.Config) && hasIPv6(after.Config) && podRangeIPv6(before.Facts) != podRangeIPv6(after.Facts) {
+		if hasIPv6(before.Config) && hasIPv6(after.Config) && podRangeIPv6(before.Input) != podRangeIPv6(after.Input) {
 			return plugin.Rolling, restarts + "; what pods send within the new IPv6 range is not masqueraded"
 		}
-		if hasIPv4(before.Config) && hasIPv4(after.Config) && podRangeIPv4(before.Facts) != podRangeIPv4(after.Facts) {
+		if hasIPv4(before.Config) && hasIPv4(after.Config) && podRangeIPv4(before.Input) != podRangeIPv4(after.Input) {
 			return plugin.Rolling, restarts + "; what pods send within the new IPv4 range is not masqueraded"
 		}
 	}
@@ -49,7 +56,7 @@ func changedKubeProxy(before, after situation) (plugin.ChangeClass, string) {
 // changedNodeRange is about pool no-snat-for-node-cidr. That the range is also where
 // nodes look for their address, ipv4.autoDetectionMethod tells.
 func changedNodeRange(before, after situation) (plugin.ChangeClass, string) {
-	was, is := unmasqueraded(before.Config, before.Facts), unmasqueraded(after.Config, after.Facts)
+	was, is := unmasqueraded(before.Config, before.Input), unmasqueraded(after.Config, after.Input)
 	switch {
 	case was == is || overlayOff(before.Config) != overlayOff(after.Config):
 		return "", ""
@@ -69,6 +76,6 @@ func usesEBPF(c *v1alpha1.NetworkConfig) bool {
 }
 
 // usesNFTables says whether Felix writes its rules into nftables, as kube-proxy does.
-func usesNFTables(facts *plugin.Facts) bool {
+func usesNFTables(facts *plugin.Input) bool {
 	return facts.KubeProxy.Enabled && facts.KubeProxy.Mode == corev1beta1.ProxyModeNFTables
 }

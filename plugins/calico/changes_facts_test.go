@@ -16,9 +16,9 @@ func TestWhatChangesOfTheClusterMean(t *testing.T) {
 	const ebpf, noOverlay = "ebpfDataplane: {enabled: true}", "overlay: {enabled: false}"
 	nodes := []string{"10.250.0.0/16"}
 	proxy := func(enabled bool, mode corev1beta1.ProxyMode) option {
-		return func(f *plugin.Facts) { f.KubeProxy = plugin.KubeProxy{Enabled: enabled, Mode: mode} }
+		return func(f *plugin.Input) { f.KubeProxy = plugin.KubeProxy{Enabled: enabled, Mode: mode} }
 	}
-	otherRange := func(f *plugin.Facts) { dualStack(f); f.PodCIDRs = []string{podCIDR, "2001:db8:9::/56"} }
+	otherRange := func(f *plugin.Input) { dualStack(f); f.PodCIDRs = []string{podCIDR, "2001:db8:9::/56"} }
 	type classes = map[string]plugin.ChangeClass
 	for _, test := range []struct {
 		name, config  string
@@ -31,12 +31,12 @@ func TestWhatChangesOfTheClusterMean(t *testing.T) {
 		{"nftables no more", "", proxy(true, "NFTables"), proxy(true, "IPTables"), classes{"spec.kubernetes.kubeProxy.mode": plugin.Disruptive}},
 		{"IPVS, which Felix finds by itself", "", proxy(true, ""), proxy(true, "IPVS"), classes{}},
 		{"another IPv6 range", "", dualStack, otherRange, classes{"status.networking.pods": plugin.Rolling}},
-		{"a range that was written already", "", proxy(true, ""), func(f *plugin.Facts) { f.PodCIDRs = []string{podCIDR} }, classes{}},
+		{"a range that was written already", "", proxy(true, ""), func(f *plugin.Input) { f.PodCIDRs = []string{podCIDR} }, classes{}},
 		{"other nodes, without overlay", noOverlay, withNodes("10.250.0.0/16", nodes), withNodes("10.0.0.0/8", nodes), classes{"spec.networking.nodes": plugin.Safe}},
 		{"nodes that are not known", noOverlay, withNodes("", nodes), withNodes("10.250.0.0/16", nodes),
 			classes{"spec.networking.nodes": plugin.Safe, "ipv4.autoDetectionMethod": plugin.Rolling}},
 		{"other nodes, with an overlay", "overlay: {enabled: true}", withNodes("10.250.0.0/16", nodes), withNodes("10.0.0.0/8", nodes), classes{}},
-		{"a DNS cache", "", proxy(true, ""), func(f *plugin.Facts) { f.NodeLocalDNS = true }, classes{}},
+		{"a DNS cache", "", proxy(true, ""), func(f *plugin.Input) { f.NodeLocalDNS = true }, classes{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -50,7 +50,7 @@ func TestWhatChangesOfTheClusterMean(t *testing.T) {
 // Without eBPF before, it is another who passes on packets to Services.
 func TestEBPFInPlaceOfKubeProxyIsDisruptive(t *testing.T) {
 	g := NewWithT(t)
-	n := then(build(t, ""), "ebpfDataplane: {enabled: true}", func(f *plugin.Facts) { f.KubeProxy.Enabled = false })
+	n := then(build(t, ""), "ebpfDataplane: {enabled: true}", func(f *plugin.Input) { f.KubeProxy.Enabled = false })
 	g.Expect(n.Classes()).To(Equal(map[string]plugin.ChangeClass{
 		"ebpfDataplane.enabled": plugin.Disruptive, "spec.kubernetes.kubeProxy.enabled": plugin.Disruptive}))
 }

@@ -21,8 +21,8 @@ func TestForbiddenChangeSaysWhatToDoInstead(t *testing.T) {
 		leaveVXLAN        = "leave vxlan as it was"
 		leaveBoth         = "leave vxlan and overlay as they were"
 	)
-	ipv4 := func(f *plugin.Facts) { f.IPFamilies = []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4} }
-	dualOnAzure := func(f *plugin.Facts) { dualStack(f); onAzure(f) }
+	ipv4 := func(f *plugin.Input) { f.IPFamilies = []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4} }
+	dualOnAzure := func(f *plugin.Input) { dualStack(f); onAzure(f) }
 	for _, test := range []struct {
 		name, before, after string
 		in                  option

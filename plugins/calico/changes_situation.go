@@ -14,9 +14,9 @@ import (
 func changedIn(path string, before, after situation) (plugin.ChangeClass, string) {
 	switch path {
 	case "ipam.type":
-		return forbiddenIPAM(before.Config, after.Config, wantsIPv6(after.Facts))
+		return forbiddenIPAM(before.Config, after.Config, wantsIPv6(after.Input))
 	case "birdExporter.enabled":
-		if gates := after.Facts.FeatureGates; exports(before.Config, gates) == exports(after.Config, gates) {
+		if gates := after.FeatureGates; exports(before.Config, gates) == exports(after.Config, gates) {
 			return plugin.Safe, "only the exporter's Service comes or goes, since it cannot run in a calico-node that is not privileged"
 		}
 	}

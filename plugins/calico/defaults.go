@@ -20,13 +20,13 @@ const (
 // defaulting is the making of one effective config.
 type defaulting struct {
 	config  *v1alpha1.NetworkConfig
-	facts   *plugin.Facts
+	in      *plugin.Input
 	origins *plugin.Origins
 }
 
 // setDefaults makes config what is in force. Each step relies on those before it.
-func setDefaults(config *v1alpha1.NetworkConfig, facts *plugin.Facts, origins *plugin.Origins) {
-	d := &defaulting{config, facts, origins}
+func setDefaults(config *v1alpha1.NetworkConfig, in *plugin.Input, origins *plugin.Origins) {
+	d := &defaulting{config, in, origins}
 	d.dropDeprecated()
 	d.families()
 	d.vxlan()
@@ -55,7 +55,7 @@ func (d *defaulting) vxlan() {
 	switch {
 	case !overlayOn(d.config):
 		d.origins.Rule("vxlan.enabled", "overlay.enabled is not true")
-	case d.facts.Infrastructure.NoIPIP && !vxlan.Enabled && d.config.IPv4 != nil:
+	case d.in.Infrastructure.NoIPIP && !vxlan.Enabled && d.config.IPv4 != nil:
 		vxlan.Enabled = true
 		d.origins.Infrastructure("vxlan.enabled", d.noIPIP())
 	}
@@ -77,7 +77,7 @@ func (d *defaulting) backend() {
 	case d.config.Overlay == nil && d.config.IPv6 != nil:
 		d.config.Backend = new(v1alpha1.None)
 		d.origins.Rule("backend", "IPv6 packets travel as they are unless overlay is there")
-	case d.config.Overlay == nil && d.facts.Infrastructure.NoIPIP:
+	case d.config.Overlay == nil && d.in.Infrastructure.NoIPIP:
 		d.config.Backend = new(v1alpha1.None)
 		d.origins.Infrastructure("backend", d.noIPIP())
 	case d.config.Overlay == nil:
@@ -161,7 +161,7 @@ func (d *defaulting) switches() {
 func (d *defaulting) autoScaling() {
 	scaling := orDefault(&d.config.AutoScaling, v1alpha1.AutoScaling{})
 	scaling.Mode = cmp.Or(scaling.Mode, v1alpha1.ClusterProportional)
-	if scaling.Mode == v1alpha1.VPA && !d.facts.VPA {
+	if scaling.Mode == v1alpha1.VPA && !d.in.VPA {
 		scaling.Mode = v1alpha1.ClusterProportional
 		d.origins.Rule("autoScaling.mode", "the Shoot has no vertical pod autoscaler")
 	}
@@ -182,7 +182,7 @@ func (d *defaulting) autoScaling() {
 }
 
 func (d *defaulting) noIPIP() string {
-	return cmp.Or(d.facts.Infrastructure.Type, "the infrastructure") + " has no IP-in-IP"
+	return cmp.Or(d.in.Infrastructure.Type, "the infrastructure") + " has no IP-in-IP"
 }
 
 // orDefault returns what is at field, after putting value there if there was

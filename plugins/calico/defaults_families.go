@@ -20,21 +20,21 @@ const (
 	ipv6Method = "ipv6.autoDetectionMethod"
 )
 
-func deploysIPv4(facts *plugin.Facts) bool {
-	return len(facts.IPFamilies) == 0 || facts.HasIPFamily(extensionsv1alpha1.IPv4)
+func deploysIPv4(in *plugin.Input) bool {
+	return len(in.IPFamilies) == 0 || in.HasIPFamily(extensionsv1alpha1.IPv4)
 }
 
-func deploysIPv6(facts *plugin.Facts) bool { return facts.HasIPFamily(extensionsv1alpha1.IPv6) }
+func deploysIPv6(in *plugin.Input) bool { return in.HasIPFamily(extensionsv1alpha1.IPv6) }
 
 // families gives each family of the network its block.
 func (d *defaulting) families() {
-	if deploysIPv4(d.facts) {
+	if deploysIPv4(d.in) {
 		orDefault(&d.config.IPv4, v1alpha1.IPv4{})
 	} else {
 		d.config.IPv4 = nil
 		d.origins.Rule("ipv4", "the network has no IPv4")
 	}
-	if deploysIPv6(d.facts) {
+	if deploysIPv6(d.in) {
 		orDefault(&d.config.IPv6, v1alpha1.IPv6{})
 	} else {
 		d.config.IPv6 = nil
@@ -122,12 +122,12 @@ func (d *defaulting) autoDetection(method **string, path string, isOfFamily func
 		*method = nil
 	}
 	switch {
-	case d.facts.NodeCIDR == "":
-	case len(d.facts.NodeCIDRs) > 0:
+	case d.in.NodeCIDR == "":
+	case len(d.in.NodeCIDRs) > 0:
 		d.origins.Rule(path, "the Shoot's status reports its nodes' ranges")
-		*method = inRanges(rangesOf(d.facts.NodeCIDRs, isOfFamily))
+		*method = inRanges(rangesOf(d.in.NodeCIDRs, isOfFamily))
 	default:
-		inSpec := rangesOf([]string{d.facts.NodeCIDR}, netip.Addr.Is4)
+		inSpec := rangesOf([]string{d.in.NodeCIDR}, netip.Addr.Is4)
 		if path == ipv4Method && len(inSpec) > 0 {
 			d.origins.Rule(path, "the Shoot states its nodes' range")
 			*method = inRanges(inSpec)
@@ -159,8 +159,8 @@ func isIPv6Range(cidr string) bool { return len(rangesOf([]string{cidr}, netip.A
 
 // podRangeIPv4 is the pods' IPv4 range: the Network's own, or else, where that is one of
 // IPv6, the first one that the Shoot's status reports. It is empty if neither is known.
-func podRangeIPv4(facts *plugin.Facts) string {
-	if ranges := rangesOf(append([]string{facts.PodCIDR}, facts.PodCIDRs...), netip.Addr.Is4); len(ranges) > 0 {
+func podRangeIPv4(in *plugin.Input) string {
+	if ranges := rangesOf(append([]string{in.PodCIDR}, in.PodCIDRs...), netip.Addr.Is4); len(ranges) > 0 {
 		return ranges[0]
 	}
 	return ""
@@ -168,9 +168,9 @@ func podRangeIPv4(facts *plugin.Facts) string {
 
 // podRangeIPv6 is the pods' IPv6 range: the last one that the Shoot's status
 // reports, or else the Network's own. It is empty if neither is known.
-func podRangeIPv6(facts *plugin.Facts) string {
-	if ranges := rangesOf(facts.PodCIDRs, netip.Addr.Is6); len(ranges) > 0 {
+func podRangeIPv6(in *plugin.Input) string {
+	if ranges := rangesOf(in.PodCIDRs, netip.Addr.Is6); len(ranges) > 0 {
 		return ranges[len(ranges)-1]
 	}
-	return strings.Join(rangesOf([]string{facts.PodCIDR}, netip.Addr.Is6), "")
+	return strings.Join(rangesOf([]string{in.PodCIDR}, netip.Addr.Is6), "")
 }

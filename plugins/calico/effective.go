@@ -44,8 +44,8 @@ const nonPrivilegedGate = "NonPrivilegedCalicoNode"
 
 // isPrivileged says whether calico-node is. eBPF programs cannot be loaded
 // otherwise.
-func isPrivileged(c *v1alpha1.NetworkConfig, facts *plugin.Facts) bool {
-	return !facts.FeatureGates[nonPrivilegedGate] || c.EBPFDataplane.Enabled
+func isPrivileged(c *v1alpha1.NetworkConfig, in *plugin.Input) bool {
+	return !in.FeatureGates[nonPrivilegedGate] || c.EBPFDataplane.Enabled
 }
 
 // poolIs says whether the IPv4 pool that calico-node makes by itself is of this

@@ -26,8 +26,8 @@ func TestEnvironmentOfEachFamily(t *testing.T) {
 		facts option
 		want  []map[string]string
 	}{
-		{"none stated", func(f *plugin.Facts) { f.IPFamilies = nil }, []map[string]string{v4, noV6}},
-		{"IPv4", func(*plugin.Facts) {}, []map[string]string{v4, noV6}},
+		{"none stated", func(f *plugin.Input) { f.IPFamilies = nil }, []map[string]string{v4, noV6}},
+		{"IPv4", func(*plugin.Input) {}, []map[string]string{v4, noV6}},
 		{"IPv6", ipv6Only, []map[string]string{v6, noV4}},
 		{"both", dualStack, []map[string]string{v4, v6}},
 		{"on the way to both", migrating, []map[string]string{v4, noV6}},
@@ -108,7 +108,7 @@ func dualStackIPAM(kind string) map[string]any {
 func TestOrderOfTheFamiliesDoesNotMatter(t *testing.T) {
 	g := NewWithT(t)
 	want := build(t, "", dualStack)
-	got := build(t, "", dualStack, func(f *plugin.Facts) {
+	got := build(t, "", dualStack, func(f *plugin.Input) {
 		f.IPFamilies = []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv6, extensionsv1alpha1.IPv4}
 	})
 	g.Expect(built.Documents(t, got.Objects.For(plugin.Shoot))).To(Equal(built.Documents(t, want.Objects.For(plugin.Shoot))))
@@ -127,7 +127,7 @@ func TestIPv6RangeOfThePods(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := NewWithT(t)
-			n := build(t, "", test.families, func(f *plugin.Facts) { f.PodCIDRs = test.status })
+			n := build(t, "", test.families, func(f *plugin.Input) { f.PodCIDRs = test.status })
 			g.Expect(n.env("calico-node")).To(HaveKeyWithValue("CALICO_IPV6POOL_CIDR", test.want))
 			g.Expect(n.Spec("IPPool", "default-ipv6-ippool")).To(Equal(map[string]any{
 				"allowedUses": []any{"Workload", "Tunnel"}, "blockSize": int64(122), "cidr": test.want,
@@ -265,7 +265,7 @@ func TestWithoutIPIPItIsOnlyIPv4ThatNeedsVXLAN(t *testing.T) {
 
 // Which families may follow on which, the pipeline says.
 func TestWhatFamiliesThatComeAndGoMean(t *testing.T) {
-	ipv4Only := func(f *plugin.Facts) { f.IPFamilies = []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4} }
+	ipv4Only := func(f *plugin.Input) { f.IPFamilies = []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4} }
 	for _, test := range []struct {
 		name          string
 		config        string

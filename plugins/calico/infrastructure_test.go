@@ -12,7 +12,7 @@ import (
 )
 
 // onAzure is an infrastructure that drops IP-in-IP.
-func onAzure(facts *plugin.Facts) {
+func onAzure(facts *plugin.Input) {
 	facts.Infrastructure = plugin.Infrastructure{Type: "azure", NoIPIP: true, PodRoutes: true, OwnNetwork: true}
 }
 
@@ -112,7 +112,7 @@ func TestOverlayOffIsTheSameEverywhere(t *testing.T) {
 // On Azure a webhook looks for this variable too, and for nothing else to change.
 func TestEBPFKeepsOffVirtualFunctions(t *testing.T) {
 	const variable = "FELIX_BPFDATAIFACEPATTERN"
-	virtual := func(f *plugin.Facts) { f.Infrastructure.VirtualFunctions = true }
+	virtual := func(f *plugin.Input) { f.Infrastructure.VirtualFunctions = true }
 	g := NewWithT(t)
 	g.Expect(build(t, "", virtual).env("calico-node")).NotTo(HaveKey(variable))
 	g.Expect(build(t, "ebpfDataplane: {enabled: true}").env("calico-node")).NotTo(HaveKey(variable))
@@ -128,7 +128,7 @@ func TestEBPFKeepsOffVirtualFunctions(t *testing.T) {
 }
 
 func TestWhoMayShareANetworkIsToldToKeepPodRangesApart(t *testing.T) {
-	shared := func(f *plugin.Facts) { f.Infrastructure.OwnNetwork = false }
+	shared := func(f *plugin.Input) { f.Infrastructure.OwnNetwork = false }
 	for _, test := range []struct {
 		name, config string
 		options      []option

@@ -70,7 +70,7 @@ func TestDescriptionIsWireCompatible(t *testing.T) {
 
 func TestImagesCanBeReplaced(t *testing.T) {
 	g := NewWithT(t)
-	n := build(t, "", func(f *plugin.Facts) { f.Images = map[string]string{"calico-node": "mirror.example.com/node:v1"} })
+	n := build(t, "", func(f *plugin.Input) { f.Images = map[string]string{"calico-node": "mirror.example.com/node:v1"} })
 	for _, name := range []string{"calico-node", "log-mtu-issues", "network-unavailable-condition-ensurer"} {
 		g.Expect(n.container(name).Image).To(Equal("mirror.example.com/node:v1"))
 	}

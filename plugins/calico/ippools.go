@@ -59,7 +59,7 @@ func (n *network) pools() []plugin.Object {
 	if hasIPv4(n.config) && n.config.Overlay != nil {
 		pools = append(pools, n.ipv4Pool())
 	}
-	if nodes := unmasqueraded(n.config, n.facts); nodes != "" {
+	if nodes := unmasqueraded(n.config, n.in); nodes != "" {
 		// What is sent into any pool keeps its source address. A pool that gives no
 		// addresses therefore lets nodes see pods as they are.
 		pools = append(pools, pool(noSNATPoolName, ipPoolSpec{CIDR: nodes, Disabled: true, DisableBGPExport: true}))
@@ -72,15 +72,15 @@ func (n *network) pools() []plugin.Object {
 
 // unmasqueraded is the range of the nodes that are to see pods as they are; empty if
 // there is none. Pods that have no IPv6 do not reach one of IPv6.
-func unmasqueraded(c *v1alpha1.NetworkConfig, facts *plugin.Facts) string {
-	if !hasIPv4(c) || !overlayOff(c) || !hasIPv6(c) && isIPv6Range(facts.NodeCIDR) {
+func unmasqueraded(c *v1alpha1.NetworkConfig, in *plugin.Input) string {
+	if !hasIPv4(c) || !overlayOff(c) || !hasIPv6(c) && isIPv6Range(in.NodeCIDR) {
 		return ""
 	}
-	return facts.NodeCIDR
+	return in.NodeCIDR
 }
 
 func (n *network) ipv4Pool() *ipPool {
-	spec := podPool(podRangeIPv4(n.facts), ipv4BlockSize, true)
+	spec := podPool(podRangeIPv4(n.in), ipv4BlockSize, true)
 	switch encapsulationOf(n.config) {
 	case ipip:
 		spec.IPIPMode = v1alpha1.Always
@@ -92,7 +92,7 @@ func (n *network) ipv4Pool() *ipPool {
 
 // ipv6Pool never encapsulates: for IPv6 there is native routing only.
 func (n *network) ipv6Pool() *ipPool {
-	return pool(ipv6PoolName, podPool(podRangeIPv6(n.facts), ipv6BlockSize, *n.config.IPv6.SourceNATEnabled))
+	return pool(ipv6PoolName, podPool(podRangeIPv6(n.in), ipv6BlockSize, *n.config.IPv6.SourceNATEnabled))
 }
 
 // podPool is a pool that pods and tunnels get addresses of, without encapsulation.

@@ -41,13 +41,13 @@ var scrapes = []system.Scrape{
 // know. All of it is there in every network: who looks for a component that does
 // not run finds nothing, and nobody has to ask whether a dashboard is missing.
 func (n *network) seedMonitoring() []plugin.Object {
-	objects := []plugin.Object{system.Dashboards(n.facts.Namespace, "calico-dashboards", map[string]string{
+	objects := []plugin.Object{system.Dashboards(n.in.Namespace, "calico-dashboards", map[string]string{
 		"calico-felix-dashboard.json": felixDashboard,
 		"calico-typha-dashboard.json": typhaDashboard,
 		"calico-bird-dashboard.json":  birdDashboard,
 	})}
 	for _, s := range scrapes {
-		objects = append(objects, s.Config(n.facts.Namespace))
+		objects = append(objects, s.Config(n.in.Namespace))
 	}
 	return objects
 }

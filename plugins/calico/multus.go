@@ -54,7 +54,7 @@ func (n *network) multusDaemonSet() *appsv1.DaemonSet {
 		ObjectMeta: system.Named(multusName, multusLabels()),
 		Spec: appsv1.DaemonSetSpec{
 			Selector:       system.Selecting(system.App(multusName)),
-			UpdateStrategy: system.RollOut(n.facts),
+			UpdateStrategy: system.RollOut(n.in),
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: system.PodMeta(multusPodLabels()),
 				Spec: corev1.PodSpec{

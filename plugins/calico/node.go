@@ -32,7 +32,7 @@ func (n *network) nodeDaemonSet() *appsv1.DaemonSet {
 		Spec: appsv1.DaemonSetSpec{
 			Selector:             system.Selecting(system.App(nodeName)),
 			RevisionHistoryLimit: new(int32(2)),
-			UpdateStrategy:       system.RollOut(n.facts),
+			UpdateStrategy:       system.RollOut(n.in),
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: system.PodMeta(system.MayReachOut(nodeLabels())),
 				Spec: corev1.PodSpec{
@@ -115,7 +115,7 @@ func (n *network) nodeProbe(felix, bird string) corev1.ProbeHandler {
 	return system.Execute(command...)
 }
 
-func (n *network) isPrivileged() bool { return isPrivileged(n.config, n.facts) }
+func (n *network) isPrivileged() bool { return isPrivileged(n.config, n.in) }
 
 func (n *network) nodeSecurityContext() *corev1.SecurityContext {
 	if n.isPrivileged() {

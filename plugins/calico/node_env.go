@@ -50,7 +50,7 @@ func (n *network) nodeEnv() system.Environment {
 	if prevention := n.config.ServiceLoopPrevention; prevention != nil {
 		env.Set("FELIX_SERVICELOOPPREVENTION", string(*prevention))
 	}
-	env.SetIf(usesNFTables(n.facts), "FELIX_NFTABLESMODE", "Enabled")
+	env.SetIf(usesNFTables(n.in), "FELIX_NFTABLESMODE", "Enabled")
 	// The rule that masquerades has to stay before Felix's own ones.
 	env.SetIf(n.config.SnatToUpstreamDNS.Enabled, "FELIX_CHAININSERTMODE", "Append")
 	env.SetIf(*n.config.WireguardEncryption, "FELIX_WIREGUARDENABLED", "true")
@@ -76,7 +76,7 @@ func (n *network) ipv4Env(env *system.Environment) {
 	}
 	env.Set("IP", "autodetect")
 	env.Set(pool, string(*n.config.IPv4.Mode))
-	env.Set("CALICO_IPV4POOL_CIDR", podRangeIPv4(n.facts))
+	env.Set("CALICO_IPV4POOL_CIDR", podRangeIPv4(n.in))
 	env.SetKnown("IP_AUTODETECTION_METHOD", n.config.IPv4.AutoDetectionMethod)
 }
 
@@ -87,7 +87,7 @@ func (n *network) ipv6Env(env *system.Environment) {
 	}
 	env.Set("IP6", "autodetect")
 	env.Set("CALICO_IPV6POOL_VXLAN", string(*n.config.IPv6.Mode))
-	env.Set("CALICO_IPV6POOL_CIDR", podRangeIPv6(n.facts))
+	env.Set("CALICO_IPV6POOL_CIDR", podRangeIPv6(n.in))
 	env.SetKnown("IP6_AUTODETECTION_METHOD", n.config.IPv6.AutoDetectionMethod)
 	env.Set("CALICO_IPV6POOL_NAT_OUTGOING", strconv.FormatBool(*n.config.IPv6.SourceNATEnabled))
 	// BIRD takes its ID from the node's IPv4 address, which there may not be.
@@ -97,11 +97,11 @@ func (n *network) ipv6Env(env *system.Environment) {
 // dataplaneEnv says how Felix enforces policies and whether it stands in for
 // kube-proxy.
 func (n *network) dataplaneEnv(env *system.Environment) {
-	ebpf, kubeProxy := n.config.EBPFDataplane.Enabled, n.facts.KubeProxy
+	ebpf, kubeProxy := n.config.EBPFDataplane.Enabled, n.in.KubeProxy
 	env.Set("FELIX_BPFENABLED", strconv.FormatBool(ebpf))
 	// Calico before 3.30.5 knows the port by the misspelt name only.
 	env.SetIf(ebpf && kubeProxy.Enabled, "FELIX_BPFKUBEPROXYHEALTZPORT", kubeProxyHealthPort)
 	env.SetIf(ebpf && kubeProxy.Enabled, "FELIX_BPFKUBEPROXYHEALTHZPORT", kubeProxyHealthPort)
 	env.Set("FELIX_BPFKUBEPROXYIPTABLESCLEANUPENABLED", strconv.FormatBool(!kubeProxy.Enabled))
-	env.SetIf(ebpf && n.facts.Infrastructure.VirtualFunctions, "FELIX_BPFDATAIFACEPATTERN", mainInterfaces)
+	env.SetIf(ebpf && n.in.Infrastructure.VirtualFunctions, "FELIX_BPFDATAIFACEPATTERN", mainInterfaces)
 }

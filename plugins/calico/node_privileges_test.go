@@ -11,7 +11,7 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-func nonPrivileged(facts *plugin.Facts) {
+func nonPrivileged(facts *plugin.Input) {
 	facts.FeatureGates = map[string]bool{"NonPrivilegedCalicoNode": true}
 }
 

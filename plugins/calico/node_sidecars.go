@@ -36,9 +36,9 @@ func (n *network) snatContainer() corev1.Container {
 // masqueradedRange is that of IPv4 in a network of both families, as in the address pool.
 func (n *network) masqueradedRange() string {
 	if hasIPv4(n.config) {
-		return podRangeIPv4(n.facts)
+		return podRangeIPv4(n.in)
 	}
-	return n.facts.PodCIDR
+	return n.in.PodCIDR
 }
 
 // conditionEnsurer says once more that the node's network is available, because

@@ -13,7 +13,7 @@ import (
 )
 
 func withKubeProxy(enabled bool, mode corev1beta1.ProxyMode) option {
-	return func(facts *plugin.Facts) { facts.KubeProxy = plugin.KubeProxy{Enabled: enabled, Mode: mode} }
+	return func(facts *plugin.Input) { facts.KubeProxy = plugin.KubeProxy{Enabled: enabled, Mode: mode} }
 }
 
 // absent stands for a variable that is not there.
@@ -147,7 +147,7 @@ func TestEveryVolumeIsMountedAndEveryMountHasAVolume(t *testing.T) {
 	for _, config := range []string{"", "ebpfDataplane: {enabled: true}", "overlay: {enabled: false}"} {
 		for _, gates := range []map[string]bool{nil, {"NonPrivilegedCalicoNode": true}} {
 			g := NewWithT(t)
-			n := build(t, config, func(f *plugin.Facts) { f.FeatureGates = gates })
+			n := build(t, config, func(f *plugin.Input) { f.FeatureGates = gates })
 			pod := n.node().Spec.Template.Spec
 			volumes, mounted := map[string]bool{}, map[string]bool{}
 			for _, volume := range pod.Volumes {

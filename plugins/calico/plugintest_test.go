@@ -25,7 +25,7 @@ func TestPromises(t *testing.T) {
 	options := []plugintest.Option{
 		plugintest.Case{Name: "switches", Config: "{typha: {enabled: false}, vethMTU: '1440', serviceLoopPrevention: Reject, wireguardEncryption: true}"},
 		plugintest.Case{Name: "eBPF", Config: "{ebpfDataplane: {enabled: true}, autoScaling: {mode: vpa, resources: {node: {cpu: 300m}}}}",
-			In: func(f *plugin.Facts) { f.VPA = true }},
+			In: func(f *plugin.Input) { f.VPA = true }},
 		plugintest.Case{Name: "everything beside it", Config: "{birdExporter: {enabled: true}, multus: {enabled: true, installCNIPlugins: true}, autoScaling: {mode: static}}"},
 		plugintest.WithWildcard("ClusterRole multus", "further networks are described in kinds of its own group, and it looks after all of them"),
 		plugintest.WithAPIServer(server),

@@ -19,8 +19,8 @@ const seamlessSwitchGate = "SeamlessOverlaySwitch"
 // to every node's pods. Otherwise traffic would stop until they are there. It can
 // only be known where something keeps Calico from saying the same of its overlay,
 // which takes MutatingAdmissionPolicies.
-func precondition(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) *plugin.Precondition {
-	if !facts.FeatureGates[seamlessSwitchGate] || !overlayOff(effective) || facts.MutatingAdmissionPolicies() == "" {
+func precondition(effective *v1alpha1.NetworkConfig, in *plugin.Input) *plugin.Precondition {
+	if !in.FeatureGates[seamlessSwitchGate] || !overlayOff(effective) || in.MutatingAdmissionPolicies() == "" {
 		return nil
 	}
 	return &plugin.Precondition{

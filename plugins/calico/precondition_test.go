@@ -14,13 +14,13 @@ import (
 )
 
 // switches is a cluster in which an overlay can be taken away without an outage.
-func switches(facts *plugin.Facts) {
+func switches(facts *plugin.Input) {
 	facts.FeatureGates = map[string]bool{"SeamlessOverlaySwitch": true}
 	facts.KubernetesVersion = "1.36.0"
 }
 
 func runtimeConfig(served ...string) option {
-	return func(facts *plugin.Facts) {
+	return func(facts *plugin.Input) {
 		facts.KubernetesVersion = "1.35.7"
 		facts.APIServer.FeatureGates = map[string]bool{"MutatingAdmissionPolicy": true}
 		facts.APIServer.RuntimeConfig = map[string]bool{}
@@ -43,7 +43,7 @@ func TestAnOverlayGoesOnceTheCloudHasMadeRoutes(t *testing.T) {
 		"overlay on":                     {"{overlay: {enabled: true}}", []option{switches}, false},
 		"nothing said of an overlay":     {"", []option{switches}, false},
 		"without the gate":               {off, nil, false},
-		"an older version":               {off, []option{switches, func(f *plugin.Facts) { f.KubernetesVersion = "1.35.7" }}, false},
+		"an older version":               {off, []option{switches, func(f *plugin.Input) { f.KubernetesVersion = "1.35.7" }}, false},
 		"an older version with v1beta1":  {off, []option{switches, runtimeConfig("admissionregistration.k8s.io/v1beta1")}, true},
 		"an older version with v1alpha1": {off, []option{switches, runtimeConfig("admissionregistration.k8s.io/v1alpha1")}, true},
 		"an older version with the gate": {off, []option{switches, runtimeConfig()}, false},

@@ -18,14 +18,14 @@ const bundleName = "extension-networking-calico-config"
 
 type network struct {
 	config *v1alpha1.NetworkConfig
-	facts  *plugin.Facts
+	in     *plugin.Input
 	// calicoConfig is the ConfigMap that calico-node restarts for.
 	calicoConfig *corev1.ConfigMap
 }
 
 // render returns the objects of a network. Every component has a file of its own.
-func render(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) (plugin.Objects, error) {
-	n := &network{config: effective, facts: facts}
+func render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (plugin.Objects, error) {
+	n := &network{config: effective, in: in}
 	n.calicoConfig = n.cniConfig() // cni.go
 	return plugin.NewObjects(n.components(),
 		plugin.NetworkBundle(bundleName, slices.Concat(
@@ -61,4 +61,4 @@ func (n *network) components() []plugin.Component {
 }
 
 // image returns the reference of an image of images.yaml.
-func (n *network) image(name string) string { return images.For(name, n.facts) }
+func (n *network) image(name string) string { return images.For(name, n.in) }

@@ -17,11 +17,11 @@ import (
 )
 
 // validate judges what the user wrote.
-func validate(written *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) plugin.Findings {
+func validate(written *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	oneOf(&found, path.Child("backend"), written.Backend, v1alpha1.Bird, v1alpha1.None, v1alpha1.VXLANBackend)
 	validateIPAM(&found, written.IPAM, path.Child("ipam"))
-	validateFamilies(&found, written, facts, path)
+	validateFamilies(&found, written, in, path)
 	if written.VethMTU != nil {
 		validateMTU(&found, path.Child("vethMTU"), *written.VethMTU)
 	}

@@ -13,34 +13,34 @@ import (
 )
 
 // validateEffective judges what is in force.
-func validateEffective(effective, written *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) plugin.Findings {
+func validateEffective(effective, written *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
-	validateKubeProxy(&found, effective, facts)
-	warnNodeRange(&found, facts)
-	warnVXLANOverlay(&found, effective, written, facts, path)
+	validateKubeProxy(&found, effective, in)
+	warnNodeRange(&found, in)
+	warnVXLANOverlay(&found, effective, written, in, path)
 	warnVXLANPool(&found, effective, written, path)
-	warnings.Warn(&found, effective, facts, path)
+	warnings.Warn(&found, effective, in, path)
 	return found
 }
 
 // validateKubeProxy makes sure that somebody implements Services. The paths are
 // the Shoot's, wherever the config was written.
-func validateKubeProxy(found *plugin.Findings, effective *v1alpha1.NetworkConfig, facts *plugin.Facts) {
+func validateKubeProxy(found *plugin.Findings, effective *v1alpha1.NetworkConfig, in *plugin.Input) {
 	proxy := field.NewPath("spec", "kubernetes", "kubeProxy")
 	switch {
-	case facts.KubeProxy.Enabled:
+	case in.KubeProxy.Enabled:
 	case !effective.EBPFDataplane.Enabled:
 		found.Error(field.Forbidden(proxy.Child("enabled"),
 			"without kube-proxy nobody implements Services, unless ebpfDataplane.enabled of the network's providerConfig is true; switch one of them on"))
-	case facts.KubeProxy.Mode != "":
+	case in.KubeProxy.Mode != "":
 		found.Error(field.Forbidden(proxy.Child("mode"), "must not be set when kube-proxy is disabled; leave it out"))
 	}
 }
 
 // warnNodeRange tells that the nodes' range is of use to nobody in a network of IPv4. One
 // that is on the way to IPv6 will use it.
-func warnNodeRange(found *plugin.Findings, facts *plugin.Facts) {
-	if wantsIPv6(facts) || !isIPv6Range(facts.NodeCIDR) {
+func warnNodeRange(found *plugin.Findings, in *plugin.Input) {
+	if wantsIPv6(in) || !isIPv6Range(in.NodeCIDR) {
 		return
 	}
 	found.Warn(plugin.At(nil, string(plugin.FactNodeRange)),
@@ -49,14 +49,14 @@ func warnNodeRange(found *plugin.Findings, facts *plugin.Facts) {
 
 // warnVXLANOverlay tells who asked for an overlay, and did not ask for VXLAN,
 // that they get it.
-func warnVXLANOverlay(found *plugin.Findings, effective, written *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) {
+func warnVXLANOverlay(found *plugin.Findings, effective, written *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) {
 	asked := written.VXLAN != nil && written.VXLAN.Enabled
-	if !facts.Infrastructure.NoIPIP || !vxlanOverlay(effective) || asked {
+	if !in.Infrastructure.NoIPIP || !vxlanOverlay(effective) || asked {
 		return
 	}
 	found.Warn(plugin.At(path, "overlay.enabled"), fmt.Sprintf(
 		"IP-in-IP is not available on %s, so the overlay uses VXLAN; and VXLAN needs calico-ipam",
-		cmp.Or(facts.Infrastructure.Type, "this infrastructure")))
+		cmp.Or(in.Infrastructure.Type, "this infrastructure")))
 }
 
 // warnVXLANPool tells who wrote ipv4.pool: vxlan that nothing is encapsulated, unless

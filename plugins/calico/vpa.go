@@ -14,7 +14,7 @@ import (
 // brings the CRD of these objects, so there is none without it. kube-controllers
 // is scaled in every mode.
 func (n *network) podAutoscalers() []plugin.Object {
-	if !n.facts.VPA {
+	if !n.in.VPA {
 		return nil
 	}
 	var objects []plugin.Object

@@ -14,7 +14,7 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-func withVPA(facts *plugin.Facts) { facts.VPA = true }
+func withVPA(facts *plugin.Input) { facts.VPA = true }
 
 // podAutoscaler returns what a VerticalPodAutoscaler says of each container: Off,
 // or the least that it gets.

@@ -18,55 +18,55 @@ var warnings = slices.Concat(encapsulationWarnings, ipv6Warnings, addressWarning
 
 // encapsulationWarnings are about how packets travel from node to node.
 var encapsulationWarnings = plugin.Warnings[v1alpha1.NetworkConfig]{
-	{Path: "backend", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "backend", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return e.Overlay == nil && hasBackend(e, v1alpha1.VXLANBackend) && poolIs(e, v1alpha1.PoolIPIP) && encapsulates(*e.IPv4.Mode)
 	}, Message: "the address pool uses IP-in-IP, for which backend vxlan makes no routes; write bird, or in a new network " + forVXLAN},
 
-	{Path: "backend", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "backend", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return nothingForVXLAN(e) && usesHostLocal(e)
 	}, Message: withoutRoutes + "; write none where the cloud makes them, or bird"},
 
-	{Path: "backend", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "backend", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return nothingForVXLAN(e) && !usesHostLocal(e)
 	}, Message: withoutRoutes + "; write bird"},
 
-	{Path: "ipv4.pool", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "ipv4.pool", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return overlayOn(e) && !hasIPv6(e) && !e.VXLAN.Enabled && poolIs(e, v1alpha1.PoolVXLAN)
 	}, Message: "packets travel through IP-in-IP all the same: the address pool that comes with overlay.enabled goes before; leave it out, or in a new network " + forVXLAN},
 
-	{Path: "ipv4.mode", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "ipv4.mode", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return !e.VXLAN.Enabled && e.Overlay == nil && hasBackend(e, v1alpha1.None) && poolIs(e, v1alpha1.PoolIPIP) && encapsulates(*e.IPv4.Mode)
 	}, Message: "packets are not encapsulated all the same: with backend none Felix sets up no IP-in-IP"},
 
-	{Path: "vxlan.enabled", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "vxlan.enabled", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return e.VXLAN.Enabled && hasIPv4(e) && overlayOff(e)
 	}, Message: "packets are not encapsulated all the same, since overlay.enabled is false; what remains of it is ipam.type calico-ipam"},
 
-	{Path: "vxlan.enabled", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "vxlan.enabled", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return e.VXLAN.Enabled && hasIPv4(e) && e.Overlay == nil && !encapsulates(*e.IPv4.Mode)
 	}, Message: "packets are not encapsulated all the same, since ipv4.mode is Never or Off; what remains of it is ipam.type calico-ipam"},
 
-	{Path: "vxlan.enabled", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "vxlan.enabled", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return e.VXLAN.Enabled && e.Overlay == nil && !hasBackend(e, v1alpha1.None) && poolIs(e, v1alpha1.PoolIPIP) && encapsulates(*e.IPv4.Mode)
 	}, Message: "packets travel through IP-in-IP all the same, since ipv4.pool is ipip; what remains of it is ipam.type calico-ipam"},
 
-	{Path: "vxlan.enabled", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "vxlan.enabled", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return e.VXLAN.Enabled && e.Overlay == nil && hasBackend(e, v1alpha1.None) && poolIs(e, v1alpha1.PoolIPIP) && encapsulates(*e.IPv4.Mode)
 	}, Message: "packets are not encapsulated all the same, since ipv4.pool is ipip, and with backend none Felix sets up no IP-in-IP; what remains of it is ipam.type calico-ipam"},
 
-	{Path: "vxlan.enabled", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "vxlan.enabled", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return e.VXLAN.Enabled && poolBesideNone(e) && !hasIPv6(e)
 	}, Message: poolWithoutVXLAN + forVXLAN},
 
-	{Path: "vxlan.enabled", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "vxlan.enabled", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return e.VXLAN.Enabled && poolBesideNone(e) && hasIPv6(e)
 	}, Message: poolWithoutVXLAN + withIPv6 + "vxlan, ipv4.pool and ipv4.mode out of a new network"},
 
-	{Path: "ipv4.pool", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "ipv4.pool", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return !e.VXLAN.Enabled && poolBesideNone(e) && !hasIPv6(e)
 	}, Message: poolWithoutVXLAN + "leave ipv4.pool and ipv4.mode out, or in a new network " + forVXLAN},
 
-	{Path: "ipv4.pool", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "ipv4.pool", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return !e.VXLAN.Enabled && poolBesideNone(e) && hasIPv6(e)
 	}, Message: poolWithoutVXLAN + withIPv6 + "ipv4.pool and ipv4.mode out"},
 }
@@ -97,78 +97,78 @@ const (
 
 // ipv6Warnings are about networks with IPv6, which Calico only routes.
 var ipv6Warnings = plugin.Warnings[v1alpha1.NetworkConfig]{
-	{Path: "overlay.enabled", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "overlay.enabled", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return overlayOn(e) && hasIPv6(e) && usesHostLocal(e)
 	}, Message: nativeIPv6 + withoutOverlay},
 
-	{Path: "overlay.enabled", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "overlay.enabled", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return overlayOn(e) && hasIPv6(e) && !usesHostLocal(e)
 	}, Message: nativeIPv6 + "in a new network " + withoutOverlay},
 
-	{Path: "overlay.enabled", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "overlay.enabled", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return overlayOn(e) && isDualStack(e) && !e.VXLAN.Enabled
 	}, Message: "the IPv4 pool asks for IP-in-IP, which Felix does not set up in a network with IPv6, so IPv4 packets may not arrive; " + withoutOverlay},
 
-	{Path: "ipv4.pool", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "ipv4.pool", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return overlayOn(e) && isDualStack(e) && !e.VXLAN.Enabled && poolIs(e, v1alpha1.PoolVXLAN)
 	}, Message: "the address pool default-ipv4-ippool says IP-in-IP all the same, since overlay.enabled is true and vxlan.enabled is not"},
 
-	{Path: "ipv4.mode", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "ipv4.mode", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return overlayOn(e) && isDualStack(e) && *e.IPv4.Mode != v1alpha1.Always
 	}, Message: "the address pool default-ipv4-ippool says Always all the same, since overlay.enabled is true"},
 
-	{Path: "ipv4.mode", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "ipv4.mode", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return overlayOff(e) && isDualStack(e) && encapsulates(*e.IPv4.Mode) && !e.VXLAN.Enabled
 	}, Message: "the address pool default-ipv4-ippool says Never all the same, since overlay.enabled is false"},
 
-	{Path: "vxlan.enabled", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "vxlan.enabled", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return e.VXLAN.Enabled && hasIPv6(e) && !hasIPv4(e)
 	}, Message: "packets are not encapsulated all the same: VXLAN is for IPv4, which the network does not have"},
 
-	{Path: "ipam.type", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "ipam.type", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return !usesHostLocal(e) && hasIPv6(e)
 	}, Message: "calico-ipam, which VXLAN brings with it, gives pods IPv6 addresses to which nobody makes routes; in a new network leave backend, overlay, vxlan, ipv4.pool and ipv4.mode out"},
 
-	{Path: "ipv4", If: func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
+	{Path: "ipv4", If: func(e *v1alpha1.NetworkConfig, f *plugin.Input) bool {
 		return hasIPv4(e) && podRangeIPv4(f) == ""
 	}, Message: "the pods' IPv4 range is not known, since the one that the Network states is of IPv6, and the Shoot's status.networking.pods has none; the address pool of IPv4 stays empty. State the IPv4 range where two families are wanted"},
 
-	{Path: "ipv6", If: func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
+	{Path: "ipv6", If: func(e *v1alpha1.NetworkConfig, f *plugin.Input) bool {
 		return hasIPv6(e) && podRangeIPv6(f) == ""
 	}, Message: "the pods' IPv6 range is not known yet, since the Shoot's status.networking.pods has none; pool default-ipv6-ippool stays empty until then"},
 }
 
 // addressWarnings are about pods' addresses.
 var addressWarnings = plugin.Warnings[v1alpha1.NetworkConfig]{
-	{Path: "ipam.type", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "ipam.type", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return !usesHostLocal(e) && !hasKubeControllers(e)
 	}, Message: "with backend none there are no kube-controllers, so nobody collects addresses of calico-ipam that pods left behind; and routes that a cloud makes lead to the nodes' own ranges, which calico-ipam does not keep to"},
 
-	{Path: "ipam.cidr", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "ipam.cidr", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return usesHostLocal(e) && !isNodesRange(*e.IPAM.CIDR)
 	}, Message: "every node gives its pods addresses of this one range, so two pods on different nodes can get the same; usePodCIDR gives each node its own"},
 
-	{Path: "ipam.cidr", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "ipam.cidr", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return !usesHostLocal(e) && !isNodesRange(*e.IPAM.CIDR)
 	}, Message: "pods do not get addresses of this range: calico-ipam, which VXLAN brings with it, takes them from the address pool"},
 
-	{Path: "ipam.cidr", If: func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
+	{Path: "ipam.cidr", If: func(e *v1alpha1.NetworkConfig, f *plugin.Input) bool {
 		return usesHostLocal(e) && isOfOtherFamily(*e.IPAM.CIDR, f)
 	}, Message: "the network does not have the family of this range: pods get addresses which nobody routes; usePodCIDR gives each node its own of the right family"},
 
-	{Path: "ipam.cidr", If: func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
+	{Path: "ipam.cidr", If: func(e *v1alpha1.NetworkConfig, f *plugin.Input) bool {
 		return usesHostLocal(e) && overlaps(*e.IPAM.CIDR, f.ServiceCIDR)
 	}, Message: "it overlaps with the Services' range: a pod with the address of a Service cannot be reached; usePodCIDR gives each node a range of its own"},
 
-	{Path: "ipv4.autoDetectionMethod", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "ipv4.autoDetectionMethod", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return hasIPv4(e) && looksForFamily(e.IPv4.AutoDetectionMethod, netip.Addr.Is6)
 	}, Message: "no node has an IPv4 address in an IPv6 range, so calico-node does not start; write a range of IPv4"},
 
-	{Path: "ipv6.autoDetectionMethod", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Facts) bool {
+	{Path: "ipv6.autoDetectionMethod", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return hasIPv6(e) && looksForFamily(e.IPv6.AutoDetectionMethod, netip.Addr.Is4)
 	}, Message: "no node has an IPv6 address in an IPv4 range, so calico-node does not start; write a range of IPv6"},
 
-	{Path: "overlay.enabled", If: func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
+	{Path: "overlay.enabled", If: func(e *v1alpha1.NetworkConfig, f *plugin.Input) bool {
 		return hasIPv4(e) && (encapsulationOf(e) == unencapsulated || hasBackend(e, v1alpha1.None)) && !f.Infrastructure.OwnNetwork
 	}, Message: "without overlay the network between the nodes sees pods' addresses, so if other clusters have nodes in it, their pod ranges must not overlap with this one's; give each a range of its own"},
 }
@@ -177,7 +177,7 @@ func isNodesRange(cidr string) bool {
 	return strings.EqualFold(cidr, v1alpha1.UsePodCIDR) || cidr == v1alpha1.UsePodCIDRIPv6
 }
 
-func isOfOtherFamily(cidr string, f *plugin.Facts) bool {
+func isOfOtherFamily(cidr string, f *plugin.Input) bool {
 	prefix, err := netip.ParsePrefix(cidr)
 	if err != nil {
 		return false
@@ -207,19 +207,19 @@ func looksForFamily(method *string, isOfFamily func(netip.Addr) bool) bool {
 
 // helperWarnings are about what stands beside calico-node or changes the node.
 var helperWarnings = plugin.Warnings[v1alpha1.NetworkConfig]{
-	{Path: "birdExporter.enabled", If: func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
+	{Path: "birdExporter.enabled", If: func(e *v1alpha1.NetworkConfig, f *plugin.Input) bool {
 		return e.BirdExporter.Enabled && !isPrivileged(e, f)
 	}, Message: "there is only its Service: the exporter cannot run in a calico-node that is not privileged"},
 
-	{Path: "birdExporter.enabled", If: func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
+	{Path: "birdExporter.enabled", If: func(e *v1alpha1.NetworkConfig, f *plugin.Input) bool {
 		return e.BirdExporter.Enabled && isPrivileged(e, f) && !hasBackend(e, v1alpha1.Bird)
 	}, Message: "there is nothing to export, since BIRD only runs with backend bird"},
 
-	{Path: "ebpfDataplane.enabled", If: func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
+	{Path: "ebpfDataplane.enabled", If: func(e *v1alpha1.NetworkConfig, f *plugin.Input) bool {
 		return e.EBPFDataplane.Enabled && f.FeatureGates[nonPrivilegedGate]
 	}, Message: "calico-node is privileged all the same: eBPF goes before the operator's feature gate " + nonPrivilegedGate},
 
-	{Path: "snatToUpstreamDNS.enabled", If: func(e *v1alpha1.NetworkConfig, f *plugin.Facts) bool {
+	{Path: "snatToUpstreamDNS.enabled", If: func(e *v1alpha1.NetworkConfig, f *plugin.Input) bool {
 		return e.SnatToUpstreamDNS.Enabled && f.NodeLocalDNS
 	}, Message: "without overlay NetworkPolicies cannot block pods' DNS requests to the nodes' cache (NodeLocalDNS), whose rules come before Calico's; write false here, switch off NodeLocalDNS, or in a network of IPv4 only switch on the overlay"},
 }

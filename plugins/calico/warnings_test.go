@@ -11,7 +11,7 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-func withNodeLocalDNS(facts *plugin.Facts) { facts.NodeLocalDNS = true }
+func withNodeLocalDNS(facts *plugin.Input) { facts.NodeLocalDNS = true }
 
 func TestUsersAreToldWhatIsNotInForce(t *testing.T) {
 	for _, test := range []struct {
@@ -100,7 +100,7 @@ func TestUsersAreToldWhatIsNotInForce(t *testing.T) {
 
 // Whatever is combined, nobody reads of one field twice.
 func TestEachFieldOfTheEncapsulationIsWarnedOfOnce(t *testing.T) {
-	families := map[string]option{"IPv4": func(*plugin.Facts) {}, "both families": dualStack, "IPv4 without IP-in-IP": onAzure}
+	families := map[string]option{"IPv4": func(*plugin.Input) {}, "both families": dualStack, "IPv4 without IP-in-IP": onAzure}
 	for _, config := range combined(
 		[]string{"{", "{overlay: {enabled: true}, ", "{overlay: {enabled: false}, "},
 		[]string{"", "backend: none, ", "backend: vxlan, "},
@@ -140,7 +140,7 @@ func TestARangeOfIPv6NodesIsOfNoUseToIPv4(t *testing.T) {
 		warned   bool
 		pool     bool
 	}{
-		{"IPv4", func(*plugin.Facts) {}, true, false},
+		{"IPv4", func(*plugin.Input) {}, true, false},
 		{"on the way to both", migrating, false, false},
 		{"both", dualStack, false, true},
 	} {
@@ -168,7 +168,7 @@ func TestUsersAreToldOfRangesThatCannotWork(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			options := []option{test.option, func(f *plugin.Facts) { f.NodeCIDR = "" }}
+			options := []option{test.option, func(f *plugin.Input) { f.NodeCIDR = "" }}
 			g.Expect(build(t, test.config, options...).Warned(test.path)).To(ContainElement(ContainSubstring(test.want)))
 		})
 	}

@@ -28,7 +28,7 @@ func TestANetworkGoesOnWithTheIPAMThatItHas(t *testing.T) {
 	for _, mode := range []string{"kubernetes", "cluster-pool"} {
 		t.Run(mode, func(t *testing.T) {
 			g := NewWithT(t)
-			first := build(t, "", func(f *plugin.Facts) { f.IPAM = mode })
+			first := build(t, "", func(f *plugin.Input) { f.IPAM = mode })
 			g.Expect(first.data("cilium-config")).To(HaveKeyWithValue("ipam", mode))
 			g.Expect(p.IPAM(written(t, first))).To(Equal(mode))
 		})
@@ -52,7 +52,7 @@ func TestIPAMIsRemembered(t *testing.T) {
 // kube-proxy is to run. Where it says nothing, the network runs.
 func TestANetworkWithIPVSAndNodeLocalDNSIsTakenOver(t *testing.T) {
 	g := NewWithT(t)
-	ipvs := func(facts *plugin.Facts) { withIPVS(facts); withNodeLocalDNS(facts) }
+	ipvs := func(facts *plugin.Input) { withIPVS(facts); withNodeLocalDNS(facts) }
 	request := requestFor(t, "", ipvs)
 	g.Expect(tryRequest(t, request).Errors).To(HaveLen(1), "a new one")
 	request.TakenOver = request.Accepted()

@@ -48,7 +48,7 @@ func (n *network) agentDaemonSet(checksum string) *appsv1.DaemonSet {
 		Spec: appsv1.DaemonSetSpec{
 			Selector:             system.Selecting(system.App(agentName)),
 			RevisionHistoryLimit: new(int32(2)),
-			UpdateStrategy:       system.RollOut(n.facts),
+			UpdateStrategy:       system.RollOut(n.in),
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: agentPodMeta(checksum),
 				Spec: corev1.PodSpec{

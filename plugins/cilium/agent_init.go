@@ -30,7 +30,7 @@ func (n *network) agentInitContainers() []corev1.Container {
 	containers := []corev1.Container{
 		n.disableRPFilter(), n.buildConfig(), n.mountCgroup(), n.applySysctl(), n.mountBPF(), n.cleanState(), n.installCNI(),
 	}
-	if replacesKubeProxy(n.facts) {
+	if replacesKubeProxy(n.in) {
 		containers = append(containers, n.cleanUpKubeProxy())
 	}
 	return containers

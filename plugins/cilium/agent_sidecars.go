@@ -12,15 +12,15 @@ import (
 // infrastructures only answer the nodes' own addresses.
 func (n *network) snatToUpstreamDNS() corev1.Container {
 	var env system.Environment
-	env.Set("POD_CIDR", n.facts.PodCIDR)
+	env.Set("POD_CIDR", n.in.PodCIDR)
 	return n.masquerader("add-snat-rule-to-upstream-dns", snatToUpstreamDNS, env)
 }
 
 // snatToOutsideWorld masquerades what pods send to neither pods nor nodes.
 func (n *network) snatToOutsideWorld() corev1.Container {
 	var env system.Environment
-	env.Set("POD_CIDR", n.facts.PodCIDR)
-	env.Set("NODE_CIDR", n.facts.NodeCIDR)
+	env.Set("POD_CIDR", n.in.PodCIDR)
+	env.Set("NODE_CIDR", n.in.NodeCIDR)
 	return n.masquerader("add-snat-rule-to-outside-world", snatToOutsideWorld, env)
 }
 

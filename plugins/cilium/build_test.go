@@ -39,32 +39,32 @@ var (
 
 // migrating is a network of IPv4 on its way to dual-stack, of whose IPv6 range the Shoot
 // says nothing yet.
-func migrating(facts *plugin.Facts) {
+func migrating(facts *plugin.Input) {
 	built.Migrating(facts)
 	facts.PodCIDRs = []string{podCIDR}
 }
 
 // withoutKubeProxy is a Shoot without kube-proxy, whose API server has an address.
-func withoutKubeProxy(facts *plugin.Facts) {
+func withoutKubeProxy(facts *plugin.Input) {
 	facts.KubeProxy = plugin.KubeProxy{}
 	facts.APIServer.ExternalHost = "api.one.test.example.com"
 }
 
-func withIPVS(facts *plugin.Facts) {
+func withIPVS(facts *plugin.Input) {
 	facts.KubeProxy = plugin.KubeProxy{Enabled: true, Mode: corev1beta1.ProxyModeIPVS}
 }
 
-func withNodeLocalDNS(facts *plugin.Facts) { facts.NodeLocalDNS = true }
+func withNodeLocalDNS(facts *plugin.Input) { facts.NodeLocalDNS = true }
 
-func withClusterPool(facts *plugin.Facts) { facts.IPAM = "cluster-pool" }
+func withClusterPool(facts *plugin.Input) { facts.IPAM = "cluster-pool" }
 
 // standalone is a cluster of nobody but Trellis.
-func standalone(facts *plugin.Facts) {
+func standalone(facts *plugin.Input) {
 	facts.PodAccess = &plugin.PodAccess{Host: "api.example.com", Port: "443"}
 }
 
 func withNodes(atLeast int32) option {
-	return func(facts *plugin.Facts) { facts.NodesAtLeast = atLeast }
+	return func(facts *plugin.Input) { facts.NodesAtLeast = atLeast }
 }
 
 // need returns the object of that type and name, and fails without it.

@@ -10,13 +10,13 @@ import (
 )
 
 // situation is a network in its cluster.
-type situation = plugin.Situation[v1alpha1.NetworkConfig]
+type situation = plugin.State[v1alpha1.NetworkConfig]
 
 // changedIn judges what changes of values mean that have no effect in this cluster.
 // Agents are told of them all the same.
 func changedIn(path string, before, after situation) (plugin.ChangeClass, string) {
 	block, _, _ := strings.Cut(path, ".")
-	idle := !replacesKubeProxy(before.Facts) && !replacesKubeProxy(after.Facts)
+	idle := !replacesKubeProxy(before.Input) && !replacesKubeProxy(after.Input)
 	switch block {
 	case "l2Announcements":
 		idle = !announces(before) && !announces(after)
@@ -33,7 +33,17 @@ func changedIn(path string, before, after situation) (plugin.ChangeClass, string
 // announces says whether nodes answer for addresses of Services.
 func announces(in situation) bool {
 	l2 := in.Config.L2Announcements
-	return l2 != nil && l2.Enabled && replacesKubeProxy(in.Facts)
+	return l2 != nil && l2.Enabled && replacesKubeProxy(in.Input)
+}
+
+func classify(c plugin.Change[v1alpha1.NetworkConfig]) (plugin.ChangeClass, string) {
+	if class, reason := changedFact(plugin.Fact(c.Path), c.Before, c.After); class != "" {
+		return class, reason
+	}
+	if class, reason := changedIn(c.Path, c.Before, c.After); class != "" {
+		return class, reason
+	}
+	return changes.Classify(c.Path, c.Before.Config, c.After.Config)
 }
 
 // changedFact judges what agents and cilium-operator are told of the cluster, and no
@@ -41,7 +51,7 @@ func announces(in situation) bool {
 func changedFact(fact plugin.Fact, before, after situation) (plugin.ChangeClass, string) {
 	switch fact {
 	case plugin.FactKubeProxy:
-		if replacesKubeProxy(after.Facts) {
+		if replacesKubeProxy(after.Input) {
 			return plugin.Disruptive, "Cilium takes Services over from kube-proxy, whose rules each agent removes, and connections to Services that are open break"
 		}
 		return plugin.Disruptive, "kube-proxy takes Services over from Cilium, and connections to Services that are open break"
@@ -50,12 +60,12 @@ func changedFact(fact plugin.Fact, before, after situation) (plugin.ChangeClass,
 	case plugin.FactNodeRange:
 		return changedNodeRange(before, after)
 	case plugin.FactPodRanges:
-		if routesIPv6(before.Config) && routesIPv6(after.Config) && podRangeIPv6(before.Facts) != podRangeIPv6(after.Facts) {
+		if routesIPv6(before.Config) && routesIPv6(after.Config) && podRangeIPv6(before.Input) != podRangeIPv6(after.Input) {
 			return plugin.Rolling, restarts + "; what pods send within the new IPv6 range is not masqueraded"
 		}
 	case plugin.FactAPIServer:
-		then, _ := operatorAPIServer(before.Config, before.Facts)
-		if now, _ := operatorAPIServer(after.Config, after.Facts); then != now {
+		then, _ := operatorAPIServer(before.Config, before.Input)
+		if now, _ := operatorAPIServer(after.Config, after.Input); then != now {
 			return plugin.Safe, "only cilium-operator restarts"
 		}
 	}
@@ -66,7 +76,7 @@ func changedNodeRange(before, after situation) (plugin.ChangeClass, string) {
 	switch {
 	case masqueradesOutside(before.Config) && masqueradesOutside(after.Config):
 		return plugin.Rolling, restarts + "; what pods send to nodes in the new range is not masqueraded"
-	case isStrict(before.Config) && isStrict(after.Config) && letsRemoteNodesInTheClear(before.Config, before.Facts) != letsRemoteNodesInTheClear(after.Config, after.Facts):
+	case isStrict(before.Config) && isStrict(after.Config) && letsRemoteNodesInTheClear(before.Config, before.Input) != letsRemoteNodesInTheClear(after.Config, after.Input):
 		return plugin.Rolling, restarts + "; what goes to other nodes themselves is encrypted as well if no node's address may be a pod's"
 	}
 	return "", ""

@@ -13,12 +13,12 @@ import (
 // What changes with the Shoot and not with the config.
 func TestWhatChangesOfTheClusterMean(t *testing.T) {
 	at := func(host string) option {
-		return func(f *plugin.Facts) { withoutKubeProxy(f); f.APIServer.ExternalHost = host }
+		return func(f *plugin.Input) { withoutKubeProxy(f); f.APIServer.ExternalHost = host }
 	}
 	range6 := func(cidr string) option {
-		return func(f *plugin.Facts) { dualStack(f); f.PodCIDRs = []string{podCIDR, cidr} }
+		return func(f *plugin.Input) { dualStack(f); f.PodCIDRs = []string{podCIDR, cidr} }
 	}
-	nodes := func(cidr string) option { return func(f *plugin.Facts) { f.NodeCIDR = cidr } }
+	nodes := func(cidr string) option { return func(f *plugin.Input) { f.NodeCIDR = cidr } }
 	type classes = map[string]plugin.ChangeClass
 	for _, test := range []struct {
 		name, config  string
@@ -26,10 +26,10 @@ func TestWhatChangesOfTheClusterMean(t *testing.T) {
 		want          classes
 	}{
 		{"kube-proxy goes", "", nil, withoutKubeProxy, classes{"spec.kubernetes.kubeProxy.enabled": plugin.Disruptive, "status.advertisedAddresses": plugin.Safe}},
-		{"kube-proxy comes", "", at("a.example.com"), func(f *plugin.Facts) { f.APIServer.ExternalHost = "a.example.com" },
+		{"kube-proxy comes", "", at("a.example.com"), func(f *plugin.Input) { f.APIServer.ExternalHost = "a.example.com" },
 			classes{"spec.kubernetes.kubeProxy.enabled": plugin.Disruptive}},
 		{"IPVS, which is kube-proxy's own affair", "", nil, withIPVS, classes{}},
-		{"a DNS cache", "", nil, func(f *plugin.Facts) { withNodeLocalDNS(f); f.Planned = true }, classes{"spec.systemComponents.nodeLocalDNS.enabled": plugin.Rolling}},
+		{"a DNS cache", "", nil, func(f *plugin.Input) { withNodeLocalDNS(f); f.Planned = true }, classes{"spec.systemComponents.nodeLocalDNS.enabled": plugin.Rolling}},
 		{"another address", "", at("a.example.com"), at("b.example.com"), classes{"status.advertisedAddresses": plugin.Safe}},
 		{"another address that nobody uses", "kubeproxy: {k8sServiceHost: c.example.com, k8sServicePort: 443}", at("a.example.com"), at("b.example.com"), classes{}},
 		{"another IPv6 range, routed", "overlay: {enabled: false}", range6("2001:db8:1::/56"), range6("2001:db8:9::/56"), classes{"status.networking.pods": plugin.Rolling}},

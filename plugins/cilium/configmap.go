@@ -86,8 +86,8 @@ func (n *network) routing() settings {
 	if tunnels(n.config) {
 		s["routing-mode"], s["tunnel-protocol"] = "tunnel", string(*n.config.TunnelMode)
 	}
-	s.setIf(*n.config.IPv4NativeRoutingCIDREnabled, "ipv4-native-routing-cidr", n.facts.PodCIDR)
-	if range6 := podRangeIPv6(n.facts); range6 != "" {
+	s.setIf(*n.config.IPv4NativeRoutingCIDREnabled, "ipv4-native-routing-cidr", n.in.PodCIDR)
+	if range6 := podRangeIPv6(n.in); range6 != "" {
 		s.setIf(*n.config.IPv6NativeRoutingCIDREnabled, "ipv6-native-routing-cidr", range6)
 	}
 	s.setIf(*n.config.MTU != 0, "mtu", strconv.Itoa(*n.config.MTU))
@@ -120,7 +120,7 @@ const (
 
 // ipam is who gives pods their addresses.
 func (n *network) ipam() settings {
-	mode := ipamMode(n.facts)
+	mode := ipamMode(n.in)
 	s := settings{ipamKey: mode}
 	switch mode {
 	case kubernetesIPAM:
@@ -129,7 +129,7 @@ func (n *network) ipam() settings {
 	case clusterPoolIPAM:
 		s["ipam-cilium-node-update-rate"] = poolUpdates
 		if hasIPv4(n.config) {
-			s["cluster-pool-ipv4-cidr"], s["cluster-pool-ipv4-mask-size"] = n.facts.PodCIDR, poolMask
+			s["cluster-pool-ipv4-cidr"], s["cluster-pool-ipv4-mask-size"] = n.in.PodCIDR, poolMask
 		}
 		if hasIPv6(n.config) {
 			s["cluster-pool-ipv6-cidr"], s["cluster-pool-ipv6-mask-size"] = poolIPv6, poolMaskIPv6
@@ -153,13 +153,13 @@ func (n *network) switches() settings {
 func (n *network) services() settings {
 	s := settings{"bpf-lb-mode": string(*n.config.LoadBalancingMode)}
 	s.setIf(n.config.BPFSocketLBHostnsOnly.Enabled, "bpf-lb-sock-hostns-only", yes)
-	s.setIf(n.facts.NodeLocalDNS, "enable-local-redirect-policy", yes)
+	s.setIf(n.in.NodeLocalDNS, "enable-local-redirect-policy", yes)
 	return s
 }
 
 // kubeProxy is what agents do in its place.
 func (n *network) kubeProxy() settings {
-	replaces := replacesKubeProxy(n.facts)
+	replaces := replacesKubeProxy(n.in)
 	s := settings{
 		"enable-health-check-loadbalancer-ip": boolean(replaces),
 		"enable-health-check-nodeport":        boolean(replaces),
@@ -210,8 +210,8 @@ func (n *network) encryption() settings {
 	}
 	s["enable-wireguard"], s["wireguard-persistent-keepalive"] = yes, "0s"
 	if encryption.StrictMode {
-		s[strictModeKey], s[strictModeCIDRKey] = yes, n.facts.PodCIDR
-		s[strictModeRemoteNodesKey] = boolean(letsRemoteNodesInTheClear(n.config, n.facts))
+		s[strictModeKey], s[strictModeCIDRKey] = yes, n.in.PodCIDR
+		s[strictModeRemoteNodesKey] = boolean(letsRemoteNodesInTheClear(n.config, n.in))
 	}
 	return s
 }

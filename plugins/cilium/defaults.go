@@ -21,13 +21,13 @@ const (
 // defaulting is the making of one effective config.
 type defaulting struct {
 	config  *v1alpha1.NetworkConfig
-	facts   *plugin.Facts
+	in      *plugin.Input
 	origins *plugin.Origins
 }
 
 // setDefaults makes config what is in force. Each step relies on those before it.
-func setDefaults(config *v1alpha1.NetworkConfig, facts *plugin.Facts, origins *plugin.Origins) {
-	d := &defaulting{config, facts, origins}
+func setDefaults(config *v1alpha1.NetworkConfig, in *plugin.Input, origins *plugin.Origins) {
+	d := &defaulting{config, in, origins}
 	d.families()
 	d.createPodRoutes()
 	d.tunnel()
@@ -42,9 +42,9 @@ func setDefaults(config *v1alpha1.NetworkConfig, facts *plugin.Facts, origins *p
 // families lets nothing but the network's families decide which ones it has.
 func (d *defaulting) families() {
 	const reason = "the network's IP families decide"
-	d.config.IPv4 = &v1alpha1.IPv4{Enabled: deploysIPv4(d.facts)}
+	d.config.IPv4 = &v1alpha1.IPv4{Enabled: deploysIPv4(d.in)}
 	d.origins.Rule("ipv4.enabled", reason)
-	d.config.IPv6 = &v1alpha1.IPv6{Enabled: deploysIPv6(d.facts)}
+	d.config.IPv6 = &v1alpha1.IPv6{Enabled: deploysIPv6(d.in)}
 	d.origins.Rule("ipv6.enabled", reason)
 }
 
@@ -107,7 +107,7 @@ func (d *defaulting) kubeProxy() {
 	stated := d.config.KubeProxy
 	switch {
 	case stated == nil:
-	case !replacesKubeProxy(d.facts):
+	case !replacesKubeProxy(d.in):
 		d.origins.Rule("kubeproxy", "kube-proxy runs and leads to the API server")
 		d.config.KubeProxy = nil
 	case stated.ServiceHost == nil || stated.ServicePort == nil:

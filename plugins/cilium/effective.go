@@ -44,7 +44,7 @@ func snatRules(c *v1alpha1.NetworkConfig) bool {
 func knowsBPFMasquerade(c *v1alpha1.NetworkConfig) bool { return hasIPv4(c) && !snatRules(c) }
 
 // replacesKubeProxy says whether the agents implement Services.
-func replacesKubeProxy(facts *plugin.Facts) bool { return !facts.KubeProxy.Enabled }
+func replacesKubeProxy(in *plugin.Input) bool { return !in.KubeProxy.Enabled }
 
 // encryptsWithWireGuard says whether traffic between nodes is encrypted.
 func encryptsWithWireGuard(c *v1alpha1.NetworkConfig) bool {
@@ -54,8 +54,8 @@ func encryptsWithWireGuard(c *v1alpha1.NetworkConfig) bool {
 // letsRemoteNodesInTheClear says whether strict encryption makes an exception for what
 // goes to other nodes themselves: within a tunnel that is how all packets look, and
 // nodes in the pods' range cannot be told from pods.
-func letsRemoteNodesInTheClear(c *v1alpha1.NetworkConfig, facts *plugin.Facts) bool {
-	return tunnels(c) || overlayOff(c) && overlap(facts.PodCIDR, facts.NodeCIDR)
+func letsRemoteNodesInTheClear(c *v1alpha1.NetworkConfig, in *plugin.Input) bool {
+	return tunnels(c) || overlayOff(c) && overlap(in.PodCIDR, in.NodeCIDR)
 }
 
 // What Cilium takes from packets between nodes.
@@ -95,8 +95,8 @@ func overlap(one, other string) bool {
 
 // podRangeIPv6 is the pods' IPv6 range: the first one that the Shoot's status reports,
 // or else the Network's own. It is empty if neither is known.
-func podRangeIPv6(facts *plugin.Facts) string {
-	for _, cidr := range slices.Concat(facts.PodCIDRs, []string{facts.PodCIDR}) {
+func podRangeIPv6(in *plugin.Input) string {
+	for _, cidr := range slices.Concat(in.PodCIDRs, []string{in.PodCIDR}) {
 		if prefix, err := netip.ParsePrefix(cidr); err == nil && prefix.Addr().Is6() {
 			return cidr
 		}
@@ -104,25 +104,25 @@ func podRangeIPv6(facts *plugin.Facts) string {
 	return ""
 }
 
-func deploysIPv4(facts *plugin.Facts) bool {
-	return len(facts.IPFamilies) == 0 || facts.HasIPFamily(extensionsv1alpha1.IPv4)
+func deploysIPv4(in *plugin.Input) bool {
+	return len(in.IPFamilies) == 0 || in.HasIPFamily(extensionsv1alpha1.IPv4)
 }
 
-func deploysIPv6(facts *plugin.Facts) bool { return facts.HasIPFamily(extensionsv1alpha1.IPv6) }
+func deploysIPv6(in *plugin.Input) bool { return in.HasIPFamily(extensionsv1alpha1.IPv6) }
 
 // operatorAPIServer is where cilium-operator finds the API server where no kube-proxy
 // leads to it; empty where it finds it as every pod does. The port is only stated
 // together with a host of the user's.
-func operatorAPIServer(c *v1alpha1.NetworkConfig, facts *plugin.Facts) (host, port string) {
+func operatorAPIServer(c *v1alpha1.NetworkConfig, in *plugin.Input) (host, port string) {
 	switch {
-	case !replacesKubeProxy(facts):
+	case !replacesKubeProxy(in):
 		return "", ""
 	case c.KubeProxy != nil:
 		return *c.KubeProxy.ServiceHost, strconv.Itoa(int(*c.KubeProxy.ServicePort))
-	case facts.PodAccess != nil:
+	case in.PodAccess != nil:
 		return "", ""
 	default:
-		return facts.APIServer.ExternalHost, ""
+		return in.APIServer.ExternalHost, ""
 	}
 }
 
@@ -137,9 +137,9 @@ const (
 
 // ipamMode stays what it was when the network was made: pods that run keep addresses
 // that the other way would give to others.
-func ipamMode(facts *plugin.Facts) string { return cmp.Or(facts.IPAM, kubernetesIPAM) }
+func ipamMode(in *plugin.Input) string { return cmp.Or(in.IPAM, kubernetesIPAM) }
 
 // isHighlyAvailable says whether there are always nodes for two cilium-operators.
-func isHighlyAvailable(facts *plugin.Facts) bool { return facts.NodesAtLeast >= 2 }
+func isHighlyAvailable(in *plugin.Input) bool { return in.NodesAtLeast >= 2 }
 
 func isTrue(value *bool) bool { return value != nil && *value }

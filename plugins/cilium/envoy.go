@@ -45,7 +45,7 @@ func (n *network) envoyDaemonSet() *appsv1.DaemonSet {
 		Spec: appsv1.DaemonSetSpec{
 			Selector:             system.Selecting(system.App(envoyName)),
 			RevisionHistoryLimit: new(int32(2)),
-			UpdateStrategy:       system.RollOut(n.facts),
+			UpdateStrategy:       system.RollOut(n.in),
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: envoyPodMeta(),
 				Spec: corev1.PodSpec{

@@ -37,7 +37,7 @@ func TestEveryImageRunsSomewhereAndCanBeReplaced(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			const mirror = "mirror.example.com/image:v0"
-			replaced := build(t, everywhere, append(everyFact, func(f *plugin.Facts) { f.Images = map[string]string{name: mirror} })...).images()
+			replaced := build(t, everywhere, append(everyFact, func(f *plugin.Input) { f.Images = map[string]string{name: mirror} })...).images()
 			count := 0
 			for container, image := range own {
 				if image != reference {

@@ -182,7 +182,7 @@ func TestIdentitiesGiveNoTokens(t *testing.T) {
 
 func TestStandaloneOnlyTheRelayHasNoToken(t *testing.T) {
 	g := NewWithT(t)
-	n := build(t, hubbleEnabled, func(f *plugin.Facts) { f.PodAccess = &plugin.PodAccess{Host: "api.example.com", Port: "443"} })
+	n := build(t, hubbleEnabled, func(f *plugin.Input) { f.PodAccess = &plugin.PodAccess{Host: "api.example.com", Port: "443"} })
 	with := map[string]bool{}
 	for name, template := range n.templates() {
 		for _, volume := range template.Spec.Volumes {

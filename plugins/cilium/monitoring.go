@@ -39,7 +39,7 @@ const agentScrape = "shoot-cilium-agent"
 // nothing, and nobody has to ask whether a dashboard is missing.
 func (n *network) seedMonitoring() []plugin.Object {
 	const endpoints, pods = monitoringv1alpha1.KubernetesRoleEndpoint, monitoringv1alpha1.KubernetesRolePod
-	at := n.facts.Namespace
+	at := n.in.Namespace
 	return []plugin.Object{
 		system.Dashboards(at, "cilium-dashboards", maps.Clone(dashboards)),
 		system.ScrapeConfig(at, agentScrape, endpoints, agentTargets("cilium-agent-metrics", agentMetricsPort), agentMetrics),

@@ -54,8 +54,8 @@ func prefixesOf(options []string) []string {
 }
 
 // warnUnadapted tells whoever wants a cache that would not work.
-func warnUnadapted(found *plugin.Findings, facts *plugin.Facts) {
-	if facts.NodeLocalDNS && !facts.Planned && facts.Webhook == nil && facts.MutatingAdmissionPolicies() == "" {
+func warnUnadapted(found *plugin.Findings, in *plugin.Input) {
+	if in.NodeLocalDNS && !in.Planned && in.Webhook == nil && in.MutatingAdmissionPolicies() == "" {
 		found.Warn(field.NewPath("spec", "systemComponents", "nodeLocalDNS", "enabled"),
 			"pods cannot resolve names as long as nothing changes the cache (NodeLocalDNS) to work beside Cilium: let Trellis' operator serve webhooks (webhooks in its configuration), raise the Shoot to Kubernetes 1.36, or write false")
 	}
@@ -64,10 +64,10 @@ func warnUnadapted(found *plugin.Findings, facts *plugin.Facts) {
 // nodeLocalAdmission is what changes the cache's objects: policies, a webhook, or
 // nothing where the API server could ask nobody.
 func (n *network) nodeLocalAdmission() []plugin.Object {
-	switch version := n.facts.MutatingAdmissionPolicies(); {
+	switch version := n.in.MutatingAdmissionPolicies(); {
 	case version != "":
 		return cachePolicies(version)
-	case n.facts.Webhook != nil:
+	case n.in.Webhook != nil:
 		return []plugin.Object{n.cacheWebhook()}
 	default:
 		return nil

@@ -18,17 +18,17 @@ import (
 )
 
 func withKubernetes(version string) option {
-	return func(f *plugin.Facts) { f.KubernetesVersion = version }
+	return func(f *plugin.Input) { f.KubernetesVersion = version }
 }
 
 // withWebhook is an operator that answers API servers.
-func withWebhook(f *plugin.Facts) {
+func withWebhook(f *plugin.Input) {
 	f.Webhook = &plugin.Webhook{URL: "https://trellis.garden:443/shoot/cilium", CABundle: []byte("somebody to trust")}
 }
 
 // withPolicies is an API server that has policies only if it is told to.
 func withPolicies(version string) option {
-	return func(f *plugin.Facts) {
+	return func(f *plugin.Input) {
 		f.KubernetesVersion = "1.34.2"
 		f.APIServer = plugin.APIServer{
 			FeatureGates:  map[string]bool{"MutatingAdmissionPolicy": true},
@@ -79,7 +79,7 @@ func TestWhatChangesTheCachesObjects(t *testing.T) {
 // cache and the cluster is there.
 func TestUsersAreToldOfACacheThatNobodyAdapts(t *testing.T) {
 	const path = "spec.systemComponents.nodeLocalDNS.enabled"
-	planned := func(f *plugin.Facts) { f.Planned = true }
+	planned := func(f *plugin.Input) { f.Planned = true }
 	for name, test := range map[string]struct {
 		options []option
 		warned  bool

@@ -32,7 +32,7 @@ func (n *network) cacheWebhook() *admissionregistrationv1.MutatingWebhookConfigu
 	meta := system.ClusterWide(webhookConfigName)
 	meta.Labels = map[string]string{unremedied: "true"}
 	namespaces := namespaceSelector(purposeLabel)
-	if n.facts.PodAccess != nil { // nobody labels namespaces where there is no Gardener
+	if n.in.PodAccess != nil { // nobody labels namespaces where there is no Gardener
 		namespaces = namespaceSelector(corev1.LabelMetadataName)
 	}
 	return &admissionregistrationv1.MutatingWebhookConfiguration{
@@ -41,7 +41,7 @@ func (n *network) cacheWebhook() *admissionregistrationv1.MutatingWebhookConfigu
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
 			Name: webhookName,
 			ClientConfig: admissionregistrationv1.WebhookClientConfig{
-				URL: new(n.facts.Webhook.URL), CABundle: slices.Clone(n.facts.Webhook.CABundle),
+				URL: new(n.in.Webhook.URL), CABundle: slices.Clone(n.in.Webhook.CABundle),
 			},
 			Rules: []admissionregistrationv1.RuleWithOperations{
 				whenWritten("", "configmaps"),

@@ -86,7 +86,7 @@ func (n *network) operatorDeployment(checksum string) *appsv1.Deployment {
 
 // operatorReplicas is what Gardener makes of the label; until it does, there is one.
 func (n *network) operatorReplicas() int32 {
-	if isHighlyAvailable(n.facts) && n.facts.PodAccess != nil { // nobody looks at labels where there is no Gardener
+	if isHighlyAvailable(n.in) && n.in.PodAccess != nil { // nobody looks at labels where there is no Gardener
 		return 2
 	}
 	return 1
@@ -94,7 +94,7 @@ func (n *network) operatorReplicas() int32 {
 
 func (n *network) operatorLabels() map[string]string {
 	labels := named(operatorName, operatorSelector())
-	if isHighlyAvailable(n.facts) {
+	if isHighlyAvailable(n.in) {
 		labels[availabilityLabel] = "controller"
 	}
 	return labels
@@ -150,7 +150,7 @@ func (n *network) operatorEnv() system.Environment {
 	env := whereabouts()
 	env.FromConfigMap("CILIUM_DEBUG", configName, "debug", new(true))
 	// Until agents run, and they need the operator, no Service leads anywhere.
-	host, port := operatorAPIServer(n.config, n.facts)
+	host, port := operatorAPIServer(n.config, n.in)
 	env.SetIf(host != "", "KUBERNETES_SERVICE_HOST", host)
 	env.SetIf(port != "", "KUBERNETES_SERVICE_PORT", port)
 	return env

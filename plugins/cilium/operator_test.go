@@ -106,7 +106,7 @@ func TestTheOperatorFindsTheAPIServerWithoutServices(t *testing.T) {
 
 func TestStandaloneAllOfThemFindTheAPIServer(t *testing.T) {
 	g := NewWithT(t)
-	n := build(t, "", withoutKubeProxy, func(f *plugin.Facts) { f.PodAccess = &plugin.PodAccess{Host: "10.1.2.3", Port: "6443"} })
+	n := build(t, "", withoutKubeProxy, func(f *plugin.Input) { f.PodAccess = &plugin.PodAccess{Host: "10.1.2.3", Port: "6443"} })
 	for name, template := range n.templates() {
 		for _, container := range append(template.Spec.InitContainers, template.Spec.Containers...) {
 			env := envOf(t, container)

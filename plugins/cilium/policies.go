@@ -74,7 +74,7 @@ const (
 // policies are objects of kinds that the operator brings.
 func (n *network) policies() []plugin.Object {
 	objects := slices.Clone(dnsPolicies)
-	if n.facts.NodeLocalDNS {
+	if n.in.NodeLocalDNS {
 		objects = append(objects, nodeLocalPolicies...)
 	}
 	if n.config.Hubble.Enabled {

@@ -20,8 +20,8 @@ var images = plugin.ParseImages(imagesDocument)
 // bundleName is the name of the ManagedResource, as Gardener's extension has it.
 const bundleName = "extension-networking-cilium-config"
 
-func render(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) (plugin.Objects, error) {
-	n := &network{effective, facts}
+func render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (plugin.Objects, error) {
+	n := &network{effective, in}
 	config := n.ciliumConfig()
 	checksum := system.Checksum(config)
 	return plugin.NewObjects(n.components(),
@@ -63,4 +63,4 @@ func (n *network) components() []plugin.Component {
 }
 
 // image returns the reference of an image of images.yaml.
-func (n *network) image(name string) string { return images.For(name, n.facts) }
+func (n *network) image(name string) string { return images.For(name, n.in) }

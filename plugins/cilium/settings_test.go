@@ -98,14 +98,14 @@ var matrix = []row{
 	{name: "B2 IPv6, no overlay", config: "overlay: {enabled: false}", options: []option{ipv6Only},
 		want: and(ofIPv6Only, native, settings{"ipv6-native-routing-cidr": podCIDR6})},
 	{name: "B2 IPv6, no overlay, a range that only the Network has", config: "overlay: {enabled: false}",
-		options: []option{ipv6Only, func(f *plugin.Facts) { f.PodCIDRs = nil }},
+		options: []option{ipv6Only, func(f *plugin.Input) { f.PodCIDRs = nil }},
 		want:    and(ofIPv6Only, native, settings{"ipv6-native-routing-cidr": podCIDR6})},
 	{name: "C1 dual-stack", options: []option{dualStack}, want: ofDualStack},
 	{name: "C1 dual-stack, overlay", config: "overlay: {enabled: true}", options: []option{dualStack}, want: ofDualStack},
 	{name: "C2 dual-stack, no overlay", config: "overlay: {enabled: false}", options: []option{dualStack},
 		want: and(ofDualStack, routed, settings{"ipv6-native-routing-cidr": podCIDR6})},
 	{name: "on the way to dual-stack", config: "overlay: {enabled: false}", options: []option{migrating}, want: routed},
-	{name: "no families", options: []option{func(f *plugin.Facts) { f.IPFamilies = nil }}},
+	{name: "no families", options: []option{func(f *plugin.Input) { f.IPFamilies = nil }}},
 	{name: "cluster-pool", options: []option{withClusterPool}, want: settings{
 		"ipam": "cluster-pool", "k8s-require-ipv4-pod-cidr": absent, "ipam-cilium-node-update-rate": "15s",
 		"cluster-pool-ipv4-cidr": podCIDR, "cluster-pool-ipv4-mask-size": "24"}},
@@ -114,7 +114,7 @@ var matrix = []row{
 		"ipam":        "cluster-pool", "k8s-require-ipv4-pod-cidr": absent, "ipam-cilium-node-update-rate": "15s",
 		"cluster-pool-ipv4-cidr": podCIDR, "cluster-pool-ipv4-mask-size": "24",
 		"cluster-pool-ipv6-cidr": "fd00::/104", "cluster-pool-ipv6-mask-size": "120"}},
-	{name: "another IPAM", options: []option{func(f *plugin.Facts) { f.IPAM = "delegated-plugin" }},
+	{name: "another IPAM", options: []option{func(f *plugin.Input) { f.IPAM = "delegated-plugin" }},
 		want: settings{"ipam": "delegated-plugin", "k8s-require-ipv4-pod-cidr": absent}},
 
 	// kube-proxy and Services.
@@ -147,7 +147,7 @@ var matrix = []row{
 	{name: "strict, no overlay", config: "{overlay: {enabled: false}, encryption: {enabled: true, mode: wireguard, strictMode: true}}",
 		want: and(strict, routed, settings{"encryption-strict-mode-allow-remote-node-identities": "false"})},
 	{name: "strict, no overlay, no range of nodes", config: "{overlay: {enabled: false}, encryption: {enabled: true, mode: wireguard, strictMode: true}}",
-		options: []option{func(f *plugin.Facts) { f.NodeCIDR = "" }},
+		options: []option{func(f *plugin.Input) { f.NodeCIDR = "" }},
 		want:    and(strict, routed, settings{"encryption-strict-mode-allow-remote-node-identities": "false"})},
 	{name: "strict, no tunnel", config: "{tunnel: disabled, encryption: {enabled: true, mode: wireguard, strictMode: true}}",
 		want: and(strict, native, settings{"encryption-strict-mode-allow-remote-node-identities": "false"})},
@@ -186,7 +186,7 @@ func TestWhatAgentsAndOperatorAreTold(t *testing.T) {
 func TestStrictEncryptionWithNodesInThePodsRange(t *testing.T) {
 	g := NewWithT(t)
 	const config = "{overlay: {enabled: false}, encryption: {enabled: true, mode: wireguard, strictMode: true}}"
-	n := build(t, config, func(f *plugin.Facts) { f.NodeCIDR = "100.64.8.0/24" })
+	n := build(t, config, func(f *plugin.Input) { f.NodeCIDR = "100.64.8.0/24" })
 	g.Expect(n.Warnings).To(ContainElement(HaveField("Field", "shoot.spec.networking.nodes")))
 	g.Expect(n.data("cilium-config")).To(HaveKeyWithValue("encryption-strict-mode-allow-remote-node-identities", "true"))
 }

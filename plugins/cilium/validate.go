@@ -16,7 +16,7 @@ import (
 )
 
 // validate judges what the user wrote.
-func validate(written *v1alpha1.NetworkConfig, _ *plugin.Facts, path *field.Path) plugin.Findings {
+func validate(written *v1alpha1.NetworkConfig, _ *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	validateAPIServer(&found, written.KubeProxy, path.Child("kubeproxy"))
 	oneOf(&found, path.Child("tunnel"), written.TunnelMode, v1alpha1.VXLAN, v1alpha1.Geneve, v1alpha1.Disabled)

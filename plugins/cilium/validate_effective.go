@@ -14,28 +14,28 @@ import (
 )
 
 // validateEffective judges what is in force.
-func validateEffective(effective, _ *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) plugin.Findings {
+func validateEffective(effective, _ *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
-	validateEgressGateway(&found, effective, facts, path)
+	validateEgressGateway(&found, effective, in, path)
 	validateLoadBalancing(&found, effective, path)
-	validateNativeRouting(&found, effective, facts, path)
-	validateKubeProxy(&found, facts)
-	validateAPIServerAddress(&found, effective, facts)
-	warnUnadapted(&found, facts)
-	warnings.Warn(&found, effective, facts, path)
+	validateNativeRouting(&found, effective, in, path)
+	validateKubeProxy(&found, in)
+	validateAPIServerAddress(&found, effective, in)
+	warnUnadapted(&found, in)
+	warnings.Warn(&found, effective, in, path)
 	return found
 }
 
 // validateEgressGateway refuses what an egress gateway does not work with. Agents
 // would not start.
-func validateEgressGateway(found *plugin.Findings, effective *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) {
+func validateEgressGateway(found *plugin.Findings, effective *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) {
 	if !effective.EgressGateway.Enabled {
 		return
 	}
 	refuse := func(reason string) {
 		found.Error(field.Forbidden(path.Child("egressGateway", "enabled"), reason))
 	}
-	if !replacesKubeProxy(facts) {
+	if !replacesKubeProxy(in) {
 		refuse("an egress gateway needs a Shoot without kube-proxy; set spec.kubernetes.kubeProxy.enabled of the Shoot to false, or leave egressGateway out")
 	}
 	if !tunnels(effective) {
@@ -76,12 +76,12 @@ func validateLoadBalancing(found *plugin.Findings, effective *v1alpha1.NetworkCo
 
 // validateNativeRouting makes sure that there is a range to be routed. The Shoot's
 // status tells it, and before it has been made nobody knows.
-func validateNativeRouting(found *plugin.Findings, effective *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) {
+func validateNativeRouting(found *plugin.Findings, effective *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) {
 	switch {
-	case routesMissingIPv6(effective, facts):
+	case routesMissingIPv6(effective, in):
 		found.Error(field.Forbidden(path.Child("ipv6NativeRoutingCIDREnabled"),
 			"the network has no IPv6; leave it out"))
-	case *effective.IPv6NativeRoutingCIDREnabled && podRangeIPv6(facts) == "" && hasIPv6(effective) && !facts.Planned:
+	case *effective.IPv6NativeRoutingCIDREnabled && podRangeIPv6(in) == "" && hasIPv6(effective) && !in.Planned:
 		found.Error(field.Required(field.NewPath("status", "networking", "pods"),
 			"the Shoot's status does not tell the pods' IPv6 range yet, which is to be routed; wait for the infrastructure, or set overlay.enabled of the network's providerConfig to true"))
 	}
@@ -89,25 +89,25 @@ func validateNativeRouting(found *plugin.Findings, effective *v1alpha1.NetworkCo
 
 // routesMissingIPv6 says whether a family is to be routed that the network neither has
 // nor waits for. This is an error, so no warning needs to be added.
-func routesMissingIPv6(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) bool {
-	return *effective.IPv6NativeRoutingCIDREnabled && podRangeIPv6(facts) == "" && !facts.WantsIPFamily(extensionsv1alpha1.IPv6)
+func routesMissingIPv6(effective *v1alpha1.NetworkConfig, in *plugin.Input) bool {
+	return *effective.IPv6NativeRoutingCIDREnabled && podRangeIPv6(in) == "" && !in.WantsIPFamily(extensionsv1alpha1.IPv6)
 }
 
 // validateKubeProxy refuses that two redirect DNS. The path is the Shoot's, wherever
 // the config was written.
-func validateKubeProxy(found *plugin.Findings, facts *plugin.Facts) {
-	proxy := facts.KubeProxy
-	if proxy.Enabled && proxy.Mode == corev1beta1.ProxyModeIPVS && facts.NodeLocalDNS {
+func validateKubeProxy(found *plugin.Findings, in *plugin.Input) {
+	proxy := in.KubeProxy
+	if proxy.Enabled && proxy.Mode == corev1beta1.ProxyModeIPVS && in.NodeLocalDNS {
 		found.Error(field.Forbidden(field.NewPath("spec", "kubernetes", "kubeProxy", "mode"),
 			"IPVS takes DNS requests before Cilium can redirect them to the nodes' cache (NodeLocalDNS); write IPTables, switch kube-proxy off, or switch NodeLocalDNS off"))
 	}
 }
 
-func validateAPIServerAddress(found *plugin.Findings, effective *v1alpha1.NetworkConfig, facts *plugin.Facts) {
-	if !replacesKubeProxy(facts) || facts.PodAccess != nil || facts.Planned {
+func validateAPIServerAddress(found *plugin.Findings, effective *v1alpha1.NetworkConfig, in *plugin.Input) {
+	if !replacesKubeProxy(in) || in.PodAccess != nil || in.Planned {
 		return
 	}
-	if host, _ := operatorAPIServer(effective, facts); host == "" {
+	if host, _ := operatorAPIServer(effective, in); host == "" {
 		found.Error(field.Required(field.NewPath("status", "advertisedAddresses"),
 			"without kube-proxy, cilium-operator reaches the API server by the Shoot's address named external, which is not there or no URL; wait for it, or set kubeproxy.k8sServiceHost and kubeproxy.k8sServicePort of the network's providerConfig"))
 	}

@@ -60,8 +60,8 @@ func TestWhatIsRefused(t *testing.T) {
 // What Gardener's extension only finds when it renders, or the agents when they start.
 func TestWhatWouldFailLateIsRefused(t *testing.T) {
 	const forbidden, required = "Forbidden", "Required value"
-	reported := func(cidrs ...string) option { return func(f *plugin.Facts) { f.PodCIDRs = cidrs } }
-	withoutAddress := func(f *plugin.Facts) { f.APIServer.ExternalHost = "" }
+	reported := func(cidrs ...string) option { return func(f *plugin.Input) { f.PodCIDRs = cidrs } }
+	withoutAddress := func(f *plugin.Input) { f.APIServer.ExternalHost = "" }
 	for _, test := range []struct {
 		name, config string
 		options      []option
@@ -111,8 +111,8 @@ func TestWhatWouldFailLateIsRefused(t *testing.T) {
 // A Shoot's status tells nothing before somebody has begun to make the cluster.
 func TestAShootNeedNotTellWhatItsStatusWill(t *testing.T) {
 	for name, options := range map[string][]option{
-		"address of the API server": {func(f *plugin.Facts) { f.KubeProxy.Enabled = false }},
-		"range of IPv6":             {dualStack, func(f *plugin.Facts) { f.PodCIDRs = nil }},
+		"address of the API server": {func(f *plugin.Input) { f.KubeProxy.Enabled = false }},
+		"range of IPv6":             {dualStack, func(f *plugin.Input) { f.PodCIDRs = nil }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -67,15 +67,22 @@ func changedFamilies(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass,
 	}
 }
 
+func classify(c plugin.Change[v1alpha1.NetworkConfig]) (plugin.ChangeClass, string) {
+	if class, reason := changedFact(plugin.Fact(c.Path), c.Before, c.After); class != "" {
+		return class, reason
+	}
+	return changes.Classify(c.Path, c.Before.Config, c.After.Config)
+}
+
 // changedFact judges the pods' ranges, which the daemon is told and no value of the
 // config shows.
-func changedFact(fact plugin.Fact, before, after plugin.Situation[v1alpha1.NetworkConfig]) (plugin.ChangeClass, string) {
+func changedFact(fact plugin.Fact, before, after plugin.State[v1alpha1.NetworkConfig]) (plugin.ChangeClass, string) {
 	if fact != plugin.FactPodRanges {
 		return "", ""
 	}
 	for family, isOfFamily := range ofFamily {
 		stays := hasFamily(inForce(before.Config), family) && hasFamily(inForce(after.Config), family)
-		if stays && podRange(before.Facts, isOfFamily) != podRange(after.Facts, isOfFamily) {
+		if stays && podRange(before.Input, isOfFamily) != podRange(after.Input, isOfFamily) {
 			return plugin.Rolling, restarts + "; what pods send within the new range is not masqueraded"
 		}
 	}

@@ -66,6 +66,6 @@ func TestWhatFamiliesThatComeAndGoMean(t *testing.T) {
 
 func TestAnotherPodRangeRestartsTheDaemon(t *testing.T) {
 	g := NewWithT(t)
-	n := then(build(t, "", dualStack), "", func(f *plugin.Facts) { dualStack(f); f.PodCIDRs = []string{podCIDR, "2001:db8:9::/56"} })
+	n := then(build(t, "", dualStack), "", func(f *plugin.Input) { dualStack(f); f.PodCIDRs = []string{podCIDR, "2001:db8:9::/56"} })
 	g.Expect(n.Classes()).To(Equal(map[string]plugin.ChangeClass{"status.networking.pods": plugin.Rolling}))
 }

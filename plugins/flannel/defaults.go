@@ -17,9 +17,9 @@ const (
 )
 
 // setDefaults makes config what is in force.
-func setDefaults(config *v1alpha1.NetworkConfig, facts *plugin.Facts, origins *plugin.Origins) {
+func setDefaults(config *v1alpha1.NetworkConfig, in *plugin.Input, origins *plugin.Origins) {
 	setBackend(orDefault(&config.Backend, v1alpha1.Backend{}), origins)
-	setFamilies(config, facts, origins)
+	setFamilies(config, in, origins)
 	orDefault(&config.NFTables, false)
 	resources := orDefault(&config.Resources, v1alpha1.Resources{})
 	resources.Requests = system.RequestsWith(resources.Requests, nodeCPU, nodeMemory)
@@ -41,13 +41,13 @@ func setBackend(backend *v1alpha1.Backend, origins *plugin.Origins) {
 }
 
 // setFamilies leaves the order to the user, for whom it means nothing.
-func setFamilies(config *v1alpha1.NetworkConfig, facts *plugin.Facts, origins *plugin.Origins) {
-	families := familiesOf(facts.IPFamilies)
+func setFamilies(config *v1alpha1.NetworkConfig, in *plugin.Input, origins *plugin.Origins) {
+	families := familiesOf(in.IPFamilies)
 	if sameFamilies(config.IPFamilies, families) {
 		return
 	}
 	reason := "the network has these IP families"
-	if len(facts.WantedIPFamilies) > len(families) {
+	if len(in.WantedIPFamilies) > len(families) {
 		reason = "not all nodes are ready for two IP families"
 	}
 	config.IPFamilies = families

@@ -65,8 +65,8 @@ var ofFamily = map[v1alpha1.IPFamily]func(netip.Addr) bool{v1alpha1.IPv4: netip.
 
 // podRange is the pods' range of an IP family: the Network's, or else the last one that
 // the Shoot's status reports. It is empty if neither is known.
-func podRange(facts *plugin.Facts, isOfFamily func(netip.Addr) bool) string {
-	known := append(slices.Clone(facts.PodCIDRs), facts.PodCIDR)
+func podRange(in *plugin.Input, isOfFamily func(netip.Addr) bool) string {
+	known := append(slices.Clone(in.PodCIDRs), in.PodCIDR)
 	for _, cidr := range slices.Backward(known) {
 		if prefix, err := netip.ParsePrefix(cidr); err == nil && isOfFamily(prefix.Addr()) {
 			return cidr

@@ -52,7 +52,7 @@ func (n *network) nodeSet() *appsv1.DaemonSet {
 			Selector:             system.Selecting(map[string]string{appLabel: app}),
 			MinReadySeconds:      settled,
 			RevisionHistoryLimit: new(int32(2)),
-			UpdateStrategy:       system.RollOut(n.facts),
+			UpdateStrategy:       system.RollOut(n.in),
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: system.PodMeta(system.MayReachOut(nodeLabels())),
 				Spec: corev1.PodSpec{

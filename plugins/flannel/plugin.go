@@ -35,8 +35,7 @@ var images = plugin.ParseImages(imagesDocument)
 type definition struct{}
 
 var (
-	_ plugin.Definition[v1alpha1.NetworkConfig]     = definition{}
-	_ plugin.FactClassifier[v1alpha1.NetworkConfig] = definition{}
+	_ plugin.Definition[v1alpha1.NetworkConfig] = definition{}
 )
 
 func (definition) Describe() plugin.Description {
@@ -49,26 +48,22 @@ func (definition) Describe() plugin.Description {
 	}
 }
 
-func (definition) Validate(written *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) plugin.Findings {
-	return validate(written, facts, path)
+func (definition) Validate(written *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
+	return validate(written, in, path)
 }
 
-func (definition) Default(config *v1alpha1.NetworkConfig, facts *plugin.Facts, origins *plugin.Origins) {
-	setDefaults(config, facts, origins)
+func (definition) Default(config *v1alpha1.NetworkConfig, in *plugin.Input, origins *plugin.Origins) {
+	setDefaults(config, in, origins)
 }
 
-func (definition) ValidateEffective(effective, written *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) plugin.Findings {
-	return validateEffective(effective, facts, path)
+func (definition) ValidateEffective(effective, written *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
+	return validateEffective(effective, in, path)
 }
 
-func (definition) Classify(path string, before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
-	return changes.Classify(path, before, after)
+func (definition) Classify(change plugin.Change[v1alpha1.NetworkConfig]) (plugin.ChangeClass, string) {
+	return classify(change)
 }
 
-func (definition) ClassifyFact(fact plugin.Fact, before, after plugin.Situation[v1alpha1.NetworkConfig]) (plugin.ChangeClass, string) {
-	return changedFact(fact, before, after)
-}
-
-func (definition) Render(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) (plugin.Objects, error) {
-	return render(effective, facts)
+func (definition) Render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (plugin.Objects, error) {
+	return render(effective, in)
 }

@@ -25,7 +25,7 @@ func TestPromises(t *testing.T) {
 	plugintest.Run(t, flannel.New(),
 		plugintest.Case{Name: "VXLAN", Config: "{backend: {type: vxlan, port: 4789, vni: 7, directRouting: true}, mtu: 9000}"},
 		plugintest.Case{Name: "routes", Config: "{backend: {type: host-gw}, mtu: 1400, nftables: true}"},
-		plugintest.Case{Name: "routes of a cloud", Config: "backend: {type: host-gw}", In: func(f *plugin.Facts) { f.Infrastructure.PodRoutes = true }},
+		plugintest.Case{Name: "routes of a cloud", Config: "backend: {type: host-gw}", In: func(f *plugin.Input) { f.Infrastructure.PodRoutes = true }},
 		plugintest.Case{Name: "resources", Config: "resources: {requests: {cpu: 1}, limits: {cpu: 2, memory: 1Gi}}"},
 		plugintest.Case{Name: "families", Config: "ipFamilies: [IPv4, IPv6]"},
 		plugintest.NeedsKubeProxy(),

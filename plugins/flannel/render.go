@@ -19,14 +19,14 @@ const bundleName = "extension-networking-flannel-config"
 
 type network struct {
 	config *v1alpha1.NetworkConfig
-	facts  *plugin.Facts
+	in     *plugin.Input
 	// settings is the ConfigMap that flannel restarts for.
 	settings *corev1.ConfigMap
 }
 
 // render returns the objects of a network.
-func render(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) (plugin.Objects, error) {
-	n := &network{config: effective, facts: facts}
+func render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (plugin.Objects, error) {
+	n := &network{config: effective, in: in}
 	var err error
 	if n.settings, err = n.makeSettings(); err != nil {
 		return plugin.Objects{}, err
@@ -39,4 +39,4 @@ func render(effective *v1alpha1.NetworkConfig, facts *plugin.Facts) (plugin.Obje
 }
 
 // image returns the reference of an image of images.yaml.
-func (n *network) image(name string) string { return images.For(name, n.facts) }
+func (n *network) image(name string) string { return images.For(name, n.in) }

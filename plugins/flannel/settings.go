@@ -87,10 +87,10 @@ func (n *network) netConf() netConf {
 		},
 	}
 	if conf.EnableIPv4 {
-		conf.Network = podRange(n.facts, netip.Addr.Is4)
+		conf.Network = podRange(n.in, netip.Addr.Is4)
 	}
 	if conf.EnableIPv6 {
-		conf.IPv6Network = podRange(n.facts, netip.Addr.Is6)
+		conf.IPv6Network = podRange(n.in, netip.Addr.Is6)
 	}
 	if encapsulates(n.config) {
 		conf.Backend.MTU = n.config.MTU

@@ -23,13 +23,13 @@ const (
 )
 
 // validate judges what the user wrote.
-func validate(written *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) plugin.Findings {
+func validate(written *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	if written.Backend != nil {
 		validateBackend(&found, written.Backend, path.Child("backend"))
 	}
 	inRange(&found, path.Child("mtu"), written.MTU, leastMTU, mostMTU)
-	validateFamilies(&found, written.IPFamilies, facts, path.Child("ipFamilies"))
+	validateFamilies(&found, written.IPFamilies, in, path.Child("ipFamilies"))
 	if written.Resources != nil {
 		validateResources(&found, written.Resources, path.Child("resources"))
 	}
@@ -67,7 +67,7 @@ func inRange(found *plugin.Findings, path *field.Path, value *int32, least, most
 
 // validateFamilies refuses other families than the network's. Those that the network is
 // on the way to may be written already.
-func validateFamilies(found *plugin.Findings, written []v1alpha1.IPFamily, facts *plugin.Facts, path *field.Path) {
+func validateFamilies(found *plugin.Findings, written []v1alpha1.IPFamily, in *plugin.Input, path *field.Path) {
 	if len(written) == 0 {
 		return
 	}
@@ -77,11 +77,11 @@ func validateFamilies(found *plugin.Findings, written []v1alpha1.IPFamily, facts
 			found.Error(field.Invalid(path.Index(i), family, "must be one of IPv4, IPv6"))
 		case slices.Index(written, family) < i:
 			found.Error(field.Duplicate(path.Index(i), family))
-		case !facts.WantsIPFamily(extensionsv1alpha1.IPFamily(family)) && len(facts.IPFamilies) > 0:
+		case !in.WantsIPFamily(extensionsv1alpha1.IPFamily(family)) && len(in.IPFamilies) > 0:
 			found.Error(field.Invalid(path.Index(i), family, "the network does not have it; leave ipFamilies out, or list the family in the Shoot's spec.networking.ipFamilies"))
 		}
 	}
-	for _, family := range familiesOf(facts.IPFamilies) {
+	for _, family := range familiesOf(in.IPFamilies) {
 		if !slices.Contains(written, family) {
 			found.Error(field.Invalid(path, written, fmt.Sprintf("the network also has %s; leave ipFamilies out, or list it", family)))
 		}

@@ -16,20 +16,20 @@ import (
 const leastIPv6MTU = 1280
 
 // validateEffective judges what is in force.
-func validateEffective(effective *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) plugin.Findings {
+func validateEffective(effective *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
-	validateKubeProxy(&found, facts)
-	validateRanges(&found, effective, facts)
+	validateKubeProxy(&found, in)
+	validateRanges(&found, effective, in)
 	validateMTU(&found, effective, path)
 	validateLimits(&found, effective.Resources, path.Child("resources", "limits"))
-	warnWarnings(&found, effective, facts, path)
+	warnWarnings(&found, effective, in, path)
 	return found
 }
 
 // validateKubeProxy makes sure that somebody implements Services. The path is the
 // Shoot's, wherever the config was written.
-func validateKubeProxy(found *plugin.Findings, facts *plugin.Facts) {
-	if !facts.KubeProxy.Enabled {
+func validateKubeProxy(found *plugin.Findings, in *plugin.Input) {
+	if !in.KubeProxy.Enabled {
 		found.Error(field.Forbidden(field.NewPath("spec", "kubernetes", "kubeProxy", "enabled"),
 			"without kube-proxy nobody implements Services, since flannel does not; switch it on"))
 	}
@@ -38,12 +38,12 @@ func validateKubeProxy(found *plugin.Findings, facts *plugin.Facts) {
 // validateRanges makes sure that flannel knows the pods' ranges, without which it does
 // not start. The Shoot's status tells the second one, and before the Shoot has been
 // made nobody knows.
-func validateRanges(found *plugin.Findings, effective *v1alpha1.NetworkConfig, facts *plugin.Facts) {
-	if facts.Planned {
+func validateRanges(found *plugin.Findings, effective *v1alpha1.NetworkConfig, in *plugin.Input) {
+	if in.Planned {
 		return
 	}
 	for _, family := range []v1alpha1.IPFamily{v1alpha1.IPv4, v1alpha1.IPv6} {
-		if hasFamily(effective, family) && podRange(facts, ofFamily[family]) == "" {
+		if hasFamily(effective, family) && podRange(in, ofFamily[family]) == "" {
 			found.Error(field.Required(field.NewPath("status", "networking", "pods"), fmt.Sprintf(
 				"the Shoot's status does not tell the pods' %s range yet, which flannel does not start without; wait for the infrastructure", family)))
 		}
@@ -69,14 +69,14 @@ func validateLimits(found *plugin.Findings, resources *v1alpha1.Resources, path 
 }
 
 // warnWarnings warns of what is in force and may not do what one would think.
-func warnWarnings(found *plugin.Findings, effective *v1alpha1.NetworkConfig, facts *plugin.Facts, path *field.Path) {
+func warnWarnings(found *plugin.Findings, effective *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) {
 	backend := path.Child("backend", "type")
 	if encapsulates(effective) {
 		backend = path.Child("backend", "directRouting")
-	} else if !facts.Infrastructure.PodRoutes {
+	} else if !in.Infrastructure.PodRoutes {
 		found.Warn(backend, "host-gw needs all nodes in one layer 2 segment; where they are not, pods on different nodes do not reach each other. vxlan does without, also with directRouting: true")
 	}
-	if seenOutside(effective) && !facts.Infrastructure.OwnNetwork {
+	if seenOutside(effective) && !in.Infrastructure.OwnNetwork {
 		found.Warn(backend, "the network between the nodes sees pods' addresses, so if other clusters have nodes in it, their pod ranges must not overlap with this one's; give each a range of its own")
 	}
 }

@@ -56,8 +56,8 @@ func TestSomebodyMustImplementServices(t *testing.T) {
 	for _, mode := range []corev1beta1.ProxyMode{"", corev1beta1.ProxyModeIPTables, corev1beta1.ProxyModeIPVS, corev1beta1.ProxyModeNFTables} {
 		t.Run(string(mode), func(t *testing.T) {
 			g := NewWithT(t)
-			on := func(f *plugin.Facts) { f.KubeProxy = plugin.KubeProxy{Enabled: true, Mode: mode} }
-			off := func(f *plugin.Facts) { f.KubeProxy = plugin.KubeProxy{Mode: mode} }
+			on := func(f *plugin.Input) { f.KubeProxy = plugin.KubeProxy{Enabled: true, Mode: mode} }
+			off := func(f *plugin.Input) { f.KubeProxy = plugin.KubeProxy{Mode: mode} }
 			g.Expect(try(t, "", on).Refusals()).To(BeEmpty())
 			g.Expect(try(t, "", off).Refusals()).To(Equal([]string{"Forbidden @ spec.kubernetes.kubeProxy.enabled"}))
 		})
@@ -67,15 +67,15 @@ func TestSomebodyMustImplementServices(t *testing.T) {
 // Without its range the daemon of a family does not start.
 func TestTheRangeOfAFamilyMustBeKnown(t *testing.T) {
 	g := NewWithT(t)
-	unknown := func(f *plugin.Facts) { f.PodCIDRs = []string{podCIDR} }
+	unknown := func(f *plugin.Input) { f.PodCIDRs = []string{podCIDR} }
 	g.Expect(try(t, "", dualStack, unknown).Refusals()).To(Equal([]string{"Required value @ status.networking.pods"}))
-	planned := func(f *plugin.Facts) { f.Planned = true }
+	planned := func(f *plugin.Input) { f.Planned = true }
 	g.Expect(try(t, "", dualStack, unknown, planned).Refusals()).To(BeEmpty())
 }
 
 func TestUsersAreWarned(t *testing.T) {
-	alone := func(f *plugin.Facts) { f.Infrastructure = plugin.Infrastructure{OwnNetwork: true} }
-	among := func(f *plugin.Facts) { f.Infrastructure = plugin.Infrastructure{PodRoutes: true} }
+	alone := func(f *plugin.Input) { f.Infrastructure = plugin.Infrastructure{OwnNetwork: true} }
+	among := func(f *plugin.Input) { f.Infrastructure = plugin.Infrastructure{PodRoutes: true} }
 	const segment, overlap = "host-gw needs all nodes in one layer 2 segment", "their pod ranges must not overlap"
 	for _, test := range []struct {
 		name, config string

@@ -47,7 +47,7 @@ func newSubject(tb testing.TB, size int) *subject {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	s := &subject{pipeline: p, request: p.NewRequest(network, shoot, pipeline.Environment{})}
+	s := &subject{pipeline: p, request: p.NewRequest(network, shoot, plugin.Environment{})}
 	if size > 0 {
 		s.lengthen(tb, size)
 	}

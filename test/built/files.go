@@ -62,7 +62,7 @@ func (by By[N]) ExpectImages(t *testing.T, config string) {
 	for name, reference := range Images(t) {
 		g.Expect(own).To(gomega.ContainSubstring(`"image":"`+reference+`"`), name)
 		const mirror = "mirror.example.com/image:v0"
-		replaced := Documents(t, by.Objects(t, config, func(f *plugin.Facts) { f.Images = map[string]string{name: mirror} }).For(plugin.Shoot))
+		replaced := Documents(t, by.Objects(t, config, func(f *plugin.Input) { f.Images = map[string]string{name: mirror} }).For(plugin.Shoot))
 		g.Expect(replaced).To(gomega.ContainSubstring(`"image":"`+mirror+`"`), name)
 		g.Expect(replaced).NotTo(gomega.ContainSubstring(`"image":"`+reference+`"`), name)
 	}

@@ -25,11 +25,11 @@ const (
 )
 
 // Option changes what is known of the cluster; nil changes nothing.
-type Option func(*plugin.Facts)
+type Option func(*plugin.Input)
 
 // Families is a network with these families, whose ranges the Shoot reports.
 func Families(list ...extensionsv1alpha1.IPFamily) Option {
-	return func(facts *plugin.Facts) {
+	return func(facts *plugin.Input) {
 		facts.IPFamilies, facts.PodCIDRs = slices.Clone(list), nil
 		for _, family := range list {
 			cidr := PodCIDR
@@ -42,15 +42,15 @@ func Families(list ...extensionsv1alpha1.IPFamily) Option {
 }
 
 // IPv6Only is a network of IPv6.
-func IPv6Only(facts *plugin.Facts) { Families(extensionsv1alpha1.IPv6)(facts) }
+func IPv6Only(facts *plugin.Input) { Families(extensionsv1alpha1.IPv6)(facts) }
 
 // DualStack is a network of both families, IPv4 first.
-func DualStack(facts *plugin.Facts) {
+func DualStack(facts *plugin.Input) {
 	Families(extensionsv1alpha1.IPv4, extensionsv1alpha1.IPv6)(facts)
 }
 
 // Migrating is a network of IPv4 on its way to dual-stack.
-func Migrating(facts *plugin.Facts) {
+func Migrating(facts *plugin.Input) {
 	DualStack(facts)
 	facts.WantedIPFamilies, facts.IPFamilies = facts.IPFamilies, facts.IPFamilies[:1]
 }
@@ -77,12 +77,13 @@ func (by By[N]) Request(t *testing.T, config string, options ...Option) pipeline
 	if config != "" {
 		request.Spec.ProviderConfig = &runtime.RawExtension{Raw: JSON(t, config)}
 	}
-	facts := &request.Facts
+	facts := &plugin.Input{Facts: request.Facts}
 	for _, change := range append([]Option{by.Facts}, options...) {
 		if change != nil {
 			change(facts)
 		}
 	}
+	request.Facts, request.Environment = facts.Facts, facts.Environment
 	request.Spec.IPFamilies = facts.IPFamilies
 	if len(facts.WantedIPFamilies) > 0 {
 		request.Spec.IPFamilies = facts.WantedIPFamilies

@@ -37,7 +37,7 @@ func (pigeons) Describe() plugin.Description {
 	}
 }
 
-func (pigeons) Validate(written *pigeonConfig, facts *plugin.Facts, path *field.Path) plugin.Findings {
+func (pigeons) Validate(written *pigeonConfig, facts *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	if written.Route == "nowhere" {
 		found.Error(field.NotSupported(path.Child("route"), written.Route, []string{"home", "away"}))
@@ -48,23 +48,23 @@ func (pigeons) Validate(written *pigeonConfig, facts *plugin.Facts, path *field.
 	return found
 }
 
-func (pigeons) Default(config *pigeonConfig, _ *plugin.Facts, _ *plugin.Origins) {
+func (pigeons) Default(config *pigeonConfig, _ *plugin.Input, _ *plugin.Origins) {
 	if config.Route == "" {
 		config.Route = "home"
 	}
 }
 
-func (pigeons) ValidateEffective(_, _ *pigeonConfig, _ *plugin.Facts, _ *field.Path) plugin.Findings {
+func (pigeons) ValidateEffective(_, _ *pigeonConfig, _ *plugin.Input, _ *field.Path) plugin.Findings {
 	return plugin.Findings{}
 }
 
-func (pigeons) Classify(string, *pigeonConfig, *pigeonConfig) (plugin.ChangeClass, string) {
+func (pigeons) Classify(plugin.Change[pigeonConfig]) (plugin.ChangeClass, string) {
 	return plugin.Safe, "pigeons learn"
 }
 
 // Render returns a workload, a Service and the rest that networks have. All names
 // have the control plane's in them: the tests share one shoot. No node is selected.
-func (pigeons) Render(effective *pigeonConfig, facts *plugin.Facts) (plugin.Objects, error) {
+func (pigeons) Render(effective *pigeonConfig, facts *plugin.Input) (plugin.Objects, error) {
 	route := configMap(facts.Namespace, "route", effective.Route)
 	var families []string
 	for _, family := range facts.IPFamilies {

@@ -40,21 +40,21 @@ func (flockPlugin) Describe() plugin.Description {
 	}
 }
 
-func (flockPlugin) Validate(*flockConfig, *plugin.Facts, *field.Path) plugin.Findings {
+func (flockPlugin) Validate(*flockConfig, *plugin.Input, *field.Path) plugin.Findings {
 	return plugin.Findings{}
 }
 
-func (flockPlugin) Default(*flockConfig, *plugin.Facts, *plugin.Origins) {}
+func (flockPlugin) Default(*flockConfig, *plugin.Input, *plugin.Origins) {}
 
-func (flockPlugin) ValidateEffective(_, _ *flockConfig, _ *plugin.Facts, _ *field.Path) plugin.Findings {
+func (flockPlugin) ValidateEffective(_, _ *flockConfig, _ *plugin.Input, _ *field.Path) plugin.Findings {
 	return plugin.Findings{}
 }
 
-func (flockPlugin) Classify(string, *flockConfig, *flockConfig) (plugin.ChangeClass, string) {
+func (flockPlugin) Classify(plugin.Change[flockConfig]) (plugin.ChangeClass, string) {
 	return plugin.Safe, "nothing depends on it"
 }
 
-func (flockPlugin) Render(effective *flockConfig, facts *plugin.Facts) (plugin.Objects, error) {
+func (flockPlugin) Render(effective *flockConfig, facts *plugin.Input) (plugin.Objects, error) {
 	network := []plugin.Object{&corev1.Namespace{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: facts.Namespace},
 	}}

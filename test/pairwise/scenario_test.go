@@ -61,7 +61,7 @@ func (s *scenario) build(p *pipeline.Pipeline) (pipeline.Result, error) {
 	if err != nil {
 		return pipeline.Result{}, err
 	}
-	environment := pipeline.Environment{FeatureGates: s.gates}
+	environment := plugin.Environment{FeatureGates: s.gates}
 	if s.standalone {
 		environment.PodAccess = &plugin.PodAccess{Host: "api.example.com", Port: "443"}
 	}

@@ -47,25 +47,25 @@ func (meshPlugin) Describe() plugin.Description {
 	}
 }
 
-func (meshPlugin) Validate(*meshConfig, *plugin.Facts, *field.Path) plugin.Findings {
+func (meshPlugin) Validate(*meshConfig, *plugin.Input, *field.Path) plugin.Findings {
 	return plugin.Findings{}
 }
 
-func (meshPlugin) Default(config *meshConfig, _ *plugin.Facts, _ *plugin.Origins) {
+func (meshPlugin) Default(config *meshConfig, _ *plugin.Input, _ *plugin.Origins) {
 	if config.Color == "" {
 		config.Color = "red"
 	}
 }
 
-func (meshPlugin) ValidateEffective(_, _ *meshConfig, _ *plugin.Facts, _ *field.Path) plugin.Findings {
+func (meshPlugin) ValidateEffective(_, _ *meshConfig, _ *plugin.Input, _ *field.Path) plugin.Findings {
 	return plugin.Findings{}
 }
 
-func (meshPlugin) Classify(string, *meshConfig, *meshConfig) (plugin.ChangeClass, string) {
+func (meshPlugin) Classify(plugin.Change[meshConfig]) (plugin.ChangeClass, string) {
 	return plugin.Safe, "nothing depends on it"
 }
 
-func (meshPlugin) Render(effective *meshConfig, facts *plugin.Facts) (plugin.Objects, error) {
+func (meshPlugin) Render(effective *meshConfig, facts *plugin.Input) (plugin.Objects, error) {
 	run := strings.TrimPrefix(facts.Namespace, controlPlane)
 	network := []plugin.Object{
 		&corev1.ServiceAccount{TypeMeta: typeMeta("v1", "ServiceAccount"), ObjectMeta: meta(system, run+"-agent")},

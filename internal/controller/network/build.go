@@ -97,10 +97,10 @@ func (r *Reconciler) compare(ctx context.Context, run *run) outcome.Outcome {
 
 // newRequest makes the pipeline's Request for the Network.
 func (r *Reconciler) newRequest(ctx context.Context, run *run) (pipeline.Request, error) {
-	request, err := run.known().Request(ctx, r.live, r.Pipeline, pipeline.Environment{
+	request, err := run.known().Request(ctx, r.live, r.Pipeline, plugin.Environment{
 		FeatureGates: r.FeatureGates, Images: r.Images, Webhook: r.webhookOf(run.network.Spec.Type),
 	})
-	request.Facts.Nodes = r.countNodes(ctx, run)
+	request.Nodes = r.countNodes(ctx, run)
 	if err != nil || r.DumpRequests == "" {
 		return request, err
 	}

@@ -36,7 +36,7 @@ func (stringPlugin) Describe() plugin.Description {
 	}
 }
 
-func (stringPlugin) Validate(written *stringConfig, facts *plugin.Facts, path *field.Path) plugin.Findings {
+func (stringPlugin) Validate(written *stringConfig, facts *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	if !facts.KubeProxy.Enabled {
 		found.Error(field.Forbidden(field.NewPath("spec", "kubernetes", "kubeProxy", "enabled"), "strings do not route Services"))
@@ -47,13 +47,13 @@ func (stringPlugin) Validate(written *stringConfig, facts *plugin.Facts, path *f
 	return found
 }
 
-func (stringPlugin) Default(config *stringConfig, _ *plugin.Facts, _ *plugin.Origins) {
+func (stringPlugin) Default(config *stringConfig, _ *plugin.Input, _ *plugin.Origins) {
 	if config.Backend == "" {
 		config.Backend = "taut"
 	}
 }
 
-func (stringPlugin) ValidateEffective(effective, _ *stringConfig, _ *plugin.Facts, path *field.Path) plugin.Findings {
+func (stringPlugin) ValidateEffective(effective, _ *stringConfig, _ *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	if effective.Backend == "none" {
 		found.Warn(path.Child("backend"), "nobody will hear you")
@@ -61,14 +61,14 @@ func (stringPlugin) ValidateEffective(effective, _ *stringConfig, _ *plugin.Fact
 	return found
 }
 
-func (stringPlugin) Classify(path string, _, _ *stringConfig) (plugin.ChangeClass, string) {
-	if path == "knots" {
+func (stringPlugin) Classify(change plugin.Change[stringConfig]) (plugin.ChangeClass, string) {
+	if change.Path == "knots" {
 		return plugin.Disruptive, "the string is cut"
 	}
 	return plugin.Safe, "it is only string"
 }
 
-func (stringPlugin) Render(effective *stringConfig, facts *plugin.Facts) (plugin.Objects, error) {
+func (stringPlugin) Render(effective *stringConfig, facts *plugin.Input) (plugin.Objects, error) {
 	content := effective.Backend + facts.IPAM
 	if len(facts.IPFamilies) > 1 {
 		content += " twice"
@@ -96,7 +96,7 @@ func (stringPlugin) Render(effective *stringConfig, facts *plugin.Facts) (plugin
 
 // Precondition is that of a loose string, which a taut one must not become before
 // the nodes have knots.
-func (stringPlugin) Precondition(effective *stringConfig, _ *plugin.Facts) *plugin.Precondition {
+func (stringPlugin) Precondition(effective *stringConfig, _ *plugin.Input) *plugin.Precondition {
 	if effective.Backend != "loose" {
 		return nil
 	}

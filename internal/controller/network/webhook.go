@@ -39,7 +39,7 @@ func (r *Reconciler) followWebhook(ctx context.Context, run *run) outcome.Outcom
 		last = run.state.Written.Config
 	}
 	now := r.webhookOf(run.network.Spec.Type)
-	if last == nil || last.Accepted == nil || reflect.DeepEqual(last.Accepted.Facts.Webhook, now) {
+	if last == nil || last.Accepted == nil || reflect.DeepEqual(last.Accepted.Webhook, now) {
 		return outcome.Continue()
 	}
 	built, err := r.buildAgain(ctx, run, last)
@@ -55,7 +55,7 @@ func (r *Reconciler) followWebhook(ctx context.Context, run *run) outcome.Outcom
 	}
 	for _, applied := range []*pipeline.Applied{last, run.state.Applied} {
 		if applied != nil && applied.Accepted != nil {
-			applied.Accepted.Facts.Webhook = now
+			applied.Accepted.Webhook = now
 		}
 	}
 	return outcome.Continue()

@@ -134,7 +134,7 @@ func TestAnInvalidSpecDoesNotKeepShootsFromBeingTold(t *testing.T) {
 		e.becomes(n, again, erroneous)
 		a.becomes("Bob")
 		e.Eventually(e.guard).Should(HaveSuffix(" Bob"))
-		e.Eventually(func() string { return string(e.kept(n).Applied.Accepted.Facts.Webhook.CABundle) }).Should(Equal("Bob"))
+		e.Eventually(func() string { return string(e.kept(n).Applied.Accepted.Webhook.CABundle) }).Should(Equal("Bob"))
 		e.stays(n)
 		e.Expect(n.Status.LastError.Description).To(ContainSubstring("tangled"))
 	})

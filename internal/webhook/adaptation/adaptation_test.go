@@ -37,13 +37,13 @@ type kite struct{}
 func (kite) Describe() plugin.Description {
 	return plugin.Description{Type: "kite", ConfigVersions: []schema.GroupVersion{{Group: "kite.example.org", Version: "v1"}}}
 }
-func (kite) Validate(*kiteConfig, *plugin.Facts, *field.Path) (found plugin.Findings) { return found }
-func (kite) Default(*kiteConfig, *plugin.Facts, *plugin.Origins)                      {}
-func (kite) ValidateEffective(_, _ *kiteConfig, _ *plugin.Facts, _ *field.Path) (found plugin.Findings) {
+func (kite) Validate(*kiteConfig, *plugin.Input, *field.Path) (found plugin.Findings) { return found }
+func (kite) Default(*kiteConfig, *plugin.Input, *plugin.Origins)                      {}
+func (kite) ValidateEffective(_, _ *kiteConfig, _ *plugin.Input, _ *field.Path) (found plugin.Findings) {
 	return found
 }
-func (kite) Classify(string, *kiteConfig, *kiteConfig) (plugin.ChangeClass, string) { return "", "" }
-func (kite) Render(*kiteConfig, *plugin.Facts) (o plugin.Objects, err error)        { return o, nil }
+func (kite) Classify(plugin.Change[kiteConfig]) (plugin.ChangeClass, string) { return "", "" }
+func (kite) Render(*kiteConfig, *plugin.Input) (o plugin.Objects, err error) { return o, nil }
 
 func (kite) Mutate(object *unstructured.Unstructured) (bool, error) {
 	switch object.GetName() {
