@@ -81,7 +81,7 @@ var brokenFacts = []broken{
 	{promise: "changes", how: "a class in some clusters that there is not", says: `has the class "harmless" for mtu`, plugin: inCluster("harmless", "agents restart")},
 	{promise: "changes", how: "no reason in some clusters", says: "has no reason why a change of mtu is safe", plugin: inCluster(plugin.Safe, "")},
 	{promise: "changes", how: "a panic in some clusters", says: "the plugin panicked in Classify at broken_facts_test.go:", plugin: classified(nil, func(c plugin.Change[config]) (plugin.ChangeClass, string) {
-		if c.Before.Config.Mode == nil && c.After.Config.Mode == nil { // of an old release
+		if !c.After.KubeProxy.Enabled && c.After.Config.Mode == nil { // of an old release
 			_ = *c.Before.Config.Mode
 		}
 		return "", ""
