@@ -54,10 +54,11 @@ lint: sandbox ## gofmt, vet, staticcheck, and whether make generate would change
 	hack/check-generated.sh $(GENERATED)
 	hack/check-core.sh
 
-generate: ## Deep copies, CRDs, RBAC, JSON schemas and docs/operator-configuration.md from the Go types
+generate: ## Deep copies, CRDs, RBAC, JSON schemas and the reference parts of the documents from the Go types
 	go tool controller-gen object:headerFile=hack/boilerplate.go.txt paths="./api/...;./plugins/..."
 	go tool controller-gen crd paths=./api/... output:crd:dir=config/crd
 	go run ./hack/schema ./plugins/...
+	go run ./hack/options
 	go run ./hack/configdoc
 	go tool controller-gen rbac:roleName=trellis-operator paths="./internal/...;./operator/..." output:rbac:dir=config/rbac
 

@@ -3,8 +3,6 @@
 package cli
 
 import (
-	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,7 +35,7 @@ func page(networkType string, e *explain.Explanation) string {
 	out.WriteString("\nDESCRIPTION:\n" + wrapped(e.Text.Intro, margin) + wrapped(firstSentence(e.Around.Intro), margin) + "\n")
 	entry("ALLOWED", allowed(e))
 	if e.IsLeaf() {
-		entry("DEFAULT", cmp.Or(e.Text.Default, e.Around.Default, shown(e.InForce)))
+		entry("DEFAULT", e.Default)
 	}
 	entry("EFFECT", e.Text.Effect)
 	entry("RULE", e.Text.Rule)
@@ -68,6 +66,9 @@ func allowed(e *explain.Explanation) string {
 	var parts []string
 	if len(e.Allowed) > 0 {
 		parts = append(parts, values(e.Allowed))
+	}
+	if e.Range != "" {
+		parts = append(parts, e.Range)
 	}
 	if e.Pattern != "" && len(e.Pattern) < pageWidth {
 		parts = append(parts, "values that match "+e.Pattern)
@@ -101,7 +102,7 @@ func changeLines(changes []explain.Change) []string {
 
 // stepList lists changes by what they begin with: "from true or absent to false".
 func stepList(steps []explain.Step) string {
-	from := listsBy(steps, func(s explain.Step) (string, string) { return shown(s.To), shown(s.From) })
+	from := listsBy(steps, func(s explain.Step) (string, string) { return explain.Shown(s.To), explain.Shown(s.From) })
 	// Changes that begin with the same are told together.
 	var list []string
 	for _, each := range listsBy(from, func(l labelled) (string, string) { return strings.Join(l.list, " or "), l.label }) {
@@ -151,27 +152,9 @@ func firstSentence(text string) string {
 func values(list []any) string {
 	names := make([]string, 0, len(list))
 	for _, value := range list {
-		names = append(names, shown(value))
+		names = append(names, explain.Shown(value))
 	}
 	return strings.Join(names, ", ")
-}
-
-// shown returns a value as users write it in YAML.
-func shown(value any) string {
-	switch v := value.(type) {
-	case nil:
-		return "absent"
-	case string:
-		if strings.Trim(v, "0123456789.") == "" {
-			return fmt.Sprintf("%q", v) // without quotes it would be a number
-		}
-		return v
-	}
-	text, err := json.Marshal(value)
-	if err != nil {
-		return fmt.Sprint(value)
-	}
-	return string(text)
 }
 
 // wrapped breaks a text into lines. The first line begins with the prefix, and the

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/trellis-network/trellis/cli/internal/manifest"
+	"github.com/trellis-network/trellis/internal/explain"
 	"github.com/trellis-network/trellis/internal/fielderror"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
@@ -156,7 +157,7 @@ func shortly(value any) string {
 	if raw, err := json.Marshal(value); err == nil && len(raw) > maxValue {
 		value = fielderror.AbbreviateJSON(raw)
 	}
-	return shown(value)
+	return explain.Shown(value)
 }
 
 func warningsOf(w *work, result *pipeline.Result) []plugin.Warning {

@@ -223,6 +223,26 @@ func (t *trial) own(after *pipeline.Result) (Change, bool) {
 	return Change{}, false
 }
 
+// classes returns the classes of changes and of what the plugin says where nothing is
+// known, gravest first.
+func (t *trial) classes(changes []Change) []plugin.ChangeClass {
+	for _, in := range t.networkOf(map[string]any{}, nil, t.circumstances()[0]) {
+		changes = append(changes, t.anyChange()...)
+		if config, errs := t.plugin.Decode([]byte("{}"), nil); len(errs) == 0 {
+			empty := network{&settled{in.applied, config}, nil, in.in}
+			class, _ := t.classOf(&empty, &empty)
+			changes = append(changes, Change{Class: class})
+		}
+	}
+	var classes []plugin.ChangeClass
+	for _, class := range []plugin.ChangeClass{plugin.Forbidden, plugin.Disruptive, plugin.Rolling, plugin.Safe} {
+		if slices.ContainsFunc(changes, func(c Change) bool { return c.Class == class }) {
+			classes = append(classes, class)
+		}
+	}
+	return classes
+}
+
 // anyChange is what the plugin says of the field whatever its values: where no value is
 // known, or none makes a difference by itself.
 func (t *trial) anyChange() []Change {

@@ -3,6 +3,8 @@
 package explain
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -31,11 +33,15 @@ type Explanation struct {
 	Pattern string
 	// Examples are values that may be written.
 	Examples []any
-	// InForce is the value that the plugin puts in force if the user writes nothing and
-	// nothing is known of the cluster. It is nil if there is none, and for blocks.
-	InForce any
+	// Range is the range of a number: "1 to 65535".
+	Range string
+	// Default is the documented default. Without one, it is the value that is in force if
+	// the user writes nothing and nothing is known of the cluster.
+	Default string
 	// Changes are what it means for a running network when the value changes.
 	Changes []Change
+	// Classes are all classes that a change can have, gravest first.
+	Classes []plugin.ChangeClass
 	// Fields are those in the block.
 	Fields []Field
 }
@@ -76,6 +82,14 @@ func New(p *pipeline.Pipeline, one *plugin.Plugin) (*Explainer, error) {
 	return &Explainer{pipeline: p, plugin: one, root: root, gates: gates, made: map[string]*settled{}}, nil
 }
 
+// Leaves returns the paths of all fields that have a value of their own, without
+// apiVersion and kind.
+func (x *Explainer) Leaves() [][]string {
+	var paths [][]string
+	x.root.leaves(nil, func(path []string, _ *node) { paths = append(paths, path) })
+	return paths
+}
+
 // Of explains the field at path.
 func (x *Explainer) Of(path []string) (*Explanation, error) {
 	root, one := x.root, x.plugin
@@ -85,7 +99,7 @@ func (x *Explainer) Of(path []string) (*Explanation, error) {
 	}
 	e := &Explanation{
 		Kind: kind, Versions: versions(one), Path: strings.Join(path, "."),
-		Type: n.typeName(), Text: textOf(n.Description), Allowed: n.allowed(), Pattern: n.Pattern, Examples: n.Examples,
+		Type: n.typeName(), Text: textOf(n.Description), Allowed: n.allowed(), Pattern: n.Pattern, Range: n.interval(), Examples: n.Examples,
 	}
 	if len(path) > 0 {
 		around, _ := root.at(one, path[:len(path)-1])
@@ -107,8 +121,17 @@ func (x *Explainer) Of(path []string) (*Explanation, error) {
 		return e, nil
 	}
 	t := trial{Explainer: x, path: path}
-	e.InForce = t.inForce()
+	inForce := t.inForce()
+	switch {
+	case e.Text.Default != "":
+		e.Default = e.Text.Default
+	case inForce == nil && e.Around.Default != "":
+		e.Default = e.Around.Default
+	default:
+		e.Default = Shown(inForce)
+	}
 	e.Changes = t.changes(n)
+	e.Classes = t.classes(e.Changes)
 	return e, nil
 }
 
@@ -134,4 +157,22 @@ func textOf(description string) Text {
 		*section = strings.TrimSpace(*section)
 	}
 	return text
+}
+
+// Shown returns a value as users write it in YAML.
+func Shown(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "absent"
+	case string:
+		if strings.Trim(v, "0123456789.") == "" {
+			return fmt.Sprintf("%q", v) // without quotes it would be a number
+		}
+		return v
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return string(text)
 }

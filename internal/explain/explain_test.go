@@ -89,20 +89,6 @@ func TestEveryFieldIsExplained(t *testing.T) {
 	})
 }
 
-// The documented default begins with the value that is in force in most clusters.
-func TestDocumentedDefaultsAreThoseInForce(t *testing.T) {
-	each(t, func(t *testing.T, e *explain.Explanation) {
-		if e.Text.Default == "" || e.InForce == nil {
-			return
-		}
-		value, isText := e.InForce.(string)
-		if !isText {
-			value = fmt.Sprint(e.InForce)
-		}
-		NewWithT(t).Expect(strings.TrimPrefix(e.Text.Default, `"`)).To(HavePrefix(value))
-	})
-}
-
 // find returns the change that is told of a step in these clusters; when is empty
 // where nothing is known of them.
 func find(e *explain.Explanation, from, to any, when string) (found []explain.Change) {

@@ -228,20 +228,6 @@ func (t *trial) isInBlockOf(path []string) bool {
 	return last > 0 && len(path) == len(t.path) && slices.Equal(path[:last], t.path[:last])
 }
 
-// leaves calls visit with each field that is no block, and not the type's.
-func (n *node) leaves(path []string, visit func([]string, *node)) {
-	for _, name := range n.names() {
-		inner, at := n.fields()[name], append(slices.Clone(path), name)
-		switch {
-		case len(path) == 0 && (name == "apiVersion" || name == "kind"):
-		case inner.Items == nil && len(inner.Properties) > 0:
-			inner.leaves(at, visit)
-		default:
-			visit(at, inner)
-		}
-	}
-}
-
 func written(settings []setting) map[string]any {
 	config := map[string]any{}
 	for _, each := range settings {

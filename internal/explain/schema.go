@@ -65,6 +65,8 @@ type node struct {
 	Required    []string         `json:"required"`
 	Enum        []any            `json:"enum"`
 	Pattern     string           `json:"pattern"`
+	Minimum     *int64           `json:"minimum"`
+	Maximum     *int64           `json:"maximum"`
 	AnyOf       []*node          `json:"anyOf"`
 	Examples    []any            `json:"examples"`
 }
@@ -199,4 +201,31 @@ func (n *node) allowed() []any {
 		return []any{true, false}
 	}
 	return nil
+}
+
+// interval returns the range of a number, and nothing without limits.
+func (n *node) interval() string {
+	switch {
+	case n.Minimum != nil && n.Maximum != nil:
+		return fmt.Sprintf("%d to %d", *n.Minimum, *n.Maximum)
+	case n.Minimum != nil:
+		return fmt.Sprintf("%d or more", *n.Minimum)
+	case n.Maximum != nil:
+		return fmt.Sprintf("%d or less", *n.Maximum)
+	}
+	return ""
+}
+
+// leaves calls visit with each field that is no block, and not the type's.
+func (n *node) leaves(path []string, visit func([]string, *node)) {
+	for _, name := range n.names() {
+		inner, at := n.fields()[name], append(slices.Clone(path), name)
+		switch {
+		case len(path) == 0 && (name == "apiVersion" || name == "kind"):
+		case inner.Items == nil && len(inner.Properties) > 0:
+			inner.leaves(at, visit)
+		default:
+			visit(at, inner)
+		}
+	}
 }

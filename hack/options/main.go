@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Command options writes the table of options in each plugin's README.md, between the
+// lines begin and end: from the doc comments, types and markers of its NetworkConfig, the
+// defaults in force, and the classes of changes. `make generate` runs it.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/trellis-network/trellis/internal/explain"
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins"
+	"github.com/trellis-network/trellis/providers"
+)
+
+const (
+	begin = "<!-- begin: options, written by make generate -->\n"
+	end   = "<!-- end: options -->\n"
+)
+
+func main() {
+	p, err := pipeline.New(plugins.All(), providers.All())
+	if err == nil {
+		for _, one := range plugins.All() {
+			if err = write(p, &one); err != nil {
+				break
+			}
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "options:", err)
+		os.Exit(1)
+	}
+}
+
+func write(p *pipeline.Pipeline, one *plugin.Plugin) error {
+	name := filepath.Join("plugins", one.Type, "README.md")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	before, rest, found := strings.Cut(string(text), begin)
+	_, after, ended := strings.Cut(rest, end)
+	if !found || !ended {
+		return fmt.Errorf("%s lacks the lines %q and %q", name, strings.TrimSpace(begin), strings.TrimSpace(end))
+	}
+	rows, err := table(p, one)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, []byte(before+begin+rows+end+after), 0o644)
+}
+
+func table(p *pipeline.Pipeline, one *plugin.Plugin) (string, error) {
+	explainer, err := explain.New(p, one)
+	if err != nil {
+		return "", err
+	}
+	paths := explainer.Leaves()
+	var rows strings.Builder
+	rows.WriteString("| Field | Values | Default | Meaning | Effect of a change |\n|---|---|---|---|---|\n")
+	for _, path := range paths {
+		e, err := explainer.Of(path)
+		if err != nil {
+			return "", err
+		}
+		cells := []string{"`" + e.Path + "`", values(e), byDefault(e), meaning(e, paths), change(e)}
+		for i := range cells {
+			cells[i] = strings.ReplaceAll(strings.Join(strings.Fields(cells[i]), " "), "|", `\|`)
+		}
+		rows.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+	}
+	return rows.String(), nil
+}
+
+// values returns the allowed values, or the type.
+func values(e *explain.Explanation) string {
+	switch {
+	case e.Type == "boolean":
+		return "boolean"
+	case len(e.Allowed) > 0:
+		var list []string
+		for _, value := range e.Allowed {
+			if value != "" {
+				list = append(list, fmt.Sprintf("`%v`", value))
+			}
+		}
+		return strings.Join(list, ", ")
+	case e.Range != "":
+		return e.Range
+	case strings.Contains(e.Type, " or "):
+		return "quantity"
+	}
+	return e.Type
+}
+
+// aValue matches the value that a documented default begins with.
+var aValue = regexp.MustCompile(`^("?[\w.-]+"?)([;,.]|$)`)
+
+func byDefault(e *explain.Explanation) string {
+	text := strings.TrimSuffix(e.Default, ".")
+	if aValue.MatchString(text) && !strings.HasPrefix(text, "absent") {
+		return aValue.ReplaceAllString(text, "`$1`$2")
+	}
+	return text
+}
+
+// meaning returns the documentation of the field, without its name. A quantity has that
+// of its block.
+func meaning(e *explain.Explanation, paths [][]string) string {
+	text, names := e.Text, strings.Split(e.Path, ".")
+	name := names[len(names)-1]
+	if strings.Contains(e.Type, " or ") {
+		text, name = e.Around, names[len(names)-2]
+	}
+	sentence := strings.TrimPrefix(text.Intro, name+" ")
+	for _, verb := range []string{"is ", "are "} {
+		sentence = strings.TrimPrefix(sentence, verb)
+	}
+	if text.Rule != "" {
+		sentence += " " + text.Rule
+	}
+	var fields []string
+	for _, path := range paths {
+		if name := strings.Join(path, "."); strings.ContainsAny(name, ".ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
+			fields = append(fields, regexp.QuoteMeta(name))
+		}
+	}
+	slices.SortFunc(fields, func(a, b string) int { return len(b) - len(a) })
+	return regexp.MustCompile(`\b(`+strings.Join(fields, "|")+`)\b(: (true|false))?`).ReplaceAllString(sentence, "`$0`")
+}
+
+// change returns the classes that a change of the field can have.
+func change(e *explain.Explanation) string {
+	var classes []string
+	for _, class := range e.Classes {
+		classes = append(classes, string(class))
+	}
+	return strings.Join(classes, ", ")
+}
