@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"time"
 
+	"k8s.io/utils/clock"
+
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/bundle"
@@ -20,10 +22,18 @@ import (
 // error. Short failures are normal while a shoot starts.
 const failingFor = 2 * time.Minute
 
+// awaiter waits for the resource manager.
+type awaiter struct {
+	codes   codes
+	status  *statusWriter
+	clock   clock.PassiveClock
+	timeout time.Duration
+}
+
 // await waits until the resource manager has applied the awaited bundles, and fails once
 // it is clear that it will not. It waits neither for nodes nor for health (N29), and for
 // nothing while the shoot is hibernated (N28).
-func (r *Reconciler) await(ctx context.Context, run *run) outcome.Outcome {
+func (a awaiter) await(ctx context.Context, run *run) outcome.Outcome {
 	if run.state == nil || run.state.Written == nil {
 		return outcome.Finish() // nothing is written that could be awaited
 	}
@@ -41,7 +51,7 @@ func (r *Reconciler) await(ctx context.Context, run *run) outcome.Outcome {
 		return outcome.Continue()
 	}
 	if n.Status.LastOperation == nil { // a user has removed it
-		if err := r.reportProcessing(ctx, run); err != nil {
+		if err := a.status.processing(ctx, run); err != nil {
 			return outcome.TryAgain(err).Unreported()
 		}
 	}
@@ -49,19 +59,19 @@ func (r *Reconciler) await(ctx context.Context, run *run) outcome.Outcome {
 	applied := appliedCondition(mr)
 	begun := n.Status.LastOperation.LastUpdateTime
 	if !hinders(applied) {
-		if left := r.Timeout - r.Clock.Since(begun.Time); left > 0 {
+		if left := a.timeout - a.clock.Since(begun.Time); left > 0 {
 			return outcome.Wait("the resource manager has applied the ManagedResource "+pending.Name, left)
 		}
-		return outcome.Fail(fmt.Errorf("the ManagedResource %s was awaited for %s in vain: %s", pending.Name, r.Timeout, whyNotApplied(mr, applied)))
+		return outcome.Fail(fmt.Errorf("the ManagedResource %s was awaited for %s in vain: %s", pending.Name, a.timeout, whyNotApplied(mr, applied)))
 	}
 	cause := fmt.Errorf("the network's objects could not be applied in the shoot: %s", applied.Message)
-	if codes := r.incurable(applied); len(codes) > 0 && !applied.LastUpdateTime.Before(&begun) {
+	if codes := a.codes.incurable(applied); len(codes) > 0 && !applied.LastUpdateTime.Before(&begun) {
 		return outcome.Fail(cause, codes...)
 	}
-	if left := failingFor - r.Clock.Since(begun.Time); left > 0 {
+	if left := failingFor - a.clock.Since(begun.Time); left > 0 {
 		return outcome.Wait("the resource manager can apply the ManagedResource "+pending.Name, left)
 	}
-	return outcome.Fail(cause, r.lasting(applied)...)
+	return outcome.Fail(cause, a.codes.lasting(applied)...)
 }
 
 // notApplied returns the first awaited bundle that is not applied, nil if all are.
@@ -115,7 +125,7 @@ func hinders(applied corev1beta1.Condition) bool {
 
 // awaitDeletion waits, through the watch, for ManagedResources that are being deleted, and
 // reports after a while what keeps them.
-func (r *Reconciler) awaitDeletion(run *run) outcome.Outcome {
+func awaitDeletion(run *run, now time.Time) outcome.Outcome {
 	run.generation = run.network.Generation
 	const until = "the resource manager has deleted the network's objects"
 	for _, name := range run.known().BundleNames() {
@@ -123,7 +133,7 @@ func (r *Reconciler) awaitDeletion(run *run) outcome.Outcome {
 		if !isBeingDeleted(mr) {
 			continue
 		}
-		if left := failingFor - r.Clock.Since(mr.DeletionTimestamp.Time); left > 0 {
+		if left := failingFor - now.Sub(mr.DeletionTimestamp.Time); left > 0 {
 			return outcome.Wait(until, left)
 		}
 		applied := condition.Value(mr.Status.Conditions, resourcesv1alpha1.ResourcesApplied)

@@ -12,7 +12,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -33,24 +35,31 @@ type wantedBundle struct {
 	objects int
 }
 
+// bundleBuilder has the pipeline build bundles.
+type bundleBuilder struct {
+	Options
+	cached, live client.Reader
+	codes        codes
+}
+
 // build builds the bundles, and finds out whether they are written already. What users
 // can mend about the spec becomes run.refused.
-func (r *Reconciler) build(ctx context.Context, run *run) outcome.Outcome {
+func (b *bundleBuilder) build(ctx context.Context, run *run) outcome.Outcome {
 	if !run.builds {
 		return outcome.Continue()
 	}
 	if run.stateErr != nil {
 		return outcome.TryAgain(run.stateErr)
 	}
-	if r.Standalone {
+	if b.Standalone {
 		run.state.ShootGeneration = run.shoot.Generation
 	}
-	request, err := r.newRequest(ctx, run)
+	request, err := b.newRequest(ctx, run)
 	run.state.TakenOver = request.TakenOver
 	if err != nil {
-		return outcome.TryAgain(err, r.codesOf(err)...)
+		return outcome.TryAgain(err, b.codes.of(err)...)
 	}
-	run.built = r.Pipeline.Build(request)
+	run.built = b.Pipeline.Build(request)
 	if run.refused = inOneLine(run.built.Errors); run.refused == nil {
 		run.wanted, run.refused = bundlesOf(run, run.built.Objects.Bundles)
 	}
@@ -59,15 +68,15 @@ func (r *Reconciler) build(ctx context.Context, run *run) outcome.Outcome {
 		return outcome.Continue()
 	}
 	metrics.Bundles(client.ObjectKeyFromObject(run.network), run.network.Spec.Type, run.measured()...)
-	if err := r.readBundles(ctx, run, r.cached); err != nil { // some may be new
+	if err := readBundles(ctx, run, b.cached); err != nil { // some may be new
 		return outcome.TryAgain(err)
 	}
-	return r.compare(ctx, run)
+	return b.compare(ctx, run)
 }
 
 // compare finds out whether the bundles are written as they were built, and puts them into
 // the state. It waits where one can only be written after its former one is gone.
-func (r *Reconciler) compare(ctx context.Context, run *run) outcome.Outcome {
+func (b *bundleBuilder) compare(ctx context.Context, run *run) outcome.Outcome {
 	next := &state.Written{
 		Generation: run.request.generation,
 		Config:     run.built.Applied(),
@@ -80,13 +89,13 @@ func (r *Reconciler) compare(ctx context.Context, run *run) outcome.Outcome {
 	}
 	same := !run.asked && run.state.IsFor(next, bundles)
 	if same && !run.isWritten() { // the cache may be late
-		if err := r.readBundles(ctx, run, r.live); err != nil {
+		if err := readBundles(ctx, run, b.live); err != nil {
 			return outcome.TryAgain(err)
 		}
 	}
 	run.unchanged = same && run.isWritten()
 	if same && !run.unchanged && run.isDeletingAwaited() && !succeeded(run.network) {
-		return r.awaitDeletion(run)
+		return awaitDeletion(run, b.Clock.Now())
 	}
 	run.state.Written, run.state.Bundles = next, bundles
 	if !run.unchanged {
@@ -96,30 +105,66 @@ func (r *Reconciler) compare(ctx context.Context, run *run) outcome.Outcome {
 }
 
 // newRequest makes the pipeline's Request for the Network.
-func (r *Reconciler) newRequest(ctx context.Context, run *run) (pipeline.Request, error) {
-	request, err := run.known().Request(ctx, r.live, r.Pipeline, plugin.Environment{
-		FeatureGates: r.FeatureGates, Images: r.Images, Webhook: r.webhookOf(run.network.Spec.Type),
+func (b *bundleBuilder) newRequest(ctx context.Context, run *run) (pipeline.Request, error) {
+	request, err := run.known().Request(ctx, b.live, b.Pipeline, plugin.Environment{
+		FeatureGates: b.FeatureGates, Images: b.Images, Webhook: b.webhookOf(run.network.Spec.Type),
 	})
-	request.Nodes = r.countNodes(ctx, run)
-	if err != nil || r.DumpRequests == "" {
+	request.Nodes = b.countNodes(ctx, run)
+	if err != nil || b.DumpRequests == "" {
 		return request, err
 	}
 	dump, err := json.MarshalIndent(request, "", "  ")
 	if err != nil {
 		return request, err
 	}
-	return request, os.WriteFile(filepath.Join(r.DumpRequests, run.network.Namespace+".json"), dump, 0o600)
+	return request, os.WriteFile(filepath.Join(b.DumpRequests, run.network.Namespace+".json"), dump, 0o600)
 }
 
 // buildAgain builds what was accepted last, with today's webhook.
-func (r *Reconciler) buildAgain(ctx context.Context, run *run, last *pipeline.Applied) (pipeline.Result, error) {
-	request, err := r.newRequest(ctx, run)
+func (b *bundleBuilder) buildAgain(ctx context.Context, run *run, last *pipeline.Applied) (pipeline.Result, error) {
+	request, err := b.newRequest(ctx, run)
 	if err != nil {
 		return pipeline.Result{}, err
 	}
 	request = request.Again(last.Accepted)
 	request.Applied = last
-	return r.Pipeline.Build(request), nil
+	return b.Pipeline.Build(request), nil
+}
+
+// webhookOf returns how API servers of shoots reach the webhook for a type of networks,
+// nil if there is none.
+func (b *bundleBuilder) webhookOf(networkType string) *plugin.Webhook {
+	if b.Webhook == nil {
+		return nil
+	}
+	return b.Webhook(networkType)
+}
+
+// nodesTimeout bounds the time for reading the number of nodes, which a roll-out can do
+// without.
+const nodesTimeout = 5 * time.Second
+
+// countNodes returns the number of nodes of a network that runs, as the DaemonSet of its
+// agents counts them, from the cache of the shoot. 0 means that it cannot be seen, which
+// leaves a roll-out as it is.
+func (b *bundleBuilder) countNodes(ctx context.Context, run *run) int32 {
+	if run.state.Applied == nil || run.shoot.IsHibernated() {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, nodesTimeout)
+	defer cancel()
+	shoot, err := b.Shoots.For(ctx, run.network.Namespace)
+	if err != nil {
+		return 0
+	}
+	for _, component := range run.state.Components {
+		agents := &appsv1.DaemonSet{}
+		if component.Kind == "DaemonSet" &&
+			shoot.Reader.Get(ctx, client.ObjectKey{Namespace: component.Namespace, Name: component.Workload}, agents) == nil {
+			return agents.Status.DesiredNumberScheduled
+		}
+	}
+	return 0
 }
 
 // contents are slices for the contents of bundles. A run that finds nothing to do only

@@ -16,7 +16,6 @@ import (
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
-	"github.com/trellis-network/trellis/internal/gate"
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
@@ -81,13 +80,8 @@ const maxLooks = 20
 // Add adds the controller to a manager.
 func Add(mgr ctrl.Manager, options Options) error {
 	options.Timeout = cmp.Or(options.Timeout, defaultTimeout)
-	r := &Reconciler{
-		Options: options, client: mgr.GetClient(), cached: mgr.GetCache(), live: mgr.GetAPIReader(),
-		recorder: mgr.GetEventRecorder("trellis-network"),
-		gates:    []gate.Gate{gate.Nodes{Shoots: options.Shoots}},
-	}
-	r.bundles.MaxLooks = maxLooks
-	w := &watches{r.Options, r.client}
+	r := newReconciler(mgr.GetClient(), mgr.GetCache(), mgr.GetAPIReader(), mgr.GetEventRecorder("trellis-network"), options)
+	w := &watches{options, mgr.GetClient()}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("network").
 		For(&extensionsv1alpha1.Network{}, builder.WithPredicates(w.mine(), w.triggered())).

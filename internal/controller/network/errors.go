@@ -13,15 +13,18 @@ import (
 	"github.com/trellis-network/trellis/internal/shootclient"
 )
 
-// codesOf returns the codes by which Gardener's clients know who can mend an error (N36):
+// codes finds the codes of errors.
+type codes struct{ standalone bool }
+
+// of returns the codes by which Gardener's clients know who can mend an error (N36):
 // none where retrying may.
-func (r *Reconciler) codesOf(cause error) []corev1beta1.ErrorCode {
+func (c codes) of(cause error) []corev1beta1.ErrorCode {
 	switch {
 	case cause == nil:
 		return nil
 	case apierrors.IsInvalid(cause), apierrors.IsRequestEntityTooLargeError(cause):
 		return []corev1beta1.ErrorCode{corev1beta1.ErrorConfigurationProblem}
-	case r.Standalone && (errors.As(cause, new(*shootclient.NoAccessError)) || errors.As(cause, new(*shootclient.RefusedError))):
+	case c.standalone && (errors.As(cause, new(*shootclient.NoAccessError)) || errors.As(cause, new(*shootclient.RefusedError))):
 		// The kubeconfig is the user's. In a landscape it is Gardener's.
 		return []corev1beta1.ErrorCode{corev1beta1.ErrorConfigurationProblem}
 	}
@@ -35,16 +38,16 @@ var refusedByAPIServer = regexp.MustCompile(`(?is)error during apply of object .
 
 // incurable returns the codes of a failure to apply that retrying does not overcome, or
 // none. Trellis' own resource manager states them. A failure of former content may be over.
-func (r *Reconciler) incurable(applied corev1beta1.Condition) []corev1beta1.ErrorCode {
+func (c codes) incurable(applied corev1beta1.Condition) []corev1beta1.ErrorCode {
 	if applied.Status != corev1beta1.ConditionFalse {
 		return nil
 	}
-	return r.codesIn(applied)
+	return c.in(applied)
 }
 
-func (r *Reconciler) codesIn(applied corev1beta1.Condition) []corev1beta1.ErrorCode {
+func (c codes) in(applied corev1beta1.Condition) []corev1beta1.ErrorCode {
 	switch {
-	case len(applied.Codes) > 0 || r.Standalone:
+	case len(applied.Codes) > 0 || c.standalone:
 		return applied.Codes
 	case applied.Reason == "DecodingFailed" || refusedByAPIServer.MatchString(applied.Message):
 		return []corev1beta1.ErrorCode{corev1beta1.ErrorConfigurationProblem}
@@ -54,10 +57,10 @@ func (r *Reconciler) codesIn(applied corev1beta1.Condition) []corev1beta1.ErrorC
 
 // lasting returns the codes of a failure that has lasted, although it may be about former
 // content. The user must clean up what does not go from the shoot.
-func (r *Reconciler) lasting(applied corev1beta1.Condition) []corev1beta1.ErrorCode {
+func (c codes) lasting(applied corev1beta1.Condition) []corev1beta1.ErrorCode {
 	switch applied.Reason {
 	case "DeletionFailed", "DeletionPending":
 		return append(slices.Clone(applied.Codes), corev1beta1.ErrorCleanupClusterResources)
 	}
-	return r.codesIn(applied)
+	return c.in(applied)
 }

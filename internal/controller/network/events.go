@@ -34,13 +34,13 @@ var eventReasons = map[corev1beta1.LastOperationType]struct{ succeeded, failed s
 }
 
 // event records an event about the Network.
-func (r *Reconciler) event(run *run, eventType, reason, note string) {
-	r.recorder.Eventf(run.network, nil, eventType, reason, "Reconcile", "%s", condition.Shorten(note, maxNote))
+func (w *statusWriter) event(run *run, eventType, reason, note string) {
+	w.recorder.Eventf(run.network, nil, eventType, reason, "Reconcile", "%s", condition.Shorten(note, maxNote))
 }
 
 // announceTransition logs a change of the operation's state, and records an event of a
 // success or a failure.
-func (r *Reconciler) announceTransition(ctx context.Context, run *run, before *extensionsv1alpha1.Network) {
+func (w *statusWriter) announceTransition(ctx context.Context, run *run, before *extensionsv1alpha1.Network) {
 	was, is := before.Status.LastOperation, run.network.Status.LastOperation
 	if is == nil || was != nil && was.Type == is.Type && was.State == is.State && was.Description == is.Description {
 		return
@@ -50,20 +50,20 @@ func (r *Reconciler) announceTransition(ctx context.Context, run *run, before *e
 		Operation: is.Type, State: is.State, Message: is.Description,
 	}
 	if was != nil && was.State == corev1beta1.LastOperationStateProcessing {
-		transition.Duration = r.Clock.Since(was.LastUpdateTime.Time)
+		transition.Duration = w.clock.Since(was.LastUpdateTime.Time)
 	}
 	transition.Log(logf.FromContext(ctx))
 	switch is.State {
 	case corev1beta1.LastOperationStateSucceeded:
-		r.event(run, corev1.EventTypeNormal, eventReasons[is.Type].succeeded, is.Description)
+		w.event(run, corev1.EventTypeNormal, eventReasons[is.Type].succeeded, is.Description)
 	case corev1beta1.LastOperationStateError:
-		r.event(run, corev1.EventTypeWarning, eventReasons[is.Type].failed, is.Description)
+		w.event(run, corev1.EventTypeWarning, eventReasons[is.Type].failed, is.Description)
 	}
 }
 
 // announceWarnings records an event of the warnings that the status did not have before:
 // one event, because the API server takes events that differ only in their notes for one.
-func (r *Reconciler) announceWarnings(run *run, before *runtime.RawExtension) {
+func (w *statusWriter) announceWarnings(run *run, before *runtime.RawExtension) {
 	var lines []string
 	for _, warning := range run.state.Written.Warnings {
 		quoted, _ := json.Marshal(warning.Message)
@@ -72,12 +72,12 @@ func (r *Reconciler) announceWarnings(run *run, before *runtime.RawExtension) {
 		}
 	}
 	if len(lines) > 0 {
-		r.event(run, corev1.EventTypeWarning, "ConfigurationWarning", strings.Join(lines, "; "))
+		w.event(run, corev1.EventTypeWarning, "ConfigurationWarning", strings.Join(lines, "; "))
 	}
 }
 
 // announceChanges records an event of what interrupts traffic, before it is written.
-func (r *Reconciler) announceChanges(run *run) {
+func (w *statusWriter) announceChanges(run *run) {
 	var lines []string
 	for _, change := range run.built.Changes {
 		if change.Class == plugin.Disruptive {
@@ -85,6 +85,6 @@ func (r *Reconciler) announceChanges(run *run) {
 		}
 	}
 	if len(lines) > 0 {
-		r.event(run, corev1.EventTypeWarning, "DisruptiveChange", strings.Join(lines, "; "))
+		w.event(run, corev1.EventTypeWarning, "DisruptiveChange", strings.Join(lines, "; "))
 	}
 }

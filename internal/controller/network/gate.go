@@ -14,19 +14,25 @@ import (
 	"github.com/trellis-network/trellis/pipeline"
 )
 
+// gatekeeper asks gates.
+type gatekeeper struct {
+	gates   []gate.Gate
+	builder *bundleBuilder
+}
+
 // gate asks all gates whether what was built may be written now.
-func (r *Reconciler) gate(ctx context.Context, run *run) outcome.Outcome {
+func (k gatekeeper) gate(ctx context.Context, run *run) outcome.Outcome {
 	if !run.writes() {
 		return outcome.Continue()
 	}
 	plan := gate.Plan{
 		Network: run.network, Shoot: run.shoot, Built: &run.built,
-		Present: func(ctx context.Context) ([]unstructured.Unstructured, bool, error) { return r.present(ctx, run) },
+		Present: func(ctx context.Context) ([]unstructured.Unstructured, bool, error) { return k.present(ctx, run) },
 	}
-	for _, each := range r.gates {
+	for _, each := range k.gates {
 		verdict, err := each.Check(ctx, plan)
 		if err = errors.Join(err, verdict.Closed); err != nil {
-			return outcome.TryAgain(err, r.codesOf(err)...)
+			return outcome.TryAgain(err, k.builder.codes.of(err)...)
 		}
 	}
 	return outcome.Continue()
@@ -35,16 +41,16 @@ func (r *Reconciler) gate(ctx context.Context, run *run) outcome.Outcome {
 // present returns the objects that the shoot has: those of the bundles or, where these are
 // missing, as after a restoration, those of what was applied last. Where neither tells,
 // the shoot may have a network of which nothing is known.
-func (r *Reconciler) present(ctx context.Context, run *run) (objects []unstructured.Unstructured, known bool, err error) {
+func (k gatekeeper) present(ctx context.Context, run *run) (objects []unstructured.Unstructured, known bool, err error) {
 	if now := run.known(); now.IsPresent() {
-		objects, err = now.Present(ctx, r.live)
+		objects, err = now.Present(ctx, k.builder.live)
 		return objects, err == nil, err
 	}
 	applied := run.state.Applied
 	if applied == nil || applied.Accepted == nil {
 		return nil, false, nil
 	}
-	built, err := r.buildAgain(ctx, run, applied)
+	built, err := k.builder.buildAgain(ctx, run, applied)
 	if err != nil || len(built.Errors) > 0 {
 		return nil, false, errors.Join(err, built.Errors.ToAggregate())
 	}

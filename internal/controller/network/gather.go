@@ -6,11 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -21,26 +17,35 @@ import (
 	"github.com/trellis-network/trellis/internal/request"
 )
 
+// gatherer reads what the seed has of networks.
+type gatherer struct {
+	client       client.Client
+	cached, live client.Reader
+	trigger      Trigger
+	status       *statusWriter
+	*memory
+}
+
 // gather reads what the seed has of the network: the Cluster with the Shoot, and the
 // ManagedResources of the bundles. It decides whether the spec must be carried out.
-func (r *Reconciler) gather(ctx context.Context, run *run) outcome.Outcome {
-	if o := r.readCluster(ctx, run); !o.Continues() {
+func (g gatherer) gather(ctx context.Context, run *run) outcome.Outcome {
+	if o := g.readCluster(ctx, run); !o.Continues() {
 		return o
 	}
 	if last := run.shoot.Status.LastOperation; last != nil && last.State == corev1beta1.LastOperationStateFailed {
-		return r.leaveAlone(ctx, run)
+		return g.leaveAlone(ctx, run)
 	}
-	if err := r.readBundles(ctx, run, r.cached); err != nil {
+	if err := readBundles(ctx, run, g.cached); err != nil {
 		return outcome.TryAgain(err).Unreported()
 	}
-	if r.bundles.Late(client.ObjectKeyFromObject(run.network), run.versionOf) {
+	if g.bundles.Late(client.ObjectKeyFromObject(run.network), run.versionOf) {
 		return outcome.StartOver(cacheLag)
 	}
 	switch {
-	case r.mustBuild(run):
+	case g.mustBuild(run):
 		run.builds = true
 	case run.needsRewrite():
-		if err := r.readBundles(ctx, run, r.live); err != nil { // the cache may be late
+		if err := readBundles(ctx, run, g.live); err != nil { // the cache may be late
 			return outcome.TryAgain(err).Unreported()
 		}
 		run.builds = run.needsRewrite()
@@ -50,11 +55,11 @@ func (r *Reconciler) gather(ctx context.Context, run *run) outcome.Outcome {
 
 // mustBuild reports whether the spec as it is now must be carried out. Otherwise, what was
 // written earlier is awaited (N18).
-func (r *Reconciler) mustBuild(run *run) bool {
-	if r.Trigger == TriggerGeneration || run.asked || operationOf(run.network) != "" {
+func (g gatherer) mustBuild(run *run) bool {
+	if g.trigger == TriggerGeneration || run.asked || operationOf(run.network) != "" {
 		return true
 	}
-	uid, _ := r.finished.Get(client.ObjectKeyFromObject(run.network))
+	uid, _ := g.finished.Get(client.ObjectKeyFromObject(run.network))
 	return uid != run.network.UID && !succeeded(run.network) // another process was interrupted
 }
 
@@ -80,57 +85,57 @@ func (r *run) needsRewrite() bool {
 }
 
 // readCluster reads the Cluster and decodes the Shoot in it, the facts about the network.
-func (r *Reconciler) readCluster(ctx context.Context, run *run) outcome.Outcome {
+func (g gatherer) readCluster(ctx context.Context, run *run) outcome.Outcome {
 	run.cluster, run.shoot = &extensionsv1alpha1.Cluster{}, &corev1beta1.Shoot{}
 	name := run.network.Namespace
-	err := r.client.Get(ctx, client.ObjectKey{Name: name}, run.cluster)
+	err := g.client.Get(ctx, client.ObjectKey{Name: name}, run.cluster)
 	if err != nil {
-		return r.withoutCluster(ctx, run, outcome.TryAgain(fmt.Errorf("read the Cluster %s, which has the facts about this network: %w", name, err)).Unreported())
+		return g.withoutCluster(ctx, run, outcome.TryAgain(fmt.Errorf("read the Cluster %s, which has the facts about this network: %w", name, err)).Unreported())
 	}
 	if err := json.Unmarshal(run.cluster.Spec.Shoot.Raw, run.shoot); err != nil {
 		cause := fmt.Errorf("the Shoot in the Cluster %s cannot be decoded: %w; the author of the Cluster has to correct it", name, err)
 		ended := outcome.Finish()
-		if r.isDue(run) {
-			r.finished.Delete(client.ObjectKeyFromObject(run.network))
+		if g.isDue(run) {
+			g.finished.Delete(client.ObjectKeyFromObject(run.network))
 			ended = outcome.TryAgain(cause)
 		}
-		return r.withoutCluster(ctx, run, ended)
+		return g.withoutCluster(ctx, run, ended)
 	}
 	return outcome.Continue()
 }
 
 // withoutCluster ends a run that has no facts. A request is taken off in any case, so it is
 // first put into the state, which keeps it until there are facts (N16).
-func (r *Reconciler) withoutCluster(ctx context.Context, run *run, ended outcome.Outcome) outcome.Outcome {
+func (g gatherer) withoutCluster(ctx context.Context, run *run, ended outcome.Outcome) outcome.Outcome {
 	if operationOf(run.network) == extensionsv1alpha1.OperationReconcile {
 		if run.state != nil {
 			run.state.PendingRequest = true
 		}
-		if err := r.patchStatus(ctx, run, func() {}); err != nil {
+		if err := g.status.patch(ctx, run, func() {}); err != nil {
 			return outcome.TryAgain(err).Unreported()
 		}
 	}
-	if err := r.answer(ctx, run.network, extensionsv1alpha1.OperationReconcile); err != nil {
+	if err := answer(ctx, g.client, run.network, extensionsv1alpha1.OperationReconcile); err != nil {
 		return outcome.TryAgain(err).Unreported()
 	}
 	return ended
 }
 
 // isDue reports whether there is anything to do for a Network whose facts are unknown.
-func (r *Reconciler) isDue(run *run) bool {
+func (g gatherer) isDue(run *run) bool {
 	if !run.network.DeletionTimestamp.IsZero() {
 		return controllerutil.ContainsFinalizer(run.network, extensionsv1alpha1.NetworkFinalizer)
 	}
-	return !succeeded(run.network) || r.mustBuild(run)
+	return !succeeded(run.network) || g.mustBuild(run)
 }
 
 // leaveAlone ends a run for a shoot that has failed for good: Gardener leaves it alone
 // until a user asks for another operation, and so must its extensions (N17).
-func (r *Reconciler) leaveAlone(ctx context.Context, run *run) outcome.Outcome {
+func (g gatherer) leaveAlone(ctx context.Context, run *run) outcome.Outcome {
 	if run.state != nil {
 		run.state.PendingRequest = false
 	}
-	if err := r.answer(ctx, run.network, extensionsv1alpha1.OperationReconcile); err != nil {
+	if err := answer(ctx, g.client, run.network, extensionsv1alpha1.OperationReconcile); err != nil {
 		return outcome.TryAgain(err).Unreported()
 	}
 	return outcome.Finish()
@@ -138,7 +143,7 @@ func (r *Reconciler) leaveAlone(ctx context.Context, run *run) outcome.Outcome {
 
 // readBundles reads the ManagedResources of the Network's bundles, and which of them have
 // lost their Secret. Those that are being deleted need none.
-func (r *Reconciler) readBundles(ctx context.Context, run *run, from client.Reader) error {
+func readBundles(ctx context.Context, run *run, from client.Reader) error {
 	var names []string
 	for i := range run.wanted {
 		names = append(names, run.wanted[i].Name)
@@ -175,46 +180,4 @@ func (r *run) known() *request.Network {
 	return &request.Network{
 		Network: r.network, Cluster: r.cluster, Shoot: r.shoot, State: r.state, Managed: r.managed, Plugin: r.plugin,
 	}
-}
-
-// nodesTimeout bounds the time for reading the number of nodes, which a roll-out can do
-// without.
-const nodesTimeout = 5 * time.Second
-
-// countNodes returns the number of nodes of a network that runs, as the DaemonSet of its
-// agents counts them, from the cache of the shoot. 0 means that it cannot be seen, which
-// leaves a roll-out as it is.
-func (r *Reconciler) countNodes(ctx context.Context, run *run) int32 {
-	if run.state.Applied == nil || run.shoot.IsHibernated() {
-		return 0
-	}
-	ctx, cancel := context.WithTimeout(ctx, nodesTimeout)
-	defer cancel()
-	shoot, err := r.Shoots.For(ctx, run.network.Namespace)
-	if err != nil {
-		return 0
-	}
-	for _, component := range run.state.Components {
-		agents := &appsv1.DaemonSet{}
-		if component.Kind == "DaemonSet" &&
-			shoot.Reader.Get(ctx, client.ObjectKey{Namespace: component.Namespace, Name: component.Workload}, agents) == nil {
-			return agents.Status.DesiredNumberScheduled
-		}
-	}
-	return 0
-}
-
-// answer takes off the annotation of an operation, unless the Network asks for another one
-// by now. A Network that is gone needs no answer.
-func (r *Reconciler) answer(ctx context.Context, n *extensionsv1alpha1.Network, operation string) error {
-	if operationOf(n) != operation {
-		return nil
-	}
-	const path = "/metadata/annotations/gardener.cloud~1operation"
-	patch := fmt.Appendf(nil, `[{"op":"test","path":%q,"value":%q},{"op":"remove","path":%q}]`, path, operation, path)
-	err := r.client.Patch(ctx, n, client.RawPatch(types.JSONPatchType, patch))
-	if apierrors.IsInvalid(err) {
-		return outcome.ErrOvertaken
-	}
-	return client.IgnoreNotFound(err)
 }

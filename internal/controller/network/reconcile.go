@@ -24,20 +24,55 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// Reconciler reconciles Networks.
+// Reconciler reconciles Networks. It has the lists of stages; the stages are methods of its
+// parts, each in a file of its name.
 type Reconciler struct {
 	Options
+	*memory
 	client   client.Client
-	cached   client.Reader // reads the metadata of Secrets, which client does not cache
-	live     client.Reader // reads from the API server
-	recorder events.EventRecorder
-	gates    []gate.Gate
+	codes    codes
+	gatherer gatherer
+	follower follower
+	builder  *bundleBuilder
+	claims   claims
+	gates    gatekeeper
+	writer   *bundleWriter
+	awaiter  awaiter
+	status   *statusWriter
+}
 
+// memory is what this process knows of Networks beyond their status. Losing it costs
+// requests and nothing else.
+type memory struct {
 	// networks and bundles are what this process has written and the cache may not show.
 	networks, bundles expectations.Expectations[types.NamespacedName]
 	// finished are the Networks that this process has reconciled without an error. Others
 	// that have not succeeded were left unfinished by another process.
 	finished keyed.Map[types.NamespacedName, types.UID]
+}
+
+// newReconciler puts the parts together. cached reads the metadata of Secrets, which c does
+// not cache, and live reads from the API server.
+func newReconciler(c client.Client, cached, live client.Reader, recorder events.EventRecorder, options Options) *Reconciler {
+	codes, memory := codes{options.Standalone}, &memory{}
+	memory.bundles.MaxLooks = maxLooks
+	status := &statusWriter{client: c, recorder: recorder, clock: options.Clock}
+	builder := &bundleBuilder{Options: options, cached: cached, live: live, codes: codes}
+	writer := &bundleWriter{
+		client: c, cached: cached, live: live, standalone: options.Standalone,
+		codes: codes, status: status, clock: options.Clock, memory: memory,
+	}
+	return &Reconciler{
+		Options: options, memory: memory, client: c, codes: codes,
+		gatherer: gatherer{client: c, cached: cached, live: live, trigger: options.Trigger, status: status, memory: memory},
+		follower: follower{builder, writer},
+		builder:  builder,
+		claims:   claims{c, status},
+		gates:    gatekeeper{[]gate.Gate{gate.Nodes{Shoots: options.Shoots}}, builder},
+		writer:   writer,
+		awaiter:  awaiter{codes, status, options.Clock, options.Timeout},
+		status:   status,
+	}
 }
 
 type stage = outcome.Stage[*run]
@@ -48,7 +83,7 @@ func (r *Reconciler) stagesFor(n *extensionsv1alpha1.Network) []stage {
 	case n.Annotations[extensionsv1alpha1.OperationAnnotation] == extensionsv1alpha1.OperationWaitForState:
 		return nil
 	case hasMigrated(n):
-		return []stage{{Name: "answer the request", Run: r.answerRequest}}
+		return []stage{{Name: "answer the request", Run: r.claims.answerRequest}}
 	case operationType(n) == corev1beta1.LastOperationTypeMigrate:
 		return r.migration()
 	case !n.DeletionTimestamp.IsZero():
@@ -61,28 +96,28 @@ func (r *Reconciler) stagesFor(n *extensionsv1alpha1.Network) []stage {
 // spec, it only awaits what was written.
 func (r *Reconciler) reconciliation() []stage {
 	return []stage{
-		{Name: "gather", Run: r.gather},
-		{Name: "follow the webhook", Run: r.followWebhook},
-		{Name: "build", Run: r.build},
-		{Name: "record", Run: r.record},
-		{Name: "restore Secrets", Run: r.restoreSecrets},
-		{Name: "gate", Run: r.gate},
-		{Name: "write", Run: r.write},
-		{Name: "await", Run: r.await},
-		{Name: "clean up", Run: r.cleanUp},
+		{Name: "gather", Run: r.gatherer.gather},
+		{Name: "follow the webhook", Run: r.follower.followWebhook},
+		{Name: "build", Run: r.builder.build},
+		{Name: "record", Run: r.claims.record},
+		{Name: "restore Secrets", Run: r.writer.restoreSecrets},
+		{Name: "gate", Run: r.gates.gate},
+		{Name: "write", Run: r.writer.write},
+		{Name: "await", Run: r.awaiter.await},
+		{Name: "clean up", Run: r.writer.cleanUp},
 	}
 }
 
 // deletion removes the network from the shoot and lets the Network go.
 func (r *Reconciler) deletion() []stage {
 	return []stage{
-		{Name: "gather", Run: r.gather},
-		{Name: "answer the request", Run: r.answerRequest},
-		{Name: "check the finalizer", Run: r.checkFinalizer},
-		{Name: "begin", Run: r.begin},
-		{Name: "delete the bundles", Run: r.deleteBundles},
-		{Name: "report success", Run: r.reportGone},
-		{Name: "remove the finalizer", Run: r.removeFinalizer},
+		{Name: "gather", Run: r.gatherer.gather},
+		{Name: "answer the request", Run: r.claims.answerRequest},
+		{Name: "check the finalizer", Run: r.claims.checkFinalizer},
+		{Name: "begin", Run: r.claims.begin},
+		{Name: "delete the bundles", Run: r.writer.deleteBundles},
+		{Name: "report success", Run: r.claims.reportGone},
+		{Name: "remove the finalizer", Run: r.claims.removeFinalizer},
 	}
 }
 
@@ -90,14 +125,14 @@ func (r *Reconciler) deletion() []stage {
 // and their objects stay in the shoot. Its order is that of N10.
 func (r *Reconciler) migration() []stage {
 	return []stage{
-		{Name: "gather", Run: r.gather},
-		{Name: "answer the request", Run: r.answerRequest},
-		{Name: "begin", Run: r.begin},
-		{Name: "keep the objects", Run: r.keepObjects},
-		{Name: "delete the bundles", Run: r.deleteBundles},
-		{Name: "report success", Run: r.reportGone},
-		{Name: "remove all finalizers", Run: r.removeAllFinalizers},
-		{Name: "answer the migration", Run: r.answerMigration},
+		{Name: "gather", Run: r.gatherer.gather},
+		{Name: "answer the request", Run: r.claims.answerRequest},
+		{Name: "begin", Run: r.claims.begin},
+		{Name: "keep the objects", Run: r.writer.keepObjects},
+		{Name: "delete the bundles", Run: r.writer.deleteBundles},
+		{Name: "report success", Run: r.claims.reportGone},
+		{Name: "remove all finalizers", Run: r.claims.removeAllFinalizers},
+		{Name: "answer the migration", Run: r.claims.answerMigration},
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -14,6 +16,13 @@ import (
 	"github.com/trellis-network/trellis/internal/outcome"
 )
 
+// claims take Networks over and let them go: their finalizers, their operation annotations,
+// and the reports that belong to these.
+type claims struct {
+	client client.Client
+	status *statusWriter
+}
+
 // record makes the Network Trellis' own before anything is written for the shoot: it adds
 // the finalizer, takes the operation annotation off, and reports Processing with the state.
 // It does so although a gate may be closed, since gardenlet waits for an answer.
@@ -21,7 +30,7 @@ import (
 // A process that dies between the two requests must leave a Network that looks unfinished.
 // One that has succeeded does not, so its status is written first. Any other does, and its
 // status is written last, so that other controllers do not write to it meanwhile.
-func (r *Reconciler) record(ctx context.Context, run *run) outcome.Outcome {
+func (c claims) record(ctx context.Context, run *run) outcome.Outcome {
 	if !run.writes() {
 		return outcome.Continue()
 	}
@@ -29,18 +38,18 @@ func (r *Reconciler) record(ctx context.Context, run *run) outcome.Outcome {
 	reports := run.asked || run.refused == nil
 	first := reports && succeeded(run.network)
 	if first {
-		if err := r.reportProcessing(ctx, run); err != nil {
+		if err := c.status.processing(ctx, run); err != nil {
 			return outcome.TryAgain(err).Unreported()
 		}
 		if requestOf(run.network) != run.request {
 			return outcome.TryAgain(outcome.ErrOvertaken)
 		}
 	}
-	if err := r.takeOver(ctx, run); err != nil {
+	if err := c.takeOver(ctx, run); err != nil {
 		return outcome.TryAgain(err).Unreported()
 	}
 	if reports && !first {
-		if err := r.reportProcessing(ctx, run); err != nil {
+		if err := c.status.processing(ctx, run); err != nil {
 			return outcome.TryAgain(err).Unreported()
 		}
 	}
@@ -48,7 +57,7 @@ func (r *Reconciler) record(ctx context.Context, run *run) outcome.Outcome {
 		return outcome.Fail(run.refused, corev1beta1.ErrorConfigurationProblem)
 	}
 	if run.isDeletingAwaited() {
-		return r.awaitDeletion(run)
+		return awaitDeletion(run, c.status.clock.Now())
 	}
 	return outcome.Continue()
 }
@@ -56,7 +65,7 @@ func (r *Reconciler) record(ctx context.Context, run *run) outcome.Outcome {
 // takeOver adds the finalizer and takes the operation annotation off, in one request. The
 // API server refuses it if the Network is not as it was read, because a newer request must
 // not be taken off.
-func (r *Reconciler) takeOver(ctx context.Context, run *run) error {
+func (c claims) takeOver(ctx context.Context, run *run) error {
 	before := run.network.DeepCopy()
 	added := controllerutil.AddFinalizer(run.network, extensionsv1alpha1.NetworkFinalizer)
 	if run.network.Annotations[extensionsv1alpha1.OperationAnnotation] == extensionsv1alpha1.OperationReconcile {
@@ -65,9 +74,75 @@ func (r *Reconciler) takeOver(ctx context.Context, run *run) error {
 		return nil
 	}
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := r.client.Patch(ctx, run.network, patch); err != nil {
+	if err := c.client.Patch(ctx, run.network, patch); err != nil {
 		run.network = before
 		return fmt.Errorf("take the Network over: %w", err)
 	}
 	return nil
+}
+
+// answerRequest takes off a request to reconcile, although nothing follows from it (N34).
+func (c claims) answerRequest(ctx context.Context, run *run) outcome.Outcome {
+	return outcome.TryAgain(answer(ctx, c.client, run.network, extensionsv1alpha1.OperationReconcile)).Unreported()
+}
+
+// checkFinalizer leaves a Network alone that others keep from going (N14).
+func (c claims) checkFinalizer(_ context.Context, run *run) outcome.Outcome {
+	if !controllerutil.ContainsFinalizer(run.network, extensionsv1alpha1.NetworkFinalizer) {
+		run.finalized = true
+		return outcome.Finish()
+	}
+	return outcome.Continue()
+}
+
+// begin reports that the deletion or the migration began. An error of it stays until it
+// has succeeded, since its cause may persist.
+func (c claims) begin(ctx context.Context, run *run) outcome.Outcome {
+	last := run.network.Status.LastOperation
+	if last != nil && last.Type == run.operation && !succeeded(run.network) {
+		return outcome.Continue()
+	}
+	return outcome.TryAgain(c.status.processing(ctx, run)).Unreported()
+}
+
+// reportGone reports the success of a deletion or a migration. It does so before the
+// finalizers are removed, since gardenlet may delete the Network as soon as it reads that.
+func (c claims) reportGone(ctx context.Context, run *run) outcome.Outcome {
+	return outcome.TryAgain(c.status.patch(ctx, run, func() { run.setSucceeded(c.status.clock.Now(), run.network.Generation) })).Unreported()
+}
+
+// removeFinalizer lets a deleted Network go.
+func (c claims) removeFinalizer(ctx context.Context, run *run) outcome.Outcome {
+	before := run.network.DeepCopy()
+	controllerutil.RemoveFinalizer(run.network, extensionsv1alpha1.NetworkFinalizer)
+	run.finalized = true
+	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
+	return outcome.TryAgain(c.client.Patch(ctx, run.network, patch)).Unreported()
+}
+
+// removeAllFinalizers lets a migrated Network go, for which the other seed is responsible.
+func (c claims) removeAllFinalizers(ctx context.Context, run *run) outcome.Outcome {
+	before := run.network.DeepCopy()
+	run.network.Finalizers, run.finalized = nil, true
+	return outcome.TryAgain(c.client.Patch(ctx, run.network, client.MergeFrom(before))).Unreported()
+}
+
+// answerMigration takes the annotation of the migration off.
+func (c claims) answerMigration(ctx context.Context, run *run) outcome.Outcome {
+	return outcome.TryAgain(answer(ctx, c.client, run.network, extensionsv1alpha1.OperationMigrate)).Unreported()
+}
+
+// answer takes off the annotation of an operation, unless the Network asks for another one
+// by now. A Network that is gone needs no answer.
+func answer(ctx context.Context, c client.Client, n *extensionsv1alpha1.Network, operation string) error {
+	if operationOf(n) != operation {
+		return nil
+	}
+	const path = "/metadata/annotations/gardener.cloud~1operation"
+	patch := fmt.Appendf(nil, `[{"op":"test","path":%q,"value":%q},{"op":"remove","path":%q}]`, path, operation, path)
+	err := c.Patch(ctx, n, client.RawPatch(types.JSONPatchType, patch))
+	if apierrors.IsInvalid(err) {
+		return outcome.ErrOvertaken
+	}
+	return client.IgnoreNotFound(err)
 }

@@ -17,20 +17,17 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// webhookOf returns how API servers of shoots reach the webhook for a type of networks,
-// nil if there is none.
-func (r *Reconciler) webhookOf(networkType string) *plugin.Webhook {
-	if r.Webhook == nil {
-		return nil
-	}
-	return r.Webhook(networkType)
+// follower keeps shoots up to date with the webhook.
+type follower struct {
+	builder *bundleBuilder
+	writer  *bundleWriter
 }
 
 // followWebhook tells the shoot's API server how it reaches the webhook now, if that has
 // changed since the network was written: it would refuse objects otherwise. It writes only
 // the bundles that follow the webhook, built from the spec that was accepted, so that it
 // needs no request of a user, and an invalid spec does not hinder it.
-func (r *Reconciler) followWebhook(ctx context.Context, run *run) outcome.Outcome {
+func (f follower) followWebhook(ctx context.Context, run *run) outcome.Outcome {
 	if operationOf(run.network) != "" || run.plugin.Methods == nil || !run.plugin.IsMutator() || run.stateErr != nil {
 		return outcome.Continue()
 	}
@@ -38,11 +35,11 @@ func (r *Reconciler) followWebhook(ctx context.Context, run *run) outcome.Outcom
 	if run.state.Written != nil {
 		last = run.state.Written.Config
 	}
-	now := r.webhookOf(run.network.Spec.Type)
+	now := f.builder.webhookOf(run.network.Spec.Type)
 	if last == nil || last.Accepted == nil || reflect.DeepEqual(last.Accepted.Webhook, now) {
 		return outcome.Continue()
 	}
-	built, err := r.buildAgain(ctx, run, last)
+	built, err := f.builder.buildAgain(ctx, run, last)
 	if err != nil {
 		return outcome.TryAgain(err).Unreported()
 	}
@@ -50,7 +47,7 @@ func (r *Reconciler) followWebhook(ctx context.Context, run *run) outcome.Outcom
 		logf.FromContext(ctx).Info("The shoot could not be told of the webhook's new address", "reason", built.Errors.ToAggregate().Error())
 		return outcome.Continue()
 	}
-	if err := r.writeFollowers(ctx, run, built.Objects.Bundles); err != nil {
+	if err := f.writeFollowers(ctx, run, built.Objects.Bundles); err != nil {
 		return outcome.TryAgain(fmt.Errorf("tell the shoot of the webhook's new address: %w", err)).Unreported()
 	}
 	for _, applied := range []*pipeline.Applied{last, run.state.Applied} {
@@ -63,7 +60,7 @@ func (r *Reconciler) followWebhook(ctx context.Context, run *run) outcome.Outcom
 
 // writeFollowers writes those of the bundles that follow the webhook, deletes those that
 // are not built any more, and changes the state accordingly.
-func (r *Reconciler) writeFollowers(ctx context.Context, run *run, built []plugin.Bundle) error {
+func (f follower) writeFollowers(ctx context.Context, run *run, built []plugin.Bundle) error {
 	follows := slices.DeleteFunc(slices.Clone(built), func(b plugin.Bundle) bool { return !b.FollowsWebhook })
 	wanted, err := bundlesOf(run, follows)
 	if err != nil {
@@ -73,7 +70,7 @@ func (r *Reconciler) writeFollowers(ctx context.Context, run *run, built []plugi
 		if isBeingDeleted(run.managed[wanted[i].Name]) {
 			continue
 		}
-		if err := r.writeBundle(ctx, run, wanted[i].content); err != nil {
+		if err := f.writer.writeBundle(ctx, run, wanted[i].content); err != nil {
 			return err
 		}
 	}
@@ -88,7 +85,7 @@ func (r *Reconciler) writeFollowers(ctx context.Context, run *run, built []plugi
 		}
 		if mr := run.managed[before.Name]; mr != nil && !isBeingDeleted(mr) {
 			delete(run.managed, before.Name)
-			if _, err := bundle.Delete(ctx, r.client, r.live, run.network.Namespace, before.Name); err != nil {
+			if _, err := bundle.Delete(ctx, f.writer.client, f.writer.live, run.network.Namespace, before.Name); err != nil {
 				return err
 			}
 		}

@@ -7,73 +7,85 @@ import (
 	"errors"
 	"fmt"
 
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trellis-network/trellis/internal/bundle"
 	"github.com/trellis-network/trellis/internal/outcome"
 )
 
+// bundleWriter writes and deletes bundles.
+type bundleWriter struct {
+	client       client.Client
+	cached, live client.Reader
+	standalone   bool
+	codes        codes
+	status       *statusWriter
+	clock        clock.PassiveClock
+	*memory
+}
+
 // restoreSecrets puts back the Secrets that bundles have lost, for example because the
 // garbage collector deleted one at the moment in which its content came back.
-func (r *Reconciler) restoreSecrets(ctx context.Context, run *run) outcome.Outcome {
+func (w *bundleWriter) restoreSecrets(ctx context.Context, run *run) outcome.Outcome {
 	for i := range run.wanted {
 		each := &run.wanted[i]
 		if !run.withoutSecret[each.Name] || !each.content.Written(run.managed[each.Name]) {
 			continue // or it gets another one along with its ManagedResource
 		}
-		if err := each.content.WriteSecret(ctx, r.client); err != nil {
-			return outcome.TryAgain(err, r.codesOf(err)...)
+		if err := each.content.WriteSecret(ctx, w.client); err != nil {
+			return outcome.TryAgain(err, w.codes.of(err)...)
 		}
-		r.bundles.Expect(client.ObjectKeyFromObject(run.network), each.Name, run.managed[each.Name].ResourceVersion)
+		w.bundles.Expect(client.ObjectKeyFromObject(run.network), each.Name, run.managed[each.Name].ResourceVersion)
 	}
 	return outcome.Continue()
 }
 
 // write writes the bundles that are not written yet, in ascending phases, and deletes
 // those that the spec does not ask for. It tries all of them before it fails.
-func (r *Reconciler) write(ctx context.Context, run *run) outcome.Outcome {
+func (w *bundleWriter) write(ctx context.Context, run *run) outcome.Outcome {
 	if !run.writes() {
 		return outcome.Continue()
 	}
-	r.announceChanges(run)
+	w.status.announceChanges(run)
 	var failures []error
 	for i := range run.wanted {
 		each := &run.wanted[i]
 		if isBeingDeleted(run.managed[each.Name]) {
 			continue // the event of its end leads to the next run
 		}
-		if err := r.writeBundle(ctx, run, each.content); err != nil {
+		if err := w.writeBundle(ctx, run, each.content); err != nil {
 			failures = append(failures, fmt.Errorf("write the bundle %s: %w", each.Name, err))
 		}
 	}
 	for _, name := range run.obsolete() {
-		if _, err := bundle.Delete(ctx, r.client, r.live, run.network.Namespace, name); err != nil {
+		if _, err := bundle.Delete(ctx, w.client, w.live, run.network.Namespace, name); err != nil {
 			failures = append(failures, fmt.Errorf("delete the bundle %s: %w", name, err))
 		}
 	}
 	err := errors.Join(failures...)
-	return outcome.TryAgain(err, r.codesOf(err)...)
+	return outcome.TryAgain(err, w.codes.of(err)...)
 }
 
 // writeBundle writes one bundle, and keeps the next run from starting before the cache
 // shows it.
-func (r *Reconciler) writeBundle(ctx context.Context, run *run, content *bundle.Bundle) error {
-	mr, err := content.Write(ctx, r.client, run.managed[content.Name])
+func (w *bundleWriter) writeBundle(ctx context.Context, run *run, content *bundle.Bundle) error {
+	mr, err := content.Write(ctx, w.client, run.managed[content.Name])
 	if err != nil || mr == nil {
 		return err
 	}
 	run.managed[mr.Name] = mr
 	delete(run.withoutSecret, mr.Name)
-	r.bundles.Expect(client.ObjectKeyFromObject(run.network), mr.Name, mr.ResourceVersion)
+	w.bundles.Expect(client.ObjectKeyFromObject(run.network), mr.Name, mr.ResourceVersion)
 	return nil
 }
 
 // cleanUp deletes the Secrets of former bundles once the present ones are applied. In a
 // landscape, Gardener's garbage collector does.
-func (r *Reconciler) cleanUp(ctx context.Context, run *run) outcome.Outcome {
-	if !r.Standalone {
+func (w *bundleWriter) cleanUp(ctx context.Context, run *run) outcome.Outcome {
+	if !w.standalone {
 		return outcome.Continue()
 	}
-	err := bundle.DeleteSuperseded(ctx, r.client, r.cached, run.network.Namespace, run.network.Name, run.managed)
+	err := bundle.DeleteSuperseded(ctx, w.client, w.cached, run.network.Namespace, run.network.Name, run.managed)
 	return outcome.TryAgain(err).Unreported()
 }

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/outcome"
+)
+
+// conclude turns the outcome of a run into the status, the events, the log line, the
+// metrics, and the answer for controller-runtime. Only record and begin, which must report
+// before something is written, and reportGone patch a status earlier.
+func (r *Reconciler) conclude(ctx context.Context, run *run, ended outcome.Outcome) (ctrl.Result, error) {
+	defer run.release()
+	defer func() {
+		r.networks.Expect(client.ObjectKeyFromObject(run.network), "", run.network.ResourceVersion)
+	}()
+	r.remember(run, ended)
+	if run.finalized || ctx.Err() != nil || isGone(ended.Err()) {
+		return result(ended)
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
+	defer cancel()
+	var err error
+	switch {
+	case run.applied:
+		err = r.status.applied(ctx, run)
+	case ended.IsReported():
+		err = r.status.failed(ctx, run, ended)
+	case ended.Err() == nil && ended.Kind() != outcome.Stale:
+		err = r.status.patch(ctx, run, func() {})
+	}
+	switch {
+	case err == nil, isGone(err):
+		return result(ended)
+	case ended.IsReported():
+		logf.FromContext(ctx).Info("The error could not be written into the status", "reason", err.Error())
+		if ended.Kind() == outcome.Retry {
+			return result(ended)
+		}
+	}
+	return result(outcome.TryAgain(err))
+}
+
+// remember keeps what the next run of this process must know.
+func (r *Reconciler) remember(run *run, ended outcome.Outcome) {
+	name := client.ObjectKeyFromObject(run.network)
+	switch {
+	case run.managed == nil: // nothing was looked at
+	case ended.Err() != nil && ended.Kind() != outcome.Terminal:
+		r.finished.Delete(name)
+	default:
+		r.finished.Set(name, run.network.UID)
+	}
+}
+
+// result is the answer for controller-runtime. A Network that is gone needs no other run.
+func result(ended outcome.Outcome) (ctrl.Result, error) {
+	if isGone(ended.Err()) {
+		return ctrl.Result{}, nil
+	}
+	return ended.Result()
+}
+
+// isGone reports whether a request came too late for its Network.
+func isGone(err error) bool {
+	var answer apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &answer) {
+		return false
+	}
+	details := answer.Status().Details
+	return details != nil && details.Group == extensionsv1alpha1.GroupVersion.Group && details.Kind == "networks"
+}
+
+// explainTimeout makes an error of the run that was cut off by its own timeout tell so.
+func (r *Reconciler) explainTimeout(ctx, limited context.Context, ended outcome.Outcome) outcome.Outcome {
+	if ended.Kind() != outcome.Retry || limited.Err() == nil || ctx.Err() != nil {
+		return ended
+	}
+	err := fmt.Errorf("not done within %s: %w", r.Timeout, ended.Err())
+	return outcome.TryAgain(err, r.codes.of(err)...)
+}
