@@ -9,12 +9,12 @@ import (
 	"github.com/trellis-network/trellis/internal/shootclient"
 )
 
-// shootClientVariable is the environment variable by which whoever deploys Gardener's
-// extensions has them reach shoots from outside of the seed (Gardener contract, S1).
+// shootClientVariable is the environment variable with which Gardener makes extensions
+// connect to shoots from outside of the seed (Gardener contract, S1).
 const shootClientVariable = "GARDENER_SHOOT_CLIENT"
 
-// accessSecrets are the Secrets that give access to shoots, the preferred one first. In a
-// landscape, API servers run in the seed, and are reached there.
+// accessSecrets returns the names of the Secrets with kubeconfigs of shoots, the preferred
+// one first. In a landscape the API servers of shoots run in the seed.
 func accessSecrets(mode configv1alpha1.Mode) []string {
 	if mode == configv1alpha1.ModeGardener && os.Getenv(shootClientVariable) != "external" {
 		return []string{shootclient.InternalSecretName, shootclient.SecretName}

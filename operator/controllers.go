@@ -20,8 +20,8 @@ import (
 	"github.com/trellis-network/trellis/pipeline"
 )
 
-// addControllers adds the controllers that the mode asks for. They tell shoots of the
-// webhooks, if there are any.
+// addControllers adds the controllers of the mode. If there are webhooks, the controllers
+// write their addresses into shoots.
 func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mode configv1alpha1.Mode, webhooks *webhook.Server) error {
 	settings := &o.Config.Controllers
 	access := shootclient.Options{
@@ -82,8 +82,8 @@ func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mod
 	)
 }
 
-// cachesSynced returns an error until the manager's caches are filled. The first
-// call begins to wait; none waits for long.
+// cachesSynced returns an error until the manager's caches are filled. It waits for a
+// second at most.
 func cachesSynced(mgr ctrl.Manager) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package operator is Trellis as a program: Run starts the controllers with the
-// plugins and providers that its caller hands in. Somebody who adds a plugin of
-// their own writes a main that calls Run with one entry more.
+// Package operator is Trellis as a program: Run starts the controllers with the plugins
+// and providers of its caller. To add a plugin, write a main that calls Run with one more
+// entry.
 //
-// It refuses to know any plugin or infrastructure by name.
+// The package names no plugin and no infrastructure.
 package operator

@@ -16,15 +16,15 @@ import (
 )
 
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=create
-// The election's own events are of the older kind.
+// The election writes events of the core API.
 // +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,resourceNames=trellis-operator,verbs=get;update
 
-// namespaceFile is where a pod finds the name of its namespace.
+// namespaceFile has the name of the namespace in a pod.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
-// ownNamespace is the namespace that the operator runs in, or nothing outside of
-// a cluster. The variable is the one that Gardener's extensions are given.
+// ownNamespace returns the namespace in which the operator runs, empty outside of a pod.
+// Gardener sets the variable for its extensions.
 func ownNamespace() string {
 	if namespace := os.Getenv("LEADER_ELECTION_NAMESPACE"); namespace != "" {
 		return namespace
@@ -33,9 +33,9 @@ func ownNamespace() string {
 	return strings.TrimSpace(string(content))
 }
 
-// elect puts the settings of the election into a manager's options. Whoever
-// embeds the operator has to leave the process once Run has returned: the Lease
-// is given up at once, so that the next leader need not wait for it to expire.
+// elect sets the settings of the election in a manager's options. A program that embeds
+// the operator must end its process once Run has returned: the manager releases the Lease,
+// so that the next leader need not wait until it expires.
 func elect(options *manager.Options, election *configv1alpha1.LeaderElection) error {
 	namespace := cmp.Or(election.ResourceNamespace, ownNamespace())
 	wanted := namespace != ""
@@ -44,7 +44,7 @@ func elect(options *manager.Options, election *configv1alpha1.LeaderElection) er
 	}
 	if wanted && namespace == "" {
 		return errors.New("the configuration is invalid: leaderElection.resourceNamespace: Required value: " +
-			"the operator does not run in a pod, whose namespace it could take; set it, or set leaderElection.leaderElect to false")
+			"the operator does not run in a pod, whose namespace it would use; set it, or set leaderElection.leaderElect to false")
 	}
 	options.LeaderElection = wanted
 	options.LeaderElectionID = election.ResourceName
@@ -56,13 +56,12 @@ func elect(options *manager.Options, election *configv1alpha1.LeaderElection) er
 	return nil
 }
 
-// addHeartbeat adds the heartbeat that a gardenlet looks for, where its namespace
-// is known.
+// addHeartbeat adds the heartbeat that a gardenlet expects, if its namespace is known.
 func (o *Options) addHeartbeat(mgr ctrl.Manager) error {
 	settings := &o.Config.Heartbeat
 	namespace := cmp.Or(settings.Namespace, ownNamespace())
 	if namespace == "" {
-		o.Log.Info("There is no heartbeat: heartbeat.namespace is not set, and the operator does not run in a pod")
+		o.Log.Info("No heartbeat: heartbeat.namespace is not set, and the operator does not run in a pod")
 		return nil
 	}
 	return mgr.Add(&heartbeat.Heartbeat{

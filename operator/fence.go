@@ -18,33 +18,34 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// fence keeps a leader from writing once its Lease may be another's. A process that did
-// not run for a while (paused, swapped out, starved) learns only some time after it has
-// woken up that it is the leader no more, and what was in its queues goes out until then.
+// fence refuses a leader's writes once another process may hold the Lease. A process that
+// did not run for a while (paused, swapped out, starved) learns only some time after it
+// continues that it is no longer the leader, and until then would send what is in its
+// queues.
 //
-// It goes by the process' own monotonic clock, as the election does, and by when it asked
-// for the last renewal: whoever takes the Lease waits as long from a later time on.
+// The fence measures from the moment at which the last renewal was sent, by the process'
+// monotonic clock: another process waits for the same duration from a later moment.
 type fence struct {
-	leases  string // the path of its namespace's Leases in the API
-	id      string // its name
-	holds   time.Duration
-	now     func() time.Time
-	renewed atomic.Pointer[time.Time]
-	// givenUp says that the Lease was not renewed since, but given up for another to take.
-	givenUp atomic.Bool
+	leases   string // the path of the Leases in the API
+	id       string // the name of the Lease
+	duration time.Duration
+	now      func() time.Time
+	renewed  atomic.Pointer[time.Time]
+	// released reports that the leader released the Lease after the last renewal.
+	released atomic.Bool
 }
 
-// newFence fences whoever is elected by a manager's options.
+// newFence returns the fence of a manager with these options.
 func newFence(options *manager.Options) *fence {
 	return &fence{
-		leases: fmt.Sprintf("/apis/coordination.k8s.io/v1/namespaces/%s/leases", options.LeaderElectionNamespace),
-		id:     options.LeaderElectionID,
-		holds:  *options.LeaseDuration,
-		now:    time.Now,
+		leases:   fmt.Sprintf("/apis/coordination.k8s.io/v1/namespaces/%s/leases", options.LeaderElectionNamespace),
+		id:       options.LeaderElectionID,
+		duration: *options.LeaseDuration,
+		now:      time.Now,
 	}
 }
 
-// around has all requests by a configuration go through the fence.
+// around makes all requests of a configuration pass the fence.
 func (f *fence) around(config *rest.Config) {
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return f.wrap(next) })
 }
@@ -61,23 +62,22 @@ func (f *fence) wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// renew lets the election's own requests through.
+// renew sends a request of the election.
 func (f *fence) renew(request *http.Request, next http.RoundTripper) (*http.Response, error) {
-	asked, released := f.now(), request.Method == http.MethodPut && holderIn(request) == ""
+	sent, released := f.now(), request.Method == http.MethodPut && holderIn(request) == ""
 	if released {
-		f.givenUp.Store(true) // before anybody can have it
+		f.released.Store(true) // before another process can get the Lease
 	}
 	response, err := next.RoundTrip(request)
 	if err == nil && !released && (request.Method == http.MethodPut && response.StatusCode == http.StatusOK ||
 		request.Method == http.MethodPost && response.StatusCode == http.StatusCreated) {
-		f.renewed.Store(&asked)
-		f.givenUp.Store(false)
+		f.renewed.Store(&sent)
+		f.released.Store(false)
 	}
 	return response, err
 }
 
-// isAboutLease says whether a request is the election's: it reads or writes the Lease, or
-// makes it.
+// isAboutLease reports whether a request reads, creates or updates the Lease.
 func (f *fence) isAboutLease(request *http.Request) bool {
 	if request.Method != http.MethodPost {
 		return strings.HasSuffix(request.URL.Path, f.leases+"/"+f.id)
@@ -89,7 +89,7 @@ func holderIn(request *http.Request) string {
 	return ptr.Deref(leaseIn(request).Spec.HolderIdentity, "")
 }
 
-// leaseIn is the Lease that a request is to write, with what can be read of it.
+// leaseIn returns the Lease in a request's body, empty if that cannot be decoded.
 func leaseIn(request *http.Request) *coordinationv1.Lease {
 	lease := &coordinationv1.Lease{}
 	if request.GetBody == nil {
@@ -106,19 +106,19 @@ func leaseIn(request *http.Request) *coordinationv1.Lease {
 	return lease
 }
 
-// closed tells why a leader must not write any more. Who never was one may: what all
-// replicas write does not depend on the Lease.
+// closed returns an error if a leader must no longer write. A process that has never been
+// the leader may: it only writes what all replicas write.
 func (f *fence) closed(method string) error {
 	renewed := f.renewed.Load()
 	if method == http.MethodGet || renewed == nil {
 		return nil
 	}
-	if f.givenUp.Load() {
-		return errors.New("not sent: this process gave the leader's Lease up, so another may be the leader by now")
+	if f.released.Load() {
+		return errors.New("not sent: this process released the leader's Lease, so another process may be the leader now")
 	}
-	if since := f.now().Sub(*renewed); since >= f.holds {
-		return fmt.Errorf("not sent: this process renewed the leader's Lease %s ago, which is held for %s, so another may be the leader by now",
-			since.Round(time.Millisecond), f.holds)
+	if since := f.now().Sub(*renewed); since >= f.duration {
+		return fmt.Errorf("not sent: this process renewed the leader's Lease %s ago, which expires after %s, so another process may be the leader now",
+			since.Round(time.Millisecond), f.duration)
 	}
 	return nil
 }

@@ -17,9 +17,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// A leader that did not run for longer than its Lease is held writes nothing, in the seed
-// or elsewhere, before it has the Lease again; nor does one that has given it up.
-func TestALeaderThatSleptWritesNothing(t *testing.T) {
+// A leader that did not run for longer than the Lease's duration writes nothing until it
+// has the Lease again, in the seed or elsewhere; neither does one that released it.
+func TestALeaderThatWasPausedWritesNothing(t *testing.T) {
 	g := NewWithT(t)
 	status := http.StatusOK
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
@@ -38,7 +38,7 @@ func TestALeaderThatSleptWritesNothing(t *testing.T) {
 		return err
 	}
 	const secrets = "/api/v1/namespaces/one/secrets"
-	refused := MatchError(ContainSubstring("not sent: this process renewed the leader's Lease 15s ago, which is held for 15s"))
+	refused := MatchError(ContainSubstring("not sent: this process renewed the leader's Lease 15s ago, which expires after 15s"))
 	const leases = "/apis/coordination.k8s.io/v1/namespaces/garden/leases"
 	lease := func(mediaType, name string, holder *string) []byte {
 		info, _ := runtime.SerializerInfoForMediaType(scheme.Codecs.SupportedMediaTypes(), mediaType)
@@ -52,16 +52,16 @@ func TestALeaderThatSleptWritesNothing(t *testing.T) {
 	}
 	renew := func() error { return hold(runtime.ContentTypeJSON, new("this")) }
 
-	g.Expect(send(http.MethodPost, secrets)).To(Succeed(), "whoever was never elected does what all replicas do")
+	g.Expect(send(http.MethodPost, secrets)).To(Succeed(), "a process that was never elected writes what all replicas write")
 	status = http.StatusCreated
 	for _, mediaType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {
 		g.Expect(send(http.MethodPost, leases, lease(mediaType, "another", new("this"))...)).To(Succeed())
 		now = now.Add(time.Hour)
-		g.Expect(send(http.MethodPost, secrets)).To(Succeed(), "another Lease is none of its")
+		g.Expect(send(http.MethodPost, secrets)).To(Succeed(), "another Lease does not matter")
 	}
 	g.Expect(send(http.MethodPost, leases, lease(runtime.ContentTypeJSON, "trellis-operator", new("this"))...)).To(Succeed())
 	now = now.Add(15 * time.Second)
-	g.Expect(send(http.MethodPost, secrets)).To(refused, "who has made the Lease holds it no longer than others")
+	g.Expect(send(http.MethodPost, secrets)).To(refused, "the process that creates the Lease holds it no longer than others")
 	status = http.StatusOK
 	g.Expect(renew()).To(Succeed())
 	now = now.Add(14 * time.Second)
@@ -73,16 +73,16 @@ func TestALeaderThatSleptWritesNothing(t *testing.T) {
 	g.Expect(send(http.MethodGet, secrets)).To(Succeed())
 
 	status = http.StatusConflict
-	g.Expect(renew()).To(Succeed(), "it is sent; the answer is that somebody else has it")
+	g.Expect(renew()).To(Succeed(), "it is sent; another process has the Lease")
 	g.Expect(send(http.MethodPost, secrets)).To(refused)
 	status = http.StatusOK
 	g.Expect(renew()).To(Succeed())
 	g.Expect(send(http.MethodPost, secrets)).To(Succeed())
 
 	for _, mediaType := range []string{runtime.ContentTypeJSON, runtime.ContentTypeProtobuf} {
-		for _, nobody := range []*string{nil, new("")} {
-			g.Expect(hold(mediaType, nobody)).To(Succeed())
-			g.Expect(send(http.MethodPost, secrets)).To(MatchError(ContainSubstring("gave the leader's Lease up")), mediaType)
+		for _, holder := range []*string{nil, new("")} {
+			g.Expect(hold(mediaType, holder)).To(Succeed())
+			g.Expect(send(http.MethodPost, secrets)).To(MatchError(ContainSubstring("released the leader's Lease")), mediaType)
 			g.Expect(hold(mediaType, new("this"))).To(Succeed())
 			g.Expect(send(http.MethodPost, secrets)).To(Succeed(), mediaType)
 		}

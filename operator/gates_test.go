@@ -12,7 +12,7 @@ import (
 	"github.com/trellis-network/trellis/operator"
 )
 
-// A gate that does nothing would be taken for one that works.
+// A user would believe that a gate without effect works.
 func TestUnknownFeatureGatesKeepTheOperatorFromStarting(t *testing.T) {
 	g := NewWithT(t)
 	config, err := configv1alpha1.Load([]byte("featureGates: {NoSuchGate: true}"))

@@ -17,11 +17,11 @@ import (
 
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=shoots.core.gardener.cloud,verbs=get
 
-// shootCRD is the CRD that only a seed without Gardener has: Gardener serves
-// Shoots from an API server of its own.
+// shootCRD is a CRD that only a seed without Gardener has: Gardener serves Shoots from an
+// API server of its own.
 const shootCRD = "shoots.core.gardener.cloud"
 
-// mode is the configured mode or, if none is, the one that the seed shows.
+// mode returns the configured mode or, without one, detects it in the seed.
 func (o *Options) mode(ctx context.Context) (configv1alpha1.Mode, error) {
 	if o.Config.Mode != "" {
 		return o.Config.Mode, nil
@@ -38,6 +38,6 @@ func (o *Options) mode(ctx context.Context) (configv1alpha1.Mode, error) {
 	case apierrors.IsNotFound(err):
 		return configv1alpha1.ModeGardener, nil
 	default:
-		return "", fmt.Errorf("find out whether Gardener runs here (set mode in the configuration to do without): %w", err)
+		return "", fmt.Errorf("detect whether Gardener runs here (set mode in the configuration to skip this): %w", err)
 	}
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// Options are what an operator is made of.
+// Options are the parts and the settings of an operator.
 type Options struct {
 	// Plugins are the network plugins. Two of one type are an error.
 	Plugins []plugin.Plugin
@@ -35,20 +35,20 @@ type Options struct {
 	Config *configv1alpha1.OperatorConfiguration
 	// Seed is the API server with the Networks.
 	Seed *rest.Config
-	// Log is where the operator tells what it does.
+	// Log receives the log lines.
 	Log logr.Logger
-	// Clock gives the time of status updates; nil means the real one.
+	// Clock is the source of the time in statuses; nil means the real one.
 	Clock clock.WithTicker
 
-	// gates are all feature gates, those that the configuration does not state as they
-	// are by default. Nobody else resolves them.
+	// gates are all feature gates, resolved once: those that the configuration does not
+	// state have their defaults.
 	gates map[string]bool
-	// fence is there if leaders are elected.
+	// fence is nil without leader election.
 	fence *fence
 }
 
-// Run runs an operator until ctx ends. It returns an error if the operator could
-// not start or lost what it cannot do without.
+// Run runs an operator until ctx ends. It returns an error if the operator could not start,
+// or lost its leadership.
 func Run(ctx context.Context, options Options) error {
 	if err := options.complete(); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (o *Options) complete() error {
 	o.Seed = rest.CopyConfig(o.Seed)
 	o.Seed.QPS, o.Seed.Burst = o.Config.ClientConnection.QPS, o.Config.ClientConnection.Burst
 	o.Seed.UserAgent = "trellis-operator"
-	// The API server warns of names that Gardener's contract prescribes.
+	// The API server warns about finalizers that Gardener's contract prescribes.
 	o.Seed.WarningHandler = rest.NoWarnings{}
 	return nil
 }
@@ -112,7 +112,7 @@ func (o *Options) manager() (ctrl.Manager, error) {
 		Metrics:                metricsserver.Options{BindAddress: o.Config.Metrics.BindAddress},
 		HealthProbeBindAddress: o.Config.HealthProbes.BindAddress,
 		Client:                 seedclient.Options(),
-		// A process may run an operator after another, as tests do.
+		// Tests run several operators in one process.
 		Controller: config.Controller{SkipNameValidation: new(true)},
 	}
 	if err := elect(&settings, &o.Config.LeaderElection); err != nil {

@@ -15,22 +15,22 @@ import (
 	"github.com/trellis-network/trellis/pipeline"
 )
 
-// addWebhooks serves the webhooks where it is said how they are reached, and returns
-// nil where it is not.
+// addWebhooks adds the webhook server if the configuration states how API servers reach it,
+// and otherwise returns nil.
 func (o *Options) addWebhooks(ctx context.Context, mgr ctrl.Manager, built *pipeline.Pipeline, mode configv1alpha1.Mode) (*webhook.Server, error) {
 	settings := &o.Config.Webhooks
 	if settings.BindAddress == "0" || settings.URL == "" && settings.ServiceName == "" {
-		o.Log.Info("There are no webhooks: webhooks.url or webhooks.serviceName would say how they are reached")
+		o.Log.Info("No webhooks: neither webhooks.url nor webhooks.serviceName is set")
 		return nil, nil
 	}
 	if settings.URL == "" && mode != configv1alpha1.ModeGardener {
 		return nil, errors.New("the configuration is invalid: webhooks.serviceName: Forbidden: " +
-			"without Gardener, API servers of shoots cannot be expected to reach Services of the seed; set webhooks.url")
+			"without Gardener, the API servers of shoots may not reach Services of the seed; set webhooks.url")
 	}
 	namespace := cmp.Or(settings.Namespace, ownNamespace())
 	if namespace == "" {
 		return nil, errors.New("the configuration is invalid: webhooks.namespace: Required value: " +
-			"the operator does not run in a pod, whose namespace it could take for the Secret with its certificates")
+			"the operator does not run in a pod, whose namespace it would use for the Secret with the certificates")
 	}
 	return webhook.Add(ctx, mgr, webhook.Options{
 		Pipeline: built, BindAddress: settings.BindAddress, Clock: o.Clock,

@@ -12,14 +12,14 @@ import (
 	"github.com/trellis-network/trellis/operator"
 )
 
-// A webhook that cannot be reached, or whose certificates cannot be kept, would make
-// shoots refuse objects.
+// With a webhook that API servers cannot reach, or without its certificates, shoots would
+// refuse objects.
 func TestWebhooksThatCannotWorkKeepTheOperatorFromStarting(t *testing.T) {
 	t.Setenv("LEADER_ELECTION_NAMESPACE", "")
 	for name, test := range map[string]struct{ config, want string }{
 		"a Service without Gardener": {
 			"{mode: Standalone, webhooks: {serviceName: trellis, namespace: garden}}",
-			"the configuration is invalid: webhooks.serviceName: Forbidden: without Gardener, API servers of shoots cannot be expected to reach Services of the seed; set webhooks.url"},
+			"the configuration is invalid: webhooks.serviceName: Forbidden: without Gardener, the API servers of shoots may not reach Services of the seed; set webhooks.url"},
 		"no namespace": {
 			"{mode: Gardener, webhooks: {serviceName: trellis}}",
 			"the configuration is invalid: webhooks.namespace: Required value: the operator does not run in a pod"},

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package webhook serves the operator's webhooks, and says how they are reached.
-//
-// It refuses to know what any of them answers: each has a folder of its own.
+// Package webhook serves the operator's webhooks, each of which is a package of its own,
+// and returns their addresses for shoots.
 package webhook
 
 import (
@@ -19,24 +18,24 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 
-	"github.com/trellis-network/trellis/internal/webhook/adaptation"
 	"github.com/trellis-network/trellis/internal/webhook/certificates"
+	"github.com/trellis-network/trellis/internal/webhook/mutation"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// Options say where the webhooks are served and how they are reached.
+// Options are the settings of the webhook server.
 type Options struct {
-	// Pipeline has the plugins.
+	// Pipeline has the plugins, some of which have webhooks.
 	Pipeline *pipeline.Pipeline
 	// BindAddress is host:port.
 	BindAddress string
-	// URL is what the addresses of all webhooks begin with: https, a host, perhaps a
+	// URL is the beginning of the addresses of all webhooks: https, a host, optionally a
 	// port and a path.
 	URL string
 	// Namespace and Secret are those of the Secret with the certificates.
 	Namespace, Secret string
-	// Clock gives the time.
+	// Clock is the source of time.
 	Clock clock.WithTicker
 }
 
@@ -44,11 +43,11 @@ type Options struct {
 type Server struct {
 	url  string
 	kept *certificates.Keeper
-	// types are the network types that a webhook is served for.
+	// types are the network types that have a webhook.
 	types []string
 }
 
-// Add adds a server to a manager. Its certificates are there when Add returns.
+// Add adds a server to a manager. When it returns, the certificates exist.
 func Add(ctx context.Context, mgr ctrl.Manager, options Options) (*Server, error) {
 	address, err := url.Parse(options.URL)
 	if err != nil {
@@ -75,7 +74,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, options Options) (*Server, error
 	s := &Server{url: strings.TrimSuffix(options.URL, "/"), kept: kept}
 	for _, networkType := range options.Pipeline.Types() {
 		if found, _ := options.Pipeline.Plugin(networkType); found.IsMutator() {
-			served.Register(adaptation.Path(networkType), adaptation.Handler(found))
+			served.Register(mutation.Path(networkType), mutation.Handler(found))
 			s.types = append(s.types, networkType)
 		}
 	}
@@ -88,17 +87,17 @@ func Add(ctx context.Context, mgr ctrl.Manager, options Options) (*Server, error
 	return s, mgr.AddReadyzCheck("webhooks", served.StartedChecker())
 }
 
-// ForShoots is how API servers of shoots ask about networks of a type; nil if there is
-// nothing to be asked, or no server.
+// ForShoots returns the webhook for shoots with networks of a type; nil if the type has
+// none, or if there is no server.
 func (s *Server) ForShoots(networkType string) *plugin.Webhook {
 	if s == nil || !slices.Contains(s.types, networkType) {
 		return nil
 	}
-	return &plugin.Webhook{URL: s.url + adaptation.Path(networkType), CABundle: s.kept.Bundle()}
+	return &plugin.Webhook{URL: s.url + mutation.Path(networkType), CABundle: s.kept.Bundle()}
 }
 
-// Changed gives a sign when what ForShoots returns has changed; nil if there is no
-// server.
+// Changed receives a value when the result of ForShoots has changed. Without a server it
+// is nil.
 func (s *Server) Changed() <-chan struct{} {
 	if s == nil {
 		return nil

@@ -183,7 +183,7 @@ func TestAShootAsksTheOperator(t *testing.T) {
 	w.wants("1.35.2")
 	w.Eventually(w.trusted).Should(Equal(1))
 	w.Eventually(func() string { return fmt.Sprint(w.shoot.Create(t.Context(), cacheConfig("node-local-dns-0"))) }).
-		Should(ContainSubstring("certificate has expired"), "nothing is written that nobody could adapt")
+		Should(ContainSubstring("certificate has expired"), "the API server refuses objects that the webhook could not change")
 
 	before := w.network()
 	w.clock.set(0)

@@ -3,6 +3,8 @@
 package v1alpha1
 
 import (
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,7 +26,7 @@ func TestLoadGivesDefaultsForAnEmptyDocument(t *testing.T) {
 	g.Expect(c.Webhooks).To(Equal(Webhooks{BindAddress: ":10250", SecretName: "trellis-webhooks"}))
 }
 
-func TestLoadKeepsWhatIsSaid(t *testing.T) {
+func TestLoadKeepsWhatIsStated(t *testing.T) {
 	g := NewWithT(t)
 	c, err := Load([]byte("controllers: {health: {syncPeriod: 10s, concurrentSyncs: 3, progressingThreshold: 90s}}"))
 	g.Expect(err).NotTo(HaveOccurred())
@@ -66,4 +68,16 @@ func TestLoadNamesWhatIsWrong(t *testing.T) {
 			g.Expect(err).To(MatchError(ContainSubstring(test.wants)))
 		})
 	}
+}
+
+func TestTheExampleOfTheDocumentIsValid(t *testing.T) {
+	g := NewWithT(t)
+	page, err := os.ReadFile("../../../docs/operator-configuration.md")
+	g.Expect(err).NotTo(HaveOccurred())
+	_, rest, found := strings.Cut(string(page), "```yaml\n")
+	example, _, _ := strings.Cut(rest, "```")
+	g.Expect(found).To(BeTrue())
+	c, err := Load([]byte(example))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(c.Controllers.ManagedResource.ConcurrentSyncs).To(Equal(40))
 }

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package certificates makes the certificates by which API servers know the operator's
-// webhook server, keeps them in a Secret that all replicas share, and replaces them
-// before they expire.
+// Package certificates creates the certificates of the operator's webhook server, keeps
+// them in a Secret that all replicas share, and replaces them before they expire.
 //
-// Whoever calls is told of an authority long before it signs what is served, and for as
-// long as anything it has signed may be served: clients need time to be told.
-//
-// It refuses to know who calls, and how they are told.
+// The bundle contains an authority long before it signs a serving certificate, and as long
+// as such a certificate may be in use, since clients get the bundle with a delay. The
+// package does not know how.
 package certificates

@@ -24,27 +24,27 @@ import (
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create;patch
 
 const (
-	// lookAgain is how often the Secret is looked at. What other replicas have put
-	// there takes effect within that time, long before anybody relies on it.
-	lookAgain = time.Minute
-	// attempts is how often replicas that write at the same time get in each other's
-	// way before it is an error.
+	// period is the time between two reads of the Secret. What another replica writes
+	// takes effect within that time, long before a client depends on it.
+	period = time.Minute
+	// attempts is the number of writes that conflicts with other replicas may prevent.
 	attempts = 5
 )
 
-// Options say what to keep, and where.
+// Options are the settings of a Keeper.
 type Options struct {
-	// Client reads and writes the Secret, and caches nothing of it.
+	// Client reads and writes the Secret without a cache.
 	Client client.Client
 	// Namespace and Name are the Secret's.
 	Namespace, Name string
-	// Hosts are the DNS names and IP addresses by which the server is reached.
+	// Hosts are the DNS names and IP addresses of the server.
 	Hosts []string
-	// Clock gives the time.
+	// Clock is the source of time.
 	Clock clock.WithTicker
 }
 
-// Keeper keeps the certificates. It is a manager's Runnable, for every replica.
+// Keeper keeps the certificates up to date. It is a manager's Runnable that runs in every
+// replica.
 type Keeper struct {
 	Options
 	changed chan struct{}
@@ -54,7 +54,7 @@ type Keeper struct {
 	bundle []byte
 }
 
-// New returns a Keeper that has certificates already.
+// New returns a Keeper that has certificates.
 func New(ctx context.Context, options Options) (*Keeper, error) {
 	k := &Keeper{Options: options, changed: make(chan struct{}, 1)}
 	if err := k.sync(ctx); err != nil {
@@ -63,17 +63,17 @@ func New(ctx context.Context, options Options) (*Keeper, error) {
 	return k, nil
 }
 
-// Bundle are the authorities, in PEM, that clients have to trust from now on.
+// Bundle returns the authorities, in PEM, that clients must trust from now on.
 func (k *Keeper) Bundle() []byte {
 	k.mutex.RLock()
 	defer k.mutex.RUnlock()
 	return k.bundle
 }
 
-// Changed gives a sign when Bundle has changed. Several changes may give one.
+// Changed receives a value when Bundle has changed, one for several changes in a row.
 func (k *Keeper) Changed() <-chan struct{} { return k.changed }
 
-// Certificate is what to serve; it has the form that tls.Config asks for.
+// Certificate returns the certificate to serve; it is a tls.Config.GetCertificate.
 func (k *Keeper) Certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	k.mutex.RLock()
 	defer k.mutex.RUnlock()
@@ -83,10 +83,10 @@ func (k *Keeper) Certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
 func (k *Keeper) NeedLeaderElection() bool { return false }
 
-// Start looks after the certificates until ctx ends. What fails is tried again: there
-// are days left.
+// Start keeps the certificates up to date until ctx ends. After an error it tries again in
+// the next period, since certificates are replaced days before they expire.
 func (k *Keeper) Start(ctx context.Context) error {
-	ticker := k.Clock.NewTicker(lookAgain)
+	ticker := k.Clock.NewTicker(period)
 	defer ticker.Stop()
 	for {
 		select {
@@ -95,12 +95,12 @@ func (k *Keeper) Start(ctx context.Context) error {
 		case <-ticker.C():
 		}
 		if err := k.sync(ctx); err != nil && ctx.Err() == nil {
-			logf.FromContext(ctx).Error(err, "The webhooks' certificates could not be looked after", "namespace", k.Namespace, "secret", k.Name)
+			logf.FromContext(ctx).Error(err, "Cannot renew the certificates of the webhooks", "namespace", k.Namespace, "secret", k.Name)
 		}
 	}
 }
 
-// sync takes over what other replicas have written, and writes what is due.
+// sync reads what other replicas have written, and renews what is due.
 func (k *Keeper) sync(ctx context.Context) error {
 	var err error
 	for range attempts {
@@ -115,7 +115,7 @@ func (k *Keeper) sync(ctx context.Context) error {
 	return err
 }
 
-// write brings the Secret up to date, and returns what it holds.
+// write brings the Secret up to date, and returns its content.
 func (k *Keeper) write(ctx context.Context) (*material, error) {
 	secret := &corev1.Secret{}
 	err := k.Client.Get(ctx, client.ObjectKey{Namespace: k.Namespace, Name: k.Name}, secret)
@@ -123,9 +123,9 @@ func (k *Keeper) write(ctx context.Context) (*material, error) {
 	if err != nil && !absent {
 		return nil, err
 	}
-	there, unusable := k.read(ctx, secret, absent)
-	next, err := there.renewed(k.Clock.Now(), k.Hosts)
-	if err != nil || next == there && !unusable {
+	current, unusable := k.read(ctx, secret, absent)
+	next, err := current.renewed(k.Clock.Now(), k.Hosts)
+	if err != nil || next == current && !unusable {
 		return next, err
 	}
 	data, err := next.encode()
@@ -142,24 +142,24 @@ func (k *Keeper) write(ctx context.Context) (*material, error) {
 	return next, k.Client.Patch(ctx, secret, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }
 
-// read returns what the Secret holds or, if that is unusable, what this process knows:
-// clients trust that, and would have to be told of anything else.
-func (k *Keeper) read(ctx context.Context, secret *corev1.Secret, absent bool) (there *material, unusable bool) {
-	cause := errors.New("it is not there")
+// read returns the content of the Secret or, if that is unusable, what this process has:
+// clients trust it already.
+func (k *Keeper) read(ctx context.Context, secret *corev1.Secret, absent bool) (current *material, unusable bool) {
+	cause := errors.New("the Secret does not exist")
 	if !absent {
-		if there, cause = decode(secret.Data); cause == nil {
-			return there, false
+		if current, cause = decode(secret.Data); cause == nil {
+			return current, false
 		}
 	}
 	k.mutex.RLock()
 	defer k.mutex.RUnlock()
-	if there = k.known; there == nil {
-		there = &material{}
+	if current = k.known; current == nil {
+		current = &material{}
 	}
 	if !absent || k.known != nil {
-		logf.FromContext(ctx).Info("The webhooks' certificates are written anew", "namespace", k.Namespace, "secret", k.Name, "reason", cause.Error())
+		logf.FromContext(ctx).Info("The certificates of the webhooks are unusable and are written again", "namespace", k.Namespace, "secret", k.Name, "reason", cause.Error())
 	}
-	return there, true
+	return current, true
 }
 
 func (k *Keeper) publish(next *material) error {

@@ -108,11 +108,11 @@ func TestReplicasShareTheirCertificates(t *testing.T) {
 	for _, keeper := range keepers {
 		r.Expect(keeper.Bundle()).To(Equal(r.stored()["ca.crt"]))
 		r.Expect(r.trusts(keepers[0].Bundle(), keeper)).To(Succeed())
-		r.Expect(keeper.Changed()).NotTo(Receive(), "nobody was told of anything else before")
+		r.Expect(keeper.Changed()).NotTo(Receive(), "clients have no other bundle")
 	}
 }
 
-// One replica renews, the others take it over, and whoever was told of the former
+// One replica renews, the others read that, and a client with the former
 // bundle trusts all of them meanwhile.
 func TestReplicasRenewBeforeAnythingExpires(t *testing.T) {
 	r := setup(t)
@@ -173,7 +173,7 @@ func TestASecretThatIsGoneOrSpoiltIsRestored(t *testing.T) {
 	}
 }
 
-// Nobody knows any more what clients were told, so they are told anew.
+// The old authorities are lost, so clients get a new bundle.
 func TestAProcessThatFindsASpoiltSecretBeginsAnew(t *testing.T) {
 	r := setup(t)
 	_, stop := r.another()

@@ -13,9 +13,9 @@ import (
 
 const day = 24 * time.Hour
 
-// The life of an authority: its successor is announced two months before it expires,
-// and signs what is served a month later. Until the end both are trusted. So a cluster
-// may sleep for a month, and its webhook work when it wakes up.
+// An authority's successor enters the bundle two months before the authority expires, and
+// signs serving certificates a month later. Until the authority expires, clients trust
+// both. So the webhook of a cluster that was hibernated for a month still works.
 const (
 	authorityLifetime = 365 * day
 	announceBefore    = 60 * day
@@ -24,14 +24,15 @@ const (
 	renewServing      = 10 * day
 )
 
-// material is what the Secret holds: who is trusted, oldest first, and what is served.
+// material is the content of the Secret: the authorities, oldest first, and the serving
+// certificate.
 type material struct {
 	authorities []pair
 	serving     *pair
 }
 
-// authorityKey is the key of the authorities' private keys in the Secret. The others
-// are Kubernetes' own.
+// authorityKey is the key of the authorities' private keys in the Secret. The other keys
+// are those of Kubernetes.
 const authorityKey = "ca.key"
 
 // decode reads a Secret's data.
@@ -45,7 +46,7 @@ func decode(data map[string][]byte) (*material, error) {
 		return nil, fmt.Errorf("%s and %s: %w", corev1.TLSCertKey, corev1.TLSPrivateKeyKey, err)
 	}
 	if len(authorities) == 0 || len(serving) != 1 {
-		return nil, errors.New("there is no authority, or not one certificate to serve")
+		return nil, errors.New("there must be an authority and exactly one serving certificate")
 	}
 	return &material{authorities, &serving[0]}, nil
 }
@@ -66,14 +67,14 @@ func (m *material) encode() (map[string][]byte, error) {
 	}, nil
 }
 
-// bundle are the certificates of all that is trusted.
+// bundle returns the certificates of the authorities.
 func (m *material) bundle() ([]byte, error) {
 	trusted, _, err := encodePairs(m.authorities...)
 	return trusted, err
 }
 
-// renewed is what to go on with from now on, for a server that is reached by hosts; m
-// itself if nothing has to change.
+// renewed returns the material to use from now on, for a server with these hosts; m itself
+// if nothing must change.
 func (m *material) renewed(now time.Time, hosts []string) (*material, error) {
 	next := &material{serving: m.serving}
 	next.authorities = slices.DeleteFunc(slices.Clone(m.authorities), func(a pair) bool { return !a.certificate.NotAfter.After(now) })
@@ -98,7 +99,8 @@ func (m *material) renewed(now time.Time, hosts []string) (*material, error) {
 	return next, nil
 }
 
-// signer is the newest authority that everybody has been told of, or else the oldest.
+// signer returns the newest authority that clients have had time to trust, or else the
+// oldest.
 func (m *material) signer(now time.Time) *pair {
 	for i := len(m.authorities) - 1; i > 0; i-- {
 		if !m.authorities[i].certificate.NotBefore.After(now.Add(-signAfter)) {
@@ -108,8 +110,8 @@ func (m *material) signer(now time.Time) *pair {
 	return &m.authorities[0]
 }
 
-// serves says whether what is served will do for a while: signed by the right
-// authority, for all hosts, and not about to expire, or as long as the authority lives.
+// serves reports whether the serving certificate can stay: signed by the right authority,
+// for all hosts, and not about to expire before the authority does.
 func (m *material) serves(signer *pair, now time.Time, hosts []string) bool {
 	if m.serving == nil {
 		return false

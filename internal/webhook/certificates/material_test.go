@@ -50,8 +50,8 @@ func trusts(told, m *material, now time.Time) error {
 	return nil
 }
 
-// Whoever was told of the authorities at any time trusts what is served a month later,
-// and whoever is told today trusts what a replica still serves that looks late.
+// A client that got the bundle at any time trusts the serving certificate of a month later,
+// and one that gets it today trusts the certificate of a replica that reads late.
 func TestAuthoritiesOverlap(t *testing.T) {
 	contract.Shows(t, "W2")
 	g := NewWithT(t)
@@ -79,7 +79,7 @@ func TestAuthoritiesOverlap(t *testing.T) {
 	g.Expect(authorities).To(HaveLen(5))
 }
 
-// What was renewed need not be renewed again at once, however long nobody looked.
+// Renewed material need not be renewed again immediately, however late that was.
 func TestRenewingComesToAnEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m, now := &material{}, today
@@ -123,7 +123,7 @@ func TestWhatIsServedIsRenewed(t *testing.T) {
 	}
 }
 
-// A Secret that somebody has touched is not served from.
+// The content of a Secret that a user has edited is not served.
 func TestWhatDoesNotFitTogetherIsNotRead(t *testing.T) {
 	g := NewWithT(t)
 	one, err := renew(t, &material{}, today).encode()

@@ -23,10 +23,10 @@ type pair struct {
 	key         *ecdsa.PrivateKey
 }
 
-// skew is by how much other machines' clocks may be late.
+// skew is how much the clocks of other machines may be behind.
 const skew = 5 * time.Minute
 
-// newAuthority makes a certificate that signs others.
+// newAuthority creates a certificate that signs others.
 func newAuthority(now time.Time, lifetime time.Duration) (pair, error) {
 	return newPair(&x509.Certificate{
 		Subject:               pkix.Name{CommonName: "trellis-webhooks-ca-" + now.UTC().Format(time.DateOnly)},
@@ -39,8 +39,8 @@ func newAuthority(now time.Time, lifetime time.Duration) (pair, error) {
 	}, nil)
 }
 
-// newServing makes the certificate of a server that is reached by any of hosts. It does
-// not outlive the authority.
+// newServing creates the certificate of a server with these hosts. It expires with the
+// authority at the latest.
 func newServing(authority *pair, hosts []string, now time.Time, lifetime time.Duration) (pair, error) {
 	template := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: "trellis-webhooks"},
@@ -62,27 +62,28 @@ func newServing(authority *pair, hosts []string, now time.Time, lifetime time.Du
 	return newPair(template, authority)
 }
 
-// newPair makes a key and has issuer sign its certificate; nil makes it sign itself.
+// newPair creates a key and a certificate that issuer signs; without one the certificate
+// signs itself.
 func newPair(template *x509.Certificate, issuer *pair) (pair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return pair{}, fmt.Errorf("make a key: %w", err)
+		return pair{}, fmt.Errorf("create a key: %w", err)
 	}
 	if template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)); err != nil {
-		return pair{}, fmt.Errorf("make a serial number: %w", err)
+		return pair{}, fmt.Errorf("create a serial number: %w", err)
 	}
 	if issuer == nil {
 		issuer = &pair{template, key}
 	}
 	raw, err := x509.CreateCertificate(rand.Reader, template, issuer.certificate, &key.PublicKey, issuer.key)
 	if err != nil {
-		return pair{}, fmt.Errorf("make a certificate: %w", err)
+		return pair{}, fmt.Errorf("create a certificate: %w", err)
 	}
 	certificate, err := x509.ParseCertificate(raw)
 	return pair{certificate, key}, err
 }
 
-// tls is the pair as a server uses it.
+// tls returns the pair for a server.
 func (p *pair) tls() *tls.Certificate {
 	return &tls.Certificate{Certificate: [][]byte{p.certificate.Raw}, PrivateKey: p.key, Leaf: p.certificate}
 }
@@ -92,7 +93,7 @@ const (
 	keyBlock         = "PRIVATE KEY"
 )
 
-// encodePairs writes certificates and keys as PEM, in the same order.
+// encodePairs encodes certificates and keys as PEM, in the same order.
 func encodePairs(pairs ...pair) (certificates, keys []byte, err error) {
 	for _, each := range pairs {
 		key, err := x509.MarshalPKCS8PrivateKey(each.key)
@@ -116,7 +117,7 @@ func decodePairs(certificates, keys []byte) ([]pair, error) {
 			return pairs, nil
 		}
 		if certificate == nil || key == nil {
-			return nil, errors.New("there are not as many keys as certificates")
+			return nil, errors.New("the numbers of keys and certificates differ")
 		}
 		decoded, err := decodePair(certificate, key)
 		if err != nil {
@@ -137,7 +138,7 @@ func decodePair(certificate, key *pem.Block) (pair, error) {
 	}
 	signer, ok := private.(*ecdsa.PrivateKey)
 	if !ok || !signer.PublicKey.Equal(parsed.PublicKey) {
-		return pair{}, fmt.Errorf("the certificate %s has another key", parsed.Subject.CommonName)
+		return pair{}, fmt.Errorf("the key does not belong to the certificate %s", parsed.Subject.CommonName)
 	}
 	return pair{parsed, signer}, nil
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package adaptation_test
+package mutation_test
 
 import (
 	"bytes"
@@ -21,37 +21,39 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	ctrl "sigs.k8s.io/controller-runtime"
 
-	"github.com/trellis-network/trellis/internal/webhook/adaptation"
+	"github.com/trellis-network/trellis/internal/webhook/mutation"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/test/contract"
 )
 
-type kiteConfig struct {
+type exampleConfig struct {
 	metav1.TypeMeta `json:",inline"`
 }
 
-// kite wants every object to have a tail. It refuses knots, and panics where it meets
-// scissors.
-type kite struct{}
+// example adds a tail to every object. For some names it returns an error, panics, or makes
+// an object that cannot be encoded.
+type example struct{}
 
-func (kite) Describe() plugin.Description {
-	return plugin.Description{Type: "kite", ConfigVersions: []schema.GroupVersion{{Group: "kite.example.org", Version: "v1"}}}
+func (example) Describe() plugin.Description {
+	return plugin.Description{Type: "example", ConfigVersions: []schema.GroupVersion{{Group: "example.trellis.network", Version: "v1"}}}
 }
-func (kite) Validate(*kiteConfig, *plugin.Input, *field.Path) (found plugin.Findings) { return found }
-func (kite) Default(*kiteConfig, *plugin.Input, *plugin.Origins)                      {}
-func (kite) ValidateEffective(_, _ *kiteConfig, _ *plugin.Input, _ *field.Path) (found plugin.Findings) {
+func (example) Validate(*exampleConfig, *plugin.Input, *field.Path) (found plugin.Findings) {
 	return found
 }
-func (kite) Classify(plugin.Change[kiteConfig]) (plugin.ChangeClass, string) { return "", "" }
-func (kite) Render(*kiteConfig, *plugin.Input) (o plugin.Objects, err error) { return o, nil }
+func (example) Default(*exampleConfig, *plugin.Input, *plugin.Origins) {}
+func (example) ValidateEffective(_, _ *exampleConfig, _ *plugin.Input, _ *field.Path) (found plugin.Findings) {
+	return found
+}
+func (example) Classify(plugin.Change[exampleConfig]) (plugin.ChangeClass, string) { return "", "" }
+func (example) Render(*exampleConfig, *plugin.Input) (o plugin.Objects, err error) { return o, nil }
 
-func (kite) Mutate(object *unstructured.Unstructured) (bool, error) {
+func (example) Mutate(object *unstructured.Unstructured) (bool, error) {
 	switch object.GetName() {
-	case "knot":
-		return false, errors.New("metadata.name: Invalid value: \"knot\": untie it")
-	case "scissors":
-		panic("cut")
-	case "endless":
+	case "refused":
+		return false, errors.New("metadata.name: Invalid value: \"refused\": choose another")
+	case "panics":
+		panic("example")
+	case "unencodable":
 		object.Object["tail"] = make(chan int)
 		return true, nil
 	}
@@ -67,13 +69,13 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// ask sends what an API server would, and returns the answer.
+// ask sends a request as an API server does, and returns the answer.
 func ask(t *testing.T, body string) *admissionv1.AdmissionReview {
 	t.Helper()
-	request := httptest.NewRequest(http.MethodPost, adaptation.Path("kite"), strings.NewReader(body))
+	request := httptest.NewRequest(http.MethodPost, mutation.Path("example"), strings.NewReader(body))
 	request.Header.Set("Content-Type", "application/json")
 	recorder := httptest.NewRecorder()
-	adaptation.Handler(plugin.New(kite{})).ServeHTTP(recorder, request)
+	mutation.Handler(plugin.New(example{})).ServeHTTP(recorder, request)
 	review := &admissionv1.AdmissionReview{}
 	if err := json.Unmarshal(recorder.Body.Bytes(), review); err != nil || review.Response == nil {
 		t.Fatalf("no answer: %v\n%s", err, recorder.Body)
@@ -86,15 +88,15 @@ func reviewOf(version, operation, object string) string {
 		version, operation, object)
 }
 
-func TestObjectsAreAdapted(t *testing.T) {
+func TestObjectsAreMutated(t *testing.T) {
 	contract.Shows(t, "W3")
-	const plain = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kite"},"weight":12345678901234567}`
+	const plain = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"example"},"weight":12345678901234567}`
 	for name, test := range map[string]struct{ review, patch string }{
 		"created":                {reviewOf("v1", "CREATE", plain), `[{"op":"add","path":"/tail","value":"long"}]`},
 		"updated":                {reviewOf("v1", "UPDATE", plain), `[{"op":"add","path":"/tail","value":"long"}]`},
 		"of an older API server": {reviewOf("v1beta1", "CREATE", plain), `[{"op":"add","path":"/tail","value":"long"}]`},
-		"already so":             {reviewOf("v1", "UPDATE", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kite"},"tail":"short"}`), ""},
-		"being deleted":          {reviewOf("v1", "UPDATE", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"knot","deletionTimestamp":"2026-01-01T00:00:00Z"}}`), ""},
+		"already so":             {reviewOf("v1", "UPDATE", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"example"},"tail":"short"}`), ""},
+		"being deleted":          {reviewOf("v1", "UPDATE", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"refused","deletionTimestamp":"2026-01-01T00:00:00Z"}}`), ""},
 		"deleted":                {reviewOf("v1", "DELETE", "null"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -113,20 +115,20 @@ func TestObjectsAreAdapted(t *testing.T) {
 	}
 }
 
-// Whatever comes, there is an answer that tells what is wrong, and the server lives.
-func TestWhatCannotBeAdaptedIsRefused(t *testing.T) {
+// Each request gets an answer that states what is wrong, and the server continues.
+func TestObjectsThatCannotBeMutatedAreRefused(t *testing.T) {
 	contract.Shows(t, "W3")
 	named := func(name string) string {
 		return reviewOf("v1", "CREATE", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"`+name+`"}}`)
 	}
 	for name, test := range map[string]struct{ review, want string }{
-		"by the plugin":           {named("knot"), `the kite network needs ConfigMap knot to be otherwise, and cannot change it: metadata.name: Invalid value: "knot": untie it`},
-		"by a panic":              {named("scissors"), "the kite plugin panicked at adaptation_test.go:"},
-		"for what comes of it":    {named("endless"), "cannot be encoded"},
+		"by the plugin":           {named("refused"), `the example network must change the ConfigMap refused, and cannot: metadata.name: Invalid value: "refused": choose another`},
+		"by a panic":              {named("panics"), "the example plugin panicked at mutation_test.go:"},
+		"for what comes of it":    {named("unencodable"), "cannot be encoded"},
 		"nothing":                 {"", `the operation ""`},
-		"no review":               {"kite", "json"},
+		"no review":               {"example", "json"},
 		"a review of nothing":     {reviewOf("v1", "CREATE", "null"), "the object cannot be decoded"},
-		"a review without kind":   {reviewOf("v1", "CREATE", `{"metadata":{"name":"kite"}}`), "the object cannot be decoded"},
+		"a review without kind":   {reviewOf("v1", "CREATE", `{"metadata":{"name":"example"}}`), "the object cannot be decoded"},
 		"a list":                  {reviewOf("v1", "CREATE", "[1]"), "the object cannot be decoded"},
 		"another kind of message": {`{"apiVersion":"v1","kind":"ConfigMap"}`, `the operation ""`},
 		"more than there can be":  {reviewOf("v1", "CREATE", `"`+strings.Repeat("x", 8<<20)+`"`), "too large"},
@@ -142,11 +144,11 @@ func TestWhatCannotBeAdaptedIsRefused(t *testing.T) {
 }
 
 func FuzzReviews(f *testing.F) {
-	f.Add([]byte(reviewOf("v1", "CREATE", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kite"}}`)))
+	f.Add([]byte(reviewOf("v1", "CREATE", `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"example"}}`)))
 	f.Add([]byte(`{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"}`))
-	handler := adaptation.Handler(plugin.New(kite{}))
+	handler := mutation.Handler(plugin.New(example{}))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		request := httptest.NewRequest(http.MethodPost, adaptation.Path("kite"), bytes.NewReader(body))
+		request := httptest.NewRequest(http.MethodPost, mutation.Path("example"), bytes.NewReader(body))
 		request.Header.Set("Content-Type", "application/json")
 		recorder := httptest.NewRecorder()
 		handler.ServeHTTP(recorder, request)
