@@ -143,10 +143,10 @@ func TestAGroupThatHangsIsNotWaitedFor(t *testing.T) {
 	e.applied()
 	e.becomes(n, again, fine)
 	e.stays(n)
-	e.requests.forget()
+	e.requests.Forget()
 	e.applied() // the resource manager looks again
 	e.stays(n)
-	e.Expect(e.requests.all()).To(BeEmpty())
+	e.Expect(e.requests.All()).To(BeEmpty())
 	e.letGo(hanging)
 	e.Eventually(func() bool { return e.managedResourceOf(seedName).UID != hanging.UID }).Should(BeTrue())
 }
@@ -183,7 +183,7 @@ func TestGroupsAreDeletedOneAfterTheOther(t *testing.T) {
 func TestAFreshNetworkWithASeedBundleCostsFewRequests(t *testing.T) {
 	e := setup(t)
 	e.finished(withConfig(`{"ear":"left"}`))
-	requests := e.requests.all()
+	requests := e.requests.All()
 	t.Logf("%d requests:\n%s", len(requests), strings.Join(requests, "\n"))
 	e.Expect(len(requests)).To(BeNumerically("<=", 8))
 	e.Expect(slices.ContainsFunc(requests, func(line string) bool { return strings.HasSuffix(line, "409") })).To(BeFalse(), "no conflict")

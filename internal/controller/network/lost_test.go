@@ -3,6 +3,7 @@
 package network_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/test/harness"
 )
 
 // secret is the one that the Network's ManagedResource refers to.
@@ -61,10 +63,11 @@ func TestAGarbageCollectorThatComesBetweenCostsNoBundle(t *testing.T) {
 	e.becomes(n, again, fine)
 
 	collected := make(chan error, 1)
-	e.requests.onAnswer(func(line string) {
-		if strings.HasPrefix(line, "POST ") && strings.HasSuffix(line, "/secrets 409") && len(collected) == 0 {
+	e.requests.After(func(answered harness.Request) error {
+		if answered.Method == http.MethodPost && strings.HasSuffix(answered.Path, "/secrets") && answered.Code == http.StatusConflict && len(collected) == 0 {
 			collected <- e.client.Delete(t.Context(), former)
 		}
+		return nil
 	})
 	turn(`{}`, 3)
 	e.Eventually(collected).Should(Receive(BeNil()))

@@ -70,20 +70,20 @@ func TestTheOrderOfAMigrationsWrites(t *testing.T) {
 	contract.Shows(t, "N10")
 	e := setup(t)
 	n := e.finished()
-	e.requests.forget()
+	e.requests.Forget()
 	e.patch(n, asking("migrate"))
 	e.Eventually(func() map[string]string { e.get(n); return n.Annotations }).ShouldNot(HaveKey(extensionsv1alpha1.OperationAnnotation))
 	path := "/apis/extensions.gardener.cloud/v1alpha1/namespaces/" + e.namespace + "/networks/tin"
 	var writes []string
 	e.Eventually(func() []string { // a request is noted when its answer is read
 		writes = nil
-		for _, line := range e.requests.all() {
+		for _, line := range e.requests.All() {
 			if line == "PATCH "+path+" 200" || line == "PATCH "+path+"/status 200" {
 				writes = append(writes, line)
 			}
 		}
 		return writes
-	}).Should(HaveLen(4), "%v", e.requests.all())
+	}).Should(HaveLen(4), "%v", e.requests.All())
 	e.Expect(slices.Index(writes, "PATCH "+path+" 200")).To(Equal(2), "both of the status come before finalizers and annotation")
 }
 
@@ -95,11 +95,11 @@ func TestAMigrationThatWaitsWritesNothing(t *testing.T) {
 	e.patch(n, asking("migrate"))
 	e.Eventually(func() bool { e.get(mr); return mr.DeletionTimestamp.IsZero() }).Should(BeFalse())
 	e.stays(mr)
-	e.requests.forget()
+	e.requests.Forget()
 	e.resourceManager(corev1beta1.ConditionTrue, "ApplySucceeded", "once more", time.Now())
-	e.Eventually(e.requests.all).ShouldNot(BeEmpty(), "it looks again")
+	e.Eventually(e.requests.All).ShouldNot(BeEmpty(), "it looks again")
 	e.stays(mr)
-	e.Expect(e.requests.all()).To(HaveEach(HavePrefix("GET ")))
+	e.Expect(e.requests.All()).To(HaveEach(HavePrefix("GET ")))
 	e.letGo(mr)
 }
 

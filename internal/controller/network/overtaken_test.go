@@ -35,7 +35,7 @@ func TestARequestThatOvertakesAnotherIsCarriedOut(t *testing.T) {
 			n := e.finished(asking("reconcile"))
 			again := &extensionsv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Namespace: n.Namespace, Name: n.Name}}
 			var once sync.Once
-			e.requests.beforeRequest(func(request *http.Request) error {
+			e.requests.Before(func(request *http.Request) error {
 				if request.Method == http.MethodPatch && strings.HasSuffix(request.URL.Path, "/networks/"+again.Name+test.write) {
 					once.Do(func() {
 						e.patch(again, func(n *extensionsv1alpha1.Network) {
@@ -75,7 +75,7 @@ func TestAReconciliationIsNotTakenForTheMigrationThatOvertakesIt(t *testing.T) {
 	away := &extensionsv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Namespace: n.Namespace, Name: n.Name}}
 	var once sync.Once
 	var statuses requestBodies
-	e.requests.beforeRequest(func(request *http.Request) error {
+	e.requests.Before(func(request *http.Request) error {
 		if request.Method == http.MethodPatch && strings.HasSuffix(request.URL.Path, "/networks/"+away.Name+"/status") {
 			once.Do(func() { e.patch(away, asking("migrate")) })
 			statuses.add(request)
@@ -120,7 +120,7 @@ func TestARequestIsNotTakenAwayForAnother(t *testing.T) {
 	e.answered(n)
 	back := &extensionsv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Namespace: n.Namespace, Name: n.Name}}
 	var once sync.Once
-	e.requests.beforeRequest(func(request *http.Request) error {
+	e.requests.Before(func(request *http.Request) error {
 		if request.Method == http.MethodPatch && strings.HasSuffix(request.URL.Path, "/networks/"+back.Name) {
 			once.Do(func() { e.patch(back, asking("restore")) })
 		}

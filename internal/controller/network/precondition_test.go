@@ -4,7 +4,6 @@ package network_test
 
 import (
 	"context"
-	"os"
 	"sync"
 	"testing"
 
@@ -16,17 +15,12 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	"github.com/trellis-network/trellis/internal/shootclient"
 )
 
 // withShoot gives the controller access to a shoot, whose part the seed plays.
 func (e *env) withShoot() {
-	kubeconfig, err := os.ReadFile(landscape.Get(e.t).Seed.Kubeconfig)
-	e.Expect(err).NotTo(HaveOccurred())
-	e.Expect(e.client.Create(e.t.Context(), &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: shootclient.SecretName, Namespace: e.namespace},
-		Data:       map[string][]byte{shootclient.SecretKey: kubeconfig},
-	})).To(Succeed())
+	e.t.Helper()
+	e.client.PutAccess(e.t, e.namespace, e.client.Kubeconfig)
 }
 
 // withNodes is held by the test that has nodes, which all tests' shoots have in common.

@@ -15,7 +15,6 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	"github.com/trellis-network/trellis/internal/seedclient"
 	"github.com/trellis-network/trellis/test/contract"
 )
 
@@ -35,7 +34,7 @@ func TestAFreshNetworkCostsFewRequests(t *testing.T) {
 				e.judging()
 				n := e.finished(asked, withConfig(test.config))
 				e.Eventually(func() []corev1beta1.Condition { e.get(n); return n.Status.Conditions }).ShouldNot(BeEmpty())
-				requests := e.requests.all()
+				requests := e.requests.All()
 				t.Logf("%d requests:\n%s", len(requests), strings.Join(requests, "\n"))
 				e.Expect(len(requests)).To(BeNumerically("<=", test.most))
 				e.Expect(requests).NotTo(ContainElement(HaveSuffix("409")), "no conflict")
@@ -47,9 +46,7 @@ func TestAFreshNetworkCostsFewRequests(t *testing.T) {
 // judging plays whoever reports the network's health: as soon as a Network says
 // what to look at, a condition is written into its status.
 func (e *env) judging() {
-	reporter, err := client.NewWithWatch(e.config, client.Options{Scheme: seedclient.Scheme()})
-	e.Expect(err).NotTo(HaveOccurred())
-	networks, err := reporter.Watch(e.t.Context(), &extensionsv1alpha1.NetworkList{}, client.InNamespace(e.namespace))
+	networks, err := e.client.Watch(e.t.Context(), &extensionsv1alpha1.NetworkList{}, client.InNamespace(e.namespace))
 	e.Expect(err).NotTo(HaveOccurred())
 	go func() {
 		for event := range networks.ResultChan() {
@@ -57,7 +54,7 @@ func (e *env) judging() {
 			if !ok || n.Status.State == nil || len(n.Status.Conditions) > 0 {
 				continue
 			}
-			if err := judge(e.t.Context(), reporter, n); client.IgnoreNotFound(err) != nil && e.t.Context().Err() == nil {
+			if err := judge(e.t.Context(), e.client, n); client.IgnoreNotFound(err) != nil && e.t.Context().Err() == nil {
 				e.t.Errorf("report the health: %v", err)
 			}
 		}
@@ -76,7 +73,7 @@ func judge(ctx context.Context, reporter client.Client, n *extensionsv1alpha1.Ne
 func TestOthersWritingStatusesAreNoError(t *testing.T) {
 	e := setup(t)
 	n := e.finished()
-	e.requests.forget()
+	e.requests.Forget()
 	for i := range 10 {
 		e.patch(n, withConfig(fmt.Sprintf(`{"backend":"wool-%d"}`, i)))
 		for range 5 {
@@ -86,20 +83,20 @@ func TestOthersWritingStatusesAreNoError(t *testing.T) {
 		}
 	}
 	e.Eventually(func() string { e.applied(); e.get(n); return string(n.Status.ProviderStatus.Raw) }).Should(ContainSubstring("wool-9"))
-	e.Expect(e.requests.all()).NotTo(ContainElement(HaveSuffix("409")))
+	e.Expect(e.requests.All()).NotTo(ContainElement(HaveSuffix("409")))
 }
 
 // Its own Secrets need no label that they have from the start.
 func TestAChangePatchesNoSecret(t *testing.T) {
 	e := setup(t, inGardener)
 	n := e.finished(asking("reconcile"))
-	e.requests.forget()
+	e.requests.Forget()
 	e.patch(n, func(n *extensionsv1alpha1.Network) { withConfig(`{"backend":"wool"}`)(n); asking("reconcile")(n) })
 	e.Eventually(func() int64 { return e.managedResource().Generation }).Should(BeEquivalentTo(2))
 	e.applied()
 	e.becomes(n, again, fine)
-	e.Expect(e.requests.all()).NotTo(ContainElement(MatchRegexp("^PATCH .*/secrets/")))
-	e.Expect(e.requests.all()).NotTo(ContainElement(MatchRegexp(" 5..$")))
+	e.Expect(e.requests.All()).NotTo(ContainElement(MatchRegexp("^PATCH .*/secrets/")))
+	e.Expect(e.requests.All()).NotTo(ContainElement(MatchRegexp(" 5..$")))
 }
 
 // Invariant 5: an unchanged Network costs nothing, whatever happens around it.
@@ -107,14 +104,14 @@ func TestAnUnchangedNetworkCostsNoRequest(t *testing.T) {
 	contract.Shows(t, "L2")
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
 		n := e.finished(asked)
-		e.requests.forget()
+		e.requests.Forget()
 		e.applied() // the resource manager looks again
 		e.cluster(func(s *corev1beta1.Shoot) { s.Labels = map[string]string{"a": "b"} })
 		e.patch(n, func(n *extensionsv1alpha1.Network) { metav1.SetMetaDataAnnotation(&n.ObjectMeta, "color", "blue") })
 		e.stays(n)
 		e.restart()
 		e.stays(n)
-		e.Expect(e.requests.all()).To(BeEmpty())
+		e.Expect(e.requests.All()).To(BeEmpty())
 	})
 }
 
@@ -124,14 +121,14 @@ func TestAskingAgainCostsThreeRequests(t *testing.T) {
 	modes(t, func(t *testing.T, e *env, _ func(*extensionsv1alpha1.Network)) {
 		n := e.finished(asking("reconcile"))
 		before := n.Status.LastOperation.LastUpdateTime
-		e.requests.forget()
+		e.requests.Forget()
 		e.patch(n, func(n *extensionsv1alpha1.Network) {
 			asking("reconcile")(n)
 			metav1.SetMetaDataAnnotation(&n.ObjectMeta, extensionsv1alpha1.TimestampAnnotation, time.Now().UTC().Format(time.RFC3339Nano))
 		})
 		e.becomes(n, again, fine)
 		e.stays(n)
-		e.Expect(e.requests.all()).To(HaveLen(3))
+		e.Expect(e.requests.All()).To(HaveLen(3))
 		e.Expect(n.Annotations).NotTo(HaveKey(extensionsv1alpha1.OperationAnnotation))
 		e.Expect(n.Status.LastOperation.LastUpdateTime.Time).NotTo(BeTemporally("<", before.Time))
 	})

@@ -113,10 +113,10 @@ func TestStandaloneSpecsAreTriggers(t *testing.T) {
 	contract.Shows(t, "N21")
 	e := setup(t)
 	n := e.finished()
-	e.requests.forget()
+	e.requests.Forget()
 	e.patch(n, func(n *extensionsv1alpha1.Network) { metav1.SetMetaDataAnnotation(&n.ObjectMeta, "color", "blue") })
 	e.stays(n)
-	e.Expect(e.requests.all()).To(BeEmpty())
+	e.Expect(e.requests.All()).To(BeEmpty())
 }
 
 // In a landscape whose operation annotation is ignored, generation changes trigger,
@@ -125,10 +125,10 @@ func TestInGardenerTheAnnotationCanBeIgnored(t *testing.T) {
 	contract.Shows(t, "N21")
 	e := setup(t, inGardener, func(o *network.Options) { o.Trigger = network.TriggerGeneration })
 	n := e.finished()
-	e.requests.forget()
+	e.requests.Forget()
 	e.patch(n, asking("reconcile"))
 	e.stays(n)
-	e.Expect(e.requests.all()).To(BeEmpty())
+	e.Expect(e.requests.All()).To(BeEmpty())
 	e.patch(n, withConfig(`{"backend":"none"}`))
 	e.becomes(n, again, working)
 	e.answered(n)
@@ -314,11 +314,11 @@ func TestTheGenerationOfTheShootIsNoted(t *testing.T) {
 		return kept.ShootGeneration
 	}
 	e.Expect(noted()).To(BeEquivalentTo(3))
-	e.requests.forget()
+	e.requests.Forget()
 	e.cluster(func(s *corev1beta1.Shoot) { s.Generation = 4 })
 	e.Eventually(noted).Should(BeEquivalentTo(4))
 	e.stays(n)
-	e.Expect(e.requests.all()).To(HaveLen(1))
+	e.Expect(e.requests.All()).To(HaveLen(1))
 	e.Expect(n.Status.LastOperation.Type).To(Equal(create), "nothing was reconciled")
 
 	e.patch(n, withConfig(`{"backend":"tangled"}`))

@@ -89,15 +89,15 @@ func TestInGardenerADeletionIsLookedAtWhenAsked(t *testing.T) {
 	e.Eventually(func() bool { e.get(mr); return mr.DeletionTimestamp.IsZero() }).Should(BeFalse())
 	e.stays(n)
 
-	e.requests.forget()
+	e.requests.Forget()
 	e.Expect(judge(t.Context(), e.client, n)).To(Succeed())
 	e.stays(n)
-	e.Expect(e.requests.all()).To(BeEmpty())
+	e.Expect(e.requests.All()).To(BeEmpty())
 
 	e.patch(n, func(n *extensionsv1alpha1.Network) {
 		metav1.SetMetaDataAnnotation(&n.ObjectMeta, extensionsv1alpha1.TimestampAnnotation, time.Now().UTC().Format(time.RFC3339Nano))
 	})
-	e.Eventually(e.requests.all).ShouldNot(BeEmpty())
+	e.Eventually(e.requests.All).ShouldNot(BeEmpty())
 	e.letGo(mr)
 	e.gone(n)
 }
@@ -138,7 +138,8 @@ func TestAManagedResourceThatDoesNotGoIsAnError(t *testing.T) {
 		e.resourceManager("Progressing", "DeletionPending", "ConfigMap kube-system/string has the finalizer example.org/no", time.Now())
 		e.Expect(e.client.Delete(t.Context(), mr)).To(Succeed())
 		e.patch(n, func(n *extensionsv1alpha1.Network) { asked(n); withConfig(`{"backend":"none"}`)(n) })
-		e.becomes(n, again, erroneous)
+		e.Eventually(func() string { e.get(n); return string(n.Status.State.Raw) }).Should(ContainSubstring(`"providerConfig":{"backend":"none"}`))
+		e.becomes(n, again, erroneous) // which standalone it may have been before the patch
 		e.Expect(n.Status.LastError.Description).To(And(HavePrefix("Error reconciling Network: "), HaveSuffix("has the finalizer example.org/no")))
 		e.Expect(n.Status.LastError.Codes).To(ConsistOf(corev1beta1.ErrorCleanupClusterResources))
 		e.stays(n)

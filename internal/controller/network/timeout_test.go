@@ -22,7 +22,7 @@ import (
 func TestAReconciliationEndsWithWhatHeldItUp(t *testing.T) {
 	contract.Shows(t, "N33")
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
-		e.requests.beforeRequest(func(request *http.Request) error {
+		e.requests.Before(func(request *http.Request) error {
 			if request.Method != http.MethodPost || !strings.HasSuffix(request.URL.Path, "/secrets") {
 				return nil
 			}
@@ -34,7 +34,7 @@ func TestAReconciliationEndsWithWhatHeldItUp(t *testing.T) {
 		e.Eventually(func() string { e.get(n); return n.Status.LastError.Description }).Should(And(
 			HavePrefix("Error reconciling Network: not done within 3s: write the bundle string-config: write the bundle's Secret: "),
 			HaveSuffix("context deadline exceeded")))
-		e.requests.beforeRequest(nil)
+		e.requests.Before(nil)
 		e.managedResource()
 		e.applied()
 		e.becomes(n, create, fine)

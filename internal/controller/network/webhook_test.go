@@ -81,19 +81,19 @@ func (e *env) contentOf(name string) string {
 func TestShootsAreToldWhoAnswersNow(t *testing.T) {
 	answeringModes(t, func(e *env, a *answerer, n *extensionsv1alpha1.Network) {
 		before, main := n.DeepCopy(), e.managedResource()
-		e.requests.forget()
+		e.requests.Forget()
 		a.becomes("Ann and Bob")
 		e.Eventually(e.guard).Should(Equal("https://trellis.garden/shoot/string Ann and Bob"))
 		e.Eventually(func() string { return e.guardSecret(n) }).Should(Equal(e.managedResourceOf(guardName).Spec.SecretRefs[0].Name))
 		e.stays(n)
 		e.Expect(n.Status.LastOperation).To(Equal(before.Status.LastOperation))
 		e.Expect(e.managedResource().ResourceVersion).To(Equal(main.ResourceVersion))
-		e.Expect(e.requests.all()).To(HaveLen(4), "the former Secret, the Secret, the ManagedResource and the status: %v", e.requests.all())
+		e.Expect(e.requests.All()).To(HaveLen(4), "the former Secret, the Secret, the ManagedResource and the status: %v", e.requests.All())
 
-		e.requests.forget()
+		e.requests.Forget()
 		a.changed <- struct{}{}
 		e.stays(n)
-		e.Expect(e.requests.all()).To(BeEmpty(), "nothing is new")
+		e.Expect(e.requests.All()).To(BeEmpty(), "nothing is new")
 	})
 }
 
