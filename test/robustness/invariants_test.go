@@ -135,10 +135,22 @@ func successIsTrue(h history, one *write, s *scenario) string {
 	switch {
 	case mr == nil:
 		return "Succeeded without a ManagedResource"
-	case secretOf(mr.result) != text(one.result, "status", "state", "written", "bundle"):
+	case secretOf(mr.result) != secretInState(one.result, mainBundle):
 		return "Succeeded while the ManagedResource refers to another Secret"
 	case !isApplied(mr.result):
 		return "Succeeded before the content is applied"
+	}
+	return ""
+}
+
+// secretInState returns the Secret of a bundle as the state of a Network has it.
+func secretInState(network *unstructured.Unstructured, name string) string {
+	bundles, _, _ := unstructured.NestedSlice(network.Object, "status", "state", "bundles")
+	for _, each := range bundles {
+		if bundle, ok := each.(map[string]any); ok && bundle["name"] == name {
+			secret, _ := bundle["secret"].(string)
+			return secret
+		}
 	}
 	return ""
 }
