@@ -5,8 +5,10 @@ package gate
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trellis-network/trellis/internal/shootclient"
 )
@@ -19,6 +21,10 @@ type Nodes struct {
 }
 
 var _ Gate = Nodes{}
+
+// upToDate is how long ago the shoot may have answered last: while it hangs, its cache of
+// nodes keeps what it had.
+const upToDate = 10 * time.Second
 
 // Check implements Gate.
 func (g Nodes) Check(ctx context.Context, plan Plan) (Verdict, error) {
@@ -38,7 +44,10 @@ func (g Nodes) Check(ctx context.Context, plan Plan) (Verdict, error) {
 		return Verdict{}, fmt.Errorf("look at the nodes before the network is changed (%s): %w", wanted.Because, err)
 	}
 	nodes := &corev1.NodeList{}
-	if err := shoot.Client.List(ctx, nodes); err != nil {
+	if err = shoot.Confirm(ctx, upToDate); err == nil {
+		err = shoot.Reader.List(ctx, nodes, client.UnsafeDisableDeepCopy)
+	}
+	if err != nil {
 		return Verdict{}, fmt.Errorf("look at the nodes before the network is changed (%s): %w", wanted.Because, shoot.Failure(err))
 	}
 	for i := range nodes.Items {

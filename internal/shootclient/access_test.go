@@ -79,7 +79,7 @@ func TestClosingLeavesNothingBehind(t *testing.T) {
 	for range 3 {
 		shoot, err := e.clients.For(e.ctx, e.namespace)
 		e.Expect(err).NotTo(HaveOccurred())
-		e.Expect(shoot.Watch(e.ctx, configMaps, daemonSets, crdKind)).To(Succeed())
+		e.Expect(shoot.Watch(e.ctx, configMaps, daemonSets, Nodes.Kind)).To(Succeed())
 		e.Expect(watching()).To(BeNumerically(">=", 3))
 		e.Expect(connected()).To(BeNumerically(">", before))
 		e.clients.Forget(e.namespace)

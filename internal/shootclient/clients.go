@@ -25,6 +25,8 @@ import (
 type Access interface {
 	// For returns access to the cluster, or an error that says why there is none.
 	For(ctx context.Context, namespace string) (*Shoot, error)
+	// Declare adds to what is cached of the clusters. It must be called before For.
+	Declare(watches ...Watch)
 }
 
 var (
@@ -32,11 +34,12 @@ var (
 	_ Access = &Seed{}
 )
 
-// Clients hands out access to shoots. All methods may be called from any number
-// of goroutines. As a Runnable of a manager it closes everything at the end.
+// Clients gives access to shoots. Its methods may be called concurrently. As a Runnable of
+// a manager it closes everything at the end.
 type Clients struct {
-	options     Options
-	subscribers subscribers
+	declarations
+	subscribers
+	options Options
 
 	mu     sync.Mutex
 	slots  map[string]*slot
@@ -46,8 +49,8 @@ type Clients struct {
 // slot holds the access to one shoot. Its lock is held while the shoot is being
 // contacted, so that several controllers do it once, and only for that shoot.
 type slot struct {
-	// suspicion is why the shoot could not be reached last, nil if it could.
-	suspicion atomic.Pointer[suspicion]
+	// outage is why the shoot could not be reached last, nil if it could.
+	outage atomic.Pointer[outage]
 
 	mu     sync.Mutex
 	gone   bool
@@ -55,8 +58,8 @@ type slot struct {
 	shoot  *Shoot
 }
 
-// suspicion is that a shoot still cannot be reached with a Secret.
-type suspicion struct {
+// outage is why a shoot could not be reached with a Secret.
+type outage struct {
 	secret secretVersion
 	err    *UnreachableError
 }
@@ -74,12 +77,12 @@ func New(options Options) *Clients {
 	return &Clients{options: options, slots: map[string]*slot{}}
 }
 
-// For returns access to the shoot whose control plane is in namespace, as the
-// Secret there gives it now. It sends no request where nothing has changed and
-// the shoot answered last. The errors are a *NoAccessError, an
-// *UnreachableError, a *RefusedError, or one of the seed's API server.
+// For returns access to the shoot whose control plane is in namespace, with the kubeconfig
+// that the Secret there has now. It sends no request if nothing has changed and the shoot
+// answered last. The error is a *NoAccessError, an *UnreachableError, a *RefusedError, or
+// one of the seed's API server.
 //
-// A Shoot is to be asked for anew in each reconciliation, and not to be kept.
+// Callers must not keep a Shoot beyond a reconciliation.
 func (c *Clients) For(ctx context.Context, namespace string) (*Shoot, error) {
 	version, err := c.versionOf(ctx, namespace)
 	if err != nil {
@@ -104,8 +107,8 @@ func (c *Clients) For(ctx context.Context, namespace string) (*Shoot, error) {
 	return s.shoot, s.reach(ctx)
 }
 
-// Forget ends the access to a shoot: its watches stop, its connections close.
-// Whoever calls For afterwards gets it anew.
+// Forget ends the access to a shoot: its watches stop, its connections close. For opens it
+// again.
 func (c *Clients) Forget(namespace string) {
 	c.mu.Lock()
 	s := c.slots[namespace]
@@ -120,7 +123,7 @@ func (c *Clients) Forget(namespace string) {
 	}
 }
 
-// Start waits for the end of ctx and then closes everything.
+// Start implements manager.Runnable.
 func (c *Clients) Start(ctx context.Context) error {
 	<-ctx.Done()
 	c.Close()
@@ -141,8 +144,8 @@ func (c *Clients) Close() {
 	}
 }
 
-// versionOf finds the Secret that is to be used. If there is none, the error is about the
-// one that comes last.
+// versionOf finds the first Secret that exists. If there is none, the error is about the
+// last.
 func (c *Clients) versionOf(ctx context.Context, namespace string) (version secretVersion, err error) {
 	for _, name := range c.options.SecretNames {
 		secret := &metav1.PartialObjectMetadata{}
@@ -156,8 +159,8 @@ func (c *Clients) versionOf(ctx context.Context, namespace string) (version secr
 	return version, err
 }
 
-// lockedSlot returns the slot of a namespace, locked. Its error may say why the
-// shoot, which somebody is trying to reach, could not be reached last.
+// lockedSlot returns the slot of a namespace, locked. While another goroutine tries to
+// reach the shoot, it returns why the shoot could not be reached last.
 func (c *Clients) lockedSlot(namespace string, secret secretVersion) (*slot, error) {
 	for {
 		c.mu.Lock()
@@ -171,11 +174,10 @@ func (c *Clients) lockedSlot(namespace string, secret secretVersion) (*slot, err
 			c.slots[namespace] = s
 		}
 		c.mu.Unlock()
-		// One at a time waits for a shoot that does not answer, so that it cannot
-		// keep all who work on others' behalf.
+		// Only one worker at a time waits for a shoot that does not answer.
 		if !s.mu.TryLock() {
-			if suspected := s.suspicion.Load(); suspected != nil && suspected.secret == secret {
-				return nil, suspected.err
+			if last := s.outage.Load(); last != nil && last.secret == secret {
+				return nil, last.err
 			}
 			s.mu.Lock()
 		}
@@ -199,7 +201,7 @@ func (c *Clients) open(ctx context.Context, s *slot, namespace, name string) err
 	if err != nil {
 		return &NoAccessError{Namespace: namespace, Secret: name, Err: err}
 	}
-	shoot, err := newShoot(namespace, connection, &c.options, c.subscribers.tell)
+	shoot, err := newShoot(namespace, connection, &c.options, &c.declarations, c.subscribers.tell)
 	if err != nil {
 		return &NoAccessError{Namespace: namespace, Secret: name, Err: err}
 	}
@@ -208,14 +210,14 @@ func (c *Clients) open(ctx context.Context, s *slot, namespace, name string) err
 	return nil
 }
 
-// reach contacts the shoot, if that is necessary, and remembers the outcome.
+// reach contacts the shoot if that is necessary, and remembers the outcome.
 func (s *slot) reach(ctx context.Context) error {
 	err := s.shoot.reach(ctx)
-	var found *suspicion
+	var found *outage
 	if unreachable := new(UnreachableError); errors.As(err, &unreachable) {
-		found = &suspicion{s.secret, unreachable}
+		found = &outage{s.secret, unreachable}
 	}
-	s.suspicion.Store(found)
+	s.outage.Store(found)
 	metrics.Shoot(s.shoot.Namespace, stateOf(err))
 	return err
 }
@@ -238,5 +240,5 @@ func (s *slot) close() {
 	}
 }
 
-// due says whether a shoot that failed at a time may be tried again.
+// due reports whether a shoot that failed at a time may be asked again.
 func (o *Options) due(failed time.Time) bool { return !o.Clock.Now().Before(failed.Add(o.RetryAfter)) }

@@ -27,7 +27,7 @@ const idleTimeout = 10 * time.Second
 // answered last.
 type connection struct {
 	config *rest.Config
-	// transport is nil where the connections are somebody else's to close.
+	// transport is nil if this package did not open the connections.
 	transport *http.Transport
 	// requests has a time limit for each request, watches has none.
 	requests, watches *http.Client
@@ -145,8 +145,8 @@ func (a *answers) last() (failed time.Time, err error) {
 	return a.failed, a.err
 }
 
-// silent says whether nothing was answered within a time. What a watch receives is
-// no answer: that it receives nothing may mean that there is nothing.
+// silent reports whether no request was answered within a time. Events of a watch are no
+// answers: a watch without events may have none to deliver.
 func (a *answers) silent(within time.Duration) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -91,7 +91,7 @@ func (e *RefusedError) Error() string {
 // Unwrap returns the API server's answer.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// lacksRights matches what an API server says to somebody without the rights for a
+// lacksRights matches what an API server answers to a client without the rights for a
 // write. Admission refuses with the same code, and nothing but the words tells
 // them apart.
 var lacksRights = regexp.MustCompile(`(?i)is forbidden: user ".*" (cannot |\(groups=.*\) is attempting to grant )`)

@@ -4,7 +4,6 @@ package shootclient
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -12,14 +11,15 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/trellis-network/trellis/internal/keyed"
 )
 
 // Change is what happened to an object.
 type Change string
 
 const (
-	// Created means that the object appeared, or got the label by which it is
-	// known to be managed.
+	// Created means that the object appeared, or was given the label of managed objects.
 	Created Change = "Created"
 	// Edited means that something other than the status changed.
 	Edited Change = "Edited"
@@ -33,69 +33,43 @@ const (
 type Event struct {
 	// Namespace is the shoot's control-plane namespace in the seed.
 	Namespace string
-	// Kind and Object say which object it is.
+	// Kind and Object identify the object.
 	Kind   schema.GroupVersionKind
 	Object types.NamespacedName
-	// Origin is the value of its origin annotation. When that changed itself
-	// there is one event for each value.
+	// Origin is the value of the object's origin annotation. If that value itself changed,
+	// there is one event for each.
 	Origin string
-	// Change is what happened.
 	Change Change
 }
 
-// subscribers are those who want to know.
+// subscribers are functions that are called for each event. They must not block.
 type subscribers struct {
-	mu   sync.RWMutex
-	next int
-	all  map[int]func(Event)
+	all keyed.Map[*func(Event), func(Event)]
 }
 
 func (s *subscribers) add(f func(Event)) (remove func()) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.all == nil {
-		s.all = map[int]func(Event){}
-	}
-	id := s.next
-	s.next++
-	s.all[id] = f
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.all, id)
-	}
+	s.all.Set(&f, f)
+	return func() { s.all.Delete(&f) }
 }
 
 func (s *subscribers) tell(event Event) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	for _, f := range s.all {
+	for _, f := range s.all.Clone() {
 		f(event)
 	}
 }
 
-// Subscribe has f called for each event of all shoots, until the returned
-// function is called. f must not block. What was there when a watch began is no
-// event.
-func (c *Clients) Subscribe(f func(Event)) (unsubscribe func()) { return c.subscribers.add(f) }
-
-// Source makes the events a source for a controller. requests says what to
-// reconcile for an event, and how long to gather further events before that;
-// events which are about to repeat (a DaemonSet's status during a roll-out)
-// deserve a second or two.
-func (c *Clients) Source(requests func(Event) (wanted []reconcile.Request, after time.Duration)) source.Source {
-	return c.subscribers.source(requests)
-}
-
-func (s *subscribers) source(requests func(Event) (wanted []reconcile.Request, after time.Duration)) source.Source {
+// Source returns the events as a source for a controller. requests returns what to
+// reconcile after an event, and how long to gather further events before that: a second or
+// two for those that are about to repeat, as of a DaemonSet's status during a roll-out.
+// What was there when a watch started is no event.
+func (s *subscribers) Source(requests func(Event) (wanted []reconcile.Request, after time.Duration)) source.Source {
 	return source.Func(func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-		unsubscribe := s.add(func(event Event) {
+		context.AfterFunc(ctx, s.add(func(event Event) {
 			wanted, after := requests(event)
 			for _, request := range wanted {
 				queue.AddAfter(request, after)
 			}
-		})
-		context.AfterFunc(ctx, unsubscribe)
+		}))
 		return nil
 	})
 }

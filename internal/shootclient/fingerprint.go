@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 )
 
 // Fingerprint tells two states of an object apart by its metadata: it differs
@@ -39,7 +40,7 @@ func Fingerprint(kind schema.GroupKind, object metav1.Object) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// generationIsReliable says whether each change of the spec raises the
+// generationIsReliable reports whether each change of the spec raises the
 // generation. Some built-in kinds set a generation and never raise it, so for
 // those only kinds count whose status changes often enough to matter. For custom
 // resources the API server itself takes care of it.
@@ -50,11 +51,6 @@ func generationIsReliable(kind schema.GroupKind) bool {
 	case "policy":
 		return kind.Kind == "PodDisruptionBudget"
 	}
-	// Vertical autoscaling is custom, whatever its group says.
-	return IsCustom(kind.Group) || kind.Group == vpaKind.Group
-}
-
-// IsCustom says whether a group is not one of Kubernetes' own.
-func IsCustom(group string) bool {
-	return strings.Contains(group, ".") && !strings.HasSuffix(group, ".k8s.io")
+	// Vertical autoscaling is custom, although its group looks like one of Kubernetes' own.
+	return kind.Group == vpav1.SchemeGroupVersion.Group || strings.Contains(kind.Group, ".") && !strings.HasSuffix(kind.Group, ".k8s.io")
 }

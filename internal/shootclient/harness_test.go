@@ -31,7 +31,7 @@ type env struct {
 	requests atomic.Int32
 }
 
-func newEnv(t *testing.T, adjust ...func(*Options)) *env {
+func newEnv(t testing.TB, adjust ...func(*Options)) *env {
 	t.Helper()
 	e := &env{WithT: NewWithT(t), ctx: t.Context(), seed: landscape.Seed(t), shoot: landscape.Shoot(t)}
 	e.namespace = e.seed.Namespace(t, "shoot--client--")
@@ -48,6 +48,7 @@ func newEnv(t *testing.T, adjust ...func(*Options)) *env {
 		f(&options)
 	}
 	e.clients = New(options)
+	e.clients.Declare(Watch{Kind: daemonSets, Typed: true}, Nodes)
 	t.Cleanup(e.clients.Close)
 	return e
 }

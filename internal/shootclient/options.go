@@ -59,7 +59,7 @@ type Options struct {
 	Clock clock.PassiveClock
 }
 
-// GivesAccess says whether a Secret of this name may give access to a shoot.
+// GivesAccess reports whether a Secret of this name may give access to a shoot.
 func GivesAccess(secret string) bool { return secret == SecretName || secret == InternalSecretName }
 
 func (o *Options) setDefaults() {

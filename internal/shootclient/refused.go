@@ -17,7 +17,6 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
 // refusals remembers which kinds the API server did not let be listed or watched.
@@ -43,7 +42,7 @@ func (r *refusals) of(kind schema.GroupVersionKind) *refusal {
 	return r.kinds[kind]
 }
 
-// note remembers err if it is a refusal, and says whether it is.
+// note remembers err if it is a refusal, and reports whether it is.
 func (r *refusals) note(kind schema.GroupVersionKind, err error) bool {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) || !apierrors.IsForbidden(err) && !apierrors.IsUnauthorized(err) {
@@ -64,15 +63,10 @@ func (r *refusals) forget(kind schema.GroupVersionKind) {
 	delete(r.kinds, kind)
 }
 
-// newInformer makes an informer whose refusals are remembered rather than logged
-// with each attempt. The kinds it is called with are in the scheme or say what
-// they are, so there is always one.
-func (r *refusals) newInformer(watch toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
+// newInformer makes an informer whose refusals are remembered rather than logged with each
+// attempt.
+func (r *refusals) newInformer(kind schema.GroupVersionKind, watch toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
 	informer := toolscache.NewSharedIndexInformer(watch, example, resync, indexers)
-	kind, err := apiutil.GVKForObject(example, scheme)
-	if err != nil {
-		return informer
-	}
 	// The error could only say that the informer has started.
 	_ = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, reflector *toolscache.Reflector, err error) {
 		if !r.note(kind, err) {

@@ -5,13 +5,11 @@ package shootclient
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -21,8 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
-
-	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 )
 
 // scheme has the kinds that typed clients for shoots know.
@@ -40,18 +36,15 @@ type Shoot struct {
 	Namespace string
 	// Server is the address of the shoot's API server.
 	Server string
-	// CertificateAuthority is what the API server's certificate is checked against,
-	// as PEM; empty means the system's.
-	CertificateAuthority []byte
 	// Client sends each call to the shoot's API server.
 	Client client.Client
-	// Reader reads managed objects from the cache. Kinds whose health is in their
-	// status (see Whole) are read typed, all others as metadata only; anything
-	// else is an error. The first read of a kind begins to watch it and waits for
-	// the cache to be filled, but not for long.
+	// Reader reads from the cache, in the form that a kind's Watch declares; any other is
+	// an error. The first read of a kind starts to watch it and waits for the cache to be
+	// filled, but not for long.
 	Reader client.Reader
 
 	options    *Options
+	declared   *declarations
 	connection *connection
 	// secret is where a better kubeconfig belongs, as namespace/name, or empty where
 	// there is none.
@@ -67,7 +60,7 @@ type Shoot struct {
 	watched map[schema.GroupVersionKind]toolscache.InformerSynced
 }
 
-func newShoot(namespace string, connection *connection, options *Options, tell func(Event)) (*Shoot, error) {
+func newShoot(namespace string, connection *connection, options *Options, declared *declarations, tell func(Event)) (*Shoot, error) {
 	mapper, err := apiutil.NewDynamicRESTMapper(connection.config, connection.requests)
 	if err != nil {
 		return nil, err
@@ -79,9 +72,12 @@ func newShoot(namespace string, connection *connection, options *Options, tell f
 	refused := &refusals{clock: options.Clock}
 	cached, err := cache.New(connection.config, cache.Options{
 		HTTPClient: connection.watches, Scheme: scheme, Mapper: mapper,
-		DefaultLabelSelector: labels.SelectorFromSet(labels.Set{resourcesv1alpha1.ManagedBy: options.ManagedBy}),
-		DefaultTransform:     strip,
-		NewInformer:          refused.newInformer,
+		DefaultTransform: strip,
+		NewInformer: func(all toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
+			// The kinds are in the scheme or say what they are, so there is no error.
+			kind, _ := apiutil.GVKForObject(example, scheme)
+			return refused.newInformer(kind, declared.of(kind).selecting(all, options.ManagedBy), example, resync, indexers)
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -89,8 +85,7 @@ func newShoot(namespace string, connection *connection, options *Options, tell f
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Shoot{
 		Namespace: namespace, Server: connection.config.Host, Client: direct,
-		CertificateAuthority: connection.config.CAData,
-		options:              options, connection: connection, asks: direct, refused: refused, cache: cached, tell: tell,
+		options: options, declared: declared, connection: connection, asks: direct, refused: refused, cache: cached, tell: tell,
 		stop: cancel, stopped: make(chan struct{}),
 		watched: map[schema.GroupVersionKind]toolscache.InformerSynced{},
 	}
@@ -173,6 +168,3 @@ func (s *Shoot) close() {
 	<-s.stopped
 	s.connection.close()
 }
-
-// String names the shoot in log lines.
-func (s *Shoot) String() string { return fmt.Sprintf("shoot of %s at %s", s.Namespace, s.Server) }

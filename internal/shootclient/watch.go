@@ -10,55 +10,22 @@ import (
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
-	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// whole are the kinds that are cached with spec and status, because their health
-// cannot be told from metadata.
-var whole = map[schema.GroupVersionKind]func() client.Object{
-	appsv1.SchemeGroupVersion.WithKind("DaemonSet"):   func() client.Object { return &appsv1.DaemonSet{} },
-	appsv1.SchemeGroupVersion.WithKind("Deployment"):  func() client.Object { return &appsv1.Deployment{} },
-	appsv1.SchemeGroupVersion.WithKind("StatefulSet"): func() client.Object { return &appsv1.StatefulSet{} },
-	batchv1.SchemeGroupVersion.WithKind("Job"):        func() client.Object { return &batchv1.Job{} },
-	vpaKind: func() client.Object { return &vpav1.VerticalPodAutoscaler{} },
-	crdKind: func() client.Object { return &apiextensionsv1.CustomResourceDefinition{} },
-}
-
-var (
-	crdKind = apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition")
-	vpaKind = vpav1.SchemeGroupVersion.WithKind("VerticalPodAutoscaler")
-)
-
-// Whole says whether objects of a kind are cached with spec and status.
-func Whole(kind schema.GroupVersionKind) bool { return whole[kind] != nil }
-
-// cachedForm returns an empty object in the form in which a kind is cached.
-func cachedForm(kind schema.GroupVersionKind) client.Object {
-	if empty := whole[kind]; empty != nil {
-		return empty()
-	}
-	object := &metav1.PartialObjectMetadata{}
-	object.SetGroupVersionKind(kind)
-	return object
-}
-
-// Watch begins to watch the kinds that are not watched yet, and returns when all
-// of them are in the cache. It is an error if that takes too long; the watches
-// go on all the same, and a later call may find them ready. A kind that the
-// shoot does not have gives a no-match error (see meta.IsNoMatchError), those that
-// the credentials may not list or watch a *RefusedError.
+// Watch starts to watch the kinds that are not watched yet, and returns when all of them
+// are in the cache. It is an error if that takes too long; the watches continue, and a
+// later call may find them ready. A kind that the shoot does not have gives a no-match
+// error (see meta.IsNoMatchError), and one that the credentials may not list or watch a
+// *RefusedError.
 func (s *Shoot) Watch(ctx context.Context, kinds ...schema.GroupVersionKind) error {
 	if err := s.askAgain(ctx, kinds); err != nil {
 		return err
@@ -105,16 +72,20 @@ func (s *Shoot) watch(ctx context.Context, kind schema.GroupVersionKind) (toolsc
 	if ready, ok := s.watched[kind]; ok {
 		return ready, nil
 	}
-	informer, err := s.cache.GetInformer(ctx, cachedForm(kind), cache.BlockUntilSynced(false))
+	declared := s.declared.of(kind)
+	informer, err := s.cache.GetInformer(ctx, declared.empty(), cache.BlockUntilSynced(false))
 	if err != nil {
 		return nil, s.Failure(err)
 	}
-	registration, err := informer.AddEventHandler(&handler{shoot: s, kind: kind})
-	if err != nil {
-		return nil, err
+	s.watched[kind] = informer.HasSynced
+	if !declared.Silent {
+		registration, err := informer.AddEventHandler(&handler{shoot: s, kind: kind})
+		if err != nil {
+			return nil, err
+		}
+		s.watched[kind] = registration.HasSynced
 	}
-	s.watched[kind] = registration.HasSynced
-	return registration.HasSynced, nil
+	return s.watched[kind], nil
 }
 
 // unwatchKind ends the watches of a custom kind whose definition is gone. If the
@@ -126,23 +97,21 @@ func (s *Shoot) unwatchKind(gone schema.GroupKind) {
 	for kind := range s.watched {
 		if kind.GroupKind() == gone {
 			delete(s.watched, kind)
-			_ = s.cache.RemoveInformer(context.Background(), cachedForm(kind))
+			_ = s.cache.RemoveInformer(context.Background(), s.declared.of(kind).empty())
 		}
 	}
 }
 
-// Cached returns a managed object from the cache in the form in which it is
-// there: typed for kinds that are Whole, otherwise metadata.
+// Cached returns an object from the cache, in the form that its Watch declares.
 func (s *Shoot) Cached(ctx context.Context, kind schema.GroupVersionKind, key types.NamespacedName) (client.Object, error) {
-	object := cachedForm(kind)
+	object := s.declared.of(kind).empty()
 	err := s.Reader.Get(ctx, key, object)
 	return object, err
 }
 
-// Live returns an object, managed or not, from the API server in the form in which
-// Cached returns it.
+// Live returns an object from the API server, in the form in which Cached returns it.
 func (s *Shoot) Live(ctx context.Context, kind schema.GroupVersionKind, key types.NamespacedName) (client.Object, error) {
-	object := cachedForm(kind)
+	object := s.declared.of(kind).empty()
 	err := s.Client.Get(ctx, key, object)
 	return object, err
 }
@@ -180,19 +149,8 @@ func (r *reader) List(ctx context.Context, list client.ObjectList, options ...cl
 func (r *reader) prepare(ctx context.Context, kind schema.GroupVersionKind, object any) error {
 	_, single := object.(*metav1.PartialObjectMetadata)
 	_, list := object.(*metav1.PartialObjectMetadataList)
-	if metadataOnly := single || list; metadataOnly == Whole(kind) {
+	if metadataOnly := single || list; metadataOnly == r.shoot.declared.of(kind).Typed {
 		return fmt.Errorf("%s cannot be read from the cache as %T", kind.Kind, object)
 	}
 	return r.shoot.Watch(ctx, kind)
-}
-
-// strip takes out of an object what nobody reads from the cache.
-func strip(in any) (any, error) {
-	if object, err := meta.Accessor(in); err == nil {
-		object.SetManagedFields(nil)
-	}
-	if crd, ok := in.(*apiextensionsv1.CustomResourceDefinition); ok {
-		crd.Spec.Versions = nil
-	}
-	return in, nil
 }

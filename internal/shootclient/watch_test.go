@@ -3,6 +3,7 @@
 package shootclient
 
 import (
+	"context"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +14,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -40,7 +43,7 @@ func TestEvents(t *testing.T) {
 	e.Expect(e.shoot.Create(e.ctx, old)).To(Succeed())
 	var mu sync.Mutex
 	var told []string
-	unsubscribe := e.clients.Subscribe(func(event Event) {
+	unsubscribe := e.clients.subscribers.add(func(event Event) {
 		mu.Lock()
 		defer mu.Unlock()
 		if event.Object.Name == e.namespace+"-one" || event.Object.Name == old.Name {
@@ -93,7 +96,7 @@ func TestEvents(t *testing.T) {
 	tells("", "") // nobody listens any more
 }
 
-// The cache holds what is managed, whole where health needs it, and refuses to
+// Unless more is declared, the cache holds metadata of what is managed, and refuses to
 // become a copy of the cluster.
 func TestReader(t *testing.T) {
 	e := newEnv(t, func(o *Options) { o.SyncTimeout = time.Minute })
@@ -116,4 +119,79 @@ func TestReader(t *testing.T) {
 		MatchError("ConfigMap cannot be read from the cache as *v1.ConfigMap"))
 	_, err = shoot.Cached(e.ctx, schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Nothing"}, client.ObjectKeyFromObject(cm))
 	e.Expect(meta.IsNoMatchError(err)).To(BeTrue())
+}
+
+// A controller gets of the nodes what it declares, and no Events.
+func TestNodesAreCachedWithWhatIsRead(t *testing.T) {
+	e := newEnv(t, func(o *Options) { o.SyncTimeout = time.Minute })
+	e.grant(e.shoot.Kubeconfig)
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+		Name: e.namespace, Labels: map[string]string{"zone": "a"}, Annotations: map[string]string{"a": "b"},
+	}, Spec: corev1.NodeSpec{PodCIDR: "10.1.0.0/24", PodCIDRs: []string{"10.1.0.0/24"}, ProviderID: "example:///1"}}
+	e.Expect(e.shoot.Create(e.ctx, node)).To(Succeed())
+	t.Cleanup(func() { e.Expect(e.shoot.Delete(context.Background(), node)).To(Succeed()) })
+	e.clients.subscribers.add(func(event Event) { t.Errorf("an event: %v", event) })
+	shoot, err := e.clients.For(e.ctx, e.namespace)
+	e.Expect(err).NotTo(HaveOccurred())
+
+	cached := func() *corev1.Node {
+		found := &corev1.Node{}
+		e.Expect(shoot.Reader.Get(e.ctx, client.ObjectKeyFromObject(node), found)).To(Succeed())
+		return found
+	}
+	e.Expect(cached().Annotations).To(BeNil())
+	e.Expect(cached().Labels).To(HaveKeyWithValue("zone", "a"))
+	e.Expect(cached().Spec).To(Equal(corev1.NodeSpec{PodCIDR: "10.1.0.0/24", PodCIDRs: []string{"10.1.0.0/24"}}))
+	// The sandbox plays the kubelet, which states its status again and again.
+	e.Eventually(func(g Gomega) {
+		g.Expect(e.shoot.Get(e.ctx, client.ObjectKeyFromObject(node), node)).To(Succeed())
+		g.Expect(node.Status.Capacity).NotTo(BeEmpty())
+		g.Expect(node.Status.Conditions).NotTo(BeEmpty())
+		g.Expect(cached().Status).To(Equal(corev1.NodeStatus{Conditions: node.Status.Conditions}))
+	}).Should(Succeed())
+}
+
+// What two controllers declare of a kind is cached so that each finds what it needs.
+func TestDeclarationsAreUnited(t *testing.T) {
+	g := NewWithT(t)
+	selector := func(text string) labels.Selector { s, _ := labels.Parse(text); return s }
+	field := func(text string) fields.Selector { return fields.ParseSelectorOrDie(text) }
+	for name, c := range map[string]struct{ one, two, both Watch }{
+		"metadata and typed":  {Watch{}, Watch{Typed: true}, Watch{Typed: true}},
+		"silent and not":      {Watch{Silent: true}, Watch{}, Watch{}},
+		"both silent":         {Watch{Silent: true}, Watch{Silent: true}, Watch{Silent: true}},
+		"managed and others":  {Watch{}, Watch{Selector: selector("a=b")}, Watch{Selector: labels.Everything()}},
+		"the same labels":     {Watch{Selector: selector("a=b")}, Watch{Selector: selector("a=b")}, Watch{Selector: selector("a=b")}},
+		"different labels":    {Watch{Selector: selector("a=b")}, Watch{Selector: selector("a=c")}, Watch{Selector: labels.Everything()}},
+		"the same fields":     {Watch{Fields: field("a=b")}, Watch{Fields: field("a=b")}, Watch{Fields: field("a=b")}},
+		"all and some fields": {Watch{}, Watch{Fields: field("a=b")}, Watch{}},
+	} {
+		for _, order := range [][]Watch{{c.one, c.two}, {c.two, c.one}} {
+			d := &declarations{}
+			d.Declare(order...)
+			g.Expect(d.of(schema.GroupVersionKind{})).To(Equal(c.both), name)
+		}
+	}
+}
+
+// A field selector restricts what is cached.
+func TestFieldsRestrictWhatIsCached(t *testing.T) {
+	e := newEnv(t, func(o *Options) { o.SyncTimeout = time.Minute })
+	e.grant(e.shoot.Kubeconfig)
+	e.clients.Declare(Watch{
+		Kind: configMaps, Typed: true, Selector: labels.Everything(),
+		Fields: fields.OneTermEqualSelector("metadata.name", e.namespace+"-one"),
+	})
+	for _, name := range []string{"one", "two"} {
+		e.Expect(e.shoot.Create(e.ctx, &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: e.namespace + "-" + name}, Data: map[string]string{"a": "b"},
+		})).To(Succeed())
+	}
+	shoot, err := e.clients.For(e.ctx, e.namespace)
+	e.Expect(err).NotTo(HaveOccurred())
+	list := &corev1.ConfigMapList{}
+	e.Expect(shoot.Reader.List(e.ctx, list)).To(Succeed())
+	e.Expect(list.Items).To(HaveLen(1))
+	e.Expect(list.Items[0].Name).To(Equal(e.namespace + "-one"))
+	e.Expect(list.Items[0].Data).To(HaveKeyWithValue("a", "b"))
 }

@@ -34,6 +34,7 @@ import (
 // Add adds the controller to a manager.
 func Add(mgr manager.Manager, options Options) error {
 	options.setDefaults()
+	options.Shoots.Declare(typedKinds...)
 	r := newReconciler(mgr.GetClient(), mgr.GetCache(), mgr.GetAPIReader(), options)
 	return builder.ControllerManagedBy(mgr).
 		Named(options.controllerName()).

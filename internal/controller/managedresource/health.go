@@ -5,9 +5,11 @@ package managedresource
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
@@ -69,7 +71,7 @@ func (h *healthChecker) read(ctx context.Context, ref *reference) (object client
 	}
 	// It may lack the label that the cache selects by, and the origin, so that its events
 	// reach no ManagedResource.
-	if apierrors.IsNotFound(err) && shootclient.Whole(kindOf(ref)) {
+	if apierrors.IsNotFound(err) && hasHealth(kindOf(ref)) {
 		object, err = h.shoot.Live(ctx, kindOf(ref), id.NamespacedName)
 	}
 	if err != nil {
@@ -79,6 +81,11 @@ func (h *healthChecker) read(ctx context.Context, ref *reference) (object client
 		h.again = unwatchedInterval
 	}
 	return object, true, nil
+}
+
+// hasHealth reports whether the health of objects of a kind is in their status.
+func hasHealth(kind schema.GroupVersionKind) bool {
+	return slices.ContainsFunc(typedKinds, func(w shootclient.Watch) bool { return w.Kind == kind })
 }
 
 // add adds what is wrong with an object, and how it is rolled out, unless another object

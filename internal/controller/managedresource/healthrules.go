@@ -14,7 +14,19 @@ import (
 	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trellis-network/trellis/internal/shootclient"
 )
+
+// typedKinds are the kinds that have a health in their status, and so must be cached whole.
+var typedKinds = []shootclient.Watch{
+	{Kind: appsv1.SchemeGroupVersion.WithKind("DaemonSet"), Typed: true},
+	{Kind: appsv1.SchemeGroupVersion.WithKind("Deployment"), Typed: true},
+	{Kind: appsv1.SchemeGroupVersion.WithKind("StatefulSet"), Typed: true},
+	{Kind: batchv1.SchemeGroupVersion.WithKind("Job"), Typed: true},
+	{Kind: vpav1.SchemeGroupVersion.WithKind("VerticalPodAutoscaler"), Typed: true},
+	{Kind: apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"), Typed: true},
+}
 
 // unhealthy returns what is wrong with an object, as the second half of a sentence, or
 // nothing (R21; Gardener contract, health rules). Of other kinds it is enough that they

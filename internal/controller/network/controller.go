@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -80,6 +81,7 @@ const maxLooks = 20
 // Add adds the controller to a manager.
 func Add(mgr ctrl.Manager, options Options) error {
 	options.Timeout = cmp.Or(options.Timeout, defaultTimeout)
+	options.Shoots.Declare(shootclient.Nodes, shootclient.Watch{Kind: appsv1.SchemeGroupVersion.WithKind("DaemonSet"), Typed: true})
 	r := newReconciler(mgr.GetClient(), mgr.GetCache(), mgr.GetAPIReader(), mgr.GetEventRecorder("trellis-network"), options)
 	w := &watches{options, mgr.GetClient()}
 	return ctrl.NewControllerManagedBy(mgr).

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -79,6 +80,9 @@ func Add(mgr manager.Manager, opts Options) error {
 	if err := checkOwners(r.sources); err != nil {
 		return err
 	}
+	for _, s := range r.sources {
+		opts.Clients.Declare(s.Watches...)
+	}
 	ofCluster := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, cluster client.Object) []reconcile.Request {
 		return r.networksIn(ctx, cluster.GetName())
 	})
@@ -86,7 +90,7 @@ func Add(mgr manager.Manager, opts Options) error {
 		return r.networksIn(ctx, object.GetNamespace())
 	})
 	ofShoot := opts.Clients.Source(func(event shootclient.Event) ([]reconcile.Request, time.Duration) {
-		if !slices.ContainsFunc(r.sources, func(s source.Registration) bool { return slices.Contains(s.Watches, event.Kind) }) {
+		if !slices.ContainsFunc(r.sources, func(s source.Registration) bool { return triggers(s, event.Kind) }) {
 			return nil, 0
 		}
 		return r.networksIn(context.Background(), event.Namespace), batchPeriod
@@ -100,6 +104,11 @@ func Add(mgr manager.Manager, opts Options) error {
 		WatchesRawSource(ofShoot).
 		WithOptions(controller.Options{MaxConcurrentReconciles: opts.MaxConcurrentReconciles}).
 		Complete(r)
+}
+
+// triggers reports whether a source reports after changes of objects of a kind.
+func triggers(s source.Registration, kind schema.GroupVersionKind) bool {
+	return slices.ContainsFunc(s.Watches, func(w shootclient.Watch) bool { return w.Kind == kind && !w.Silent })
 }
 
 // networksIn returns requests for the Networks in a control-plane namespace.

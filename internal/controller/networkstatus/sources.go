@@ -20,7 +20,7 @@ func (o *Options) sources() []source.Registration {
 		}),
 		Conditions:     []string{components.ConditionType},
 		ProviderStatus: []string{components.StatusKey},
-		Watches:        components.Kinds(),
+		Watches:        components.Watches(),
 	}}
 }
 

@@ -52,6 +52,7 @@ type rolloutAnalysis struct {
 // explainer finds out in a shoot why the workloads of a network are unhealthy.
 type explainer struct {
 	live     client.Reader
+	cached   client.Reader
 	pageSize int64
 	rollouts *keyed.Map[rolloutKey, rolloutAnalysis]
 	network  types.NamespacedName
@@ -80,7 +81,7 @@ func (e *explainer) explain(ctx context.Context, w workload) problem {
 	var roll *rollout.Rollout
 	if w.rollingOut != nil && !recent {
 		// Without a revision only the pods are explained.
-		roll, _ = rollout.Of(ctx, e.live, e.pageSize, w.rollingOut, pods)
+		roll, _ = rollout.Of(ctx, e.live, e.cached, w.rollingOut, pods)
 	}
 	worst, err := e.worstPod(ctx, w, pods, roll)
 	if err != nil {

@@ -62,11 +62,12 @@ var _ source.Source = &Source{}
 // New returns the source.
 func New(options Options) *Source { return &Source{options: options} }
 
-// Kinds are the kinds of workloads whose health is known.
-func Kinds() []schema.GroupVersionKind {
-	return []schema.GroupVersionKind{
-		appsv1.SchemeGroupVersion.WithKind("DaemonSet"),
-		appsv1.SchemeGroupVersion.WithKind("Deployment"),
+// Watches declares the kinds of workloads whose health is known, and the nodes.
+func Watches() []shootclient.Watch {
+	return []shootclient.Watch{
+		{Kind: appsv1.SchemeGroupVersion.WithKind("DaemonSet"), Typed: true},
+		{Kind: appsv1.SchemeGroupVersion.WithKind("Deployment"), Typed: true},
+		shootclient.Nodes,
 	}
 }
 
@@ -121,7 +122,7 @@ func (s *Source) observe(ctx context.Context, in source.Input) observation {
 		return unobserved(shoot.Failure(err))
 	}
 	explain := &explainer{
-		live: shoot.Client, pageSize: s.options.PageSize, rollouts: &s.rollouts,
+		live: shoot.Client, cached: shoot.Reader, pageSize: s.options.PageSize, rollouts: &s.rollouts,
 		network: client.ObjectKeyFromObject(in.Network), now: in.Now,
 	}
 	seen := check(ctx, shoot, in.Components, explain)
@@ -137,10 +138,13 @@ func unobserved(err error) observation {
 }
 
 // kindsOf returns the kinds of the components' workloads whose health is known.
-func kindsOf(components []plugin.Component) []schema.GroupVersionKind {
-	return slices.DeleteFunc(Kinds(), func(kind schema.GroupVersionKind) bool {
-		return !slices.ContainsFunc(components, func(c plugin.Component) bool { return c.Kind == kind.Kind })
-	})
+func kindsOf(components []plugin.Component) (kinds []schema.GroupVersionKind) {
+	for _, w := range Watches() {
+		if slices.ContainsFunc(components, func(c plugin.Component) bool { return c.Kind == w.Kind.Kind }) {
+			kinds = append(kinds, w.Kind)
+		}
+	}
+	return kinds
 }
 
 // check checks each component, and explains the unhealthy one whose worst pod has the

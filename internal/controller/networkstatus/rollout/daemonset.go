@@ -11,14 +11,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"github.com/trellis-network/trellis/internal/pages"
 )
 
 // Of returns the roll-out of a DaemonSet's latest revision, before any pod was added.
-// pods is the DaemonSet's selector. Nodes are read from live, pageSize at a time, when
-// they matter. Without a revision there is no roll-out, and the result is nil.
-func Of(ctx context.Context, live client.Reader, pageSize int64, d *appsv1.DaemonSet, pods client.MatchingLabelsSelector) (*Rollout, error) {
+// pods is the DaemonSet's selector. Nodes are read from cached when they matter, anything
+// else from live. Without a revision there is no roll-out, and the result is nil.
+func Of(ctx context.Context, live, cached client.Reader, d *appsv1.DaemonSet, pods client.MatchingLabelsSelector) (*Rollout, error) {
 	revision, err := latestRevision(ctx, live, d, pods)
 	if err != nil || revision == nil {
 		return nil, err
@@ -29,7 +27,7 @@ func Of(ctx context.Context, live client.Reader, pageSize int64, d *appsv1.Daemo
 		desired:  int(d.Status.DesiredNumberScheduled),
 		minReady: time.Duration(d.Spec.MinReadySeconds) * time.Second,
 		nodes: sync.OnceValues(func() (map[string]time.Time, error) {
-			return nodesCreated(ctx, live, pageSize)
+			return nodesCreated(ctx, cached)
 		}),
 	}, nil
 }
@@ -63,16 +61,14 @@ func lastChange(object client.Object) time.Time {
 }
 
 // nodesCreated returns when each node of the shoot was created.
-func nodesCreated(ctx context.Context, live client.Reader, pageSize int64) (map[string]time.Time, error) {
-	created := map[string]time.Time{}
-	return created, pages.Each(ctx, live, pageSize, func() *metav1.PartialObjectMetadataList {
-		nodes := &metav1.PartialObjectMetadataList{}
-		nodes.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NodeList"))
-		return nodes
-	}, func(page *metav1.PartialObjectMetadataList) bool {
-		for i := range page.Items {
-			created[page.Items[i].Name] = page.Items[i].CreationTimestamp.Time
-		}
-		return true
-	})
+func nodesCreated(ctx context.Context, cached client.Reader) (map[string]time.Time, error) {
+	nodes := &corev1.NodeList{}
+	if err := cached.List(ctx, nodes, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	created := make(map[string]time.Time, len(nodes.Items))
+	for i := range nodes.Items {
+		created[nodes.Items[i].Name] = nodes.Items[i].CreationTimestamp.Time
+	}
+	return created, nil
 }

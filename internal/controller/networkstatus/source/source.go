@@ -9,7 +9,6 @@ import (
 	"context"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
@@ -75,6 +74,7 @@ type Registration struct {
 	Conditions []string
 	// ProviderStatus are the top-level keys of the providerStatus that the source owns.
 	ProviderStatus []string
-	// Watches are the kinds of managed objects in the shoot whose changes are reported.
-	Watches []schema.GroupVersionKind
+	// Watches declare what the source reads of the shoot. It reports after each change of
+	// objects that are not Silent.
+	Watches []shootclient.Watch
 }

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shootclient
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/keyed"
+)
+
+// Watch declares what a controller reads of one kind in shoots. A shoot has one cache with
+// the union of what all controllers declare. A kind that none declares is cached as
+// metadata of the managed objects. No kind is watched before it is read first.
+type Watch struct {
+	Kind schema.GroupVersionKind
+	// Selector selects the objects by their labels. Nil selects the managed ones.
+	Selector labels.Selector
+	// Fields selects the objects by their fields. Nil selects all.
+	Fields fields.Selector
+	// Typed means that the objects are cached with spec and status, without what strip
+	// removes, rather than as metadata. The kind must be one of the scheme.
+	Typed bool
+	// Silent means that changes of the objects are no Events.
+	Silent bool
+}
+
+// Nodes declares all nodes, with their labels, the spec's ranges of pods and the
+// conditions.
+var Nodes = Watch{
+	Kind: corev1.SchemeGroupVersion.WithKind("Node"), Selector: labels.Everything(), Typed: true, Silent: true,
+}
+
+// declarations are the unions of what was declared, by kind.
+type declarations struct {
+	kinds keyed.Map[schema.GroupVersionKind, Watch]
+}
+
+// Declare adds to what is cached. It must be called before the first shoot is accessed.
+func (d *declarations) Declare(watches ...Watch) {
+	for _, w := range watches {
+		d.kinds.Update(w.Kind, func(others Watch, declared bool) (Watch, bool) {
+			if declared {
+				w = w.union(others)
+			}
+			return w, true
+		})
+	}
+}
+
+// of returns what is cached of a kind.
+func (d *declarations) of(kind schema.GroupVersionKind) Watch {
+	w, _ := d.kinds.Get(kind)
+	w.Kind = kind
+	return w
+}
+
+// union selects what either selects.
+func (w Watch) union(other Watch) Watch {
+	w.Typed, w.Silent = w.Typed || other.Typed, w.Silent && other.Silent
+	if (w.Selector == nil) != (other.Selector == nil) || w.Selector != nil && w.Selector.String() != other.Selector.String() {
+		w.Selector = labels.Everything()
+	}
+	if w.Fields == nil || other.Fields == nil || w.Fields.String() != other.Fields.String() {
+		w.Fields = nil
+	}
+	return w
+}
+
+// empty returns an empty object in the form in which the kind is cached.
+func (w Watch) empty() client.Object {
+	if w.Typed {
+		if typed, err := scheme.New(w.Kind); err == nil {
+			return typed.(client.Object)
+		}
+	}
+	object := &metav1.PartialObjectMetadata{}
+	object.SetGroupVersionKind(w.Kind)
+	return object
+}
+
+// selecting restricts what an informer lists and watches to what is declared.
+func (w Watch) selecting(all toolscache.ListerWatcher, managedBy string) toolscache.ListerWatcher {
+	selector := labels.SelectorFromSet(labels.Set{resourcesv1alpha1.ManagedBy: managedBy})
+	if w.Selector != nil {
+		selector = w.Selector
+	}
+	selected := func(options metav1.ListOptions) metav1.ListOptions {
+		options.LabelSelector = selector.String()
+		if w.Fields != nil {
+			options.FieldSelector = w.Fields.String()
+		}
+		return options
+	}
+	from := toolscache.ToListerWatcherWithContext(all)
+	return &toolscache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			return from.ListWithContext(ctx, selected(options))
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			return from.WatchWithContext(ctx, selected(options))
+		},
+	}
+}
+
+// strip removes from an object what no controller reads from the cache.
+func strip(in any) (any, error) {
+	if object, err := meta.Accessor(in); err == nil {
+		object.SetManagedFields(nil)
+	}
+	switch object := in.(type) {
+	case *apiextensionsv1.CustomResourceDefinition:
+		object.Spec.Versions = nil
+	case *corev1.Node:
+		object.Annotations = nil
+		object.Spec = corev1.NodeSpec{PodCIDR: object.Spec.PodCIDR, PodCIDRs: object.Spec.PodCIDRs}
+		object.Status = corev1.NodeStatus{Conditions: object.Status.Conditions}
+	}
+	return in, nil
+}
