@@ -13,7 +13,7 @@ import (
 
 func TestMessagesAreCutBetweenCharacters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		const limit = 500
+		limit := rapid.IntRange(3, 500).Draw(t, "limit")
 		message := rapid.String().Draw(t, "message") + strings.Repeat("ä", rapid.IntRange(0, 400).Draw(t, "more"))
 		short := condition.Shorten(message, limit)
 		if len(short) > limit || strings.ToValidUTF8(short, "") != short {

@@ -57,7 +57,7 @@ type Requests struct {
 // Wrap records what is sent through a transport.
 func (r *Requests) Wrap(next http.RoundTripper) http.RoundTripper {
 	return RoundTripper(func(request *http.Request) (*http.Response, error) {
-		if request.URL.Query().Has("watch") || !r.Everything && !concernsObjects(request) {
+		if request.URL.Query().Has("watch") || strings.HasPrefix(request.URL.Path, recordedEvents) || !r.Everything && !concernsObjects(request) {
 			return next.RoundTrip(request)
 		}
 		// Recorded before its effect can be seen, so that a test which sees the effect
@@ -85,6 +85,10 @@ func (r *Requests) Wrap(next http.RoundTripper) http.RoundTripper {
 		return response, nil
 	})
 }
+
+// recordedEvents is the path to which recorders write events, at any time after what they
+// are about.
+const recordedEvents = "/apis/events.k8s.io/"
 
 // concernsObjects leaves out discovery, lists of caches, and events.
 func concernsObjects(request *http.Request) bool {

@@ -25,6 +25,7 @@ import (
 // +kubebuilder:rbac:groups=resources.gardener.cloud,resources=managedresources,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=resources.gardener.cloud,resources=managedresources/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // What bundles for the seed may contain, in control-plane namespaces.
 //
@@ -35,7 +36,7 @@ import (
 func Add(mgr manager.Manager, options Options) error {
 	options.setDefaults()
 	options.Shoots.Declare(typedKinds...)
-	r := newReconciler(mgr.GetClient(), mgr.GetCache(), mgr.GetAPIReader(), options)
+	r := newReconciler(mgr.GetClient(), mgr.GetCache(), mgr.GetAPIReader(), mgr.GetEventRecorder("trellis-managedresource"), options)
 	return builder.ControllerManagedBy(mgr).
 		Named(options.controllerName()).
 		For(&resourcesv1alpha1.ManagedResource{}, builder.WithPredicates(exceptStatus())).

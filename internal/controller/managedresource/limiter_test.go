@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
 	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -45,7 +46,7 @@ func TestASlowClusterGetsOneWorker(t *testing.T) {
 	shoots := &slowShoots{asked: make(chan struct{}), let: make(chan struct{})}
 	options := Options{Shoots: shoots, Clock: clock}
 	options.setDefaults()
-	r := newReconciler(e.seed, e.seed, e.seed, options)
+	r := newReconciler(e.seed, e.seed, e.seed, &events.FakeRecorder{}, options)
 	ended := make(chan error)
 	begins := func(e *env, name string) {
 		request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.state(name))}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/condition"
 )
 
 const (
@@ -53,15 +54,7 @@ func (r *remaining) details() []string {
 		text, stated = r.ref.Annotations[annotation]
 	}
 	if _, valid := finalizeAfter(&r.ref, r.live); stated && !valid {
-		details = append(details, fmt.Sprintf("its annotation %s is %q, which is no duration such as 5m", annotation, shortened(text, mostText)))
+		details = append(details, fmt.Sprintf("its annotation %s is %q, which is no duration such as 5m", annotation, condition.Shorten(text, mostText)))
 	}
 	return details
-}
-
-// shortened cuts a text after a number of bytes, but not within a character.
-func shortened(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most-len("…")], "") + "…"
 }

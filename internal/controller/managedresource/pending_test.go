@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	"pgregory.net/rapid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
@@ -48,18 +46,4 @@ func TestWhatBlocksADeletionIsNamed(t *testing.T) {
 		change(e, each.(*corev1.ConfigMap), func(cm *corev1.ConfigMap) { cm.Finalizers = nil })
 	}
 	e.isGone(mr)
-}
-
-// No text becomes longer than is said, nor anything but text.
-func TestTextsAreShortened(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		text, most := rapid.String().Draw(t, "text"), rapid.IntRange(3, 40).Draw(t, "most")
-		short := shortened(text, most)
-		if len(short) > most || !utf8.ValidString(short) {
-			t.Fatalf("%q becomes %q", text, short)
-		}
-		if len(text) <= most && short != text {
-			t.Fatalf("%q becomes %q without need", text, short)
-		}
-	})
 }

@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,6 +27,7 @@ type Reconciler struct {
 	content  contentReader
 	writer   writer
 	options  Options
+	recorder events.EventRecorder
 	observed keyed.Map[types.NamespacedName, *observations]
 	absent   absentKinds
 	limiter  limiter
@@ -35,8 +37,8 @@ var _ reconcile.Reconciler = &Reconciler{}
 
 // newReconciler returns a Reconciler. cached reads the metadata of Secrets from a cache,
 // live reads Secrets from the API server.
-func newReconciler(seed client.Client, cached, live client.Reader, options Options) *Reconciler {
-	return &Reconciler{client: seed, content: contentReader{cached, live}, writer: writer{seed}, options: options}
+func newReconciler(seed client.Client, cached, live client.Reader, recorder events.EventRecorder, options Options) *Reconciler {
+	return &Reconciler{client: seed, content: contentReader{cached, live}, writer: writer{seed}, options: options, recorder: recorder}
 }
 
 // stage is one step of a run.
@@ -98,6 +100,8 @@ type run struct {
 	mr *resourcesv1alpha1.ManagedResource
 	// stored is mr as it was last read or written.
 	stored *resourcesv1alpha1.ManagedResource
+	// initial is mr as the run began.
+	initial *resourcesv1alpha1.ManagedResource
 	// observed is what former runs observed.
 	observed *observations
 	// before is the inventory that the run began with.
@@ -136,6 +140,7 @@ func (r *Reconciler) newRun(mr *resourcesv1alpha1.ManagedResource) *run {
 		}
 		return o, true
 	})
+	next.initial = next.stored
 	for i := range next.stored.Status.Resources {
 		ref := &next.stored.Status.Resources[i]
 		next.before[identityOf(ref)] = ref

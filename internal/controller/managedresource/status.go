@@ -41,8 +41,8 @@ const (
 	suffixProgressing = "Progressing"
 )
 
-// report turns the outcome of a run into the metrics, the status, the log line and the
-// answer for controller-runtime.
+// report turns the outcome of a run into the metrics, the status, the event, the log line
+// and the answer for controller-runtime.
 func (r *Reconciler) report(ctx context.Context, run *run, ended outcome.Outcome, began time.Time) (reconcile.Result, error) {
 	metrics.Reconciled(r.options.controllerName(), "", ended, r.options.Clock.Since(began))
 	if ctx.Err() != nil || ended.Kind() == outcome.Stale {
@@ -52,10 +52,11 @@ func (r *Reconciler) report(ctx context.Context, run *run, ended outcome.Outcome
 	if err := r.writer.writeStatus(ctx, run); err != nil && ended.Kind() != outcome.Retry {
 		return outcome.TryAgain(err).Result()
 	}
+	r.announce(run, ended)
 	if ended.Kind() == outcome.Terminal {
 		ended = ended.Within(r.options.SyncPeriod)
 		log.FromContext(ctx).Info("Cannot apply the ManagedResource until something changes",
-			"outcome", ended.Kind(), "codes", ended.Codes(), "cause", shortened(ended.Err().Error(), mostMessage))
+			"outcome", ended.Kind(), "codes", ended.Codes(), "cause", condition.Shorten(ended.Err().Error(), mostMessage))
 	}
 	return ended.Result()
 }
@@ -166,7 +167,7 @@ func (r *run) setApplyProgressing() {
 
 func (r *run) setCondition(conditionType string, status corev1beta1.ConditionStatus, reason, message string, codes ...corev1beta1.ErrorCode) {
 	r.mr.Status.Conditions, _ = condition.Set(r.mr.Status.Conditions, corev1beta1.Condition{
-		Type: conditionType, Status: status, Reason: reason, Message: shortened(message, mostMessage), Codes: codes,
+		Type: conditionType, Status: status, Reason: reason, Message: condition.Shorten(message, mostMessage), Codes: codes,
 	}, r.clock.Now())
 }
 

@@ -97,9 +97,6 @@ const (
 	eventNetworkRemoved = "NetworkRemoved"
 )
 
-// maxNote is the greatest length of an event's note that the API server accepts, in bytes.
-const maxNote = 1024
-
 // announce writes the log line and the events about what has changed with this run.
 func (r *Reconciler) announce(ctx context.Context, run *run) {
 	now, was := corev1beta1.LastOperation{Type: corev1beta1.LastOperationTypeDelete, State: corev1beta1.LastOperationStateSucceeded}, corev1beta1.LastOperation{}
@@ -127,21 +124,17 @@ func (r *Reconciler) announce(ctx context.Context, run *run) {
 	}
 	switch {
 	case current.recreating && !last.recreating:
-		r.event(run, corev1.EventTypeWarning, eventNetworkRemoved, fmt.Sprintf("The control-plane namespace %s was deleted: "+
+		outcome.Announce(r.recorder, run.shoot, corev1.EventTypeWarning, eventNetworkRemoved, fmt.Sprintf("The control-plane namespace %s was deleted: "+
 			"the network is removed from the cluster, and installed again after that. Until then pods cannot talk to each other.", run.namespace))
 	case now.State == corev1beta1.LastOperationStateSucceeded && now.State != was.State && !run.released:
-		r.event(run, corev1.EventTypeNormal, eventReconciled, now.Description)
+		outcome.Announce(r.recorder, run.shoot, corev1.EventTypeNormal, eventReconciled, now.Description)
 	case now.State == corev1beta1.LastOperationStateError && (now.State != was.State || now.Description != was.Description):
 		reason := eventReconcileError
 		if now.Type == corev1beta1.LastOperationTypeDelete {
 			reason = eventDeleteError
 		}
-		r.event(run, corev1.EventTypeWarning, reason, now.Description)
+		outcome.Announce(r.recorder, run.shoot, corev1.EventTypeWarning, reason, now.Description)
 	}
-}
-
-func (r *Reconciler) event(run *run, eventType, reason, note string) {
-	r.recorder.Eventf(run.shoot, nil, eventType, reason, "Reconcile", "%s", condition.Shorten(note, maxNote))
 }
 
 // setStatus sets the status that a run ends with.

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package managedresource
+
+import (
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/condition"
+	"github.com/trellis-network/trellis/internal/outcome"
+)
+
+// eventRecreated is the reason of the event about an object that cannot be updated, and
+// that was deleted to be created again. Until then what it does in the shoot is
+// interrupted. The reasons of other events are those of the condition.
+const eventRecreated = "ObjectRecreated"
+
+// announce records an event if the run ended differently than the one before: new content
+// was applied, or an object was deleted to be created again, or the run failed.
+func (r *Reconciler) announce(run *run, ended outcome.Outcome) {
+	before := condition.Value(run.initial.Status.Conditions, resourcesv1alpha1.ResourcesApplied)
+	now := condition.Value(run.mr.Status.Conditions, resourcesv1alpha1.ResourcesApplied)
+	isNew := run.initial.Status.ObservedGeneration != run.mr.Status.ObservedGeneration
+	switch {
+	case run.finalized:
+	case now.Status == corev1beta1.ConditionTrue && (before.Status != now.Status || isNew):
+		outcome.Announce(r.recorder, run.mr, corev1.EventTypeNormal, now.Reason, now.Message)
+	case now.Status == corev1beta1.ConditionFalse && (before.Status != now.Status || before.Message != now.Message):
+		reason := now.Reason
+		var failed *failure
+		if errors.As(ended.Err(), &failed) && errors.As(failed.err, new(*recreating)) {
+			reason = eventRecreated
+		}
+		outcome.Announce(r.recorder, run.mr, corev1.EventTypeWarning, reason, now.Message)
+	}
+}
