@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -41,22 +42,26 @@ func (w *statusWriter) event(run *run, eventType, reason, note string) {
 // announceTransition logs a change of the operation's state, and records an event of a
 // success or a failure.
 func (w *statusWriter) announceTransition(ctx context.Context, run *run, before *extensionsv1alpha1.Network) {
-	was, is := before.Status.LastOperation, run.network.Status.LastOperation
-	if is == nil || was != nil && was.Type == is.Type && was.State == is.State && was.Description == is.Description {
+	is := run.network.Status.LastOperation
+	if is == nil {
 		return
 	}
-	transition := outcome.Transition{
-		Network: client.ObjectKeyFromObject(run.network), Type: run.network.Spec.Type,
-		Operation: is.Type, State: is.State, Message: is.Description,
+	was := ptr.Deref(before.Status.LastOperation, corev1beta1.LastOperation{})
+	changed := was.Type != is.Type || was.State != is.State
+	if changed {
+		transition := outcome.Transition{
+			Network: client.ObjectKeyFromObject(run.network), Type: run.network.Spec.Type,
+			Operation: is.Type, State: is.State, Message: is.Description,
+		}
+		if was.State == corev1beta1.LastOperationStateProcessing {
+			transition.Duration = w.clock.Since(was.LastUpdateTime.Time)
+		}
+		transition.Log(logf.FromContext(ctx))
 	}
-	if was != nil && was.State == corev1beta1.LastOperationStateProcessing {
-		transition.Duration = w.clock.Since(was.LastUpdateTime.Time)
-	}
-	transition.Log(logf.FromContext(ctx))
-	switch is.State {
-	case corev1beta1.LastOperationStateSucceeded:
+	switch {
+	case is.State == corev1beta1.LastOperationStateSucceeded && changed:
 		w.event(run, corev1.EventTypeNormal, eventReasons[is.Type].succeeded, is.Description)
-	case corev1beta1.LastOperationStateError:
+	case is.State == corev1beta1.LastOperationStateError && (changed || was.Description != is.Description):
 		w.event(run, corev1.EventTypeWarning, eventReasons[is.Type].failed, is.Description)
 	}
 }

@@ -39,6 +39,7 @@ type env struct {
 	client    *harness.Cluster
 	namespace string
 	requests  harness.Requests
+	log       harness.Lines
 	start     func() (stop func())
 	stop      func()
 	hasNodes  bool
@@ -61,7 +62,8 @@ func setup(t *testing.T, change ...func(*network.Options)) *env {
 		c(&options)
 	}
 	e.start = func() func() {
-		return seed.Run(t, []string{e.namespace}, &e.requests, func(mgr manager.Manager) error { return network.Add(mgr, options) })
+		return seed.Run(t, []string{e.namespace}, &e.requests, func(mgr manager.Manager) error { return network.Add(mgr, options) },
+			func(options *manager.Options) { options.Logger = e.log.Logger() })
 	}
 	e.stop = e.start()
 	return e

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	eventsv1 "k8s.io/api/events/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// events returns the events about the Network, each as type, reason and note.
+func (e *env) events() []string {
+	list := &eventsv1.EventList{}
+	e.Expect(e.client.List(e.t.Context(), list, client.InNamespace(e.namespace))).To(Succeed())
+	var lines []string
+	for i := range list.Items {
+		lines = append(lines, list.Items[i].Type+" "+list.Items[i].Reason+": "+list.Items[i].Note)
+	}
+	return lines
+}
+
+// What interrupts traffic is announced, with the field and the reason. What does not
+// interrupt it is not.
+func TestADisruptiveChangeIsAnnounced(t *testing.T) {
+	e := setup(t)
+	n := e.finished(withConfig(`{"knots":"three","backend":"wool"}`))
+	e.patch(n, withConfig(`{"knots":"four","backend":"hemp"}`))
+	e.Eventually(e.events).Should(ContainElement("Warning DisruptiveChange: knots: the string is cut"))
+	e.Expect(e.events()).NotTo(ContainElement(ContainSubstring("backend")))
+}
+
+func TestEachChangeOfStateIsALineAndEachEndOfAnOperationAnEvent(t *testing.T) {
+	e := setup(t)
+	n := e.finished()
+	e.Eventually(e.events).Should(ConsistOf("Normal Reconciled: Successfully reconciled Network"))
+	e.patch(n, withConfig(`{"backend":"tangled"}`))
+	e.becomes(n, again, erroneous)
+	e.Eventually(e.events).Should(ContainElement(HavePrefix(
+		"Warning ReconcileError: Error reconciling Network: spec.providerConfig.backend: Unsupported value")))
+	e.Expect(e.client.Delete(t.Context(), n)).To(Succeed())
+	e.gone(n)
+	e.Eventually(e.events).Should(ContainElement("Normal Deleted: Successfully deleted Network"))
+
+	line := func(operation, state, message string) string {
+		return `"msg"="Network changed state" "network"="` + e.namespace + `/tin" "type"="string" "operation"="` + operation +
+			`" "state"="` + state + `" "message"="` + message + `.*" "duration"=""`
+	}
+	e.Expect(e.log.With("Network changed state")).To(HaveExactElements(
+		MatchRegexp(line("Create", "Processing", "Reconciling the Network")),
+		MatchRegexp(line("Create", "Succeeded", "Successfully reconciled Network")),
+		MatchRegexp(line("Reconcile", "Error", "Error reconciling Network: spec.providerConfig.backend")),
+		MatchRegexp(line("Delete", "Processing", "Deleting the Network")),
+		MatchRegexp(line("Delete", "Succeeded", "Successfully deleted Network")),
+	))
+}
