@@ -9,12 +9,14 @@ EXIT ?=
 IN_SANDBOX := cd sandbox && CGO_ENABLED=0 GOFLAGS="$(shell go env GOFLAGS) -trimpath"
 # Most tests wait for clusters most of the time.
 WAITING := -timeout 20m -parallel 4
-# What also has to work with the schemas of a Gardener landscape: see test/install.
-UNDER_GARDENERS_SCHEMAS := $(addprefix ./internal/controller/,network managedresource)
+# What make test-long has: tests that wait for Kubernetes' garbage collector, or for
+# processes that die, and whole packages that disturb the operator.
+LONG := ^(TestAnotherReplicaCarriesOn|TestKillingTheOperatorChangesNothing)$$
+LONG_PACKAGES := ./test/robustness ./test/fairness
 # The generated parts of the tree.
 GENERATED := api config docs plugins
 
-.PHONY: help demo test robustness contract lint generate build sandbox fmt bench
+.PHONY: help demo test test-long robustness contract lint generate build sandbox fmt bench
 
 help: ## Say what there is
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 20
@@ -22,15 +24,19 @@ help: ## Say what there is
 demo: sandbox build ## A Shoot asks for a network and gets it; EXIT=1 leaves by itself, SHOOT=FILE takes another Shoot
 	bin/demo $(if $(SHOOT),--shoot "$(SHOOT)") --operator bin/trellis-operator $(if $(filter-out 0 false,$(EXIT)),--exit)
 
-test: sandbox ## All tests
+test: sandbox ## All tests but long ones
 	@go run ./hack/compile -tests ./...
 	@go build -o bin/ ./hack/gotest
-	exec bin/gotest $(WAITING) ./...
-	TRELLIS_SCHEMAS=gardener go test $(WAITING) $(UNDER_GARDENERS_SCHEMAS)
+	exec bin/gotest $(WAITING) -skip '$(LONG)' $$(go list ./... | grep -vE '/($(subst $() ,|,$(patsubst ./%,%,$(LONG_PACKAGES))))$$')
 	@if command -v "$$(go env CC)" >/dev/null; then set -x; CGO_ENABLED=1 go test -race -run ManyAtATime ./plugins ./plugin/...; \
 	else echo "There is no C compiler, which the race detector needs: left out."; fi
 	$(IN_SANDBOX) go test -timeout 20m ./...
 	cd examples/gardenet && go test -timeout 20m ./...
+
+test-long: sandbox ## Tests that take long: two replicas, kills, shoots that do not answer, a selection of make robustness
+	@go run ./hack/compile -tests $(LONG_PACKAGES) ./test/e2e
+	go test $(WAITING) -run '$(LONG)' ./test/e2e
+	go test $(WAITING) $(LONG_PACKAGES)
 
 robustness: sandbox ## The operator disturbed in every way, and whether that is noticed; 15 minutes
 	go test -timeout 60m ./test/robustness -robustness.all

@@ -9,7 +9,6 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
-	"os"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -26,10 +25,6 @@ import (
 // operatorRole is the name of the ClusterRole in config/rbac.
 const operatorRole = "trellis-operator"
 
-// Schemas is the environment variable by which CRDs chooses: with "gardener", a test
-// goes by Gardener's schemas.
-const Schemas = "TRELLIS_SCHEMAS"
-
 // gardener is what a seed of a Gardener landscape has.
 //
 //go:embed gardener
@@ -38,9 +33,6 @@ var gardener embed.FS
 // CRDs creates the CRDs, where they are not there yet, and waits until the API
 // server serves them.
 func CRDs(ctx context.Context, c client.Client) error {
-	if os.Getenv(Schemas) == "gardener" {
-		return crds(ctx, c, gardener, "gardener/crd/*.yaml")
-	}
 	return crds(ctx, c, config.Manifests, "crd/*.yaml")
 }
 
