@@ -49,8 +49,8 @@ leaderElection: {leaderElect: false}, heartbeat: {namespace: %q, extensionName: 
 	})
 }
 
-// theOperator makes Trellis in a place be a process of its own, with all plugins.
-func theOperator(p *place, _ *network.Options) {
+// theOperator runs Trellis for a control plane as a process of its own, with all plugins.
+func theOperator(p *controlPlane, _ *network.Options) {
 	p.start = func() {
 		file, err := os.Create(filepath.Join(p.t.TempDir(), "operator.log"))
 		p.Expect(err).NotTo(HaveOccurred())
@@ -74,8 +74,8 @@ func TestCalicoInAGardenerLandscape(t *testing.T) {
 	Shows(t, "N1", "N2", "N13", "N32")
 	t.Parallel()
 	_, in, shoot := clusters(t)
-	p := settle(t, in, shoot, newNamespace(), theOperator)
-	p.witness.trust() // it knows pigeons only
+	p := newControlPlane(t, in, shoot, newNamespace(), theOperator)
+	p.observer.trust() // it knows the example network only
 	p.gardenlet.Spec["type"] = "calico"
 	p.gardenlet.Spec["podCIDR"], p.gardenlet.Spec["serviceCIDR"] = "100.96.0.0/11", "100.64.0.0/13"
 	calico := func(overlay bool) {

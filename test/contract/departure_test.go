@@ -20,7 +20,7 @@ func TestWhatASeedRefuses(t *testing.T) {
 	Shows(t, "C5", "C6")
 	t.Parallel()
 	inBothSchemas(t, func(t *testing.T, in, _, shoot *cluster) {
-		p := settle(t, in, shoot, newNamespace())
+		p := newControlPlane(t, in, shoot, newNamespace())
 		p.deploys()
 		p.ready()
 		p.Expect(in.client.Delete(t.Context(), p.now())).NotTo(Succeed())
@@ -34,7 +34,7 @@ func TestWhatASeedRefuses(t *testing.T) {
 			change(n)
 			p.Expect(in.client.Patch(t.Context(), n, patch)).To(MatchError(ContainSubstring(name)), name)
 		}
-		p.wants("route", "away")
+		p.wants("mode", "second")
 		p.deploys()
 		p.ready()
 		isDeleted(p)
@@ -50,8 +50,8 @@ func TestForcedDeletion(t *testing.T) {
 	for name, stuck := range map[string]bool{"at once": false, "after an ordinary one": true} {
 		t.Run(name, func(t *testing.T) {
 			_, in, shoot := clusters(t)
-			p := settle(t, in, shoot, newNamespace())
-			p.wants("coop", "cellar")
+			p := newControlPlane(t, in, shoot, newNamespace())
+			p.wants("monitoring", "on")
 			p.deploys()
 			p.ready()
 			p.manager.stop()
@@ -62,7 +62,7 @@ func TestForcedDeletion(t *testing.T) {
 			p.cluster(func(s *corev1beta1.Shoot) {
 				s.Annotations = map[string]string{"confirmation.gardener.cloud/force-deletion": "true"}
 			})
-			p.witness.forget()
+			p.observer.forget()
 			p.Expect(p.gardenlet.Delete(t.Context())).To(Succeed())
 			p.Expect(p.gardenlet.WaitGone(t.Context())).To(Succeed())
 			p.Expect(p.gardenlet.CleanUp(t.Context())).To(Succeed())
@@ -79,28 +79,28 @@ func TestForcedDeletion(t *testing.T) {
 func TestUnfinishedNetworksLeave(t *testing.T) {
 	Shows(t, "N35")
 	t.Parallel()
-	for name, begin := range map[string]func(*place){
-		"failing":   func(p *place) { p.wants("route", "nowhere"); p.deploys(); p.becomes("Create", "Error") },
-		"under way": func(p *place) { p.deploys(); p.becomes("Create", "Processing") },
-		"not begun": func(p *place) { p.trellis.stop(); p.deploys() },
-		"asked for": func(p *place) { p.deploys() },
-		"gone failing": func(p *place) {
+	for name, begin := range map[string]func(*controlPlane){
+		"failing":   func(p *controlPlane) { p.wants("mode", "unsupported"); p.deploys(); p.becomes("Create", "Error") },
+		"under way": func(p *controlPlane) { p.deploys(); p.becomes("Create", "Processing") },
+		"not begun": func(p *controlPlane) { p.trellis.stop(); p.deploys() },
+		"asked for": func(p *controlPlane) { p.deploys() },
+		"gone failing": func(p *controlPlane) {
 			p.deploys()
 			p.ready()
-			p.wants("route", "nowhere")
+			p.wants("mode", "unsupported")
 			p.deploys()
 			p.becomes("Reconcile", "Error")
 		},
 	} {
-		for verb, leave := range map[string]func(*place){"deleted": isDeleted, "migrated": func(p *place) {
-			p.witness.forget()
+		for verb, leave := range map[string]func(*controlPlane){"deleted": isDeleted, "migrated": func(p *controlPlane) {
+			p.observer.forget()
 			p.Expect(p.gardenlet.Migrate(p.t.Context())).To(Succeed())
 			p.Expect(p.gardenlet.WaitMigrated(p.t.Context())).To(Succeed())
 			isDeleted(p)
 		}} {
 			t.Run(name+" "+verb, func(t *testing.T) {
 				_, in, shoot := clusters(t)
-				p := settle(t, in, shoot, newNamespace())
+				p := newControlPlane(t, in, shoot, newNamespace())
 				begin(p)
 				if name == "not begun" {
 					p.start()
@@ -113,7 +113,7 @@ func TestUnfinishedNetworksLeave(t *testing.T) {
 }
 
 // managed are the names of the ManagedResources.
-func (p *place) managed() []string {
+func (p *controlPlane) managed() []string {
 	list := &resourcesv1alpha1.ManagedResourceList{}
 	p.Expect(p.seed.client.List(context.Background(), list, client.InNamespace(p.namespace))).To(Succeed())
 	var names []string

@@ -18,8 +18,8 @@ func TestMigrationToDualStack(t *testing.T) {
 	Shows(t, "N25", "N26")
 	t.Parallel()
 	_, in, shoot := clusters(t)
-	p := settle(t, in, shoot, newNamespace())
-	families := func() string { return inShoot(p, configMap(p.namespace, "route", "")).Data["families"] }
+	p := newControlPlane(t, in, shoot, newNamespace())
+	families := func() string { return inShoot(p, configMap(p.namespace, "mode", "")).Data["families"] }
 	nodes := func(status corev1beta1.ConditionStatus) {
 		p.cluster(func(s *corev1beta1.Shoot) {
 			s.Status.Constraints = []corev1beta1.Condition{{Type: "DualStackNodesMigrationReady", Status: status}}
@@ -52,7 +52,7 @@ func TestWithoutKubeProxy(t *testing.T) {
 	Shows(t, "N27")
 	t.Parallel()
 	_, in, shoot := clusters(t)
-	p := settle(t, in, shoot, newNamespace())
+	p := newControlPlane(t, in, shoot, newNamespace())
 	proxy := func(enabled bool) {
 		p.cluster(func(s *corev1beta1.Shoot) {
 			s.Spec.Kubernetes.KubeProxy = &corev1beta1.KubeProxy{Enabled: ptr.To(enabled)}
@@ -63,7 +63,7 @@ func TestWithoutKubeProxy(t *testing.T) {
 	p.becomes("Create", "Error")
 	gaveUp := p.givesUp()
 	p.Expect(gaveUp.Polls).To(Equal(7))
-	p.Expect(gaveUp.Last.Message).To(ContainSubstring("Forbidden: pigeons do not fly to Services: kube-proxy must be enabled"))
+	p.Expect(gaveUp.Last.Message).To(ContainSubstring("Forbidden: this network does not mode Services: kube-proxy must be enabled"))
 	p.Expect(p.managed()).To(BeEmpty())
 	proxy(true)
 	p.deploys()
@@ -75,16 +75,16 @@ func TestHibernatedShoots(t *testing.T) {
 	Shows(t, "N28")
 	t.Parallel()
 	_, in, shoot := clusters(t)
-	p := settle(t, in, shoot, newNamespace())
+	p := newControlPlane(t, in, shoot, newNamespace())
 	p.deploys()
 	p.ready()
-	p.witness.trust() // nobody says so now
+	p.observer.trust() // nobody says so now
 	p.manager.stop()
 	p.cluster(func(s *corev1beta1.Shoot) { s.Spec.Hibernation = &corev1beta1.Hibernation{Enabled: ptr.To(true)} })
-	p.wants("route", "away")
+	p.wants("mode", "second")
 	p.deploys()
 	p.ready()
-	p.Expect(p.route()).To(Equal("home"))
+	p.Expect(p.mode()).To(Equal("first"))
 }
 
 // Of a Network without a Cluster, and of that of a failed shoot, the request is
@@ -94,27 +94,27 @@ func TestNetworksThatAreLeftAlone(t *testing.T) {
 	Shows(t, "N16", "N17", "N34")
 	t.Parallel()
 	_, in, shoot := clusters(t)
-	for name, test := range map[string]struct{ begin, end func(*place) }{
+	for name, test := range map[string]struct{ begin, end func(*controlPlane) }{
 		"no Cluster": {
-			func(p *place) {
+			func(p *controlPlane) {
 				c := &extensionsv1alpha1.Cluster{}
 				c.Name = p.namespace
 				p.Expect(p.seed.client.Delete(p.t.Context(), c)).To(Succeed())
 			},
-			func(p *place) { p.cluster(func(*corev1beta1.Shoot) {}) },
+			func(p *controlPlane) { p.cluster(func(*corev1beta1.Shoot) {}) },
 		},
 		"failed": {
-			func(p *place) {
+			func(p *controlPlane) {
 				p.cluster(func(s *corev1beta1.Shoot) { s.Status.LastOperation = &corev1beta1.LastOperation{State: "Failed"} })
 			},
-			func(p *place) { p.cluster(func(*corev1beta1.Shoot) {}) },
+			func(p *controlPlane) { p.cluster(func(*corev1beta1.Shoot) {}) },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := settle(t, in, shoot, newNamespace())
+			p := newControlPlane(t, in, shoot, newNamespace())
 			test.begin(p)
 			p.deploys()
-			_, err := p.witness.next(t.Context())
+			_, err := p.observer.next(t.Context())
 			p.Expect(err).NotTo(HaveOccurred())
 			p.Eventually(func() map[string]string { return p.now().Annotations }).ShouldNot(HaveKey("gardener.cloud/operation"))
 			before := p.now().ResourceVersion

@@ -25,13 +25,13 @@ import (
 func TestWhatIsRefusedForGoodIsToldAtOnce(t *testing.T) {
 	Shows(t, "C4", "N36", "R32")
 	t.Parallel()
-	p, moved := settleWithClock(t)
-	p.resources.Refuse(errors.New(`ConfigMap "route" is invalid: data: Invalid value`))
+	p, moved := newControlPlaneWithClock(t)
+	p.resources.Refuse(errors.New(`ConfigMap "mode" is invalid: data: Invalid value`))
 	p.deploys()
 	p.becomes("Create", "Error")
 	gaveUp := p.patiently(moved)
 	p.Expect(gaveUp.Polls).To(Equal(7))
-	p.Expect(gaveUp.Last.Message).To(ContainSubstring(`ConfigMap "route" is invalid: data: Invalid value`))
+	p.Expect(gaveUp.Last.Message).To(ContainSubstring(`ConfigMap "mode" is invalid: data: Invalid value`))
 	p.Expect(gaveUp.Last.Codes).To(ConsistOf("ERR_CONFIGURATION_PROBLEM"))
 	p.resources.Refuse(nil)
 	p.deploys()
@@ -42,14 +42,14 @@ func TestWhatIsRefusedForGoodIsToldAtOnce(t *testing.T) {
 // resource manager has not looked at.
 func TestAnOldRefusalIsNotTheNewSpecs(t *testing.T) {
 	t.Parallel()
-	p, moved := settleWithClock(t)
-	p.resources.Refuse(errors.New(`ConfigMap "route" is invalid: data: Invalid value`))
+	p, moved := newControlPlaneWithClock(t)
+	p.resources.Refuse(errors.New(`ConfigMap "mode" is invalid: data: Invalid value`))
 	p.deploys()
 	p.becomes("Create", "Error")
 	release := p.resources.Hold()
 	p.resources.Refuse(nil)
 	moved.SetTime(moved.Now().Add(10 * time.Second))
-	p.wants("route", "away")
+	p.wants("mode", "second")
 	p.deploys()
 	p.Eventually(func() string { return p.now().Annotations["gardener.cloud/operation"] }).Should(BeEmpty())
 	p.quiet(func() int { return len(p.requests.about("extensions.gardener.cloud", p.namespace)) })
@@ -65,7 +65,7 @@ func TestAnOldRefusalIsNotTheNewSpecs(t *testing.T) {
 // becomes Progressing, keeps the reason of the last failure, and is False again.
 func TestWhatFailsAgainAndAgainIsTold(t *testing.T) {
 	t.Parallel()
-	p, moved := settleWithClock(t)
+	p, moved := newControlPlaneWithClock(t)
 	p.resources.Refuse(errors.New("dial tcp 10.2.0.1:443: connection refused"))
 	p.deploys()
 	p.becomes("Create", "Processing")
@@ -79,11 +79,11 @@ func TestWhatFailsAgainAndAgainIsTold(t *testing.T) {
 // resource manager applies nothing.
 func TestAnObjectThatStaysIsTold(t *testing.T) {
 	t.Parallel()
-	p, moved := settleWithClock(t)
-	p.wants("route", "home", "loft", "attic")
+	p, moved := newControlPlaneWithClock(t)
+	p.wants("mode", "first", "extra", "more")
 	p.deploys()
 	p.ready()
-	stuck := inShoot(p, configMap(p.namespace, "loft", ""))
+	stuck := inShoot(p, configMap(p.namespace, "extra", ""))
 	hold := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":["example.org/never"]}}`))
 	p.Expect(p.shoot.client.Patch(t.Context(), stuck, hold)).To(Succeed())
 	letGo := func() error {
@@ -91,26 +91,26 @@ func TestAnObjectThatStaysIsTold(t *testing.T) {
 		return client.IgnoreNotFound(p.shoot.client.Patch(context.Background(), stuck, free))
 	}
 	t.Cleanup(func() { _ = letGo() })
-	p.wants("route", "away")
+	p.wants("mode", "second")
 	p.deploys()
 	p.becomes("Reconcile", "Processing")
-	p.Expect(p.patiently(moved).Last.Message).To(ContainSubstring(p.namespace + "-loft is still pending"))
+	p.Expect(p.patiently(moved).Last.Message).To(ContainSubstring(p.namespace + "-extra is still pending"))
 	p.Expect(letGo()).To(Succeed())
 	p.deploys()
 	p.ready()
 }
 
-// settleWithClock makes a place whose time only patiently moves.
-func settleWithClock(t *testing.T) (*place, *clocktesting.FakePassiveClock) {
+// newControlPlaneWithClock makes a control plane whose time only patiently moves.
+func newControlPlaneWithClock(t *testing.T) (*controlPlane, *clocktesting.FakePassiveClock) {
 	t.Helper()
 	_, in, shoot := clusters(t)
 	moved := clocktesting.NewFakePassiveClock(time.Now())
-	return settle(t, in, shoot, newNamespace(), at(moved)), moved
+	return newControlPlane(t, in, shoot, newNamespace(), at(moved)), moved
 }
 
 // patiently has the gardenlet's time pass until it gives up. Between any two of its
 // polls the resource manager makes an attempt, and Trellis takes note of it.
-func (p *place) patiently(moved *clocktesting.FakePassiveClock) *gardenlet.GaveUp {
+func (p *controlPlane) patiently(moved *clocktesting.FakePassiveClock) *gardenlet.GaveUp {
 	p.t.Helper()
 	goOn := p.standstill()
 	defer goOn()
@@ -130,8 +130,8 @@ func (p *place) patiently(moved *clocktesting.FakePassiveClock) *gardenlet.GaveU
 
 // nudge has Trellis look at the Network, as it does by itself when real minutes are
 // over.
-func (p *place) nudge() {
-	mr := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "pigeon-config"}}
+func (p *controlPlane) nudge() {
+	mr := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "example-config"}}
 	tick := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"example.org/tick":"%d"}}}`, p.clock.Now().Unix()))
 	p.Eventually(func() error { return p.seed.client.Patch(p.t.Context(), mr.DeepCopy(), tick) }).Should(Succeed(), "it may just be about to be made")
 }

@@ -29,7 +29,7 @@ import (
 )
 
 // trellisManager starts Trellis' own resource manager.
-func (p *place) trellisManager() *process {
+func (p *controlPlane) trellisManager() *process {
 	return p.run(nil, func(mgr ctrl.Manager) error {
 		shoots := shootclient.New(shootclient.Options{Metadata: mgr.GetClient(), Secrets: mgr.GetAPIReader()})
 		return errors.Join(mgr.Add(shoots), managedresource.Add(mgr, managedresource.Options{
@@ -40,14 +40,14 @@ func (p *place) trellisManager() *process {
 
 // handOver ends the one resource manager, lets happen what meanwhile does, and has
 // the other take over. It returns when that has seen to all objects.
-func (p *place) handOver(to string, meanwhile ...func()) {
+func (p *controlPlane) handOver(to string, meanwhile ...func()) {
 	p.t.Helper()
 	p.manager.stop()
 	for _, each := range meanwhile {
 		each()
 	}
 	if to == "Trellis" {
-		p.witness.trust()
+		p.observer.trust()
 		p.manager = p.trellisManager()
 	} else {
 		p.manager = p.resourceManager()
@@ -64,7 +64,7 @@ func (p *place) handOver(to string, meanwhile ...func()) {
 	}).Should(Succeed())
 }
 
-func (p *place) managedForShoot() []resourcesv1alpha1.ManagedResource {
+func (p *controlPlane) managedForShoot() []resourcesv1alpha1.ManagedResource {
 	list := &resourcesv1alpha1.ManagedResourceList{}
 	p.Expect(p.seed.client.List(p.t.Context(), list, client.InNamespace(p.namespace))).To(Succeed())
 	var found []resourcesv1alpha1.ManagedResource
@@ -77,7 +77,7 @@ func (p *place) managedForShoot() []resourcesv1alpha1.ManagedResource {
 }
 
 // objects are all that the inventories list, as the shoot has them.
-func (p *place) objects(g Gomega) map[string]*unstructured.Unstructured {
+func (p *controlPlane) objects(g Gomega) map[string]*unstructured.Unstructured {
 	all := map[string]*unstructured.Unstructured{}
 	for _, mr := range p.managedForShoot() {
 		for _, reference := range mr.Status.Resources {
@@ -94,7 +94,7 @@ func (p *place) objects(g Gomega) map[string]*unstructured.Unstructured {
 // substance is what of the objects must be the same under whichever resource
 // manager: all but its own words and the books of the API server. The generation
 // and the UID are part of it: nothing is rolled out, and nothing made anew.
-func (p *place) substance() map[string]map[string]any {
+func (p *controlPlane) substance() map[string]map[string]any {
 	all := map[string]map[string]any{}
 	for key, object := range p.objects(p) {
 		if object.GetKind() == "Deployment" {
@@ -113,7 +113,7 @@ func (p *place) substance() map[string]map[string]any {
 }
 
 // isAs says that the objects are as before.
-func (p *place) isAs(before map[string]map[string]any) {
+func (p *controlPlane) isAs(before map[string]map[string]any) {
 	p.t.Helper()
 	then, now := map[string]string{}, map[string]string{}
 	flatten("", asAny(before), then)
@@ -157,7 +157,7 @@ func flatten(path string, value any, leaves map[string]string) {
 // ownsNothing says that no field of the objects is a manager's, but for such as
 // everybody may own: the maps of labels and annotations themselves, and what
 // Kubernetes' own controllers note.
-func (p *place) ownsNothing(manager string) {
+func (p *controlPlane) ownsNothing(manager string) {
 	p.t.Helper()
 	for key, object := range p.objects(p) {
 		for _, entry := range object.GetManagedFields() {
@@ -182,12 +182,12 @@ func TestResourceManagersTakeTurns(t *testing.T) {
 	Shows(t, "R10", "R33")
 	t.Parallel()
 	_, in, shoot := clusters(t)
-	p := settle(t, in, shoot, newNamespace())
-	p.hasLoft("attic")
+	p := newControlPlane(t, in, shoot, newNamespace())
+	p.hasExtra("more")
 	p.ready()
-	route := inShoot(p, configMap(p.namespace, "route", ""))
+	mode := inShoot(p, configMap(p.namespace, "mode", ""))
 	theirs := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"theirs":"yes"},"annotations":{"theirs":"yes"}}}`))
-	p.Expect(shoot.client.Patch(t.Context(), route, theirs, client.FieldOwner("kubectl-label"))).To(Succeed())
+	p.Expect(shoot.client.Patch(t.Context(), mode, theirs, client.FieldOwner("kubectl-label"))).To(Succeed())
 
 	for _, to := range []string{"Trellis", "Gardener", "Trellis"} {
 		before := p.substance()
@@ -197,48 +197,48 @@ func TestResourceManagersTakeTurns(t *testing.T) {
 			p.ownsNothing(resourcemanager.FieldManager)
 		}
 		// It changes what the other has applied.
-		p.hasLoft("")
+		p.hasExtra("")
 		p.ready()
-		p.lacksLoft()
-		p.hasLoft("attic")
+		p.lacksExtra()
+		p.hasExtra("more")
 		p.ready()
-		p.Expect(inShoot(p, configMap(p.namespace, "loft", "")).Data).To(HaveKeyWithValue("content", "attic"))
+		p.Expect(inShoot(p, configMap(p.namespace, "extra", "")).Data).To(HaveKeyWithValue("content", "more"))
 	}
 	// The change comes while neither of them is there.
 	for _, to := range []string{"Gardener", "Trellis"} {
-		p.handOver(to, func() { p.hasLoft("") })
+		p.handOver(to, func() { p.hasExtra("") })
 		p.ready()
-		p.lacksLoft()
-		p.hasLoft("attic")
+		p.lacksExtra()
+		p.hasExtra("more")
 		p.ready()
 	}
-	route = inShoot(p, configMap(p.namespace, "route", ""))
-	p.Expect(route.Labels).To(And(HaveKeyWithValue("theirs", "yes"), HaveKeyWithValue("loft", "attic")))
-	p.Expect(route.Annotations).To(And(HaveKeyWithValue("theirs", "yes"), HaveKeyWithValue("loft", "attic")))
+	mode = inShoot(p, configMap(p.namespace, "mode", ""))
+	p.Expect(mode.Labels).To(And(HaveKeyWithValue("theirs", "yes"), HaveKeyWithValue("extra", "more")))
+	p.Expect(mode.Annotations).To(And(HaveKeyWithValue("theirs", "yes"), HaveKeyWithValue("extra", "more")))
 	isDeleted(p)
-	p.Expect(p.isGone(shoot.client, configMap(p.namespace, "route", ""))).To(BeTrue())
+	p.Expect(p.isGone(shoot.client, configMap(p.namespace, "mode", ""))).To(BeTrue())
 }
 
-// hasLoft has a network deployed with a loft, or without one.
-func (p *place) hasLoft(loft string) {
+// hasExtra has a network deployed with the extra object, or without.
+func (p *controlPlane) hasExtra(extra string) {
 	p.t.Helper()
-	p.wants("route", "home")
-	if loft != "" {
-		p.wants("route", "home", "loft", loft)
+	p.wants("mode", "first")
+	if extra != "" {
+		p.wants("mode", "first", "extra", extra)
 	}
 	p.deploys()
 }
 
-// lacksLoft says that nothing is left of a loft: no object, no label or annotation,
+// lacksExtra checks that nothing is left of the extra object: no object, no label or annotation,
 // and no variable.
-func (p *place) lacksLoft() {
+func (p *controlPlane) lacksExtra() {
 	p.t.Helper()
-	p.Expect(p.isGone(p.shoot.client, configMap(p.namespace, "loft", ""))).To(BeTrue())
-	route := inShoot(p, configMap(p.namespace, "route", ""))
-	p.Expect(route.Labels).NotTo(HaveKey("loft"))
-	p.Expect(route.Annotations).NotTo(HaveKey("loft"))
-	flock := inShoot(p, daemonSet(p.namespace, &pigeonConfig{}))
-	p.Expect(flock.Spec.Template.Spec.Containers[0].Env).To(ConsistOf(corev1.EnvVar{Name: "ROUTE", Value: "home"}))
+	p.Expect(p.isGone(p.shoot.client, configMap(p.namespace, "extra", ""))).To(BeTrue())
+	mode := inShoot(p, configMap(p.namespace, "mode", ""))
+	p.Expect(mode.Labels).NotTo(HaveKey("extra"))
+	p.Expect(mode.Annotations).NotTo(HaveKey("extra"))
+	agent := inShoot(p, daemonSet(p.namespace, &exampleConfig{}))
+	p.Expect(agent.Spec.Template.Spec.Containers[0].Env).To(ConsistOf(corev1.EnvVar{Name: "MODE", Value: "first"}))
 }
 
 // Gardener's resource manager takes a kind which the shoot does not have yet for one
@@ -248,13 +248,13 @@ func TestInventoriesMayBeWrongAboutNamespaces(t *testing.T) {
 	Shows(t, "R33")
 	t.Parallel()
 	_, in, shoot := clusters(t)
-	p := settle(t, in, shoot, newNamespace())
+	p := newControlPlane(t, in, shoot, newNamespace())
 	p.deploys()
 	p.ready()
-	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: p.namespace + "-flock"}}
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: p.namespace + "-agent"}}
 	before := inShoot(p, role).UID
 	p.handOver("Trellis", func() {
-		mr := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "pigeon-config"}}
+		mr := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "example-config"}}
 		p.Expect(in.client.Get(t.Context(), client.ObjectKeyFromObject(mr), mr)).To(Succeed())
 		before := mr.DeepCopy()
 		for i := range mr.Status.Resources {

@@ -21,21 +21,21 @@ func TestWhatOthersAddToASpecIsReset(t *testing.T) {
 	Shows(t, "C11")
 	t.Parallel()
 	_, in, shoot := clusters(t)
-	p := settle(t, in, shoot, newNamespace())
-	p.wants("route", "home")
+	p := newControlPlane(t, in, shoot, newNamespace())
+	p.wants("mode", "first")
 	p.deploys()
 	p.ready()
 	for range 2 {
 		p.edit(func(n *extensionsv1alpha1.Network) {
-			n.Spec.ProviderConfig = &runtime.RawExtension{Raw: []byte(`{"route":"home","loft":"theirs"}`)}
+			n.Spec.ProviderConfig = &runtime.RawExtension{Raw: []byte(`{"mode":"first","extra":"theirs"}`)}
 		})
 		p.Expect(p.givesUp().Last.Message).To(MatchRegexp(`observed generation outdated`))
 		p.deploys()
 		p.ready()
 		n := p.now()
-		p.Expect(string(n.Spec.ProviderConfig.Raw)).To(MatchJSON(`{"route":"home"}`))
+		p.Expect(string(n.Spec.ProviderConfig.Raw)).To(MatchJSON(`{"mode":"first"}`))
 		p.Expect(n.Status.ObservedGeneration).To(Equal(n.Generation))
-		p.Expect(p.isGone(shoot.client, configMap(p.namespace, "loft", ""))).To(BeTrue())
+		p.Expect(p.isGone(shoot.client, configMap(p.namespace, "extra", ""))).To(BeTrue())
 	}
 }
 
@@ -64,14 +64,14 @@ func TestSpecsThatWebhooksMutate(t *testing.T) {
 			},
 			Mutations: []admissionv1.Mutation{{
 				PatchType: admissionv1.PatchTypeJSONPatch,
-				JSONPatch: &admissionv1.JSONPatch{Expression: `[JSONPatch{op: "add", path: "/spec/providerConfig/loft", value: "webhook"}]`},
+				JSONPatch: &admissionv1.JSONPatch{Expression: `[JSONPatch{op: "add", path: "/spec/providerConfig/extra", value: "webhook"}]`},
 			}},
 		},
 	}
 	binding := &admissionv1.MutatingAdmissionPolicyBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: admissionv1.MutatingAdmissionPolicyBindingSpec{PolicyName: name},
 	}
-	p := settle(t, in, shoot, namespace)
+	p := newControlPlane(t, in, shoot, namespace)
 	p.Expect(in.client.Create(t.Context(), policy)).To(Succeed())
 	p.Expect(in.client.Create(t.Context(), binding)).To(Succeed())
 	p.Eventually(func() string {
@@ -81,19 +81,19 @@ func TestSpecsThatWebhooksMutate(t *testing.T) {
 		return string(n.Spec.ProviderConfig.Raw)
 	}).Should(ContainSubstring("webhook"))
 
-	p.wants("route", "home")
+	p.wants("mode", "first")
 	for range 3 {
 		p.deploys()
 		p.ready()
 		n := p.now()
 		p.Expect(n.Generation).To(BeEquivalentTo(1))
-		p.Expect(string(n.Spec.ProviderConfig.Raw)).To(MatchJSON(`{"route":"home","loft":"webhook"}`))
-		p.Expect(inShoot(p, configMap(namespace, "loft", "")).Data["content"]).To(Equal("webhook"))
+		p.Expect(string(n.Spec.ProviderConfig.Raw)).To(MatchJSON(`{"mode":"first","extra":"webhook"}`))
+		p.Expect(inShoot(p, configMap(namespace, "extra", "")).Data["content"]).To(Equal("webhook"))
 	}
-	p.wants("route", "away")
+	p.wants("mode", "second")
 	p.deploys()
 	p.ready()
-	p.Expect(p.route()).To(Equal("away"))
-	p.Expect(p.isGone(shoot.client, configMap(namespace, "loft", ""))).To(BeFalse())
+	p.Expect(p.mode()).To(Equal("second"))
+	p.Expect(p.isGone(shoot.client, configMap(namespace, "extra", ""))).To(BeFalse())
 	isDeleted(p)
 }

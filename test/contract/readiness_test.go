@@ -18,7 +18,7 @@ import (
 )
 
 // givesUp has the gardenlet wait while nothing happens.
-func (p *place) givesUp() *gardenlet.GaveUp {
+func (p *controlPlane) givesUp() *gardenlet.GaveUp {
 	p.t.Helper()
 	goOn := p.standstill()
 	defer goOn()
@@ -34,7 +34,7 @@ func TestTheTimeOfAnOperationCounts(t *testing.T) {
 	inBothSchemas(t, func(t *testing.T, in, _, shoot *cluster) {
 		asked := time.Date(2026, 1, 1, 12, 0, 5, 987654321, time.UTC)
 		gardenlets, trellis := clocktesting.NewFakePassiveClock(asked), clocktesting.NewFakePassiveClock(asked.Truncate(time.Second))
-		p := settle(t, in, shoot, newNamespace(), at(gardenlets), func(_ *place, options *network.Options) { options.Clock = trellis })
+		p := newControlPlane(t, in, shoot, newNamespace(), at(gardenlets), func(_ *controlPlane, options *network.Options) { options.Clock = trellis })
 		p.deploys()
 		p.ready()
 		p.Expect(p.now().Annotations).To(HaveKeyWithValue("gardener.cloud/timestamp", "2026-01-01T12:00:05.987654321Z"))
@@ -59,7 +59,7 @@ func TestTheTimeOfAnOperationCounts(t *testing.T) {
 func TestEachRequestIsPickedUp(t *testing.T) {
 	Shows(t, "C3")
 	inBothSchemas(t, func(t *testing.T, in, _, shoot *cluster) {
-		p := settle(t, in, shoot, newNamespace())
+		p := newControlPlane(t, in, shoot, newNamespace())
 		release := p.resources.Hold()
 		p.deploys()
 		p.becomes("Create", "Processing")
@@ -71,14 +71,14 @@ func TestEachRequestIsPickedUp(t *testing.T) {
 		p.becomes("Create", "Processing")
 		p.deploys()
 		p.becomes("Create", "Processing")
-		p.wants("route", "away")
+		p.wants("mode", "second")
 		p.deploys()
 		p.becomes("Create", "Processing")
-		p.wants("route", "home")
+		p.wants("mode", "first")
 		p.deploys()
 		release()
 		p.ready()
-		p.Expect(p.route()).To(Equal("home"))
+		p.Expect(p.mode()).To(Equal("first"))
 
 		p.trellis.stop()
 		p.deploys()
@@ -87,14 +87,14 @@ func TestEachRequestIsPickedUp(t *testing.T) {
 		p.ready()
 
 		// At the moment when the resource manager is through, which is any of these.
-		for _, route := range []string{"north", "east", "south", "west"} {
-			p.wants("route", route)
+		for _, mode := range []string{"north", "east", "south", "west"} {
+			p.wants("mode", mode)
 			passes := len(p.resources.Applied())
 			p.deploys()
 			p.Eventually(func() int { return len(p.resources.Applied()) }).Should(BeNumerically(">", passes))
 			p.deploys()
 			p.ready()
-			p.Expect(p.route()).To(Equal(route))
+			p.Expect(p.mode()).To(Equal(mode))
 		}
 	})
 }
@@ -104,7 +104,7 @@ func TestEachRequestIsPickedUp(t *testing.T) {
 func TestForeignOperationsAreNotAnswered(t *testing.T) {
 	Shows(t, "C3")
 	inBothSchemas(t, func(t *testing.T, in, _, shoot *cluster) {
-		p := settle(t, in, shoot, newNamespace())
+		p := newControlPlane(t, in, shoot, newNamespace())
 		p.deploys()
 		p.ready()
 		p.edit(func(n *extensionsv1alpha1.Network) { n.Annotations["gardener.cloud/operation"] = "keepalive" })
@@ -115,7 +115,7 @@ func TestForeignOperationsAreNotAnswered(t *testing.T) {
 }
 
 // edit changes the Network as somebody else than its gardenlet would.
-func (p *place) edit(change func(*extensionsv1alpha1.Network)) {
+func (p *controlPlane) edit(change func(*extensionsv1alpha1.Network)) {
 	p.t.Helper()
 	n := p.now()
 	before := n.DeepCopy()
@@ -128,23 +128,23 @@ func (p *place) edit(change func(*extensionsv1alpha1.Network)) {
 func TestRestartsMisleadNobody(t *testing.T) {
 	Shows(t, "N19")
 	inBothSchemas(t, func(t *testing.T, in, _, shoot *cluster) {
-		p := settle(t, in, shoot, newNamespace())
-		for i, route := range []string{"north", "nowhere", "east", "south", "west"} {
-			p.wants("route", route)
+		p := newControlPlane(t, in, shoot, newNamespace())
+		for i, mode := range []string{"north", "unsupported", "east", "south", "west"} {
+			p.wants("mode", mode)
 			p.deploys()
 			for range i {
-				_, err := p.witness.next(t.Context())
+				_, err := p.observer.next(t.Context())
 				p.Expect(err).NotTo(HaveOccurred())
 			}
-			p.witness.again()
+			p.observer.again()
 			p.trellis.stop()
 			p.start()
-			if route == "nowhere" {
+			if mode == "unsupported" {
 				p.becomes("Reconcile", "Error")
 				continue
 			}
 			p.ready()
-			p.Expect(p.route()).To(Equal(route))
+			p.Expect(p.mode()).To(Equal(mode))
 		}
 	})
 }
@@ -154,11 +154,11 @@ func TestRestartsMisleadNobody(t *testing.T) {
 func TestADeletedNetworkIsLookedAtWhenAsked(t *testing.T) {
 	Shows(t, "N20")
 	inBothSchemas(t, func(t *testing.T, in, _, shoot *cluster) {
-		p := settle(t, in, shoot, newNamespace())
+		p := newControlPlane(t, in, shoot, newNamespace())
 		p.deploys()
 		p.ready()
 		release := p.resources.Hold()
-		p.witness.forget()
+		p.observer.forget()
 		p.Expect(p.gardenlet.Delete(t.Context())).To(Succeed())
 		p.becomes("Delete", "Processing")
 		looks := func() int { return len(p.requests.about("resources.gardener.cloud", p.namespace)) }
@@ -183,7 +183,7 @@ func TestADeletedNetworkIsLookedAtWhenAsked(t *testing.T) {
 }
 
 // quiet waits until a number does not change any more.
-func (p *place) quiet(number func() int) {
+func (p *controlPlane) quiet(number func() int) {
 	p.t.Helper()
 	last := -1
 	p.Eventually(func() bool {

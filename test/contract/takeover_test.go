@@ -19,26 +19,26 @@ import (
 // afterAnother makes what another extension for the same type leaves to Trellis: a
 // Network that it has carried out, a ManagedResource of the same name, and a Secret
 // as a chart is put into.
-func afterAnother(t *testing.T) (*place, *corev1.Secret) {
+func afterAnother(t *testing.T) (*controlPlane, *corev1.Secret) {
 	t.Helper()
 	_, in, shoot := clusters(t)
-	p := settle(t, in, shoot, newNamespace())
+	p := newControlPlane(t, in, shoot, newNamespace())
 	p.trellis.stop()
-	flock := daemonSet(p.namespace, &pigeonConfig{Route: "home"})
-	flock.Spec.Template.Spec.Containers[0].Env[0].Value = "theirs"
+	agent := daemonSet(p.namespace, &exampleConfig{Mode: "first"})
+	agent.Spec.Template.Spec.Containers[0].Env[0].Value = "theirs"
 	var documents []byte
-	for _, object := range []client.Object{configMap(p.namespace, "route", "theirs"), configMap(p.namespace, "relic", "theirs"), flock} {
+	for _, object := range []client.Object{configMap(p.namespace, "mode", "theirs"), configMap(p.namespace, "relic", "theirs"), agent} {
 		document, err := yaml.Marshal(object)
 		p.Expect(err).NotTo(HaveOccurred())
 		documents = append(append(documents, "---\n"...), document...)
 	}
 	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "managedresource-pigeon-config"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "managedresource-example-config"},
 		Data:       map[string][]byte{"config.yaml": documents},
 	}
 	p.Expect(in.client.Create(t.Context(), secret)).To(Succeed())
 	p.Expect(in.client.Create(t.Context(), &resourcesv1alpha1.ManagedResource{
-		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "pigeon-config", Labels: map[string]string{"origin": "another"}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: "example-config", Labels: map[string]string{"origin": "another"}},
 		Spec: resourcesv1alpha1.ManagedResourceSpec{
 			SecretRefs:   []corev1.LocalObjectReference{{Name: secret.Name}},
 			InjectLabels: map[string]string{"shoot.gardener.cloud/no-cleanup": "true"},
@@ -59,13 +59,13 @@ func afterAnother(t *testing.T) (*place, *corev1.Secret) {
 func TestAnotherExtensionsNetworkIsTakenOver(t *testing.T) {
 	t.Parallel()
 	p, _ := afterAnother(t)
-	flock := inShoot(p, daemonSet(p.namespace, &pigeonConfig{}))
+	agent := inShoot(p, daemonSet(p.namespace, &exampleConfig{}))
 	p.start()
 	p.deploys()
 	p.ready()
-	p.Expect(p.route()).To(Equal("home"))
+	p.Expect(p.mode()).To(Equal("first"))
 	p.Expect(p.isGone(p.shoot.client, configMap(p.namespace, "relic", ""))).To(BeTrue())
-	p.Expect(inShoot(p, daemonSet(p.namespace, &pigeonConfig{})).UID).To(Equal(flock.UID))
+	p.Expect(inShoot(p, daemonSet(p.namespace, &exampleConfig{})).UID).To(Equal(agent.UID))
 	isDeleted(p)
 }
 
@@ -92,7 +92,7 @@ func TestAnotherExtensionsSecretIsDeleted(t *testing.T) {
 }
 
 // collectable says whether a Secret is gone, or will be in the end.
-func collectable(p *place, secret *corev1.Secret) bool {
+func collectable(p *controlPlane, secret *corev1.Secret) bool {
 	if p.isGone(p.seed.client, secret) {
 		return true
 	}

@@ -23,9 +23,9 @@ import (
 // collector, which deletions wait for, pauses when the kinds of a cluster change.
 const patience = 2 * time.Minute
 
-// witness sees every version of a Network that there ever is, and judges each at
+// observer sees every version of a Network that there ever is, and judges each at
 // the moment it comes.
-type witness struct {
+type observer struct {
 	mutex    sync.Mutex
 	versions []*unstructured.Unstructured // nil is a Network that is gone
 	more     chan struct{}                // closed when there is another version
@@ -38,14 +38,14 @@ type witness struct {
 }
 
 // watchNetworks begins to see a control plane's Network, until ctx ends.
-func watchNetworks(ctx context.Context, c client.WithWatch, namespace string, applied func(extensionsv1alpha1.NetworkSpec) bool) (*witness, error) {
+func watchNetworks(ctx context.Context, c client.WithWatch, namespace string, applied func(extensionsv1alpha1.NetworkSpec) bool) (*observer, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(extensionsv1alpha1.GroupVersion.WithKind("NetworkList"))
 	events, err := c.Watch(ctx, list, client.InNamespace(namespace))
 	if err != nil {
 		return nil, err
 	}
-	w := &witness{more: make(chan struct{}), applied: applied, specs: map[int64]extensionsv1alpha1.NetworkSpec{}}
+	w := &observer{more: make(chan struct{}), applied: applied, specs: map[int64]extensionsv1alpha1.NetworkSpec{}}
 	go func() {
 		for event := range events.ResultChan() {
 			if n, ok := event.Object.(*unstructured.Unstructured); ok {
@@ -56,7 +56,7 @@ func watchNetworks(ctx context.Context, c client.WithWatch, namespace string, ap
 	return w, nil
 }
 
-func (w *witness) take(n *unstructured.Unstructured, gone bool) {
+func (w *observer) take(n *unstructured.Unstructured, gone bool) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	w.judge(n)
@@ -69,8 +69,8 @@ func (w *witness) take(n *unstructured.Unstructured, gone bool) {
 	w.more = make(chan struct{})
 }
 
-// judge notes what would mislead whoever reads just this version.
-func (w *witness) judge(raw *unstructured.Unstructured) {
+// judge notes what would mislead a client that reads just this version.
+func (w *observer) judge(raw *unstructured.Unstructured) {
 	n := &extensionsv1alpha1.Network{}
 	text, _ := json.Marshal(raw)
 	if err := json.Unmarshal(text, n); err != nil {
@@ -103,7 +103,7 @@ func (w *witness) judge(raw *unstructured.Unstructured) {
 	}
 }
 
-func (w *witness) judgeProcessing(n *extensionsv1alpha1.Network) {
+func (w *observer) judgeProcessing(n *extensionsv1alpha1.Network) {
 	if w.last != nil && w.last.Status.ObservedGeneration != n.Status.ObservedGeneration {
 		w.lie("Processing has changed the observed generation to %d", n.Status.ObservedGeneration)
 	}
@@ -112,7 +112,7 @@ func (w *witness) judgeProcessing(n *extensionsv1alpha1.Network) {
 	}
 }
 
-func (w *witness) judgeSucceeded(n *extensionsv1alpha1.Network) {
+func (w *observer) judgeSucceeded(n *extensionsv1alpha1.Network) {
 	if n.Status.LastError != nil {
 		w.lie("it has succeeded with the error %q", n.Status.LastError.Description)
 	}
@@ -128,14 +128,14 @@ func (w *witness) judgeSucceeded(n *extensionsv1alpha1.Network) {
 	}
 }
 
-func (w *witness) lie(format string, values ...any) {
+func (w *observer) lie(format string, values ...any) {
 	w.lies = append(w.lies, fmt.Sprintf("version %d: ", len(w.versions))+fmt.Sprintf(format, values...))
 }
 
 // next returns the oldest version that the gardenlet has not seen, as soon as there
 // is one. So a gardenlet that polls with it meets them all, as its cache would show
 // them, and none twice.
-func (w *witness) next(ctx context.Context) (*unstructured.Unstructured, error) {
+func (w *observer) next(ctx context.Context) (*unstructured.Unstructured, error) {
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
@@ -160,21 +160,21 @@ func (w *witness) next(ctx context.Context) (*unstructured.Unstructured, error) 
 }
 
 // forget makes the gardenlet see only what comes from now on.
-func (w *witness) forget() {
+func (w *observer) forget() {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	w.seen = len(w.versions)
 }
 
 // again shows the gardenlet the last version that was seen once more.
-func (w *witness) again() {
+func (w *observer) again() {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	w.seen = max(0, w.seen-1)
 }
 
 // story tells all versions, one a line.
-func (w *witness) story() string {
+func (w *observer) story() string {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	var lines []string
@@ -196,14 +196,14 @@ func (w *witness) story() string {
 }
 
 // trust makes it believe from now on that what succeeds is applied.
-func (w *witness) trust() {
+func (w *observer) trust() {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	w.applied = nil
 }
 
 // allLies are what would have misled somebody.
-func (w *witness) allLies() []string {
+func (w *observer) allLies() []string {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
 	return append([]string(nil), w.lies...)

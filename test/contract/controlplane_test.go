@@ -40,14 +40,14 @@ import (
 	"github.com/trellis-network/trellis/test/contract/resourcemanager"
 )
 
-// place is a control plane in a seed, where Trellis runs as Gardener's extension.
-type place struct {
+// controlPlane is a control plane in a seed, where Trellis runs as Gardener's extension.
+type controlPlane struct {
 	*WithT
 	t         *testing.T
 	seed      *cluster
 	shoot     *cluster
 	namespace string
-	witness   *witness
+	observer  *observer
 	gardenlet *gardenlet.Gardenlet
 	resources *resourcemanager.Manager
 	trellis   *process
@@ -59,46 +59,46 @@ type place struct {
 	clock clock.PassiveClock
 }
 
-// at gives a place another clock than the real one.
-func at(passive clock.PassiveClock) func(*place, *network.Options) {
-	return func(p *place, _ *network.Options) { p.clock = passive }
+// at gives a control plane a clock of its own.
+func at(passive clock.PassiveClock) func(*controlPlane, *network.Options) {
+	return func(p *controlPlane, _ *network.Options) { p.clock = passive }
 }
 
-// settle makes a control plane, and starts Trellis and a resource manager like
+// newControlPlane makes a control plane, and starts Trellis and a resource manager like
 // Gardener's for it. change may change what is usual.
-func settle(t *testing.T, in, shoot *cluster, namespace string, change ...func(*place, *network.Options)) *place {
+func newControlPlane(t *testing.T, in, shoot *cluster, namespace string, change ...func(*controlPlane, *network.Options)) *controlPlane {
 	t.Helper()
-	p := &place{WithT: NewWithT(t), t: t, seed: in, shoot: shoot, namespace: namespace, requests: &audit{}, clock: clock.RealClock{}}
+	p := &controlPlane{WithT: NewWithT(t), t: t, seed: in, shoot: shoot, namespace: namespace, requests: &audit{}, clock: clock.RealClock{}}
 	options := network.Options{Trigger: network.TriggerOperation, MaxConcurrentReconciles: 2}
 	p.start = func() { p.trellis = p.operator(options) }
 	for _, c := range change {
 		c(p, &options)
 	}
-	p.furnish()
+	p.prepare()
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
 	var err error
-	p.witness, err = watchNetworks(ctx, in.client, namespace, p.hasApplied)
+	p.observer, err = watchNetworks(ctx, in.client, namespace, p.hasApplied)
 	p.Expect(err).NotTo(HaveOccurred())
 	p.gardenlet = &gardenlet.Gardenlet{
-		Seed: in.client, Name: types.NamespacedName{Namespace: namespace, Name: "coo"}, Clock: p.clock,
-		Spec:     map[string]any{"type": "pigeon", "podCIDR": "10.1.0.0/16", "serviceCIDR": "10.2.0.0/16"},
-		Patience: gardenlet.Gardeners(p.witness.next),
+		Seed: in.client, Name: types.NamespacedName{Namespace: namespace, Name: "network"}, Clock: p.clock,
+		Spec:     map[string]any{"type": "example", "podCIDR": "10.1.0.0/16", "serviceCIDR": "10.2.0.0/16"},
+		Patience: gardenlet.Gardeners(p.observer.next),
 	}
 	p.manager = p.resourceManager()
 	p.start()
 	t.Cleanup(func() {
 		p.trellis.stop()
 		p.manager.stop()
-		if lies := p.witness.allLies(); len(lies) > 0 || t.Failed() {
-			t.Errorf("the Network in %s misled: %q; its versions:\n%s", in.schemas, lies, p.witness.story())
+		if lies := p.observer.allLies(); len(lies) > 0 || t.Failed() {
+			t.Errorf("the Network in %s misled: %q; its versions:\n%s", in.schemas, lies, p.observer.story())
 		}
 	})
 	return p
 }
 
-// furnish makes what a gardenlet makes before it comes to the Network.
-func (p *place) furnish() {
+// prepare makes what a gardenlet makes before it comes to the Network.
+func (p *controlPlane) prepare() {
 	p.Expect(p.seed.client.Create(p.t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name: p.namespace, Labels: map[string]string{"gardener.cloud/role": "shoot"},
 	}})).To(Succeed())
@@ -113,10 +113,10 @@ func (p *place) furnish() {
 
 // cluster makes, or changes, the Cluster with the Shoot that change makes of a plain
 // one.
-func (p *place) cluster(change func(*corev1beta1.Shoot)) {
+func (p *controlPlane) cluster(change func(*corev1beta1.Shoot)) {
 	s := &corev1beta1.Shoot{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "core.gardener.cloud/v1beta1", Kind: "Shoot"},
-		ObjectMeta: metav1.ObjectMeta{Name: "coo", Namespace: "garden-test"},
+		ObjectMeta: metav1.ObjectMeta{Name: "network", Namespace: "garden-test"},
 	}
 	change(s)
 	raw, err := json.Marshal(s)
@@ -133,8 +133,8 @@ func (p *place) cluster(change func(*corev1beta1.Shoot)) {
 // process is a manager that runs until it is stopped.
 type process struct{ stop func() }
 
-// run starts what add adds to a manager for the place, whose requests are wrapped.
-func (p *place) run(wrap transport.WrapperFunc, add func(ctrl.Manager) error) *process {
+// run starts a manager for the control plane, with what add adds to it and with wrapped requests.
+func (p *controlPlane) run(wrap transport.WrapperFunc, add func(ctrl.Manager) error) *process {
 	config := rest.CopyConfig(p.seed.config)
 	config.Wrap(wrap)
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
@@ -162,9 +162,9 @@ func (p *place) run(wrap transport.WrapperFunc, add func(ctrl.Manager) error) *p
 
 // operator starts Trellis as in a Gardener landscape: the operation annotation
 // triggers, and nobody of Trellis' applies ManagedResources.
-func (p *place) operator(options network.Options) *process {
+func (p *controlPlane) operator(options network.Options) *process {
 	return p.run(p.requests.wrap, func(mgr ctrl.Manager) (err error) {
-		if options.Pipeline, err = pipeline.New([]plugin.Plugin{plugin.New(pigeons{})}, nil); err != nil {
+		if options.Pipeline, err = pipeline.New([]plugin.Plugin{plugin.New(examplePlugin{})}, nil); err != nil {
 			return err
 		}
 		shoots := shootclient.New(shootclient.Options{Metadata: mgr.GetCache(), Secrets: mgr.GetAPIReader()})
@@ -181,7 +181,7 @@ func (p *place) operator(options network.Options) *process {
 }
 
 // resourceManager starts Gardener's, for both classes.
-func (p *place) resourceManager() *process {
+func (p *controlPlane) resourceManager() *process {
 	return p.run(nil, func(mgr ctrl.Manager) (err error) {
 		options := resourcemanager.Options{Target: p.shoot.client, Again: 100 * time.Millisecond, Clock: p.clock}
 		if p.resources, err = resourcemanager.Add(mgr, options); err != nil {
@@ -194,15 +194,15 @@ func (p *place) resourceManager() *process {
 }
 
 // hasApplied says whether the resource manager has applied what a spec states.
-func (p *place) hasApplied(spec extensionsv1alpha1.NetworkSpec) bool {
-	config := pigeonConfig{Route: "home"}
+func (p *controlPlane) hasApplied(spec extensionsv1alpha1.NetworkSpec) bool {
+	config := exampleConfig{Mode: "first"}
 	if spec.ProviderConfig != nil {
 		_ = json.Unmarshal(spec.ProviderConfig.Raw, &config)
 	}
 	for _, pass := range p.resources.Applied() {
 		for _, object := range pass.Objects {
 			content, _, _ := unstructured.NestedString(object.Object, "data", "content")
-			if object.GetName() == p.namespace+"-route" && content == config.Route && object.GetLabels()["loft"] == config.Loft {
+			if object.GetName() == p.namespace+"-mode" && content == config.Mode && object.GetLabels()["extra"] == config.Extra {
 				return true
 			}
 		}
@@ -211,7 +211,7 @@ func (p *place) hasApplied(spec extensionsv1alpha1.NetworkSpec) bool {
 }
 
 // wants changes the providerConfig that the gardenlet deploys.
-func (p *place) wants(keysAndValues ...string) {
+func (p *controlPlane) wants(keysAndValues ...string) {
 	config := map[string]any{}
 	for i := 0; i+1 < len(keysAndValues); i += 2 {
 		config[keysAndValues[i]] = keysAndValues[i+1]
@@ -221,20 +221,20 @@ func (p *place) wants(keysAndValues ...string) {
 
 // deploys has the gardenlet write the Network. Only what happens from then on is
 // what it waits for.
-func (p *place) deploys() {
+func (p *controlPlane) deploys() {
 	p.t.Helper()
-	p.witness.forget()
+	p.observer.forget()
 	p.Expect(p.gardenlet.Deploy(p.t.Context())).To(Succeed())
 }
 
 // ready has the gardenlet wait.
-func (p *place) ready() {
+func (p *controlPlane) ready() {
 	p.t.Helper()
 	p.Expect(p.gardenlet.WaitReady(p.t.Context())).To(Succeed())
 }
 
 // now is the Network as it is.
-func (p *place) now() *extensionsv1alpha1.Network {
+func (p *controlPlane) now() *extensionsv1alpha1.Network {
 	p.t.Helper()
 	n := &extensionsv1alpha1.Network{}
 	p.Expect(p.seed.client.Get(p.t.Context(), p.gardenlet.Name, n)).To(Succeed())
@@ -243,7 +243,7 @@ func (p *place) now() *extensionsv1alpha1.Network {
 
 // standstill makes the gardenlet's time pass without anything happening: each poll
 // shows the Network as it is.
-func (p *place) standstill() (goOn func()) {
+func (p *controlPlane) standstill() (goOn func()) {
 	before := p.gardenlet.Patience
 	p.gardenlet.Patience = gardenlet.Gardeners(func(ctx context.Context) (*unstructured.Unstructured, error) {
 		n := &unstructured.Unstructured{}
@@ -254,7 +254,7 @@ func (p *place) standstill() (goOn func()) {
 }
 
 // becomes waits until the Network's last operation is in a state.
-func (p *place) becomes(operation, state string) *extensionsv1alpha1.Network {
+func (p *controlPlane) becomes(operation, state string) *extensionsv1alpha1.Network {
 	p.t.Helper()
 	n := &extensionsv1alpha1.Network{}
 	p.Eventually(func(g Gomega) {
@@ -267,18 +267,18 @@ func (p *place) becomes(operation, state string) *extensionsv1alpha1.Network {
 }
 
 // inShoot reads one of the network's objects.
-func inShoot[T client.Object](p *place, object T) T {
+func inShoot[T client.Object](p *controlPlane, object T) T {
 	p.t.Helper()
 	p.Expect(p.shoot.client.Get(p.t.Context(), client.ObjectKeyFromObject(object), object)).To(Succeed())
 	return object
 }
 
-// route is what the shoot has.
-func (p *place) route() string {
+// mode is what the shoot has.
+func (p *controlPlane) mode() string {
 	p.t.Helper()
-	return inShoot(p, configMap(p.namespace, "route", "")).Data["content"]
+	return inShoot(p, configMap(p.namespace, "mode", "")).Data["content"]
 }
 
-func (p *place) isGone(c client.Client, object client.Object) bool {
+func (p *controlPlane) isGone(c client.Client, object client.Object) bool {
 	return apierrors.IsNotFound(c.Get(p.t.Context(), client.ObjectKeyFromObject(object), object))
 }
