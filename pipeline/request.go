@@ -126,9 +126,7 @@ func shootFacts(facts *plugin.Facts, shoot *corev1beta1.Shoot) {
 	if system := spec.SystemComponents; system != nil && system.NodeLocalDNS != nil {
 		facts.NodeLocalDNS = system.NodeLocalDNS.Enabled
 	}
-	if h := spec.Hibernation; h != nil && h.Enabled != nil {
-		facts.Hibernated = *h.Enabled
-	}
+	facts.Hibernated = shoot.IsHibernated()
 	if n := spec.Networking; n != nil && n.Nodes != nil {
 		facts.NodeCIDR = *n.Nodes
 	}

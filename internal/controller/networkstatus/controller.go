@@ -20,11 +20,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/controller/managedresource"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus/source"
 	"github.com/trellis-network/trellis/internal/keyed"
 	"github.com/trellis-network/trellis/internal/metrics"
@@ -99,8 +101,10 @@ func Add(mgr manager.Manager, opts Options) error {
 		Named(ControllerName).
 		For(&extensionsv1alpha1.Network{}).
 		Watches(&extensionsv1alpha1.Cluster{}, ofCluster).
-		WatchesMetadata(&corev1.Secret{}, ofNamespace, builder.WithPredicates(givesAccess())).
-		Watches(&resourcesv1alpha1.ManagedResource{}, ofNamespace, builder.WithPredicates(appliedChanged())).
+		WatchesMetadata(&corev1.Secret{}, ofNamespace, builder.WithPredicates(predicate.NewPredicateFuncs(func(secret client.Object) bool {
+			return shootclient.GivesAccess(secret.GetName())
+		}))).
+		Watches(&resourcesv1alpha1.ManagedResource{}, ofNamespace, builder.WithPredicates(managedresource.AppliedChanged(false))).
 		WatchesRawSource(ofShoot).
 		WithOptions(controller.Options{MaxConcurrentReconciles: opts.MaxConcurrentReconciles}).
 		Complete(r)
@@ -215,6 +219,5 @@ func (r *reconciler) isHibernated(ctx context.Context, namespace string) (bool, 
 	if err := json.Unmarshal(cluster.Spec.Shoot.Raw, shoot); err != nil {
 		return false, fmt.Errorf("decode the Shoot in the Cluster %s: %w", cluster.Name, err)
 	}
-	h := shoot.Spec.Hibernation
-	return h != nil && h.Enabled != nil && *h.Enabled, nil
+	return shoot.IsHibernated(), nil
 }

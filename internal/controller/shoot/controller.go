@@ -14,10 +14,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/controller/managedresource"
 	"github.com/trellis-network/trellis/pipeline"
 )
 
@@ -54,13 +56,14 @@ func Add(mgr manager.Manager, opts Options) error {
 	}
 	r := newReconciler(mgr, opts.Clock)
 	ofNamespace := r.owners.ofObjectsIn(func(o client.Object) string { return o.GetNamespace() })
+	isPrerequisites := predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetName() == PrerequisitesName })
 	ofName := r.owners.ofObjectsIn(func(o client.Object) string { return o.GetName() })
 	return builder.ControllerManagedBy(mgr).
 		Named(ControllerName).
 		For(&corev1beta1.Shoot{}).
 		Watches(&extensionsv1alpha1.Network{}, ofNamespace).
 		Watches(&extensionsv1alpha1.Cluster{}, ofName).
-		Watches(&resourcesv1alpha1.ManagedResource{}, ofNamespace, builder.WithPredicates(appliedChangedOrDeleted())).
+		Watches(&resourcesv1alpha1.ManagedResource{}, ofNamespace, builder.WithPredicates(predicate.Or(isPrerequisites, managedresource.AppliedChanged(true)))).
 		WatchesMetadata(&corev1.Namespace{}, ofName).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.owners.ofSecret)).
 		WithOptions(controller.Options{MaxConcurrentReconciles: cmp.Or(opts.MaxConcurrentReconciles, 5)}).

@@ -5,6 +5,7 @@ package shoot
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -114,19 +115,9 @@ func replaceRange(ranges []string, cidr string) []string {
 	if cidr == "" {
 		return ranges
 	}
-	var replaced []string
-	placed := false
-	for _, other := range ranges {
-		if isIPv6(other) != isIPv6(cidr) {
-			replaced = append(replaced, other)
-		} else if !placed {
-			replaced, placed = append(replaced, cidr), true
-		}
-	}
-	if !placed {
-		replaced = append([]string{cidr}, replaced...)
-	}
-	return replaced
+	isReplaced := func(other string) bool { return isIPv6(other) == isIPv6(cidr) }
+	first := max(0, slices.IndexFunc(ranges, isReplaced))
+	return slices.Insert(slices.DeleteFunc(slices.Clone(ranges), isReplaced), first, cidr)
 }
 
 func isIPv6(cidr string) bool { return strings.Contains(cidr, ":") }

@@ -3,6 +3,7 @@
 package shoot
 
 import (
+	"cmp"
 	"errors"
 	"net"
 	"net/url"
@@ -25,13 +26,6 @@ func addressOf(server string) (string, error) {
 	if err != nil || parsed.Hostname() == "" || parsed.Scheme != "https" && parsed.Scheme != "http" {
 		return "", errors.New("the server of the kubeconfig's cluster must be a URL such as https://api.example.com:6443")
 	}
-	port := parsed.Port()
-	switch {
-	case port != "":
-	case parsed.Scheme == "http":
-		port = "80"
-	default:
-		port = "443"
-	}
-	return net.JoinHostPort(parsed.Hostname(), port), nil
+	port := map[string]string{"http": "80", "https": "443"}[parsed.Scheme]
+	return net.JoinHostPort(parsed.Hostname(), cmp.Or(parsed.Port(), port)), nil
 }

@@ -9,7 +9,6 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
@@ -75,7 +74,7 @@ func (r *Reconciler) deployPrerequisites(ctx context.Context, run *run) outcome.
 // that they are applied at the same time as the Network. In a hibernated cluster nothing
 // can be applied.
 func (r *Reconciler) awaitPrerequisites(ctx context.Context, run *run) outcome.Outcome {
-	if h := run.shoot.Spec.Hibernation; h != nil && ptr.Deref(h.Enabled, false) {
+	if run.shoot.IsHibernated() {
 		return outcome.Continue()
 	}
 	wanted, current, err := r.prerequisites(ctx, run.namespace)

@@ -8,13 +8,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
-	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 )
 
 // byControlPlane is the index of Shoots by their control-plane namespace. Two Shoots can
@@ -73,25 +70,4 @@ func (o owners) annotated(ctx context.Context, controlPlane string) (owner types
 	}
 	owner.Namespace, owner.Name, known = strings.Cut(namespace.Annotations[ShootAnnotation], "/")
 	return owner, known
-}
-
-// appliedChangedOrDeleted admits the ManagedResources whose condition ResourcesApplied
-// changed, since the Shoot's status quotes it, and those that are gone, since deletions
-// wait for that. Of the prerequisites it admits everything.
-func appliedChangedOrDeleted() predicate.Predicate {
-	prerequisites := predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetName() == PrerequisitesName })
-	others := predicate.Funcs{
-		CreateFunc:  func(event.CreateEvent) bool { return false },
-		GenericFunc: func(event.GenericEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			before, was := e.ObjectOld.(*resourcesv1alpha1.ManagedResource)
-			after, is := e.ObjectNew.(*resourcesv1alpha1.ManagedResource)
-			if !was || !is {
-				return false
-			}
-			old, now := appliedCondition(before), appliedCondition(after)
-			return old.Status != now.Status || old.Message != now.Message
-		},
-	}
-	return predicate.Or(prerequisites, others)
 }
