@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/controller/network"
 )
 
 // snapshot is how things stand at a moment: objects as JSON, by cluster, kind and
@@ -55,6 +56,12 @@ func (w *world) look() snapshot {
 	}
 	for _, kind := range seedKinds {
 		note(inSeed, kind, client.InNamespace(w.namespace()))
+	}
+	if w.trigger == network.TriggerOperation { // see tidied
+		_, superseded := w.bundleSecrets()
+		for _, name := range superseded {
+			delete(seen, "seed Secret "+name)
+		}
 	}
 	delete(seen, "seed Secret gardener")
 	delete(seen, "seed ConfigMap kube-root-ca.crt")
