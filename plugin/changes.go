@@ -20,28 +20,48 @@ type State[C any] struct {
 	*Input
 }
 
-// Meaning is what it means for a running network when a value of its config changes.
-type Meaning[C any] struct {
+// PossibleChange is what some changes of a value of the config, or of a fact, mean for a
+// running network.
+type PossibleChange struct {
 	Class ChangeClass
-	// Reason is one sentence.
+	// Reason is one sentence without a period.
 	Reason string
-	// Judge, if there is one, decides instead, by what was and will be in force.
-	Judge func(before, after *C) (ChangeClass, string)
+	// When completes "Class: Reason" for users, such as "if the network loses IPv4". Empty
+	// stands for all changes that no other entry of the path is about.
+	When string
 }
 
-// Meanings has an entry for every value of a config, by path in JSON spelling; an entry
-// for a block is for all values in it.
-type Meanings[C any] map[string]Meaning[C]
+// ChangeRule is a PossibleChange that a plugin can recognize.
+type ChangeRule[C any] struct {
+	Class  ChangeClass
+	Reason string
+	When   string
+	// If reports whether the rule applies; nil means always.
+	If func(Change[C]) bool
+}
 
-// Classify classifies the change of a value of the config.
-func (m Meanings[C]) Classify(path string, before, after *C) (ChangeClass, string) {
-	found, ok := Nearest(m, path)
-	switch {
-	case !ok:
-		return "", ""
-	case found.Judge != nil:
-		return found.Judge(before, after)
-	default:
-		return found.Class, found.Reason
+// ChangePolicy has the rules for each path; the first that applies decides. An entry for
+// a block is for all values in it that have none of their own.
+type ChangePolicy[C any] map[string][]ChangeRule[C]
+
+// Classify is a Definition's Classify.
+func (p ChangePolicy[C]) Classify(change Change[C]) (ChangeClass, string) {
+	rules, _ := Nearest(p, change.Path)
+	for _, rule := range rules {
+		if rule.If == nil || rule.If(change) {
+			return rule.Class, rule.Reason
+		}
 	}
+	return "", ""
+}
+
+// Possible is a Description's Changes.
+func (p ChangePolicy[C]) Possible() map[string][]PossibleChange {
+	possible := make(map[string][]PossibleChange, len(p))
+	for path, rules := range p {
+		for _, rule := range rules {
+			possible[path] = append(possible[path], PossibleChange{rule.Class, rule.Reason, rule.When})
+		}
+	}
+	return possible
 }

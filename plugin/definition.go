@@ -71,6 +71,9 @@ type Description struct {
 	IPFamilies IPFamilySupport
 	// FeatureGates are all gates that the plugin looks at. Others are refused.
 	FeatureGates []FeatureGate
+	// Changes are all that changes can mean: those that Classify returns, by path. An
+	// entry for a block is for all values in it that have none of their own.
+	Changes map[string][]PossibleChange
 	// ConfigSchema is the JSON schema of the config, as hack/schema makes it of the
 	// Go type; empty if the plugin has none. It is what people are told of fields.
 	ConfigSchema []byte

@@ -9,216 +9,219 @@ import (
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
-// restarts begins the reason of changes that calico-node picks up by restarting.
-// What Felix has set up goes on without it, but see changedIn.
-const restarts = "calico-node restarts node after node, " + goesOn
-
-const goesOn = "and traffic goes on meanwhile"
-
-const requestsChange = "calico-node and Typha may restart one after the other with other requests, " + goesOn
-
-// poolStays is so without overlay, whatever becomes of the values that calico-node makes
-// its pool by.
-const poolStays = restarts + "; the address pool that is there stays as it is, since calico-node makes one only where there is none"
-
-// changes has an entry for every value of NetworkConfig; an entry for a block is
-// for all values in it.
-var changes = plugin.Meanings[v1alpha1.NetworkConfig]{
-	"backend":                   {Class: plugin.Disruptive, Reason: othersMakeRoutes},
-	"ipam.type":                 {Judge: changedIPAM},
-	"ipam.cidr":                 {Judge: changedRange},
-	"ipv4.pool":                 {Judge: changedIPv4Pool},
-	"ipv4.mode":                 {Judge: changedIPv4Mode},
-	"ipv4.autoDetectionMethod":  {Class: plugin.Rolling, Reason: restarts + "; a node that finds another address than before is cut off until all others know it"},
-	"ipv6.pool":                 {Class: plugin.Rolling, Reason: restarts + "; IPv6 packets travel as they are whatever it says"},
-	"ipv6.mode":                 {Judge: changedIPv6Mode},
-	"ipv6.autoDetectionMethod":  {Class: plugin.Rolling, Reason: restarts + "; a node that finds another address than before is cut off until all others know it"},
-	"ipv6.sourceNATEnabled":     {Judge: changedSourceNAT},
-	"typha.enabled":             {Class: plugin.Rolling, Reason: restarts + "; it then watches the API server through Typha, or no longer does"},
-	"vethMTU":                   {Judge: changedMTU},
-	"ebpfDataplane.enabled":     {Class: plugin.Disruptive, Reason: "connections that are open break, since the other dataplane does not know them"},
-	"overlay.enabled":           {Judge: changedOverlay},
-	"overlay.createPodRoutes":   {Judge: changedPodRoutes},
-	"snatToUpstreamDNS.enabled": {Class: plugin.Rolling, Reason: restarts + "; what was masqueraded stays so until the node is replaced"},
-	"autoScaling.mode":          {Class: plugin.Rolling, Reason: requestsChange},
-	"autoScaling.resources":     {Class: plugin.Rolling, Reason: requestsChange},
-	"vxlan.enabled":             {Judge: changedVXLAN},
-	"wireguardEncryption":       {Class: plugin.Rolling, Reason: restarts + "; two nodes encrypt as soon as both have it, and talk in the clear until then"},
-	"birdExporter.enabled":      {Class: plugin.Rolling, Reason: restarts + "; the exporter is a container of it"},
-	"multus.enabled":            {Judge: changedMultus},
-	"multus.installCNIPlugins":  {Class: plugin.Rolling, Reason: "Multus restarts node after node, and pods that start on a node meanwhile get no further networks; plugins that are on the nodes stay there"},
-	"serviceLoopPrevention":     {Class: plugin.Rolling, Reason: restarts},
-	"ipip":                      {Class: plugin.Safe, Reason: "the field is deprecated and has no effect"},
-	"ipAutodetectionMethod":     {Class: plugin.Safe, Reason: "the field is deprecated and has no effect"},
-}
-
-func changedRange(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
-	switch {
-	case strings.EqualFold(rangeOf(before), rangeOf(after)) && isDualStack(before) && isDualStack(after):
-		return plugin.Safe, "only the spelling changes, and with two IP families each node uses its own ranges"
-	case strings.EqualFold(rangeOf(before), rangeOf(after)):
-		return plugin.Rolling, restarts + "; only the spelling changes"
-	case !takesRange(before) && !takesRange(after):
-		return plugin.Rolling, restarts + "; calico-ipam does not look at it"
-	}
-	return plugin.Disruptive, "pods that start from then on get addresses of the other range, to which the routes between nodes may not lead"
-}
-
-func rangeOf(c *v1alpha1.NetworkConfig) string {
-	if c.IPAM == nil || c.IPAM.CIDR == nil {
-		return v1alpha1.UsePodCIDR
-	}
-	return *c.IPAM.CIDR
-}
-
-func takesRange(c *v1alpha1.NetworkConfig) bool {
-	return c.IPAM == nil || c.IPAM.Type != v1alpha1.CalicoIPAM
-}
-
-// changedIPv4Mode and changedIPv6Mode also judge that a family comes or goes: there
-// always is a mode of a family that the network has.
-func changedIPv4Mode(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
-	if hasIPv4(before) && !hasIPv4(after) {
-		return plugin.Disruptive, familyGoes
-	}
-	return changedIPv4Pool(before, after)
-}
-
-func changedIPv4Pool(_, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
-	if after.Overlay != nil {
-		return plugin.Rolling, restarts + "; how packets travel is said by the address pool that comes with overlay, be it on or off"
-	}
-	return plugin.Rolling, poolStays
-}
-
-func changedIPv6Mode(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
-	switch {
-	case hasIPv6(before) && !hasIPv6(after):
-		return plugin.Disruptive, familyGoes
-	case !hasIPv6(before) && hasIPv6(after) && losesIPIP(before):
-		return plugin.Disruptive, "Felix takes IP-in-IP down, through which IPv4 packets travel between nodes; write overlay.enabled: false first"
-	case !hasIPv6(before) && hasIPv6(after):
-		return plugin.Rolling, restarts + "; pods that start from then on get an IPv6 address as well"
-	default:
-		return plugin.Rolling, restarts + "; IPv6 packets travel as they are whatever it says"
-	}
-}
-
-// losesIPIP says whether IPv4 packets travel through what Felix does not set up beside
-// IPv6.
-func losesIPIP(before *v1alpha1.NetworkConfig) bool {
-	return !isComplete(before) || felixUsesIPIP(before) && encapsulationOf(before) == ipip
-}
-
-const familyGoes = "nobody routes any more to the addresses of the family that goes, which pods keep until they are started anew"
-
-func changedSourceNAT(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
-	switch {
-	case !hasIPv6(before) || !hasIPv6(after):
-		return plugin.Rolling, restarts + "; the value comes and goes with IPv6"
-	case masquerades(after):
-		return plugin.Rolling, restarts + "; connections that pods open to the outside from then on come from their node's address"
-	default:
-		return plugin.Disruptive, "pods' connections to the outside come from their own addresses from then on, to which no answer may find the way"
-	}
-}
-
-func masquerades(c *v1alpha1.NetworkConfig) bool {
-	return hasIPv6(c) && c.IPv6.SourceNATEnabled != nil && *c.IPv6.SourceNATEnabled
-}
-
-func changedMultus(_, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
-	if after.Multus != nil && after.Multus.Enabled {
-		return plugin.Rolling, "pods that start from then on go through Multus, and those that run keep their networks"
-	}
-	return plugin.Disruptive, "pods with further networks cannot start without Multus, and every NetworkAttachmentDefinition that users wrote is deleted with the kind, CustomResourceDefinition network-attachment-definitions.k8s.cni.cncf.io"
-}
-
-func changedMTU(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
-	if before.VethMTU != nil && after.VethMTU != nil && mtuOf(before) == mtuOf(after) {
-		return plugin.Safe, "only the spelling changes"
-	}
-	return plugin.Rolling, restarts + "; only pods that start from then on get the new MTU"
-}
-
-func changedOverlay(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
-	switch {
-	case after.Overlay == nil && hasIPv4(before):
-		return plugin.Disruptive, "the address pools that come with overlay are removed, and pods are cut off until calico-node has made one; write overlay.enabled instead"
-	case encapsulationChanges(before, after) || overlayOn(after) && onlyCrossSubnet(before):
-		return plugin.Disruptive, travelsOtherwise
-	case before.Overlay == nil && hasIPv4(before) && overlayOn(after): // without new variables for calico-node
-		return plugin.Rolling, "the address pool that calico-node made becomes one that is stated; " + asBeforeUnless
-	case before.Overlay == nil && hasIPv4(before):
-		return plugin.Rolling, restarts + "; " + asBeforeUnless
-	default:
-		return plugin.Rolling, restarts + "; packets between nodes travel as before"
-	}
-}
-
-const asBeforeUnless = "packets between nodes travel as before, unless ipv4.pool or ipv4.mode was changed since the network was made: then they do from now on as overlay.enabled says, and nodes that have changed may not reach those that have not"
-
-// onlyCrossSubnet says whether packets within a subnet travel as they are. With overlay
-// they never do.
-func onlyCrossSubnet(c *v1alpha1.NetworkConfig) bool {
-	return c.Overlay == nil && c.IPv4 != nil && c.IPv4.Mode != nil && *c.IPv4.Mode == v1alpha1.CrossSubnet
-}
-
-func changedPodRoutes(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
-	if createsPodRoutes(before) == createsPodRoutes(after) {
-		return plugin.Safe, "the value only became explicit or ceased to be so"
-	}
-	switch {
-	case encapsulationChanges(before, after):
-		return plugin.Disruptive, travelsOtherwise
-	case usesBIRD(before) && usesBIRD(after):
-		return plugin.Rolling, restarts + "; it is BIRD that makes the routes, as before"
-	default:
-		return plugin.Disruptive, othersMakeRoutes
-	}
-}
-
-const (
-	othersMakeRoutes = "somebody else makes the routes between nodes from then on, and the old ones go before all new ones are there"
-	travelsOtherwise = "packets between nodes travel in another way, and a node that has changed does not reach one that has not"
+type (
+	change = plugin.Change[v1alpha1.NetworkConfig]
+	rule   = plugin.ChangeRule[v1alpha1.NetworkConfig]
 )
 
-// usesBIRD also judges a config that lacks a backend, since another release wrote it.
-func usesBIRD(c *v1alpha1.NetworkConfig) bool {
-	return c.Backend != nil && hasBackend(c, v1alpha1.Bird)
-}
+// restarts begins the reason of changes that calico-node picks up by restarting. What
+// Felix has set up stays in place meanwhile, with the exception that classify makes.
+const (
+	restarts = "calico-node restarts node after node, " + goesOn
+	goesOn   = "and traffic goes on meanwhile"
+)
 
-func createsPodRoutes(c *v1alpha1.NetworkConfig) bool {
-	return overlayOff(c) && c.Overlay.CreatePodRoutes != nil && *c.Overlay.CreatePodRoutes
-}
-
-// changedVXLAN knows that without overlay the value reaches the same variables as
-// ipv4.pool and ipv4.mode. Felix is told the same of tunnels as before.
-func changedVXLAN(before, after *v1alpha1.NetworkConfig) (plugin.ChangeClass, string) {
-	switch {
-	case onlyIPv6(before) && onlyIPv6(after) && !overlayOn(before) && !overlayOn(after):
-		return plugin.Safe, "VXLAN is for IPv4, which the network does not have"
-	case before.Overlay == nil && after.Overlay == nil && hasIPv4(after):
-		return plugin.Rolling, poolStays
-	case encapsulationChanges(before, after):
-		return plugin.Disruptive, travelsOtherwise
-	default:
-		return plugin.Rolling, restarts + "; packets between nodes travel as before"
+// classify is the policy's, with another reason for restarts that are not harmless: without
+// overlay calico-node first removes BIRD's routes when it starts, and then
+// overlay.createPodRoutes brings them back.
+func classify(c change) (plugin.ChangeClass, string) {
+	class, reason := changePolicy.Classify(c)
+	if usesBIRD(c.Before.Config) && createsPodRoutes(c.After.Config) {
+		reason = strings.Replace(reason, goesOn, isCutOff, 1)
 	}
+	return class, reason
 }
 
-// encapsulationChanges takes a config that another release wrote, and that lacks
-// a value, for one with another encapsulation.
-func encapsulationChanges(before, after *v1alpha1.NetworkConfig) bool {
-	if !isComplete(before) || !isComplete(after) {
-		return true
-	}
-	return encapsulationOf(before) != encapsulationOf(after)
+const isCutOff = "and while calico-node starts on a node, pods there do not reach those of other nodes: " +
+	"without overlay it first removes BIRD's routes, which overlay.createPodRoutes brings back"
+
+const (
+	requestsChange   = "calico-node and Typha may restart one after the other with other requests, " + goesOn
+	poolStays        = restarts + "; the address pool that is there stays as it is, since calico-node makes one only where there is none"
+	poolIsOverlays   = restarts + "; how packets travel is said by the address pool that comes with overlay, be it on or off"
+	othersMakeRoutes = "somebody else makes the routes between nodes from then on, and the old ones go before all new ones are there"
+	travelsOtherwise = "packets between nodes travel in another way, and a node that has changed does not reach one that has not"
+	travelsAsBefore  = restarts + "; packets between nodes travel as before"
+	familyGoes       = "nobody routes any more to the addresses of the family that goes, which pods keep until they are started anew"
+	otherAddress     = restarts + "; a node that finds another address than before is cut off until all others know it"
+	neverEncapsulate = restarts + "; IPv6 packets travel as they are whatever it says"
+	asBeforeUnless   = "packets between nodes travel as before, unless ipv4.pool or ipv4.mode was changed since the network was made: then they do from now on as overlay.enabled says, and nodes that have changed may not reach those that have not"
+)
+
+// changePolicy has an entry for every value of NetworkConfig, and for the facts that calico-node
+// is told of. IPv4 or IPv6 comes and goes with a change of that family's mode: a network
+// has a mode for each of its families.
+var changePolicy = plugin.ChangePolicy[v1alpha1.NetworkConfig]{
+	"backend":   {{Class: plugin.Disruptive, Reason: othersMakeRoutes}},
+	"ipam.type": ipamRules,
+	"ipam.cidr": {
+		{Class: plugin.Safe, When: "if only the spelling changes, with both IP families", If: func(c change) bool {
+			return sameRange(c) && isDualStack(c.Before.Config) && isDualStack(c.After.Config)
+		}, Reason: "only the spelling changes, and with two IP families each node uses its own ranges"},
+		{Class: plugin.Rolling, When: "if only the spelling changes", If: sameRange, Reason: restarts + "; only the spelling changes"},
+		{Class: plugin.Rolling, When: "with ipam.type: calico-ipam", If: func(c change) bool {
+			return !takesRange(c.Before.Config) && !takesRange(c.After.Config)
+		}, Reason: restarts + "; calico-ipam does not look at it"},
+		{Class: plugin.Disruptive, Reason: "pods that start from then on get addresses of the other range, to which the routes between nodes may not lead"},
+	},
+	"ipv4.pool": {
+		{Class: plugin.Rolling, When: "with overlay", If: hasOverlayAfter, Reason: poolIsOverlays},
+		{Class: plugin.Rolling, Reason: poolStays},
+	},
+	"ipv4.mode": {
+		{Class: plugin.Disruptive, When: "if the network loses IPv4", If: func(c change) bool {
+			return hasIPv4(c.Before.Config) && !hasIPv4(c.After.Config)
+		}, Reason: familyGoes},
+		{Class: plugin.Rolling, When: "with overlay", If: hasOverlayAfter, Reason: poolIsOverlays},
+		{Class: plugin.Rolling, Reason: poolStays},
+	},
+	"ipv4.autoDetectionMethod": {{Class: plugin.Rolling, Reason: otherAddress}},
+	"ipv6.pool":                {{Class: plugin.Rolling, Reason: neverEncapsulate}},
+	"ipv6.mode": {
+		{Class: plugin.Disruptive, When: "if the network loses IPv6", If: func(c change) bool {
+			return hasIPv6(c.Before.Config) && !hasIPv6(c.After.Config)
+		}, Reason: familyGoes},
+		{Class: plugin.Disruptive, When: "if the network gets IPv6 while IPv4 packets travel through IP-in-IP", If: func(c change) bool {
+			return getsIPv6(c) && losesIPIP(c.Before.Config)
+		}, Reason: "Felix takes IP-in-IP down, through which IPv4 packets travel between nodes; write overlay.enabled: false first"},
+		{Class: plugin.Rolling, When: "if the network gets IPv6", If: getsIPv6, Reason: restarts + "; pods that start from then on get an IPv6 address as well"},
+		{Class: plugin.Rolling, Reason: neverEncapsulate},
+	},
+	"ipv6.autoDetectionMethod": {{Class: plugin.Rolling, Reason: otherAddress}},
+	"ipv6.sourceNATEnabled": {
+		{Class: plugin.Rolling, When: "if the network gets or loses IPv6", If: func(c change) bool {
+			return !hasIPv6(c.Before.Config) || !hasIPv6(c.After.Config)
+		}, Reason: restarts + "; the value comes and goes with IPv6"},
+		{Class: plugin.Rolling, When: "if switched on", If: func(c change) bool { return masquerades(c.After.Config) },
+			Reason: restarts + "; connections that pods open to the outside from then on come from their node's address"},
+		{Class: plugin.Disruptive, Reason: "pods' connections to the outside come from their own addresses from then on, to which no answer may find the way"},
+	},
+	"typha.enabled": {{Class: plugin.Rolling, Reason: restarts + "; it then watches the API server through Typha, or no longer does"}},
+	"vethMTU": {
+		{Class: plugin.Safe, When: "if only the spelling changes", If: func(c change) bool {
+			before, after := c.Before.Config, c.After.Config
+			return before.VethMTU != nil && after.VethMTU != nil && mtuOf(before) == mtuOf(after)
+		}, Reason: "only the spelling changes"},
+		{Class: plugin.Rolling, Reason: restarts + "; only pods that start from then on get the new MTU"},
+	},
+	"ebpfDataplane.enabled": {{Class: plugin.Disruptive, Reason: "connections that are open break, since the other dataplane does not know them"}},
+	"overlay.enabled": {
+		{Class: plugin.Disruptive, When: "if overlay goes", If: func(c change) bool {
+			return c.After.Config.Overlay == nil && hasIPv4(c.Before.Config)
+		}, Reason: "the address pools that come with overlay are removed, and pods are cut off until calico-node has made one; write overlay.enabled instead"},
+		{Class: plugin.Disruptive, When: "if packets travel in another way", If: func(c change) bool {
+			return encapsulationChanges(c) || overlayOn(c.After.Config) && onlyCrossSubnet(c.Before.Config)
+		}, Reason: travelsOtherwise},
+		{Class: plugin.Rolling, When: "if overlay comes and is on", If: func(c change) bool { // without new variables for calico-node
+			return overlayComes(c) && overlayOn(c.After.Config)
+		}, Reason: "the address pool that calico-node made becomes one that is stated; " + asBeforeUnless},
+		{Class: plugin.Rolling, When: "if overlay comes", If: overlayComes, Reason: restarts + "; " + asBeforeUnless},
+		{Class: plugin.Rolling, Reason: travelsAsBefore},
+	},
+	"overlay.createPodRoutes": {
+		{Class: plugin.Safe, When: "if the value only becomes explicit, or ceases to be so", If: func(c change) bool {
+			return createsPodRoutes(c.Before.Config) == createsPodRoutes(c.After.Config)
+		}, Reason: "the value only became explicit or ceased to be so"},
+		{Class: plugin.Disruptive, When: "if packets travel in another way", If: encapsulationChanges, Reason: travelsOtherwise},
+		{Class: plugin.Rolling, When: "if BIRD makes the routes before and after", If: func(c change) bool {
+			return usesBIRD(c.Before.Config) && usesBIRD(c.After.Config)
+		}, Reason: restarts + "; it is BIRD that makes the routes, as before"},
+		{Class: plugin.Disruptive, Reason: othersMakeRoutes},
+	},
+	"snatToUpstreamDNS.enabled": {{Class: plugin.Rolling, Reason: restarts + "; what was masqueraded stays so until the node is replaced"}},
+	"autoScaling.mode":          {{Class: plugin.Rolling, Reason: requestsChange}},
+	"autoScaling.resources":     {{Class: plugin.Rolling, Reason: requestsChange}},
+	// Without overlay the value reaches the same variables as ipv4.pool and ipv4.mode. Felix
+	// is told the same of tunnels as before.
+	"vxlan.enabled": {
+		{Class: plugin.Safe, When: "with IPv6 alone", If: func(c change) bool {
+			before, after := c.Before.Config, c.After.Config
+			return onlyIPv6(before) && onlyIPv6(after) && !overlayOn(before) && !overlayOn(after)
+		}, Reason: "VXLAN is for IPv4, which the network does not have"},
+		{Class: plugin.Rolling, When: "without overlay", If: func(c change) bool {
+			return c.Before.Config.Overlay == nil && c.After.Config.Overlay == nil && hasIPv4(c.After.Config)
+		}, Reason: poolStays},
+		{Class: plugin.Disruptive, When: "if packets travel in another way", If: encapsulationChanges, Reason: travelsOtherwise},
+		{Class: plugin.Rolling, Reason: travelsAsBefore},
+	},
+	"wireguardEncryption": {{Class: plugin.Rolling, Reason: restarts + "; two nodes encrypt as soon as both have it, and talk in the clear until then"}},
+	"birdExporter.enabled": {
+		{Class: plugin.Safe, When: "if the exporter cannot run, since calico-node is not privileged", If: func(c change) bool {
+			return exports(c.Before) == exports(c.After)
+		}, Reason: "only the exporter's Service comes or goes, since it cannot run in a calico-node that is not privileged"},
+		{Class: plugin.Rolling, Reason: restarts + "; the exporter is a container of it"},
+	},
+	"multus.enabled": {
+		{Class: plugin.Rolling, When: "if switched on", If: func(c change) bool {
+			return c.After.Config.Multus != nil && c.After.Config.Multus.Enabled
+		}, Reason: "pods that start from then on go through Multus, and those that run keep their networks"},
+		{Class: plugin.Disruptive, Reason: "pods with further networks cannot start without Multus, and every NetworkAttachmentDefinition that users wrote is deleted with the kind, CustomResourceDefinition network-attachment-definitions.k8s.cni.cncf.io"},
+	},
+	"multus.installCNIPlugins": {{Class: plugin.Rolling, Reason: "Multus restarts node after node, and pods that start on a node meanwhile get no further networks; plugins that are on the nodes stay there"}},
+	"serviceLoopPrevention":    {{Class: plugin.Rolling, Reason: restarts}},
+	"ipip":                     {{Class: plugin.Safe, Reason: "the field is deprecated and has no effect"}},
+	"ipAutodetectionMethod":    {{Class: plugin.Safe, Reason: "the field is deprecated and has no effect"}},
+
+	string(plugin.FactKubeProxy): {
+		{Class: plugin.Rolling, When: "with eBPF", If: func(c change) bool {
+			return usesEBPF(c.Before.Config) && usesEBPF(c.After.Config)
+		}, Reason: restarts + "; packets to Services take the way of eBPF with kube-proxy and without"},
+		{Class: plugin.Disruptive, Reason: "another than before passes on packets to Services, and does not know connections that are open"},
+	},
+	string(plugin.FactKubeProxyMode): {
+		{Class: plugin.Disruptive, When: "to or from NFTables", If: func(c change) bool {
+			return usesNFTables(c.Before.Input) != usesNFTables(c.After.Input)
+		}, Reason: "kube-proxy and Felix write their rules anew, each in its own time, and packets to Services and what policies allow may be lost until both have"},
+	},
+	// The rules are about pool no-snat-for-node-cidr. The range is also where nodes look for
+	// their address, which a change of ipv4.autoDetectionMethod tells.
+	string(plugin.FactNodeRange): {
+		{Class: plugin.Safe, When: "if there was no range", If: func(c change) bool {
+			was, _, changes := unmasqueradedRanges(c)
+			return changes && was == ""
+		}, Reason: "nodes of the range see the addresses of pods that connect to them from then on"},
+		{Class: plugin.Safe, When: "if the range goes", If: func(c change) bool {
+			_, is, changes := unmasqueradedRanges(c)
+			return changes && is == ""
+		}, Reason: masqueradedFromThenOn},
+		{Class: plugin.Safe, When: "if there is another range", If: func(c change) bool {
+			_, _, changes := unmasqueradedRanges(c)
+			return changes
+		}, Reason: masqueradedFromThenOn + " where they are not of the new one as well, whose nodes see the pods' addresses"},
+	},
+	string(plugin.FactPodRanges): {
+		{Class: plugin.Rolling, When: "if the IPv6 range changes", If: func(c change) bool {
+			return hasIPv6(c.Before.Config) && hasIPv6(c.After.Config) && podRangeIPv6(c.Before.Input) != podRangeIPv6(c.After.Input)
+		}, Reason: restarts + "; what pods send within the new IPv6 range is not masqueraded"},
+		{Class: plugin.Rolling, When: "if the IPv4 range changes", If: func(c change) bool {
+			return hasIPv4(c.Before.Config) && hasIPv4(c.After.Config) && podRangeIPv4(c.Before.Input) != podRangeIPv4(c.After.Input)
+		}, Reason: restarts + "; what pods send within the new IPv4 range is not masqueraded"},
+	},
 }
 
-func isComplete(c *v1alpha1.NetworkConfig) bool {
-	if c.Backend == nil || c.VXLAN == nil {
-		return false
-	}
-	return c.IPv4 == nil && hasIPv6(c) || c.IPv4 != nil && c.IPv4.Mode != nil && c.IPv4.Pool != nil
+const masqueradedFromThenOn = "what pods send to nodes of the old range is masqueraded from then on"
+
+const keepAddresses = "pods that run keep addresses which the other IPAM does not know of and would give to others; "
+
+// ipamRules go by what the user wants of IP families, also while only the first is there.
+var ipamRules = []rule{
+	{Class: plugin.Disruptive, When: "if the former type is not known", If: func(c change) bool { // as only a damaged status has it
+		before := c.Before.Config.IPAM
+		return c.After.Config.IPAM != nil && (before == nil || before.Type == "")
+	}, Reason: "nobody remembers which IPAM gave pods their addresses; if it was another, this one may give addresses of pods that run to others"},
+	{Class: plugin.Forbidden, When: "if vxlan.enabled becomes true", If: func(c change) bool {
+		return isOn(c.After.Config.VXLAN) && !isOn(c.Before.Config.VXLAN)
+	}, Reason: keepAddresses + "VXLAN brings calico-ipam with it, so leave vxlan and overlay as they were, or create a new cluster"},
+	{Class: plugin.Forbidden, When: "if vxlan.enabled becomes false and overlay.enabled changes", If: func(c change) bool {
+		// It could be written, but to addresses of calico-ipam no cloud makes routes.
+		return vxlanGoes(c) && overlayGoes(c.Before.Config, c.After.Config)
+	}, Reason: keepAddresses + "leave vxlan and overlay as they were, or create a new cluster"},
+	{Class: plugin.Forbidden, When: "if vxlan.enabled becomes false, with IPv6", If: func(c change) bool {
+		return vxlanGoes(c) && wantsIPv6(c.After.Input)
+	}, Reason: keepAddresses + "leave vxlan as it was, or create a new cluster"},
+	{Class: plugin.Forbidden, When: "if vxlan.enabled becomes false", If: vxlanGoes, Reason: keepAddresses + "keep it by writing ipam.type: calico-ipam"},
+	{Class: plugin.Forbidden, When: "if a network with calico-ipam gets IPv6", If: func(c change) bool {
+		return wantsIPv6(c.After.Input) && c.Before.Config.IPAM != nil && c.Before.Config.IPAM.Type == v1alpha1.CalicoIPAM
+	}, Reason: keepAddresses + "stay with IPv4 and calico-ipam, or create a new cluster"},
+	{Class: plugin.Forbidden, Reason: keepAddresses + "go back to the former type, or create a new cluster"},
 }

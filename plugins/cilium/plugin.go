@@ -40,6 +40,7 @@ func (definition) Describe() plugin.Description {
 		Origin:         "extension-networking-cilium",
 		Adopts:         []plugin.Bundle{plugin.NetworkBundle(bundleName, nil), plugin.AdmissionBundle(admissionResource, nil)},
 		IPFamilies:     plugin.IPFamilySupport{IPv4: true, IPv6: true, DualStack: true},
+		Changes:        changePolicy.Possible(),
 		ConfigSchema:   v1alpha1.Schema,
 	}
 }
@@ -57,7 +58,7 @@ func (definition) ValidateEffective(effective, written *v1alpha1.NetworkConfig, 
 }
 
 func (definition) Classify(change plugin.Change[v1alpha1.NetworkConfig]) (plugin.ChangeClass, string) {
-	return classify(change)
+	return changePolicy.Classify(change)
 }
 
 func (definition) Render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (plugin.Objects, error) {

@@ -44,6 +44,7 @@ func (definition) Describe() plugin.Description {
 		ConfigVersions: []schema.GroupVersion{v1alpha1.GroupVersion},
 		Origin:         "extension-networking-flannel",
 		IPFamilies:     plugin.IPFamilySupport{IPv4: true, IPv6: true, DualStack: true},
+		Changes:        changePolicy.Possible(),
 		ConfigSchema:   v1alpha1.Schema,
 	}
 }
@@ -61,7 +62,7 @@ func (definition) ValidateEffective(effective, written *v1alpha1.NetworkConfig, 
 }
 
 func (definition) Classify(change plugin.Change[v1alpha1.NetworkConfig]) (plugin.ChangeClass, string) {
-	return classify(change)
+	return changePolicy.Classify(change)
 }
 
 func (definition) Render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (plugin.Objects, error) {
