@@ -4,10 +4,10 @@ package cli
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/trellis-network/trellis/internal/explain"
+	"github.com/trellis-network/trellis/plugin"
 )
 
 const (
@@ -80,56 +80,19 @@ func allowed(e *explain.Explanation) string {
 }
 
 // changeLines returns a line for each effect that a change of the field can have.
-func changeLines(changes []explain.Change) []string {
+func changeLines(changes []plugin.PossibleChange) []string {
 	var lines []string
 	for _, change := range changes {
 		line := string(change.Class)
-		if len(change.When) > 0 {
-			line += " " + strings.Join(change.When, " or ")
+		switch {
+		case change.When != "":
+			line += " " + change.When
+		case len(changes) > 1:
+			line += " otherwise"
 		}
-		line += ": "
-		if change.With != "" {
-			line += change.With + " changes with it; "
-		}
-		line += change.Reason
-		if steps := stepList(change.Steps); steps != "" {
-			line += " (" + steps + ")"
-		}
-		lines = append(lines, line)
+		lines = append(lines, line+": "+change.Reason)
 	}
 	return lines
-}
-
-// stepList lists changes by what they begin with: "from true or absent to false".
-func stepList(steps []explain.Step) string {
-	from := listsBy(steps, func(s explain.Step) (string, string) { return explain.Shown(s.To), explain.Shown(s.From) })
-	// Changes that begin with the same are told together.
-	var list []string
-	for _, each := range listsBy(from, func(l labelled) (string, string) { return strings.Join(l.list, " or "), l.label }) {
-		list = append(list, fmt.Sprintf("from %s to %s", each.label, strings.Join(each.list, " or ")))
-	}
-	return strings.Join(list, ", ")
-}
-
-// labelled is a list of what has something in common.
-type labelled struct {
-	label string
-	list  []string
-}
-
-// listsBy collects items by a label, in the order in which they come.
-func listsBy[T any](items []T, split func(T) (label, item string)) []labelled {
-	var lists []labelled
-	for _, each := range items {
-		label, item := split(each)
-		i := slices.IndexFunc(lists, func(l labelled) bool { return l.label == label })
-		if i < 0 {
-			lists = append(lists, labelled{label: label})
-			i = len(lists) - 1
-		}
-		lists[i].list = append(lists[i].list, item)
-	}
-	return lists
 }
 
 func fieldLines(fields []explain.Field) string {

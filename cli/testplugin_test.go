@@ -36,6 +36,7 @@ func (wire) Describe() plugin.Description {
 		ConfigVersions: []schema.GroupVersion{{Group: "wire.example.com", Version: "v1"}},
 		Origin:         "wire", Adopts: []plugin.Bundle{plugin.NetworkBundle("wire", nil)},
 		IPFamilies: plugin.IPFamilySupport{IPv4: true},
+		Changes:    wireChanges.Possible(),
 		FeatureGates: []plugin.FeatureGate{
 			{Name: "FastWire", Doc: "makes the wire fast"},
 			{Name: "SafeWire", Default: true, Doc: "insulates the wire"},
@@ -71,18 +72,18 @@ func (wire) ValidateEffective(*wireConfig, *wireConfig, *plugin.Input, *field.Pa
 	return plugin.Findings{}
 }
 
+var wireChanges = plugin.ChangePolicy[wireConfig]{
+	"colour": {{Class: plugin.Forbidden, Reason: "both ends must have the same colour"}},
+	"length": {
+		{Class: plugin.Disruptive, When: "if it becomes 0", If: func(c plugin.Change[wireConfig]) bool { return c.After.Config.Length == "0" },
+			Reason: "nothing is left of the wire"},
+		{Class: plugin.Rolling, Reason: "the wire is pulled in anew"},
+	},
+	"monitored": {{Class: plugin.Safe, Reason: "only adds a dashboard"}},
+}
+
 func (wire) Classify(change plugin.Change[wireConfig]) (plugin.ChangeClass, string) {
-	if change.Path == "length" && change.After.Config.Length == "0" {
-		return plugin.Disruptive, "nothing is left of the wire"
-	}
-	switch change.Path {
-	case "colour":
-		return plugin.Forbidden, "both ends must have the same colour"
-	case "length":
-		return plugin.Rolling, "the wire is pulled in anew"
-	default:
-		return plugin.Safe, "only adds a dashboard"
-	}
+	return wireChanges.Classify(change)
 }
 
 func (wire) Render(effective *wireConfig, facts *plugin.Input) (plugin.Objects, error) {

@@ -88,12 +88,6 @@ func (p *Pipeline) Build(request Request) Result {
 	return b.run(b.judgeWritten, b.applyDefaults, b.validateEffective, b.compare, b.render)
 }
 
-// Judge is Build without the objects, for who asks of many Requests what they mean.
-func (p *Pipeline) Judge(request Request) Result {
-	b := p.begin(&request)
-	return b.run(b.judgeWritten, b.applyDefaults, b.validateEffective, b.compare)
-}
-
 func (p *Pipeline) begin(request *Request) *build {
 	return &build{
 		pipeline: p, request: request, last: request.Applied, paths: pathsOf(request),

@@ -62,6 +62,7 @@ func (definition) Describe() plugin.Description {
 		ConfigVersions: []schema.GroupVersion{{Group: "gardenet.networking.extensions.gardener.cloud", Version: "v1alpha1"}},
 		Origin:         "extension-networking-gardenet",
 		IPFamilies:     plugin.IPFamilySupport{IPv4: true},
+		Changes:        changes.Possible(),
 	}
 }
 
@@ -96,14 +97,14 @@ func (definition) ValidateEffective(_, _ *NetworkConfig, in *plugin.Input, _ *fi
 	return found
 }
 
+// changes are what changes of values mean for a running network.
+var changes = plugin.ChangePolicy[NetworkConfig]{
+	"gardenetCustomConfigField": {{Class: plugin.Rolling, Reason: "the agents restart"}},
+	"ipam":                      {{Class: plugin.Forbidden, Reason: "running pods would keep addresses without routes"}},
+}
+
 func (definition) Classify(change plugin.Change[NetworkConfig]) (plugin.ChangeClass, string) {
-	switch change.Path {
-	case "gardenetCustomConfigField":
-		return plugin.Rolling, "the agents restart"
-	case "ipam.type", "ipam.cidr":
-		return plugin.Forbidden, "pods that run would keep addresses that nobody routes to"
-	}
-	return "", ""
+	return changes.Classify(change)
 }
 
 func (definition) Render(effective *NetworkConfig, in *plugin.Input) (plugin.Objects, error) {

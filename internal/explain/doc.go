@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package explain tells what the fields of a plugin's config mean: what the Go
-// types say of them, by way of their JSON schema, and what the pipeline makes of
-// them, by trying it.
+// Package explain describes the fields of a plugin's config: with the documentation of
+// the Go types, by way of their JSON schema, and with what the plugin declares of changes.
 //
-// It refuses to know any field: a plugin that is added is explained, too.
+// It knows no field by name, so that it also explains those of other plugins.
 package explain

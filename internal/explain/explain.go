@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -38,8 +41,9 @@ type Explanation struct {
 	// Default is the documented default. Without one, it is the value that is in force if
 	// the user writes nothing and nothing is known of the cluster.
 	Default string
-	// Changes are what it means for a running network when the value changes.
-	Changes []Change
+	// Changes are what it can mean for a running network when the value changes, as the
+	// plugin declares it.
+	Changes []plugin.PossibleChange
 	// Classes are all classes that a change can have, gravest first.
 	Classes []plugin.ChangeClass
 	// Fields are those in the block.
@@ -59,17 +63,13 @@ type Text struct {
 	Intro, Default, Effect, Rule string
 }
 
-// Explainer explains the fields of one plugin's config. What it has found out for one
-// field is of use for the next. It is not safe for concurrent use.
+// Explainer explains the fields of one plugin's config.
 type Explainer struct {
-	pipeline *pipeline.Pipeline
-	plugin   *plugin.Plugin
+	plugin *plugin.Plugin
 	// root is the whole config's schema.
 	root *node
-	// gates are as they are by default.
-	gates map[string]bool
-	// made are networks, nil if they are invalid, by circumstance and config.
-	made map[string]*settled
+	// inForce are the values of a network without config, by path.
+	inForce map[string]any
 }
 
 // New makes an Explainer.
@@ -78,8 +78,28 @@ func New(p *pipeline.Pipeline, one *plugin.Plugin) (*Explainer, error) {
 	if err != nil {
 		return nil, err
 	}
+	x := &Explainer{plugin: one, root: root, inForce: map[string]any{}}
+	result := p.Build(requestWithoutConfig(p, one.Type))
+	if len(result.Errors) > 0 {
+		return x, nil // some plugins demand a config
+	}
+	values, err := result.Values()
+	for _, value := range values {
+		x.inForce[value.Path] = value.Value
+	}
+	return x, err
+}
+
+// requestWithoutConfig is for a network of which nothing is known but its type.
+func requestWithoutConfig(p *pipeline.Pipeline, networkType string) pipeline.Request {
 	gates, _ := p.ResolveFeatureGates(nil, nil)
-	return &Explainer{pipeline: p, plugin: one, root: root, gates: gates, made: map[string]*settled{}}, nil
+	return p.NewRequest(&extensionsv1alpha1.Network{
+		ObjectMeta: metav1.ObjectMeta{Name: "network", Namespace: "default"},
+		Spec: extensionsv1alpha1.NetworkSpec{
+			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: networkType},
+			PodCIDR:     pipeline.DefaultPodCIDR, ServiceCIDR: pipeline.DefaultServiceCIDR,
+		},
+	}, nil, plugin.Environment{FeatureGates: gates})
 }
 
 // Leaves returns the paths of all fields that have a value of their own, without
@@ -120,8 +140,7 @@ func (x *Explainer) Of(path []string) (*Explanation, error) {
 	if !e.IsLeaf() {
 		return e, nil
 	}
-	t := trial{Explainer: x, path: path}
-	inForce := t.inForce()
+	inForce := x.inForce[e.Path]
 	switch {
 	case e.Text.Default != "":
 		e.Default = e.Text.Default
@@ -130,8 +149,12 @@ func (x *Explainer) Of(path []string) (*Explanation, error) {
 	default:
 		e.Default = Shown(inForce)
 	}
-	e.Changes = t.changes(n)
-	e.Classes = t.classes(e.Changes)
+	e.Changes, _ = plugin.Nearest(one.Changes, e.Path)
+	for _, class := range []plugin.ChangeClass{plugin.Forbidden, plugin.Disruptive, plugin.Rolling, plugin.Safe} {
+		if slices.ContainsFunc(e.Changes, func(c plugin.PossibleChange) bool { return c.Class == class }) {
+			e.Classes = append(e.Classes, class)
+		}
+	}
 	return e, nil
 }
 

@@ -154,27 +154,6 @@ func (n *node) fields() map[string]*node {
 	return n.Properties
 }
 
-// lists are some of those that may be written, with an element more or less; none where
-// no element is known.
-func (n *node) lists() []any {
-	if n.Items == nil || n.Items.Type != "string" {
-		return nil
-	}
-	elements := append(n.Items.allowed(), n.Items.Examples...)
-	for _, example := range n.Examples {
-		list, _ := example.([]any)
-		elements = append(elements, list...)
-	}
-	switch len(elements) {
-	case 0:
-		return nil
-	case 1:
-		return []any{elements}
-	}
-	one, two := elements[0], elements[1]
-	return []any{[]any{one}, []any{one, two}, []any{two, one}}
-}
-
 func (n *node) names() []string { return slices.Sorted(maps.Keys(n.fields())) }
 
 // typeName returns the type for users.

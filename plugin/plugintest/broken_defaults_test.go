@@ -47,6 +47,7 @@ func (w *word) UnmarshalJSON(raw []byte) error {
 func fresh[C any](inner func(*C) *config, class plugin.ChangeClass, fill func(*C)) func() plugin.Plugin {
 	return func() plugin.Plugin {
 		f := adapted(sound(), inner)
+		declaring(f, "fresh", class)
 		defaults, classify := f.defaults, f.classify
 		f.defaults = func(c *C, facts *plugin.Input, origins *plugin.Origins) {
 			fill(c)

@@ -34,7 +34,7 @@ func classified(change func(*fake[config]), classify func(plugin.Change[config])
 
 // inCluster tells what a change of mtu means where there is no kube-proxy.
 func inCluster(class plugin.ChangeClass, reason string) func() plugin.Plugin {
-	return classified(nil, func(c plugin.Change[config]) (plugin.ChangeClass, string) {
+	return classified(func(f *fake[config]) { declaring(f, "mtu", class) }, func(c plugin.Change[config]) (plugin.ChangeClass, string) {
 		if c.Path == "mtu" && !c.Before.KubeProxy.Enabled && !c.After.KubeProxy.Enabled {
 			return class, reason
 		}
@@ -44,7 +44,10 @@ func inCluster(class plugin.ChangeClass, reason string) func() plugin.Plugin {
 
 // telling tells agents of kube-proxy's mode, which restarts them.
 func telling(class plugin.ChangeClass, reason string) func() plugin.Plugin {
-	return classified(tellMode, func(c plugin.Change[config]) (plugin.ChangeClass, string) {
+	return classified(func(f *fake[config]) {
+		tellMode(f)
+		declaring(f, string(plugin.FactKubeProxyMode), class)
+	}, func(c plugin.Change[config]) (plugin.ChangeClass, string) {
 		if c.Path == string(plugin.FactKubeProxyMode) {
 			return class, reason
 		}
@@ -80,6 +83,23 @@ var brokenFacts = []broken{
 	{promise: "changes", how: "a fact with a period", says: `ends with a period: "Agents restart."`, plugin: telling(plugin.Rolling, "Agents restart.")},
 	{promise: "changes", how: "a class in some clusters that there is not", says: `has the class "harmless" for mtu`, plugin: inCluster("harmless", "agents restart")},
 	{promise: "changes", how: "no reason in some clusters", says: "has no reason why a change of mtu is safe", plugin: inCluster(plugin.Safe, "")},
+	{promise: "changes", how: "a class that is not declared", says: "Classify says that a change of mode can be safe, and the Changes of Description do not",
+		plugin: classified(nil, func(c plugin.Change[config]) (plugin.ChangeClass, string) {
+			if c.Path == "mode" && c.After.Config.Mode != nil && *c.After.Config.Mode == "routed" {
+				return plugin.Safe, "routers notice"
+			}
+			return "", ""
+		})},
+	{promise: "changes", how: "a class that is declared in vain", says: "declare that a change of mtu can be forbidden, and Classify never says so",
+		wrong: func(f *fake[config]) { declaring(f, "mtu", plugin.Forbidden) }},
+	{promise: "changes", how: "a class for what is no field", says: "declare knots, which is neither a field nor a fact", wrong: func(f *fake[config]) {
+		describe := f.describe
+		f.describe = func() plugin.Description {
+			d := describe()
+			d.Changes["knots"] = nil
+			return d
+		}
+	}},
 	{promise: "changes", how: "a panic in some clusters", says: "the plugin panicked in Classify at broken_facts_test.go:", plugin: classified(nil, func(c plugin.Change[config]) (plugin.ChangeClass, string) {
 		if !c.After.KubeProxy.Enabled && c.After.Config.Mode == nil { // of an old release
 			_ = *c.Before.Config.Mode

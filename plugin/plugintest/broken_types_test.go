@@ -33,6 +33,7 @@ var brokenTypes = []broken{
 	}},
 	{promise: "decoding", how: "anything may stand in a field", says: `["a"] for a value of another type is accepted`, plugin: func() plugin.Plugin {
 		f := adapted(sound(), func(v *vague) *config { return &v.config })
+		declaring(f, "extra", plugin.Safe)
 		inner := f.classify
 		f.classify = func(c plugin.Change[vague]) (plugin.ChangeClass, string) {
 			if c.Path == "extra" || strings.HasPrefix(c.Path, "extra.") {
@@ -47,6 +48,7 @@ var brokenTypes = []broken{
 	}, readme: func(text string) string { return text + "| `fresh` | absent | safe |\n" }},
 	{promise: "readme", how: "a new field", says: "does not tell what `fresh` is", plugin: func() plugin.Plugin {
 		f := adapted(sound(), func(g *grown) *config { return &g.config })
+		declaring(f, "fresh", plugin.Safe)
 		inner := f.classify
 		f.classify = func(c plugin.Change[grown]) (plugin.ChangeClass, string) {
 			if c.Path == "fresh" {

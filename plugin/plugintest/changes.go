@@ -36,6 +36,7 @@ func changes(s *suite, found *report) {
 	}
 	s.checkTransitions(found)
 	s.checkFacts(found)
+	s.checkDeclared(found)
 }
 
 // nothing is a config in which nothing is set.
@@ -63,6 +64,8 @@ func (s *suite) checkClass(found *report, path string, classify func(string) (pl
 		found.breach("Classify has no reason why a change of %s is %s %s; say in one sentence what happens", path, class, between())
 	case strings.HasSuffix(reason, "."):
 		found.breach("the reason of Classify for %s ends with a period: %q; it stands within a sentence", path, reason)
+	default:
+		s.note(found, path, class)
 	}
 }
 

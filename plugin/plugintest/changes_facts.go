@@ -79,6 +79,8 @@ func (s *suite) checkStep(found *report, before, after state) {
 			found.breach("Classify has no reason why a change of %s is %s; say in one sentence what happens", step, class)
 		case strings.HasSuffix(reason, "."):
 			found.breach("the reason of Classify for %s ends with a period: %q; it stands within a sentence", step, reason)
+		default:
+			s.note(found, string(fact), class)
 		}
 	}
 	if told {

@@ -52,6 +52,16 @@ func (f *fake[C]) Render(effective *C, facts *plugin.Input) (plugin.Objects, err
 	return f.render(effective, facts)
 }
 
+// declaring makes f declare one more class for a path.
+func declaring[C any](f *fake[C], path string, class plugin.ChangeClass) {
+	describe := f.describe
+	f.describe = func() plugin.Description {
+		d := describe()
+		d.Changes[path] = append(d.Changes[path], plugin.PossibleChange{Class: class, Reason: "agents notice"})
+		return d
+	}
+}
+
 // adapted is f for a config type in which the one of f is.
 func adapted[C any](f *fake[config], inner func(*C) *config) *fake[C] {
 	return &fake[C]{
@@ -110,6 +120,7 @@ func sound() *fake[config] {
 				Origin:       "sound",
 				IPFamilies:   plugin.IPFamilySupport{IPv4: true, IPv6: true, DualStack: true},
 				FeatureGates: []plugin.FeatureGate{{Name: "Louder", Doc: "lets agents log more"}},
+				Changes:      soundChanges.Possible(),
 				ConfigSchema: []byte(soundSchema),
 			}
 		},
@@ -169,15 +180,16 @@ func soundValidateEffective(_, _ *config, facts *plugin.Input, _ *field.Path) pl
 	return found
 }
 
+var soundChanges = plugin.ChangePolicy[config]{
+	"mtu":      {{Class: plugin.Rolling, Reason: "agents notice"}},
+	"mode":     {{Class: plugin.Disruptive, Reason: "agents notice"}},
+	"logging":  {{Class: plugin.Rolling, Reason: "agents notice"}},
+	"peers":    {{Class: plugin.Rolling, Reason: "agents notice"}},
+	"requests": {{Class: plugin.Rolling, Reason: "agents notice"}},
+}
+
 func soundClassify(change plugin.Change[config]) (plugin.ChangeClass, string) {
-	classes := map[string]plugin.ChangeClass{
-		"mtu": plugin.Rolling, "mode": plugin.Disruptive, "logging": plugin.Rolling, "peers": plugin.Rolling, "requests": plugin.Rolling,
-	}
-	class, ok := plugin.Nearest(classes, change.Path)
-	if !ok {
-		return "", ""
-	}
-	return class, "agents notice"
+	return soundChanges.Classify(change)
 }
 
 func soundRender(c *config, facts *plugin.Input) (plugin.Objects, error) {

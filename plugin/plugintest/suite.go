@@ -39,6 +39,9 @@ type suite struct {
 	// watched are the workloads that notice changes of a ConfigMap, with the reason.
 	watched map[watching]string
 
+	// given are the classes that Classify gave.
+	given map[given]bool
+
 	// missed are the objects that something refers to in vain.
 	missed map[string]bool
 
@@ -57,7 +60,7 @@ func newSuite(p plugin.Plugin, options []Option) (*suite, error) {
 	s := &suite{
 		plugin: p, cases: []Case{{Name: "no config"}}, readme: "README.md", source: ".",
 		wildcards: map[string]string{}, missing: map[string]string{}, missed: map[string]bool{},
-		watched: map[watching]string{},
+		watched: map[watching]string{}, given: map[given]bool{},
 	}
 	for _, one := range options {
 		one.apply(s)
