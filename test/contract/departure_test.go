@@ -80,8 +80,13 @@ func TestUnfinishedNetworksLeave(t *testing.T) {
 	Shows(t, "N35")
 	t.Parallel()
 	for name, begin := range map[string]func(*controlPlane){
-		"failing":   func(p *controlPlane) { p.wants("mode", "unsupported"); p.deploys(); p.becomes("Create", "Error") },
-		"under way": func(p *controlPlane) { p.deploys(); p.becomes("Create", "Processing") },
+		"failing": func(p *controlPlane) { p.wants("mode", "unsupported"); p.deploys(); p.becomes("Create", "Error") },
+		"under way": func(p *controlPlane) {
+			release := p.resources.Hold()
+			p.deploys()
+			p.becomes("Create", "Processing")
+			release()
+		},
 		"not begun": func(p *controlPlane) { p.trellis.stop(); p.deploys() },
 		"asked for": func(p *controlPlane) { p.deploys() },
 		"gone failing": func(p *controlPlane) {

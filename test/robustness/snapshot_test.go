@@ -65,6 +65,13 @@ func (w *world) look() snapshot {
 	}
 	delete(seen, "seed Secret gardener")
 	delete(seen, "seed ConfigMap kube-root-ca.crt")
+	if w.trigger == network.TriggerOperation {
+		// Gardener's garbage collector deletes these, whenever it runs (Gardener contract, L6).
+		_, superseded := w.bundleSecrets()
+		for _, name := range superseded {
+			delete(seen, "seed Secret "+name)
+		}
+	}
 	for _, kind := range w.kinds {
 		note(inShoot, kind, client.MatchingLabels{resourcesv1alpha1.ManagedBy: w.run}, client.InNamespace(namespaceOf(kind)))
 	}
