@@ -81,15 +81,11 @@ func explainField(cmd *cobra.Command, p *pipeline.Pipeline, argument string) err
 	if err != nil {
 		return refuse(cmd, err)
 	}
-	var names []string
-	if path = inConfig(path); path != "" {
-		names = strings.Split(path, ".")
-	}
-	explainer, err := explain.New(p, &one)
+	config, err := explain.Of(&one)
 	if err != nil {
 		return refuse(cmd, err)
 	}
-	found, err := explainer.Of(names)
+	found, err := config.Field(inConfig(path))
 	if err != nil {
 		return refuse(cmd, err)
 	}

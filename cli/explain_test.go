@@ -75,7 +75,7 @@ RULE:     both ends have the same, always.
 CHANGE:   forbidden: both ends must have the same colour
 `,
 		},
-		{name: "a pattern and an example", args: "explain wire.length", stdout: "~ALLOWED:  values that match ^[0-9]+$, for example \"7\"\nDEFAULT:  absent"},
+		{name: "a pattern and an example", args: "explain wire.length", stdout: "~ALLOWED:  values that match ^[0-9]+$, for example \"7\"\n    - disruptive if it becomes 0: nothing is left of the wire\n    - rolling otherwise: the wire is pulled in anew"},
 		{
 			name: "an unknown field", args: "explain wire.color", exit: 1,
 			stderr: "error: wire has no field \"color\" (fields: apiVersion, colour, kind, length, monitored); did you mean wire.colour?\n",

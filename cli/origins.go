@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/trellis-network/trellis/internal/explain"
 	"github.com/trellis-network/trellis/pipeline"
 )
 
@@ -32,7 +31,7 @@ func (r *reporter) origins(result *pipeline.Result) {
 	aligned := tabwriter.NewWriter(&table, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(aligned, "PATH\tVALUE\tORIGIN")
 	for _, value := range values {
-		fmt.Fprintf(aligned, "%s\t%s\t%s\n", value.Path, oneLine(explain.Shown(value.Value)), value.Origin)
+		fmt.Fprintf(aligned, "%s\t%s\t%s\n", value.Path, oneLine(shown(value.Value)), value.Origin)
 	}
 	_ = aligned.Flush() // to memory
 	for line := range strings.Lines(table.String()) {

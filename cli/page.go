@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -34,9 +35,7 @@ func page(networkType string, e *explain.Explanation) string {
 	entry("NETWORK", inNetwork+below)
 	out.WriteString("\nDESCRIPTION:\n" + wrapped(e.Text.Intro, margin) + wrapped(firstSentence(e.Around.Intro), margin) + "\n")
 	entry("ALLOWED", allowed(e))
-	if e.IsLeaf() {
-		entry("DEFAULT", e.Default)
-	}
+	entry("DEFAULT", e.Default)
 	entry("EFFECT", e.Text.Effect)
 	entry("RULE", e.Text.Rule)
 	if lines := changeLines(e.Changes); len(lines) == 1 {
@@ -83,14 +82,14 @@ func allowed(e *explain.Explanation) string {
 func changeLines(changes []plugin.PossibleChange) []string {
 	var lines []string
 	for _, change := range changes {
-		line := string(change.Class)
+		class := string(change.Class)
 		switch {
 		case change.When != "":
-			line += " " + change.When
+			class += " " + change.When
 		case len(changes) > 1:
-			line += " otherwise"
+			class += " otherwise"
 		}
-		lines = append(lines, line+": "+change.Reason)
+		lines = append(lines, class+": "+change.Reason)
 	}
 	return lines
 }
@@ -115,9 +114,27 @@ func firstSentence(text string) string {
 func values(list []any) string {
 	names := make([]string, 0, len(list))
 	for _, value := range list {
-		names = append(names, explain.Shown(value))
+		names = append(names, shown(value))
 	}
 	return strings.Join(names, ", ")
+}
+
+// shown returns a value as users write it in YAML.
+func shown(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return "absent"
+	case string:
+		if strings.Trim(v, "0123456789.") == "" {
+			return fmt.Sprintf("%q", v) // without quotes it would be a number
+		}
+		return v
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return string(text)
 }
 
 // wrapped breaks a text into lines. The first line begins with the prefix, and the

@@ -24,6 +24,7 @@ import (
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/cli"
 	networkcontroller "github.com/trellis-network/trellis/internal/controller/network"
+	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/test/harness"
@@ -106,8 +107,8 @@ func (l *live) operate(n *extensionsv1alpha1.Network) {
 	l.Expect(errs).To(BeEmpty())
 	stop := l.client.Run(l.t, []string{n.Namespace}, &harness.Requests{}, func(mgr manager.Manager) error {
 		return networkcontroller.Add(mgr, networkcontroller.Options{
-			FeatureGates: gates,
-			Pipeline:     built, Trigger: networkcontroller.TriggerGeneration, MaxConcurrentReconciles: 1, Clock: clock.RealClock{},
+			FeatureGates: gates, Shoots: shootclient.New(shootclient.Options{Metadata: mgr.GetCache(), Secrets: mgr.GetAPIReader()}),
+			Pipeline: built, Trigger: networkcontroller.TriggerGeneration, MaxConcurrentReconciles: 1, Clock: clock.RealClock{},
 		})
 	})
 	defer stop()

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/trellis-network/trellis/cli/internal/manifest"
-	"github.com/trellis-network/trellis/internal/explain"
 	"github.com/trellis-network/trellis/internal/fielderror"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
@@ -157,7 +156,7 @@ func shortly(value any) string {
 	if raw, err := json.Marshal(value); err == nil && len(raw) > maxValue {
 		value = fielderror.AbbreviateJSON(raw)
 	}
-	return explain.Shown(value)
+	return shown(value)
 }
 
 func warningsOf(w *work, result *pipeline.Result) []plugin.Warning {

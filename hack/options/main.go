@@ -14,10 +14,8 @@ import (
 	"strings"
 
 	"github.com/trellis-network/trellis/internal/explain"
-	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins"
-	"github.com/trellis-network/trellis/providers"
 )
 
 const (
@@ -26,21 +24,15 @@ const (
 )
 
 func main() {
-	p, err := pipeline.New(plugins.All(), providers.All())
-	if err == nil {
-		for _, one := range plugins.All() {
-			if err = write(p, &one); err != nil {
-				break
-			}
+	for _, one := range plugins.All() {
+		if err := write(&one); err != nil {
+			fmt.Fprintln(os.Stderr, "options:", err)
+			os.Exit(1)
 		}
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "options:", err)
-		os.Exit(1)
 	}
 }
 
-func write(p *pipeline.Pipeline, one *plugin.Plugin) error {
+func write(one *plugin.Plugin) error {
 	name := filepath.Join("plugins", one.Type, "README.md")
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -51,23 +43,23 @@ func write(p *pipeline.Pipeline, one *plugin.Plugin) error {
 	if !found || !ended {
 		return fmt.Errorf("%s lacks the lines %q and %q", name, strings.TrimSpace(begin), strings.TrimSpace(end))
 	}
-	rows, err := table(p, one)
+	rows, err := table(one)
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(name, []byte(before+begin+rows+end+after), 0o644)
 }
 
-func table(p *pipeline.Pipeline, one *plugin.Plugin) (string, error) {
-	explainer, err := explain.New(p, one)
+func table(one *plugin.Plugin) (string, error) {
+	config, err := explain.Of(one)
 	if err != nil {
 		return "", err
 	}
-	paths := explainer.Leaves()
+	paths := config.Leaves()
 	var rows strings.Builder
 	rows.WriteString("| Field | Values | Default | Meaning | Effect of a change |\n|---|---|---|---|---|\n")
 	for _, path := range paths {
-		e, err := explainer.Of(path)
+		e, err := config.Field(path)
 		if err != nil {
 			return "", err
 		}
@@ -114,7 +106,7 @@ func byDefault(e *explain.Explanation) string {
 
 // meaning returns the documentation of the field, without its name. A quantity has that
 // of its block.
-func meaning(e *explain.Explanation, paths [][]string) string {
+func meaning(e *explain.Explanation, paths []string) string {
 	text, names := e.Text, strings.Split(e.Path, ".")
 	name := names[len(names)-1]
 	if strings.Contains(e.Type, " or ") {
@@ -129,19 +121,28 @@ func meaning(e *explain.Explanation, paths [][]string) string {
 	}
 	var fields []string
 	for _, path := range paths {
-		if name := strings.Join(path, "."); strings.ContainsAny(name, ".ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
-			fields = append(fields, regexp.QuoteMeta(name))
+		if strings.ContainsAny(path, ".ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
+			fields = append(fields, regexp.QuoteMeta(path))
 		}
 	}
 	slices.SortFunc(fields, func(a, b string) int { return len(b) - len(a) })
 	return regexp.MustCompile(`\b(`+strings.Join(fields, "|")+`)\b(: (true|false))?`).ReplaceAllString(sentence, "`$0`")
 }
 
-// change returns the classes that a change of the field can have.
+// change returns the classes that a change of the field can have: first the one without a
+// condition, then other classes with their conditions.
 func change(e *explain.Explanation) string {
+	var always plugin.ChangeClass
 	var classes []string
-	for _, class := range e.Classes {
-		classes = append(classes, string(class))
+	for _, each := range e.Changes {
+		if each.When == "" {
+			always, classes = each.Class, []string{string(each.Class)}
+		}
 	}
-	return strings.Join(classes, ", ")
+	for _, each := range e.Changes {
+		if each.Class != always {
+			classes = append(classes, string(each.Class)+" "+each.When)
+		}
+	}
+	return strings.Join(slices.Compact(classes), "; ")
 }

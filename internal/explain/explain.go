@@ -3,19 +3,13 @@
 package explain
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// Explanation is all that is known of a field, or of a config as a whole.
+// Explanation describes a field, or a config as a whole.
 type Explanation struct {
 	// Kind and Versions are those of the config.
 	Kind     string
@@ -24,33 +18,27 @@ type Explanation struct {
 	Path string
 	// Type is a type of JSON schema.
 	Type string
-	// Text is the documentation.
-	Text Text
-	// Around is the documentation of the block that it stands in, if any.
-	Around Text
-	// Required says that it cannot be left out of the block that it stands in.
+	// Text is the documentation of the field, and Around that of the block around it.
+	Text, Around Text
+	// Required reports whether the block around the field must have it.
 	Required bool
-	// Allowed are the values that may be written; nil if they cannot be listed.
+	// Allowed are the values that a user may write; nil if there is no list of them.
 	Allowed []any
-	// Pattern is a regular expression for what may be written.
-	Pattern string
-	// Examples are values that may be written.
-	Examples []any
 	// Range is the range of a number: "1 to 65535".
 	Range string
-	// Default is the documented default. Without one, it is the value that is in force if
-	// the user writes nothing and nothing is known of the cluster.
+	// Pattern is a regular expression for the allowed values.
+	Pattern string
+	// Examples are allowed values.
+	Examples []any
+	// Default is the documented default.
 	Default string
-	// Changes are what it can mean for a running network when the value changes, as the
-	// plugin declares it.
+	// Changes are the effects that a change of the field can have on a running network.
 	Changes []plugin.PossibleChange
-	// Classes are all classes that a change can have, gravest first.
-	Classes []plugin.ChangeClass
-	// Fields are those in the block.
+	// Fields are the fields of the block.
 	Fields []Field
 }
 
-// Field is a field of a block, in short.
+// Field is a field of a block.
 type Field struct {
 	Name, Type string
 	Required   bool
@@ -63,107 +51,84 @@ type Text struct {
 	Intro, Default, Effect, Rule string
 }
 
-// Explainer explains the fields of one plugin's config.
-type Explainer struct {
+// Config explains the fields of a plugin's config.
+type Config struct {
 	plugin *plugin.Plugin
-	// root is the whole config's schema.
-	root *node
-	// inForce are the values of a network without config, by path.
-	inForce map[string]any
+	root   *node
 }
 
-// New makes an Explainer.
-func New(p *pipeline.Pipeline, one *plugin.Plugin) (*Explainer, error) {
-	root, err := parse(one)
+// Of returns the Config of a plugin.
+func Of(p *plugin.Plugin) (*Config, error) {
+	root, err := parse(p)
 	if err != nil {
 		return nil, err
 	}
-	x := &Explainer{plugin: one, root: root, inForce: map[string]any{}}
-	result := p.Build(requestWithoutConfig(p, one.Type))
-	if len(result.Errors) > 0 {
-		return x, nil // some plugins demand a config
-	}
-	values, err := result.Values()
-	for _, value := range values {
-		x.inForce[value.Path] = value.Value
-	}
-	return x, err
-}
-
-// requestWithoutConfig is for a network of which nothing is known but its type.
-func requestWithoutConfig(p *pipeline.Pipeline, networkType string) pipeline.Request {
-	gates, _ := p.ResolveFeatureGates(nil, nil)
-	return p.NewRequest(&extensionsv1alpha1.Network{
-		ObjectMeta: metav1.ObjectMeta{Name: "network", Namespace: "default"},
-		Spec: extensionsv1alpha1.NetworkSpec{
-			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: networkType},
-			PodCIDR:     pipeline.DefaultPodCIDR, ServiceCIDR: pipeline.DefaultServiceCIDR,
-		},
-	}, nil, plugin.Environment{FeatureGates: gates})
+	return &Config{p, root}, nil
 }
 
 // Leaves returns the paths of all fields that have a value of their own, without
 // apiVersion and kind.
-func (x *Explainer) Leaves() [][]string {
-	var paths [][]string
-	x.root.leaves(nil, func(path []string, _ *node) { paths = append(paths, path) })
-	return paths
+func (c *Config) Leaves() []string {
+	return c.root.leaves("")
 }
 
-// Of explains the field at path.
-func (x *Explainer) Of(path []string) (*Explanation, error) {
-	root, one := x.root, x.plugin
-	n, err := root.at(one, path)
+// Field explains the field at path, and the whole config for an empty path.
+func (c *Config) Field(path string) (*Explanation, error) {
+	var names []string
+	if path != "" {
+		names = strings.Split(path, ".")
+	}
+	n, err := c.root.at(c.plugin, names)
 	if err != nil {
 		return nil, err
 	}
 	e := &Explanation{
-		Kind: kind, Versions: versions(one), Path: strings.Join(path, "."),
-		Type: n.typeName(), Text: textOf(n.Description), Allowed: n.allowed(), Pattern: n.Pattern, Range: n.interval(), Examples: n.Examples,
+		Kind: kind, Versions: versions(c.plugin), Path: path, Type: n.typeName(), Text: textOf(n.Description),
+		Allowed: n.allowed(), Range: n.interval(), Pattern: n.Pattern, Examples: n.Examples,
 	}
-	if len(path) > 0 {
-		around, _ := root.at(one, path[:len(path)-1])
-		e.Required = slices.Contains(around.Required, path[len(path)-1])
-		if len(path) > 1 {
-			e.Around = textOf(around.Description)
+	if last := len(names) - 1; last >= 0 {
+		block, _ := c.root.at(c.plugin, names[:last])
+		e.Required = slices.Contains(block.Required, names[last])
+		if last > 0 {
+			e.Around = textOf(block.Description)
 		}
 	}
 	for _, name := range n.names() {
 		inner := n.fields()[name]
-		e.Fields = append(e.Fields, Field{
-			Name: name, Type: inner.typeName(), Required: slices.Contains(n.Required, name), Text: textOf(inner.Description),
-		})
-	}
-	if e.isTypeMeta() {
-		e.Allowed = slices.DeleteFunc(e.Allowed, func(value any) bool { return value == "" }) // as good as left out
+		e.Fields = append(e.Fields, Field{name, inner.typeName(), slices.Contains(n.Required, name), textOf(inner.Description)})
 	}
 	if !e.IsLeaf() {
+		e.Allowed = slices.DeleteFunc(e.Allowed, func(value any) bool { return value == "" }) // of apiVersion and kind
 		return e, nil
 	}
-	inForce := x.inForce[e.Path]
-	switch {
-	case e.Text.Default != "":
-		e.Default = e.Text.Default
-	case inForce == nil && e.Around.Default != "":
-		e.Default = e.Around.Default
-	default:
-		e.Default = Shown(inForce)
-	}
-	e.Changes, _ = plugin.Nearest(one.Changes, e.Path)
-	for _, class := range []plugin.ChangeClass{plugin.Forbidden, plugin.Disruptive, plugin.Rolling, plugin.Safe} {
-		if slices.ContainsFunc(e.Changes, func(c plugin.PossibleChange) bool { return c.Class == class }) {
-			e.Classes = append(e.Classes, class)
-		}
-	}
+	e.Default = defaultOf(e, names[len(names)-1])
+	e.Changes, _ = plugin.Nearest(c.plugin.Changes, path)
 	return e, nil
 }
 
 // IsLeaf reports whether the field has a value of its own, rather than fields.
 func (e *Explanation) IsLeaf() bool {
-	return e.Path != "" && len(e.Fields) == 0 && !e.isTypeMeta()
+	return e.Path != "" && len(e.Fields) == 0 && e.Path != "apiVersion" && e.Path != "kind"
 }
 
-func (e *Explanation) isTypeMeta() bool { return e.Path == "apiVersion" || e.Path == "kind" }
+// defaultOf returns the documented default of a field, or that of the block around it. A
+// block of resources has a list: "cpu 100m, memory 50Mi; none in mode vpa".
+func defaultOf(e *Explanation, name string) string {
+	if e.Text.Default != "" {
+		return e.Text.Default
+	}
+	list, condition, isConditional := strings.Cut(e.Around.Default, ";")
+	for each := range strings.SplitSeq(strings.TrimSuffix(list, "."), ", ") {
+		value, isOwn := strings.CutPrefix(each, name+" ")
+		switch {
+		case isOwn && isConditional:
+			return value + ";" + condition
+		case isOwn:
+			return value
+		}
+	}
+	return e.Around.Default
+}
 
 func textOf(description string) Text {
 	var text Text
@@ -180,22 +145,4 @@ func textOf(description string) Text {
 		*section = strings.TrimSpace(*section)
 	}
 	return text
-}
-
-// Shown returns a value as users write it in YAML.
-func Shown(value any) string {
-	switch v := value.(type) {
-	case nil:
-		return "absent"
-	case string:
-		if strings.Trim(v, "0123456789.") == "" {
-			return fmt.Sprintf("%q", v) // without quotes it would be a number
-		}
-		return v
-	}
-	text, err := json.Marshal(value)
-	if err != nil {
-		return fmt.Sprint(value)
-	}
-	return string(text)
 }

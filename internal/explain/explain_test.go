@@ -4,41 +4,32 @@ package explain_test
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
 
 	"github.com/trellis-network/trellis/internal/explain"
-	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins"
-	"github.com/trellis-network/trellis/providers"
 )
 
-func newPipeline(t *testing.T) *pipeline.Pipeline {
+func configOf(t *testing.T, networkType string) *explain.Config {
 	t.Helper()
-	p, err := pipeline.New(plugins.All(), providers.All())
+	all := plugins.All()
+	i := slices.IndexFunc(all, func(p plugin.Plugin) bool { return p.Type == networkType })
+	config, err := explain.Of(&all[i])
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	return p
+	return config
 }
 
 func explained(t *testing.T, field string) *explain.Explanation {
 	t.Helper()
-	path := strings.Split(field, ".")
-	e, err := explainer(t, path[0]).Of(path[1:])
+	networkType, path, _ := strings.Cut(field, ".")
+	e, err := configOf(t, networkType).Field(path)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return e
-}
-
-func explainer(t *testing.T, networkType string) *explain.Explainer {
-	t.Helper()
-	p := newPipeline(t)
-	one, has := p.Plugin(networkType)
-	NewWithT(t).Expect(has).To(BeTrue())
-	x, err := explain.New(p, &one)
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	return x
 }
 
 // each calls check with every field of every plugin.
@@ -61,9 +52,10 @@ func TestEveryFieldIsExplained(t *testing.T) {
 		g := NewWithT(t)
 		g.Expect(e.Text.Intro).NotTo(BeEmpty())
 		g.Expect(e.Type).NotTo(BeEmpty())
-		if e.Path == "" || e.Path == "apiVersion" || e.Path == "kind" || len(e.Fields) > 0 {
+		if !e.IsLeaf() {
 			return
 		}
+		g.Expect(e.Default).NotTo(BeEmpty())
 		g.Expect(e.Text.Effect+e.Around.Effect+e.Around.Intro).NotTo(BeEmpty(), "what it does")
 		g.Expect(e.Changes).NotTo(BeEmpty())
 		for _, change := range e.Changes {
@@ -73,16 +65,36 @@ func TestEveryFieldIsExplained(t *testing.T) {
 	})
 }
 
-func TestChangesAreThoseThatThePluginDeclares(t *testing.T) {
-	g := NewWithT(t)
-	e := explained(t, "calico.vxlan.enabled")
-	g.Expect(e.Changes).To(ContainElement(HaveField("When", "with IPv6 alone")))
-	g.Expect(e.Classes).To(Equal([]plugin.ChangeClass{plugin.Disruptive, plugin.Rolling, plugin.Safe}))
-	g.Expect(explained(t, "calico.autoScaling.resources.node.cpu").Classes).To(Equal([]plugin.ChangeClass{plugin.Rolling}), "those of the block")
+// The plugin declares them for the field, or for a block around it.
+func TestAChangeHasTheClassesThatThePluginDeclares(t *testing.T) {
+	for field, classes := range map[string][]string{
+		"calico.vethMTU":               {"safe if only the spelling changes", "rolling"},
+		"calico.ebpfDataplane.enabled": {"disruptive"},
+		"flannel.resources.limits.cpu": {"rolling"},
+		"flannel.backend.port":         {"rolling together with backend.type", "disruptive"},
+	} {
+		var found []string
+		for _, change := range explained(t, field).Changes {
+			found = append(found, strings.TrimSpace(string(change.Class)+" "+change.When))
+		}
+		NewWithT(t).Expect(found).To(Equal(classes), field)
+	}
+}
+
+// A block of resources documents the defaults of its fields in one sentence.
+func TestAResourceHasItsOwnDefault(t *testing.T) {
+	for field, value := range map[string]string{
+		"flannel.resources.requests.cpu":         "100m",
+		"flannel.resources.requests.memory":      "50Mi",
+		"calico.autoScaling.resources.typha.cpu": "200m; in mode vpa there is no minimum.",
+		"calico.overlay.createPodRoutes":         "false.",
+	} {
+		NewWithT(t).Expect(explained(t, field).Default).To(Equal(value), field)
+	}
 }
 
 func TestWhatWasMeantIsGuessed(t *testing.T) {
-	x := explainer(t, "calico")
+	config := configOf(t, "calico")
 	for path, says := range map[string]string{
 		"overlay.enabeld":  "calico.overlay has no field \"enabeld\" (fields: createPodRoutes, enabled); did you mean calico.overlay.enabled?",
 		"Overlay":          "did you mean calico.overlay?",
@@ -92,7 +104,7 @@ func TestWhatWasMeantIsGuessed(t *testing.T) {
 		"vethMTU.value":    "calico.vethMTU has no field \"value\"",
 		"overlay..enabled": "calico.overlay has no field \"\" (fields: createPodRoutes, enabled)",
 	} {
-		_, err := x.Of(strings.Split(path, "."))
+		_, err := config.Field(path)
 		NewWithT(t).Expect(err).To(MatchError(ContainSubstring(says)), path)
 	}
 }

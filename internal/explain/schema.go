@@ -195,16 +195,19 @@ func (n *node) interval() string {
 	return ""
 }
 
-// leaves calls visit with each field that is no block, and not the type's.
-func (n *node) leaves(path []string, visit func([]string, *node)) {
+// leaves returns the paths below path of all fields that are no blocks, without apiVersion
+// and kind of the config.
+func (n *node) leaves(path string) []string {
+	var paths []string
 	for _, name := range n.names() {
-		inner, at := n.fields()[name], append(slices.Clone(path), name)
+		inner := n.fields()[name]
 		switch {
-		case len(path) == 0 && (name == "apiVersion" || name == "kind"):
+		case path == "" && (name == "apiVersion" || name == "kind"):
 		case inner.Items == nil && len(inner.Properties) > 0:
-			inner.leaves(at, visit)
+			paths = append(paths, inner.leaves(path+name+".")...)
 		default:
-			visit(at, inner)
+			paths = append(paths, path+name)
 		}
 	}
+	return paths
 }

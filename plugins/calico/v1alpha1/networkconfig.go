@@ -78,7 +78,7 @@ type NetworkConfig struct {
 	// families.
 	// Default: false.
 	// Effect: FELIX_WIREGUARDENABLED and FELIX_WIREGUARDENABLEDV6 on calico-node, and
-	// the default true for ipv6.sourceNATEnabled.
+	// the default true for ipv6.sourceNATEnabled, whose change has a class of its own.
 	// +optional
 	WireguardEncryption *bool `json:"wireguardEncryption,omitempty"`
 	// BirdExporter exports the metrics of BIRD, the program that distributes routes.
@@ -96,12 +96,14 @@ type NetworkConfig struct {
 	ServiceLoopPrevention *ServiceLoopPrevention `json:"serviceLoopPrevention,omitempty"`
 
 	// IPIP is deprecated and has no effect. Use ipv4.mode.
+	// Default: absent.
 	// Effect: none. Trellis validates the value and ignores it, as Gardener's extension
 	// does.
 	// +optional
 	IPIP *PoolMode `json:"ipip,omitempty"`
 	// IPAutodetectionMethod is deprecated and has no effect. Use
 	// ipv4.autoDetectionMethod.
+	// Default: absent.
 	// Effect: none. Trellis validates the value and ignores it, as Gardener's extension
 	// does.
 	// +optional
@@ -302,8 +304,9 @@ type Overlay struct {
 	// Effect: true sets backend bird (vxlan with vxlan.enabled) and ipv4.mode Always.
 	// false sets backend none and ipv4.mode Never, removes the former overlay's routes
 	// and interfaces from the nodes, and lets nodes see pods' addresses.
-	// Rule: On infrastructure without IP-in-IP, true means VXLAN. IPv6 packets are never
-	// encapsulated.
+	// Rule: On infrastructure without IP-in-IP, true means VXLAN, which changes
+	// ipam.type; so there the change is forbidden in a running network. IPv6 packets are
+	// never encapsulated.
 	// +optional
 	Enabled bool `json:"enabled"`
 	// CreatePodRoutes lets Calico distribute the routes in a network without overlay.
@@ -385,7 +388,9 @@ type VXLAN struct {
 	// Default: false; true with an overlay on infrastructure without IP-in-IP.
 	// Effect: ipv4.pool vxlan and ipam.type calico-ipam; with overlay.enabled also
 	// backend vxlan, an address pool with VXLAN, and Felix without IP-in-IP.
-	// Rule: VXLAN requires calico-ipam, which takes precedence over ipam.type.
+	// Rule: VXLAN requires calico-ipam, which takes precedence over ipam.type. So a
+	// change of vxlan.enabled is forbidden in a running network, unless ipam.type is
+	// calico-ipam before and after.
 	// +optional
 	Enabled bool `json:"enabled"`
 }

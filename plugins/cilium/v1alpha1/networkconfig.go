@@ -217,6 +217,7 @@ const KubernetesStore Store = "kubernetes"
 // IPv4 shows whether the network has IPv4.
 type IPv4 struct {
 	// Enabled is true if the network has IPv4.
+	// Default: true; false in a network without IPv4.
 	// Effect: key enable-ipv4.
 	// Rule: The IP families of the network always decide the value.
 	// +optional
@@ -226,6 +227,7 @@ type IPv4 struct {
 // IPv6 shows whether the network has IPv6.
 type IPv6 struct {
 	// Enabled is true if the network has IPv6.
+	// Default: false; true in a network with IPv6.
 	// Effect: key enable-ipv6.
 	// Rule: The IP families of the network always decide the value.
 	// +optional
