@@ -25,6 +25,7 @@ func TestMain(m *testing.M) { os.Exit(landscape.Main(m)) }
 
 var (
 	block = regexp.MustCompile("(?ms)^```([a-z]*)\n(.*?)^```$")
+	path  = regexp.MustCompile("`([a-z0-9]+/[^`]*)`")
 	link  = regexp.MustCompile(`\]\(([^)#:]+)\)`)
 )
 
@@ -68,6 +69,23 @@ func TestLinksLeadSomewhere(t *testing.T) {
 				t.Errorf("%s links to %s, which is not there", document, match[1])
 			}
 		}
+	}
+}
+
+// The table "Where is …" names files that are there.
+func TestThePathsInCONTRIBUTINGExist(t *testing.T) {
+	g := NewWithT(t)
+	content, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
+	g.Expect(err).NotTo(HaveOccurred())
+	_, table, found := strings.Cut(string(content), "\n## Where is …\n")
+	g.Expect(found).To(BeTrue())
+	table, _, _ = strings.Cut(table, "\n## ")
+	paths := path.FindAllStringSubmatch(table, -1)
+	g.Expect(len(paths)).To(BeNumerically(">", 15))
+	for _, match := range paths {
+		files, err := filepath.Glob(filepath.Join(root, strings.ReplaceAll(match[1], "<type>", "*")))
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(files).NotTo(BeEmpty(), match[1])
 	}
 }
 
