@@ -11,8 +11,7 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 )
 
-// Transition is a change of the state of a Network, or of the Shoot that it belongs to:
-// the status said something else before.
+// Transition is a change of the state of a Network, or of the Shoot that it belongs to.
 type Transition struct {
 	// Shoot is the one that changed; empty if the Network did.
 	Shoot types.NamespacedName
@@ -56,6 +55,5 @@ type ConditionTransition struct {
 func (t *ConditionTransition) Log(logger logr.Logger) {
 	c := &t.Condition
 	logger.Info("Network changed condition", "network", t.Network.String(), "type", t.Type,
-		"condition", c.Type, "state", c.Status,
-		"outcome", c.Reason, "reason", c.Message, "duration", t.Duration.Round(time.Millisecond).String())
+		"condition", c.Type, "state", c.Status, "message", c.Message, "duration", t.Duration.Round(time.Millisecond).String())
 }

@@ -15,14 +15,9 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	"github.com/trellis-network/trellis/internal/condition"
 	"github.com/trellis-network/trellis/internal/outcome"
 	"github.com/trellis-network/trellis/plugin"
 )
-
-// maxNote is the size of the longest note of an event that the API server accepts, in
-// bytes.
-const maxNote = 1024
 
 // eventReasons are the reasons of events about the end of an operation, as Gardener has
 // them.
@@ -36,7 +31,7 @@ var eventReasons = map[corev1beta1.LastOperationType]struct{ succeeded, failed s
 
 // event records an event about the Network.
 func (w *statusWriter) event(run *run, eventType, reason, note string) {
-	w.recorder.Eventf(run.network, nil, eventType, reason, "Reconcile", "%s", condition.Shorten(note, maxNote))
+	outcome.Announce(w.recorder, run.network, eventType, reason, note)
 }
 
 // announceTransition logs a change of the operation's state, and records an event of a

@@ -265,12 +265,12 @@ func TestEachChangeOfAConditionIsALine(t *testing.T) {
 	e.stays(n)
 	e.deployment("agent", plain)
 	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
-	keys := func(state, outcome, reason string) string {
+	keys := func(state, message string) string {
 		return `"msg"="Network changed condition" "network"="` + e.namespace + `/one" "type"="example" "condition"="SystemComponentsHealthy" ` +
-			`"state"="` + state + `" "outcome"="` + outcome + `" "reason"="` + reason + `" "duration"=""`
+			`"state"="` + state + `" "message"="` + message + `" "duration"=""`
 	}
 	e.Eventually(func() []string { return e.log.With("Network changed condition") }).Should(Equal([]string{
-		keys("Progressing", "HealthCheckProgressing", "agent: the Deployment kube-system/"+e.name("agent")+" does not exist"),
-		keys("True", "HealthCheckSuccessful", "All network components are healthy: agent (1 of 1 pods)"),
+		keys("Progressing", "agent: the Deployment kube-system/"+e.name("agent")+" does not exist"),
+		keys("True", "All network components are healthy: agent (1 of 1 pods)"),
 	}))
 }

@@ -53,6 +53,6 @@ func TestEachChangeOfStateIsALineAndAnEvent(t *testing.T) {
 		line("Create", "Processing", ".*the Network.*"),
 		line("Create", "Succeeded", "Successfully reconciled Shoot"),
 		line("Delete", "Processing", ".+"),
-		line("Delete", "Succeeded", ""),
+		line("Delete", "Succeeded", "Successfully deleted Shoot"),
 	))
 }

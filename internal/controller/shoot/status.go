@@ -16,6 +16,7 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -99,12 +100,12 @@ const (
 
 // announce writes the log line and the events about what has changed with this run.
 func (r *Reconciler) announce(ctx context.Context, run *run) {
-	now, was := corev1beta1.LastOperation{Type: corev1beta1.LastOperationTypeDelete, State: corev1beta1.LastOperationStateSucceeded}, corev1beta1.LastOperation{}
+	was := ptr.Deref(run.before, corev1beta1.LastOperation{})
+	now := corev1beta1.LastOperation{
+		Type: corev1beta1.LastOperationTypeDelete, State: corev1beta1.LastOperationStateSucceeded, Description: "Successfully deleted Shoot",
+	}
 	if !run.released {
 		now = *run.shoot.Status.LastOperation
-	}
-	if run.before != nil {
-		was = *run.before
 	}
 	key := client.ObjectKeyFromObject(run.shoot)
 	newOperation := now.Type != was.Type || was.State == corev1beta1.LastOperationStateSucceeded && now.State != was.State
@@ -125,7 +126,7 @@ func (r *Reconciler) announce(ctx context.Context, run *run) {
 	switch {
 	case current.recreating && !last.recreating:
 		outcome.Announce(r.recorder, run.shoot, corev1.EventTypeWarning, eventNetworkRemoved, fmt.Sprintf("The control-plane namespace %s was deleted: "+
-			"the network is removed from the cluster, and installed again after that. Until then pods cannot talk to each other.", run.namespace))
+			"the network is removed from the cluster, and then installed again. Until then pods cannot talk to each other.", run.namespace))
 	case now.State == corev1beta1.LastOperationStateSucceeded && now.State != was.State && !run.released:
 		outcome.Announce(r.recorder, run.shoot, corev1.EventTypeNormal, eventReconciled, now.Description)
 	case now.State == corev1beta1.LastOperationStateError && (now.State != was.State || now.Description != was.Description):
@@ -147,8 +148,8 @@ func (run *run) setStatus(ended ending, now metav1.Time) {
 	run.shoot.Status.ObservedGeneration = run.shoot.Generation
 }
 
-// setOperation sets lastOperation and lastErrors. What says the same as before keeps its
-// time.
+// setOperation sets lastOperation and lastErrors. An operation or an error that has not
+// changed keeps its time.
 func (run *run) setOperation(ended ending, now metav1.Time) {
 	status := &run.shoot.Status
 	before := status.LastOperation
