@@ -121,7 +121,7 @@ type answers struct {
 func (a *answers) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := a.next.RoundTrip(request)
 	if errors.Is(err, context.Canceled) {
-		// Whoever asked went away; that says nothing about the server.
+		// The caller went away; that says nothing about the server.
 		return response, err
 	}
 	a.mu.Lock()

@@ -14,7 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// NoAccessError says that there is no usable kubeconfig for a shoot. It is
+// NoAccessError means that there is no usable kubeconfig for a shoot. It is
 // worth a retry only when the Secret changes.
 type NoAccessError struct {
 	// Namespace of the shoot's control plane, and Secret the name of the Secret there.
@@ -31,7 +31,7 @@ func (e *NoAccessError) Error() string {
 // Unwrap returns what is wrong with the Secret.
 func (e *NoAccessError) Unwrap() error { return e.Err }
 
-// UnreachableError says that a shoot's API server does not answer.
+// UnreachableError means that a shoot's API server does not answer.
 type UnreachableError struct {
 	// Server is its address.
 	Server string
@@ -63,7 +63,7 @@ func steady(err error) string {
 // Unwrap returns what happened to the last attempt.
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// RefusedError says that a shoot's API server answers, but does not accept the
+// RefusedError means that a shoot's API server answers, but does not accept the
 // kubeconfig's credentials, or not for what is needed. It is worth a retry only
 // when the Secret changes, or once in a while: rights can be granted.
 type RefusedError struct {

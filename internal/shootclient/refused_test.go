@@ -160,7 +160,7 @@ func TestForbiddenByAdmissionIsNoRefusal(t *testing.T) {
 	e.Expect(shoot.Failure(err)).To(BeIdenticalTo(err))
 }
 
-// The seed's answers are nobody's kubeconfig's fault.
+// The seed's answers are not the fault of a kubeconfig.
 func TestRefusalsOfTheSeedStayAsTheyAre(t *testing.T) {
 	g := NewWithT(t)
 	err := apierrors.NewUnauthorized("no")

@@ -161,7 +161,7 @@ func (p *controlPlane) run(wrap transport.WrapperFunc, add func(ctrl.Manager) er
 }
 
 // operator starts Trellis as in a Gardener landscape: the operation annotation
-// triggers, and nobody of Trellis' applies ManagedResources.
+// triggers, and Trellis applies no ManagedResources.
 func (p *controlPlane) operator(options network.Options) *process {
 	return p.run(p.requests.wrap, func(mgr ctrl.Manager) (err error) {
 		if options.Pipeline, err = pipeline.New([]plugin.Plugin{plugin.New(examplePlugin{})}, nil); err != nil {
@@ -193,7 +193,7 @@ func (p *controlPlane) resourceManager() *process {
 	})
 }
 
-// hasApplied says whether the resource manager has applied what a spec states.
+// hasApplied reports whether the resource manager has applied what a spec states.
 func (p *controlPlane) hasApplied(spec extensionsv1alpha1.NetworkSpec) bool {
 	config := exampleConfig{Mode: "first"}
 	if spec.ProviderConfig != nil {

@@ -112,7 +112,7 @@ func (p *controlPlane) substance() map[string]map[string]any {
 	return all
 }
 
-// isAs says that the objects are as before.
+// isAs means that the objects are as before.
 func (p *controlPlane) isAs(before map[string]map[string]any) {
 	p.t.Helper()
 	then, now := map[string]string{}, map[string]string{}
@@ -154,7 +154,7 @@ func flatten(path string, value any, leaves map[string]string) {
 	}
 }
 
-// ownsNothing says that no field of the objects is a manager's, but for such as
+// ownsNothing means that no field of the objects is a manager's, but for such as
 // everybody may own: the maps of labels and annotations themselves, and what
 // Kubernetes' own controllers note.
 func (p *controlPlane) ownsNothing(manager string) {
@@ -176,7 +176,7 @@ func (p *controlPlane) ownsNothing(manager string) {
 
 // What Gardener's resource manager has applied, Trellis' takes over, and
 // the other way round, again and again. Nothing changes with that alone: nothing is
-// rolled out or made anew. What is not wanted any more goes, whoever has applied it,
+// rolled out or made anew. What is not wanted any more goes, also if another manager has applied it,
 // and what others have added stays.
 func TestResourceManagersTakeTurns(t *testing.T) {
 	Shows(t, "R10", "R33")

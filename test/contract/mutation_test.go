@@ -15,7 +15,7 @@ import (
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 )
 
-// A gardenlet writes the whole spec. What somebody else has added to it is gone
+// A gardenlet writes the whole spec. What other clients have added to it is gone
 // before it is ever carried out.
 func TestWhatOthersAddToASpecIsReset(t *testing.T) {
 	Shows(t, "C11")

@@ -33,7 +33,7 @@ type observer struct {
 	lies     []string
 	specs    map[int64]extensionsv1alpha1.NetworkSpec
 	last     *extensionsv1alpha1.Network
-	// applied says whether, by now, the shoot has what a spec states.
+	// applied reports whether, by now, the shoot has what a spec states.
 	applied func(extensionsv1alpha1.NetworkSpec) bool
 }
 
@@ -202,7 +202,7 @@ func (w *observer) trust() {
 	w.applied = nil
 }
 
-// allLies are what would have misled somebody.
+// allLies are what would have misled a client.
 func (w *observer) allLies() []string {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()

@@ -114,7 +114,7 @@ func TestForeignOperationsAreNotAnswered(t *testing.T) {
 	})
 }
 
-// edit changes the Network as somebody else than its gardenlet would.
+// edit changes the Network as a client other than its gardenlet would.
 func (p *controlPlane) edit(change func(*extensionsv1alpha1.Network)) {
 	p.t.Helper()
 	n := p.now()
@@ -123,7 +123,7 @@ func (p *controlPlane) edit(change func(*extensionsv1alpha1.Network)) {
 	p.Expect(p.seed.client.Patch(p.t.Context(), n, client.MergeFrom(before))).To(Succeed())
 }
 
-// An operator that ends in the middle and starts again misleads nobody,
+// An operator that ends in the middle and starts again misleads no client,
 // wherever it ends.
 func TestRestartsMisleadNobody(t *testing.T) {
 	Shows(t, "N19")

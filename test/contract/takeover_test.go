@@ -91,7 +91,7 @@ func TestAnotherExtensionsSecretIsDeleted(t *testing.T) {
 	p.Expect(collectable(p, secret)).To(BeTrue())
 }
 
-// collectable says whether a Secret is gone, or will be in the end.
+// collectable reports whether a Secret is gone, or will be in the end.
 func collectable(p *controlPlane, secret *corev1.Secret) bool {
 	if p.isGone(p.seed.client, secret) {
 		return true

@@ -17,7 +17,7 @@ const kills = 20
 
 // Invariant 6: the operator may be killed at any moment. However often that
 // happens while a network is made, changed and removed, the end is the same as
-// of a run that nobody disturbed.
+// of a run that was not disturbed.
 func TestKillingTheOperatorChangesNothing(t *testing.T) {
 	w := setup(t, forKills)
 	seedBefore, shootBefore := w.snapshot(w.seed), w.snapshot(w.shoot)
@@ -66,7 +66,7 @@ func TestKillingTheOperatorChangesNothing(t *testing.T) {
 	w.Expect(difference(shootBefore, w.snapshot(w.shoot))).To(BeEmpty())
 }
 
-// deleting says whether the Shoot is on its way out.
+// deleting reports whether the Shoot is on its way out.
 func (w *world) deleting() bool {
 	shoot := w.johndoe()
 	err := w.seed.Get(w.t.Context(), client.ObjectKeyFromObject(shoot), shoot)

@@ -34,7 +34,7 @@ func uidOf(w *world, c cluster, object client.Object) func() types.UID {
 	}
 }
 
-// Somebody deletes the namespace of a control plane: the network is taken from
+// A user deletes the namespace of a control plane: the network is taken from
 // the shoot in order, since the access to it outlasts what needs it; then all of
 // it comes again.
 func TestADeletedControlPlaneComesBack(t *testing.T) {

@@ -55,7 +55,7 @@ func TestDeletedObjectsComeBack(t *testing.T) {
 }
 
 // Whatever is edited in the shoot is put right: fields that are ours, and fields
-// that somebody has added to what is ours.
+// that another client has added to what is ours.
 func TestEditedObjectsArePutRight(t *testing.T) {
 	w := setup(t, forOthers)
 	w.apply(w.johndoe())

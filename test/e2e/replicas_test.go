@@ -44,7 +44,7 @@ heartbeat: {namespace: default}
 )
 
 // Of several replicas one works. In the middle of a hundred Networks the leader falls
-// silent, and after that the next one is killed: whoever is left carries on. None is
+// silent, and after that the next one is killed: the one that is left carries on. None is
 // lost, none is worked on by two at once, and the one that wakes up again does nothing.
 func TestAnotherReplicaCarriesOn(t *testing.T) {
 	w := arrive(t, forOthers)

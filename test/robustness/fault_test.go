@@ -96,7 +96,7 @@ func TestOlderReads(t *testing.T) {
 	reads := map[string]readFault{
 		"lists": {lists: true, within: 500 * time.Millisecond},
 		// Reads of single objects that are not said to be of the past may still be
-		// answered by somebody in between.
+		// answered by a cache in between.
 		"objects": {objects: []string{"configmaps", "daemonsets", "serviceaccounts", "clusterroles"}, within: 500 * time.Millisecond},
 	}
 	for name, fault := range reads {

@@ -30,7 +30,7 @@ type write struct {
 	group, resource, namespace, name string
 	subresource                      string
 	process                          int
-	// apply says that it was a server-side apply.
+	// apply means that it was a server-side apply.
 	apply bool
 	// began and ended are its place in the history; ended is 0 while it is under way.
 	began, ended int
@@ -68,7 +68,7 @@ func (w *write) String() string {
 	return fmt.Sprintf("%d. process %d: %s %s %s %s: %d", w.began, w.process, w.cluster, w.method, w.resource, name, w.code)
 }
 
-// is says whether the write is one of a resource in a cluster, and has landed.
+// is reports whether the write is one of a resource in a cluster, and has landed.
 func (w *write) is(cluster, resource string) bool {
 	return w.cluster == cluster && w.resource == resource && w.landed()
 }

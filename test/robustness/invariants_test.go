@@ -76,7 +76,7 @@ func finalizerOfManagedResourceFirst(h history, one *write, s *scenario) string 
 	return "an object is made for a ManagedResource without finalizer"
 }
 
-// makesObject says whether a write made an object of a bundle.
+// makesObject reports whether a write made an object of a bundle.
 func (w *write) makesObject() bool {
 	return w.code == http.StatusCreated && w.method == http.MethodPatch
 }
@@ -98,7 +98,7 @@ func inventoryFirst(h history, one *write, _ *scenario) string {
 	return "an object is made that no inventory has"
 }
 
-// inventoryHas says whether the status that a write of a ManagedResource returned
+// inventoryHas reports whether the status that a write of a ManagedResource returned
 // has the object of another write.
 func (w *write) inventoryHas(object *write) bool {
 	if w.result == nil {
@@ -155,7 +155,7 @@ func secretInState(network *unstructured.Unstructured, name string) string {
 	return ""
 }
 
-// isApplied says whether a ManagedResource reports to be applied as it is now.
+// isApplied reports whether a ManagedResource reports to be applied as it is now.
 func isApplied(mr *unstructured.Unstructured) bool {
 	observed, _, _ := unstructured.NestedInt64(mr.Object, "status", "observedGeneration")
 	if number, ok, _ := unstructured.NestedFloat64(mr.Object, "status", "observedGeneration"); ok {
@@ -187,7 +187,7 @@ func secretOf(mr *unstructured.Unstructured) string {
 }
 
 // managedLeft are the ManagedResources that were made and are not gone: deleted,
-// and released by whoever held them.
+// and released by the managers that held them.
 func (h history) managedLeft() []string {
 	var left []string
 	type course struct{ deleted, held, released bool }

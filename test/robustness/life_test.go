@@ -21,7 +21,7 @@ const (
 	unseen = time.Second
 )
 
-// reference is a life that nobody disturbs. It is run once, and shows what only
+// reference is a life that is not disturbed. It is run once, and shows what only
 // such a run can: that nothing is written which is there already.
 func (l *life) reference(t *testing.T) []golden {
 	t.Helper()

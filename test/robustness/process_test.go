@@ -34,7 +34,7 @@ const (
 	syncPeriod = 2 * time.Second
 	// deletionInterval is when they look again at what is being deleted.
 	deletionInterval = 200 * time.Millisecond
-	// forEver is longer than a run: nobody runs the agents, so they never get healthy.
+	// forEver is longer than a run: no kubelet runs the agents, so they never become healthy.
 	forEver = 24 * time.Hour
 )
 
@@ -75,7 +75,7 @@ func (p *process) stop() {
 	})
 }
 
-// hasDied says whether the process was killed.
+// hasDied reports whether the process was killed.
 func (p *process) hasDied() bool {
 	select {
 	case <-p.died:

@@ -43,15 +43,15 @@ type scenario struct {
 	// whether that is the right one.
 	finish, check func(w *world)
 	// goes are the objects, without the run's name, that have to leave the shoot;
-	// everythingGoes says that all have to.
+	// everythingGoes means that all have to.
 	goes           []string
 	everythingGoes bool
-	// forced says that the Network waits for nothing, and withoutNetwork that there
+	// forced means that the Network waits for nothing, and withoutNetwork that there
 	// is none.
 	forced, withoutNetwork bool
-	// onTheWay says that the scenario is only there for those after it.
+	// onTheWay means that the scenario is only there for those after it.
 	onTheWay bool
-	// elsewhere says that another life has much the same, so that killing it at each
+	// elsewhere means that another life has much the same, so that killing it at each
 	// write is left to -robustness.all, and rare that all of it is.
 	elsewhere, rare bool
 }
@@ -61,7 +61,7 @@ func (l *life) course() []*scenario {
 	return slices.DeleteFunc(slices.Clone(l.scenarios), func(s *scenario) bool { return s.rare && !*all })
 }
 
-// golden is how a scenario ends if nobody disturbs it.
+// golden is how a scenario ends if it is not disturbed.
 type golden struct {
 	end    snapshot
 	writes int
@@ -169,10 +169,11 @@ func abandoned(w *world) {
 	}).Should(BeTrue())
 }
 
-// conditionTypeLabel says where somebody aggregates the health of a ManagedResource.
+// conditionTypeLabel states into which condition Gardener aggregates the health of a
+// ManagedResource.
 const conditionTypeLabel = "care.gardener.cloud/condition-type"
 
-// labelled has somebody put a label on a ManagedResource, which stays.
+// labelled puts a label of another client on a ManagedResource, which stays.
 func labelled(w *world) {
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"`+conditionTypeLabel+`":"theirs"}}}`))
 	w.Expect(w.api.client.Patch(w.ctx, w.managed(mainBundle), patch)).To(Succeed())

@@ -20,7 +20,7 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// story is a life without a Network: somebody states objects in a ManagedResource,
+// story is a life without a Network: a user states objects in a ManagedResource,
 // then others do something to them, and then something else is stated, or the
 // ManagedResource is deleted.
 type story struct {
@@ -37,7 +37,7 @@ type story struct {
 	manage func(w *world, mr *resourcesv1alpha1.ManagedResource)
 	// act is done instead of stating anything.
 	act func(w *world)
-	// asIs says that the ManagedResource is not carried out in the end.
+	// asIs means that the ManagedResource is not carried out in the end.
 	asIs bool
 	// ends waits for what comes after the ManagedResource is carried out.
 	ends func(w *world)

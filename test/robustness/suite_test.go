@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package robustness disturbs the operator in every way that the world does, and
-// holds what comes of it against a run that nobody disturbed: its process dies
+// compares the result with a run that was not disturbed: its process dies
 // after any write, or with it; reads come from an earlier moment; events are late,
 // lost, repeated or out of order; and API servers refuse, or answer too late.
 //
@@ -38,7 +38,7 @@ import (
 )
 
 const (
-	// userManager is the field manager of whoever plays users.
+	// userManager is the field manager of the users in the tests.
 	userManager = "user"
 	// patience is how long anything may take on a busy machine.
 	patience = 3 * time.Minute
@@ -46,7 +46,7 @@ const (
 	sideBySide = "16"
 )
 
-// all says whether every combination is run, rather than those that the time of
+// all reports whether every combination is run, rather than those that the time of
 // an ordinary run is enough for.
 var all = flag.Bool("robustness.all", false, "run every combination of disturbances (minutes)")
 
@@ -73,7 +73,7 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// api is the one API server, as whoever plays users and Gardener sees it.
+// api is the one API server, as users and Gardener see it.
 type api struct {
 	config     *rest.Config
 	kubeconfig []byte

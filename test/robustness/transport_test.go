@@ -183,7 +183,7 @@ func (w *world) record(one *write, request *http.Request, next http.RoundTripper
 	return response, err
 }
 
-// refusal is an answer of the API server that nobody has sent.
+// refusal is an answer of the API server that the test makes up.
 func refusal(request *http.Request, w *write, fault string) *http.Response {
 	code, reason, message := http.StatusConflict, "Conflict", "the object has been modified; please apply your changes to the latest version and try again"
 	header := http.Header{"Content-Type": {"application/json"}}
@@ -224,8 +224,8 @@ func isWatch(request *http.Request) bool {
 	return watch == "true" || watch == "1"
 }
 
-// isWrite says whether a request changes anything that this is about. Events and
-// leases are nobody's state.
+// isWrite reports whether a request changes anything that this is about. Events and
+// leases are not state.
 func isWrite(request *http.Request) bool {
 	switch request.Method {
 	case http.MethodGet, http.MethodHead:

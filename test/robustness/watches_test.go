@@ -12,7 +12,7 @@ import (
 
 // watchFault is what happens to the events of all watches of a process. What a
 // watch has lost, or got wrong, is cured as an API server would: it says that the
-// watch has expired, and whoever watches lists again.
+// watch has expired, and the client lists again.
 type watchFault string
 
 const (
@@ -57,7 +57,7 @@ func (t *transport) watch(cluster string, request *http.Request, next http.Round
 }
 
 // replay answers with what the watch of an earlier process began with, and after a
-// while says that it has expired.
+// while means that it has expired.
 func replay(request *http.Request, frames [][]byte, within time.Duration) *http.Response {
 	reader, writer := io.Pipe()
 	go func() {
@@ -96,7 +96,7 @@ type events struct {
 	transport *transport
 	key       string
 	to        *io.PipeWriter
-	// initial says that what was there before is still being told.
+	// initial means that what was there before is still being told.
 	initial bool
 	began   [][]byte
 	// held are events that others overtake.
@@ -128,7 +128,7 @@ func (e *events) pump(source io.Reader) {
 	}()
 	err := e.carry(frames)
 	_ = e.to.CloseWithError(err)
-	for range frames { // until the source ends, so that nobody waits for us
+	for range frames { // until the source ends, so that it does not wait for us
 	}
 }
 

@@ -42,7 +42,7 @@ type world struct {
 	run     string
 	trigger network.Trigger
 	plugins []plugin.Plugin
-	// kindsChange says that kinds come and go, so that what is known of them is
+	// kindsChange means that kinds come and go, so that what is known of them is
 	// asked for each time.
 	kindsChange bool
 
@@ -54,7 +54,7 @@ type world struct {
 	// ownSecrets are the names of Secrets that the test has written.
 	ownSecrets []string
 	lastSeen   map[string]*unstructured.Unstructured
-	// lost is the ManagedResource that somebody has deleted, and lostSecrets are the
+	// lost is the ManagedResource that a user has deleted, and lostSecrets are the
 	// Secrets.
 	lost        types.UID
 	lostSecrets []string

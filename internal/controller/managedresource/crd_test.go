@@ -71,8 +71,8 @@ func TestDefinitionAndCustomResource(t *testing.T) {
 	e.Eventually(func() any { return live(e, widget).Object["spec"] }).Should(Equal(widget.Object["spec"]))
 }
 
-// A custom resource whose definition nobody brings is named, and applied as soon
-// as somebody does.
+// A custom resource without definition is named, and applied as soon
+// as the definition is there.
 func TestCustomResourceWithoutDefinition(t *testing.T) {
 	e := newEnv(t)
 	crd, widget := e.widgets("alone")

@@ -55,7 +55,7 @@ func TestAnObjectLeftToOthersDoesNotWarn(t *testing.T) {
 	e.Expect(e.get("network").Status.Resources).To(HaveLen(1))
 }
 
-// An object that is left to others is judged as all are, whoever made it.
+// An object that is left to others is checked as all are, also if another client made it.
 func TestObjectsLeftToOthersAreJudged(t *testing.T) {
 	contract.Shows(t, "R8")
 	for name, before := range map[string]func(*env, *appsv1.Deployment){

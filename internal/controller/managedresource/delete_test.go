@@ -45,7 +45,7 @@ func TestDeletion(t *testing.T) {
 		})))
 }
 
-// Objects that are to be kept are not even looked at.
+// Objects that must be kept are not even looked at.
 func TestKeepObjects(t *testing.T) {
 	contract.Shows(t, "R18")
 	e := newEnv(t)

@@ -76,7 +76,7 @@ func equalButStatus(a, b *appsv1.DaemonSet) bool {
 	return same(a.Spec, b.Spec) && same(a.Labels, b.Labels) && annotations(a) == annotations(b)
 }
 
-// A binding's role cannot be updated, so one that somebody has put in the
+// A binding's role cannot be updated, so one that another client has put in the
 // place of ours is replaced.
 func TestABindingToAnotherRoleIsReplaced(t *testing.T) {
 	contract.Shows(t, "R16")
@@ -239,7 +239,7 @@ func TestPreservedFields(t *testing.T) {
 	e.Expect(state(stated)).To(Equal("registry.example/agent:2 1 10m"))
 }
 
-// Objects that somebody else made become ours entirely: what they have stated
+// Objects that another client made become ours entirely: what they have stated
 // and we do not, goes.
 func TestTakingOverFromOthers(t *testing.T) {
 	e := newEnv(t)

@@ -23,8 +23,8 @@ import (
 	"github.com/trellis-network/trellis/test/contract"
 )
 
-// An object that somebody has installed by hand before is not in the cache,
-// which knows only ours. What is others' of it stays all the same.
+// An object that a user has installed by hand before is not in the cache,
+// which knows only ours. What others own of it stays.
 func TestObjectsInstalledByHandKeepWhatIsOthers(t *testing.T) {
 	contract.Shows(t, "R11")
 	e := newEnv(t)

@@ -65,7 +65,7 @@ func TestADeploymentThatChangesItsGroupIsNotDeleted(t *testing.T) {
 }
 
 // An autoscaler owns the replicas of its target, by whichever name it calls the
-// target's group, and nobody else's.
+// target's group, and no other.
 func TestAutoscaledReplicas(t *testing.T) {
 	contract.Shows(t, "R11")
 	e := newEnv(t)

@@ -60,7 +60,7 @@ func TestExceptions(t *testing.T) {
 	}
 }
 
-// Whoever owns which fields: afterwards others own exactly those of theirs that
+// Whichever manager owns which fields: afterwards others own exactly those of theirs that
 // they may, we own all else, no field has lost its owner, and a second look
 // finds nothing to do.
 func TestTakingOwnershipKeepsEveryFieldOwned(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/trellis-network/trellis/test/contract"
 )
 
-// CPU and memory that are preserved are what the object has, also if nobody
+// CPU and memory that are preserved are what the object has, also if no client
 // but us has ever set them; what it has none of is set as stated.
 func TestPreservedResourcesOutliveWhatIsStatedLater(t *testing.T) {
 	contract.Shows(t, "R11")
@@ -43,7 +43,7 @@ func TestPreservedResourcesOutliveWhatIsStatedLater(t *testing.T) {
 	e.Expect(requests()).To(Equal([]string{"10m", "30Mi", "0"}))
 }
 
-// A label or annotation that is not stated any more goes, unless somebody has
+// A label or annotation that is not stated any more goes, unless another client has
 // given it another value meanwhile.
 func TestFormerLabelsThatOthersHaveChangedStay(t *testing.T) {
 	contract.Shows(t, "R10")

@@ -49,7 +49,7 @@ func TestObsoleteObjectsAreDeletedFirst(t *testing.T) {
 	e.Expect(deleted).To(BeNumerically("<", applied))
 }
 
-// An object that is to be kept survives, whatever happens to its statement.
+// An object that must be kept survives, whatever happens to its statement.
 func TestKeptObjects(t *testing.T) {
 	contract.Shows(t, "R6")
 	e := newEnv(t)
@@ -109,7 +109,7 @@ func TestObjectsMoveBetweenManagedResources(t *testing.T) {
 	e.becomesGood("first")
 	stop()
 
-	// The first one is deleted while nobody looks, and only then the second one
+	// The first one is deleted unobserved, and only then the second one
 	// states the same object.
 	uid := live(e, one).UID
 	e.Expect(e.seed.Delete(e.ctx, e.get("first"))).To(Succeed())

@@ -32,7 +32,7 @@ func (e *env) as(token string) []byte {
 	return kubeconfig
 }
 
-// reader returns a token of somebody who may see ConfigMaps and write nothing.
+// reader returns a token of a user who may see ConfigMaps and write nothing.
 func (e *env) reader() string {
 	e.t.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "reader", Namespace: e.namespace}}

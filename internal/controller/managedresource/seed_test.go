@@ -62,7 +62,7 @@ func TestObjectsForTheSeed(t *testing.T) {
 	e.Expect(e.inSeed("one")).To(BeNil())
 }
 
-// Control planes share the seed: nobody's objects get out of their namespace.
+// Control planes share the seed: no objects get out of their namespace.
 func TestObjectsElsewhereInTheSeedAreRefused(t *testing.T) {
 	e := newEnv(t)
 	elsewhere := e.configMap("elsewhere")

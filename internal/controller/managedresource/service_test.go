@@ -28,7 +28,7 @@ func TestServicesKeepWhatWasAllocated(t *testing.T) {
 			Ports: []corev1.ServicePort{{Name: "http", Port: 80}},
 		},
 	}
-	// Somebody made it before us, so all its fields are theirs.
+	// Another client made it before us, so all its fields are theirs.
 	e.Expect(e.shoot.Create(e.ctx, service.DeepCopy(), client.FieldOwner("kubectl-create"))).To(Succeed())
 	before := live(e, service)
 	service.Spec.Ports[0].TargetPort = intstr.FromInt32(8080)

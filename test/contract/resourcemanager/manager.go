@@ -170,7 +170,7 @@ func (m *Manager) finalizer() string {
 	return finalizer + "-" + m.Class
 }
 
-// isOthers says whether a resource manager of another class still holds mr.
+// isOthers reports whether a resource manager of another class still holds mr.
 func (m *Manager) isOthers(mr *unstructured.Unstructured) bool {
 	for _, each := range mr.GetFinalizers() {
 		if strings.HasPrefix(each, finalizer) && each != m.finalizer() {
