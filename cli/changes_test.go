@@ -16,8 +16,8 @@ import (
 	"github.com/trellis-network/trellis/providers"
 )
 
-// appliedRed is the status of a Network that was applied with a red wire.
-const appliedRed = "status: {state: {applied: {config: {apiVersion: wire.example.com/v1, kind: NetworkConfig, colour: red}}}}\n"
+// appliedRed is the status of a Network that was applied with a red noop.
+const appliedRed = "status: {state: {applied: {config: {apiVersion: noop.example.com/v1, kind: NetworkConfig, colour: red}}}}\n"
 
 func TestChangesOfARunningNetworkAreTold(t *testing.T) {
 	runAll(t, []script{
@@ -25,22 +25,22 @@ func TestChangesOfARunningNetworkAreTold(t *testing.T) {
 			name: "what a running network would not survive is an error", args: "validate -f -", exit: 1,
 			stdin: network("net", "ns", "{colour: blue}") + appliedRed,
 			stdout: `
-error: spec.providerConfig.colour: Forbidden: cannot change from red to blue in a running network: both ends must have the same colour
-network ns/net: invalid (wire, 1 error)
+error: spec.providerConfig.colour: Forbidden: cannot change from red to blue in a running network: pods keep the former colour
+network ns/net: invalid (noop, 1 error)
 `,
 		},
 		{
 			name: "what changes in a running network is told with its class and reason", args: "validate -f -",
 			stdin:  network("net", "ns", "{monitored: true, colour: red}") + appliedRed,
-			stdout: "\nnetwork ns/net: valid (wire, 1 change)\nchange: monitored: safe, from absent to true: only adds a dashboard\n",
+			stdout: "\nnetwork ns/net: valid (noop, 1 change)\nchange: monitored: safe, from absent to true: only adds a dashboard\n",
 		},
 		{
 			name: "disruptive changes first", args: "validate -f -",
 			stdin: network("net", "ns", `{monitored: true, length: "9"}`) + appliedRed,
 			stdout: `
 warning: spec.providerConfig.length: is deprecated and has no effect
-network ns/net: valid (wire, 1 warning, 2 changes)
-change: length: rolling, from absent to "9": the wire is pulled in anew
+network ns/net: valid (noop, 1 warning, 2 changes)
+change: length: rolling, from absent to "9": the agents restart
 change: monitored: safe, from absent to true: only adds a dashboard
 `,
 		},
@@ -48,26 +48,26 @@ change: monitored: safe, from absent to true: only adds a dashboard
 			name: "also beside one that is forbidden", args: "validate -f -", exit: 1,
 			stdin: network("net", "ns", "{monitored: true, colour: blue}") + appliedRed,
 			stdout: `
-error: spec.providerConfig.colour: Forbidden: cannot change from red to blue in a running network: both ends must have the same colour
-network ns/net: invalid (wire, 1 error, 1 change)
+error: spec.providerConfig.colour: Forbidden: cannot change from red to blue in a running network: pods keep the former colour
+network ns/net: invalid (noop, 1 error, 1 change)
 change: monitored: safe, from absent to true: only adds a dashboard
 `,
 		},
 		{
 			name: "nothing is said where nothing changes", args: "validate -f -",
-			stdin: network("net", "ns", "{}") + appliedRed, stdout: "network ns/net: valid (wire)\n",
+			stdin: network("net", "ns", "{}") + appliedRed, stdout: "network ns/net: valid (noop)\n",
 		},
 		{
 			name: "a long value is cut", args: "validate -f -",
 			stdin:  network("net", "ns", `{length: "`+strings.Repeat("9", 1000)+`"}`) + appliedRed,
-			stdout: "~change: length: rolling, from absent to " + strings.Repeat("9", 64) + "…: the wire is pulled in anew",
+			stdout: "~change: length: rolling, from absent to " + strings.Repeat("9", 64) + "…: the agents restart",
 		},
 		{
 			name: "what somebody else remembers is no help", args: "validate -f -",
 			stdin: network("net", "ns", "{}") + "status: {state: [7]}\n",
 			stdout: `
 warning: status.state: is ignored, since Trellis did not write it
-network ns/net: valid (wire, 1 warning)
+network ns/net: valid (noop, 1 warning)
 `,
 		},
 		{

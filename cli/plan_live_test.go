@@ -43,12 +43,12 @@ type live struct {
 	kubeconfig string
 }
 
-// plan calls the command with the wire as this version has it.
+// plan calls the command with the noop as this version has it.
 func (l *live) plan(args ...string) (exit int, said string) {
-	return l.planWith(wire{}, args...)
+	return l.planWith(noop{}, args...)
 }
 
-func (l *live) planWith(version plugin.Definition[wireConfig], args ...string) (exit int, said string) {
+func (l *live) planWith(version plugin.Definition[noopConfig], args ...string) (exit int, said string) {
 	l.t.Helper()
 	var out, problems bytes.Buffer
 	exit = cli.Run(append([]string{"plan", "--live", "--kubeconfig", l.kubeconfig}, args...),
@@ -74,7 +74,7 @@ func (l *live) create(objects ...client.Object) {
 // cluster is a namespace with the Cluster of the Shoot garden-dev/mine.
 func (l *live) cluster(namespace string) {
 	l.t.Helper()
-	raw, err := yaml.YAMLToJSON([]byte(wired("{}") + "status: {technicalID: " + namespace + "}\n"))
+	raw, err := yaml.YAMLToJSON([]byte(noopShoot("{}") + "status: {technicalID: " + namespace + "}\n"))
 	l.Expect(err).NotTo(HaveOccurred())
 	l.create(
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}},
@@ -90,7 +90,7 @@ func (l *live) network(namespace, name string) *extensionsv1alpha1.Network {
 	n := &extensionsv1alpha1.Network{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
 		Spec: extensionsv1alpha1.NetworkSpec{
-			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "wire", ProviderConfig: &runtime.RawExtension{Raw: []byte("{}")}},
+			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "noop", ProviderConfig: &runtime.RawExtension{Raw: []byte("{}")}},
 			PodCIDR:     "100.96.0.0/11", ServiceCIDR: "100.64.0.0/13", IPFamilies: []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4},
 		},
 	}
@@ -101,7 +101,7 @@ func (l *live) network(namespace, name string) *extensionsv1alpha1.Network {
 // operate runs the operator's controller until it has carried out a Network.
 func (l *live) operate(n *extensionsv1alpha1.Network) {
 	l.t.Helper()
-	built, err := pipeline.New([]plugin.Plugin{plugin.New(wire{})}, nil)
+	built, err := pipeline.New([]plugin.Plugin{plugin.New(noop{})}, nil)
 	l.Expect(err).NotTo(HaveOccurred())
 	gates, errs := built.ResolveFeatureGates(nil, nil)
 	l.Expect(errs).To(BeEmpty())
@@ -112,7 +112,7 @@ func (l *live) operate(n *extensionsv1alpha1.Network) {
 		})
 	})
 	defer stop()
-	mr := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Name: "wire", Namespace: n.Namespace}}
+	mr := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Name: "noop", Namespace: n.Namespace}}
 	l.client.Await(l.t, mr)
 	harness.ChangeStatus(l.t, l.client, mr, harness.Applied)
 	l.Eventually(func(g Gomega) {
@@ -121,12 +121,12 @@ func (l *live) operate(n *extensionsv1alpha1.Network) {
 	}).Should(Succeed())
 }
 
-// newWire is the wire of another version of Trellis.
-type newWire struct{ wire }
+// newNoop is the noop of another version of Trellis.
+type newNoop struct{ noop }
 
-func (newWire) Render(effective *wireConfig, facts *plugin.Input) (plugin.Objects, error) {
-	objects, err := wire{}.Render(effective, facts)
-	objects.Bundles[0].Objects[1].(*appsv1.DaemonSet).Spec.Template.Spec.Containers[0].Image = "registry.example.com/wire:v2"
+func (newNoop) Render(effective *noopConfig, facts *plugin.Input) (plugin.Objects, error) {
+	objects, err := noop{}.Render(effective, facts)
+	objects.Bundles[0].Objects[1].(*appsv1.DaemonSet).Spec.Template.Spec.Containers[0].Image = "registry.example.com/noop:v2"
 	return objects, err
 }
 
@@ -151,42 +151,42 @@ func (l *live) writtenByTrellis() {
 	l.operate(n)
 	version := n.ResourceVersion
 	for name, test := range map[string]struct {
-		version plugin.Definition[wireConfig]
+		version plugin.Definition[noopConfig]
 		wanted  string // empty: what there is
 		exit    int
 		says    []string
 	}{
-		"nothing":        {version: wire{}, exit: cli.ExitOK, says: []string{"no changes\n"}},
-		"the same Shoot": {version: wire{}, wanted: wired("{}"), exit: cli.ExitOK, says: []string{"no changes\n"}},
-		"an upgrade of Trellis": {version: newWire{}, exit: cli.ExitChanges, says: []string{
-			"-        image: registry.example.com/wire:v1\n", "+        image: registry.example.com/wire:v2\n",
+		"nothing":        {version: noop{}, exit: cli.ExitOK, says: []string{"no changes\n"}},
+		"the same Shoot": {version: noop{}, wanted: noopShoot("{}"), exit: cli.ExitOK, says: []string{"no changes\n"}},
+		"an upgrade of Trellis": {version: newNoop{}, exit: cli.ExitChanges, says: []string{
+			"-        image: registry.example.com/noop:v1\n", "+        image: registry.example.com/noop:v2\n",
 			"1 object to change\n",
 		}},
-		"a Shoot": {version: wire{}, wanted: wired("{monitored: true}"), exit: cli.ExitChanges, says: []string{
-			"change: monitored: safe, ", "+++ after: ConfigMap shoot--dev--mine/wire-dashboard (seed)\n",
+		"a Shoot": {version: noop{}, wanted: noopShoot("{monitored: true}"), exit: cli.ExitChanges, says: []string{
+			"change: monitored: safe, ", "+++ after: ConfigMap shoot--dev--mine/noop-dashboard (seed)\n",
 			"1 change (safe), 1 object to add\n",
 		}},
 		"a Network": {
-			version: wire{}, exit: cli.ExitDisruptive,
+			version: noop{}, exit: cli.ExitDisruptive,
 			wanted: strings.NewReplacer("10.1.0.0/16", "100.96.0.0/11", "10.2.0.0/16", "100.64.0.0/13").Replace(network("mine", namespace, `{length: "0"}`)),
 			says: []string{
 				"warning: spec.providerConfig.length: is deprecated", "change: length: disruptive, from absent to \"0\": ",
 				"1 change (disruptive), 1 object to change\n",
 			},
 		},
-		"forbidden": {version: wire{}, wanted: wired("{colour: blue}"), exit: cli.ExitInvalid, says: []string{
+		"forbidden": {version: noop{}, wanted: noopShoot("{colour: blue}"), exit: cli.ExitInvalid, says: []string{
 			"error: spec.networking.providerConfig.colour: Forbidden: cannot change from red to blue", "refused (1 error): keep ",
 		}},
-		"another range": {version: wire{}, wanted: network("mine", namespace, `{}`), exit: cli.ExitInvalid, says: []string{
+		"another range": {version: noop{}, wanted: network("mine", namespace, `{}`), exit: cli.ExitInvalid, says: []string{
 			"error: spec.podCIDR: Forbidden: cannot change from 100.96.0.0/11 to 10.1.0.0/16",
 		}},
-		"another Shoot": {version: wire{}, wanted: shoot("other", "{type: wire}"), exit: cli.ExitInvalid, says: []string{
+		"another Shoot": {version: noop{}, wanted: shoot("other", "{type: noop}"), exit: cli.ExitInvalid, says: []string{
 			"error: metadata.name: Invalid value: \"other\": this is the Shoot garden-dev/other, but namespace shoot--dev--mine has the Shoot garden-dev/mine; plan compares networks of one cluster",
 		}},
-		"another cluster's Network": {version: wire{}, wanted: network("mine", "shoot--dev--other", `{}`), exit: cli.ExitInvalid, says: []string{
+		"another cluster's Network": {version: noop{}, wanted: network("mine", "shoot--dev--other", `{}`), exit: cli.ExitInvalid, says: []string{
 			"error: metadata.namespace: Invalid value: \"shoot--dev--other\": this is the Network shoot--dev--other/mine, but namespace shoot--dev--mine has the Network shoot--dev--mine/mine",
 		}},
-		"another Network": {version: wire{}, wanted: network("other", namespace, `{}`), exit: cli.ExitInvalid, says: []string{
+		"another Network": {version: noop{}, wanted: network("other", namespace, `{}`), exit: cli.ExitInvalid, says: []string{
 			"error: metadata.name: Invalid value: \"other\": this is the Network shoot--dev--mine/other, but namespace shoot--dev--mine has the Network shoot--dev--mine/mine",
 		}},
 	} {
@@ -213,7 +213,7 @@ func (l *live) writtenByTrellis() {
 	l.Expect(said).To(HavePrefix("warning: status.lastOperation: Create is Processing: the shoot may not have all objects yet\n"))
 	l.Expect(exit).To(Equal(cli.ExitOK))
 
-	exit, said = l.plan(l.file(wired("{}")))
+	exit, said = l.plan(l.file(noopShoot("{}")))
 	l.Expect(exit).To(Equal(cli.ExitOK), "the namespace is known from NEW: %s", said)
 }
 
@@ -226,32 +226,32 @@ func (l *live) writtenByAnother() {
 	l.Expect(exit).To(Equal(cli.ExitChanges), said)
 	l.Expect(said).To(HaveSuffix("2 objects to add\n"), "nothing is there yet")
 
-	_, objects, _ := call([]string{"render", "--mode", "standalone", "--api-server", "api.example.com:443", "-f", "-"}, wired("{}"))
+	_, objects, _ := call([]string{"render", "--mode", "standalone", "--api-server", "api.example.com:443", "-f", "-"}, noopShoot("{}"))
 	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: "managedresource-wire", Namespace: namespace},
+		ObjectMeta: metav1.ObjectMeta{Name: "managedresource-noop", Namespace: namespace},
 		Data:       map[string][]byte{"charts.yaml": []byte(objects)},
 	}
 	l.create(secret, &resourcesv1alpha1.ManagedResource{
-		ObjectMeta: metav1.ObjectMeta{Name: "wire", Namespace: namespace, Labels: map[string]string{"origin": "another"}},
+		ObjectMeta: metav1.ObjectMeta{Name: "noop", Namespace: namespace, Labels: map[string]string{"origin": "another"}},
 		Spec:       resourcesv1alpha1.ManagedResourceSpec{SecretRefs: []corev1.LocalObjectReference{{Name: secret.Name}}},
 	})
 	exit, said = l.plan("-n", namespace)
 	l.Expect(exit).To(Equal(cli.ExitOK), said)
 
-	secret.Data["charts.yaml"] = []byte(strings.ReplaceAll(objects, "wire:v1", "wire:v0") +
+	secret.Data["charts.yaml"] = []byte(strings.ReplaceAll(objects, "noop:v1", "noop:v0") +
 		"---\n{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"relic\", \"namespace\": \"kube-system\"}}\n")
 	l.Expect(l.client.Update(l.t.Context(), secret)).To(Succeed())
 	exit, said = l.plan("-n", namespace)
 	l.Expect(exit).To(Equal(cli.ExitDisruptive), said)
 	for _, part := range []string{
 		"warning: status.state: is empty, since Trellis did not write the present objects; the effect of replacing them is unknown\n",
-		"-        image: registry.example.com/wire:v0\n+        image: registry.example.com/wire:v1\n",
+		"-        image: registry.example.com/noop:v0\n+        image: registry.example.com/noop:v1\n",
 		"--- before: ConfigMap kube-system/relic (shoot)\n+++ /dev/null\n",
 		"1 object to change, 1 to delete; the effect on traffic is unknown, since Trellis did not write the present objects\n",
 	} {
 		l.Expect(said).To(ContainSubstring(part))
 	}
-	exit, said = l.plan("-n", namespace, l.file(wired("{colour: blue}")))
+	exit, said = l.plan("-n", namespace, l.file(noopShoot("{colour: blue}")))
 	l.Expect(exit).To(Equal(cli.ExitInvalid), said)
 	l.Expect(said).To(ContainSubstring("cannot change from red to blue in a running network"))
 
@@ -261,7 +261,7 @@ func (l *live) writtenByAnother() {
 	}
 	n.Status.ObservedGeneration = n.Generation
 	l.Expect(l.client.Status().Patch(l.t.Context(), n, client.MergeFrom(before))).To(Succeed())
-	exit, said = l.plan("-n", namespace, l.file(wired("{colour: green}")))
+	exit, said = l.plan("-n", namespace, l.file(noopShoot("{colour: green}")))
 	l.Expect(exit).To(Equal(cli.ExitInvalid), said)
 	l.Expect(said).To(ContainSubstring(`colour: Unsupported value: "green"`), "what is to follow is no running network")
 }
@@ -292,14 +292,14 @@ func (l *live) unreadable() {
 	cluster.Spec.Shoot.Raw = []byte(`{"spec":{"provider":{"type":"dry"}}}`)
 	l.Expect(l.client.Update(l.t.Context(), cluster)).To(Succeed())
 	mr := &resourcesv1alpha1.ManagedResource{
-		ObjectMeta: metav1.ObjectMeta{Name: "wire", Namespace: namespace},
+		ObjectMeta: metav1.ObjectMeta{Name: "noop", Namespace: namespace},
 		Spec:       resourcesv1alpha1.ManagedResourceSpec{SecretRefs: []corev1.LocalObjectReference{{Name: "gone"}}},
 	}
 	l.create(mr)
-	expect("read the Secret gone of the ManagedResource wire: ")
+	expect("read the Secret gone of the ManagedResource noop: ")
 
 	l.create(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "gone", Namespace: namespace}, Data: map[string][]byte{"a": []byte("kind: [")}})
-	expect("decode the ManagedResource wire: Secret gone, key a, document 1: ")
+	expect("decode the ManagedResource noop: Secret gone, key a, document 1: ")
 
 	before := n.DeepCopy()
 	n.Status.State = &runtime.RawExtension{Raw: []byte(`{"applied": {"config": "colourful"}}`)}

@@ -22,9 +22,9 @@ func fromTo(old, next string) map[string]string {
 	return map[string]string{"old.yaml": old, "new.yaml": next}
 }
 
-// wired is a Shoot with a wire of this config.
-func wired(config string) string {
-	return shoot("mine", "{type: wire, providerConfig: "+config+"}")
+// noopShoot is a Shoot with a noop of this config.
+func noopShoot(config string) string {
+	return shoot("mine", "{type: noop, providerConfig: "+config+"}")
 }
 
 const lengthIgnored = "warning: new.yaml: spec.networking.providerConfig.length: is deprecated and has no effect\n"
@@ -34,23 +34,23 @@ func TestAPlanSaysHowGraveItIs(t *testing.T) {
 	runAll(t, []script{
 		{
 			name: "nothing changes", args: args, exit: cli.ExitOK,
-			files: fromTo(wired("{}"), wired("{colour: red}")), stdout: "no changes\n",
+			files: fromTo(noopShoot("{}"), noopShoot("{colour: red}")), stdout: "no changes\n",
 		},
 		{
 			name: "safe", args: args, exit: cli.ExitChanges,
-			files: fromTo(wired("{}"), wired("{monitored: true}")),
+			files: fromTo(noopShoot("{}"), noopShoot("{monitored: true}")),
 			stdout: `
 change: monitored: safe, from absent to true: only adds a dashboard
 
 --- /dev/null
-+++ after: ConfigMap shoot--dev--mine/wire-dashboard (seed)
++++ after: ConfigMap shoot--dev--mine/noop-dashboard (seed)
 @@ -0,0 +1,7 @@
 +apiVersion: v1
 +data:
-+  title: Wire
++  title: Noop
 +kind: ConfigMap
 +metadata:
-+  name: wire-dashboard
++  name: noop-dashboard
 +  namespace: shoot--dev--mine
 
 1 change (safe), 1 object to add
@@ -58,46 +58,46 @@ change: monitored: safe, from absent to true: only adds a dashboard
 		},
 		{
 			name: "rolling", args: args, exit: cli.ExitChanges,
-			files: fromTo(wired("{}"), wired(`{length: "9"}`)),
-			stdout: "\n" + lengthIgnored + `change: length: rolling, from absent to "9": the wire is pulled in anew
+			files: fromTo(noopShoot("{}"), noopShoot(`{length: "9"}`)),
+			stdout: "\n" + lengthIgnored + `change: length: rolling, from absent to "9": the agents restart
 
---- before: DaemonSet.apps kube-system/wire (shoot)
-+++ after: DaemonSet.apps kube-system/wire (shoot)
+--- before: DaemonSet.apps kube-system/noop (shoot)
++++ after: DaemonSet.apps kube-system/noop (shoot)
 @@ -19,6 +19,7 @@
          - --kubernetes=1.36.3
          - --fast=false
          - --safe=true
 +        - --length=9
-         image: registry.example.com/wire:v1
-         name: wire
-       serviceAccountName: system:wire
+         image: registry.example.com/noop:v1
+         name: noop
+       serviceAccountName: system:noop
 
 1 change (rolling), 1 object to change
 `,
 		},
 		{
 			name: "disruptive, disruptive changes first", args: args, exit: cli.ExitDisruptive,
-			files: fromTo(wired(`{monitored: true, length: "9"}`), wired(`{length: "0"}`)),
-			stdout: `~change: length: disruptive, from "9" to "0": nothing is left of the wire
+			files: fromTo(noopShoot(`{monitored: true, length: "9"}`), noopShoot(`{length: "0"}`)),
+			stdout: `~change: length: disruptive, from "9" to "0": traffic stops
 				change: monitored: safe, from true to absent: only adds a dashboard
 				-        - --length=9
 				+        - --length=0
-				--- before: ConfigMap shoot--dev--mine/wire-dashboard (seed)
+				--- before: ConfigMap shoot--dev--mine/noop-dashboard (seed)
 				+++ /dev/null
 				2 changes (1 disruptive, 1 safe), 1 object to change, 1 to delete`,
 		},
 		{
 			name: "forbidden, with what to do and the rest that would change", args: args, exit: cli.ExitInvalid,
-			files: fromTo(wired("{}"), wired(`{colour: blue, monitored: true}`)),
+			files: fromTo(noopShoot("{}"), noopShoot(`{colour: blue, monitored: true}`)),
 			stdout: `
-error: new.yaml: spec.networking.providerConfig.colour: Forbidden: cannot change from red to blue in a running network: both ends must have the same colour
+error: new.yaml: spec.networking.providerConfig.colour: Forbidden: cannot change from red to blue in a running network: pods keep the former colour
 change: monitored: safe, from absent to true: only adds a dashboard
 refused (1 error): keep colour: red, or create a new cluster
 `,
 		},
 		{
 			name: "invalid", args: args, exit: cli.ExitInvalid,
-			files: fromTo(wired("{}"), wired(`{colour: green}`)),
+			files: fromTo(noopShoot("{}"), noopShoot(`{colour: green}`)),
 			stdout: `
 error: new.yaml: spec.networking.providerConfig.colour: Unsupported value: "green": supported values: "red", "blue"
 no plan: the network is invalid (1 error)
@@ -105,7 +105,7 @@ no plan: the network is invalid (1 error)
 		},
 		{
 			name: "what it would begin with is invalid", args: args, exit: cli.ExitInvalid,
-			files: fromTo(wired("{colour: green}"), wired(`{}`)),
+			files: fromTo(noopShoot("{colour: green}"), noopShoot(`{}`)),
 			stdout: `
 error: old.yaml: spec.networking.providerConfig.colour: Unsupported value: "green": supported values: "red", "blue"
 no plan: the old network is invalid (1 error)
@@ -132,8 +132,8 @@ refused (1 error): keep spec.podCIDR: 10.1.0.0/16, or create a new cluster
 		},
 		{
 			name: "its type, if there were another one", args: args, exit: cli.ExitInvalid,
-			files: fromTo(old, strings.Replace(old, "type: wire", "type: rope", 1)),
-			stdout: `~error: new.yaml: spec.type: Unsupported value: "rope": supported values: "wire"
+			files: fromTo(old, strings.Replace(old, "type: noop", "type: rope", 1)),
+			stdout: `~error: new.yaml: spec.type: Unsupported value: "rope": supported values: "noop"
 				no plan: the network is invalid (1 error)`,
 		},
 	})
@@ -141,10 +141,10 @@ refused (1 error): keep spec.podCIDR: 10.1.0.0/16, or create a new cluster
 	g := NewWithT(t)
 	t.Chdir(t.TempDir())
 	g.Expect(os.WriteFile("old.yaml", []byte(calicoShoot("{}", "", "")), 0o644)).To(Succeed())
-	g.Expect(os.WriteFile("new.yaml", []byte(strings.Replace(calicoShoot("{}", "", ""), "type: calico", "type: wire", 1)), 0o644)).To(Succeed())
+	g.Expect(os.WriteFile("new.yaml", []byte(strings.Replace(calicoShoot("{}", "", ""), "type: calico", "type: noop", 1)), 0o644)).To(Succeed())
 	exit, stdout := planOfAll("old.yaml", "new.yaml")
 	g.Expect(exit).To(Equal(cli.ExitInvalid))
-	g.Expect(stdout).To(HavePrefix("error: new.yaml: spec.networking.type: Forbidden: cannot change from calico to wire in a running network: "))
+	g.Expect(stdout).To(HavePrefix("error: new.yaml: spec.networking.type: Forbidden: cannot change from calico to noop in a running network: "))
 	g.Expect(stdout).To(ContainSubstring("keep spec.networking.type: calico, or"))
 }
 
@@ -156,44 +156,44 @@ func TestAPlanGoesOnWithWhatIsKnown(t *testing.T) {
 	runAll(t, []script{
 		{
 			name: "a Network alone is in the Shoot's cluster", args: args,
-			files: fromTo(alone+"---\n"+shoot("mine", "{type: wire}"), alone), stdout: "no changes\n",
+			files: fromTo(alone+"---\n"+shoot("mine", "{type: noop}"), alone), stdout: "no changes\n",
 		},
 		{
 			name: "a Shoot keeps the ranges that were chosen for it", args: args,
-			files:  fromTo(shoot("mine", "{type: wire, pods: 10.7.0.0/16, services: 10.8.0.0/16}"), shoot("mine", "{type: wire}")),
+			files:  fromTo(shoot("mine", "{type: noop, pods: 10.7.0.0/16, services: 10.8.0.0/16}"), shoot("mine", "{type: noop}")),
 			stdout: "no changes\n",
 		},
 		{
 			name: "a Shoot keeps its status", args: args,
-			files: fromTo(shoot("mine", "{type: wire}")+"status: {technicalID: shoot--x--y, networking: {pods: [10.7.0.0/16]}}\n",
-				shoot("mine", "{type: wire, providerConfig: {monitored: true}}")),
-			exit: cli.ExitChanges, stdout: "~+++ after: ConfigMap shoot--x--y/wire-dashboard (seed)\n1 change (safe), 1 object to add",
+			files: fromTo(shoot("mine", "{type: noop}")+"status: {technicalID: shoot--x--y, networking: {pods: [10.7.0.0/16]}}\n",
+				shoot("mine", "{type: noop, providerConfig: {monitored: true}}")),
+			exit: cli.ExitChanges, stdout: "~+++ after: ConfigMap shoot--x--y/noop-dashboard (seed)\n1 change (safe), 1 object to add",
 		},
 		{
 			name: "the Shoot's own facts count", args: args, exit: cli.ExitChanges,
-			files:  fromTo(shoot("mine", "{type: wire}"), strings.Replace(shoot("mine", "{type: wire}"), "1.36.3", "1.37.0", 1)),
+			files:  fromTo(shoot("mine", "{type: noop}"), strings.Replace(shoot("mine", "{type: noop}"), "1.36.3", "1.37.0", 1)),
 			stdout: "~-        - --kubernetes=1.36.3\n+        - --kubernetes=1.37.0\n1 object to change",
 		},
 		{
 			name: "what was applied is kept", args: args,
-			files:  fromTo(alone+"  cloudProvider: marsh\n"+appliedRed, alone+"  cloudProvider: marsh\n"),
+			files:  fromTo(alone+"  cloudProvider: infra\n"+appliedRed, alone+"  cloudProvider: infra\n"),
 			stdout: "no changes\n",
 		},
 		{
 			name: "what runs is there, though it would be refused today", args: args, exit: cli.ExitChanges,
-			files: fromTo(wired("{colour: green}")+"status: {lastOperation: {type: Reconcile, state: Succeeded, lastUpdateTime: 2026-01-01T00:00:00Z}}\n",
-				wired("{colour: green, monitored: true}")),
+			files: fromTo(noopShoot("{colour: green}")+"status: {lastOperation: {type: Reconcile, state: Succeeded, lastUpdateTime: 2026-01-01T00:00:00Z}}\n",
+				noopShoot("{colour: green, monitored: true}")),
 			stdout: "~warning: new.yaml: spec.networking.providerConfig.colour: is applied, and would not be accepted any more: \n1 change (safe)",
 		},
 		{
-			name: "facts of the operator", args: "plan --feature-gates FastWire=true --mode standalone old.yaml new.yaml", exit: cli.ExitChanges,
-			files: fromTo(wired("{}"), wired(`{length: "1"}`)), stdout: "~--fast=true\n1 change (",
+			name: "facts of the operator", args: "plan --feature-gates FastNoop=true --mode standalone old.yaml new.yaml", exit: cli.ExitChanges,
+			files: fromTo(noopShoot("{}"), noopShoot(`{length: "1"}`)), stdout: "~--fast=true\n1 change (",
 		},
 		{
 			name: "or its configuration", args: "plan --config config.yaml old.yaml new.yaml", exit: cli.ExitChanges,
 			files: map[string]string{
-				"old.yaml": wired("{}"), "new.yaml": wired(`{length: "1"}`),
-				"config.yaml": "featureGates: {FastWire: true}\n",
+				"old.yaml": noopShoot("{}"), "new.yaml": noopShoot(`{length: "1"}`),
+				"config.yaml": "featureGates: {FastNoop: true}\n",
 			},
 			stdout: "~--fast=true\n1 change (",
 		},
@@ -206,7 +206,7 @@ func TestAPlanIsAboutOneCluster(t *testing.T) {
 	const args = "plan old.yaml new.yaml"
 	named := func(name, namespace, uid string) string {
 		metadata := "metadata: {name: " + name + ", namespace: " + namespace + ", uid: '" + uid + "'}"
-		return strings.Replace(wired("{}"), "metadata: {name: mine, namespace: garden-dev}", metadata, 1)
+		return strings.Replace(noopShoot("{}"), "metadata: {name: mine, namespace: garden-dev}", metadata, 1)
 	}
 	const takes = "; plan compares them as one network\nno changes\n"
 	runAll(t, []script{
@@ -235,16 +235,16 @@ func TestAPlanIsAboutOneCluster(t *testing.T) {
 			files: fromTo(network("net", "ns", "{}"), strings.Replace(network("net", "ns", "{}"), ", namespace: ns", "", 1)),
 		},
 		{
-			name: "another Shoot's Network", args: args, exit: cli.ExitInvalid, files: fromTo(wired("{}"), network("net", "ns", "{}")),
+			name: "another Shoot's Network", args: args, exit: cli.ExitInvalid, files: fromTo(noopShoot("{}"), network("net", "ns", "{}")),
 			stdout: "~warning: new.yaml: metadata.name: this is network ns/net, but old.yaml has shoot garden-dev/mine; plan compares them",
 		},
 	})
 }
 
 func TestAPlanThatCannotBeMadeIsNotTakenForAHarmlessOne(t *testing.T) {
-	files := fromTo(wired("{}"), wired("{}"))
+	files := fromTo(noopShoot("{}"), noopShoot("{}"))
 	with := func(name, text string) map[string]string {
-		return map[string]string{"old.yaml": wired("{}"), name: text}
+		return map[string]string{"old.yaml": noopShoot("{}"), name: text}
 	}
 	runAll(t, []script{
 		{name: "no files", args: "plan", exit: 4, stderr: "Error: requires the files OLD and NEW, or --live\nSee 'trellis plan --help'.\n"},
@@ -263,7 +263,7 @@ func TestAPlanThatCannotBeMadeIsNotTakenForAHarmlessOne(t *testing.T) {
 		{name: "nobody there", args: "plan --live --kubeconfig k -n ns", files: map[string]string{"k": kubeconfigOfNobody}, exit: 4, stderr: "~Error: \nhttps://127.0.0.1:1\nconnection refused"},
 		{
 			name: "several networks", args: "plan old.yaml new.yaml", exit: 1,
-			files:  fromTo(wired("{}"), shoot("one", "{type: wire}")+"---\n"+shoot("two", "{type: wire}")),
+			files:  fromTo(noopShoot("{}"), shoot("one", "{type: noop}")+"---\n"+shoot("two", "{type: noop}")),
 			stdout: "error: the input has 2 networks (shoot garden-dev/one, shoot garden-dev/two); this command takes one\n",
 		},
 		{
@@ -286,7 +286,7 @@ const kubeconfigOfNobody = `{apiVersion: v1, kind: Config, current-context: here
 func TestAPlanForMachines(t *testing.T) {
 	g := NewWithT(t)
 	t.Chdir(t.TempDir())
-	for name, text := range fromTo(wired("{}"), wired(`{monitored: true, length: "0"}`)) {
+	for name, text := range fromTo(noopShoot("{}"), noopShoot(`{monitored: true, length: "0"}`)) {
 		g.Expect(os.WriteFile(name, []byte(text), 0o644)).To(Succeed())
 	}
 	exit, stdout, _ := call([]string{"plan", "-o", "json", "old.yaml", "new.yaml"}, "")
@@ -309,39 +309,39 @@ func TestAPlanForMachines(t *testing.T) {
 	g.Expect(content.Summary).To(Equal("2 changes (1 disruptive, 1 safe), 1 object to change, 1 to add"))
 }
 
-// shyWire is a wire that nodes have to be ready for.
-type shyWire struct{ wire }
+// cautiousNoop is a noop that nodes have to be ready for.
+type cautiousNoop struct{ noop }
 
-func (shyWire) Precondition(*wireConfig, *plugin.Input) *plugin.Precondition {
+func (cautiousNoop) Precondition(*noopConfig, *plugin.Input) *plugin.Precondition {
 	return &plugin.Precondition{
-		Concerns:  func(present []unstructured.Unstructured) bool { return present[1].GetName() == "wire" },
-		Condition: "Earthed", Status: "True", Reason: "Tested", Because: "a bare wire is dangerous",
+		Concerns:  func(present []unstructured.Unstructured) bool { return present[1].GetName() == "noop" },
+		Condition: "Earthed", Status: "True", Reason: "Tested", Because: "pods would lose traffic",
 	}
 }
 
 func TestAPlanTellsWhatTheOperatorWaitsFor(t *testing.T) {
 	t.Chdir(t.TempDir())
-	asleep := strings.Replace(wired(`{length: "1"}`), "spec:", "spec:\n  hibernation: {enabled: true}", 1)
-	for next, waits := range map[string]bool{wired(`{length: "1"}`): true, wired("{}"): false, asleep: false} {
+	asleep := strings.Replace(noopShoot(`{length: "1"}`), "spec:", "spec:\n  hibernation: {enabled: true}", 1)
+	for next, waits := range map[string]bool{noopShoot(`{length: "1"}`): true, noopShoot("{}"): false, asleep: false} {
 		g := NewWithT(t)
-		for name, text := range fromTo(wired("{}"), next) {
+		for name, text := range fromTo(noopShoot("{}"), next) {
 			g.Expect(os.WriteFile(name, []byte(text), 0o644)).To(Succeed())
 		}
 		var out strings.Builder
-		cli.Run([]string{"plan", "old.yaml", "new.yaml"}, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out}, []plugin.Plugin{plugin.New(shyWire{})}, nil)
+		cli.Run([]string{"plan", "old.yaml", "new.yaml"}, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out}, []plugin.Plugin{plugin.New(cautiousNoop{})}, nil)
 		g.Expect(strings.Contains(out.String(), "warning: new.yaml: nodes: the operator changes nothing until each node has the condition "+
-			"Earthed=True with reason Tested, because a bare wire is dangerous\n")).To(Equal(waits), out.String())
+			"Earthed=True with reason Tested, because pods would lose traffic\n")).To(Equal(waits), out.String())
 	}
 }
 
 func TestAPlanIsWrittenOrSaysThatItIsNot(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for name, text := range fromTo(wired("{}"), wired("{monitored: true}")) {
+	for name, text := range fromTo(noopShoot("{}"), noopShoot("{monitored: true}")) {
 		NewWithT(t).Expect(os.WriteFile(name, []byte(text), 0o644)).To(Succeed())
 	}
 	for _, format := range []string{"text", "json"} {
 		exit := cli.Run([]string{"plan", "-o", format, "old.yaml", "new.yaml"}, cli.Streams{In: strings.NewReader(""), Out: fullDisk{}, Err: fullDisk{}},
-			[]plugin.Plugin{plugin.New(wire{})}, nil)
+			[]plugin.Plugin{plugin.New(noop{})}, nil)
 		NewWithT(t).Expect(exit).To(Equal(cli.ExitCouldNotPlan))
 	}
 }
@@ -363,10 +363,10 @@ func TestAPlanIsTheSameEachTime(t *testing.T) {
 	g.Expect(plan).To(HaveSuffix("no changes\n"))
 }
 
-// planOfAll plans with all plugins, and the wire.
+// planOfAll plans with all plugins, and the noop.
 func planOfAll(args ...string) (exit int, stdout string) {
 	var out, problems strings.Builder
 	exit = cli.Run(append([]string{"plan"}, args...), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &problems},
-		append(plugins.All(), plugin.New(wire{})), providers.All())
+		append(plugins.All(), plugin.New(noop{})), providers.All())
 	return exit, out.String() + problems.String()
 }

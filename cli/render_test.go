@@ -14,22 +14,22 @@ const wholeYAML = `
 apiVersion: v1
 kind: ServiceAccount
 metadata:
-  name: system:wire
+  name: system:noop
   namespace: kube-system
 ---
 apiVersion: apps/v1
 kind: DaemonSet
 metadata:
-  name: wire
+  name: noop
   namespace: kube-system
 spec:
   selector:
     matchLabels:
-      app: wire
+      app: noop
   template:
     metadata:
       labels:
-        app: wire
+        app: noop
     spec:
       containers:
       - args:
@@ -38,36 +38,36 @@ spec:
         - --kubernetes=1.36.3
         - --fast=false
         - --safe=true
-        image: registry.example.com/wire:v1
-        name: wire
+        image: registry.example.com/noop:v1
+        name: noop
         resources: {}
-      serviceAccountName: system:wire
+      serviceAccountName: system:noop
   updateStrategy: {}
 `
 
 func TestRenderPrintsObjectsAndNothingElse(t *testing.T) {
-	monitored := shoot("mine", `{type: wire, providerConfig: {monitored: true, length: "1"}}`)
+	monitored := shoot("mine", `{type: noop, providerConfig: {monitored: true, length: "1"}}`)
 	runAll(t, []script{
-		{name: "a YAML stream", args: "render -f -", stdin: shoot("mine", "{type: wire}"), stdout: wholeYAML},
+		{name: "a YAML stream", args: "render -f -", stdin: shoot("mine", "{type: noop}"), stdout: wholeYAML},
 		{
 			name: "the seed's objects; warnings go to stderr", args: "render --target seed -f -", stdin: monitored,
 			stdout: `
 apiVersion: v1
 data:
-  title: Wire
+  title: Noop
 kind: ConfigMap
 metadata:
-  name: wire-dashboard
+  name: noop-dashboard
   namespace: shoot--dev--mine
 `,
 			stderr: "warning: spec.networking.providerConfig.length: is deprecated and has no effect\n",
 		},
 		{
-			name: "no objects for the seed is not silent", args: "render --target seed -f -", stdin: shoot("mine", "{type: wire}"),
+			name: "no objects for the seed is not silent", args: "render --target seed -f -", stdin: shoot("mine", "{type: noop}"),
 			stderr: "shoot garden-dev/mine: the network has no objects in the seed\n",
 		},
 		{
-			name: "an empty List is a List", args: "render --target seed -o json -f -", stdin: shoot("mine", "{type: wire}"),
+			name: "an empty List is a List", args: "render --target seed -o json -f -", stdin: shoot("mine", "{type: noop}"),
 			stdout: `
 {
     "apiVersion": "v1",
@@ -79,10 +79,10 @@ metadata:
 		},
 		{
 			name: "what is invalid has no objects", args: "render -f -", exit: 1,
-			stdin: shoot("mine", "{type: wire, providerConfig: {colour: green}}"),
+			stdin: shoot("mine", "{type: noop, providerConfig: {colour: green}}"),
 			stderr: `
 error: spec.networking.providerConfig.colour: Unsupported value: "green": supported values: "red", "blue"
-shoot garden-dev/mine: invalid (wire, 1 error)
+shoot garden-dev/mine: invalid (noop, 1 error)
 `,
 		},
 		{
@@ -90,26 +90,26 @@ shoot garden-dev/mine: invalid (wire, 1 error)
 			stdin: network("net", "ns", `{length: "9"}`) + appliedRed,
 			stderr: `
 warning: spec.providerConfig.length: is deprecated and has no effect
-change: length: rolling, from absent to "9": the wire is pulled in anew
+change: length: rolling, from absent to "9": the agents restart
 network ns/net: the network has no objects in the seed
 `,
 		},
 		{
 			name: "one network at a time", args: "render -f -", exit: 1,
-			stdin:  shoot("one", "{type: wire}") + "---\n" + shoot("two", "{type: wire}"),
+			stdin:  shoot("one", "{type: noop}") + "---\n" + shoot("two", "{type: noop}"),
 			stderr: "error: the input has 2 networks (shoot garden-dev/one, shoot garden-dev/two); this command takes one\n",
 		},
 		{
-			name: "feature gates are facts", args: "render --feature-gates SafeWire=false,FastWire=true -f -",
-			stdin: shoot("mine", "{type: wire}"), stdout: "~--fast=true\n--safe=false",
+			name: "feature gates are facts", args: "render --feature-gates SafeNoop=false,FastNoop=true -f -",
+			stdin: shoot("mine", "{type: noop}"), stdout: "~--fast=true\n--safe=false",
 		},
 		{
 			name: "a Network's cloudProvider tells the infrastructure where no Shoot does", args: "render -f -",
-			stdin: network("net", "ns", "{}") + "  cloudProvider: marsh\n", stdout: "~--colour=blue",
+			stdin: network("net", "ns", "{}") + "  cloudProvider: infra\n", stdout: "~--colour=blue",
 		},
 		{
 			name: "in standalone mode pods carry what they need", args: "render --mode standalone --api-server https://[2001:db8::1]:6443/ -f -",
-			stdin: shoot("mine", "{type: wire}"),
+			stdin: shoot("mine", "{type: noop}"),
 			stdout: `~KUBERNETES_SERVICE_HOST
 				value: 2001:db8::1
 				value: "6443"
@@ -117,7 +117,7 @@ network ns/net: the network has no objects in the seed
 		},
 		{
 			name: "with an address that resolves nowhere unless one is given", args: "render --mode standalone -f -",
-			stdin: shoot("mine", "{type: wire}"), stdout: "~value: api-server.invalid\nvalue: \"443\"",
+			stdin: shoot("mine", "{type: noop}"), stdout: "~value: api-server.invalid\nvalue: \"443\"",
 		},
 	})
 }
@@ -127,19 +127,19 @@ func TestRenderWritesAFileForEachObject(t *testing.T) {
 	t.Chdir(t.TempDir())
 	g.Expect(os.MkdirAll("out/old", 0o755)).To(Succeed())
 
-	exit, stdout, stderr := call([]string{"render", "-f", "-", "-o", "dir=out"}, shoot("mine", "{type: wire}"))
+	exit, stdout, stderr := call([]string{"render", "-f", "-", "-o", "dir=out"}, shoot("mine", "{type: noop}"))
 	g.Expect(exit).To(Equal(0))
 	g.Expect(stdout).To(BeEmpty())
 	g.Expect(stderr).To(Equal("warning: directory out has 1 file that render did not write: old\n"))
-	g.Expect(os.ReadFile("out/serviceaccount_kube-system_system%3Awire.yaml")).To(ContainSubstring("name: system:wire\n"))
-	g.Expect(os.ReadFile("out/daemonset.apps_kube-system_wire.yaml")).To(ContainSubstring("kind: DaemonSet\n"))
+	g.Expect(os.ReadFile("out/serviceaccount_kube-system_system%3Anoop.yaml")).To(ContainSubstring("name: system:noop\n"))
+	g.Expect(os.ReadFile("out/daemonset.apps_kube-system_noop.yaml")).To(ContainSubstring("kind: DaemonSet\n"))
 }
 
 func TestADumpedRequestReplays(t *testing.T) {
 	g := NewWithT(t)
 	t.Chdir(t.TempDir())
-	flags := []string{"--mode=standalone", "--feature-gates=FastWire=true", "-f", "-"}
-	input := shoot("mine", `{type: wire, providerConfig: {colour: blue}}`)
+	flags := []string{"--mode=standalone", "--feature-gates=FastNoop=true", "-f", "-"}
+	input := shoot("mine", `{type: noop, providerConfig: {colour: blue}}`)
 
 	exit, dumped, _ := call(append([]string{"request"}, flags...), input)
 	g.Expect(exit).To(Equal(0))
@@ -153,7 +153,7 @@ func TestADumpedRequestReplays(t *testing.T) {
 
 	exit, stdout, _ := call([]string{"validate", "--request", "-"}, dumped)
 	g.Expect(exit).To(Equal(0))
-	g.Expect(stdout).To(Equal("network shoot--dev--mine/mine: valid (wire)\n"))
+	g.Expect(stdout).To(Equal("network shoot--dev--mine/mine: valid (noop)\n"))
 }
 
 func TestRequestsAreOnlyTakenWhole(t *testing.T) {
@@ -192,9 +192,9 @@ func TestRequestsAreOnlyTakenWhole(t *testing.T) {
 		{
 			name: "what changes is told of a Request, too", args: "validate --request -",
 			stdin: `{"author": "Shoot", "name": "a", "namespace": "b", "facts": {"ipFamilies": ["IPv4"]},
-				"spec": {"type": "wire", "podCIDR": "10.1.0.0/16", "serviceCIDR": "10.2.0.0/16", "providerConfig": {"monitored": true}},
+				"spec": {"type": "noop", "podCIDR": "10.1.0.0/16", "serviceCIDR": "10.2.0.0/16", "providerConfig": {"monitored": true}},
 				"applied": {"config": {"colour": "red"}}}`,
-			stdout: "\nnetwork b/a: valid (wire, 1 change)\nchange: monitored: safe, from absent to true: only adds a dashboard\n",
+			stdout: "\nnetwork b/a: valid (noop, 1 change)\nchange: monitored: safe, from absent to true: only adds a dashboard\n",
 		},
 	})
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func TestWhatCannotRunExitsWithTwo(t *testing.T) {
-	fine := shoot("mine", "{type: wire}")
+	fine := shoot("mine", "{type: noop}")
 	runAll(t, []script{
 		{name: "an unknown flag", args: "validate --loud", exit: 2, stderr: "Error: unknown flag: --loud\nSee 'trellis validate --help'.\n"},
 		{name: "an unknown command", args: "vaildate", exit: 2, stderr: "~Error: unknown command \"vaildate\" for \"trellis\"\nDid you mean this?\nvalidate"},
@@ -26,7 +26,7 @@ func TestWhatCannotRunExitsWithTwo(t *testing.T) {
 		{name: "a feature gate without a value", args: "render --feature-gates Fast -f -", stdin: fine, exit: 2, stderr: "~\"Fast\" for \"--feature-gates\" flag: malformed pair, expect string=bool"},
 		{
 			name: "a feature gate that no plugin has", args: "validate --feature-gates Fast=true -f -", stdin: fine, exit: 2,
-			stderr: "~--feature-gates[Fast]: Invalid value: \"true\": is not a feature gate; there are FastWire, SafeWire\nSee 'trellis validate --help'.",
+			stderr: "~--feature-gates[Fast]: Invalid value: \"true\": is not a feature gate; there are FastNoop, SafeNoop\nSee 'trellis validate --help'.",
 		},
 		{name: "an unknown mode", args: "render --mode alone -f -", stdin: fine, exit: 2, stderr: "~must be gardener or standalone"},
 		{name: "an address without use", args: "render --api-server a:1 -f -", stdin: fine, exit: 2, stderr: "~--api-server requires --mode standalone"},
@@ -43,12 +43,12 @@ func TestWhatCannotRunExitsWithTwo(t *testing.T) {
 }
 
 func TestAFullDiskIsNotSuccess(t *testing.T) {
-	for _, args := range []string{"validate -f -", "render -f -", "request -f -", "version", "explain", "explain wire", "schema wire"} {
+	for _, args := range []string{"validate -f -", "render -f -", "request -f -", "version", "explain", "explain noop", "schema noop"} {
 		t.Run(args, func(t *testing.T) {
 			g := NewWithT(t)
 			exit := cli.Run(strings.Fields(args),
-				cli.Streams{In: strings.NewReader(shoot("mine", "{type: wire}")), Out: fullDisk{}, Err: fullDisk{}},
-				[]plugin.Plugin{plugin.New(wire{})}, nil)
+				cli.Streams{In: strings.NewReader(shoot("mine", "{type: noop}")), Out: fullDisk{}, Err: fullDisk{}},
+				[]plugin.Plugin{plugin.New(noop{})}, nil)
 			g.Expect(exit).To(Equal(cli.ExitCouldNotRun))
 		})
 	}
@@ -62,9 +62,9 @@ func TestTwoPluginsOfOneTypeCannotRun(t *testing.T) {
 	g := NewWithT(t)
 	var stderr strings.Builder
 	exit := cli.Run([]string{"version"}, cli.Streams{In: strings.NewReader(""), Out: &stderr, Err: &stderr},
-		[]plugin.Plugin{plugin.New(wire{}), plugin.New(wire{})}, nil)
+		[]plugin.Plugin{plugin.New(noop{}), plugin.New(noop{})}, nil)
 	g.Expect(exit).To(Equal(cli.ExitCouldNotRun))
-	g.Expect(stderr.String()).To(ContainSubstring(`two plugins answer to the network type "wire"`))
+	g.Expect(stderr.String()).To(ContainSubstring(`two plugins answer to the network type "noop"`))
 }
 
 func TestVersion(t *testing.T) {
@@ -74,7 +74,7 @@ func TestVersion(t *testing.T) {
 func TestEveryCommandHasHelpWithExamples(t *testing.T) {
 	runAll(t, []script{
 		{name: "trellis", args: "", stdout: "~validate\nrender\nrequest\nversion\nExit status:\n0  the command succeeded"},
-		{name: "validate", args: "validate --help", stdout: "~Examples:\nkubectl get shoot mine -o yaml | trellis validate -f -\ndefault api-server.invalid:443\nFastWire=true|false (default false): makes the wire fast\nSafeWire=true|false (default true)"},
+		{name: "validate", args: "validate --help", stdout: "~Examples:\nkubectl get shoot mine -o yaml | trellis validate -f -\ndefault api-server.invalid:443\nFastNoop=true|false (default false): is fast\nSafeNoop=true|false (default true)"},
 		{name: "render", args: "render --help", stdout: "~Examples:\n--target seed -o json"},
 		{name: "plan", args: "plan --help", stdout: "~Examples:\ntrellis plan --live -n shoot--dev--mine new.yaml\nExit status:\n3  changes that interrupt traffic"},
 		{name: "explain", args: "explain --help", stdout: "~Examples:\ntrellis explain TYPE.FIELD.FIELD"},

@@ -44,7 +44,7 @@ func (s script) run(t *testing.T) {
 func call(args []string, stdin string) (exit int, stdout, stderr string) {
 	var out, err bytes.Buffer
 	exit = cli.Run(args, cli.Streams{In: strings.NewReader(stdin), Out: &out, Err: &err},
-		[]plugin.Plugin{plugin.New(wire{})}, []plugin.Provider{marsh{}})
+		[]plugin.Plugin{plugin.New(noop{})}, []plugin.Provider{infra{}})
 	return exit, out.String(), err.String()
 }
 
@@ -83,7 +83,7 @@ func network(name, namespace, config string) string {
 kind: Network
 metadata: {name: ` + name + `, namespace: ` + namespace + `}
 spec:
-  type: wire
+  type: noop
   podCIDR: 10.1.0.0/16
   serviceCIDR: 10.2.0.0/16
   providerConfig: ` + config + "\n"

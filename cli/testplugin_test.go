@@ -15,8 +15,8 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// wireConfig is the config of a network plugin that exists for these tests only.
-type wireConfig struct {
+// noopConfig is the config of a network plugin that exists for these tests only.
+type noopConfig struct {
 	metav1.TypeMeta `json:",inline"`
 	// Colour is red or blue.
 	Colour string `json:"colour,omitempty"`
@@ -26,26 +26,26 @@ type wireConfig struct {
 	Monitored bool `json:"monitored,omitempty"`
 }
 
-type wire struct{}
+type noop struct{}
 
-var _ plugin.Definition[wireConfig] = wire{}
+var _ plugin.Definition[noopConfig] = noop{}
 
-func (wire) Describe() plugin.Description {
+func (noop) Describe() plugin.Description {
 	return plugin.Description{
-		Type:           "wire",
-		ConfigVersions: []schema.GroupVersion{{Group: "wire.example.com", Version: "v1"}},
-		Origin:         "wire", Adopts: []plugin.Bundle{plugin.NetworkBundle("wire", nil)},
+		Type:           "noop",
+		ConfigVersions: []schema.GroupVersion{{Group: "noop.example.com", Version: "v1"}},
+		Origin:         "noop", Adopts: []plugin.Bundle{plugin.NetworkBundle("noop", nil)},
 		IPFamilies: plugin.IPFamilySupport{IPv4: true},
-		Changes:    wireChanges.Possible(),
+		Changes:    noopChanges.Possible(),
 		FeatureGates: []plugin.FeatureGate{
-			{Name: "FastWire", Doc: "makes the wire fast"},
-			{Name: "SafeWire", Default: true, Doc: "insulates the wire"},
+			{Name: "FastNoop", Doc: "is fast"},
+			{Name: "SafeNoop", Default: true, Doc: "is safe"},
 		},
-		ConfigSchema: []byte(wireSchema),
+		ConfigSchema: []byte(noopSchema),
 	}
 }
 
-func (wire) Validate(written *wireConfig, _ *plugin.Input, path *field.Path) plugin.Findings {
+func (noop) Validate(written *noopConfig, _ *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	switch written.Colour {
 	case "", "red", "blue":
@@ -58,7 +58,7 @@ func (wire) Validate(written *wireConfig, _ *plugin.Input, path *field.Path) plu
 	return found
 }
 
-func (wire) Default(config *wireConfig, facts *plugin.Input, origins *plugin.Origins) {
+func (noop) Default(config *noopConfig, facts *plugin.Input, origins *plugin.Origins) {
 	if config.Colour == "" {
 		config.Colour = "red"
 		if facts.Infrastructure.NoIPIP {
@@ -68,33 +68,33 @@ func (wire) Default(config *wireConfig, facts *plugin.Input, origins *plugin.Ori
 	}
 }
 
-func (wire) ValidateEffective(*wireConfig, *wireConfig, *plugin.Input, *field.Path) plugin.Findings {
+func (noop) ValidateEffective(*noopConfig, *noopConfig, *plugin.Input, *field.Path) plugin.Findings {
 	return plugin.Findings{}
 }
 
-var wireChanges = plugin.ChangePolicy[wireConfig]{
-	"colour": {{Class: plugin.Forbidden, Reason: "both ends must have the same colour"}},
+var noopChanges = plugin.ChangePolicy[noopConfig]{
+	"colour": {{Class: plugin.Forbidden, Reason: "pods keep the former colour"}},
 	"length": {
-		{Class: plugin.Disruptive, When: "if it becomes 0", If: func(c plugin.Change[wireConfig]) bool { return c.After.Config.Length == "0" },
-			Reason: "nothing is left of the wire"},
-		{Class: plugin.Rolling, Reason: "the wire is pulled in anew"},
+		{Class: plugin.Disruptive, When: "if it becomes 0", If: func(c plugin.Change[noopConfig]) bool { return c.After.Config.Length == "0" },
+			Reason: "traffic stops"},
+		{Class: plugin.Rolling, Reason: "the agents restart"},
 	},
 	"monitored": {{Class: plugin.Safe, Reason: "only adds a dashboard"}},
 }
 
-func (wire) Classify(change plugin.Change[wireConfig]) (plugin.ChangeClass, string) {
-	return wireChanges.Classify(change)
+func (noop) Classify(change plugin.Change[noopConfig]) (plugin.ChangeClass, string) {
+	return noopChanges.Classify(change)
 }
 
-func (wire) Render(effective *wireConfig, facts *plugin.Input) (plugin.Objects, error) {
-	labels := map[string]string{"app": "wire"}
+func (noop) Render(effective *noopConfig, facts *plugin.Input) (plugin.Objects, error) {
+	labels := map[string]string{"app": "noop"}
 	account := &corev1.ServiceAccount{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
-		ObjectMeta: metav1.ObjectMeta{Name: "system:wire", Namespace: "kube-system"},
+		ObjectMeta: metav1.ObjectMeta{Name: "system:noop", Namespace: "kube-system"},
 	}
 	daemons := &appsv1.DaemonSet{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "DaemonSet"},
-		ObjectMeta: metav1.ObjectMeta{Name: "wire", Namespace: "kube-system"},
+		ObjectMeta: metav1.ObjectMeta{Name: "noop", Namespace: "kube-system"},
 		Spec: appsv1.DaemonSetSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{
@@ -102,11 +102,11 @@ func (wire) Render(effective *wireConfig, facts *plugin.Input) (plugin.Objects, 
 				Spec: corev1.PodSpec{
 					ServiceAccountName: account.Name,
 					Containers: []corev1.Container{{
-						Name: "wire", Image: "registry.example.com/wire:v1",
+						Name: "noop", Image: "registry.example.com/noop:v1",
 						Args: []string{
 							"--colour=" + effective.Colour, "--pods=" + facts.PodCIDR, "--kubernetes=" + facts.KubernetesVersion,
-							fmt.Sprintf("--fast=%t", facts.FeatureGates["FastWire"]),
-							fmt.Sprintf("--safe=%t", facts.FeatureGates["SafeWire"]),
+							fmt.Sprintf("--fast=%t", facts.FeatureGates["FastNoop"]),
+							fmt.Sprintf("--safe=%t", facts.FeatureGates["SafeNoop"]),
 						},
 					}},
 				},
@@ -121,18 +121,18 @@ func (wire) Render(effective *wireConfig, facts *plugin.Input) (plugin.Objects, 
 	if effective.Monitored {
 		inSeed = []plugin.Object{&corev1.ConfigMap{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-			ObjectMeta: metav1.ObjectMeta{Name: "wire-dashboard", Namespace: facts.Namespace},
-			Data:       map[string]string{"title": "Wire"},
+			ObjectMeta: metav1.ObjectMeta{Name: "noop-dashboard", Namespace: facts.Namespace},
+			Data:       map[string]string{"title": "Noop"},
 		}}
 	}
-	return plugin.NewObjects(nil, plugin.NetworkBundle("wire", []plugin.Object{account, daemons}), plugin.SeedBundle("wire-seed", inSeed)), nil
+	return plugin.NewObjects(nil, plugin.NetworkBundle("noop", []plugin.Object{account, daemons}), plugin.SeedBundle("noop-seed", inSeed)), nil
 }
 
-// marsh is an infrastructure without IP-in-IP.
-type marsh struct{}
+// infra is an infrastructure without IP-in-IP.
+type infra struct{}
 
-func (marsh) Type() string { return "marsh" }
+func (infra) Type() string { return "infra" }
 
-func (marsh) Infrastructure(*corev1beta1.Shoot) plugin.Infrastructure {
-	return plugin.Infrastructure{Type: "marsh", NoIPIP: true}
+func (infra) Infrastructure(*corev1beta1.Shoot) plugin.Infrastructure {
+	return plugin.Infrastructure{Type: "infra", NoIPIP: true}
 }

@@ -13,31 +13,31 @@ import (
 func TestValidateSaysWhatIsWrongWhere(t *testing.T) {
 	runAll(t, []script{
 		{
-			name: "a valid Shoot is one line", args: "validate -f -", stdin: shoot("mine", "{type: wire}"),
-			stdout: "shoot garden-dev/mine: valid (wire)\n",
+			name: "a valid Shoot is one line", args: "validate -f -", stdin: shoot("mine", "{type: noop}"),
+			stdout: "shoot garden-dev/mine: valid (noop)\n",
 		},
 		{
 			name: "warnings are counted", args: "validate -f s.yaml",
-			files: map[string]string{"s.yaml": shoot("mine", `{type: wire, providerConfig: {length: "7"}}`)},
+			files: map[string]string{"s.yaml": shoot("mine", `{type: noop, providerConfig: {length: "7"}}`)},
 			stdout: `
 warning: spec.networking.providerConfig.length: is deprecated and has no effect
-shoot garden-dev/mine: valid (wire, 1 warning)
+shoot garden-dev/mine: valid (noop, 1 warning)
 `,
 		},
 		{
 			name: "errors have the path in the Shoot, the value and what is allowed", args: "validate -f -",
-			stdin: shoot("mine", `{type: wire, providerConfig: {colour: green}}`), exit: 1,
+			stdin: shoot("mine", `{type: noop, providerConfig: {colour: green}}`), exit: 1,
 			stdout: `
 error: spec.networking.providerConfig.colour: Unsupported value: "green": supported values: "red", "blue"
-shoot garden-dev/mine: invalid (wire, 1 error)
+shoot garden-dev/mine: invalid (noop, 1 error)
 `,
 		},
 		{
 			name: "a number for a string", args: "validate -f -",
-			stdin: shoot("mine", `{type: wire, providerConfig: {length: 7}}`), exit: 1,
+			stdin: shoot("mine", `{type: noop, providerConfig: {length: 7}}`), exit: 1,
 			stdout: `
 error: spec.networking.providerConfig.length: Invalid value: 7: must be a string, not a number; write it in quotes
-shoot garden-dev/mine: invalid (wire, 1 error)
+shoot garden-dev/mine: invalid (noop, 1 error)
 `,
 		},
 		{
@@ -45,14 +45,14 @@ shoot garden-dev/mine: invalid (wire, 1 error)
 			stdin: network("net", "shoot--dev--mine", "{colour: green}"), exit: 1,
 			stdout: `
 error: spec.providerConfig.colour: Unsupported value: "green": supported values: "red", "blue"
-network shoot--dev--mine/net: invalid (wire, 1 error)
+network shoot--dev--mine/net: invalid (noop, 1 error)
 `,
 		},
 		{
 			name: "an unknown network type lists the known ones", args: "validate -f -",
 			stdin: shoot("mine", "{type: string-and-cups}"), exit: 1,
 			stdout: `
-error: spec.networking.type: Unsupported value: "string-and-cups": supported values: "wire"
+error: spec.networking.type: Unsupported value: "string-and-cups": supported values: "noop"
 shoot garden-dev/mine: invalid (string-and-cups, 1 error)
 `,
 		},
@@ -74,12 +74,12 @@ error: spec.provider.workers[0].maximum: Invalid value: "three": must be a whole
 		},
 		{
 			name: "a Shoot may have fields that networking does not know", args: "validate -f -",
-			stdin:  strings.Replace(shoot("mine", "{type: wire}"), "spec:", "spec:\n  addons: {dashboard: {enabled: true}}", 1),
-			stdout: "shoot garden-dev/mine: valid (wire)\n",
+			stdin:  strings.Replace(shoot("mine", "{type: noop}"), "spec:", "spec:\n  addons: {dashboard: {enabled: true}}", 1),
+			stdout: "shoot garden-dev/mine: valid (noop)\n",
 		},
 		{
 			name: "but none that only capitals tell from one it knows", args: "validate -f -", exit: 1,
-			stdin: shoot("mine", "{type: wire, providerconfig: {colour: red}}"),
+			stdin: shoot("mine", "{type: noop, providerconfig: {colour: red}}"),
 			stdout: `
 error: spec.networking.providerconfig: Invalid value: {"colour":"red"}: is not a field here; write providerConfig: names are case-sensitive
 `,
@@ -94,17 +94,17 @@ error: spec.podRange: Invalid value: "10.1.0.0/16": is not a field here; there a
 		{
 			name: "the status of a Network is not its author's", args: "validate -f -",
 			stdin:  network("net", "ns", "{}") + "status: {observedGeneration: ..., anything: goes}\n",
-			stdout: "network ns/net: valid (wire)\n",
+			stdout: "network ns/net: valid (noop)\n",
 		},
 		{
 			name: "a namespace that there cannot be", args: "validate -f -", exit: 1,
-			stdin:  shoot("mine", "{type: wire}") + "status: {technicalID: ../etc}\n",
-			stdout: "~error: status.technicalID: Invalid value: \"../etc\": there can be no control-plane namespace ../etc: a lowercase RFC 1123 label",
+			stdin:  shoot("mine", "{type: noop}") + "status: {technicalID: ../etc}\n",
+			stdout: "~error: status.technicalID: Invalid value: \"../etc\": ../etc is no valid control-plane namespace: a lowercase RFC 1123 label",
 		},
 		{
 			name: "a name that is too long for one", args: "validate -f -", exit: 1,
-			stdin:  shoot(strings.Repeat("a", 60), "{type: wire}"),
-			stdout: "~there can be no control-plane namespace shoot--dev--aaa\nmust be no more than 63 characters",
+			stdin:  shoot(strings.Repeat("a", 60), "{type: noop}"),
+			stdout: "~is no valid control-plane namespace\nmust be no more than 63 characters",
 		},
 		{
 			name: "names are those that an API server takes", args: "validate -f -", exit: 1,
@@ -118,19 +118,19 @@ func TestValidateReadsSeveralDocumentsAndFiles(t *testing.T) {
 	runAll(t, []script{
 		{
 			name: "documents are told apart by number", args: "validate -f -", exit: 1,
-			stdin: shoot("one", "{type: wire}") + "---\n# nothing\n---\n" + shoot("two", "{type: rope}"),
+			stdin: shoot("one", "{type: noop}") + "---\n# nothing\n---\n" + shoot("two", "{type: rope}"),
 			stdout: `
-shoot garden-dev/one: valid (wire)
-error: document 2: spec.networking.type: Unsupported value: "rope": supported values: "wire"
+shoot garden-dev/one: valid (noop)
+error: document 2: spec.networking.type: Unsupported value: "rope": supported values: "noop"
 shoot garden-dev/two: invalid (rope, 1 error)
 `,
 		},
 		{
 			name: "files by name", args: "validate -f a.yaml -f b.yaml", exit: 1,
-			files: map[string]string{"a.yaml": shoot("one", "{type: wire}"), "b.yaml": shoot("two", "{type: rope}")},
+			files: map[string]string{"a.yaml": shoot("one", "{type: noop}"), "b.yaml": shoot("two", "{type: rope}")},
 			stdout: `
-shoot garden-dev/one: valid (wire)
-error: b.yaml: spec.networking.type: Unsupported value: "rope": supported values: "wire"
+shoot garden-dev/one: valid (noop)
+error: b.yaml: spec.networking.type: Unsupported value: "rope": supported values: "noop"
 shoot garden-dev/two: invalid (rope, 1 error)
 `,
 		},
@@ -138,22 +138,22 @@ shoot garden-dev/two: invalid (rope, 1 error)
 			name: "the items of a List, too", args: "validate -f -", exit: 1,
 			stdin: `{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Pod"}]}`,
 			stdout: `
-error: <stdin>: document 1: item 1: Pod of v1 is of no use here; give Networks and Clusters (extensions.gardener.cloud/v1alpha1), Shoots (core.gardener.cloud/v1beta1), or a v1 List of them
+error: <stdin>: document 1: item 1: Pod of v1 is not supported; provide Networks and Clusters (extensions.gardener.cloud/v1alpha1), Shoots (core.gardener.cloud/v1beta1), or a v1 List of them
 `,
 		},
 		{
 			name: "another kind is named with its document; the rest is still looked at", args: "validate -f -", exit: 1,
-			stdin: shoot("one", "{type: wire}") + "---\napiVersion: apps/v1\nkind: Deployment\n",
-			stdout: `~error: <stdin>: document 2: Deployment of apps/v1 is of no use here
-				shoot garden-dev/one: valid (wire)`,
+			stdin: shoot("one", "{type: noop}") + "---\napiVersion: apps/v1\nkind: Deployment\n",
+			stdout: `~error: <stdin>: document 2: Deployment of apps/v1 is not supported
+				shoot garden-dev/one: valid (noop)`,
 		},
 		{
 			name: "JSON documents one after the other", args: "validate -f -",
 			stdin: `{"apiVersion":"extensions.gardener.cloud/v1alpha1","kind":"Network","metadata":{"name":"a","namespace":"x"},
-				"spec":{"type":"wire","podCIDR":"10.1.0.0/16","serviceCIDR":"10.2.0.0/16"}}
+				"spec":{"type":"noop","podCIDR":"10.1.0.0/16","serviceCIDR":"10.2.0.0/16"}}
 				{"apiVersion":"extensions.gardener.cloud/v1alpha1","kind":"Network","metadata":{"name":"b"},
-				"spec":{"type":"wire","clusterCIDR":"10.1.0.0/16","serviceCIDR":"10.2.0.0/16"}}`,
-			stdout: "network x/a: valid (wire)\nnetwork default/b: valid (wire)\n",
+				"spec":{"type":"noop","clusterCIDR":"10.1.0.0/16","serviceCIDR":"10.2.0.0/16"}}`,
+			stdout: "network x/a: valid (noop)\nnetwork default/b: valid (noop)\n",
 		},
 	})
 }
@@ -162,11 +162,11 @@ func TestUndecodableInputIsInvalidAndSaysWhy(t *testing.T) {
 	runAll(t, []script{
 		{
 			name: "empty", args: "validate -f -", exit: 1, stdin: "---\n# only a comment\n",
-			stdout: "error: <stdin>: has no document; give a Network, a Shoot, or both\n",
+			stdout: "error: <stdin>: has no document; provide a Network, a Shoot, or both\n",
 		},
 		{
 			name: "not YAML, with the line in the file", args: "validate -f -", exit: 1,
-			stdin:  shoot("one", "{type: wire}") + "---\na: [\n",
+			stdin:  shoot("one", "{type: noop}") + "---\na: [\n",
 			stdout: "~error: <stdin>: document 2: cannot be read as YAML: line 9: did not find expected node content",
 		},
 		{
@@ -206,7 +206,7 @@ func TestUndecodableInputIsInvalidAndSaysWhy(t *testing.T) {
 		{
 			name: "terminal control characters are shown, not obeyed", args: "validate -f -", exit: 1,
 			stdin:  "apiVersion: \"\\e[31m\"\nkind: X\n",
-			stdout: "~X of \\u001b[31m is of no use here",
+			stdout: "~X of \\u001b[31m is not supported",
 		},
 		{
 			name: "render says so, too, and prints no objects", args: "render -f -", exit: 1, stdin: "hello\n",
@@ -220,16 +220,16 @@ func TestNetworksFindTheirShoots(t *testing.T) {
 	runAll(t, []script{
 		{
 			name: "by the control-plane namespace", args: "validate -f -",
-			stdin: inTwoNamespaces + "---\n" + shoot("two", "{type: wire}") + "---\n" + shoot("three", "{type: wire}"),
+			stdin: inTwoNamespaces + "---\n" + shoot("two", "{type: noop}") + "---\n" + shoot("three", "{type: noop}"),
 			stdout: `
-network shoot--dev--one/net: valid (wire)
-network shoot--dev--two/net: valid (wire)
-shoot garden-dev/three: valid (wire)
+network shoot--dev--one/net: valid (noop)
+network shoot--dev--two/net: valid (noop)
+shoot garden-dev/three: valid (noop)
 `,
 		},
 		{
 			name: "a single pair belongs together anyhow", args: "render -f -",
-			stdin:  network("net", "elsewhere", "{}") + "---\n" + shoot("mine", "{type: wire}"),
+			stdin:  network("net", "elsewhere", "{}") + "---\n" + shoot("mine", "{type: noop}"),
 			stdout: "~--kubernetes=1.36.3\n--pods=10.1.0.0/16",
 		},
 		{
@@ -240,7 +240,7 @@ kind: Cluster
 metadata: {name: shoot--dev--mine}
 spec:
   cloudProfile: {}
-  shoot: {spec: {kubernetes: {version: 1.35.1}, provider: {type: marsh, workers: [{name: a}]}}, metadata: {name: mine}}
+  shoot: {spec: {kubernetes: {version: 1.35.1}, provider: {type: infra, workers: [{name: a}]}}, metadata: {name: mine}}
 `,
 			stdout: "~--kubernetes=1.35.1\n--colour=blue",
 		},
@@ -248,35 +248,35 @@ spec:
 			name: "a Cluster without a Network is no network", args: "validate -f -", exit: 1,
 			stdin: `{apiVersion: extensions.gardener.cloud/v1alpha1, kind: Cluster, metadata: {name: c},
 				spec: {cloudProfile: {}, shoot: {metadata: {name: x}, spec: {provider: {type: dry}}}}}`,
-			stdout: "~the Cluster c has no Network beside it",
+			stdout: "~the Cluster c has no Network; add",
 		},
 		{
 			name: "no guessing", args: "validate -f -", exit: 1,
-			stdin:  strings.Replace(inTwoNamespaces, ", namespace: shoot--dev--one", "", 1) + "---\n" + shoot("one", "{type: wire}"),
+			stdin:  strings.Replace(inTwoNamespaces, ", namespace: shoot--dev--one", "", 1) + "---\n" + shoot("one", "{type: noop}"),
 			stdout: `~error: document 1: metadata.namespace: Required value: which Shoot belongs to the Network net? Their control-plane namespaces are shoot--dev--one`,
 		},
 		{
 			name: "who counts where both say different things", args: "validate -f -",
-			stdin: network("net", "shoot--dev--mine", "{}") + "  cloudProvider: marsh\n---\n" +
+			stdin: network("net", "shoot--dev--mine", "{}") + "  cloudProvider: infra\n---\n" +
 				shoot("mine", "{type: rope, pods: 10.7.0.0/16, services: 10.8.0.0/16, ipFamilies: [IPv4]}"),
 			stdout: `
-warning: document 1: spec.type: is wire, but the Shoot says rope; the Network counts
-warning: document 1: spec.podCIDR: is 10.1.0.0/16, but the Shoot says 10.7.0.0/16; the Network counts
-warning: document 1: spec.serviceCIDR: is 10.2.0.0/16, but the Shoot says 10.8.0.0/16; the Network counts
-warning: document 1: spec.cloudProvider: is marsh, but the Shoot says dry; the Shoot counts
-network shoot--dev--mine/net: valid (wire, 4 warnings)
+warning: document 1: spec.type: is noop, but the Shoot has rope; the Network counts
+warning: document 1: spec.podCIDR: is 10.1.0.0/16, but the Shoot has 10.7.0.0/16; the Network counts
+warning: document 1: spec.serviceCIDR: is 10.2.0.0/16, but the Shoot has 10.8.0.0/16; the Network counts
+warning: document 1: spec.cloudProvider: is infra, but the Shoot has dry; the Shoot counts
+network shoot--dev--mine/net: valid (noop, 4 warnings)
 `,
 		},
 		{
 			name: "a Network of a Shoot that has none", args: "validate -f -",
 			stdin: network("net", "shoot--dev--mine", "{}") + "---\n" +
-				strings.Replace(shoot("mine", "{type: wire}"), "[{name: a, maximum: 3}]", "[]", 1),
+				strings.Replace(shoot("mine", "{type: noop}"), "[{name: a, maximum: 3}]", "[]", 1),
 			stdout: "~warning: document 1: shoot.spec.provider.workers: is empty, and a Shoot without workers has no pod network",
 		},
 		{
 			name: "two Networks of one cluster", args: "validate -f -", exit: 1,
 			stdin:  network("a", "ns", "{}") + "---\n" + network("b", "ns", "{}"),
-			stdout: "~error: <stdin>: document 2: there are two Networks in namespace ns, the other one in document 1",
+			stdout: "~error: <stdin>: document 2: two Networks in namespace ns: the other one is in document 1",
 		},
 	})
 }
@@ -293,7 +293,7 @@ func TestReportsStayReadable(t *testing.T) {
 	g.Expect(stdout).To(HaveSuffix("error: and 950 more\n"))
 
 	long := strings.Repeat("ü", 1<<20)
-	exit, stdout, _ = call([]string{"validate", "-f", "-"}, shoot("mine", "{type: wire, pods: "+long+"}"))
+	exit, stdout, _ = call([]string{"validate", "-f", "-"}, shoot("mine", "{type: noop, pods: "+long+"}"))
 	g.Expect(exit).To(Equal(1))
 	g.Expect(len([]rune(stdout))).To(BeNumerically("<", 1000))
 }

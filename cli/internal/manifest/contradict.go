@@ -14,10 +14,10 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// Contradictions tells where a Network and the Shoot beside it say different
-// things, and which of them counts. In a cluster one is made of the other, so
-// that most likely one of both is old, or belongs to something else. That the
-// providerConfigs differ is no contradiction: webhooks may have changed one.
+// Contradictions returns where a Network and its Shoot have different values, and which
+// value counts. In a cluster the Network is derived from the Shoot, so one of them is
+// probably old, or belongs to another cluster. A different providerConfig is no
+// contradiction, since a webhook may have changed it.
 func (s *Subject) Contradictions() []plugin.Warning {
 	if s.Shoot == nil || s.Author != pipeline.AuthorNetwork {
 		return nil
@@ -29,7 +29,7 @@ func (s *Subject) Contradictions() []plugin.Warning {
 	spec := field.NewPath("spec")
 	differ := func(name, network, shoot, counts string) {
 		if network != "" && shoot != "" && network != shoot {
-			warn(spec.Child(name), "is %s, but the Shoot says %s; the %s counts", fielderror.Abbreviate(network), fielderror.Abbreviate(shoot), counts)
+			warn(spec.Child(name), "is %s, but the Shoot has %s; the %s counts", fielderror.Abbreviate(network), fielderror.Abbreviate(shoot), counts)
 		}
 	}
 	network, shoot := &s.Network.Spec, s.Shoot.Spec.Networking

@@ -22,21 +22,21 @@ import (
 	"github.com/trellis-network/trellis/pipeline"
 )
 
-// Set is what was read from any number of inputs.
+// Set has the objects of any number of inputs.
 type Set struct {
 	networks []network
 	contexts []context
 	problems []Problem
 }
 
-// network is a Network and where it stands.
+// network is a Network with its place.
 type network struct {
 	source Source
 	object *extensionsv1alpha1.Network
 }
 
-// context is a Shoot and where it stands. It may have come in a Cluster, and
-// then only serves Networks.
+// context is a Shoot with its place. A Shoot in a Cluster only describes the cluster of a
+// Network.
 type context struct {
 	source    Source
 	object    *corev1beta1.Shoot
@@ -47,8 +47,7 @@ type context struct {
 // shootFields is a Shoot without its methods, which decode leniently.
 type shootFields corev1beta1.Shoot
 
-// Add reads one more input. What is wrong in it is kept for Subjects; an error
-// is only one of r itself.
+// Add reads an input. It keeps problems for Subjects, and returns only errors of r.
 func (s *Set) Add(name string, r io.Reader) error {
 	documents, found, err := read(name, r)
 	if err != nil {
@@ -84,12 +83,12 @@ func (s *Set) add(one document) {
 }
 
 func unknownKind(apiVersion, kind string) error {
-	allowed := fmt.Sprintf("give Networks and Clusters (%s), Shoots (%s), or a v1 List of them",
+	allowed := fmt.Sprintf("provide Networks and Clusters (%s), Shoots (%s), or a v1 List of them",
 		extensionsv1alpha1.GroupVersion, corev1beta1.GroupVersion)
 	if apiVersion == "" || kind == "" {
-		return fmt.Errorf("lacks apiVersion or kind; %s", allowed)
+		return fmt.Errorf("has no apiVersion or no kind; %s", allowed)
 	}
-	return fmt.Errorf("%s of %s is of no use here; %s", kind, apiVersion, allowed)
+	return fmt.Errorf("%s of %s is not supported; %s", kind, apiVersion, allowed)
 }
 
 func (s *Set) addItems(source Source, list map[string]any) {
@@ -109,8 +108,8 @@ func (s *Set) addItems(source Source, list map[string]any) {
 }
 
 func (s *Set) addNetwork(source Source, value map[string]any) {
-	// The status is not the author's, and the API server ignores it; only what
-	// Trellis itself keeps there is of use.
+	// The API server ignores the status in a manifest. Only the state that Trellis keeps
+	// in it is of use.
 	status, _ := value["status"].(map[string]any)
 	delete(value, "status")
 	object := &extensionsv1alpha1.Network{}
@@ -142,8 +141,8 @@ func (s *Set) addCluster(source Source, value map[string]any) {
 	}
 }
 
-// addShoot adds a Shoot that stands at path in a document. The namespace is
-// that of its control plane if a Cluster tells it.
+// addShoot adds the Shoot at path in a document. A Cluster gives the namespace of its
+// control plane.
 func (s *Set) addShoot(source Source, path *field.Path, value map[string]any, namespace string) {
 	fields := &shootFields{}
 	if !s.decode(source, path, value, fields, &fields.ObjectMeta, strictjson.RefuseMisspelt) {
@@ -163,9 +162,8 @@ func (s *Set) addShoot(source Source, path *field.Path, value map[string]any, na
 	s.contexts = append(s.contexts, one)
 }
 
-// checkNamespace checks that there can be a control-plane namespace. It blames the
-// field of the Shoot at path that the namespace is made of, or else the Cluster,
-// which has its name.
+// checkNamespace validates the name of the control-plane namespace. The error is about the
+// field of the Shoot from which the name comes, or about the name of the Cluster.
 func checkNamespace(path *field.Path, c *context) field.ErrorList {
 	at, value := path.Child("metadata", "name"), c.object.Name
 	switch {
@@ -177,14 +175,13 @@ func checkNamespace(path *field.Path, c *context) field.ErrorList {
 	var errs field.ErrorList
 	for _, message := range validation.IsDNS1123Label(c.namespace) {
 		errs = append(errs, field.Invalid(at, fielderror.Abbreviate(value), fmt.Sprintf(
-			"there can be no control-plane namespace %s: %s", fielderror.Abbreviate(c.namespace), message)))
+			"%s is no valid control-plane namespace: %s", fielderror.Abbreviate(c.namespace), message)))
 	}
 	return errs
 }
 
-// decode decodes a value that stands at path into an object, if it has the
-// object's shape, a spec, and metadata that an API server takes. Otherwise it
-// notes all that is wrong and returns false.
+// decode decodes the value at path into an object. It returns false, and notes all
+// problems, if the value has another shape, no spec, or invalid metadata.
 func (s *Set) decode(source Source, path *field.Path, value map[string]any, object any, meta *metav1.ObjectMeta, unknown strictjson.Unknown) bool {
 	errs := into(path, value, object, unknown)
 	if value["spec"] == nil {
@@ -203,7 +200,7 @@ func (s *Set) wrong(source Source, err error) {
 	s.problems = append(s.problems, Problem{source, err})
 }
 
-// into decodes a value into an object, or returns all that does not fit.
+// into decodes a value into an object, or returns all errors.
 func into(path *field.Path, value map[string]any, object any, unknown strictjson.Unknown) field.ErrorList {
 	raw, err := json.Marshal(value)
 	if err == nil {
@@ -218,7 +215,7 @@ func into(path *field.Path, value map[string]any, object any, unknown strictjson
 	return nil
 }
 
-// checkMeta checks what an API server would check.
+// checkMeta validates names as an API server does.
 func checkMeta(path *field.Path, meta *metav1.ObjectMeta) field.ErrorList {
 	if meta.Name == "" && meta.GenerateName == "" {
 		return field.ErrorList{field.Required(path.Child("name"), "")}

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package manifest reads what people write: streams of YAML or JSON documents
-// that hold Networks, Shoots and Clusters. It finds out which of them belong
-// together, and says where in which document something is wrong.
+// Package manifest reads streams of YAML or JSON documents with Networks, Shoots and
+// Clusters. It matches Networks with their Shoots, and reports each problem with its place.
 //
-// It bears any input: of a fixed size at most, nested or aliased in whatever
-// way, text or not.
-//
-// It refuses to know what a network's configuration means, and what anybody
-// wants to do with it.
+// It accepts any input: it limits the size, the nesting, and the growth by aliases. It does
+// not interpret the configuration of a network.
 package manifest

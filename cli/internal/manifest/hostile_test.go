@@ -58,8 +58,8 @@ func hostile() map[string]struct{ input, said string } {
 		"a List in Lists":              {`{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"List","items":[]}]}`, "is a List in a List"},
 		"a List of nothing in it":      {`{"apiVersion":"v1","kind":"List","items":[null,1,"a",[]]}`, "is not an object"},
 		"a List that is none":          {`{"apiVersion":"v1","kind":"List","items":{}}`, "items must be a list"},
-		"an empty List":                {`{"apiVersion":"v1","kind":"List"}`, "there is no Network and no Shoot"},
-		"types where none is expected": {"apiVersion: [1]\nkind: {a: b}", "lacks apiVersion or kind"},
+		"an empty List":                {`{"apiVersion":"v1","kind":"List"}`, "the input has no Network and no Shoot"},
+		"types where none is expected": {"apiVersion: [1]\nkind: {a: b}", "has no apiVersion or no kind"},
 		"a Shoot of nothing":           {"apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\nspec: null", "spec: Required value"},
 		"a Shoot of lists":             {"apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\nspec: []\nstatus: [1]\nmetadata: 7", "metadata: Invalid value: 7: must be an object, not a number"},
 		"a Network of nothing":         {"apiVersion: extensions.gardener.cloud/v1alpha1\nkind: Network\nmetadata: {name: a}\nspec:", "spec: Required value"},
@@ -140,13 +140,13 @@ metadata: {name: mine, namespace: garden-dev, creationTimestamp: null, labels: {
 spec:
   provider: {type: dry, workers: [{name: a, minimum: 1, maximum: 3, zones: ["1"]}]}
   kubernetes: {version: 1.36.3, kubeProxy: {enabled: false, mode: IPVS}, kubeAPIServer: {featureGates: {A: true}}}
-  networking: {type: wire, pods: 10.0.0.0/8, ipFamilies: [IPv4], providerConfig: {a: [1, 2.5, {b: null}]}}
+  networking: {type: noop, pods: 10.0.0.0/8, ipFamilies: [IPv4], providerConfig: {a: [1, 2.5, {b: null}]}}
 status: {technicalID: shoot--x--y, networking: {pods: [10.0.0.0/8]}, constraints: [{type: A, status: "True"}]}
 ---
 apiVersion: extensions.gardener.cloud/v1alpha1
 kind: Network
 metadata: {name: net, namespace: shoot--x--y, finalizers: [a/b], managedFields: [{fieldsV1: {"f:spec": {}}}]}
-spec: {type: wire, class: shoot, clusterCIDR: 10.0.0.0/8, serviceCIDR: 11.0.0.0/8, cloudProvider: dry, ipFamilies: [IPv6]}
+spec: {type: noop, class: shoot, clusterCIDR: 10.0.0.0/8, serviceCIDR: 11.0.0.0/8, cloudProvider: dry, ipFamilies: [IPv6]}
 status: {state: {applied: {config: {}}}, providerStatus: 1}
 ---
 apiVersion: extensions.gardener.cloud/v1alpha1

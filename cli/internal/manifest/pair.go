@@ -15,23 +15,22 @@ import (
 	"github.com/trellis-network/trellis/pipeline"
 )
 
-// DefaultNamespace is where an object goes that does not say.
+// DefaultNamespace is the namespace of an object without one.
 const DefaultNamespace = "default"
 
-// Subject is one network that somebody wants, with all that is known about it.
+// Subject is a network that the user describes, with its Shoot.
 type Subject struct {
-	// Source is the document that the user wrote it in: the Network's, or the
-	// Shoot's where only that was given.
+	// Source is the document of the Network, or of the Shoot if there is no Network.
 	Source Source
-	// Author says which of both it was.
+	// Author is which of the two the user wrote.
 	Author pipeline.Author
-	// Network is the given one, or the one derived from the Shoot.
+	// Network is the one in the input, or the one derived from the Shoot.
 	Network *extensionsv1alpha1.Network
-	// Shoot is nil where only a Network was given.
+	// Shoot is nil if there is only a Network.
 	Shoot *corev1beta1.Shoot
 }
 
-// String names the object that the user wrote: "shoot garden-dev/mine".
+// String returns the kind and name of the object that the user wrote: "shoot garden-dev/mine".
 func (s *Subject) String() string {
 	if s.Author == pipeline.AuthorShoot {
 		return "shoot " + nameOf(s.Shoot.Namespace, s.Shoot.Name)
@@ -46,18 +45,17 @@ func nameOf(namespace, name string) string {
 	return namespace + "/" + name
 }
 
-// Subjects finds out which Networks and Shoots belong together, and returns all
-// that was wrong, here and in what was read.
+// Subjects matches Networks with Shoots. It returns all problems, also those of Add.
 //
-// A Shoot belongs to the Network in its control-plane namespace. A single Shoot
-// and a single Network belong together anyhow. A Shoot that belongs to no
-// Network makes one, as gardenlet would.
+// A Shoot belongs to the Network in its control-plane namespace. A single Shoot and a
+// single Network always belong together. Without a Network, Subjects derives one from the
+// Shoot, as gardenlet does.
 func (s *Set) Subjects() ([]Subject, []Problem) {
 	p := pairing{contexts: slices.Clone(s.contexts)}
 	p.problems = slices.Clone(s.problems)
 	p.refuseTwins(s)
 	single := len(s.networks) == 1 && len(s.contexts) == 1
-	// Those that name their namespace choose first.
+	// Networks with a namespace take their Shoots first.
 	for _, named := range []bool{true, false} {
 		for _, each := range s.networks {
 			if named == (each.object.Namespace != "") {
@@ -69,14 +67,14 @@ func (s *Set) Subjects() ([]Subject, []Problem) {
 		p.addShoot(each)
 	}
 	if len(p.subjects) == 0 && len(p.problems) == 0 {
-		p.wrong(Source{}, errors.New("there is no Network and no Shoot in the input"))
+		p.wrong(Source{}, errors.New("the input has no Network and no Shoot"))
 	}
 	return p.subjects, p.problems
 }
 
 // pairing is a call of Subjects under way.
 type pairing struct {
-	contexts []context // those that no Network has taken yet
+	contexts []context // without those that belong to a Network already
 	subjects []Subject
 	problems []Problem
 }
@@ -85,12 +83,12 @@ func (p *pairing) wrong(source Source, err error) {
 	p.problems = append(p.problems, Problem{source, err})
 }
 
-// refuseTwins reports objects of which there can only be one.
+// refuseTwins reports several objects where only one is possible.
 func (p *pairing) refuseTwins(s *Set) {
 	seen := map[string]Source{}
 	twin := func(source Source, what string) {
 		if first, has := seen[what]; has {
-			p.wrong(source, fmt.Errorf("there are two %s, the other one in %s", what, first.Label(first.File != source.File, true)))
+			p.wrong(source, fmt.Errorf("two %s: the other one is in %s", what, first.Label(first.File != source.File, true)))
 		}
 		seen[what] = source
 	}
@@ -132,7 +130,7 @@ func (p *pairing) addNetwork(each network, single bool) {
 func (p *pairing) addShoot(each context) {
 	if each.inCluster {
 		p.wrong(each.source, fmt.Errorf(
-			"the Cluster %s has no Network beside it; a Cluster is context for the Network in the namespace of its name", each.namespace))
+			"the Cluster %s has no Network; add the Network in the namespace with the name of the Cluster", each.namespace))
 		return
 	}
 	network, err := pipeline.NetworkForShoot(each.object)

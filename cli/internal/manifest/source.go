@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// Source is where a document stands.
+// Source is the place of a document in the input.
 type Source struct {
 	// File is the name of the input; Documents is how many there are in it.
 	File      string
 	Documents int
 	// Document counts from 1. Empty documents do not count.
 	Document int
-	// Item counts from 1 in a List; 0 for a document that is none.
+	// Item counts from 1 in a List; it is 0 for a document that is no List.
 	Item int
 }
 
-// Label names the document for people, with its file if they gave several, and
-// with its number if the file has several or it is asked for.
+// Label names the document for users: with its file if asked for, and with its number if
+// asked for, or if the file has several documents.
 func (s Source) Label(file, number bool) string {
 	var parts []string
 	if file && s.File != "" {
@@ -34,7 +34,7 @@ func (s Source) Label(file, number bool) string {
 	return strings.Join(parts, ": ")
 }
 
-// Problem is something wrong in an input, or in one of its documents.
+// Problem is an error in an input, or in one of its documents.
 type Problem struct {
 	Source Source
 	// Err is a *field.Error where a field is to blame.

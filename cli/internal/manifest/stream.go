@@ -22,14 +22,14 @@ const (
 	maxDocuments = 1000
 )
 
-// document is one document of a stream, of values that JSON has.
+// document is one document of a stream, with JSON values.
 type document struct {
 	source Source
 	value  any
 }
 
-// read reads a whole input. An error of r itself is returned as err; what is
-// wrong with the text is a problem.
+// read reads a whole input. It returns errors in the text as problems, and an error of r as
+// err.
 func read(name string, r io.Reader) (documents []document, found []Problem, err error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
 	if err != nil {
@@ -48,7 +48,7 @@ func read(name string, r io.Reader) (documents []document, found []Problem, err 
 	all := fromStream(text)
 	switch {
 	case len(all) == 0:
-		return wrong("has no document; give a Network, a Shoot, or both")
+		return wrong("has no document; provide a Network, a Shoot, or both")
 	case len(all) > maxDocuments:
 		return wrong("has more than %d documents", maxDocuments)
 	}
@@ -63,8 +63,7 @@ func read(name string, r io.Reader) (documents []document, found []Problem, err 
 	return documents, found, nil
 }
 
-// notText is the index of the first byte that no YAML or JSON text contains, or
-// -1.
+// notText returns the index of the first byte that is not allowed in YAML and JSON, or -1.
 func notText(text []byte) int {
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
@@ -76,7 +75,7 @@ func notText(text []byte) int {
 	return -1
 }
 
-// decoded is a value that JSON has, or why a document is none.
+// decoded is a decoded document, or why it cannot be decoded.
 type decoded struct {
 	value any
 	err   error
