@@ -99,7 +99,7 @@ func (b *build) run(stages ...func() error) Result {
 	b.readApplied()
 	for _, stage := range stages {
 		err := plugin.Guard(b.request.Spec.Type, stage)
-		b.result.Errors = b.forgive(b.result.Errors)
+		b.result.Errors = b.ratchet(b.result.Errors)
 		if err != nil {
 			b.result.Objects = plugin.Objects{}
 			b.result.Errors = append(b.result.Errors, field.InternalError(b.paths.config, err))
@@ -151,7 +151,7 @@ func (b *build) judgeWritten() error {
 		raw = config.Raw
 	}
 	written, errs := b.plugin.Decode(raw, b.paths.config)
-	errs = b.forgive(errs)
+	errs = b.ratchet(errs)
 	b.result.Errors = append(b.result.Errors, errs...)
 	if b.written = written; len(errs) == 0 {
 		b.found(b.plugin.Validate(written, &b.in, b.paths.config))
@@ -162,7 +162,7 @@ func (b *build) judgeWritten() error {
 
 func (b *build) validateEffective() error {
 	b.found(b.plugin.ValidateEffective(b.config, b.user, &b.in, b.paths.config))
-	b.warnNotInForce()
+	b.warnOverridden()
 	return nil
 }
 

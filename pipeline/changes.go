@@ -33,7 +33,7 @@ func (b *build) readApplied() {
 		return
 	}
 	var err error
-	if b.applied, err = leavesIn(b.last.Config); err != nil {
+	if b.applied, err = flattenJSON(b.last.Config); err != nil {
 		b.last = nil
 		b.cannotCompare(err)
 		return

@@ -150,7 +150,7 @@ func (b *build) checkRanges(pods, services, nodes netip.Prefix) {
 type addressRange struct {
 	path   *field.Path
 	prefix netip.Prefix
-	// made says that the infrastructure has made it, and nobody wrote it.
+	// made reports that the infrastructure has made it, and nobody wrote it.
 	made bool
 }
 

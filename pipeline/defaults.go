@@ -29,11 +29,11 @@ func (b *build) applyDefaults() error {
 // readWritten takes apart what the user wrote and what the spec has, which differ
 // where a webhook has changed the Network on its way.
 func (b *build) readWritten() (err error) {
-	if b.inSpec, err = leavesOf(b.written); err != nil {
+	if b.inSpec, err = flatten(b.written); err != nil {
 		return err
 	}
 	if b.byUser = b.inSpec; b.request.Written != nil {
-		b.byUser, err = leavesOf(b.user)
+		b.byUser, err = flatten(b.user)
 	}
 	return err
 }
@@ -50,7 +50,7 @@ func (b *build) defaultsOver(base any) (err error) {
 	if b.result.Config, err = b.plugin.Encode(b.config); err != nil {
 		return err
 	}
-	if b.values, err = leavesOf(b.config); err != nil {
+	if b.values, err = flatten(b.config); err != nil {
 		return err
 	}
 	b.result.Origins = make(map[string]plugin.Origin, len(b.values))
@@ -114,14 +114,14 @@ func (b *build) writtenWith(values map[string]any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if raw, err = withLeaves(raw, values); err != nil {
+	if raw, err = withValues(raw, values); err != nil {
 		return nil, err
 	}
 	base, errs := b.plugin.Decode(raw, nil)
 	return base, errs.ToAggregate()
 }
 
-// mayKeep says whether a value of this source is one that the user left to
+// mayKeep reports whether a value of this source is one that the user left to
 // Trellis. No source means the plugin's default.
 func mayKeep(source plugin.Source) bool {
 	switch source {

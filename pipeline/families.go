@@ -42,7 +42,7 @@ func keepBoth(now, wanted, deployed []extensionsv1alpha1.IPFamily) []extensionsv
 	return now
 }
 
-// mayFollow says whether a running network may get other families: IPv6 may join IPv4,
+// mayFollow reports whether a running network may get other families: IPv6 may join IPv4,
 // and go again (Gardener's contract).
 func mayFollow(before, after []extensionsv1alpha1.IPFamily) bool {
 	beginsWithIPv4 := func(families []extensionsv1alpha1.IPFamily) bool {

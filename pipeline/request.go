@@ -101,7 +101,7 @@ func (p *Pipeline) NewRequest(network *extensionsv1alpha1.Network, shoot *corev1
 	return request
 }
 
-// isMade says whether somebody has begun to make the cluster of a Shoot. Of a Network
+// isMade reports whether somebody has begun to make the cluster of a Shoot. Of a Network
 // alone nobody can tell.
 func isMade(shoot *corev1beta1.Shoot) bool {
 	return shoot != nil && (shoot.UID != "" || !shoot.CreationTimestamp.IsZero() ||

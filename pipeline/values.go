@@ -23,7 +23,7 @@ func (r *Result) Values() ([]Value, error) {
 	if len(r.Config) == 0 {
 		return nil, nil
 	}
-	inForce, err := leavesIn(r.Config)
+	inForce, err := flattenJSON(r.Config)
 	if err != nil {
 		return nil, err
 	}

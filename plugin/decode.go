@@ -21,7 +21,7 @@ import (
 const (
 	// configKind is the kind of every plugin's providerConfig.
 	configKind = "NetworkConfig"
-	// maxErrors is how many errors of one config anybody wants to read.
+	// maxErrors is how many errors of one config are reported.
 	maxErrors = 100
 )
 

@@ -18,7 +18,7 @@ import (
 //
 // The methods are called in the order in which they stand here.
 type Definition[C any] interface {
-	// Describe says what the plugin is. It always returns the same.
+	// Describe returns what the plugin is, always the same.
 	Describe() Description
 
 	// Validate judges the config as the user wrote it, before any default: enums,
@@ -53,7 +53,7 @@ type Definition[C any] interface {
 	Render(effective *C, in *Input) (Objects, error)
 }
 
-// Description says what a plugin is.
+// Description is what a plugin states of itself.
 type Description struct {
 	// Type is the value of Network.spec.type that the plugin answers to.
 	Type string
@@ -75,7 +75,7 @@ type Description struct {
 	// entry for a block is for all values in it that have none of their own.
 	Changes map[string][]PossibleChange
 	// ConfigSchema is the JSON schema of the config, as hack/schema makes it of the
-	// Go type; empty if the plugin has none. It is what people are told of fields.
+	// Go type; empty if the plugin has none. explain shows it to users.
 	ConfigSchema []byte
 }
 
@@ -84,7 +84,7 @@ type IPFamilySupport struct {
 	IPv4, IPv6, DualStack bool
 }
 
-// Supports says whether the plugin can serve these families; none means IPv4.
+// Supports reports whether the plugin can serve these families; none means IPv4.
 func (s IPFamilySupport) Supports(families []extensionsv1alpha1.IPFamily) bool {
 	switch {
 	case len(families) > 1:
@@ -142,11 +142,11 @@ type Findings struct {
 type Warning struct {
 	// Field is the path, for example spec.providerConfig.ipam.type.
 	Field string `json:"field"`
-	// Message is a sentence for people.
+	// Message is a sentence for users.
 	Message string `json:"message"`
 }
 
-// String is the warning as one line.
+// String returns the warning as one line.
 func (w Warning) String() string { return w.Field + ": " + w.Message }
 
 // Error adds an error.

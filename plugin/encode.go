@@ -159,7 +159,7 @@ func makeFields(pointer reflect.Type) []objectField {
 	return fields
 }
 
-// isEmpty says whether the JSON encoder would leave the value out.
+// isEmpty reports whether the JSON encoder would leave the value out.
 func isEmpty(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.Map, reflect.Slice, reflect.Array, reflect.String:

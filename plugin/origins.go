@@ -30,7 +30,7 @@ type Origin struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// String is the origin as people read it: "infrastructure: local has no IP-in-IP".
+// String returns the origin for users: "infrastructure: local has no IP-in-IP".
 func (o Origin) String() string {
 	if o.Reason == "" {
 		return string(o.Source)

@@ -4,5 +4,5 @@
 
 package plugins_test
 
-// raceDetector says whether the tests run with -race.
+// raceDetector reports whether the tests run with -race.
 const raceDetector = false

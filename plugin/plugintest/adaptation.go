@@ -14,7 +14,7 @@ import (
 // spoils is how often each object is changed in one place before it is adapted.
 const spoils = 5
 
-// adaptation: whatever is written in a shoot, a Mutator takes it, says whether it has
+// adaptation: whatever is written in a shoot, a Mutator takes it, reports whether it has
 // changed it, and is done with it. Other plugins have nothing to mutate.
 func adaptation(s *suite, found *report) {
 	if !s.plugin.IsMutator() {

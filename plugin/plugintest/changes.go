@@ -82,7 +82,7 @@ func (s *suite) checkTransitions(found *report) {
 	var states []state
 	for _, n := range s.plainNetworks() {
 		if one, ok := s.inForce(n); ok { // else it is the promise defaults
-			one.leaves = leavesOf(n.result.Config)
+			one.leaves = flatten(n.result.Config)
 			states = append(states, one)
 		}
 	}

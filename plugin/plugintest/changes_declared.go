@@ -70,7 +70,7 @@ func (s *suite) search(missing map[given][]string) {
 	var states []state
 	for _, n := range slices.Concat(s.networks(), s.varied(), s.drawn()) {
 		if one, ok := s.inForce(n); ok && n.renders() {
-			one.leaves = leavesOf(n.result.Config)
+			one.leaves = flatten(n.result.Config)
 			states = append(states, one)
 		}
 	}

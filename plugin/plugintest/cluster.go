@@ -33,7 +33,7 @@ type cluster struct {
 	with func(*plugin.Input)
 }
 
-// isPlain says whether nothing is special about it but its IP families.
+// isPlain reports whether nothing is special about it but its IP families.
 func (c cluster) isPlain() bool { return c.with == nil && c.kubeProxy == kubeProxies[0] }
 
 // kubeProxy is how kube-proxy runs, in words and as a fact.

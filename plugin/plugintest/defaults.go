@@ -110,11 +110,11 @@ func (s *suite) checkOrigins(found *report, n network) {
 	if len(errs) > 0 {
 		return
 	}
-	wrote := leavesOf([]byte(s.encoded(config)))
+	wrote := flatten([]byte(s.encoded(config)))
 	var origins plugin.Origins
 	facts := inputOf(&n.request)
 	s.plugin.Default(config, facts, &origins)
-	notes, inForce := origins.ByPath(), leavesOf([]byte(s.encoded(config)))
+	notes, inForce := origins.ByPath(), flatten([]byte(s.encoded(config)))
 	for _, path := range slices.Sorted(maps.Keys(wrote)) {
 		if isNothing(wrote[path]) || wrote[path] == inForce[path] {
 			continue
@@ -168,7 +168,7 @@ func (s *suite) checkReplaced(found *report, before, after network) {
 	}
 }
 
-// isNothing says that a value states nothing that could be in force.
+// isNothing reports that a value states nothing that could be in force.
 func isNothing(json string) bool { return json == "null" || json == `""` || json == "{}" }
 
 func orAbsent(json string) string {

@@ -16,7 +16,7 @@ import (
 // absent means one of the values that users could write, and whether a default that a
 // user states makes the network that it makes by itself.
 func (s *suite) checkExplicit(found *report, base network, variants []variant) {
-	objects, inForce := objectsOf(base.result.Objects), leavesOf(base.result.Config)
+	objects, inForce := objectsOf(base.result.Objects), flatten(base.result.Config)
 	same, others := map[string]variant{}, map[string]variant{}
 	for _, v := range variants {
 		got := objectsOf(v.result.Objects)
@@ -29,7 +29,7 @@ func (s *suite) checkExplicit(found *report, base network, variants []variant) {
 		case shown:
 		case got != objects:
 			others[v.path] = v
-		case leavesOf(v.result.Config)[v.path] == v.json:
+		case flatten(v.result.Config)[v.path] == v.json:
 			same[v.path] = v
 		}
 	}
@@ -41,11 +41,11 @@ func (s *suite) checkExplicit(found *report, base network, variants []variant) {
 	}
 }
 
-// alwaysMeans says whether a value and none are the same in all other networks of the
+// alwaysMeans reports whether a value and none are the same in all other networks of the
 // first cluster as well. Else the field has a state more than its type has values.
 func (s *suite) alwaysMeans(v variant) bool {
 	for _, base := range slices.Concat(s.plainNetworks(), s.varied()) {
-		_, shown := leavesOf(base.result.Config)[v.path]
+		_, shown := flatten(base.result.Config)[v.path]
 		if base.cluster.name != s.clusters()[0].name || shown {
 			continue
 		}
@@ -115,7 +115,7 @@ func (s *suite) checkReplacedSilently(found *report, v value, empty string, in c
 		return
 	}
 	result := s.pipeline.Build(s.request(Case{Config: v.document(empty)}, in))
-	inForce, is := leavesOf(result.Config)[v.path]
+	inForce, is := flatten(result.Config)[v.path]
 	if is && inForce != empty && len(result.Errors) == 0 && result.Origins[v.path].Source == plugin.FromDefault {
 		found.breach("the user's %s: %s becomes %s, and nobody can say why, since omitempty leaves it out; leave out omitempty, or make the field a pointer", v.path, empty, inForce)
 	}

@@ -60,7 +60,7 @@ type document struct {
 
 func (d document) String() string { return keyOf(d.kind.Kind, d.namespace, d.name) }
 
-// is says whether the object is of one of the kinds, which all groups of Kubernetes
+// is reports whether the object is of one of the kinds, which all groups of Kubernetes
 // itself have only once.
 func (d document) is(group string, kinds ...string) bool {
 	if d.kind.Group != group {

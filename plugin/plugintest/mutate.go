@@ -43,7 +43,7 @@ func (m *mutator) learn(config string) {
 		return
 	}
 	m.seeds = append(m.seeds, config)
-	for path, value := range leavesOf([]byte(config)) {
+	for path, value := range flatten([]byte(config)) {
 		if !slices.Contains(m.seen[path], value) {
 			m.seen[path] = append(m.seen[path], value)
 		}

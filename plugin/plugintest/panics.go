@@ -120,7 +120,7 @@ func placeOf(frame runtime.Frame) string {
 }
 
 // tellPanic asks the hooks for a network of which the pipeline says that it has a defect,
-// and says whether one of them panics. The pipeline does not tell where.
+// and reports whether one of them panics. The pipeline does not tell where.
 func (s *suite) tellPanic(found *report, n network) (panics bool) {
 	defer found.survive(n.name)
 	panics = true

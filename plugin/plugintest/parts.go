@@ -23,7 +23,7 @@ type value struct {
 	path, name string
 	typ        reflect.Type
 	in         block
-	// inList says that it is a field of what is in a list or map, which changes as a
+	// inList reports that it is a field of what is in a list or map, which changes as a
 	// whole.
 	inList bool
 }
@@ -108,7 +108,7 @@ func fieldsOf(t reflect.Type) []jsonField {
 	return fields
 }
 
-// isBlock says whether a type is a struct that is written field by field.
+// isBlock reports whether a type is a struct that is written field by field.
 func isBlock(t reflect.Type) bool { return t.Kind() == reflect.Struct && len(fieldsOf(t)) > 0 }
 
 func pointedTo(t reflect.Type) reflect.Type {
@@ -118,7 +118,7 @@ func pointedTo(t reflect.Type) reflect.Type {
 	return t
 }
 
-// hasField says whether a type has the field at a path as errors name it, for example
+// hasField reports whether a type has the field at a path as errors name it, for example
 // peers[0].address.
 func hasField(t reflect.Type, path string) bool {
 	for _, name := range strings.Split(path, ".") {

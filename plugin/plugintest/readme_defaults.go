@@ -30,7 +30,7 @@ func (s *suite) checkDocumentedDefaults(found *report, name string, rows map[str
 		if n.caseName != s.cases[0].Name {
 			continue
 		}
-		inForce := leavesOf(n.result.Config)
+		inForce := flatten(n.result.Config)
 		maps.DeleteFunc(inForce, func(path, _ string) bool { return n.result.Origins[path].Source != plugin.FromDefault })
 		for _, path := range slices.Sorted(maps.Keys(inForce)) {
 			if r, has := rows[path]; has && !mentions(r.byDefault, inForce[path]) {
@@ -45,8 +45,8 @@ func (s *suite) checkDocumentedDefaults(found *report, name string, rows map[str
 func (s *suite) checkInForce(found *report, name string, rows map[string]row) {
 	somewhere := map[string]bool{}
 	for _, n := range slices.Concat(s.plainNetworks(), s.varied()) {
-		written := leavesOf(configOf(&n.request))
-		for path, value := range leavesOf(n.result.Config) {
+		written := flatten(configOf(&n.request))
+		for path, value := range flatten(n.result.Config) {
 			_, stated := written[path]
 			somewhere[path] = somewhere[path] || !stated && mentions(unconditional(rows[path].byDefault), value)
 		}
@@ -92,7 +92,7 @@ func (s *suite) lacking(rows map[string]row, path, text string) []string {
 
 var unquote = strings.NewReplacer("`", "", `"`, "", "'", "")
 
-// mentions says whether a cell says a value, whatever quotes are around it.
+// mentions reports whether a cell says a value, whatever quotes are around it.
 func mentions(cell, value string) bool {
 	cell, value = unquote.Replace(cell), unquote.Replace(value)
 	if value == "" {

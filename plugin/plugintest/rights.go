@@ -98,7 +98,7 @@ func wildcardsIn(d document) []string {
 	return all
 }
 
-// selectsAll says that no label is needed to be selected.
+// selectsAll reports that no label is needed to be selected.
 func selectsAll(selector metav1.LabelSelector) bool {
 	return len(selector.MatchLabels) == 0 && !slices.ContainsFunc(selector.MatchExpressions, func(r metav1.LabelSelectorRequirement) bool {
 		return r.Operator == metav1.LabelSelectorOpIn || r.Operator == metav1.LabelSelectorOpExists

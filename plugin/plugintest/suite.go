@@ -51,7 +51,7 @@ type suite struct {
 	// drawn and varied are networks of the first cluster that no case is about.
 	drawn  func() []network
 	varied func() []network
-	// isStable says whether networks come out the same each time. Where they do not, of
+	// isStable reports whether networks come out the same each time. Where they do not, of
 	// which the promise determinism tells, what differs does not say why.
 	isStable func() bool
 }
@@ -111,7 +111,7 @@ type network struct {
 	result         pipeline.Result
 }
 
-// renders says whether there are objects.
+// renders reports whether there are objects.
 func (n *network) renders() bool { return len(n.result.Errors) == 0 }
 
 // plainNetworks are those with objects in clusters that nothing is special about.
@@ -200,7 +200,7 @@ func textOf(anything any) string {
 	return string(raw)
 }
 
-// isDefect says whether there is an error that is the plugin's and not the user's.
+// isDefect reports whether there is an error that is the plugin's and not the user's.
 func isDefect(errs field.ErrorList) *field.Error {
 	for _, err := range errs {
 		if err.Type == field.ErrorTypeInternal {

@@ -25,7 +25,7 @@ type variant struct {
 // out as each value that somebody knows of.
 func (s *suite) variantsOf(base network) []variant {
 	rows := s.rows()
-	written, inForce := leavesOf(configOf(&base.request)), leavesOf(base.result.Config)
+	written, inForce := flatten(configOf(&base.request)), flatten(base.result.Config)
 	var all []variant
 	for _, v := range s.values {
 		for _, path := range v.paths() {
@@ -71,7 +71,7 @@ func (s *suite) valuesAt(path string, t reflect.Type, r row, inForce string) []s
 	}
 	add(inForce)
 	for _, c := range s.cases {
-		add(leavesOf(jsonOf(c.Config))[path])
+		add(flatten(jsonOf(c.Config))[path])
 	}
 	switch t.Kind() {
 	case reflect.Bool:

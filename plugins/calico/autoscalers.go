@@ -59,7 +59,7 @@ var (
 	}}}
 )
 
-// requestsGrow says whether autoscalers of ours write requests.
+// requestsGrow reports whether autoscalers of ours write requests.
 func (n *network) requestsGrow() bool {
 	return n.config.AutoScaling.Mode == v1alpha1.ClusterProportional
 }

@@ -35,7 +35,7 @@ var (
 // need returns the object of that type and name, and fails without it.
 func need[T plugin.Object](n *network, name string) T { n.T.Helper(); return built.Need[T](n, name) }
 
-// has says whether there is an object of that kind and name.
+// has reports whether there is an object of that kind and name.
 func (n *network) has(kind, name string) bool {
 	return slices.Contains(built.Inventory(n.Objects.For(plugin.Shoot)), kind+" "+name)
 }

@@ -39,10 +39,10 @@ const (
 	requestsChange   = "calico-node and Typha may restart one after the other with other requests, " + goesOn
 	poolStays        = restarts + "; the address pool that is there stays as it is, since calico-node makes one only where there is none"
 	poolIsOverlays   = restarts + "; how packets travel is said by the address pool that comes with overlay, be it on or off"
-	othersMakeRoutes = "somebody else makes the routes between nodes from then on, and the old ones go before all new ones are there"
+	othersMakeRoutes = "another component makes the routes between nodes from then on, and the old routes go before all new ones are there"
 	travelsOtherwise = "packets between nodes travel in another way, and a node that has changed does not reach one that has not"
 	travelsAsBefore  = restarts + "; packets between nodes travel as before"
-	familyGoes       = "nobody routes any more to the addresses of the family that goes, which pods keep until they are started anew"
+	familyGoes       = "no route leads any more to the addresses of the family that goes, which pods keep until they restart"
 	otherAddress     = restarts + "; a node that finds another address than before is cut off until all others know it"
 	neverEncapsulate = restarts + "; IPv6 packets travel as they are whatever it says"
 	asBeforeUnless   = "packets between nodes travel as before, unless ipv4.pool or ipv4.mode was changed since the network was made: then they do from now on as overlay.enabled says, and nodes that have changed may not reach those that have not"
@@ -208,7 +208,7 @@ var ipamRules = []rule{
 	{Class: plugin.Disruptive, When: "if the former type is not known", If: func(c change) bool { // as only a damaged status has it
 		before := c.Before.Config.IPAM
 		return c.After.Config.IPAM != nil && (before == nil || before.Type == "")
-	}, Reason: "nobody remembers which IPAM gave pods their addresses; if it was another, this one may give addresses of pods that run to others"},
+	}, Reason: "it is not known which IPAM gave pods their addresses; if it was another, this one may give addresses of pods that run to others"},
 	{Class: plugin.Forbidden, When: "if vxlan.enabled becomes true", If: func(c change) bool {
 		return isOn(c.After.Config.VXLAN) && !isOn(c.Before.Config.VXLAN)
 	}, Reason: keepAddresses + "VXLAN brings calico-ipam with it, so leave vxlan and overlay as they were, or create a new cluster"},

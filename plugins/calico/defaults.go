@@ -48,7 +48,7 @@ func (d *defaulting) dropDeprecated() {
 	d.origins.Rule("ipAutodetectionMethod", "it is deprecated; write ipv4.autoDetectionMethod instead")
 }
 
-// vxlan says that only an overlay has VXLAN by itself, so that VXLAN is not kept where
+// vxlan reports that only an overlay has VXLAN by itself, so that VXLAN is not kept where
 // the overlay goes.
 func (d *defaulting) vxlan() {
 	vxlan := orDefault(&d.config.VXLAN, v1alpha1.VXLAN{})

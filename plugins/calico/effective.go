@@ -29,11 +29,11 @@ func hasBackend(c *v1alpha1.NetworkConfig, backend v1alpha1.Backend) bool {
 
 func usesHostLocal(c *v1alpha1.NetworkConfig) bool { return c.IPAM.Type == v1alpha1.HostLocal }
 
-// hasKubeControllers says whether Calico's controllers run. Without routes of
+// hasKubeControllers reports whether Calico's controllers run. Without routes of
 // Calico's own there is nothing for them to do.
 func hasKubeControllers(c *v1alpha1.NetworkConfig) bool { return !hasBackend(c, v1alpha1.None) }
 
-// felixUsesIPIP says whether Felix sets up IP-in-IP tunnels. It does not go by the
+// felixUsesIPIP reports whether Felix sets up IP-in-IP tunnels. It does not go by the
 // mode of a pool, and in a network with IPv6 there are none.
 func felixUsesIPIP(c *v1alpha1.NetworkConfig) bool {
 	return !hasIPv6(c) && !vxlanOverlay(c) && !overlayOff(c) && !hasBackend(c, v1alpha1.None)
@@ -42,13 +42,13 @@ func felixUsesIPIP(c *v1alpha1.NetworkConfig) bool {
 // nonPrivilegedGate is the operator's switch for a calico-node with few rights.
 const nonPrivilegedGate = "NonPrivilegedCalicoNode"
 
-// isPrivileged says whether calico-node is. eBPF programs cannot be loaded
+// isPrivileged reports whether calico-node is. eBPF programs cannot be loaded
 // otherwise.
 func isPrivileged(c *v1alpha1.NetworkConfig, in *plugin.Input) bool {
 	return !in.FeatureGates[nonPrivilegedGate] || c.EBPFDataplane.Enabled
 }
 
-// poolIs says whether the IPv4 pool that calico-node makes by itself is of this
+// poolIs reports whether the IPv4 pool that calico-node makes by itself is of this
 // kind.
 func poolIs(c *v1alpha1.NetworkConfig, pool v1alpha1.Pool) bool {
 	return hasIPv4(c) && *c.IPv4.Pool == pool

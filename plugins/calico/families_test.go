@@ -229,7 +229,7 @@ func TestUsersAreToldWhatIPv6DoesNotDo(t *testing.T) {
 		{name: "a range for both", families: dualStack, config: "ipam: {cidr: 100.64.1.0/24}",
 			want: map[string]string{"ipam.cidr": "100.64.1.0/24 is not in force, usePodCidr is: with two IP families"}},
 		{name: "the mode of IPv4", families: dualStack, config: "{overlay: {enabled: false}, ipv4: {mode: CrossSubnet}}",
-			want: map[string]string{"ipv4.mode": "default-ipv4-ippool says Never all the same"}},
+			want: map[string]string{"ipv4.mode": "default-ipv4-ippool still says Never"}},
 		{name: "a VXLAN pool for IPv4", families: dualStack, config: "ipv4: {pool: vxlan}",
 			want: map[string]string{"ipv4.pool": "since ipv4.mode is Never with backend none"}},
 		{name: "VXLAN without IPv4", families: ipv6Only, config: "vxlan: {enabled: true}",
@@ -247,12 +247,12 @@ func TestUsersAreToldWhatIPv6DoesNotDo(t *testing.T) {
 func TestAnOverlayForBothFamiliesIsToldToBeNone(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(build(t, "overlay: {enabled: true}", dualStack).Warned("overlay.enabled")).To(ConsistOf(
-		ContainSubstring("IPv6 packets travel as they are"), ContainSubstring("IPv4 packets may not arrive")))
+		ContainSubstring("IPv6 packets still travel as they are"), ContainSubstring("IPv4 packets may not arrive")))
 	n := build(t, "{overlay: {enabled: true}, ipv4: {pool: vxlan}}", dualStack)
-	g.Expect(n.Warned("ipv4.pool")).To(ConsistOf(ContainSubstring("default-ipv4-ippool says IP-in-IP all the same")))
+	g.Expect(n.Warned("ipv4.pool")).To(ConsistOf(ContainSubstring("default-ipv4-ippool still says IP-in-IP")))
 	n = build(t, "{overlay: {enabled: true}, vxlan: {enabled: true}}", dualStack)
 	g.Expect(n.Warned("overlay.enabled")).To(HaveLen(1))
-	g.Expect(n.Warned("ipam.type")).To(ConsistOf(ContainSubstring("to which nobody makes routes")))
+	g.Expect(n.Warned("ipam.type")).To(ConsistOf(ContainSubstring("IPv6 addresses without routes")))
 }
 
 func TestWithoutIPIPItIsOnlyIPv4ThatNeedsVXLAN(t *testing.T) {

@@ -30,7 +30,7 @@ func precondition(effective *v1alpha1.NetworkConfig, in *plugin.Input) *plugin.P
 	}
 }
 
-// hasOverlay says whether the nodes of a network encapsulate, whoever made its
+// hasOverlay reports whether the nodes of a network encapsulate, whoever made its
 // objects.
 func hasOverlay(objects []unstructured.Unstructured) bool {
 	return slices.ContainsFunc(objects, func(object unstructured.Unstructured) bool {
@@ -42,7 +42,7 @@ func hasOverlay(objects []unstructured.Unstructured) bool {
 	})
 }
 
-// hasTunnels says whether a container of calico-node is told to set up tunnels.
+// hasTunnels reports whether a container of calico-node is told to set up tunnels.
 func hasTunnels(container any) bool {
 	fields, _ := container.(map[string]any)
 	env, _, _ := unstructured.NestedSlice(fields, "env")

@@ -31,7 +31,7 @@ func validateKubeProxy(found *plugin.Findings, effective *v1alpha1.NetworkConfig
 	case in.KubeProxy.Enabled:
 	case !effective.EBPFDataplane.Enabled:
 		found.Error(field.Forbidden(proxy.Child("enabled"),
-			"without kube-proxy nobody implements Services, unless ebpfDataplane.enabled of the network's providerConfig is true; switch one of them on"))
+			"without kube-proxy nothing implements Services, unless ebpfDataplane.enabled of the network's providerConfig is true; switch one of them on"))
 	case in.KubeProxy.Mode != "":
 		found.Error(field.Forbidden(proxy.Child("mode"), "must not be set when kube-proxy is disabled; leave it out"))
 	}
@@ -65,12 +65,12 @@ func warnVXLANPool(found *plugin.Findings, effective, written *v1alpha1.NetworkC
 	if effective.VXLAN.Enabled || !poolIs(effective, v1alpha1.PoolVXLAN) || forbidsEncapsulation(written.IPv4) {
 		return
 	}
-	const none = "packets are not encapsulated all the same, since ipv4.mode is Never with backend none; leave it out"
+	const none = "packets are still not encapsulated, since ipv4.mode is Never with backend none; leave it out"
 	warn := func(message string) { found.Warn(plugin.At(path, "ipv4.pool"), message) }
 	byNone := effective.Overlay == nil && hasBackend(effective, v1alpha1.None) && !encapsulates(*effective.IPv4.Mode)
 	switch {
 	case overlayOff(effective):
-		warn("packets are not encapsulated all the same, since overlay.enabled is false; leave it out")
+		warn("packets are still not encapsulated, since overlay.enabled is false; leave it out")
 	case byNone && hasIPv6(effective):
 		warn(none)
 	case byNone:

@@ -41,5 +41,5 @@ func validateFamilies(found *plugin.Findings, written *v1alpha1.NetworkConfig, i
 	}
 }
 
-// wantsIPv6 says whether the network has IPv6 or is on the way to it.
+// wantsIPv6 reports whether the network has IPv6 or is on the way to it.
 func wantsIPv6(in *plugin.Input) bool { return in.WantsIPFamily(extensionsv1alpha1.IPv6) }

@@ -32,27 +32,27 @@ var encapsulationWarnings = plugin.Warnings[v1alpha1.NetworkConfig]{
 
 	{Path: "ipv4.pool", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return overlayOn(e) && !hasIPv6(e) && !e.VXLAN.Enabled && poolIs(e, v1alpha1.PoolVXLAN)
-	}, Message: "packets travel through IP-in-IP all the same: the address pool that comes with overlay.enabled goes before; leave it out, or in a new network " + forVXLAN},
+	}, Message: "packets still travel through IP-in-IP: the address pool that comes with overlay.enabled takes precedence; leave it out, or in a new network " + forVXLAN},
 
 	{Path: "ipv4.mode", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return !e.VXLAN.Enabled && e.Overlay == nil && hasBackend(e, v1alpha1.None) && poolIs(e, v1alpha1.PoolIPIP) && encapsulates(*e.IPv4.Mode)
-	}, Message: "packets are not encapsulated all the same: with backend none Felix sets up no IP-in-IP"},
+	}, Message: "packets are still not encapsulated: with backend none Felix sets up no IP-in-IP"},
 
 	{Path: "vxlan.enabled", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return e.VXLAN.Enabled && hasIPv4(e) && overlayOff(e)
-	}, Message: "packets are not encapsulated all the same, since overlay.enabled is false; what remains of it is ipam.type calico-ipam"},
+	}, Message: "packets are still not encapsulated, since overlay.enabled is false; what remains of it is ipam.type calico-ipam"},
 
 	{Path: "vxlan.enabled", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return e.VXLAN.Enabled && hasIPv4(e) && e.Overlay == nil && !encapsulates(*e.IPv4.Mode)
-	}, Message: "packets are not encapsulated all the same, since ipv4.mode is Never or Off; what remains of it is ipam.type calico-ipam"},
+	}, Message: "packets are still not encapsulated, since ipv4.mode is Never or Off; what remains of it is ipam.type calico-ipam"},
 
 	{Path: "vxlan.enabled", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return e.VXLAN.Enabled && e.Overlay == nil && !hasBackend(e, v1alpha1.None) && poolIs(e, v1alpha1.PoolIPIP) && encapsulates(*e.IPv4.Mode)
-	}, Message: "packets travel through IP-in-IP all the same, since ipv4.pool is ipip; what remains of it is ipam.type calico-ipam"},
+	}, Message: "packets still travel through IP-in-IP, since ipv4.pool is ipip; what remains of it is ipam.type calico-ipam"},
 
 	{Path: "vxlan.enabled", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return e.VXLAN.Enabled && e.Overlay == nil && hasBackend(e, v1alpha1.None) && poolIs(e, v1alpha1.PoolIPIP) && encapsulates(*e.IPv4.Mode)
-	}, Message: "packets are not encapsulated all the same, since ipv4.pool is ipip, and with backend none Felix sets up no IP-in-IP; what remains of it is ipam.type calico-ipam"},
+	}, Message: "packets are still not encapsulated, since ipv4.pool is ipip, and with backend none Felix sets up no IP-in-IP; what remains of it is ipam.type calico-ipam"},
 
 	{Path: "vxlan.enabled", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return e.VXLAN.Enabled && poolBesideNone(e) && !hasIPv6(e)
@@ -71,13 +71,13 @@ var encapsulationWarnings = plugin.Warnings[v1alpha1.NetworkConfig]{
 	}, Message: poolWithoutVXLAN + withIPv6 + "ipv4.pool and ipv4.mode out"},
 }
 
-// poolBesideNone says whether the pool that calico-node makes is of VXLAN, in a network
+// poolBesideNone reports whether the pool that calico-node makes is of VXLAN, in a network
 // in which nobody but a cloud makes routes.
 func poolBesideNone(e *v1alpha1.NetworkConfig) bool {
 	return e.Overlay == nil && hasBackend(e, v1alpha1.None) && poolIs(e, v1alpha1.PoolVXLAN) && encapsulates(*e.IPv4.Mode)
 }
 
-// nothingForVXLAN says whether there is a backend for an encapsulation which there is
+// nothingForVXLAN reports whether there is a backend for an encapsulation which there is
 // not.
 func nothingForVXLAN(e *v1alpha1.NetworkConfig) bool {
 	return e.Overlay == nil && hasBackend(e, v1alpha1.VXLANBackend) && hasIPv4(e) && !encapsulates(*e.IPv4.Mode)
@@ -90,7 +90,7 @@ const (
 	// forVXLAN is what gives a network VXLAN. It takes another ipam.type, which only
 	// a new network can get.
 	forVXLAN       = "write overlay.enabled: true and vxlan.enabled: true, without backend, ipv4.pool and ipv4.mode"
-	nativeIPv6     = "IPv6 packets travel as they are all the same: the pool default-ipv6-ippool never encapsulates; "
+	nativeIPv6     = "IPv6 packets still travel as they are: the pool default-ipv6-ippool never encapsulates; "
 	withIPv6       = "IPv6 only travels as it is, so leave "
 	withoutOverlay = "write false, and nothing of backend, vxlan, ipv4.pool and ipv4.mode"
 )
@@ -111,23 +111,23 @@ var ipv6Warnings = plugin.Warnings[v1alpha1.NetworkConfig]{
 
 	{Path: "ipv4.pool", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return overlayOn(e) && isDualStack(e) && !e.VXLAN.Enabled && poolIs(e, v1alpha1.PoolVXLAN)
-	}, Message: "the address pool default-ipv4-ippool says IP-in-IP all the same, since overlay.enabled is true and vxlan.enabled is not"},
+	}, Message: "the address pool default-ipv4-ippool still says IP-in-IP, since overlay.enabled is true and vxlan.enabled is not"},
 
 	{Path: "ipv4.mode", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return overlayOn(e) && isDualStack(e) && *e.IPv4.Mode != v1alpha1.Always
-	}, Message: "the address pool default-ipv4-ippool says Always all the same, since overlay.enabled is true"},
+	}, Message: "the address pool default-ipv4-ippool still says Always, since overlay.enabled is true"},
 
 	{Path: "ipv4.mode", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return overlayOff(e) && isDualStack(e) && encapsulates(*e.IPv4.Mode) && !e.VXLAN.Enabled
-	}, Message: "the address pool default-ipv4-ippool says Never all the same, since overlay.enabled is false"},
+	}, Message: "the address pool default-ipv4-ippool still says Never, since overlay.enabled is false"},
 
 	{Path: "vxlan.enabled", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return e.VXLAN.Enabled && hasIPv6(e) && !hasIPv4(e)
-	}, Message: "packets are not encapsulated all the same: VXLAN is for IPv4, which the network does not have"},
+	}, Message: "packets are still not encapsulated: VXLAN is for IPv4, which the network does not have"},
 
 	{Path: "ipam.type", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return !usesHostLocal(e) && hasIPv6(e)
-	}, Message: "calico-ipam, which VXLAN brings with it, gives pods IPv6 addresses to which nobody makes routes; in a new network leave backend, overlay, vxlan, ipv4.pool and ipv4.mode out"},
+	}, Message: "calico-ipam, which VXLAN brings with it, gives pods IPv6 addresses without routes; in a new network leave backend, overlay, vxlan, ipv4.pool and ipv4.mode out"},
 
 	{Path: "ipv4", If: func(e *v1alpha1.NetworkConfig, f *plugin.Input) bool {
 		return hasIPv4(e) && podRangeIPv4(f) == ""
@@ -142,7 +142,7 @@ var ipv6Warnings = plugin.Warnings[v1alpha1.NetworkConfig]{
 var addressWarnings = plugin.Warnings[v1alpha1.NetworkConfig]{
 	{Path: "ipam.type", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return !usesHostLocal(e) && !hasKubeControllers(e)
-	}, Message: "with backend none there are no kube-controllers, so nobody collects addresses of calico-ipam that pods left behind; and routes that a cloud makes lead to the nodes' own ranges, which calico-ipam does not keep to"},
+	}, Message: "with backend none there are no kube-controllers, so nothing collects addresses of calico-ipam that pods left behind; and routes that a cloud makes lead to the nodes' own ranges, which calico-ipam does not keep to"},
 
 	{Path: "ipam.cidr", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return usesHostLocal(e) && !isNodesRange(*e.IPAM.CIDR)
@@ -154,7 +154,7 @@ var addressWarnings = plugin.Warnings[v1alpha1.NetworkConfig]{
 
 	{Path: "ipam.cidr", If: func(e *v1alpha1.NetworkConfig, f *plugin.Input) bool {
 		return usesHostLocal(e) && isOfOtherFamily(*e.IPAM.CIDR, f)
-	}, Message: "the network does not have the family of this range: pods get addresses which nobody routes; usePodCIDR gives each node its own of the right family"},
+	}, Message: "the network does not have the family of this range: pods get addresses without routes; usePodCIDR gives each node its own of the right family"},
 
 	{Path: "ipam.cidr", If: func(e *v1alpha1.NetworkConfig, f *plugin.Input) bool {
 		return usesHostLocal(e) && overlaps(*e.IPAM.CIDR, f.ServiceCIDR)
@@ -195,7 +195,7 @@ func overlaps(one, other string) bool {
 	return err == nil && err2 == nil && a.Overlaps(b)
 }
 
-// looksForFamily says whether nodes look for their address in a range of a family.
+// looksForFamily reports whether nodes look for their address in a range of a family.
 func looksForFamily(method *string, isOfFamily func(netip.Addr) bool) bool {
 	if method == nil {
 		return false
@@ -217,7 +217,7 @@ var helperWarnings = plugin.Warnings[v1alpha1.NetworkConfig]{
 
 	{Path: "ebpfDataplane.enabled", If: func(e *v1alpha1.NetworkConfig, f *plugin.Input) bool {
 		return e.EBPFDataplane.Enabled && f.FeatureGates[nonPrivilegedGate]
-	}, Message: "calico-node is privileged all the same: eBPF goes before the operator's feature gate " + nonPrivilegedGate},
+	}, Message: "calico-node is still privileged: eBPF takes precedence over the operator's feature gate " + nonPrivilegedGate},
 
 	{Path: "snatToUpstreamDNS.enabled", If: func(e *v1alpha1.NetworkConfig, f *plugin.Input) bool {
 		return e.SnatToUpstreamDNS.Enabled && f.NodeLocalDNS

@@ -17,7 +17,7 @@ const (
 	// programs that they have loaded into the kernel keep running.
 	restarts           = "agents restart node after node, and traffic goes on meanwhile"
 	onlyOperator       = "only cilium-operator restarts"
-	familyGoes         = "packets from and to the addresses of the family that goes are dropped, which pods keep until they are started anew"
+	familyGoes         = "packets from and to the addresses of the family that goes are dropped, which pods keep until they restart"
 	travelsAsBefore    = restarts + "; packets between nodes travel as before"
 	travelsOtherwise   = "packets between nodes travel in another way, and a node that has changed does not reach one that has not"
 	masqueradesByOther = "connections that pods have opened to the outside break: eBPF does not know what iptables has masqueraded, nor the other way round"
@@ -60,7 +60,7 @@ var changePolicy = plugin.ChangePolicy[v1alpha1.NetworkConfig]{
 		}, Reason: restarts + "; connections that selected pods open from then on go through gateways"},
 		{Class: plugin.Disruptive, Reason: "connections through gateways break, and new ones come from the addresses of the pods' own nodes"},
 	},
-	"mtu": {{Class: plugin.Rolling, Reason: restarts + "; pods that run may keep their MTU until they are started anew"}},
+	"mtu": {{Class: plugin.Rolling, Reason: restarts + "; running pods may keep their MTU until they restart"}},
 	"devices": {
 		{Class: plugin.Disruptive, When: "if an interface may cease to be handled", If: losesDevice,
 			Reason: "traffic of Services that comes in through an interface that is not listed any more is not handled"},
@@ -76,7 +76,7 @@ var changePolicy = plugin.ChangePolicy[v1alpha1.NetworkConfig]{
 		{Class: plugin.Rolling, When: "if switched on", If: func(c change) bool {
 			return c.After.Config.L2Announcements != nil && c.After.Config.L2Announcements.Enabled
 		}, Reason: restarts},
-		{Class: plugin.Disruptive, Reason: "nobody answers any more for the addresses of Services that nodes announced"},
+		{Class: plugin.Disruptive, Reason: "no node answers any more for the addresses of Services that nodes announced"},
 	},
 	"l2Announcements":              {idleAnnouncements, {Class: plugin.Rolling, Reason: restarts}},
 	"ipv4NativeRoutingCIDREnabled": nativeRoutingRules,
@@ -90,7 +90,7 @@ var changePolicy = plugin.ChangePolicy[v1alpha1.NetworkConfig]{
 		{Class: plugin.Safe, When: "if the value only becomes explicit, or ceases to be so", If: func(c change) bool {
 			return createsPodRoutes(c.Before.Config) == createsPodRoutes(c.After.Config)
 		}, Reason: "the value only became explicit or ceased to be so"},
-		{Class: plugin.Disruptive, Reason: "somebody else makes the routes between nodes from then on, and the old ones go before all new ones are there"},
+		{Class: plugin.Disruptive, Reason: "another component makes the routes between nodes from then on, and the old routes go before all new ones are there"},
 	},
 	"snatToUpstreamDNS.enabled": masqueraderRules,
 	"snatOutOfCluster.enabled":  masqueraderRules,
@@ -117,7 +117,7 @@ var changePolicy = plugin.ChangePolicy[v1alpha1.NetworkConfig]{
 	},
 	"policyAuditMode": {
 		{Class: plugin.Rolling, When: "if switched on", If: func(c change) bool { return isTrue(c.After.Config.PolicyAuditMode) },
-			Reason: restarts + "; nobody enforces NetworkPolicies from then on"},
+			Reason: restarts + "; NetworkPolicies are not enforced from then on"},
 		{Class: plugin.Disruptive, Reason: "NetworkPolicies block from then on what they only reported"},
 	},
 	"encryption.enabled":           encryptionRules,

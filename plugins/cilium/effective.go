@@ -25,33 +25,33 @@ func isDualStack(c *v1alpha1.NetworkConfig) bool { return hasIPv4(c) && hasIPv6(
 func overlayOn(c *v1alpha1.NetworkConfig) bool  { return c.Overlay != nil && c.Overlay.Enabled }
 func overlayOff(c *v1alpha1.NetworkConfig) bool { return c.Overlay != nil && !c.Overlay.Enabled }
 
-// tunnels says whether packets between nodes are encapsulated.
+// tunnels reports whether packets between nodes are encapsulated.
 func tunnels(c *v1alpha1.NetworkConfig) bool { return *c.TunnelMode != v1alpha1.Disabled }
 
-// createsPodRoutes says whether agents make the routes to other nodes' pods.
+// createsPodRoutes reports whether agents make the routes to other nodes' pods.
 func createsPodRoutes(c *v1alpha1.NetworkConfig) bool {
 	return overlayOff(c) && isTrue(c.Overlay.CreatePodRoutes)
 }
 
-// snatRules says whether containers beside the agents add rules to iptables, for which
+// snatRules reports whether containers beside the agents add rules to iptables, for which
 // masquerading must be done there.
 func snatRules(c *v1alpha1.NetworkConfig) bool {
 	return c.SnatToUpstreamDNS.Enabled || c.SnatOutOfCluster.Enabled
 }
 
-// knowsBPFMasquerade says whether it is stated at all where packets are masqueraded.
+// knowsBPFMasquerade reports whether it is stated at all where packets are masqueraded.
 // Otherwise it is iptables.
 func knowsBPFMasquerade(c *v1alpha1.NetworkConfig) bool { return hasIPv4(c) && !snatRules(c) }
 
-// replacesKubeProxy says whether the agents implement Services.
+// replacesKubeProxy reports whether the agents implement Services.
 func replacesKubeProxy(in *plugin.Input) bool { return !in.KubeProxy.Enabled }
 
-// encryptsWithWireGuard says whether traffic between nodes is encrypted.
+// encryptsWithWireGuard reports whether traffic between nodes is encrypted.
 func encryptsWithWireGuard(c *v1alpha1.NetworkConfig) bool {
 	return c.Encryption.Enabled && c.Encryption.Mode == v1alpha1.WireGuard
 }
 
-// letsRemoteNodesInTheClear says whether strict encryption makes an exception for what
+// letsRemoteNodesInTheClear reports whether strict encryption makes an exception for what
 // goes to other nodes themselves: within a tunnel that is how all packets look, and
 // nodes in the pods' range cannot be told from pods.
 func letsRemoteNodesInTheClear(c *v1alpha1.NetworkConfig, in *plugin.Input) bool {
@@ -139,7 +139,7 @@ const (
 // that the other way would give to others.
 func ipamMode(in *plugin.Input) string { return cmp.Or(in.IPAM, kubernetesIPAM) }
 
-// isHighlyAvailable says whether there are always nodes for two cilium-operators.
+// isHighlyAvailable reports whether there are always nodes for two cilium-operators.
 func isHighlyAvailable(in *plugin.Input) bool { return in.NodesAtLeast >= 2 }
 
 func isTrue(value *bool) bool { return value != nil && *value }

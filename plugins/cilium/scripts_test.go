@@ -145,7 +145,7 @@ func TestANodeWhoseRulesCannotBeReadOrWrittenWaits(t *testing.T) {
 	g.Expect(got.Calls).To(Equal([]string{"iptables-save "}), "rules that were cut off are not written")
 }
 
-// masquerading are the tools of the containers that keep rules. there says whether
+// masquerading are the tools of the containers that keep rules. there reports whether
 // those that are asked for are there.
 func masquerading(there string) map[string]string {
 	return map[string]string{

@@ -49,7 +49,7 @@ func validateAPIServer(found *plugin.Findings, server *v1alpha1.KubeProxy, path 
 	}
 }
 
-// isIP says whether s is an address everywhere: one with a zone is so on one node only.
+// isIP reports whether s is an address everywhere: one with a zone is so on one node only.
 func isIP(s string) bool {
 	address, err := netip.ParseAddr(s)
 	return err == nil && address.Zone() == ""
@@ -81,7 +81,7 @@ func validateEncryption(found *plugin.Findings, encryption *v1alpha1.Encryption,
 	switch {
 	case encryption == nil || !encryption.Enabled:
 	case encryption.Mode == v1alpha1.IPsec:
-		found.Error(field.Invalid(path.Child("mode"), encryption.Mode, "is not supported, since nobody brings the keys; write wireguard"))
+		found.Error(field.Invalid(path.Child("mode"), encryption.Mode, "is not supported, since Trellis does not bring the keys; write wireguard"))
 	case encryption.StrictMode && encryption.Mode != v1alpha1.WireGuard:
 		found.Error(field.Invalid(path.Child("mode"), encryption.Mode, "must be wireguard together with strictMode: true"))
 	}

@@ -87,7 +87,7 @@ func validateNativeRouting(found *plugin.Findings, effective *v1alpha1.NetworkCo
 	}
 }
 
-// routesMissingIPv6 says whether a family is to be routed that the network neither has
+// routesMissingIPv6 reports whether a family is to be routed that the network neither has
 // nor waits for. This is an error, so no warning needs to be added.
 func routesMissingIPv6(effective *v1alpha1.NetworkConfig, in *plugin.Input) bool {
 	return *effective.IPv6NativeRoutingCIDREnabled && podRangeIPv6(in) == "" && !in.WantsIPFamily(extensionsv1alpha1.IPv6)

@@ -130,7 +130,7 @@ func TestErrorsSayWhatIsAllowed(t *testing.T) {
 		"loadBalancingMode: maglev":                     "must be one of snat, dsr, hybrid",
 		"store: etcd":                                   "must be one of kubernetes",
 		"kubeproxy: {k8sServicePort: 70000}":            "must be a port from 1 to 65535",
-		"encryption: {enabled: true, mode: ipsec}":      "is not supported, since nobody brings the keys; write wireguard",
+		"encryption: {enabled: true, mode: ipsec}":      "is not supported, since Trellis does not bring the keys; write wireguard",
 		"encryption: {enabled: true, strictMode: true}": "must be wireguard together with strictMode: true",
 	} {
 		t.Run(config, func(t *testing.T) {

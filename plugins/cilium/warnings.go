@@ -29,11 +29,11 @@ var routingWarnings = plugin.Warnings[v1alpha1.NetworkConfig]{
 
 	{Path: "ipv4NativeRoutingCIDREnabled", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return tunnels(e) && *e.IPv4NativeRoutingCIDREnabled
-	}, Message: "packets between nodes are encapsulated all the same; write overlay.enabled: false for a network that the nodes' network routes"},
+	}, Message: "packets between nodes are still encapsulated; write overlay.enabled: false for a network that the nodes' network routes"},
 
 	{Path: "ipv6NativeRoutingCIDREnabled", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return tunnels(e) && hasIPv6(e) && *e.IPv6NativeRoutingCIDREnabled
-	}, Message: "packets between nodes are encapsulated all the same; write overlay.enabled: false for a network that the nodes' network routes"},
+	}, Message: "packets between nodes are still encapsulated; write overlay.enabled: false for a network that the nodes' network routes"},
 
 	{Path: "ipv6NativeRoutingCIDREnabled", If: func(e *v1alpha1.NetworkConfig, f *plugin.Input) bool {
 		return !hasIPv6(e) && *e.IPv6NativeRoutingCIDREnabled && !routesMissingIPv6(e, f)
@@ -116,7 +116,7 @@ var encryptionWarnings = plugin.Warnings[v1alpha1.NetworkConfig]{
 
 	{Path: "encryption.strictMode", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return e.Encryption.StrictMode && isDualStack(e)
-	}, Message: "IPv6 packets may leave a node in the clear all the same: strict mode is for IPv4"},
+	}, Message: "IPv6 packets may still leave a node in the clear: strict mode is for IPv4"},
 
 	{Path: "encryption.strictMode", If: func(e *v1alpha1.NetworkConfig, _ *plugin.Input) bool {
 		return e.Encryption.StrictMode && !hasIPv4(e)

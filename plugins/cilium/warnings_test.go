@@ -53,7 +53,7 @@ func TestUsersAreToldWhatTheyWouldNotExpect(t *testing.T) {
 		{name: "masquerading of IPv6 without its range", config: "{tunnel: disabled, ipv4NativeRoutingCIDREnabled: true, enableIpv6Masquerade: true}",
 			options: []option{dualStack}, want: map[string]string{"enableIpv6Masquerade": "agents do not start"}},
 		{name: "native routing through a tunnel", config: "{ipv4NativeRoutingCIDREnabled: true, ipv6NativeRoutingCIDREnabled: true}", options: []option{dualStack},
-			want: map[string]string{"ipv4NativeRoutingCIDREnabled": "are encapsulated all the same", "ipv6NativeRoutingCIDREnabled": "are encapsulated all the same"}},
+			want: map[string]string{"ipv4NativeRoutingCIDREnabled": "are still encapsulated", "ipv6NativeRoutingCIDREnabled": "are still encapsulated"}},
 		{name: "native routing of a family to come", config: "ipv6NativeRoutingCIDREnabled: true", options: []option{migrating, func(f *plugin.Input) { f.PodCIDRs = []string{podCIDR, podCIDR6} }},
 			want: map[string]string{"ipv6NativeRoutingCIDREnabled": "no effect as long as the network has no IPv6"}},
 		{name: "a network that others may use, too", config: off, options: []option{func(f *plugin.Input) { f.Infrastructure.OwnNetwork = false }},

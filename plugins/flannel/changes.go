@@ -31,8 +31,8 @@ var changePolicy = plugin.ChangePolicy[v1alpha1.NetworkConfig]{
 		}, Reason: restarts + "; pods that run keep an MTU that is 50 too large, and their largest packets are fragmented or found out until they restart"},
 		{Class: plugin.Rolling, Reason: restarts + "; packets travel as before"},
 	},
-	"backend.port":          tunnelRules("nodes that have another port already do not understand those that have not"),
-	"backend.vni":           tunnelRules("nodes that have another identifier already do not understand those that have not"),
+	"backend.port":          tunnelRules("nodes with the new port and nodes with the old one do not understand each other"),
+	"backend.vni":           tunnelRules("nodes with the new identifier and nodes with the old one do not understand each other"),
 	"backend.directRouting": {{Class: plugin.Rolling, Reason: restarts + "; nodes of one subnet take what comes in either way"}},
 	"mtu": {
 		{Class: plugin.Rolling, When: "with backend.type: vxlan", If: func(c change) bool {
@@ -44,7 +44,7 @@ var changePolicy = plugin.ChangePolicy[v1alpha1.NetworkConfig]{
 		{Class: plugin.Disruptive, When: "if a family goes", If: func(c change) bool {
 			was, is := inForce(c.Before.Config), inForce(c.After.Config)
 			return hasFamily(was, v1alpha1.IPv4) && !hasFamily(is, v1alpha1.IPv4) || hasFamily(was, v1alpha1.IPv6) && !hasFamily(is, v1alpha1.IPv6)
-		}, Reason: "nobody keeps up the routes any more to the addresses of the family that goes, which pods keep until they are started anew"},
+		}, Reason: "flannel no longer maintains the routes to the addresses of the family that goes, which pods keep until they restart"},
 		{Class: plugin.Rolling, When: "if a family comes", If: func(c change) bool {
 			return len(inForce(c.Before.Config).IPFamilies) < len(inForce(c.After.Config).IPFamilies)
 		}, Reason: restarts + "; pods that start from then on get an address of the second family as well"},

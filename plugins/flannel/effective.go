@@ -18,7 +18,7 @@ func encapsulates(c *v1alpha1.NetworkConfig) bool {
 	return c.Backend != nil && c.Backend.Type != nil && *c.Backend.Type == v1alpha1.VXLAN
 }
 
-// seenOutside says whether the network between the nodes sees addresses of pods.
+// seenOutside reports whether the network between the nodes sees addresses of pods.
 func seenOutside(c *v1alpha1.NetworkConfig) bool {
 	return !encapsulates(c) || isTrue(c.Backend.DirectRouting)
 }

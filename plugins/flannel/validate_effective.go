@@ -31,7 +31,7 @@ func validateEffective(effective *v1alpha1.NetworkConfig, in *plugin.Input, path
 func validateKubeProxy(found *plugin.Findings, in *plugin.Input) {
 	if !in.KubeProxy.Enabled {
 		found.Error(field.Forbidden(field.NewPath("spec", "kubernetes", "kubeProxy", "enabled"),
-			"without kube-proxy nobody implements Services, since flannel does not; switch it on"))
+			"without kube-proxy nothing implements Services, since flannel does not; switch it on"))
 	}
 }
 

@@ -42,10 +42,10 @@ type Components struct {
 
 // ConnectivityTests says what recent probes reached.
 type ConnectivityTests struct {
-	// Pods says whether pods reached pods on other nodes.
+	// Pods reports whether pods reached pods on other nodes.
 	// +optional
 	Pods *bool `json:"pods,omitempty"`
-	// Services says whether pods reached Services.
+	// Services reports whether pods reached Services.
 	// +optional
 	Services *bool `json:"services,omitempty"`
 }

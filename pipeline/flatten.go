@@ -11,38 +11,38 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// leavesOf returns the values of a config by dotted path, in JSON spelling. Lists
+// flatten returns the values of a config by dotted path, in JSON spelling. Lists
 // are values; an empty object is one too. apiVersion and kind are not part of it.
-func leavesOf(config any) (map[string]any, error) {
+func flatten(config any) (map[string]any, error) {
 	document, err := runtime.DefaultUnstructuredConverter.ToUnstructured(config)
 	if err != nil {
 		return nil, err
 	}
-	return flat(document), nil
+	return values(document), nil
 }
 
-// leavesIn returns the same of an encoded config.
-func leavesIn(config json.RawMessage) (map[string]any, error) {
+// flattenJSON returns the same of an encoded config.
+func flattenJSON(config json.RawMessage) (map[string]any, error) {
 	var document map[string]any
 	if err := utiljson.Unmarshal(config, &document); err != nil {
 		return nil, err
 	}
-	return flat(document), nil
+	return values(document), nil
 }
 
-func flat(document map[string]any) map[string]any {
+func values(document map[string]any) map[string]any {
 	delete(document, "apiVersion")
 	delete(document, "kind")
 	leaves := map[string]any{}
-	flatten(leaves, "", document)
+	collect(leaves, "", document)
 	return leaves
 }
 
-func flatten(into map[string]any, prefix string, object map[string]any) {
+func collect(into map[string]any, prefix string, object map[string]any) {
 	for name, value := range object {
 		path := prefix + name
 		if inner, ok := value.(map[string]any); ok && len(inner) > 0 {
-			flatten(into, path+".", inner)
+			collect(into, path+".", inner)
 			continue
 		}
 		into[path] = asDecoded(value)
@@ -69,8 +69,8 @@ func asDecoded(value any) any {
 	return value
 }
 
-// withLeaves returns config with the given values put in.
-func withLeaves(config json.RawMessage, values map[string]any) (json.RawMessage, error) {
+// withValues returns config with the given values put in.
+func withValues(config json.RawMessage, values map[string]any) (json.RawMessage, error) {
 	var document map[string]any
 	if err := utiljson.Unmarshal(config, &document); err != nil {
 		return nil, err

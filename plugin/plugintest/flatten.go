@@ -36,21 +36,21 @@ func fieldsIn(object []byte) []member {
 	return members
 }
 
-// leavesOf are the values of a config by path, as JSON. Lists are values; an empty
+// flatten are the values of a config by path, as JSON. Lists are values; an empty
 // object is one too. apiVersion and kind are not part of it.
-func leavesOf(config []byte) map[string]string {
+func flatten(config []byte) map[string]string {
 	leaves := map[string]string{}
-	flatten(leaves, "", config)
+	collect(leaves, "", config)
 	delete(leaves, "apiVersion")
 	delete(leaves, "kind")
 	return leaves
 }
 
-func flatten(into map[string]string, prefix string, object []byte) {
+func collect(into map[string]string, prefix string, object []byte) {
 	for _, member := range fieldsIn(object) {
 		path := strings.TrimPrefix(prefix+"."+member.name, ".")
 		if len(fieldsIn(member.json)) > 0 {
-			flatten(into, path, member.json)
+			collect(into, path, member.json)
 			continue
 		}
 		into[path] = string(member.json)

@@ -11,10 +11,10 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// warnNotInForce warns of every value that the user wrote and that something else
+// warnOverridden warns of every value that the user wrote and that something else
 // goes before, with the reason that the defaults gave, so that no rule of a plugin
 // can forget its warning.
-func (b *build) warnNotInForce() {
+func (b *build) warnOverridden() {
 	for _, path := range slices.Sorted(maps.Keys(b.byUser)) {
 		wrote := b.byUser[path]
 		value, has := b.values[path]
@@ -34,7 +34,7 @@ func (b *build) warnNotInForce() {
 	}
 }
 
-// isNothing says that a value states nothing that could be in force.
+// isNothing reports that a value states nothing that could be in force.
 func isNothing(value any) bool {
 	if value == nil || value == "" {
 		return true

@@ -61,10 +61,10 @@ func (r *Request) Again(accepted *Accepted) Request {
 	return again
 }
 
-// forgive turns errors into warnings which the network that was applied last would
+// ratchet turns errors into warnings which the network that was applied last would
 // have today as well: a rule that came with a release must not stop a network that
 // runs. Errors that the user's changes bring stay.
-func (b *build) forgive(errs field.ErrorList) field.ErrorList {
+func (b *build) ratchet(errs field.ErrorList) field.ErrorList {
 	accepted := b.request.TakenOver
 	if b.last != nil {
 		accepted = b.last.Accepted
