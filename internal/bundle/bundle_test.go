@@ -3,8 +3,6 @@
 package bundle
 
 import (
-	"crypto/sha256"
-	"fmt"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -20,8 +18,10 @@ func TestSecretsAreNamedAsGardenersLibraryDoes(t *testing.T) {
 	contract.Shows(t, "L5")
 	g := NewWithT(t)
 	b := &Bundle{Namespace: "shoot--dev--tin", Name: "string-config", Data: []byte("{}\n")}
-	sum := sha256.Sum256([]byte(`{"objects.json":"e30K"}`))
-	g.Expect(b.SecretName()).To(Equal(fmt.Sprintf("managedresource-string-config-%x", sum[:4])))
+	g.Expect(b.SecretName()).To(Equal("managedresource-string-config-601231c9"))
+	mr := &resourcesv1alpha1.ManagedResource{}
+	b.fill(mr)
+	g.Expect(mr.Annotations).To(Equal(map[string]string{"reference.resources.gardener.cloud/secret-20942f1c": b.SecretName()}))
 }
 
 func TestEachContentHasItsOwnSecret(t *testing.T) {

@@ -6,8 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,28 +14,21 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/transport"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	crconfig "sigs.k8s.io/controller-runtime/pkg/config"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/controller/network"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus"
-	"github.com/trellis-network/trellis/internal/seedclient"
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/test/contract/gardenlet"
 	"github.com/trellis-network/trellis/test/contract/resourcemanager"
+	"github.com/trellis-network/trellis/test/harness"
 )
 
 // controlPlane is a control plane in a seed, where Trellis runs as Gardener's extension.
@@ -54,7 +45,7 @@ type controlPlane struct {
 	start     func() // starts Trellis, again
 	// manager is the process of the resource manager.
 	manager  *process
-	requests *audit // of Trellis
+	requests harness.Requests // of Trellis
 	// clock is everybody's.
 	clock clock.PassiveClock
 }
@@ -68,7 +59,7 @@ func at(passive clock.PassiveClock) func(*controlPlane, *network.Options) {
 // Gardener's for it. change may change what is usual.
 func newControlPlane(t *testing.T, in, shoot *cluster, namespace string, change ...func(*controlPlane, *network.Options)) *controlPlane {
 	t.Helper()
-	p := &controlPlane{WithT: NewWithT(t), t: t, seed: in, shoot: shoot, namespace: namespace, requests: &audit{}, clock: clock.RealClock{}}
+	p := &controlPlane{WithT: NewWithT(t), t: t, seed: in, shoot: shoot, namespace: namespace, clock: clock.RealClock{}}
 	options := network.Options{Trigger: network.TriggerOperation, MaxConcurrentReconciles: 2}
 	p.start = func() { p.trellis = p.operator(options) }
 	for _, c := range change {
@@ -102,68 +93,31 @@ func (p *controlPlane) prepare() {
 	p.Expect(p.seed.client.Create(p.t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name: p.namespace, Labels: map[string]string{"gardener.cloud/role": "shoot"},
 	}})).To(Succeed())
-	kubeconfig, err := os.ReadFile(p.shoot.kubeconfig)
-	p.Expect(err).NotTo(HaveOccurred())
-	p.Expect(p.seed.client.Create(p.t.Context(), &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: shootclient.SecretName},
-		Data:       map[string][]byte{shootclient.SecretKey: kubeconfig},
-	})).To(Succeed())
+	p.seed.client.PutAccess(p.t, p.namespace, p.shoot.client.Kubeconfig)
 	p.cluster(func(*corev1beta1.Shoot) {})
 }
 
 // cluster makes, or changes, the Cluster with the Shoot that change makes of a plain
 // one.
 func (p *controlPlane) cluster(change func(*corev1beta1.Shoot)) {
-	s := &corev1beta1.Shoot{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "core.gardener.cloud/v1beta1", Kind: "Shoot"},
-		ObjectMeta: metav1.ObjectMeta{Name: "network", Namespace: "garden-test"},
-	}
+	p.t.Helper()
+	s := &corev1beta1.Shoot{ObjectMeta: metav1.ObjectMeta{Name: "network", Namespace: "garden-test"}}
 	change(s)
-	raw, err := json.Marshal(s)
-	p.Expect(err).NotTo(HaveOccurred())
-	c := &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: p.namespace}}
-	_, err = ctrl.CreateOrPatch(p.t.Context(), p.seed.client, c, func() error {
-		c.Spec.CloudProfile = runtime.RawExtension{Raw: []byte(`{}`)}
-		c.Spec.Shoot = runtime.RawExtension{Raw: raw}
-		return nil
-	})
-	p.Expect(err).NotTo(HaveOccurred())
+	p.seed.client.PutShoot(p.t, p.namespace, s)
 }
 
 // process is a manager that runs until it is stopped.
 type process struct{ stop func() }
 
-// run starts a manager for the control plane, with what add adds to it and with wrapped requests.
-func (p *controlPlane) run(wrap transport.WrapperFunc, add func(ctrl.Manager) error) *process {
-	config := rest.CopyConfig(p.seed.config)
-	config.Wrap(wrap)
-	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:     seedclient.Scheme(),
-		Metrics:    metricsserver.Options{BindAddress: "0"},
-		Controller: crconfig.Controller{SkipNameValidation: ptr.To(true)},
-		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{p.namespace: {}}},
-		Client:     seedclient.Options(),
-	})
-	p.Expect(err).NotTo(HaveOccurred())
-	p.Expect(add(mgr)).To(Succeed())
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error)
-	go func() { ended <- mgr.Start(ctx) }()
-	var once sync.Once
-	return &process{stop: func() {
-		once.Do(func() {
-			cancel()
-			if err := <-ended; err != nil {
-				p.t.Errorf("a manager ended with %v", err)
-			}
-		})
-	}}
+// run starts a manager for the control plane, with what add adds to it.
+func (p *controlPlane) run(requests *harness.Requests, add func(ctrl.Manager) error) *process {
+	return &process{stop: p.seed.client.Run(p.t, []string{p.namespace}, requests, add)}
 }
 
 // operator starts Trellis as in a Gardener landscape: the operation annotation
 // triggers, and Trellis applies no ManagedResources.
 func (p *controlPlane) operator(options network.Options) *process {
-	return p.run(p.requests.wrap, func(mgr ctrl.Manager) (err error) {
+	return p.run(&p.requests, func(mgr ctrl.Manager) (err error) {
 		if options.Pipeline, err = pipeline.New([]plugin.Plugin{plugin.New(examplePlugin{})}, nil); err != nil {
 			return err
 		}
@@ -180,9 +134,14 @@ func (p *controlPlane) operator(options network.Options) *process {
 	})
 }
 
+// requestsAbout returns Trellis' requests about objects of a group in the control plane.
+func (p *controlPlane) requestsAbout(group string) []string {
+	return p.requests.All("/"+group+"/", "/namespaces/"+p.namespace+"/")
+}
+
 // resourceManager starts Gardener's, for both classes.
 func (p *controlPlane) resourceManager() *process {
-	return p.run(nil, func(mgr ctrl.Manager) (err error) {
+	return p.run(&harness.Requests{}, func(mgr ctrl.Manager) (err error) {
 		options := resourcemanager.Options{Target: p.shoot.client, Again: 100 * time.Millisecond, Clock: p.clock}
 		if p.resources, err = resourcemanager.Add(mgr, options); err != nil {
 			return err

@@ -118,7 +118,7 @@ func TestNetworksThatAreLeftAlone(t *testing.T) {
 			p.Expect(err).NotTo(HaveOccurred())
 			p.Eventually(func() map[string]string { return p.now().Annotations }).ShouldNot(HaveKey("gardener.cloud/operation"))
 			before := p.now().ResourceVersion
-			p.quiet(func() int { return len(p.requests.about("extensions.gardener.cloud", p.namespace)) })
+			p.quiet(func() int { return len(p.requestsAbout("extensions.gardener.cloud")) })
 			n := p.now()
 			p.Expect(n.ResourceVersion).To(Equal(before))
 			p.Expect(n.Status.LastOperation).To(BeNil())

@@ -52,7 +52,7 @@ func TestAnOldRefusalIsNotTheNewSpecs(t *testing.T) {
 	p.wants("mode", "second")
 	p.deploys()
 	p.Eventually(func() string { return p.now().Annotations["gardener.cloud/operation"] }).Should(BeEmpty())
-	p.quiet(func() int { return len(p.requests.about("extensions.gardener.cloud", p.namespace)) })
+	p.quiet(func() int { return len(p.requestsAbout("extensions.gardener.cloud")) })
 	n := p.now()
 	p.Expect(string(n.Status.LastOperation.State)).To(Equal("Processing"))
 	p.Expect(n.Status.ObservedGeneration).To(BeEquivalentTo(1))

@@ -161,7 +161,7 @@ func TestADeletedNetworkIsLookedAtWhenAsked(t *testing.T) {
 		p.observer.forget()
 		p.Expect(p.gardenlet.Delete(t.Context())).To(Succeed())
 		p.becomes("Delete", "Processing")
-		looks := func() int { return len(p.requests.about("resources.gardener.cloud", p.namespace)) }
+		looks := func() int { return len(p.requestsAbout("resources.gardener.cloud")) }
 		p.Eventually(looks).ShouldNot(BeZero())
 		p.quiet(looks)
 		before := looks()

@@ -5,26 +5,18 @@ package contract
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"os"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
-	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	"github.com/trellis-network/trellis/internal/seedclient"
+	"github.com/trellis-network/trellis/test/harness"
 	"github.com/trellis-network/trellis/test/install"
 	"github.com/trellis-network/trellis/test/sandbox"
 )
@@ -32,7 +24,7 @@ import (
 // The tests share three API servers: a shoot's, that of a seed with Trellis' CRDs,
 // and, in the part of a second seed, that of another shoot, with the schemas of a
 // Gardener landscape.
-var landscape = sandbox.Share(sandbox.Options{Shoots: []string{"garden-dev/shoot", "garden-dev/another-seed"}, Nodes: 1})
+var landscape = harness.Own(sandbox.Options{Shoots: []string{"garden-dev/shoot", "garden-dev/another-seed"}, Nodes: 1})
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asOperator) != "" {
@@ -42,9 +34,6 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	ctrl.SetLogger(logr.Discard())
-	SetDefaultEventuallyTimeout(patience)
-	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	os.Exit(landscape.Main(m))
 }
 
@@ -52,8 +41,7 @@ func TestMain(m *testing.M) {
 type cluster struct {
 	schemas    string
 	kubeconfig string
-	config     *rest.Config
-	client     client.WithWatch
+	client     *harness.Cluster
 }
 
 var prepare sync.Once
@@ -77,13 +65,9 @@ func clusters(t *testing.T) (trellis, gardener, shoot *cluster) {
 }
 
 func connect(g *WithT, kubeconfig, schemas string) *cluster {
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	c, err := harness.Connect(kubeconfig)
 	g.Expect(err).NotTo(HaveOccurred())
-	config.QPS = -1
-	config.WarningHandlerWithContext = rest.NoWarnings{}
-	c, err := client.NewWithWatch(config, client.Options{Scheme: seedclient.Scheme()})
-	g.Expect(err).NotTo(HaveOccurred())
-	return &cluster{schemas: schemas, kubeconfig: kubeconfig, config: config, client: c}
+	return &cluster{schemas: schemas, kubeconfig: kubeconfig, client: c}
 }
 
 // protected waits until a seed's API server acts by the policies, the last of which
@@ -127,34 +111,3 @@ func inBothSchemas(t *testing.T, test func(t *testing.T, here, there, shoot *clu
 		t.Run(way[0].schemas, func(t *testing.T) { test(t, way[0], way[1], shoot) })
 	}
 }
-
-// audit has the requests of a client about single objects.
-type audit struct {
-	mutex    sync.Mutex
-	requests []string
-}
-
-func (a *audit) wrap(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(request *http.Request) (*http.Response, error) {
-		query := request.URL.Query()
-		if !query.Has("watch") && !query.Has("limit") && !query.Has("dryRun") {
-			a.mutex.Lock()
-			a.requests = append(a.requests, request.Method+" "+request.URL.Path)
-			a.mutex.Unlock()
-		}
-		return next.RoundTrip(request)
-	})
-}
-
-// about returns the requests about a group's objects in a namespace.
-func (a *audit) about(group, namespace string) []string {
-	a.mutex.Lock()
-	defer a.mutex.Unlock()
-	return slices.DeleteFunc(slices.Clone(a.requests), func(request string) bool {
-		return !strings.Contains(request, "/"+group+"/") || !strings.Contains(request, "/namespaces/"+namespace+"/")
-	})
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -146,7 +147,9 @@ func (r *Reconciler) removeFinalizer(ctx context.Context, run *run) outcome.Outc
 	r.access.copied.Delete(run.namespace)
 	controllerutil.RemoveFinalizer(run.shoot, finalizer)
 	patch := client.MergeFromWithOptions(run.stored, client.MergeFromWithOptimisticLock{})
-	if err := client.IgnoreNotFound(r.client.Patch(ctx, run.shoot, patch)); err != nil {
+	if err := r.client.Patch(ctx, run.shoot, patch); apierrors.IsNotFound(err) {
+		return outcome.StartOver(0) // the run before removed it, and the cache is late
+	} else if err != nil {
 		return fail(fmt.Errorf("remove the finalizer: %w", err))
 	}
 	run.released = true
