@@ -105,7 +105,7 @@ func (l *live) operate(n *extensionsv1alpha1.Network) {
 	l.Expect(err).NotTo(HaveOccurred())
 	gates, errs := built.ResolveFeatureGates(nil, nil)
 	l.Expect(errs).To(BeEmpty())
-	stop := l.client.Run(l.t, []string{n.Namespace}, &harness.Requests{}, func(mgr manager.Manager) error {
+	stop := l.client.Run(l.t, []string{n.Namespace}, nil, func(mgr manager.Manager) error {
 		return networkcontroller.Add(mgr, networkcontroller.Options{
 			FeatureGates: gates, Shoots: shootclient.New(shootclient.Options{Metadata: mgr.GetCache(), Secrets: mgr.GetAPIReader()}),
 			Pipeline: built, Trigger: networkcontroller.TriggerGeneration, MaxConcurrentReconciles: 1, Clock: clock.RealClock{},

@@ -28,10 +28,10 @@ import (
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	"github.com/trellis-network/trellis/internal/seedclient"
 	"github.com/trellis-network/trellis/operator"
 	"github.com/trellis-network/trellis/plugins"
 	"github.com/trellis-network/trellis/test/contract"
+	"github.com/trellis-network/trellis/test/harness"
 	"github.com/trellis-network/trellis/test/install"
 	"github.com/trellis-network/trellis/test/sandbox"
 )
@@ -43,12 +43,9 @@ const (
 	day               = 24 * time.Hour
 )
 
-func TestMain(m *testing.M) {
-	ctrl.SetLogger(logr.Discard())
-	SetDefaultEventuallyTimeout(2 * time.Minute)
-	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
-	os.Exit(m.Run())
-}
+var landscape = harness.Own(sandbox.Options{Shoots: []string{"garden-dev/asking"}, Users: []string{operatorUser}, Stderr: io.Discard})
+
+func TestMain(m *testing.M) { os.Exit(landscape.Main(m)) }
 
 // calendar is a clock that can be set, and whose minutes are short.
 type calendar struct {
@@ -75,21 +72,10 @@ type world struct {
 
 func setup(t *testing.T) *world {
 	t.Helper()
-	box := sandbox.ForTest(t, sandbox.Options{Shoots: []string{"garden-dev/asking"}, Users: []string{operatorUser}, Stderr: io.Discard})
-	w := &world{WithT: NewWithT(t), t: t, box: box, clock: &calendar{}}
-	w.seed, w.shoot = w.connect(box.Seed.Kubeconfig), w.connect(box.Shoots[0].Kubeconfig)
-	w.Expect(install.CRDs(t.Context(), w.seed)).To(Succeed())
+	w := &world{WithT: NewWithT(t), t: t, box: landscape.Get(t), clock: &calendar{}, seed: landscape.Seed(t), shoot: landscape.Shoot(t)}
 	w.Expect(install.Rights(t.Context(), w.seed, operatorUser)).To(Succeed())
 	w.Expect(w.seed.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: operatorNamespace}})).To(Succeed())
 	return w
-}
-
-func (w *world) connect(kubeconfig string) client.Client {
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	w.Expect(err).NotTo(HaveOccurred())
-	c, err := client.New(config, client.Options{Scheme: seedclient.Scheme()})
-	w.Expect(err).NotTo(HaveOccurred())
-	return c
 }
 
 // startOperator starts an operator with its own rights, whom API servers reach on this

@@ -15,7 +15,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -24,22 +23,17 @@ import (
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/seedclient"
 	"github.com/trellis-network/trellis/test/contract"
-	"github.com/trellis-network/trellis/test/install"
+	"github.com/trellis-network/trellis/test/harness"
 	"github.com/trellis-network/trellis/test/sandbox"
 )
 
-var landscape = sandbox.Share(sandbox.Options{})
+var landscape = harness.Own(sandbox.Options{})
 
 func TestMain(m *testing.M) { os.Exit(landscape.Main(m)) }
 
 func setup(t *testing.T, namespace string) (*WithT, client.Client) {
 	t.Helper()
-	g := NewWithT(t)
-	config, err := clientcmd.BuildConfigFromFlags("", landscape.Get(t).Seed.Kubeconfig)
-	g.Expect(err).NotTo(HaveOccurred())
-	c, err := client.New(config, client.Options{Scheme: seedclient.Scheme()})
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(install.CRDs(t.Context(), c)).To(Succeed())
+	g, c := NewWithT(t), landscape.Seed(t)
 	g.Expect(client.IgnoreAlreadyExists(c.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))).To(Succeed())
 	return g, c
 }

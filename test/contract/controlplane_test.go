@@ -141,7 +141,7 @@ func (p *controlPlane) requestsAbout(group string) []string {
 
 // resourceManager starts Gardener's, for both classes.
 func (p *controlPlane) resourceManager() *process {
-	return p.run(&harness.Requests{}, func(mgr ctrl.Manager) (err error) {
+	return p.run(nil, func(mgr ctrl.Manager) (err error) {
 		options := resourcemanager.Options{Target: p.shoot.client, Again: 100 * time.Millisecond, Clock: p.clock}
 		if p.resources, err = resourcemanager.Add(mgr, options); err != nil {
 			return err

@@ -27,6 +27,7 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/test/harness"
 )
 
 const (
@@ -238,7 +239,7 @@ func audit(config *rest.Config, file string) error {
 	}
 	var numbers atomic.Int64
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return roundTripper(func(request *http.Request) (*http.Response, error) {
+		return harness.RoundTripper(func(request *http.Request) (*http.Response, error) {
 			if request.Method == http.MethodGet {
 				return next.RoundTrip(request)
 			}
@@ -258,10 +259,6 @@ func audit(config *rest.Config, file string) error {
 	})
 	return nil
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
 // createNetwork makes what gardenlet makes of a Shoot.
 func (w *world) createNetwork(namespace string) {
@@ -302,11 +299,7 @@ func (w *world) resourceManager() (applied int) {
 			continue
 		}
 		before := mr.DeepCopy()
-		now := metav1.Now()
-		mr.Status.ObservedGeneration = mr.Generation
-		mr.Status.Conditions = []corev1beta1.Condition{{
-			Type: resourcesv1alpha1.ResourcesApplied, Status: corev1beta1.ConditionTrue, Reason: "ApplySucceeded", LastTransitionTime: now, LastUpdateTime: now,
-		}}
+		harness.Applied(mr)
 		w.Expect(client.IgnoreNotFound(w.seed.Status().Patch(w.t.Context(), mr, client.MergeFrom(before)))).To(Succeed())
 	}
 	return applied

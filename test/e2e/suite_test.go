@@ -26,7 +26,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,10 +36,10 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
-	"github.com/trellis-network/trellis/internal/seedclient"
 	"github.com/trellis-network/trellis/operator"
 	"github.com/trellis-network/trellis/plugins"
 	"github.com/trellis-network/trellis/providers"
+	"github.com/trellis-network/trellis/test/harness"
 	"github.com/trellis-network/trellis/test/install"
 	"github.com/trellis-network/trellis/test/sandbox"
 )
@@ -200,13 +199,9 @@ func (w *world) tell() {
 }
 
 func (w *world) connect(kubeconfig string) cluster {
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	c, err := harness.Connect(kubeconfig)
 	w.Expect(err).NotTo(HaveOccurred())
-	config.QPS = -1
-	config.WarningHandlerWithContext = rest.NoWarnings{}
-	c, err := client.New(config, client.Options{Scheme: seedclient.Scheme()})
-	w.Expect(err).NotTo(HaveOccurred())
-	return cluster{Client: c, dynamic: dynamic.NewForConfigOrDie(config), discovery: discovery.NewDiscoveryClientForConfigOrDie(config)}
+	return cluster{Client: c, dynamic: dynamic.NewForConfigOrDie(c.Config), discovery: discovery.NewDiscoveryClientForConfigOrDie(c.Config)}
 }
 
 // install does what the installation guide says.

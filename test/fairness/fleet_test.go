@@ -34,6 +34,7 @@ import (
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/test/harness"
 	"github.com/trellis-network/trellis/test/install"
 )
 
@@ -54,10 +55,8 @@ func name(i int) string { return fmt.Sprintf("shoot--fleet--%d", i) }
 func newFleet(tb testing.TB, size int, seedKubeconfig, shootKubeconfig string) *fleet {
 	tb.Helper()
 	l := &fleet{WithT: NewWithT(tb), ctx: tb.Context(), news: make(chan news, 100*size)}
-	config, err := clientcmd.BuildConfigFromFlags("", seedKubeconfig)
-	l.Expect(err).NotTo(HaveOccurred())
-	config.QPS = -1
-	l.seed, err = client.New(config, client.Options{Scheme: seedclient.Scheme()})
+	var err error
+	l.seed, err = harness.Connect(seedKubeconfig)
 	l.Expect(err).NotTo(HaveOccurred())
 	l.Expect(install.CRDs(l.ctx, l.seed)).To(Succeed())
 	shoot, err := clientcmd.BuildConfigFromFlags("", shootKubeconfig)

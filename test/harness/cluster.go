@@ -62,12 +62,14 @@ func (c *Cluster) Namespace(tb testing.TB, prefix string) string {
 }
 
 // Run runs a manager with what add adds to it, as a process of the operator that sees
-// only these namespaces. Its requests are recorded. It runs until stop is called, or the
+// only these namespaces. Its requests are recorded, unless requests is nil. It runs until stop is called, or the
 // test ends. adjust changes the manager's options.
 func (c *Cluster) Run(tb testing.TB, namespaces []string, requests *Requests, add func(manager.Manager) error, adjust ...func(*ctrl.Options)) (stop func()) {
 	tb.Helper()
 	config := rest.CopyConfig(c.Config)
-	config.Wrap(requests.Wrap)
+	if requests != nil {
+		config.Wrap(requests.Wrap)
+	}
 	seen := map[string]cache.Config{}
 	for _, namespace := range namespaces {
 		seen[namespace] = cache.Config{}

@@ -22,7 +22,6 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
-	"github.com/trellis-network/trellis/test/harness"
 )
 
 // Invariant 6: the process dies after any of its writes, first while it creates
@@ -106,7 +105,7 @@ func (e *env) playOthers() (violations func() []string) {
 		missed = append(missed, err.Error())
 	}
 	reader := e.client
-	stop := e.run(&harness.Requests{}, func(mgr manager.Manager) error {
+	stop := e.run(nil, func(mgr manager.Manager) error {
 		network := reconcilers.Func(func(ctx context.Context, r reconcilers.Request) (reconcilers.Result, error) {
 			n := &extensionsv1alpha1.Network{}
 			if err := reader.Get(ctx, r.NamespacedName, n); err != nil {
