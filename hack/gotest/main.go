@@ -33,7 +33,7 @@ const (
 	// parentInterval is how often gotest looks whether its parent is still there.
 	parentInterval = 300 * time.Millisecond
 	// grace is how long `go test` may take to end after an interrupt.
-	grace = 10 * time.Second
+	grace = 3 * time.Second
 	// listed is how many packages the list has.
 	listed = 10
 )
