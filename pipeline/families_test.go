@@ -79,7 +79,7 @@ func appliedWith(t *testing.T, p *pipeline.Pipeline, families string) *pipeline.
 	return result.Applied()
 }
 
-// Gardener's contract, 1.3: IPv6 may join IPv4, and go again.
+// IPv6 may join IPv4, and go again (Gardener contract, C7).
 func TestWhichFamiliesMayFollow(t *testing.T) {
 	allowed := map[string]bool{"IPv4 to IPv4 IPv6": true, "IPv4 IPv6 to IPv4": true}
 	all := []string{"IPv4", "IPv6", "IPv4 IPv6", "IPv6 IPv4"}
