@@ -120,7 +120,7 @@ func (s *suite) checkOrigins(found *report, n network) {
 			continue
 		}
 		if _, explained := plugin.Nearest(notes, path); !explained {
-			found.breachIn(n.name, "the user's %s: %s becomes %s, and Default does not say why; note the reason with because.Rule or because.Infrastructure",
+			found.breachIn(n.name, "the user's %s: %s becomes %s, and Default does not say why; note the reason with origins.Rule or origins.Infrastructure",
 				path, wrote[path], orAbsent(inForce[path]))
 		}
 	}
@@ -163,7 +163,7 @@ func (s *suite) checkReplaced(found *report, before, after network) {
 	changed := s.pipeline.Build(request)
 	if len(changed.Errors) == 0 && !bytes.Equal(changed.Config, after.result.Config) { // else the change is forbidden
 		found.breachIn(fmt.Sprintf("%s\nafter %s", after.name, before.name),
-			"what was in force before stays in force, although nobody says so any more; note with because.Rule what follows from other values:\n%s\nis there and in a new network\n%s",
+			"what was in force before stays in force, although nobody says so any more; note with origins.Rule what follows from other values:\n%s\nis there and in a new network\n%s",
 			changed.Config, after.result.Config)
 	}
 }

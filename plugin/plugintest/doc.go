@@ -12,7 +12,7 @@
 //
 // Each promise is a subtest:
 //
-//   - purity: no hook changes the config or the facts that it is given, but for
+//   - purity: no hook changes the config or the input that it is given, but for
 //     Default, which makes the config what is in force; and no two networks share
 //     an object, unless it is a plugin.Constant. No hook calls anything in the plugin's
 //     folder, or in one below it, that looks at the environment, the host, files, the
@@ -41,7 +41,8 @@
 //   - rights: roles have no wildcard, and bindings give nobody everything, but for what
 //     WithWildcard justifies.
 //   - changes: there is a class, and a reason, for a change of every field, and for one
-//     of each plugin.Fact that restarts agents.
+//     of each plugin.Fact that restarts agents; and the Changes of the Description are
+//     exactly those that Classify gives.
 //   - adaptation: a Mutator takes whatever is written in a shoot, tells truly whether
 //     it has changed it, and changes nothing the second time.
 //   - readme: README.md names every field, its default, which is in force somewhere, and

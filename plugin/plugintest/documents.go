@@ -4,6 +4,7 @@ package plugintest
 
 import (
 	"encoding/json"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -63,15 +64,7 @@ func (d document) String() string { return keyOf(d.kind.Kind, d.namespace, d.nam
 // is reports whether the object is of one of the kinds, which all groups of Kubernetes
 // itself have only once.
 func (d document) is(group string, kinds ...string) bool {
-	if d.kind.Group != group {
-		return false
-	}
-	for _, kind := range kinds {
-		if d.kind.Kind == kind {
-			return true
-		}
-	}
-	return false
+	return d.kind.Group == group && slices.Contains(kinds, d.kind.Kind)
 }
 
 // documentsOfAll are all different objects of all networks.
@@ -129,7 +122,7 @@ func (d document) workload() (*workload, bool) {
 
 // containers are all that a pod has.
 func containers(pod *corev1.PodSpec) []corev1.Container {
-	return append(append([]corev1.Container{}, pod.InitContainers...), pod.Containers...)
+	return slices.Concat(pod.InitContainers, pod.Containers)
 }
 
 // reference is a name of something in something else.
@@ -161,35 +154,51 @@ func podReferences(d document, pod *corev1.PodSpec) []reference {
 	if name := pod.ServiceAccountName; name != "" && name != "default" {
 		all = append(all, reference{d.String(), keyOf("ServiceAccount", d.namespace, name)})
 	}
-	needs := func(name string, optional *bool) {
-		isFromCluster := name == "kube-root-ca.crt"
-		if (optional == nil || !*optional) && !isFromCluster {
-			all = append(all, reference{d.String(), keyOf("ConfigMap", d.namespace, name)})
+	for _, use := range configMapsOf(pod) {
+		if isFromCluster := use.name == "kube-root-ca.crt"; !use.optional && !isFromCluster {
+			all = append(all, reference{d.String(), keyOf("ConfigMap", d.namespace, use.name)})
 		}
 	}
+	return all
+}
+
+// configMapUse is a place where a pod reads a ConfigMap: some keys, or all if there are
+// none.
+type configMapUse struct {
+	name     string
+	keys     []string
+	optional bool
+}
+
+func configMapsOf(pod *corev1.PodSpec) []configMapUse {
+	var uses []configMapUse
+	add := func(name string, optional *bool, keys []string) {
+		uses = append(uses, configMapUse{name, keys, optional != nil && *optional})
+	}
 	for _, volume := range pod.Volumes {
-		if volume.ConfigMap != nil {
-			needs(volume.ConfigMap.Name, volume.ConfigMap.Optional)
+		if source := volume.ConfigMap; source != nil {
+			add(source.Name, source.Optional, keysOf(source.Items))
 		}
-		if volume.Projected != nil {
-			for _, source := range volume.Projected.Sources {
-				if source.ConfigMap != nil {
-					needs(source.ConfigMap.Name, source.ConfigMap.Optional)
-				}
+		if volume.Projected == nil {
+			continue
+		}
+		for _, source := range volume.Projected.Sources {
+			if source.ConfigMap != nil {
+				add(source.ConfigMap.Name, source.ConfigMap.Optional, keysOf(source.ConfigMap.Items))
 			}
 		}
 	}
 	for _, container := range containers(pod) {
 		for _, variable := range container.Env {
 			if from := variable.ValueFrom; from != nil && from.ConfigMapKeyRef != nil {
-				needs(from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Optional)
+				add(from.ConfigMapKeyRef.Name, from.ConfigMapKeyRef.Optional, []string{from.ConfigMapKeyRef.Key})
 			}
 		}
 		for _, from := range container.EnvFrom {
 			if from.ConfigMapRef != nil {
-				needs(from.ConfigMapRef.Name, from.ConfigMapRef.Optional)
+				add(from.ConfigMapRef.Name, from.ConfigMapRef.Optional, nil)
 			}
 		}
 	}
-	return all
+	return uses
 }

@@ -143,38 +143,13 @@ func (r *reads) contentOf(configMap plugin.Object, keys []string) string {
 // readBy are the ConfigMaps that a pod reads, with the keys that it reads; nil for all.
 func readBy(namespace string, pod *corev1.PodSpec) map[string][]string {
 	read := map[string][]string{}
-	add := func(name string, keys []string) {
-		key := keyOf("ConfigMap", namespace, name)
-		if known, is := read[key]; is && (known == nil || keys == nil) {
+	for _, use := range configMapsOf(pod) {
+		key := keyOf("ConfigMap", namespace, use.name)
+		if known, is := read[key]; use.keys == nil || is && known == nil {
 			read[key] = nil
-			return
-		}
-		read[key] = append(read[key], keys...)
-	}
-	for _, volume := range pod.Volumes {
-		if source := volume.ConfigMap; source != nil {
-			add(source.Name, keysOf(source.Items))
-		}
-		if volume.Projected == nil {
 			continue
 		}
-		for _, source := range volume.Projected.Sources {
-			if source.ConfigMap != nil {
-				add(source.ConfigMap.Name, keysOf(source.ConfigMap.Items))
-			}
-		}
-	}
-	for _, container := range containers(pod) {
-		for _, variable := range container.Env {
-			if from := variable.ValueFrom; from != nil && from.ConfigMapKeyRef != nil {
-				add(from.ConfigMapKeyRef.Name, []string{from.ConfigMapKeyRef.Key})
-			}
-		}
-		for _, from := range container.EnvFrom {
-			if from.ConfigMapRef != nil {
-				add(from.ConfigMapRef.Name, nil)
-			}
-		}
+		read[key] = append(read[key], use.keys...)
 	}
 	return read
 }
