@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
+	"github.com/trellis-network/trellis/hack/section"
 )
 
 const (
@@ -42,21 +43,7 @@ func run() error {
 		return fmt.Errorf("read the flags: %w", err)
 	}
 	_, flags, _ := strings.Cut(string(help), "Flags:\n")
-	document, err := os.ReadFile(page)
-	if err != nil {
-		return err
-	}
-	text := string(document)
-	for name, content := range map[string]string{"fields": fields, "flags": "```text\n" + flags + "```\n"} {
-		begin, end := fmt.Sprintf("<!-- begin: %s -->\n", name), fmt.Sprintf("<!-- end: %s -->\n", name)
-		before, rest, found := strings.Cut(text, begin)
-		_, after, ended := strings.Cut(rest, end)
-		if !found || !ended {
-			return fmt.Errorf("%s lacks the lines %q and %q", page, begin, end)
-		}
-		text = before + begin + content + end + after
-	}
-	return os.WriteFile(page, []byte(text), 0o644)
+	return section.Write(page, map[string]string{"fields": fields, "flags": "```text\n" + flags + "```\n"})
 }
 
 // fieldTable returns the table of all fields that can be set, with their defaults.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command options writes the table of options in each plugin's README.md, between the
-// lines begin and end: from the doc comments, types and markers of its NetworkConfig, the
-// defaults in force, and the classes of changes. `make generate` runs it.
+// Command options writes the table of options in each plugin's README.md: from the doc
+// comments, types and markers of its NetworkConfig, and the classes of changes that it
+// declares. `make generate` runs it.
 package main
 
 import (
@@ -13,41 +13,23 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trellis-network/trellis/hack/section"
 	"github.com/trellis-network/trellis/internal/explain"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins"
 )
 
-const (
-	begin = "<!-- begin: options, written by make generate -->\n"
-	end   = "<!-- end: options -->\n"
-)
-
 func main() {
 	for _, one := range plugins.All() {
-		if err := write(&one); err != nil {
+		rows, err := table(&one)
+		if err == nil {
+			err = section.Write(filepath.Join("plugins", one.Type, "README.md"), map[string]string{"options": rows})
+		}
+		if err != nil {
 			fmt.Fprintln(os.Stderr, "options:", err)
 			os.Exit(1)
 		}
 	}
-}
-
-func write(one *plugin.Plugin) error {
-	name := filepath.Join("plugins", one.Type, "README.md")
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return err
-	}
-	before, rest, found := strings.Cut(string(text), begin)
-	_, after, ended := strings.Cut(rest, end)
-	if !found || !ended {
-		return fmt.Errorf("%s lacks the lines %q and %q", name, strings.TrimSpace(begin), strings.TrimSpace(end))
-	}
-	rows, err := table(one)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(name, []byte(before+begin+rows+end+after), 0o644)
 }
 
 func table(one *plugin.Plugin) (string, error) {
