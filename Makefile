@@ -7,7 +7,7 @@ EXIT ?=
 # The sandbox is built, tested and checked with the same flags, so that Kubernetes
 # is compiled once.
 IN_SANDBOX := cd sandbox && CGO_ENABLED=0 GOFLAGS="$(shell go env GOFLAGS) -trimpath"
-# Most tests wait for clusters most of the time.
+# Most tests wait for clusters most of the time, those of test/e2e longest: they begin.
 WAITING := -timeout 20m -parallel 4
 # What make test-long has: tests that wait for Kubernetes' garbage collector, or for
 # processes that die, and whole packages that disturb the operator.
@@ -27,7 +27,7 @@ demo: sandbox build ## A Shoot asks for a network and gets it; EXIT=1 leaves by 
 test: sandbox ## All tests but long ones
 	@go run ./hack/compile -tests ./...
 	@go build -o bin/ ./hack/gotest
-	exec bin/gotest $(WAITING) -skip '$(LONG)' $$(go list ./... | grep -vE '/($(subst $() ,|,$(patsubst ./%,%,$(LONG_PACKAGES))))$$')
+	exec bin/gotest $(WAITING) -skip '$(LONG)' ./test/e2e $$(go list ./... | grep -vE '/($(subst $() ,|,$(patsubst ./%,%,$(LONG_PACKAGES))))$$')
 	@if command -v "$$(go env CC)" >/dev/null; then set -x; CGO_ENABLED=1 go test -race -run ManyAtATime ./plugins ./plugin/...; \
 	else echo "There is no C compiler, which the race detector needs: left out."; fi
 	$(IN_SANDBOX) go test -timeout 20m ./...
