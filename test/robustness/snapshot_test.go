@@ -57,12 +57,6 @@ func (w *world) look() snapshot {
 	for _, kind := range seedKinds {
 		note(inSeed, kind, client.InNamespace(w.namespace()))
 	}
-	if w.trigger == network.TriggerOperation { // see tidied
-		_, superseded := w.bundleSecrets()
-		for _, name := range superseded {
-			delete(seen, "seed Secret "+name)
-		}
-	}
 	delete(seen, "seed Secret gardener")
 	delete(seen, "seed ConfigMap kube-root-ca.crt")
 	if w.trigger == network.TriggerOperation {
