@@ -206,8 +206,8 @@ func (o *planOptions) planFiles(cmd *cobra.Command, p *pipeline.Pipeline, names 
 	return made, nil
 }
 
-// runs reports whether the status says that an operator has applied this network. Then it
-// exists, even if Trellis would refuse it today.
+// runs reports whether, according to its status, an operator has applied this network.
+// Then the network exists, even if Trellis would refuse it today.
 func runs(one *manifest.Subject) bool {
 	last := one.Network.Status.LastOperation
 	switch {

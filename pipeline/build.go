@@ -136,7 +136,7 @@ type build struct {
 	// noted is what the plugin's defaults say of why values are what they are.
 	noted map[string]plugin.Origin
 
-	// known are the errors of what was applied last, once somebody has asked.
+	// known are the errors of what was applied last; nil until ratchet needs them.
 	known map[string]bool
 }
 
@@ -166,8 +166,8 @@ func (b *build) validateEffective() error {
 	return nil
 }
 
-// userConfig is the config as the user wrote it, or as the spec has it where that
-// is not known: nobody is to be warned about what a webhook has added.
+// userConfig is the config as the user wrote it, so that no warning is about what a
+// webhook has added. Where that is not known, it is the config in the spec.
 func (b *build) userConfig() any {
 	if b.request.Written == nil {
 		return b.written

@@ -150,7 +150,7 @@ func (b *build) checkRanges(pods, services, nodes netip.Prefix) {
 type addressRange struct {
 	path   *field.Path
 	prefix netip.Prefix
-	// made reports that the infrastructure has made it, and nobody wrote it.
+	// made reports that the infrastructure has made it, and not the user.
 	made bool
 }
 
@@ -172,7 +172,7 @@ func (b *build) allRanges(path *field.Path, written netip.Prefix, fact plugin.Fa
 			at = len(ranges)
 			ranges = append(ranges, addressRange{path: field.NewPath(string(fact)).Index(i), prefix: prefix})
 		}
-		ranges[at].made = prefix.Addr().Is6() // those of IPv4 are people's, here and there
+		ranges[at].made = prefix.Addr().Is6() // an IPv4 range may be the user's
 	}
 	return ranges
 }

@@ -23,8 +23,8 @@ func Document(object plugin.Object) (map[string]any, error) {
 // stream.
 func Documents(objects []plugin.Object) ([]byte, error) { return AppendDocuments(nil, objects) }
 
-// AppendDocuments appends to out what Documents returns. A bundle is long, and whoever
-// makes one after another does better to use the same slice again.
+// AppendDocuments appends to out what Documents returns. A bundle is long: callers that
+// make one after another should reuse the same slice.
 func AppendDocuments(out []byte, objects []plugin.Object) ([]byte, error) {
 	var err error
 	for i, object := range objects {

@@ -27,7 +27,7 @@ func (p *Pipeline) FeatureGates() []plugin.FeatureGate {
 
 // ResolveFeatureGates completes the gates that are stated with those that are on by
 // default. It is for programs to call once, when they start. It refuses gates that no
-// plugin has: a switch that is misspelt would do nothing, and nobody would know.
+// plugin has: a misspelt gate would silently do nothing.
 func (p *Pipeline) ResolveFeatureGates(path *field.Path, stated map[string]bool) (map[string]bool, field.ErrorList) {
 	gates := map[string]bool{}
 	var names []string

@@ -11,9 +11,9 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// warnOverridden warns of every value that the user wrote and that something else
-// goes before, with the reason that the defaults gave, so that no rule of a plugin
-// can forget its warning.
+// warnOverridden warns of every value of the user's over which another one takes
+// precedence, with the reason that the defaults gave. The pipeline does this for all
+// plugins, so that none of their rules can forget its warning.
 func (b *build) warnOverridden() {
 	for _, path := range slices.Sorted(maps.Keys(b.byUser)) {
 		wrote := b.byUser[path]

@@ -68,8 +68,8 @@ type Applied struct {
 
 // NewRequest makes the Request for a Network and, where it is known, its Shoot.
 // Facts that neither states have documented defaults: an unknown infrastructure
-// allows everything, kube-proxy runs, nobody sleeps. A Shoot without uid, creation
-// timestamp and status is only planned.
+// allows everything, kube-proxy runs, the cluster is not hibernated. A Shoot without
+// uid, creation timestamp and status is only planned.
 func (p *Pipeline) NewRequest(network *extensionsv1alpha1.Network, shoot *corev1beta1.Shoot, env plugin.Environment) Request {
 	request := Request{
 		Name: network.Name, Namespace: network.Namespace,
@@ -101,8 +101,8 @@ func (p *Pipeline) NewRequest(network *extensionsv1alpha1.Network, shoot *corev1
 	return request
 }
 
-// isMade reports whether somebody has begun to make the cluster of a Shoot. Of a Network
-// alone nobody can tell.
+// isMade reports whether Gardener has begun to make the cluster of a Shoot. Without a
+// Shoot it returns false, since a Network alone does not show this.
 func isMade(shoot *corev1beta1.Shoot) bool {
 	return shoot != nil && (shoot.UID != "" || !shoot.CreationTimestamp.IsZero() ||
 		!reflect.DeepEqual(shoot.Status, corev1beta1.ShootStatus{}))

@@ -22,8 +22,8 @@ const (
 	leastSlack = 5
 )
 
-// planRollout works out on how many nodes the agents may be missing: as many as
-// somebody has decided, or a tenth of the nodes.
+// planRollout works out on how many nodes the agents may be missing: as many as the
+// annotation states, or a tenth of the nodes.
 func (b *build) planRollout() {
 	if text := b.request.MaxUnavailable; text != "" {
 		decided, err := strconv.ParseInt(text, 10, 32)
@@ -44,8 +44,8 @@ func (b *build) planRollout() {
 
 // maxUnavailable is a tenth of the nodes. What is in force stays while the number of
 // nodes is near to one that it is right for, so that a node that joins or leaves does
-// not change the DaemonSets; and while nobody knows the number, as where the nodes
-// cannot be listed.
+// not change the DaemonSets. It also stays while the number is unknown, for example
+// because the operator cannot list the nodes.
 func maxUnavailable(nodes, inForce int32) int32 {
 	if nodes <= 0 {
 		return max(fewest, inForce)

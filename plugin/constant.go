@@ -16,8 +16,8 @@ import (
 // Constant is an object that is the same in every network of a plugin: the
 // definition of a kind, an identity, a role. It is encoded once, when it is made,
 // and can be handed out to any number of goroutines, since it cannot be changed:
-// getters give copies, setters panic, and DeepCopyObject gives an object like the
-// one it was made of, for whoever wants to change it or to look into it.
+// getters give copies, and setters panic. To change the object or to look into it, call
+// DeepCopyObject, which gives an object like the one that the Constant was made of.
 type Constant struct {
 	object   Object
 	typeMeta metav1.TypeMeta

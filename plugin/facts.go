@@ -78,12 +78,12 @@ type APIServer struct {
 	RuntimeConfig map[string]bool `json:"runtimeConfig,omitempty"`
 }
 
-// HasIPFamily reports whether family is to be deployed.
+// HasIPFamily reports whether the network has to deploy family now.
 func (f *Facts) HasIPFamily(family extensionsv1alpha1.IPFamily) bool {
 	return slices.Contains(f.IPFamilies, family)
 }
 
-// WantsIPFamily reports whether family is to be deployed, now or in the end.
+// WantsIPFamily reports whether the network has to deploy family, now or in the end.
 func (f *Facts) WantsIPFamily(family extensionsv1alpha1.IPFamily) bool {
 	return f.HasIPFamily(family) || slices.Contains(f.WantedIPFamilies, family)
 }
@@ -129,7 +129,7 @@ type Infrastructure struct {
 	// means that this is not known.
 	OwnNetwork bool `json:"ownNetwork,omitempty"`
 	// VirtualFunctions reports that nodes show interfaces named enP… beside their main
-	// ones, which carry part of the same traffic and are not to be touched.
+	// ones, which carry part of the same traffic and must not be touched.
 	VirtualFunctions bool `json:"virtualFunctions,omitempty"`
 }
 

@@ -12,7 +12,7 @@ import (
 const (
 	// reminder is how often at least a line is written.
 	reminder = 10 * time.Second
-	// few is how many packages compile so fast that nobody needs a warning.
+	// few is how many packages compile so fast that the user needs no warning.
 	few = 300
 )
 
@@ -43,7 +43,7 @@ func (p *progress) phase(doing string) {
 	p.doing = doing
 }
 
-// compiling says how many packages are to be compiled.
+// compiling notes that compilation begins, and how many packages it compiles.
 func (p *progress) compiling(total int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -6,8 +6,8 @@
 //
 // Markers of our own: +trellis:keys=a;b on a map says which keys there are,
 // +trellis:positive that its quantities are more than zero, and +trellis:pattern is a
-// pattern that may have {CIDR} and {HOST} in it; +trellis:narrowed=a;x;b;y;z on a type says
-// that with a: x, b is y or z.
+// pattern that may have {CIDR} and {HOST} in it; +trellis:narrowed=a;x;b;y;z on a type
+// means that with a: x, b is y or z.
 package main
 
 import (

@@ -25,7 +25,7 @@ import (
 )
 
 const (
-	// compressedSuffix of a key says that its value is compressed.
+	// compressedSuffix ends the keys whose values are compressed.
 	compressedSuffix = ".br"
 	// mostDecompressed bounds what a value may become; a Secret has at most one
 	// mebibyte.

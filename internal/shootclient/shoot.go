@@ -100,8 +100,9 @@ func newShoot(namespace string, connection *connection, options *Options, declar
 	return s, nil
 }
 
-// reach returns an error if the API server did not answer last, or refused the
-// credentials, and does so now, or is not to be asked again yet.
+// reach returns an error if the last request failed, because the API server did not
+// answer or refused the credentials, and either the next attempt is not due yet or it
+// fails too.
 func (s *Shoot) reach(ctx context.Context) error {
 	failed, last := s.connection.state.last()
 	if last == nil {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package strictjson checks a JSON document against the Go type that it is to be decoded
-// into. It reports every value that does not fit, where a decoder stops at the first one.
-// What the values mean is left to the caller.
+// Package strictjson checks a JSON document against the Go type that the caller decodes
+// it into. It reports every value that does not fit, where a decoder stops at the first
+// one. What the values mean is left to the caller.
 package strictjson
 
 import (

@@ -42,7 +42,7 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// notes is what Helm shows to people after an installation.
+// notes is what Helm shows to its user after an installation.
 const notes = "NOTES.txt"
 
 // Chart is a Helm chart. Any number of goroutines may render it; they take turns,

@@ -44,7 +44,7 @@ func (s *suite) adapt(found *report, raw, name string) {
 	object := &unstructured.Unstructured{Object: content}
 	changed, err := s.plugin.Mutate(object)
 	if err != nil {
-		return // which is for whoever wrote the object
+		return // the author of the object must correct it
 	}
 	once := textOf(object.Object)
 	if same := once == textOf(mustDecode(raw)); same == changed {

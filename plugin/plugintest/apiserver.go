@@ -161,8 +161,8 @@ func (s *server) await(definition string) error {
 	return nil
 }
 
-// cleanUp deletes what was created. Whoever gives the API server may throw it away, so
-// what cannot be deleted is nobody's problem.
+// cleanUp deletes what was created. It ignores errors, since the test author may throw
+// the API server away.
 func (s *server) cleanUp() {
 	for _, one := range s.created {
 		_ = s.client.Resource(one.resource).Delete(context.WithoutCancel(s), one.name, metav1.DeleteOptions{})
@@ -196,7 +196,7 @@ func (s *server) try(d document) string {
 	mapping, err := s.mapper.RESTMapping(d.kind.GroupKind(), d.kind.Version)
 	switch {
 	case meta.IsNoMatchError(err) && (d.group != inShoot || d.annotations[resourcesv1alpha1.OptionalKind] == "true"):
-		return "" // somebody else brings the kind, or it is not missed
+		return "" // another component brings the kind, or the object is optional
 	case meta.IsNoMatchError(err):
 		return fmt.Sprintf("the API server does not know %s of %s, which is to be applied at once; render its definition, or put it into a plugin.ExtrasBundle if a workload brings that", d, d.kind.GroupVersion())
 	case err != nil:

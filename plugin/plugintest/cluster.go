@@ -13,7 +13,7 @@ import (
 // controlPlane is the namespace in the seed of every cluster here.
 const controlPlane = "shoot--plugintest--one"
 
-// atATime is on how many nodes somebody has decided that agents may be missing.
+// atATime is on how many nodes agents may be missing where the user has decided it.
 const atATime = 7
 
 // The ranges of pods, Services and nodes.
@@ -165,8 +165,8 @@ func (c cluster) setRanges(facts *plugin.Input) {
 	}
 }
 
-// certificate is one of nobody, whose key nobody has. API servers want to see that it is
-// one.
+// certificate belongs to no server, and its key was thrown away. API servers only check
+// that it is a certificate.
 const certificate = `-----BEGIN CERTIFICATE-----
 MIIBQDCB86ADAgECAhQiujft0IMgnYnlxkOIU9ozj192+DAFBgMrZXAwFTETMBEG
 A1UEAwwKcGx1Z2ludGVzdDAgFw0yNjExMjEyMDMyMjZaGA8yMTI2MTAyODIwMzIy

@@ -57,7 +57,7 @@ func (s *suite) sameFacts() [][]network {
 }
 
 // drawAll makes networks of one cluster: the first without config, if that is possible, and
-// others with configs that nobody has thought of.
+// others with random configs, which no test author would think of.
 func (s *suite) drawAll() []network {
 	m, in := newMutator(s), s.clusters()[0]
 	configs := []string{""}
@@ -103,7 +103,8 @@ func (s *suite) checkRemade(found *report, n network) {
 	}
 }
 
-// checkOrigins looks for values that are not what the user wrote, and nobody says why.
+// checkOrigins looks for values that the user did not write and that the plugin does not
+// explain.
 func (s *suite) checkOrigins(found *report, n network) {
 	defer found.survive(n.name)
 	config, errs := s.plugin.Decode(configOf(&n.request), nil)

@@ -56,9 +56,9 @@ func (s *suite) alwaysMeans(v variant) bool {
 	return true
 }
 
-// checkLost looks for values that users can write and that nobody remembers: a field with
-// omitempty that is false, 0 or an empty list is as if it were not there, and so has to
-// mean the same.
+// checkLost looks for values that users can write and that get lost when the config is
+// encoded. A field with omitempty that is false, 0 or an empty list is left out, and so
+// has to mean the same as an absent one.
 func (s *suite) checkLost(found *report) {
 	in := s.clusters()[0]
 	for _, v := range s.values {
@@ -121,7 +121,7 @@ func (s *suite) checkReplacedSilently(found *report, v value, empty string, in c
 	}
 }
 
-// outcome is what hooks make of a config that nobody encodes in between, and whether it
+// outcome is what hooks make of a config if it is not encoded in between, and whether it
 // is possible.
 func (s *suite) outcome(found *report, config string, in cluster) (text string, possible bool) {
 	defer found.survive(where(config, in))

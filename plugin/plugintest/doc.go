@@ -34,12 +34,13 @@
 //     justifies.
 //   - api-server: a real API server accepts every object, to the last field. It needs
 //     WithAPIServer, and is skipped without.
-//   - workloads: pods run where and when a cluster of Gardener's needs them, and those of
-//     agents are replaced on as many nodes at a time as Input.MaxUnavailable says, also
-//     when a ConfigMap changes that they read, unless WithWatched says that they notice.
+//   - workloads: pods run where and when a cluster of Gardener's needs them. Those of
+//     agents are replaced on as many nodes at a time as Input.MaxUnavailable states, also
+//     when a ConfigMap changes that they read, unless WithWatched declares that they
+//     notice the change by themselves.
 //   - images: each has a tag or a digest that is no moving target.
-//   - rights: roles have no wildcard, and bindings give nobody everything, but for what
-//     WithWildcard justifies.
+//   - rights: no role has a wildcard, and no binding gives all rights, unless
+//     WithWildcard justifies it.
 //   - changes: there is a class, and a reason, for a change of every field, and for one
 //     of each plugin.Fact that restarts agents; and the Changes of the Description are
 //     exactly those that Classify gives.

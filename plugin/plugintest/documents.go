@@ -147,8 +147,8 @@ func referencesOf(objects plugin.Objects) []reference {
 	return all
 }
 
-// podReferences are a pod's identity and the ConfigMaps that it cannot start without.
-// Secrets may be made by somebody in the cluster.
+// podReferences are a pod's identity and the ConfigMaps that it cannot start without. It
+// leaves out Secrets, since a controller in the cluster may make them.
 func podReferences(d document, pod *corev1.PodSpec) []reference {
 	var all []reference
 	if name := pod.ServiceAccountName; name != "" && name != "default" {

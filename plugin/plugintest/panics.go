@@ -17,7 +17,7 @@ import (
 )
 
 // survive notes a panic of the plugin: in which hook, where in its source, and for which
-// network. It is to be deferred.
+// network. Callers must defer it.
 func (r *report) survive(where string) {
 	if reason := recover(); reason != nil {
 		r.breachIn(where, "%s", panicText(reason, framesHere()))
@@ -119,8 +119,8 @@ func placeOf(frame runtime.Frame) string {
 	return fmt.Sprintf("%s:%d", file, frame.Line)
 }
 
-// tellPanic asks the hooks for a network of which the pipeline says that it has a defect,
-// and reports whether one of them panics. The pipeline does not tell where.
+// tellPanic calls the hooks for a network in which the pipeline found a defect of the
+// plugin, and reports whether one of them panics. The pipeline does not tell where.
 func (s *suite) tellPanic(found *report, n network) (panics bool) {
 	defer found.survive(n.name)
 	panics = true

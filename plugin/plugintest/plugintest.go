@@ -109,9 +109,9 @@ func WithMissing(object, reason string) Option {
 	return option(func(s *suite) { s.missing[object] = reason })
 }
 
-// NeedsKubeProxy declares that nobody but kube-proxy implements Services in networks
-// of the plugin, so that it must refuse every cluster without. Other plugins must
-// serve such a cluster in one case at least.
+// NeedsKubeProxy declares that only kube-proxy implements Services in networks of the
+// plugin. The plugin must then refuse every cluster without kube-proxy. Other plugins
+// must serve such a cluster in at least one case.
 func NeedsKubeProxy() Option {
 	return option(func(s *suite) { s.needsKubeProxy = true })
 }

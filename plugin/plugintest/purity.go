@@ -13,8 +13,8 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// purity: hooks go by what they are given alone and leave it as it is, and networks share
-// nothing that somebody could change.
+// purity: hooks go by their arguments alone and do not change them, and networks share
+// nothing that can be changed.
 func purity(s *suite, found *report) {
 	s.checkSources(found)
 	for _, n := range s.networks() {

@@ -15,8 +15,8 @@ import (
 )
 
 // checkDocumentedDefaults compares the column Default with the doc comments on the
-// type, as the plugin's schema has them, and with what is in force when the user says
-// nothing.
+// type, as the plugin's schema has them, and with what is in force when the user writes
+// no value.
 func (s *suite) checkDocumentedDefaults(found *report, name string, rows map[string]row) {
 	documented := s.defaultsInSchema()
 	for _, path := range slices.Sorted(maps.Keys(documented)) {

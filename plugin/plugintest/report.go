@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// mostProblems is how many problems with one promise anybody wants to read.
+// mostProblems is how many problems with one promise a test author wants to read.
 const mostProblems = 20
 
 // report is what was found about one promise.

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// rights: nobody may do everything, unless somebody says why.
+// rights: no role or binding gives all rights, unless the test author states why.
 func rights(s *suite, found *report) {
 	needed := map[string]bool{}
 	for _, d := range s.documents() {
@@ -105,9 +105,10 @@ func selectsAll(selector metav1.LabelSelector) bool {
 	})
 }
 
-// partlyEverything says what a right is to that has a wildcard in a part of its name. In
-// names of resources API servers know one before a subresource; one in its place gives
-// nothing, and whoever writes it believes that it does.
+// partlyEverything describes the right that a name with a wildcard in a part of it gives.
+// In names of resources, API servers know a wildcard before a subresource. One in place of
+// the subresource gives nothing; rights still reports it, since the plugin's author believes
+// that it gives all subresources.
 func partlyEverything(name string) string {
 	if name == rbacv1.ResourceAll || !strings.Contains(name, rbacv1.ResourceAll) {
 		return ""

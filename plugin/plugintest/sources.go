@@ -68,8 +68,8 @@ type declared struct {
 }
 
 // checkSources looks, in the source of the plugin, at all that its hooks may call, for
-// what a network must not depend on. Nobody sees that by trying: a variable that no test
-// has thought of is not set.
+// what a network must not depend on. Running the hooks does not show that: no test sets
+// an environment variable that its author has not thought of.
 func (s *suite) checkSources(found *report) {
 	source, err := readSources(s.source)
 	if err != nil {

@@ -95,8 +95,8 @@ func rangesOf(field func(*plugin.Input) *[]string) []func(*plugin.Input) {
 	}
 }
 
-// another is a range of the same IP family, and of the same size, that nobody has; none
-// if there was none.
+// another is an unused range of the same IP family and of the same size. If was is no
+// range, another returns it unchanged.
 func another(was string) string {
 	_, size, ok := strings.Cut(was, "/")
 	switch {

@@ -182,7 +182,7 @@ func configOf(request *pipeline.Request) []byte {
 	return request.Spec.ProviderConfig.Raw
 }
 
-// encoded is a config as people can read it.
+// encoded is a config as the test author can read it.
 func (s *suite) encoded(config any) string {
 	raw, err := s.plugin.Encode(config)
 	if err != nil {

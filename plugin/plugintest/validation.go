@@ -11,8 +11,8 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// configPath is where configs stand in this promise: in a Shoot, so that nobody gets
-// away with writing the path of a Network into an error.
+// configPath is where configs stand in this promise: in a Shoot, so that the test finds
+// plugins which write the path of a Network into their errors.
 var configPath = field.NewPath("spec", "networking", "providerConfig")
 
 // validation: configs that are nonsense in one way or another are refused where the

@@ -21,8 +21,8 @@ type variant struct {
 	path, json string
 }
 
-// variantsOf are those of a network which are possible: with each field that it leaves
-// out as each value that somebody knows of.
+// variantsOf are the possible variants of a network. Each one states a field that the
+// network leaves out, with one of the values that the suite knows for it.
 func (s *suite) variantsOf(base network) []variant {
 	rows := s.rows()
 	written, inForce := flatten(configOf(&base.request)), flatten(base.result.Config)

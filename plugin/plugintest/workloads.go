@@ -11,7 +11,7 @@ import (
 )
 
 // workloads: pods get onto nodes that have no network yet, nodes take no other pods
-// before they have one, and nothing blocks or evicts what everybody needs.
+// before they have one, and nothing blocks or evicts what all other pods need.
 func workloads(s *suite, found *report) {
 	for _, d := range s.documents() {
 		w, ok := d.workload()

@@ -8,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ServiceAccount is an identity. Its pods mount their token by themselves or get it
-// from whoever applies them.
+// ServiceAccount is an identity. Its token is not mounted automatically: pods mount it
+// themselves, or get it from the resource manager or, standalone, from Trellis.
 func ServiceAccount(name string) *corev1.ServiceAccount {
 	return &corev1.ServiceAccount{
 		TypeMeta:                     TypeMeta("v1", "ServiceAccount"),

@@ -14,7 +14,7 @@ import (
 // autoscaler brings the kind, so only shoots that have one can take the object.
 func PodAutoscaler(name, targetKind, target string, policies ...vpav1.ContainerResourcePolicy) *vpav1.VerticalPodAutoscaler {
 	meta := Named(name, nil)
-	// A Shoot may ask for an autoscaler that nobody has brought.
+	// A Shoot may ask for an autoscaler that its cluster does not have.
 	meta.Annotations = map[string]string{resourcesv1alpha1.OptionalKind: "true"}
 	return &vpav1.VerticalPodAutoscaler{
 		TypeMeta:   TypeMeta(vpav1.SchemeGroupVersion.String(), "VerticalPodAutoscaler"),

@@ -12,9 +12,9 @@ import (
 	"github.com/trellis-network/trellis/plugin/system"
 )
 
-// kind is a kind of Calico's API as its CRD describes it. Fields are only those
-// that people write by hand or that every object has; Calico knows many more, and
-// spec and status keep what they do not describe.
+// kind is a kind of Calico's API as its CRD describes it. The CRD describes only the
+// fields that users write by hand or that every object has. Calico knows many more;
+// spec and status keep those without a description.
 type kind struct {
 	name       string
 	namespaced bool

@@ -11,8 +11,8 @@ import (
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
-// What is in force for each IP family. A family that the network does not have
-// has no block in the effective config, by which everybody can tell.
+// What is in force for each IP family. A family that the network does not have has no
+// block in the effective config. Other code relies on that.
 
 // Paths of how nodes find their addresses.
 const (

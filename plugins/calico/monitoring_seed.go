@@ -38,8 +38,8 @@ var scrapes = []system.Scrape{
 }
 
 // seedMonitoring is what the shoot's Prometheus and dashboards in the seed need to
-// know. All of it is there in every network: who looks for a component that does
-// not run finds nothing, and nobody has to ask whether a dashboard is missing.
+// know. Every network has all of it: the dashboard of a component that does not run is
+// empty, so that users need not wonder whether a dashboard is missing.
 func (n *network) seedMonitoring() []plugin.Object {
 	objects := []plugin.Object{system.Dashboards(n.in.Namespace, "calico-dashboards", map[string]string{
 		"calico-felix-dashboard.json": felixDashboard,

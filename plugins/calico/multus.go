@@ -147,7 +147,7 @@ func (n *network) multusContainer() corev1.Container {
 	}
 }
 
-// attachmentCRD is the definition of NetworkAttachmentDefinition, in which people
+// attachmentCRD is the definition of NetworkAttachmentDefinition, with which users
 // describe further networks.
 func attachmentCRD() *apiextensionsv1.CustomResourceDefinition {
 	const plural, singular = "network-attachment-definitions", "network-attachment-definition"

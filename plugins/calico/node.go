@@ -130,8 +130,8 @@ func (n *network) nodeSecurityContext() *corev1.SecurityContext {
 	}
 }
 
-// serviceEndpoint lets whoever runs a cluster without kube-proxy state the API
-// server's address, in a ConfigMap that need not be there.
+// serviceEndpoint lets users of a cluster without kube-proxy state the API server's
+// address, in an optional ConfigMap.
 func serviceEndpoint() []corev1.EnvFromSource {
 	return []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{
 		LocalObjectReference: corev1.LocalObjectReference{Name: "kubernetes-services-endpoint"},

@@ -30,8 +30,8 @@ func precondition(effective *v1alpha1.NetworkConfig, in *plugin.Input) *plugin.P
 	}
 }
 
-// hasOverlay reports whether the nodes of a network encapsulate, whoever made its
-// objects.
+// hasOverlay reports whether the nodes of a network encapsulate. It also recognizes
+// objects that another extension made.
 func hasOverlay(objects []unstructured.Unstructured) bool {
 	return slices.ContainsFunc(objects, func(object unstructured.Unstructured) bool {
 		if object.GetKind() != "DaemonSet" || object.GetName() != "calico-node" {

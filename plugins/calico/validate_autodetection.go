@@ -14,7 +14,7 @@ import (
 )
 
 // autoDetectionMethods are Calico's ways for a node to find its own address, in
-// the order in which they are told to people.
+// the order in which errors list them.
 var autoDetectionMethods = []struct {
 	name, parameter string
 	isValid         func(parameter string) bool

@@ -23,8 +23,8 @@ func validateEffective(effective, written *v1alpha1.NetworkConfig, in *plugin.In
 	return found
 }
 
-// validateKubeProxy makes sure that somebody implements Services. The paths are
-// the Shoot's, wherever the config was written.
+// validateKubeProxy makes sure that kube-proxy or Calico's eBPF dataplane implements
+// Services. The paths are the Shoot's, wherever the config was written.
 func validateKubeProxy(found *plugin.Findings, effective *v1alpha1.NetworkConfig, in *plugin.Input) {
 	proxy := field.NewPath("spec", "kubernetes", "kubeProxy")
 	switch {
@@ -37,8 +37,8 @@ func validateKubeProxy(found *plugin.Findings, effective *v1alpha1.NetworkConfig
 	}
 }
 
-// warnNodeRange tells that the nodes' range is of use to nobody in a network of IPv4. One
-// that is on the way to IPv6 will use it.
+// warnNodeRange warns that a network of IPv4 does not use the nodes' IPv6 range. It does
+// not warn of one that is on the way to IPv6, which will use it.
 func warnNodeRange(found *plugin.Findings, in *plugin.Input) {
 	if wantsIPv6(in) || !isIPv6Range(in.NodeCIDR) {
 		return
@@ -47,8 +47,8 @@ func warnNodeRange(found *plugin.Findings, in *plugin.Input) {
 		"the nodes' range is of IPv6, and the network has IPv4 only, so neither do nodes find their address by it nor is it kept from being masqueraded; state the nodes' IPv4 range")
 }
 
-// warnVXLANOverlay tells who asked for an overlay, and did not ask for VXLAN,
-// that they get it.
+// warnVXLANOverlay warns users who asked for an overlay, but not for VXLAN, that they get
+// VXLAN.
 func warnVXLANOverlay(found *plugin.Findings, effective, written *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) {
 	asked := written.VXLAN != nil && written.VXLAN.Enabled
 	if !in.Infrastructure.NoIPIP || !vxlanOverlay(effective) || asked {
@@ -59,8 +59,8 @@ func warnVXLANOverlay(found *plugin.Findings, effective, written *v1alpha1.Netwo
 		cmp.Or(in.Infrastructure.Type, "this infrastructure")))
 }
 
-// warnVXLANPool tells who wrote ipv4.pool: vxlan that nothing is encapsulated, unless
-// they wrote so themselves, or are told at vxlan.enabled.
+// warnVXLANPool warns users who wrote ipv4.pool: vxlan that nothing is encapsulated,
+// unless they wrote so themselves or a warning at vxlan.enabled tells them.
 func warnVXLANPool(found *plugin.Findings, effective, written *v1alpha1.NetworkConfig, path *field.Path) {
 	if effective.VXLAN.Enabled || !poolIs(effective, v1alpha1.PoolVXLAN) || forbidsEncapsulation(written.IPv4) {
 		return

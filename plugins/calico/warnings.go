@@ -72,13 +72,12 @@ var encapsulationWarnings = plugin.Warnings[v1alpha1.NetworkConfig]{
 }
 
 // poolBesideNone reports whether the pool that calico-node makes is of VXLAN, in a network
-// in which nobody but a cloud makes routes.
+// in which only the cloud makes routes.
 func poolBesideNone(e *v1alpha1.NetworkConfig) bool {
 	return e.Overlay == nil && hasBackend(e, v1alpha1.None) && poolIs(e, v1alpha1.PoolVXLAN) && encapsulates(*e.IPv4.Mode)
 }
 
-// nothingForVXLAN reports whether there is a backend for an encapsulation which there is
-// not.
+// nothingForVXLAN reports whether the backend is for VXLAN, but nothing is encapsulated.
 func nothingForVXLAN(e *v1alpha1.NetworkConfig) bool {
 	return e.Overlay == nil && hasBackend(e, v1alpha1.VXLANBackend) && hasIPv4(e) && !encapsulates(*e.IPv4.Mode)
 }

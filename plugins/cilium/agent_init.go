@@ -59,8 +59,8 @@ func (n *network) disableRPFilter() corev1.Container {
 }
 
 // buildConfig resolves the configuration of this node, to which CiliumNodeConfigs may
-// add, into a folder that nobody reads: the agent takes the ConfigMap itself, as it does
-// in Gardener. What is left of it is that the agent only starts once the API server
+// add, into a folder. The agent does not read that folder but the ConfigMap itself, as in
+// Gardener. So all that the container does is let the agent start only once the API server
 // answers.
 func (n *network) buildConfig() corev1.Container {
 	container := n.helper("config", []string{"cilium-dbg", "build-config"}, confined(capable("NET_ADMIN")),

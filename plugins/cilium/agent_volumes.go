@@ -99,8 +99,8 @@ func configMounts() []corev1.VolumeMount {
 	}
 }
 
-// secretVolumes are certificates that need not be there: those of other clusters, which
-// somebody else would have to bring, and Hubble's.
+// secretVolumes are optional certificates: those of other clusters, which users would
+// have to bring, and Hubble's.
 func secretVolumes() []corev1.Volume {
 	mesh := []*corev1.SecretProjection{
 		{LocalObjectReference: corev1.LocalObjectReference{Name: "cilium-clustermesh"}},

@@ -13,8 +13,8 @@ import (
 	"github.com/trellis-network/trellis/plugins/cilium/v1alpha1"
 )
 
-// configName is the ConfigMap that agents and operator read, and ipamKey what in it says
-// who gives pods their addresses.
+// configName is the ConfigMap that agents and operator read. Its key ipamKey states what
+// gives pods their addresses.
 const (
 	configName = "cilium-config"
 	ipamKey    = "ipam"
@@ -109,7 +109,7 @@ func (n *network) masquerading() settings {
 	return s
 }
 
-// Ranges that nodes of a network with cluster-pool take theirs from. Nobody can state
+// Ranges that nodes of a network with cluster-pool take theirs from. Users cannot state
 // the one of IPv6.
 const (
 	poolUpdates  = "15s"

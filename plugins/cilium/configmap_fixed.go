@@ -63,7 +63,8 @@ var observationSettings = settings{
 }
 
 // mapSettings are the sizes of the tables in which eBPF programs look things up. Fixed
-// ones go before the share of memory that bpf-map-dynamic-size-ratio gives to others.
+// sizes take precedence over bpf-map-dynamic-size-ratio, which gives other tables a share
+// of the memory.
 var mapSettings = settings{
 	"bpf-ct-global-any-max":      "262144",
 	"bpf-ct-global-tcp-max":      "524288",

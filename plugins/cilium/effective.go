@@ -64,7 +64,7 @@ const (
 	wireGuardOverhead = 80
 )
 
-// mtuOfPods is what is left for packets between pods of an MTU that somebody states.
+// mtuOfPods is what is left for packets between pods of the MTU that the user states.
 func mtuOfPods(c *v1alpha1.NetworkConfig) int {
 	left := *c.MTU
 	if tunnels(c) {

@@ -151,8 +151,8 @@ func healthListener() message {
 	return health
 }
 
-// listener serves one thing of Envoy's admin interface, which itself serves far more
-// than anybody may see.
+// listener serves one part of Envoy's admin interface. The admin interface itself must
+// stay hidden, since it serves far more.
 func listener(name string, at, routes message) message {
 	return message{
 		"name":    name,

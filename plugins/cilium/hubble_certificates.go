@@ -70,8 +70,8 @@ func (n *network) certificatesJob() *batchv1.Job {
 	return job
 }
 
-// certificatesCronJob renews certificates three times a year, with the authority that
-// there is. It needs no pod network, which may be what somebody wants to look into.
+// certificatesCronJob renews certificates three times a year, with the existing authority.
+// It needs no pod network, since users may need Hubble to look into a broken one.
 func (n *network) certificatesCronJob() *batchv1.CronJob {
 	pod := n.certificatesPod("--ca-reuse-secret")
 	pod.Spec.HostNetwork = true

@@ -35,8 +35,8 @@ var dashboards = map[string]string{
 const agentScrape = "shoot-cilium-agent"
 
 // seedMonitoring is what the shoot's Prometheus and dashboards in the seed need to know.
-// All of it is there in every network: who looks for a Hubble that does not run finds
-// nothing, and nobody has to ask whether a dashboard is missing.
+// Every network has all of it: without Hubble its dashboard is empty, so that users need
+// not wonder whether a dashboard is missing.
 func (n *network) seedMonitoring() []plugin.Object {
 	const endpoints, pods = monitoringv1alpha1.KubernetesRoleEndpoint, monitoringv1alpha1.KubernetesRolePod
 	at := n.in.Namespace

@@ -15,12 +15,12 @@ import (
 // The DNS cache of each node (NodeLocalDNS) is made for the nodes' own network, where it
 // takes over the address of the cluster's DNS. Cilium sends pods' requests to the cache's
 // pod, which therefore has to be in the pod network and must not touch the node's
-// interfaces and iptables. Somebody else writes its DaemonSet and ConfigMaps, so they are
-// changed on their way into the API server: by policies of its own where it has them
-// (nodelocaldns_policies.go), else by a webhook that asks Trellis
+// interfaces and iptables. Gardener or, standalone, the user writes its DaemonSet and
+// ConfigMaps. So the API server must change them when it receives them: by its own policies
+// where it has them (nodelocaldns_policies.go), else by a webhook that asks Trellis
 // (nodelocaldns_webhook.go and, for its answer, nodelocaldns_adapt.go). Both have the
-// same rules. They are there for every network: whether the cluster has a cache may
-// change without it.
+// same rules. Every network has them, since the cluster may get or lose a cache without
+// a change of the network.
 const (
 	// cacheConfigPrefix and cachePrefix begin the names of the cache's ConfigMaps and
 	// DaemonSets.
@@ -53,7 +53,7 @@ func prefixesOf(options []string) []string {
 	return prefixes
 }
 
-// warnUnadapted tells whoever wants a cache that would not work.
+// warnUnadapted warns users who want a cache that would not work.
 func warnUnadapted(found *plugin.Findings, in *plugin.Input) {
 	if in.NodeLocalDNS && !in.Planned && in.Webhook == nil && in.MutatingAdmissionPolicies() == "" {
 		found.Warn(field.NewPath("spec", "systemComponents", "nodeLocalDNS", "enabled"),
@@ -61,8 +61,8 @@ func warnUnadapted(found *plugin.Findings, in *plugin.Input) {
 	}
 }
 
-// nodeLocalAdmission is what changes the cache's objects: policies, a webhook, or
-// nothing where the API server could ask nobody.
+// nodeLocalAdmission is what changes the cache's objects: policies, a webhook, or nothing
+// if the API server supports no policies and Trellis serves no webhook.
 func (n *network) nodeLocalAdmission() []plugin.Object {
 	switch version := n.in.MutatingAdmissionPolicies(); {
 	case version != "":

@@ -18,8 +18,8 @@ const (
 	cachePolicyName  = "trellis-cilium-node-local-dns-daemonsets"
 )
 
-// cachePolicies have the API server itself change the cache's objects. They need nobody
-// who answers.
+// cachePolicies have the API server itself change the cache's objects. They need no
+// webhook.
 func cachePolicies(apiVersion string) []plugin.Object {
 	return []plugin.Object{
 		policyOf(apiVersion, configPolicyName, configPolicySpec()), policyBinding(apiVersion, configPolicyName),

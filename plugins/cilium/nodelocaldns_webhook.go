@@ -26,13 +26,13 @@ const (
 	purposeLabel = "gardener.cloud/purpose"
 )
 
-// cacheWebhook has the API server ask Trellis about the cache's objects. It keeps them
-// from being written while nobody answers: nodes would otherwise lose DNS.
+// cacheWebhook has the API server ask Trellis about the cache's objects. While Trellis
+// does not answer, the API server refuses to write them: nodes would otherwise lose DNS.
 func (n *network) cacheWebhook() *admissionregistrationv1.MutatingWebhookConfiguration {
 	meta := system.ClusterWide(webhookConfigName)
 	meta.Labels = map[string]string{unremedied: "true"}
 	namespaces := namespaceSelector(purposeLabel)
-	if n.in.PodAccess != nil { // nobody labels namespaces where there is no Gardener
+	if n.in.PodAccess != nil { // without Gardener, namespaces lack the label
 		namespaces = namespaceSelector(corev1.LabelMetadataName)
 	}
 	return &admissionregistrationv1.MutatingWebhookConfiguration{

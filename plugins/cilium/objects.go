@@ -85,8 +85,8 @@ func sharedGroup() *corev1.PodSecurityContext {
 	}
 }
 
-// capable gives a container these capabilities of the kernel and no others. It says
-// nothing of escalation: a container that adds SYS_ADMIN may escalate anyway.
+// capable gives a container these capabilities of the kernel and no others. It leaves
+// escalation unset: a container that adds SYS_ADMIN may escalate anyway.
 func capable(capabilities ...corev1.Capability) *corev1.SecurityContext {
 	return &corev1.SecurityContext{
 		Capabilities: &corev1.Capabilities{Add: slices.Clone(capabilities), Drop: []corev1.Capability{"ALL"}},
@@ -129,5 +129,5 @@ func certificate(secret, cert, key, ca string) *corev1.SecretProjection {
 	}
 }
 
-// decimal writes a number as people do.
+// decimal writes a number in decimal notation.
 func decimal(number int32) string { return strconv.Itoa(int(number)) }

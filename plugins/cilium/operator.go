@@ -25,9 +25,9 @@ const (
 	availabilityLabel = "high-availability-config.resources.gardener.cloud/type"
 )
 
-// operator does what is to be done once for the cluster: it brings the definitions of
-// Cilium's kinds, removes what nodes and pods have left, and takes the taint from nodes
-// whose agent is ready.
+// operator does what the cluster needs once and not on each node: it brings the
+// definitions of Cilium's kinds, removes what nodes and pods have left, and takes the
+// taint from nodes whose agent is ready.
 func (n *network) operator(checksum string) []plugin.Object {
 	return append(operatorBudget, n.operatorDeployment(checksum))
 }
@@ -86,7 +86,7 @@ func (n *network) operatorDeployment(checksum string) *appsv1.Deployment {
 
 // operatorReplicas is what Gardener makes of the label; until it does, there is one.
 func (n *network) operatorReplicas() int32 {
-	if isHighlyAvailable(n.in) && n.in.PodAccess != nil { // nobody looks at labels where there is no Gardener
+	if isHighlyAvailable(n.in) && n.in.PodAccess != nil { // without Gardener, the label has no effect
 		return 2
 	}
 	return 1

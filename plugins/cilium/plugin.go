@@ -2,7 +2,8 @@
 
 // Package cilium is the network plugin for Cilium: agents on every node move
 // packets and enforce NetworkPolicies with eBPF programs, through VXLAN or Geneve
-// tunnels or along routes that somebody makes, and can do what kube-proxy does.
+// tunnels or along routes that the cloud or the agents make. They can do what kube-proxy
+// does.
 //
 // It turns a NetworkConfig and the facts of a cluster into the objects that Cilium
 // consists of there. It refuses to know how they get into the cluster, and any

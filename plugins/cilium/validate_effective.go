@@ -74,8 +74,8 @@ func validateLoadBalancing(found *plugin.Findings, effective *v1alpha1.NetworkCo
 	found.Error(field.Forbidden(path.Child("loadBalancingMode"), reason))
 }
 
-// validateNativeRouting makes sure that there is a range to be routed. The Shoot's
-// status tells it, and before it has been made nobody knows.
+// validateNativeRouting makes sure that there is a range to route. It is in the Shoot's
+// status, and unknown until the Shoot has been made.
 func validateNativeRouting(found *plugin.Findings, effective *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) {
 	switch {
 	case routesMissingIPv6(effective, in):
@@ -87,8 +87,8 @@ func validateNativeRouting(found *plugin.Findings, effective *v1alpha1.NetworkCo
 	}
 }
 
-// routesMissingIPv6 reports whether a family is to be routed that the network neither has
-// nor waits for. This is an error, so no warning needs to be added.
+// routesMissingIPv6 reports whether the user wants IPv6 routed, which the network neither
+// has nor waits for. This is an error, so no warning needs to be added.
 func routesMissingIPv6(effective *v1alpha1.NetworkConfig, in *plugin.Input) bool {
 	return *effective.IPv6NativeRoutingCIDREnabled && podRangeIPv6(in) == "" && !in.WantsIPFamily(extensionsv1alpha1.IPv6)
 }

@@ -2,9 +2,9 @@
 
 package cilium
 
-// What depends on the version of Cilium, which is 1.19.7. Agents and operator leave out
-// without a word what they do not know, so whoever raises the tags in images.yaml goes
-// through all of it, and through the kinds that agents and operator have rights to:
+// What depends on the version of Cilium, which is 1.19.7. Agents and operator silently
+// ignore what they do not know. If you raise the tags in images.yaml, go through all of
+// this, and through the kinds that agents and operator have rights to:
 // watchedKinds and agentRules in rbac.go, operatorKinds, operatorRules and
 // operatorCiliumRules in rbac_operator.go.
 

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// defaultPort is the one that Linux uses for VXLAN if nobody says another.
+	// defaultPort is the one that Linux uses for VXLAN by default.
 	defaultPort = 8472
 	defaultVNI  = 1
 	// What flannel's own manifests request.

@@ -60,7 +60,7 @@ func sameFamilies(one, other []v1alpha1.IPFamily) bool {
 	return slices.Equal(one, other)
 }
 
-// ofFamily say whether an address is of an IP family.
+// ofFamily has, for each IP family, a function that reports whether an address is of it.
 var ofFamily = map[v1alpha1.IPFamily]func(netip.Addr) bool{v1alpha1.IPv4: netip.Addr.Is4, v1alpha1.IPv6: netip.Addr.Is6}
 
 // podRange is the pods' range of an IP family: the Network's, or else the last one that

@@ -74,12 +74,12 @@ func (n *network) nodeSet() *appsv1.DaemonSet {
 }
 
 // installers put onto the node what the container runtime calls. The CNI configuration
-// comes last: with it the node says that it is ready.
+// comes last: once it is there, the kubelet reports the node as ready.
 func (n *network) installers() []corev1.Container {
 	const plugins = "/usr/src/cni/bin/"
 	binaries := corev1.VolumeMount{Name: "cni-plugin", MountPath: cniBinaries}
 	return []corev1.Container{
-		// What flannel hands on to, and nobody else may have put there.
+		// flannel delegates to these, which the node may not have yet.
 		installer("install-cni-plugins", n.image("cni-plugins"), []string{
 			plugins + "bridge", plugins + "host-local", plugins + "loopback", plugins + "portmap", cniBinaries + "/",
 		}, binaries),

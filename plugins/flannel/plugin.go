@@ -2,7 +2,7 @@
 
 // Package flannel is the network plugin for flannel: a daemon on every node makes
 // routes to the pods of the others, through VXLAN or through the nodes themselves.
-// Nobody enforces NetworkPolicies.
+// flannel does not enforce NetworkPolicies.
 //
 // It turns a NetworkConfig and the facts of a cluster into the objects that
 // flannel consists of there. It refuses to know how they get into the cluster,

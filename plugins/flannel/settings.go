@@ -112,7 +112,7 @@ func (n *network) cniConf() cniConf {
 	}
 }
 
-// document is JSON that people can read on a node.
+// document is JSON, indented for users who read it on a node.
 func document(conf any) (string, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)

@@ -26,7 +26,7 @@ func validateEffective(effective *v1alpha1.NetworkConfig, in *plugin.Input, path
 	return found
 }
 
-// validateKubeProxy makes sure that somebody implements Services. The path is the
+// validateKubeProxy makes sure that kube-proxy implements Services. The path is the
 // Shoot's, wherever the config was written.
 func validateKubeProxy(found *plugin.Findings, in *plugin.Input) {
 	if !in.KubeProxy.Enabled {
@@ -36,8 +36,8 @@ func validateKubeProxy(found *plugin.Findings, in *plugin.Input) {
 }
 
 // validateRanges makes sure that flannel knows the pods' ranges, without which it does
-// not start. The Shoot's status tells the second one, and before the Shoot has been
-// made nobody knows.
+// not start. The second one is in the Shoot's status, and unknown until the Shoot has
+// been made.
 func validateRanges(found *plugin.Findings, effective *v1alpha1.NetworkConfig, in *plugin.Input) {
 	if in.Planned {
 		return

@@ -35,8 +35,8 @@ func (Provider) Infrastructure(shoot *corev1beta1.Shoot) plugin.Infrastructure {
 	}
 }
 
-// hasOwnNetwork says whether the Shoot's virtual network is made for it alone: it
-// then has no name, by which an existing one is chosen.
+// hasOwnNetwork reports whether the Shoot's virtual network is made for it alone. Then the
+// infrastructureConfig does not name an existing network.
 func hasOwnNetwork(shoot *corev1beta1.Shoot) bool {
 	if shoot == nil || shoot.Spec.Provider.InfrastructureConfig == nil {
 		return false

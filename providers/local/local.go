@@ -20,8 +20,8 @@ var _ plugin.Provider = Provider{}
 // Type returns local.
 func (Provider) Type() string { return Type }
 
-// Infrastructure returns that everything is allowed, and that nobody makes routes
-// for pods.
+// Infrastructure returns that everything is allowed, and that the infrastructure makes no
+// routes for pods.
 func (Provider) Infrastructure(*corev1beta1.Shoot) plugin.Infrastructure {
 	return plugin.Infrastructure{Type: Type}
 }

@@ -145,7 +145,7 @@ func (d *Dashboard) ExpectOnly(t *testing.T, kept string) {
 	}
 }
 
-// What a query says that is no metric: matchers, groupings, ranges, and the words of
+// What a query has besides metrics: matchers, groupings, ranges, and the words of
 // the query language.
 var (
 	notMetrics = regexp.MustCompile(`"[^"]*"|\{[^}]*\}|\[[^\]]*\]|\b(by|without) \([^)]*\)`)

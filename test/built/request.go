@@ -70,7 +70,7 @@ func (by By[N]) Request(t *testing.T, config string, options ...Option) pipeline
 			NodeCIDR:   NodeCIDR,
 			IPFamilies: []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4},
 			KubeProxy:  plugin.KubeProxy{Enabled: true},
-			// Nobody else's pods are near, of which there would be a warning.
+			// No pods of other clusters are near: plugins would warn of them.
 			Infrastructure: plugin.Infrastructure{OwnNetwork: true},
 		},
 	}

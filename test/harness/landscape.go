@@ -42,8 +42,8 @@ func Seed() *Landscape { return landscape(sandbox.ShareWithRun(sandbox.Options{}
 // SeedAndShoot is a seed and a shoot with two nodes. All packages of a run share both.
 func SeedAndShoot() *Landscape { return landscape(sandbox.ShareWithRun(sandbox.OfRun)) }
 
-// Own is a sandbox that a package has for itself: own, in the test of this package, says
-// which packages have one, and why.
+// Own is a sandbox that a package has for itself. The map own, in the test of this package,
+// lists the packages that have one, and why.
 func Own(options sandbox.Options) *Landscape { return landscape(sandbox.Share(options)) }
 
 func landscape(shared *sandbox.Shared) *Landscape {

@@ -13,7 +13,7 @@ import "slices"
 // Dimension is one option.
 type Dimension struct {
 	Name string
-	// Values are its values; the first is what it is when nobody says anything.
+	// Values are its values; the first is the default.
 	Values []string
 }
 

@@ -1,6 +1,6 @@
 // Package sandbox runs the sandbox program (see sandbox/README.md) from Go
 // tests: real Kubernetes clusters with simulated nodes. It needs the standard
-// library only; whoever wants a client builds one from the kubeconfigs.
+// library only; tests that need a client build one from the kubeconfigs.
 //
 // A package whose tests share one sandbox:
 //

@@ -117,9 +117,9 @@ func (r *run) askToStop() {
 	r.once.Do(func() { _ = r.cmd.Process.Signal(syscall.SIGTERM) })
 }
 
-// Stop ends the sandbox and returns when nothing of it is left. Its error says
-// that the sandbox had ended by itself, or did not end in order. Further calls
-// return the same. One that was handed down goes on.
+// Stop ends the sandbox and returns when nothing of it is left. It returns an error if
+// the sandbox had ended by itself, or did not end in order. Further calls return the
+// same. A sandbox that was handed down goes on.
 func (s *Sandbox) Stop() error {
 	if s.run == nil {
 		return nil

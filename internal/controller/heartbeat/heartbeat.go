@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package heartbeat renews the Lease by which a gardenlet tells whether what an
-// extension reports is current (Gardener contract, N32).
+// Package heartbeat renews the Lease of an extension. A gardenlet trusts what the
+// extension reports only while the Lease is fresh (Gardener contract, N32).
 //
 // It refuses to know whether the extension does its work well: it runs beside the
 // controllers, in the leader.
@@ -46,8 +46,8 @@ type Heartbeat struct {
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
 func (h *Heartbeat) NeedLeaderElection() bool { return true }
 
-// Start renews the Lease until ctx ends. A renewal that fails is made up for by
-// the next one: whoever looks at the Lease allows for several to be missing.
+// Start renews the Lease until ctx ends. If a renewal fails, the next one makes up for
+// it, since the gardenlet tolerates several missing renewals.
 func (h *Heartbeat) Start(ctx context.Context) error {
 	ticker := h.Clock.NewTicker(h.Interval)
 	defer ticker.Stop()

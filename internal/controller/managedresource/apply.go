@@ -162,7 +162,7 @@ func (a *applier) ensure(ctx context.Context, i *item) error {
 	return a.correct(ctx, i, live)
 }
 
-// isExpected reports whether the status says that the item is in the shoot.
+// isExpected reports whether, according to the status, the item is in the shoot.
 func (a *applier) isExpected(i *item) bool { return a.wasApplied && a.before[i.id] != nil }
 
 // correct corrects an object that was read from the API server.

@@ -13,10 +13,11 @@ import (
 	"github.com/trellis-network/trellis/internal/shootclient"
 )
 
-// failure is an error that conditions tell. Errors of the seed's API server are none.
+// failure is an error that the conditions report. Errors of the seed's API server are not
+// failures.
 //
-// It does not unwrap: a conflict in the shoot is to be told and retried with back-off,
-// unlike one in the seed, which only shows that a cache was late.
+// It does not unwrap: the conditions must report a conflict in the shoot, and it is retried
+// with back-off. A conflict in the seed only shows that a cache was late.
 type failure struct {
 	// reason of the condition.
 	reason string

@@ -117,7 +117,7 @@ type run struct {
 	recorded, inventory, obsolete []reference
 	clock                         clock.PassiveClock
 
-	// What is to be told in the conditions.
+	// What the conditions report.
 
 	ignored bool
 	// deleting reports that all objects are being deleted.

@@ -171,7 +171,7 @@ func (r *run) setCondition(conditionType string, status corev1beta1.ConditionSta
 	}, r.clock.Now())
 }
 
-// isApplied reports whether the status says that all objects are applied.
+// isApplied reports whether, according to the status, all objects are applied.
 func isApplied(mr *resourcesv1alpha1.ManagedResource) bool {
 	return condition.IsTrue(mr.Status.Conditions, resourcesv1alpha1.ResourcesApplied)
 }

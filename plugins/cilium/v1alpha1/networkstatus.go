@@ -4,8 +4,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// NetworkStatus stands in Network.status.providerStatus and says what is in
-// force and whether it works. What nobody has observed is absent.
+// NetworkStatus stands in Network.status.providerStatus and reports what is in
+// force and whether it works. What Trellis has not observed is absent.
 type NetworkStatus struct {
 	metav1.TypeMeta `json:",inline"`
 

@@ -40,7 +40,7 @@ type Gardenlet struct {
 	Seed client.Client
 	// Name of the Network; its namespace is the shoot's control plane.
 	Name types.NamespacedName
-	// Spec is what the Network shall say, all of it.
+	// Spec is the whole spec that the Network must get.
 	Spec map[string]any
 	// Clock gives the timestamps.
 	Clock clock.PassiveClock

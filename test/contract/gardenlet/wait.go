@@ -58,7 +58,7 @@ func (g *Gardenlet) WaitReady(ctx context.Context) error {
 	})
 }
 
-// WaitMigrated waits until the Network says that it has left this seed.
+// WaitMigrated waits until the Network's status reports that it has left this seed.
 func (g *Gardenlet) WaitMigrated(ctx context.Context) error {
 	return g.wait(ctx, func(n *unstructured.Unstructured, err error) *NotReady {
 		if apierrors.IsNotFound(err) {

@@ -120,8 +120,8 @@ func (m *Manager) failed(ctx context.Context, mr *unstructured.Unstructured, rea
 	return errors.Join(cause, m.source.Status().Update(ctx, mr))
 }
 
-// remove deletes everything that a ManagedResource has applied, unless that is to
-// be kept, and lets the ManagedResource go.
+// remove deletes everything that a ManagedResource has applied, unless that must be
+// kept, and removes the ManagedResource's finalizer.
 func (m *Manager) remove(ctx context.Context, mr *unstructured.Unstructured) (reconcile.Result, error) {
 	keep, _, _ := unstructured.NestedBool(mr.Object, "spec", "keepObjects")
 	if !keep || mr.GetDeletionTimestamp() == nil {

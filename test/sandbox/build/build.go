@@ -11,7 +11,7 @@ import (
 )
 
 // build compiles the program beside its entry and then renames it into place,
-// so that whoever sees the entry sees a whole program.
+// so that a process that sees the entry sees a whole program.
 func build(ctx context.Context, entry *cache.Entry) error {
 	temporary, err := os.MkdirTemp(entry.Root, "build-")
 	if err != nil {
@@ -35,8 +35,8 @@ func build(ctx context.Context, entry *cache.Entry) error {
 	return os.Rename(temporary, entry.Dir)
 }
 
-// buildFlags strip what nobody needs and tell Kubernetes its version, which its
-// own build would.
+// buildFlags strip what the sandbox does not need and tell Kubernetes its version, as
+// its own build does.
 func buildFlags(entry *cache.Entry) []string {
 	version := entry.KubernetesVersion
 	parts := strings.Split(strings.TrimPrefix(version, "v"), ".")

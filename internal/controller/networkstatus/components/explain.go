@@ -148,7 +148,7 @@ func (e *explainer) worstPod(ctx context.Context, w workload, pods client.Matchi
 	return found, nil
 }
 
-// failedCreate returns the latest event of the workload's controller which says that it
+// failedCreate returns the latest event in which the workload's controller reports that it
 // could not create pods, or the zero event.
 func (e *explainer) failedCreate(ctx context.Context, w workload) corev1.Event {
 	events := &corev1.EventList{}

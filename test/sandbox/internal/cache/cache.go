@@ -33,7 +33,7 @@ type Entry struct {
 // Path is where the program lies once it is built.
 func (e *Entry) Path() string { return filepath.Join(e.Dir, Program) }
 
-// Built tells whether the program is there.
+// Built reports whether the program is there.
 func (e *Entry) Built() bool {
 	info, err := os.Stat(e.Path())
 	return err == nil && info.Mode().IsRegular()
