@@ -32,7 +32,7 @@ type Condition struct {
 	LastUpdateTime metav1.Time `json:"lastUpdateTime"`
 	// Reason is one word for machines.
 	Reason string `json:"reason"`
-	// Message is a sentence for people.
+	// Message is a sentence for users.
 	Message string `json:"message"`
 	// Codes classify an error.
 	// +optional
@@ -72,7 +72,7 @@ const (
 
 // LastOperation tells what was done last.
 type LastOperation struct {
-	// Description is a sentence for people.
+	// Description is a sentence for users.
 	Description string `json:"description"`
 	// LastUpdateTime is when this record changed last.
 	LastUpdateTime metav1.Time `json:"lastUpdateTime"`
@@ -86,7 +86,7 @@ type LastOperation struct {
 
 // LastError tells what went wrong last.
 type LastError struct {
-	// Description is a sentence for people.
+	// Description is a sentence for users.
 	Description string `json:"description"`
 	// TaskID is the failed task of Gardener's flow; extensions leave it empty.
 	// +optional

@@ -62,7 +62,7 @@ type ShootSpec struct {
 	// CloudProfileName is the name of the cloud profile.
 	// +optional
 	CloudProfileName *string `json:"cloudProfileName,omitempty"`
-	// Hibernation says whether the cluster sleeps.
+	// Hibernation states whether the cluster is hibernated.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Hibernation *Hibernation `json:"hibernation,omitempty"`
@@ -92,9 +92,9 @@ type ShootSpec struct {
 	SystemComponents *SystemComponents `json:"systemComponents,omitempty"`
 }
 
-// Hibernation says whether the cluster sleeps.
+// Hibernation states whether the cluster is hibernated.
 type Hibernation struct {
-	// Enabled says that it shall sleep.
+	// Enabled requests hibernation.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 }
@@ -116,7 +116,7 @@ type Kubernetes struct {
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	KubeProxy *KubeProxy `json:"kubeProxy,omitempty"`
-	// VerticalPodAutoscaler says whether the cluster has the VPA.
+	// VerticalPodAutoscaler states whether the cluster has the VPA.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	VerticalPodAutoscaler *VerticalPodAutoscaler `json:"verticalPodAutoscaler,omitempty"`
@@ -156,7 +156,7 @@ const (
 
 // KubeProxy are settings of kube-proxy.
 type KubeProxy struct {
-	// Enabled says whether there is a kube-proxy; absent means yes.
+	// Enabled states whether there is a kube-proxy; absent means yes.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 	// Mode is how kube-proxy works; absent means IPTables.
@@ -164,9 +164,9 @@ type KubeProxy struct {
 	Mode *ProxyMode `json:"mode,omitempty"`
 }
 
-// VerticalPodAutoscaler says whether the cluster has the VPA.
+// VerticalPodAutoscaler states whether the cluster has the VPA.
 type VerticalPodAutoscaler struct {
-	// Enabled says whether it is there.
+	// Enabled states whether it is there.
 	Enabled bool `json:"enabled"`
 }
 
@@ -246,7 +246,7 @@ type SystemComponents struct {
 
 // NodeLocalDNS is the DNS cache on the nodes.
 type NodeLocalDNS struct {
-	// Enabled says whether it is there.
+	// Enabled states whether it is there.
 	Enabled bool `json:"enabled"`
 }
 
@@ -263,7 +263,7 @@ type ShootStatus struct {
 	// Constraints are what stands against certain operations.
 	// +optional
 	Constraints []Condition `json:"constraints,omitempty"`
-	// Hibernated says whether the cluster really sleeps.
+	// Hibernated reports whether the cluster is hibernated now.
 	// +optional
 	Hibernated bool `json:"hibernated,omitempty"`
 	// LastErrors are the errors of the last operation.

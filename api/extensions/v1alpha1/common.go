@@ -28,8 +28,8 @@ const (
 	TimestampAnnotation = "gardener.cloud/timestamp"
 	// ConfirmationAnnotation must be "true" before a Network may be deleted.
 	ConfirmationAnnotation = "confirmation.gardener.cloud/deletion"
-	// ForceDeletionAnnotation on a Shoot says that its deletion waits for
-	// nothing inside the shoot.
+	// ForceDeletionAnnotation on a Shoot makes its deletion wait for nothing
+	// inside the shoot.
 	ForceDeletionAnnotation = "confirmation.gardener.cloud/force-deletion"
 )
 
@@ -73,8 +73,8 @@ type DefaultStatus struct {
 	// about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// State is opaque to everybody but the controller, and moves with the
-	// control plane to another seed.
+	// State is opaque to all but the controller, and moves with the control
+	// plane to another seed.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	State *runtime.RawExtension `json:"state,omitempty"`

@@ -22,7 +22,7 @@ const (
 // may exist in the shoot.
 const NetworkFinalizer = "extensions.gardener.cloud/network"
 
-// Network states which pod network a cluster shall have. There is one for each
+// Network states which pod network a cluster must have. There is one for each
 // shoot, in the shoot's control-plane namespace of the seed.
 //
 // +kubebuilder:object:root=true

@@ -10,9 +10,9 @@ import (
 )
 
 // MaxUnavailableAnnotation on a Network, or on its Shoot, is on how many nodes the
-// network's agents may be missing during a roll-out, a whole number. It goes before
-// what follows from the number of nodes, and is looked at when the Network is
-// reconciled.
+// network's agents may be missing during a roll-out, a whole number. It takes precedence
+// over what follows from the number of nodes. Trellis reads it when it reconciles the
+// Network.
 const MaxUnavailableAnnotation = "trellis.network/max-unavailable"
 
 // APIServerAnnotation on a Cluster is the address, host:port, at which the

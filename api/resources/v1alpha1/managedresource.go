@@ -11,11 +11,11 @@ import (
 
 // Conditions of a ManagedResource.
 const (
-	// ResourcesApplied says whether the objects were applied.
+	// ResourcesApplied reports whether the objects were applied.
 	ResourcesApplied = "ResourcesApplied"
-	// ResourcesHealthy says whether the objects are healthy.
+	// ResourcesHealthy reports whether the objects are healthy.
 	ResourcesHealthy = "ResourcesHealthy"
-	// ResourcesProgressing says whether objects are being rolled out.
+	// ResourcesProgressing reports whether objects are being rolled out.
 	ResourcesProgressing = "ResourcesProgressing"
 )
 
@@ -71,7 +71,7 @@ type ManagedResourceSpec struct {
 	// KeepObjects leaves the objects in the target when the ManagedResource goes.
 	// +optional
 	KeepObjects *bool `json:"keepObjects,omitempty"`
-	// Equivalences are kinds that are to be taken as the same.
+	// Equivalences are kinds that the resource manager treats as the same.
 	// +optional
 	Equivalences [][]metav1.GroupKind `json:"equivalences,omitempty"`
 	// DeletePersistentVolumeClaims removes the claims of deleted StatefulSets.
