@@ -48,7 +48,7 @@ const (
 	image      = "registry.example.org/gardenet:v1.0.0"
 )
 
-// components are the workloads by which people judge whether the network is healthy.
+// components are the workloads that decide whether the network is healthy.
 var components = []plugin.Component{{Name: "agents", Kind: "DaemonSet", Workload: name, Namespace: metav1.NamespaceSystem}}
 
 // bundleName is the name of the ManagedResource.

@@ -240,11 +240,12 @@ func HasSecrets(ctx context.Context, r client.Reader, mr *resourcesv1alpha1.Mana
 
 // Applied reports whether the resource manager has applied exactly this bundle.
 func Applied(mr *resourcesv1alpha1.ManagedResource, secretName string) bool {
-	return refersTo(mr, secretName) && mr.Status.ObservedGeneration == mr.Generation &&
+	return RefersTo(mr, secretName) && mr.Status.ObservedGeneration == mr.Generation &&
 		condition.IsTrue(mr.Status.Conditions, resourcesv1alpha1.ResourcesApplied)
 }
 
-func refersTo(mr *resourcesv1alpha1.ManagedResource, secretName string) bool {
+// RefersTo reports whether a ManagedResource has the content of exactly this Secret.
+func RefersTo(mr *resourcesv1alpha1.ManagedResource, secretName string) bool {
 	return len(mr.Spec.SecretRefs) == 1 && mr.Spec.SecretRefs[0].Name == secretName
 }
 

@@ -17,8 +17,9 @@ import (
 )
 
 // conclude turns the outcome of a run into the status, the events, the log line, the
-// metrics, and the answer for controller-runtime. Only record and begin, which must report
-// before something is written, and reportGone patch a status earlier.
+// metrics, and the answer for controller-runtime. A status is patched earlier only where it
+// must be before another write: that an operation begins, that a request is pending, and
+// that a Network is gone.
 func (r *Reconciler) conclude(ctx context.Context, run *run, ended outcome.Outcome) (ctrl.Result, error) {
 	defer run.release()
 	defer func() {
@@ -56,6 +57,7 @@ func (r *Reconciler) remember(run *run, ended outcome.Outcome) {
 	name := client.ObjectKeyFromObject(run.network)
 	switch {
 	case run.managed == nil: // nothing was looked at
+	case ended.Kind() == outcome.Stale && ended.Err() == nil: // the cache was late, so nothing was done
 	case ended.Err() != nil && ended.Kind() != outcome.Terminal:
 		r.finished.Delete(name)
 	default:

@@ -8,12 +8,14 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
@@ -78,6 +80,16 @@ const defaultTimeout = 3 * time.Minute
 // it may have been deleted since.
 const maxLooks = 20
 
+// maxLooksAtNetwork bounds the same for the Network itself: after a minute, the seed may have
+// been restored from a backup that is older.
+const maxLooksAtNetwork = 1200
+
+// A failed reconciliation is repeated after minRetry, then after twice that, up to maxRetry.
+const (
+	minRetry = 200 * time.Millisecond
+	maxRetry = time.Minute
+)
+
 // Add adds the controller to a manager.
 func Add(mgr ctrl.Manager, options Options) error {
 	options.Timeout = cmp.Or(options.Timeout, defaultTimeout)
@@ -92,6 +104,9 @@ func Add(mgr ctrl.Manager, options Options) error {
 		Watches(&extensionsv1alpha1.Cluster{}, handler.EnqueueRequestsFromMapFunc(w.networksOfCluster),
 			builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		WatchesRawSource(w.webhookChanges()).
-		WithOptions(controller.Options{MaxConcurrentReconciles: options.MaxConcurrentReconciles}).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: options.MaxConcurrentReconciles,
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minRetry, maxRetry),
+		}).
 		Complete(r)
 }

@@ -3,11 +3,15 @@
 package network_test
 
 import (
+	"errors"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clocktesting "k8s.io/utils/clock/testing"
 	"k8s.io/utils/ptr"
@@ -234,5 +238,44 @@ func TestAManagedResourceThatGoesIsWrittenAnewAfterwards(t *testing.T) {
 			e.applied()
 			e.becomes(n, again, fine)
 		}
+	})
+}
+
+// A failure that lasts is reported once, however often the controller tries again.
+func TestAFailureThatLastsIsReportedOnce(t *testing.T) {
+	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
+		var attempts atomic.Int32
+		e.requests.Before(func(request *http.Request) error {
+			if request.Method != http.MethodPost || !strings.HasSuffix(request.URL.Path, "/secrets") {
+				return nil
+			}
+			attempts.Add(1)
+			return errors.New("no Secrets today")
+		})
+		n := e.network(asked)
+		e.becomes(n, create, erroneous)
+		before := attempts.Load()
+		e.stays(n)
+		e.Eventually(attempts.Load).Should(BeNumerically(">", before+1))
+		e.stays(n)
+		e.requests.Before(nil)
+		e.managedResource()
+		e.becomes(n, create, working)
+		e.applied()
+		e.becomes(n, create, fine)
+	})
+}
+
+// A ManagedResource may have former content: a process ended before it wrote the present
+// one, or a user changed it.
+func TestAManagedResourceGetsItsContentBack(t *testing.T) {
+	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
+		e.finished(asked)
+		mr := e.managedResource()
+		present := mr.Spec.SecretRefs
+		before := mr.DeepCopy()
+		mr.Spec.SecretRefs = []corev1.LocalObjectReference{{Name: "former"}}
+		e.Expect(e.client.Patch(t.Context(), mr, client.MergeFrom(before))).To(Succeed())
+		e.Eventually(func() []corev1.LocalObjectReference { return e.managedResource().Spec.SecretRefs }).Should(Equal(present))
 	})
 }

@@ -63,16 +63,17 @@ func (g gatherer) mustBuild(run *run) bool {
 	return uid != run.network.UID && !succeeded(run.network) // another process was interrupted
 }
 
-// needsRewrite reports whether a ManagedResource or its Secret is missing of those that the
-// spec as it is now was carried out with: its former one has only now gone, or a user has
-// deleted it. Or there is one too many, which the cache did not show when the others were
-// written.
+// needsRewrite reports whether a ManagedResource of those that the spec as it is now was
+// carried out with is missing, or lacks its Secret, or has former content: a user has deleted
+// it, or a run ended before it was written. Or there is one too many, which the cache did not
+// show when the others were written.
 func (r *run) needsRewrite() bool {
 	if r.state == nil || r.state.Written == nil || r.state.Written.Generation != r.network.Generation {
 		return false
 	}
 	for _, written := range r.state.Bundles {
-		if r.managed[written.Name] == nil || r.withoutSecret[written.Name] {
+		mr := r.managed[written.Name]
+		if mr == nil || r.withoutSecret[written.Name] || !bundle.RefersTo(mr, written.Secret) {
 			return true
 		}
 	}

@@ -3,8 +3,16 @@
 package network
 
 import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/outcome"
 )
 
 // operationOf returns the operation that an annotation asks for, empty if it asks for
@@ -72,4 +80,19 @@ func asksForOperation(n *extensionsv1alpha1.Network) bool {
 		return last == nil || last.Type != corev1beta1.LastOperationTypeRestore || succeeded(n)
 	}
 	return false
+}
+
+// answer takes off the annotation of an operation, unless the Network asks for another one
+// by now. A Network that is gone needs no answer.
+func answer(ctx context.Context, c client.Client, n *extensionsv1alpha1.Network, operation string) error {
+	if operationOf(n) != operation {
+		return nil
+	}
+	const path = "/metadata/annotations/gardener.cloud~1operation"
+	patch := fmt.Appendf(nil, `[{"op":"test","path":%q,"value":%q},{"op":"remove","path":%q}]`, path, operation, path)
+	err := c.Patch(ctx, n, client.RawPatch(types.JSONPatchType, patch))
+	if apierrors.IsInvalid(err) {
+		return outcome.ErrOvertaken
+	}
+	return client.IgnoreNotFound(err)
 }

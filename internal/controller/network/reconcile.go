@@ -55,7 +55,7 @@ type memory struct {
 // not cache, and live reads from the API server.
 func newReconciler(c client.Client, cached, live client.Reader, recorder events.EventRecorder, options Options) *Reconciler {
 	codes, memory := codes{options.Standalone}, &memory{}
-	memory.bundles.MaxLooks = maxLooks
+	memory.networks.MaxLooks, memory.bundles.MaxLooks = maxLooksAtNetwork, maxLooks
 	status := &statusWriter{client: c, recorder: recorder, clock: options.Clock}
 	builder := &bundleBuilder{Options: options, cached: cached, live: live, codes: codes}
 	writer := &bundleWriter{
@@ -159,6 +159,8 @@ type run struct {
 	// decoded then.
 	state    *state.State
 	stateErr error
+	// stored is the encoding of the state as it is in the status.
+	stored []byte
 
 	// builds reports that the spec is carried out. Otherwise, what was written is awaited.
 	builds bool
@@ -213,6 +215,9 @@ func (r *Reconciler) newRun(n *extensionsv1alpha1.Network) *run {
 	next.state, next.stateErr = state.Decode(n.Status.State)
 	if next.state != nil {
 		next.asked = next.asked || next.state.PendingRequest
+		if encoded, err := next.state.Encode(); err == nil {
+			next.stored = encoded.Raw
+		}
 	}
 	return next
 }

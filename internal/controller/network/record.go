@@ -6,8 +6,6 @@ import (
 	"context"
 	"fmt"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -130,19 +128,4 @@ func (c claims) removeAllFinalizers(ctx context.Context, run *run) outcome.Outco
 // answerMigration takes the annotation of the migration off.
 func (c claims) answerMigration(ctx context.Context, run *run) outcome.Outcome {
 	return outcome.TryAgain(answer(ctx, c.client, run.network, extensionsv1alpha1.OperationMigrate)).Unreported()
-}
-
-// answer takes off the annotation of an operation, unless the Network asks for another one
-// by now. A Network that is gone needs no answer.
-func answer(ctx context.Context, c client.Client, n *extensionsv1alpha1.Network, operation string) error {
-	if operationOf(n) != operation {
-		return nil
-	}
-	const path = "/metadata/annotations/gardener.cloud~1operation"
-	patch := fmt.Appendf(nil, `[{"op":"test","path":%q,"value":%q},{"op":"remove","path":%q}]`, path, operation, path)
-	err := c.Patch(ctx, n, client.RawPatch(types.JSONPatchType, patch))
-	if apierrors.IsInvalid(err) {
-		return outcome.ErrOvertaken
-	}
-	return client.IgnoreNotFound(err)
 }

@@ -3,6 +3,7 @@
 package network
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -39,15 +40,31 @@ var descriptions = map[corev1beta1.LastOperationType]struct{ processing, succeed
 	corev1beta1.LastOperationTypeDelete:    {"Deleting the Network", "Successfully deleted Network", "Error deleting Network"},
 }
 
-// processing reports that the operation begins. observedGeneration and lastError
-// stay (N4). Unless an operation was asked for, a status that says so already stays.
+// processing reports that the operation begins. observedGeneration and lastError stay (N4).
+// Unless an operation was asked for, a status that reports so already stays, and so does the
+// error of an attempt that is repeated: written reports once that attempt gets further.
 func (w *statusWriter) processing(ctx context.Context, run *run) error {
 	return w.patch(ctx, run, func() {
 		last := run.network.Status.LastOperation
-		if run.asked || last == nil || last.Type != run.operation || last.State != corev1beta1.LastOperationStateProcessing {
-			run.setOperation(w.clock.Now(), corev1beta1.LastOperationStateProcessing, 1, descriptions[run.operation].processing)
+		repeated := last != nil && last.Type == run.operation && (last.State == corev1beta1.LastOperationStateProcessing ||
+			last.State == corev1beta1.LastOperationStateError && run.network.Status.ObservedGeneration == run.request.generation)
+		if run.asked || !repeated {
+			run.setProcessing(w.clock.Now())
 		}
 	})
+}
+
+// written reports that what failed before is written now, and awaited.
+func (w *statusWriter) written(ctx context.Context, run *run) error {
+	return w.patch(ctx, run, func() {
+		if run.network.Status.LastOperation.State == corev1beta1.LastOperationStateError {
+			run.setProcessing(w.clock.Now())
+		}
+	})
+}
+
+func (r *run) setProcessing(now time.Time) {
+	r.setOperation(now, corev1beta1.LastOperationStateProcessing, 1, descriptions[r.operation].processing)
 }
 
 // applied reports that what was written is applied, and what is in force.
@@ -109,12 +126,13 @@ func (r *run) setOperation(now time.Time, state corev1beta1.LastOperationState, 
 func (w *statusWriter) patch(ctx context.Context, run *run, change func()) error {
 	before := run.network.DeepCopy()
 	change()
-	if run.state != nil && run.stateErr == nil {
-		encoded, err := run.state.Encode()
-		if err != nil {
+	var encoded *runtime.RawExtension
+	if run.state != nil {
+		var err error
+		if encoded, err = run.state.Encode(); err != nil {
 			return err
 		}
-		if len(encoded.Raw) > len("{}") || before.Status.State != nil {
+		if !bytes.Equal(encoded.Raw, run.stored) { // fields of other versions stay while nothing changes
 			run.network.Status.State = encoded
 		}
 	}
@@ -125,6 +143,9 @@ func (w *statusWriter) patch(ctx context.Context, run *run, change func()) error
 	if err := w.client.Status().Patch(ctx, run.network, patch); err != nil {
 		run.network = before // what could not be written must still be told
 		return fmt.Errorf("write the status of the Network: %w", err)
+	}
+	if encoded != nil {
+		run.stored = encoded.Raw
 	}
 	w.announceTransition(ctx, run, before)
 	return nil

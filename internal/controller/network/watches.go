@@ -71,7 +71,7 @@ func (w *watches) triggered() predicate.Predicate {
 			return operationOf(after) != "" ||
 				!after.DeletionTimestamp.IsZero() && apiequality.Semantic.DeepEqual(before.Status, after.Status)
 		},
-		DeleteFunc:  func(event.DeleteEvent) bool { return false },
+		DeleteFunc:  func(event.DeleteEvent) bool { return true }, // what is remembered of it is forgotten
 		GenericFunc: func(event.GenericEvent) bool { return false },
 	}
 }

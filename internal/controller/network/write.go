@@ -34,15 +34,21 @@ func (w *bundleWriter) restoreSecrets(ctx context.Context, run *run) outcome.Out
 			continue // or it gets another one along with its ManagedResource
 		}
 		if err := each.content.WriteSecret(ctx, w.client); err != nil {
-			return outcome.TryAgain(err, w.codes.of(err)...)
+			failed := outcome.TryAgain(err, w.codes.of(err)...)
+			if run.unchanged { // the network has what it was given
+				return failed.Unreported()
+			}
+			return failed
 		}
 		w.bundles.Expect(client.ObjectKeyFromObject(run.network), each.Name, run.managed[each.Name].ResourceVersion)
 	}
 	return outcome.Continue()
 }
 
-// write writes the bundles that are not written yet, in ascending phases, and deletes
-// those that the spec does not ask for. It tries all of them before it fails.
+// write writes the bundles that are not written yet, in ascending phases, and then deletes
+// those that the spec does not ask for. If an awaited bundle fails, those of later phases
+// wait, and nothing is deleted while any fails: an object may have moved from one bundle to
+// another.
 func (w *bundleWriter) write(ctx context.Context, run *run) outcome.Outcome {
 	if !run.writes() {
 		return outcome.Continue()
@@ -56,15 +62,22 @@ func (w *bundleWriter) write(ctx context.Context, run *run) outcome.Outcome {
 		}
 		if err := w.writeBundle(ctx, run, each.content); err != nil {
 			failures = append(failures, fmt.Errorf("write the bundle %s: %w", each.Name, err))
+			if each.Await {
+				break
+			}
 		}
 	}
-	for _, name := range run.obsolete() {
-		if _, err := bundle.Delete(ctx, w.client, w.live, run.network.Namespace, name); err != nil {
-			failures = append(failures, fmt.Errorf("delete the bundle %s: %w", name, err))
+	if len(failures) == 0 {
+		for _, name := range run.obsolete() {
+			if _, err := bundle.Delete(ctx, w.client, w.live, run.network.Namespace, name); err != nil {
+				failures = append(failures, fmt.Errorf("delete the bundle %s: %w", name, err))
+			}
 		}
 	}
-	err := errors.Join(failures...)
-	return outcome.TryAgain(err, w.codes.of(err)...)
+	if err := errors.Join(failures...); err != nil {
+		return outcome.TryAgain(err, w.codes.of(err)...)
+	}
+	return outcome.TryAgain(w.status.written(ctx, run)).Unreported()
 }
 
 // writeBundle writes one bundle, and keeps the next run from starting before the cache
