@@ -68,8 +68,11 @@ func (b *bundleBuilder) build(ctx context.Context, run *run) outcome.Outcome {
 		return outcome.Continue()
 	}
 	metrics.Bundles(client.ObjectKeyFromObject(run.network), run.network.Spec.Type, run.measured()...)
-	if err := readBundles(ctx, run, b.cached); err != nil { // some may be new
-		return outcome.TryAgain(err)
+	isUnknown := func(each wantedBundle) bool { return run.managed[each.Name] == nil }
+	if slices.ContainsFunc(run.wanted, isUnknown) {
+		if err := readBundles(ctx, run, b.cached); err != nil {
+			return outcome.TryAgain(err)
+		}
 	}
 	return b.compare(ctx, run)
 }
