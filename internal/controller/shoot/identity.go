@@ -45,9 +45,9 @@ func (r *Reconciler) establishIdentity(ctx context.Context, run *run) outcome.Ou
 	run.shoot.Status.TechnicalID = run.namespace
 	run.shoot.Status.LastOperation = &corev1beta1.LastOperation{
 		Type: corev1beta1.LastOperationTypeCreate, State: corev1beta1.LastOperationStateProcessing, Progress: 1,
-		Description: "Creating the control plane", LastUpdateTime: r.now(),
+		Description: "Creating the control plane", LastUpdateTime: r.reporter.now(),
 	}
-	return fail(r.writeStatus(ctx, run))
+	return fail(r.reporter.writeStatus(ctx, run))
 }
 
 // checkName refuses a Shoot whose control-plane namespace can't exist. It is the first

@@ -34,8 +34,11 @@ var priorityClasses = []struct {
 	{"gardener-shoot-system-600", 999999600},
 }
 
-// prerequisites returns the wanted bundle, and its ManagedResource, nil if there is none.
-func (r *Reconciler) prerequisites(ctx context.Context, namespace string) (*bundle.Bundle, *resourcesv1alpha1.ManagedResource, error) {
+// prerequisites of a network: a bundle with what its pods need in the cluster.
+type prerequisites struct{ client client.Client }
+
+// read returns the wanted bundle, and its ManagedResource, nil if there is none.
+func (p prerequisites) read(ctx context.Context, namespace string) (*bundle.Bundle, *resourcesv1alpha1.ManagedResource, error) {
 	var objects []plugin.Object
 	for _, class := range priorityClasses {
 		objects = append(objects, &schedulingv1.PriorityClass{
@@ -51,33 +54,33 @@ func (r *Reconciler) prerequisites(ctx context.Context, namespace string) (*bund
 	}
 	wanted := &bundle.Bundle{Namespace: namespace, Name: PrerequisitesName, Origin: "trellis", Data: data}
 	current := &resourcesv1alpha1.ManagedResource{}
-	err = r.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: PrerequisitesName}, current)
+	err = p.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: PrerequisitesName}, current)
 	if apierrors.IsNotFound(err) {
 		return wanted, nil, nil
 	}
 	return wanted, current, err
 }
 
-// deployPrerequisites writes the prerequisites. It creates a Secret that is gone again.
-func (r *Reconciler) deployPrerequisites(ctx context.Context, run *run) outcome.Outcome {
-	wanted, current, err := r.prerequisites(ctx, run.namespace)
+// deploy writes the prerequisites. It creates a Secret that is gone again.
+func (p prerequisites) deploy(ctx context.Context, run *run) outcome.Outcome {
+	wanted, current, err := p.read(ctx, run.namespace)
 	if err == nil && current != nil && bundle.SecretMissing(current) {
-		err = wanted.WriteSecret(ctx, r.client)
+		err = wanted.WriteSecret(ctx, p.client)
 	}
 	if err == nil {
-		_, err = wanted.Write(ctx, r.client, current)
+		_, err = wanted.Write(ctx, p.client, current)
 	}
 	return fail(err)
 }
 
-// awaitPrerequisites waits until the prerequisites are applied. It is the last stage, so
+// await waits until the prerequisites are applied. It is the last stage, so
 // that they are applied at the same time as the Network. In a hibernated cluster nothing
 // can be applied.
-func (r *Reconciler) awaitPrerequisites(ctx context.Context, run *run) outcome.Outcome {
+func (p prerequisites) await(ctx context.Context, run *run) outcome.Outcome {
 	if run.shoot.IsHibernated() {
 		return outcome.Continue()
 	}
-	wanted, current, err := r.prerequisites(ctx, run.namespace)
+	wanted, current, err := p.read(ctx, run.namespace)
 	if err != nil || current != nil && bundle.Applied(current, wanted.SecretName()) {
 		return fail(err)
 	}

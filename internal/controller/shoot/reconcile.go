@@ -8,8 +8,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -19,7 +17,6 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
-	"github.com/trellis-network/trellis/internal/keyed"
 	"github.com/trellis-network/trellis/internal/outcome"
 	"github.com/trellis-network/trellis/pipeline"
 )
@@ -31,12 +28,11 @@ type Reconciler struct {
 	// live reads from the API server whether something is gone. A late cache would not
 	// show what was just created, and what is deleted too early (the kubeconfig, the
 	// Cluster) can't be deleted properly again.
-	live       client.Reader
-	owners     owners
-	access     access
-	recorder   events.EventRecorder
-	clock      clock.PassiveClock
-	operations keyed.Map[types.NamespacedName, operation]
+	live          client.Reader
+	owners        owners
+	access        access
+	prerequisites prerequisites
+	reporter      *reporter
 }
 
 var _ reconcile.Reconciler = &Reconciler{}
@@ -44,8 +40,11 @@ var _ reconcile.Reconciler = &Reconciler{}
 func newReconciler(mgr manager.Manager, clock clock.PassiveClock) *Reconciler {
 	return &Reconciler{
 		client: mgr.GetClient(), live: mgr.GetAPIReader(), owners: owners{mgr.GetClient()},
-		access:   access{client: mgr.GetClient(), metadata: mgr.GetCache(), live: mgr.GetAPIReader()},
-		recorder: mgr.GetEventRecorder("trellis-" + ControllerName), clock: clock,
+		access:        access{client: mgr.GetClient(), metadata: mgr.GetCache(), live: mgr.GetAPIReader()},
+		prerequisites: prerequisites{mgr.GetClient()},
+		reporter: &reporter{
+			client: mgr.GetClient(), recorder: mgr.GetEventRecorder("trellis-" + ControllerName), clock: clock,
+		},
 	}
 }
 
@@ -62,10 +61,10 @@ func (r *Reconciler) reconciliation() []stage {
 		{Name: "Deploying the control-plane namespace", Run: r.deployNamespace},
 		{Name: "Taking over the access to the shoot", Run: r.takeOverAccess},
 		{Name: "Deploying the Cluster", Run: r.deployCluster},
-		{Name: "Deploying the prerequisites", Run: r.deployPrerequisites},
+		{Name: "Deploying the prerequisites", Run: r.prerequisites.deploy},
 		{Name: "Deploying the Network", Run: r.deployNetwork},
 		{Name: awaitingNetwork, Run: r.awaitNetwork},
-		{Name: "Waiting for the prerequisites", Run: r.awaitPrerequisites},
+		{Name: "Waiting for the prerequisites", Run: r.prerequisites.await},
 	}
 }
 
@@ -189,20 +188,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		if !apierrors.IsNotFound(err) {
 			return reconcile.Result{}, err
 		}
-		r.operations.Delete(request.NamespacedName)
+		r.reporter.operations.Delete(request.NamespacedName)
 		return outcome.TryAgain(r.releaseAbandoned(ctx, request.NamespacedName)).Result()
 	}
 	if isDeleting(shoot) && !controllerutil.ContainsFinalizer(shoot, finalizer) {
 		return reconcile.Result{}, nil
 	}
-	began := r.clock.Now()
+	began := r.reporter.clock.Now()
 	run, err := r.newRun(ctx, shoot)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
 	ended := ending{stages: r.stagesFor(run)}
 	ended.Outcome, ended.done = outcome.Run(ctx, run, ended.stages)
-	return r.report(ctx, run, ended, began)
+	return r.reporter.report(ctx, run, ended, began)
 }
 
 // userError is an error that the user can correct in the Shoot, or in the Secret with the

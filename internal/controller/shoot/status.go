@@ -16,6 +16,8 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -23,6 +25,7 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	"github.com/trellis-network/trellis/internal/condition"
+	"github.com/trellis-network/trellis/internal/keyed"
 	"github.com/trellis-network/trellis/internal/metrics"
 	"github.com/trellis-network/trellis/internal/outcome"
 	"github.com/trellis-network/trellis/plugin"
@@ -46,9 +49,17 @@ type ending struct {
 	done   int
 }
 
+// reporter is the one writer of the status of Shoots, of their events and their log lines.
+type reporter struct {
+	client     client.Client
+	recorder   events.EventRecorder
+	clock      clock.PassiveClock
+	operations keyed.Map[types.NamespacedName, operation]
+}
+
 // report turns the end of a run into the Shoot's status, the metrics, the log line, the
 // events and the answer for controller-runtime.
-func (r *Reconciler) report(ctx context.Context, run *run, ended ending, began time.Time) (reconcile.Result, error) {
+func (r *reporter) report(ctx context.Context, run *run, ended ending, began time.Time) (reconcile.Result, error) {
 	metrics.Reconciled(ControllerName, run.networkType(), ended.Outcome, r.clock.Since(began))
 	if ended.Kind() == outcome.Stale {
 		return ended.Result()
@@ -65,7 +76,7 @@ func (r *Reconciler) report(ctx context.Context, run *run, ended ending, began t
 
 // writeStatus stores the status if it has changed. Besides report, only establishIdentity
 // calls it.
-func (r *Reconciler) writeStatus(ctx context.Context, run *run) error {
+func (r *reporter) writeStatus(ctx context.Context, run *run) error {
 	if apiequality.Semantic.DeepEqual(run.stored.Status, run.shoot.Status) {
 		return nil
 	}
@@ -78,7 +89,7 @@ func (r *Reconciler) writeStatus(ctx context.Context, run *run) error {
 }
 
 // now has the precision that the API stores.
-func (r *Reconciler) now() metav1.Time { return metav1.NewTime(r.clock.Now()).Rfc3339Copy() }
+func (r *reporter) now() metav1.Time { return metav1.NewTime(r.clock.Now()).Rfc3339Copy() }
 
 // operation is what this process remembers of an operation on a Shoot.
 type operation struct {
@@ -99,7 +110,7 @@ const (
 )
 
 // announce writes the log line and the events about what has changed with this run.
-func (r *Reconciler) announce(ctx context.Context, run *run) {
+func (r *reporter) announce(ctx context.Context, run *run) {
 	was := ptr.Deref(run.before, corev1beta1.LastOperation{})
 	now := corev1beta1.LastOperation{
 		Type: corev1beta1.LastOperationTypeDelete, State: corev1beta1.LastOperationStateSucceeded, Description: "Successfully deleted Shoot",
