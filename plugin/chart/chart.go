@@ -137,7 +137,7 @@ func (c *Chart) objects(files map[string]string) ([]plugin.Object, error) {
 		return nil, fmt.Errorf("chart %s: %w", c.chart.Name(), err)
 	}
 	if len(hooks) > 0 {
-		return nil, fmt.Errorf("chart %s: %s is a hook, and nobody runs hooks; make it an object", c.chart.Name(), hooks[0].Path)
+		return nil, fmt.Errorf("chart %s: %s is a hook, and Trellis runs no hooks; make it an object", c.chart.Name(), hooks[0].Path)
 	}
 	var objects []plugin.Object
 	for _, crd := range c.chart.CRDObjects() {

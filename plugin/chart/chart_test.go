@@ -57,7 +57,7 @@ func TestChartsThatCannotBeRenderedSayWhy(t *testing.T) {
 		facts  plugin.Input
 		says   string
 	}{
-		"a hook":                     {values{Broken: "hook"}, plugin.Input{}, "strings/templates/account.yaml is a hook, and nobody runs hooks"},
+		"a hook":                     {values{Broken: "hook"}, plugin.Input{}, "strings/templates/account.yaml is a hook, and Trellis runs no hooks"},
 		"no YAML":                    {values{Broken: "yaml"}, plugin.Input{}, "strings/templates/account.yaml"},
 		"a field that there is not":  {values{Broken: "field"}, plugin.Input{}, `unknown field "spec.noSuchField"`},
 		"a value that is missing":    {map[string]any{"sound": ""}, plugin.Input{}, "a string must sound"},

@@ -95,7 +95,7 @@ var brokenDefaults = []broken{
 		f.defaults = func(c *config, facts *plugin.Input, origins *plugin.Origins) {
 			if c.Mode == nil && c.Peers == nil {
 				c.Peers = []peer{{Address: "10.0.0.1"}}
-				origins.Rule("peers", "nobody says how packets travel")
+				origins.Rule("peers", "no field says how packets travel")
 			}
 			soundDefaults(c, facts, origins)
 		}

@@ -69,7 +69,7 @@ var specialities = []struct {
 	{"nodes of others beside its own", func(f *plugin.Input) { f.Infrastructure.OwnNetwork = false }},
 	{"virtual functions", func(f *plugin.Input) { f.Infrastructure.VirtualFunctions = true }},
 	{"thousands of nodes", func(f *plugin.Input) { f.NodesAtLeast, f.NodesAtMost = 1000, 5000 }},
-	{"nobody awake", func(f *plugin.Input) { f.Hibernated = true }},
+	{"hibernated", func(f *plugin.Input) { f.Hibernated = true }},
 	{"only a user's wishes known", func(f *plugin.Input) {
 		f.Planned = true
 		f.PodCIDRs, f.ServiceCIDRs, f.NodeCIDRs, f.APIServer.ExternalHost = nil, nil, nil, ""

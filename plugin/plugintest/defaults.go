@@ -164,7 +164,7 @@ func (s *suite) checkReplaced(found *report, before, after network) {
 	changed := s.pipeline.Build(request)
 	if len(changed.Errors) == 0 && !bytes.Equal(changed.Config, after.result.Config) { // else the change is forbidden
 		found.breachIn(fmt.Sprintf("%s\nafter %s", after.name, before.name),
-			"what was in force before stays in force, although nobody says so any more; note with origins.Rule what follows from other values:\n%s\nis there and in a new network\n%s",
+			"what was in force before stays in force, although neither the config nor a rule states it any more; note with origins.Rule what follows from other values:\n%s\nis there and in a new network\n%s",
 			changed.Config, after.result.Config)
 	}
 }

@@ -78,7 +78,7 @@ func TestHibernatedShoots(t *testing.T) {
 	p := newControlPlane(t, in, shoot, newNamespace())
 	p.deploys()
 	p.ready()
-	p.observer.trust() // nobody says so now
+	p.observer.trust() // what follows is not part of this test
 	p.manager.stop()
 	p.cluster(func(s *corev1beta1.Shoot) { s.Spec.Hibernation = &corev1beta1.Hibernation{Enabled: ptr.To(true)} })
 	p.wants("mode", "second")
