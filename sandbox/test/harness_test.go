@@ -1,4 +1,6 @@
-// Package test runs the built program and looks at it from outside.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package test runs the built program and checks what its users see.
 package test
 
 import (
@@ -18,8 +20,8 @@ import (
 	"time"
 )
 
-// report is the line that `up` prints. It is written out here once more since
-// it is a contract.
+// report is the line that `up` prints. The test has a type of its own, so that it
+// fails when the program's contract changes.
 type report struct {
 	Dir               string
 	PID               int
@@ -36,8 +38,8 @@ type report struct {
 	}
 }
 
-// binary is the built program. The helper of the root module, which this module
-// cannot import, knows where it lies.
+// binary returns the path of the built program. A command of the root module prints
+// it, since this module cannot import the root module.
 var binary = sync.OnceValues(func() (string, error) {
 	cmd := exec.Command("go", "run", "./test/sandbox/build", "-path")
 	cmd.Dir = "../.."
@@ -75,7 +77,7 @@ func up(t *testing.T, args ...string) *sandbox {
 	return s
 }
 
-// start is up without the waiting.
+// start starts a sandbox without waiting until it is ready.
 func start(t *testing.T, args ...string) *sandbox {
 	t.Helper()
 	s := &sandbox{cmd: exec.Command(program(t), append([]string{"up"}, args...)...), stderr: &bytes.Buffer{}}
@@ -115,7 +117,7 @@ func readReport(t *testing.T, from io.Reader, stderr fmt.Stringer) (r report) {
 	return r
 }
 
-// stop sends a signal and waits; it returns the exit status.
+// stop sends a signal, waits for the end, and returns the exit status.
 func (s *sandbox) stop(t *testing.T, signal syscall.Signal) int {
 	t.Helper()
 	if err := s.cmd.Process.Signal(signal); err != nil {
@@ -137,7 +139,7 @@ func run(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
-// try calls kubectl and returns what it printed.
+// try runs kubectl and returns its output.
 func (s *sandbox) try(kubeconfig string, args ...string) (string, error) {
 	return s.apply(kubeconfig, "", args...)
 }
@@ -149,7 +151,7 @@ func (s *sandbox) apply(kubeconfig, input string, args ...string) (string, error
 	return strings.TrimSpace(string(out)), err
 }
 
-// must calls kubectl, which has to succeed.
+// must runs kubectl and fails the test if kubectl fails.
 func (s *sandbox) must(t *testing.T, kubeconfig string, args ...string) string {
 	t.Helper()
 	out, err := s.try(kubeconfig, args...)
@@ -159,9 +161,9 @@ func (s *sandbox) must(t *testing.T, kubeconfig string, args ...string) string {
 	return out
 }
 
-// processes are the ids of all processes of the sandbox that run: its own and
-// those which it started. They are looked up by their command lines, as the
-// components of a killed sandbox have no parent to be found by.
+// processes returns the ids of all running processes of the sandbox: the
+// supervisor with the id own, and its components. It finds the components by their
+// command lines, since those of a killed supervisor have lost their parent.
 func processes(t *testing.T, dir string, own int) []int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc")
@@ -182,7 +184,7 @@ func processes(t *testing.T, dir string, own int) []int {
 	return pids
 }
 
-// alive tells whether a process runs; a zombie does not.
+// alive reports whether a process runs. A zombie does not run.
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -192,7 +194,7 @@ func alive(pid int) bool {
 	return !strings.HasPrefix(rest, "Z")
 }
 
-// gone fails the test if the processes still run after some seconds.
+// gone fails the test if one of the processes still runs after 10 seconds.
 func gone(t *testing.T, pids []int) {
 	t.Helper()
 	for _, pid := range pids {

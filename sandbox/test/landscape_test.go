@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package test
 
 import (
@@ -60,7 +62,7 @@ spec:
   containers: [{name: c, image: none}]
 `
 
-// TestLandscape looks at one sandbox with one shoot from all sides.
+// TestLandscape checks all that a user can see of a sandbox with one shoot.
 func TestLandscape(t *testing.T) {
 	s := up(t, "--shoot=garden-dev/johndoe-azure", "--nodes=3", "--user=alice=dev,ops")
 	t.Run("report", s.testReport)
@@ -78,7 +80,7 @@ func (s *sandbox) shoot() string { return s.Shoots[0].Kubeconfig }
 
 func (s *sandbox) testReport(t *testing.T) {
 	if s.PID != s.cmd.Process.Pid || s.MemoryMiB < 100 || !strings.HasPrefix(s.KubernetesVersion, "v1.") {
-		t.Errorf("the report says %+v", s.report)
+		t.Errorf("the report is %+v", s.report)
 	}
 	if len(s.Shoots) != 1 || s.Shoots[0].Namespace != "garden-dev" || s.Shoots[0].Name != "johndoe-azure" || s.Shoots[0].Nodes != 3 {
 		t.Errorf("shoots are %+v", s.Shoots)

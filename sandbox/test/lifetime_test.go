@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package test
 
 import (
@@ -11,8 +13,8 @@ import (
 	"testing"
 )
 
-// minimum is how many processes a sandbox without shoots has: the supervisor,
-// etcd, the API server, the controller-manager.
+// minimum is the number of processes of a sandbox without shoots: the supervisor,
+// etcd, the API server and the controller-manager.
 const minimum = 4
 
 func (s *sandbox) processes(t *testing.T) []int {
@@ -24,7 +26,8 @@ func (s *sandbox) processes(t *testing.T) []int {
 	return pids
 }
 
-// TestSideBySide also checks that neither takes the other down with it.
+// TestSideBySide runs two sandboxes, and stops one of them. The other must keep
+// running.
 func TestSideBySide(t *testing.T) {
 	one, other := start(t), start(t)
 	for _, s := range []*sandbox{one, other} {
@@ -50,7 +53,7 @@ func TestKilledSupervisor(t *testing.T) {
 	pids := s.processes(t)
 	s.stop(t, syscall.SIGKILL)
 	gone(t, pids)
-	// The lock went with the process: the directory can be used again.
+	// The kernel has released the lock, so the directory can be used again.
 	again := up(t, "--dir", s.Dir)
 	again.must(t, again.Seed.Kubeconfig, "get", "namespace", "kube-system")
 }
@@ -76,9 +79,9 @@ func TestDeadComponent(t *testing.T) {
 	gone(t, pids)
 }
 
-// TestDeadParent has a shell start the sandbox, and kills the shell and whoever
-// reads what the sandbox says. It must end in order all the same: what remained of
-// a temporary directory would be keys and passwords.
+// TestDeadParent starts the sandbox from a shell, kills the shell, and closes both
+// pipes that the sandbox writes to. The sandbox must still remove its temporary
+// directory, which has private keys.
 func TestDeadParent(t *testing.T) {
 	temporary := t.TempDir()
 	read, write, err := os.Pipe()
@@ -101,7 +104,7 @@ func TestDeadParent(t *testing.T) {
 	s := &sandbox{report: readReport(t, stdout, said)}
 	pids := s.processes(t)
 	if s.PID == shell.Process.Pid {
-		t.Fatal("the shell has replaced itself by the program, so that nothing was its child")
+		t.Fatal("the shell has replaced itself by the program, so the sandbox has no parent to lose")
 	}
 	_ = read.Close()
 	_ = stdout.Close()
@@ -122,7 +125,7 @@ func TestDetach(t *testing.T) {
 	s := &sandbox{report: readReport(t, strings.NewReader(stdout), nil)}
 	pids := s.processes(t)
 	s.must(t, s.Seed.Kubeconfig, "get", "namespace", "kube-system")
-	for range 2 { // the second time there is nothing to do
+	for range 2 { // the second time, no sandbox runs
 		if status, _, stderr := run(t, "down", "--dir", dir); status != 0 {
 			t.Errorf("down: exit status %d\n%s", status, stderr)
 		}
@@ -143,12 +146,12 @@ func TestInterruptedStart(t *testing.T) {
 		t.Errorf("exit status %d\n%s", status, s.stderr)
 	}
 	if pids := processes(t, dir, 0); len(pids) > 0 {
-		t.Errorf("processes %v are left", pids)
+		t.Errorf("the processes %v still run", pids)
 	}
 }
 
-// TestMisuse checks that what cannot be had is refused with exit status 2 and
-// an error, and nothing on standard output.
+// TestMisuse checks that the program rejects invalid arguments with exit status 2
+// and an error, and writes nothing to standard output.
 func TestMisuse(t *testing.T) {
 	for name, test := range map[string]struct {
 		args []string

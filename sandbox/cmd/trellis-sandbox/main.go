@@ -1,8 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Command trellis-sandbox runs real Kubernetes clusters with simulated nodes:
 // a garden and seed, and shoots, without containers and without root.
 //
-// It is many programs in one. Started by a sandbox it is one of the components,
-// called by the name kubectl it is kubectl, else it is the command line.
+// It is many programs in one. A process that a sandbox starts is one of the
+// components. Called by the name kubectl it is kubectl. Otherwise it is the
+// command line.
 package main
 
 import (
@@ -17,7 +20,7 @@ import (
 	"github.com/trellis-network/trellis/sandbox/internal/process"
 )
 
-// Exit statuses. Kubectl and components have their own.
+// Exit statuses of the command line. Kubectl and the components have their own.
 const (
 	exitFailed  = 1
 	exitInvalid = 2
@@ -46,7 +49,7 @@ func dispatch() int {
 }
 
 func commandLine() int {
-	// Kubernetes' packages define flags for every program that they are part of.
+	// Kubernetes' packages add their flags to every program that imports them.
 	pflag.CommandLine = pflag.NewFlagSet(os.Args[0], pflag.ContinueOnError)
 	err := newRoot().Execute()
 	var status exitStatus

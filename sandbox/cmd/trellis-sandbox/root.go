@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -13,7 +15,7 @@ import (
 
 const kubectlName = "kubectl"
 
-// exitStatus is an error which was already told to the user.
+// exitStatus is an error that the user has already seen.
 type exitStatus int
 
 // Error implements error.
@@ -46,7 +48,7 @@ become Ready, but no container runs.`,
 	return root
 }
 
-// help is what the program does when it is not told what to do.
+// help runs when no command is given, or an unknown one.
 func help(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
@@ -58,7 +60,7 @@ func help(cmd *cobra.Command, args []string) error {
 	return options.Invalidf("there is no command %q; there are %s", args[0], strings.Join(names, ", "))
 }
 
-// noArguments refuses what is not a flag.
+// noArguments rejects arguments that are not flags.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return options.Invalidf("%s takes no argument, but got %q; see `%s --help`", cmd.Name(), args[0], cmd.CommandPath())
@@ -66,12 +68,12 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// newKubectl is only for the help; dispatch has kubectl run before any flag is
-// parsed.
+// newKubectl makes the help list kubectl. It never runs: dispatch starts kubectl
+// before any flag is parsed.
 func newKubectl() *cobra.Command {
 	return &cobra.Command{
 		Use:                kubectlName,
-		Short:              "Be kubectl (as the program is when it is called by that name)",
+		Short:              "Run kubectl (so does this program when it is called by that name)",
 		DisableFlagParsing: true,
 		Run:                func(*cobra.Command, []string) {},
 	}
@@ -80,7 +82,7 @@ func newKubectl() *cobra.Command {
 func newVersion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print the versions of what the program is made of",
+		Short: "Print the versions of Kubernetes, etcd, kwok and Go",
 		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), versions.Text())

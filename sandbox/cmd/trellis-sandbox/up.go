@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -15,7 +17,7 @@ import (
 	"github.com/trellis-network/trellis/sandbox/internal/sandbox"
 )
 
-// parentInterval is how often is looked whether the parent still lives.
+// parentInterval is how often up checks that its parent process still runs.
 const parentInterval = 300 * time.Millisecond
 
 func newUp() *cobra.Command {
@@ -24,15 +26,15 @@ func newUp() *cobra.Command {
 		Use:   "up",
 		Short: "Start a garden and seed and shoot clusters, and keep them until interrupted",
 		Long: `Starts one cluster that is garden and seed together, and a cluster for each
-shoot. When all of them are ready, exactly one line of JSON is printed: where
-they are and where the kubeconfigs lie. Everything ends on SIGINT or SIGTERM,
-when a component dies, and when the process that called this one is gone.
+shoot. When all of them are ready, up prints exactly one line of JSON with the
+addresses of the clusters and the paths of the kubeconfigs. All clusters stop on
+SIGINT or SIGTERM, when a component dies, and when the parent process has ended.
 
 For each shoot, the seed has the namespace and in it the Secret NAME.kubeconfig
 with an admin kubeconfig under the key kubeconfig.
 
 Exit status: 0 when it was stopped, 1 when it could not start or a component
-died, 2 when something was asked for that cannot be had.`,
+died, 2 when a flag or argument is invalid, or too little memory is free.`,
 		Example: `  trellis-sandbox up --shoot garden-dev/johndoe-azure --nodes 3
   trellis-sandbox up --shoots 2 --user alice=developers,testers
   trellis-sandbox up --detach --dir /tmp/landscape`,
@@ -57,11 +59,11 @@ func up(wanted options.Up) error {
 	defer end(nil)
 	go endOnSignal(end)
 	surviveBrokenPipes()
-	orphaned := func() { end(fmt.Errorf("%w: the parent process is gone", sandbox.ErrStopped)) }
+	orphaned := func() { end(fmt.Errorf("%w: the parent process has ended", sandbox.ErrStopped)) }
 	stopWatching := watchParent(orphaned)
 	defer stopWatching()
 
-	// Whatever any component writes is for this user alone.
+	// Only this user may read the files that components write.
 	syscall.Umask(0o077)
 	io := sandbox.IO{Out: os.Stdout, Progress: os.Stderr}
 	if wanted.Detach {
@@ -73,8 +75,8 @@ func up(wanted options.Up) error {
 	return sandbox.Up(ctx, wanted, io)
 }
 
-// endOnSignal ends the sandbox in order at the first signal. At a second one
-// the process dies at once, and its components with it.
+// endOnSignal stops the sandbox in order on the first signal. A second signal
+// ends the process at once, and its components with it.
 func endOnSignal(end context.CancelCauseFunc) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
@@ -83,12 +85,12 @@ func endOnSignal(end context.CancelCauseFunc) {
 	end(fmt.Errorf("%w: received %s", sandbox.ErrStopped, received))
 }
 
-// surviveBrokenPipes makes writing to a parent that is gone an error like any
-// other. Otherwise the next line of progress would end the process before it has
-// cleaned up. Components do not inherit it.
+// surviveBrokenPipes makes a write to a pipe without a reader return an error.
+// By default the next line of progress after the parent's end would kill the
+// process before it has cleaned up. Components do not inherit this.
 func surviveBrokenPipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
-// watchParent calls orphaned when the process that started this one is gone.
+// watchParent calls orphaned when the parent process has ended.
 func watchParent(orphaned func()) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	parent := os.Getppid()
@@ -110,7 +112,7 @@ func watchParent(orphaned func()) (stop func()) {
 	return cancel
 }
 
-// detach leaves the work to a process in the background.
+// detach runs the sandbox in a background process.
 func detach() error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()

@@ -1,4 +1,6 @@
-// Package background lets a sandbox go on after the command that started it,
+// SPDX-License-Identifier: Apache-2.0
+
+// Package background runs a sandbox that outlives the command that started it,
 // and stops such a sandbox.
 package background
 
@@ -17,16 +19,16 @@ import (
 	"github.com/trellis-network/trellis/sandbox/internal/workdir"
 )
 
-// variable marks the process which Detach starts.
+// variable marks the process that Detach starts.
 const variable = "TRELLIS_SANDBOX_BACKGROUND"
 
-// IsBackground tells whether this process is the one in the background.
+// IsBackground reports whether this process is the one in the background.
 func IsBackground() bool { return os.Getenv(variable) != "" }
 
-// Detach runs this very command line again, in a session of its own, and
-// returns when that process has written its first line, which is copied to out,
-// or has ended; then its exit status is returned. When ctx ends before, the
-// process is asked to stop, and Detach still waits for its end.
+// Detach starts this command line again, in a session of its own. It copies the
+// first line that the new process writes to out, and returns. If the process
+// ends before it writes a line, Detach returns its exit status. When ctx ends
+// earlier, Detach sends the process SIGTERM and waits for its end.
 func Detach(ctx context.Context, out io.Writer) (status int, err error) {
 	executable, err := os.Executable()
 	if err != nil {
@@ -54,8 +56,9 @@ func Detach(ctx context.Context, out io.Writer) (status int, err error) {
 	return max(1, cmd.ProcessState.ExitCode()), nil
 }
 
-// CloseTerminal redirects this process's standard error into the sandbox's log,
-// so that whoever reads it is not kept waiting.
+// CloseTerminal redirects this process's standard error into the sandbox's log.
+// The reader of standard error then sees its end, and need not wait until the
+// sandbox stops.
 func CloseTerminal(dir string) error {
 	path := workdir.Log(dir)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package background
 
 import (
@@ -11,18 +13,19 @@ import (
 )
 
 const (
-	// patience is how long a sandbox has to stop in order.
+	// patience is the time that a sandbox has to stop in order.
 	patience = 30 * time.Second
-	// afterKill is how long the kernel and the lifeline may take.
+	// afterKill is the time that the processes may take to end once the
+	// supervisor was killed.
 	afterKill = 5 * time.Second
 	interval  = 50 * time.Millisecond
 )
 
-// Down stops the sandbox that runs in the directory at path and waits until all
-// is gone. It returns false if none ran there.
+// Down stops the sandbox that runs in the directory at path, and waits until its
+// processes have ended. It returns false if no sandbox ran there.
 func Down(path string) (stopped bool, err error) {
 	if path == "" {
-		return false, options.Invalidf("--dir is missing; name the directory of the sandbox to stop, the dir in what `up` printed")
+		return false, options.Invalidf("--dir is missing; name the directory of the sandbox to stop: the field dir of the line that `up` printed")
 	}
 	pid, running := workdir.Holder(path)
 	if !running {
@@ -39,16 +42,16 @@ func Down(path string) (stopped bool, err error) {
 		return false, fmt.Errorf("kill the sandbox with process id %d: %w", pid, err)
 	}
 	if !gone(path, afterKill) {
-		return false, fmt.Errorf("the sandbox with process id %d does not end, not even killed", pid)
+		return false, fmt.Errorf("the sandbox with process id %d still runs after SIGKILL", pid)
 	}
 	return true, nil
 }
 
-// notASandbox refuses a path that is something else than a sandbox's directory;
-// one that is not there may have been a sandbox's.
+// notASandbox rejects a path that exists and is not the directory of a sandbox.
+// A path that does not exist may have been one, so it is no error.
 func notASandbox(path string) error {
 	if _, err := os.Stat(path); err == nil && !workdir.IsSandbox(path) {
-		return options.Invalidf("--dir %s is not the directory of a sandbox; name the dir in what `up` printed", path)
+		return options.Invalidf("--dir %s is not the directory of a sandbox; name the field dir of the line that `up` printed", path)
 	}
 	return nil
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package bootstrap
 
 import (
@@ -12,7 +14,7 @@ import (
 	"github.com/trellis-network/trellis/sandbox/internal/options"
 )
 
-// RegisterNodes creates the nodes of a shoot, as their kubelets would.
+// RegisterNodes creates the Nodes of a shoot, as their kubelets would.
 func RegisterNodes(ctx context.Context, client kubernetes.Interface, count int) error {
 	version, err := Version(client)
 	if err != nil {
@@ -62,8 +64,8 @@ func newNode(index int, version string) *corev1.Node {
 	}
 }
 
-// Nodes waits until so many nodes are ready for pods: Ready, with a pod range,
-// and without a taint that keeps pods away.
+// Nodes waits until count nodes can take pods: they are Ready, have a pod range,
+// and no taint that keeps pods away.
 func Nodes(ctx context.Context, client kubernetes.Interface, count int, note Note) error {
 	return poll(ctx, note, func(ctx context.Context) string {
 		nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{ResourceVersion: "0"})
@@ -85,7 +87,7 @@ func Nodes(ctx context.Context, client kubernetes.Interface, count int, note Not
 	})
 }
 
-// lacks says what keeps a node from taking pods.
+// lacks returns what keeps a node from taking pods, or "".
 func lacks(node *corev1.Node) string {
 	if node.Spec.PodCIDR == "" {
 		return "has no pod range"

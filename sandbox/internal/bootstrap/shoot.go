@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package bootstrap
 
 import (
@@ -12,8 +14,8 @@ import (
 	"github.com/trellis-network/trellis/sandbox/internal/options"
 )
 
-// PublishKubeconfig makes a shoot known in the garden: its namespace, and in it
-// the Secret NAME.kubeconfig with an admin kubeconfig under the key kubeconfig.
+// PublishKubeconfig creates in the garden the namespace of a shoot, and in it the
+// Secret NAME.kubeconfig with an admin kubeconfig under the key kubeconfig.
 func PublishKubeconfig(ctx context.Context, garden kubernetes.Interface, shoot options.Shoot, kubeconfig []byte) error {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: shoot.Namespace}}
 	_, err := garden.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{})

@@ -1,5 +1,7 @@
-// Package bootstrap does to fresh clusters what makes them a landscape, and
-// waits until they work. It is a plain client of their API servers.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package bootstrap creates nodes and Secrets in new clusters, and waits until
+// the clusters work. It is a plain client of their API servers.
 package bootstrap
 
 import (
@@ -15,16 +17,16 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// interval is how often is looked whether something is ready.
+// interval is the time between two checks.
 const interval = 50 * time.Millisecond
 
-// requestTimeout bounds a single look.
+// requestTimeout bounds a single check.
 const requestTimeout = 5 * time.Second
 
-// Note takes what is being waited for right now, in words.
+// Note receives what is still missing, as text.
 type Note func(string)
 
-// Connect makes a client of the cluster that a kubeconfig file is for.
+// Connect returns a client of the cluster of a kubeconfig file.
 func Connect(kubeconfig string) (kubernetes.Interface, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -42,7 +44,7 @@ func File(ctx context.Context, path string, note Note) error {
 	})
 }
 
-// APIServer waits until the API server says that it is ready.
+// APIServer waits until the API server reports that it is ready.
 func APIServer(ctx context.Context, client kubernetes.Interface, note Note) error {
 	return poll(ctx, note, func(ctx context.Context) string {
 		_, err := client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx)
@@ -50,8 +52,8 @@ func APIServer(ctx context.Context, client kubernetes.Interface, note Note) erro
 	})
 }
 
-// ServiceAccounts waits until the service account controller has worked through
-// the namespaces that every cluster has.
+// ServiceAccounts waits until the default service accounts of the namespaces
+// kube-system and default exist.
 func ServiceAccounts(ctx context.Context, client kubernetes.Interface, note Note) error {
 	return poll(ctx, note, func(ctx context.Context) string {
 		for _, namespace := range []string{metav1.NamespaceSystem, metav1.NamespaceDefault} {
@@ -63,32 +65,32 @@ func ServiceAccounts(ctx context.Context, client kubernetes.Interface, note Note
 	})
 }
 
-// poll looks until what is missing is nothing. Its error says what was missing
-// last.
-func poll(ctx context.Context, note Note, look func(context.Context) (missing string)) error {
+// poll calls check until it returns "". Its error has what was missing last.
+func poll(ctx context.Context, note Note, check func(context.Context) (missing string)) error {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
-		missing := lookOnce(ctx, look)
+		missing := checkOnce(ctx, check)
 		if missing == "" {
 			return nil
 		}
 		note(missing)
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w; at last: %s", context.Cause(ctx), missing)
+			return fmt.Errorf("%w; the last check found: %s", context.Cause(ctx), missing)
 		case <-ticker.C:
 		}
 	}
 }
 
-func lookOnce(ctx context.Context, look func(context.Context) string) string {
+func checkOnce(ctx context.Context, check func(context.Context) string) string {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	return look(ctx)
+	return check(ctx)
 }
 
-// text is the most telling of what an error of the API server says.
+// text returns the first cause in an error of the API server, or else the
+// error's message.
 func text(err error) string {
 	if err == nil {
 		return ""
@@ -101,8 +103,8 @@ func text(err error) string {
 	return err.Error()
 }
 
-// failedChecks is, of what /readyz answers, the checks that fail; of any other
-// text, all of it.
+// failedChecks returns the failed checks in an answer of /readyz, and any other
+// text unchanged.
 func failedChecks(answer string) string {
 	var failed []string
 	for line := range strings.Lines(answer) {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package cluster
 
 import (
@@ -12,13 +14,14 @@ import (
 // issuer signs service account tokens and is their default audience.
 const issuer = "https://kubernetes.default.svc.cluster.local"
 
-// audiences are those that the API server accepts in tokens. Gardener asks for
-// tokens of its own audience.
+// audiences are the audiences that the API server accepts in tokens. Gardener
+// requests tokens for an audience of its own.
 var audiences = []string{issuer, "gardener"}
 
-// seedControllers are what operators need where no pods run: namespaces and
-// owned objects are deleted, service accounts and their tokens exist, and the
-// aggregated ClusterRoles (admin, edit, view) have rules.
+// seedControllers are the controllers that an operator needs in a cluster
+// without pods. They delete namespaces and owned objects, create service accounts
+// and their tokens, and give the aggregated ClusterRoles (admin, edit, view) their
+// rules.
 var seedControllers = []string{
 	"clusterrole-aggregation-controller",
 	"namespace-controller",
@@ -53,9 +56,9 @@ func (c *ControlPlane) APIServer() process.Spec {
 	})
 }
 
-// ControllerManager describes the controller-manager: with all controllers in a
-// shoot, with few in the seed. It serves no port; its work shows whether it is
-// well.
+// ControllerManager describes the controller-manager. In a shoot it has all
+// default controllers, in the seed only seedControllers. It serves no port: the
+// sandbox waits for what it creates instead.
 func (c *ControlPlane) ControllerManager() process.Spec {
 	args := []string{
 		"--kubeconfig=" + c.Kubeconfig(controllerManager),
@@ -65,11 +68,12 @@ func (c *ControlPlane) ControllerManager() process.Spec {
 		"--use-service-account-credentials",
 		"--service-account-private-key-file=" + c.file("service-accounts.key"),
 		"--root-ca-file=" + c.file("ca.crt"),
-		// The default of 20 a second makes dozens of controllers wait for their
+		// With the default of 20 a second, dozens of controllers wait for their
 		// tokens, and rollouts for their pods.
 		"--kube-api-qps=500",
 		"--kube-api-burst=1000",
-		// The default lies outside the sandbox, and would be created.
+		// The controller-manager creates this directory. The default is outside the
+		// sandbox.
 		"--flex-volume-plugin-dir=" + filepath.Join(c.dir.Etcd(), "flexvolume"),
 	}
 	if !c.IsShoot {
@@ -97,7 +101,7 @@ func (c *ControlPlane) Scheduler() process.Spec {
 	})
 }
 
-// SimulatedNodes describes the process that plays the kubelets of a shoot.
+// SimulatedNodes describes the process that simulates the kubelets of a shoot.
 func (c *ControlPlane) SimulatedNodes() process.Spec {
 	return c.component(nodes, process.Client, []string{
 		"--kubeconfig=" + c.Kubeconfig(nodes),
@@ -105,7 +109,7 @@ func (c *ControlPlane) SimulatedNodes() process.Spec {
 	})
 }
 
-// Clients describes what is to run against the API server once that is ready.
+// Clients describes the components that start once the API server is ready.
 func (c *ControlPlane) Clients() []process.Spec {
 	if !c.IsShoot {
 		return []process.Spec{c.ControllerManager()}

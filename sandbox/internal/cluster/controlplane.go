@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package cluster
 
 import (
@@ -15,17 +17,17 @@ import (
 // Seed is the name of the cluster that is garden and seed together.
 const Seed = "seed"
 
-// smallHeap makes components collect garbage at half the default growth, which
-// costs a little time and saves much memory.
+// smallHeap makes components collect garbage at half the default growth. This
+// costs little time and saves much memory.
 var smallHeap = []string{"GOGC=50"}
 
 // ControlPlane is one Kubernetes control plane: an API server, and the
 // components that work against it.
 type ControlPlane struct {
-	// Name tells clusters apart: Seed, or shoots/NAMESPACE/NAME. It is also the
+	// Name identifies the cluster: Seed, or shoots/NAMESPACE/NAME. It is also the
 	// prefix in etcd and the path below pki, kubeconfigs and logs.
 	Name string
-	// IsShoot says that the cluster has nodes and all controllers.
+	// IsShoot means that the cluster has nodes and all controllers.
 	IsShoot bool
 	Network options.Network
 	Nodes   int
@@ -57,14 +59,14 @@ func newControlPlane(c *ControlPlane) (_ *ControlPlane, err error) {
 	return c, nil
 }
 
-// Close gives the cluster's port back.
+// Close releases the cluster's port.
 func (c *ControlPlane) Close() { c.port.Release() }
 
 // Server is the API server's URL.
 func (c *ControlPlane) Server() string { return "https://" + c.port.Address() }
 
-// identities are the users that the control plane itself consists of, with
-// their groups, by the name of the kubeconfig.
+// identities maps the name of each of the control plane's own kubeconfigs to its
+// user, followed by the user's groups.
 func (c *ControlPlane) identities() map[string][]string {
 	all := map[string][]string{
 		Admin:             {"admin", "system:masters"},
@@ -72,8 +74,8 @@ func (c *ControlPlane) identities() map[string][]string {
 	}
 	if c.IsShoot {
 		all[scheduler] = []string{"system:kube-scheduler"}
-		// One process plays all kubelets and updates what belongs to each of them,
-		// which no single node's identity may.
+		// One process simulates all kubelets and updates the objects of each of
+		// them, which the identity of a single node may not.
 		all[nodes] = []string{"trellis-sandbox:nodes", "system:masters"}
 	}
 	return all
@@ -93,7 +95,7 @@ const (
 // Kubeconfig is the file with an identity's credentials.
 func (c *ControlPlane) Kubeconfig(identity string) string { return c.dir.Kubeconfig(c.Name, identity) }
 
-// AdminKubeconfig makes another admin kubeconfig, to give away.
+// AdminKubeconfig makes one more admin kubeconfig, for the Secret in the garden.
 func (c *ControlPlane) AdminKubeconfig() ([]byte, error) {
 	return c.authority.Kubeconfig(c.shortName(), c.Server(), "admin", "system:masters")
 }
@@ -140,10 +142,10 @@ func (c *ControlPlane) writeKubeconfig(path, user string, groups ...string) erro
 	return pki.WriteFile(path, content)
 }
 
-// shortName is the cluster's name for people.
+// shortName is the cluster's name in its kubeconfigs.
 func (c *ControlPlane) shortName() string { return filepath.Base(c.Name) }
 
-// file is a file of the cluster's certificates and keys.
+// file returns the path of one of the cluster's certificates and keys.
 func (c *ControlPlane) file(name string) string { return filepath.Join(c.dir.PKI(c.Name), name) }
 
 // component describes a process of this control plane.

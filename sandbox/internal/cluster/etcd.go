@@ -1,5 +1,7 @@
-// Package cluster knows how each component of a Kubernetes control plane is
-// called: which flags, which files, which credentials.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cluster describes how each component of a Kubernetes control plane is
+// started: with which flags, files and credentials.
 package cluster
 
 import (
@@ -9,23 +11,23 @@ import (
 	"github.com/trellis-network/trellis/sandbox/internal/workdir"
 )
 
-// etcd listens on sockets in its own directory, in which the API servers run
-// too. A socket in a private directory is closed to other users of the machine,
-// as a port without TLS would not be. The names are relative because a socket's
-// path may have no more than 108 bytes, and without a slash because etcd takes
-// the host part of the URL only.
+// etcd listens on sockets in its own directory, which is also the working
+// directory of the API servers. Other users of the machine cannot reach a socket
+// in a private directory, but they could reach a port without TLS. The names are
+// relative because a socket's path may have at most 108 bytes, and have no slash
+// because etcd reads only the host part of the URL.
 const (
 	clientSocket = "client.sock"
 
 	etcdClientURL = "unix://" + clientSocket
 	etcdPeerURL   = "unix://peer.sock"
-	// etcd must be told addresses which it could tell other members. There are
-	// none, and nobody listens there.
+	// etcd requires an address to advertise to other members. There are no other
+	// members, and no process listens on this address.
 	etcdUnusedURL = "http://127.0.0.1:2380"
 )
 
-// Etcd is the one store of all clusters; each has its own prefix. It does not
-// wait for the disk: its data is never used again.
+// Etcd describes the etcd that all clusters share, each with its own prefix. It
+// does not wait for the disk, as its data is never read by another sandbox.
 func Etcd(dir *workdir.Dir) process.Spec {
 	return process.Spec{
 		Component: "etcd",
@@ -47,5 +49,5 @@ func Etcd(dir *workdir.Dir) process.Spec {
 	}
 }
 
-// EtcdSocket is the file that appears when etcd takes clients.
+// EtcdSocket is the file that exists once etcd accepts clients.
 func EtcdSocket(dir *workdir.Dir) string { return filepath.Join(dir.Etcd(), clientSocket) }

@@ -1,6 +1,8 @@
-// Package component holds the programs within the program: what a process of
-// this binary becomes when it is called by a component's name. It alone imports
-// the components, and with them most of Kubernetes.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package component has the programs that this binary contains: called by the
+// name of a component, the binary runs as that component. Only this package
+// imports the components, and with them most of Kubernetes.
 package component
 
 import (
@@ -38,8 +40,8 @@ func Named(name string) (run func() int, found bool) {
 	return run, found
 }
 
-// Kubectl is kubectl. It reads its arguments from os.Args, of which the first
-// must be its own name, and returns the exit status.
+// Kubectl runs kubectl and returns its exit status. It reads os.Args, whose first
+// element must be kubectl's own name.
 func Kubectl() int { return cli.Run(kubectl.NewDefaultKubectlCommand()) }
 
 func kubernetes(command func() *cobra.Command) func() int {

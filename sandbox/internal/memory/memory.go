@@ -1,5 +1,7 @@
-// Package memory knows how much memory a sandbox takes, how much is free, and
-// how much its processes really use.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package memory computes how much memory a sandbox takes, how much is
+// available, and how much its processes use.
 package memory
 
 import (
@@ -13,26 +15,26 @@ import (
 	"github.com/trellis-network/trellis/sandbox/internal/options"
 )
 
-// What a fresh sandbox was measured to take, in MiB, with some room to grow.
+// Measured memory of a new sandbox in MiB, with some room to grow.
 const (
 	seedMiB  = 350
 	shootMiB = 300
 )
 
-// ExpectedMiB is what a sandbox with so many shoots takes.
+// ExpectedMiB is the memory that a sandbox with this number of shoots takes.
 func ExpectedMiB(shoots int) int { return seedMiB + shoots*shootMiB }
 
-// Enough refuses, with an options.Invalid, a sandbox that takes more than what
-// is available.
+// Enough returns an options.Invalid if a sandbox takes more memory than is
+// available.
 func Enough(shoots, availableMiB int) error {
 	if expected := ExpectedMiB(shoots); availableMiB < expected {
-		return options.Invalidf("only %d MiB of memory are available, and a seed with %d shoots takes about %d MiB; ask for fewer shoots, stop other programs, or try all the same with --ignore-memory", availableMiB, shoots, expected)
+		return options.Invalidf("only %d MiB of memory are available, and a seed with %d shoots takes about %d MiB; start fewer shoots, stop other programs, or skip this check with --ignore-memory", availableMiB, shoots, expected)
 	}
 	return nil
 }
 
-// AvailableMiB is how much memory the machine can still give away. It returns
-// false where that cannot be known.
+// AvailableMiB is the memory that the machine has available. It returns false on
+// machines that do not report it.
 func AvailableMiB() (int, bool) {
 	content, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
@@ -42,9 +44,9 @@ func AvailableMiB() (int, bool) {
 	return kib / 1024, found
 }
 
-// UsedMiB is the memory of the processes with these ids together. Pages that
-// they share are counted once where the kernel tells (PSS); else each process
-// counts its own (RSS). It returns 0 where neither can be known.
+// UsedMiB is the sum of the memory of the processes with these ids. It counts
+// shared pages once where the kernel reports that (PSS), and otherwise once for
+// each process (RSS). It returns 0 if the machine reports neither.
 func UsedMiB(pids []int) int {
 	total := 0
 	for _, pid := range pids {
@@ -69,7 +71,7 @@ func processKiB(pid int) int {
 	return 0
 }
 
-// field finds the number behind a name in the "Name:   123 kB" form of /proc.
+// field finds the number after a name in the "Name:   123 kB" form of /proc.
 func field(content []byte, name string) (int, bool) {
 	lines := bufio.NewScanner(bytes.NewReader(content))
 	for lines.Scan() {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package memory
 
 import (
@@ -35,6 +37,6 @@ func TestField(t *testing.T) {
 		t.Errorf("got %d, %v", got, found)
 	}
 	if _, found := field(content, "Pss:"); found {
-		t.Error("found what is not there")
+		t.Error("found a field that is not there")
 	}
 }

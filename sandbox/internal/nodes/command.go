@@ -1,6 +1,8 @@
-// Package nodes plays the kubelets of a cluster, by means of kwok: nodes become
-// Ready and stay so, and pods bound to them run, complete and go away, without
-// a container anywhere.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package nodes simulates the kubelets of a cluster with kwok: nodes become and
+// stay Ready, and pods bound to them run, complete and are removed, without any
+// container.
 package nodes
 
 import (
@@ -16,15 +18,15 @@ import (
 	"sigs.k8s.io/kwok/pkg/kwok/controllers"
 )
 
-// leaseSeconds is how long a node is believed to be alive; kubelets use the
-// same. kwok renews the leases in a quarter of it.
+// leaseSeconds is the duration of a node's lease, the same as for kubelets. kwok
+// renews a lease after a quarter of it.
 const leaseSeconds = 40
 
-// parallelism bounds how many objects of a kind are worked on at once.
+// parallelism bounds how many objects of a kind kwok updates at once.
 const parallelism = 16
 
-// NewCommand returns the program that plays all kubelets of a cluster until ctx
-// ends.
+// NewCommand returns the program that simulates all kubelets of a cluster until
+// ctx ends.
 func NewCommand(ctx context.Context) *cobra.Command {
 	var kubeconfig, podCIDR string
 	cmd := &cobra.Command{
@@ -33,8 +35,8 @@ func NewCommand(ctx context.Context) *cobra.Command {
 		SilenceUsage: true,
 		RunE:         func(*cobra.Command, []string) error { return run(ctx, kubeconfig, podCIDR) },
 	}
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "credentials which may change every node, pod and lease")
-	cmd.Flags().StringVar(&podCIDR, "pod-cidr", "", "range for pods of a node that has no range of its own yet")
+	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", "", "credentials that may change every node, pod and lease")
+	cmd.Flags().StringVar(&podCIDR, "pod-cidr", "", "range of the pods on a node that has no range of its own yet")
 	return cmd
 }
 
@@ -43,7 +45,7 @@ func run(ctx context.Context, kubeconfig, podCIDR string) error {
 	if err != nil {
 		return fmt.Errorf("read the kubeconfig: %w", err)
 	}
-	// kwok bounds what it does at once by its workers.
+	// The number of kwok's workers limits its requests.
 	config.QPS = -1
 
 	settings, err := settings(config, podCIDR)

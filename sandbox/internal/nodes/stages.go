@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package nodes
 
 import (
@@ -10,9 +12,9 @@ import (
 	"sigs.k8s.io/kwok/pkg/config"
 )
 
-// definitions are kwok's own stages for nodes that become Ready at once and
-// send heartbeats, and for pods that become Ready at once, complete if they
-// belong to a Job, and go away when deleted.
+// definitions are kwok's own stages. Nodes become Ready at once and send
+// heartbeats. Pods become Ready at once, complete if they belong to a Job, and are
+// removed when deleted.
 var definitions = []string{
 	nodefast.DefaultNodeInit,
 	nodeheartbeat.DefaultNodeHeartbeatWithLease,

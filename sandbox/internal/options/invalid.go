@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package options
 
 import (
@@ -5,9 +7,9 @@ import (
 	"fmt"
 )
 
-// Invalid is an error of whoever called the program: something was asked for
-// that cannot be had. Its text says what was wrong, what is allowed and what to
-// do. The program ends with exit status 2 on it.
+// Invalid is an error in what the user asked for, for example in a flag. Its text
+// has what was wrong, what is allowed and what to do. The program then ends with
+// exit status 2.
 type Invalid struct{ text string }
 
 // Error implements error.
@@ -18,7 +20,7 @@ func Invalidf(format string, args ...any) error {
 	return &Invalid{text: fmt.Sprintf(format, args...)}
 }
 
-// IsInvalid tells whether err is, wraps or joins an Invalid.
+// IsInvalid reports whether err is, wraps or joins an Invalid.
 func IsInvalid(err error) bool {
 	var invalid *Invalid
 	return errors.As(err, &invalid)

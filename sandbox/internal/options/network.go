@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package options
 
 import (
@@ -14,9 +16,9 @@ const (
 	NodeMaskSize = 24
 )
 
-// The widest and narrowest ranges that Kubernetes itself takes: the
-// controller-manager splits at most 16 bits into nodes' ranges, the API server
-// wants at most 20 bits of service addresses and at least eight of them.
+// The widest and narrowest ranges that Kubernetes accepts. The
+// controller-manager splits a range by at most 16 bits into the ranges of nodes.
+// The API server accepts from 3 to 20 bits of service addresses.
 const (
 	minPodBits, maxPodBits         = NodeMaskSize - 16, NodeMaskSize
 	minServiceBits, maxServiceBits = 32 - 20, 29
@@ -31,7 +33,7 @@ type Network struct {
 // APIServerIP is the address of the kubernetes Service: the first of the range.
 func (n Network) APIServerIP() netip.Addr { return n.Services.Addr().Next() }
 
-// NodeIP is the address of the node with this index, counted from 0.
+// NodeIP is the address of the node with this index. The first index is 0.
 func NodeIP(index int) netip.Addr {
 	ip := netip.MustParsePrefix(NodeCIDR).Addr().Next()
 	for range index {
@@ -64,7 +66,7 @@ func parseNetwork(pods, services string) (Network, []error) {
 	return Network{Pods: podRange, Services: serviceRange}, errs
 }
 
-// checkRoom refuses more nodes than the pod range can be split among.
+// checkRoom rejects more nodes than the pod range has node ranges.
 func (n Network) checkRoom(nodes int) error {
 	room := 1 << (NodeMaskSize - n.Pods.Bits())
 	if nodes > room {

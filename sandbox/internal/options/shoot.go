@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package options
 
 import (
@@ -10,17 +12,17 @@ import (
 const (
 	// MaxShoots bounds how many shoots one sandbox runs.
 	MaxShoots = 100
-	// UnnamedNamespace is where shoots live that were asked for by number.
+	// UnnamedNamespace is the namespace of the shoots that --shoots adds.
 	UnnamedNamespace = "garden-dev"
 )
 
-// Shoot names one shoot cluster by the namespace and name of its Shoot.
+// Shoot identifies one shoot cluster by the namespace and name of its Shoot.
 type Shoot struct {
 	Namespace string
 	Name      string
 }
 
-// String is the form in which shoots are written on the command line.
+// String returns the shoot as the command line has it: NAMESPACE/NAME.
 func (s Shoot) String() string { return s.Namespace + "/" + s.Name }
 
 // ParseShoot reads NAMESPACE/NAME; both parts must be DNS-1123 labels.
@@ -37,7 +39,7 @@ func ParseShoot(text string) (Shoot, error) {
 	return Shoot{Namespace: namespace, Name: name}, nil
 }
 
-// parseShoots reads the named shoots and adds the unnamed ones.
+// parseShoots reads the shoots of --shoot and adds those of --shoots.
 func parseShoots(named []string, unnamed int) ([]Shoot, []error) {
 	if unnamed < 0 || unnamed > MaxShoots || len(named)+unnamed > MaxShoots {
 		return nil, []error{Invalidf("%d shoots by name and %d by --shoots: a sandbox runs from 0 to %d shoots", len(named), unnamed, MaxShoots)}
@@ -56,7 +58,7 @@ func parseShoots(named []string, unnamed int) ([]Shoot, []error) {
 		case err != nil:
 			errs = append(errs, err)
 		case seen[shoot]:
-			errs = append(errs, Invalidf("shoot %s is asked for twice; every shoot needs its own namespace and name (--shoots takes %s/shoot-1 and so on)", shoot, UnnamedNamespace))
+			errs = append(errs, Invalidf("shoot %s is given twice; every shoot needs its own namespace and name (--shoots takes %s/shoot-1 and so on)", shoot, UnnamedNamespace))
 		default:
 			seen[shoot] = true
 			shoots = append(shoots, shoot)

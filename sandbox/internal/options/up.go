@@ -1,5 +1,7 @@
-// Package options reads what the command line asks for and refuses what cannot
-// be had. It knows nothing of how clusters are run, and imports nothing heavy.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package options reads and validates the command line. It does not start
+// clusters, and imports no large packages.
 package options
 
 import (
@@ -12,28 +14,30 @@ import (
 const (
 	// MaxNodes bounds the nodes of one shoot.
 	MaxNodes = 1000
-	// minTimeout is less than any machine needs; below it is a slip of the pen.
+	// minTimeout is shorter than any machine needs, so a smaller value is a typing
+	// error.
 	minTimeout = time.Second
 )
 
-// Up says what `trellis-sandbox up` is to start. It is valid by construction:
-// only Flags.Up makes one.
+// Up is what `trellis-sandbox up` starts. Only Flags.Up makes one, so it is always
+// valid.
 type Up struct {
 	Shoots  []Shoot
 	Nodes   int
 	Users   []User
 	Network Network
-	// Dir is where to keep everything; empty means a temporary directory.
+	// Dir is the directory of the sandbox. If it is empty, the sandbox makes a
+	// temporary one.
 	Dir string
-	// Timeout bounds how long getting ready may take.
+	// Timeout limits the time until the sandbox is ready.
 	Timeout time.Duration
-	// Detach asks for a sandbox that outlives the command.
+	// Detach starts a sandbox that outlives the command.
 	Detach bool
-	// IgnoreMemory starts even when too little memory seems to be free.
+	// IgnoreMemory starts the sandbox even if too little memory is available.
 	IgnoreMemory bool
 }
 
-// Flags are the flags of `trellis-sandbox up` as they were written.
+// Flags are the flags of `trellis-sandbox up` as the user wrote them.
 type Flags struct {
 	shoots       []string
 	unnamed      int
@@ -51,19 +55,19 @@ type Flags struct {
 func (f *Flags) AddTo(set *pflag.FlagSet) {
 	set.SortFlags = false
 	set.StringArrayVar(&f.shoots, "shoot", nil, "a shoot cluster to run, as `NAMESPACE/NAME`; may be repeated")
-	set.IntVar(&f.unnamed, "shoots", 0, "run `N` shoots more, named "+UnnamedNamespace+"/shoot-1 and so on")
+	set.IntVar(&f.unnamed, "shoots", 0, "run `N` more shoots, named "+UnnamedNamespace+"/shoot-1 and so on")
 	set.IntVar(&f.nodes, "nodes", 1, "simulated nodes in each shoot")
 	set.StringArrayVar(&f.users, "user", nil, "make a client certificate without rights for the seed, as `NAME[=GROUP,GROUP]`; may be repeated")
 	set.StringVar(&f.pods, "pod-cidr", DefaultPodCIDR, "pod `range` of every shoot")
 	set.StringVar(&f.services, "service-cidr", DefaultServiceCIDR, "service `range` of every shoot")
 	set.StringVar(&f.dir, "dir", "", "`directory` to keep data, logs and kubeconfigs in (default: a temporary one, removed at the end)")
-	set.DurationVar(&f.timeout, "timeout", 3*time.Minute, "how long getting ready may take")
-	set.BoolVar(&f.detach, "detach", false, "return once everything is ready, and go on in the background until \"trellis-sandbox down\"")
-	set.BoolVar(&f.ignoreMemory, "ignore-memory", false, "start even if too little memory seems to be free")
+	set.DurationVar(&f.timeout, "timeout", 3*time.Minute, "how long the start may take")
+	set.BoolVar(&f.detach, "detach", false, "return once everything is ready, and run in the background until \"trellis-sandbox down\"")
+	set.BoolVar(&f.ignoreMemory, "ignore-memory", false, "start even if too little memory is available")
 }
 
-// Up checks the flags. Its error names everything that is wrong, not only the
-// first thing.
+// Up validates the flags. Its error has everything that is wrong, not only the
+// first mistake.
 func (f *Flags) Up() (Up, error) {
 	shoots, shootErrs := parseShoots(f.shoots, f.unnamed)
 	users, userErrs := parseUsers(f.users)
@@ -76,7 +80,7 @@ func (f *Flags) Up() (Up, error) {
 		errs = compact(network.checkRoom(f.nodes))
 	}
 	if f.timeout < minTimeout {
-		errs = append(errs, Invalidf("--timeout %s: allow at least %s; getting ready takes from 10 seconds to a minute", f.timeout, minTimeout))
+		errs = append(errs, Invalidf("--timeout %s: allow at least %s; a start takes from 10 seconds to a minute", f.timeout, minTimeout))
 	}
 	errs = append(append(append(errs, shootErrs...), userErrs...), networkErrs...)
 	if len(errs) > 0 {

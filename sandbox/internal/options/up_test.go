@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package options
 
 import (
@@ -48,8 +50,8 @@ func TestShootsAndUsers(t *testing.T) {
 	}
 }
 
-// TestRefusals checks that what cannot be had is refused, and that the error
-// says which input it is about and what to do.
+// TestRefusals checks that up rejects invalid flags, and that the error names the
+// flag and what to do.
 func TestRefusals(t *testing.T) {
 	for name, test := range map[string]struct {
 		args []string
@@ -88,7 +90,7 @@ func TestRefusals(t *testing.T) {
 			}
 			for _, want := range test.want {
 				if !strings.Contains(err.Error(), want) {
-					t.Errorf("%q does not say %q", err, want)
+					t.Errorf("%q does not contain %q", err, want)
 				}
 			}
 		})

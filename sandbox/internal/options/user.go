@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package options
 
 import "strings"
@@ -5,8 +7,8 @@ import "strings"
 // maxCommonName is the longest common name that X.509 allows.
 const maxCommonName = 64
 
-// User is an identity at the garden and seed API server: exactly this name and
-// these groups, with no rights of its own.
+// User is an identity at the API server of garden and seed, with this name and
+// these groups. It has no rights.
 type User struct {
 	Name   string
 	Groups []string

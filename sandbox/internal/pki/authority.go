@@ -1,5 +1,7 @@
-// Package pki makes the certificates and kubeconfigs of a cluster, in process
-// and with elliptic curves, which takes milliseconds.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package pki makes the certificates and kubeconfigs of a cluster. Its keys are
+// elliptic curve keys, which take milliseconds to make.
 package pki
 
 import (
@@ -83,7 +85,8 @@ func pair(certificate *x509.Certificate, key crypto.Signer) (Pair, error) {
 	return Pair{Certificate: pkiutil.EncodeCertPEM(certificate), Key: encoded}, nil
 }
 
-// Write keeps the pair as NAME.crt and NAME.key in dir, for the user alone.
+// Write writes the pair to NAME.crt and NAME.key in dir. Only the user can read
+// them.
 func (p Pair) Write(dir, name string) error {
 	if err := WriteFile(filepath.Join(dir, name+".crt"), p.Certificate); err != nil {
 		return err

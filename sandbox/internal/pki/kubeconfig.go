@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package pki
 
 import (
@@ -5,8 +7,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Kubeconfig makes a kubeconfig with embedded certificates: context, cluster
-// and user are called by the given names.
+// Kubeconfig makes a kubeconfig with embedded certificates. Its context and
+// cluster are both named cluster.
 func (a *Authority) Kubeconfig(cluster, server, user string, groups ...string) ([]byte, error) {
 	client, err := a.Client(user, groups...)
 	if err != nil {

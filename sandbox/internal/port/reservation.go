@@ -1,4 +1,6 @@
-// Package port finds free ports and keeps them free until their user comes.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package port reserves free ports until a component listens on them.
 package port
 
 import (
@@ -7,18 +9,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Reservation holds a free TCP port of the loopback interface. Nobody else is
-// given the port while it lasts, but a program of the same user that sets
-// SO_REUSEPORT (kube-apiserver --permit-port-sharing) can listen on it. So
-// there is no moment between choosing a port and using it in which another
-// process could take it.
+// Reservation holds a free TCP port of the loopback interface. While it lasts, the
+// kernel gives the port to no other program, but a program of the same user that
+// sets SO_REUSEPORT (kube-apiserver --permit-port-sharing) can listen on it. So no
+// other process can take the port between the choice and the use of it.
 type Reservation struct {
 	socket int
 	port   int
 }
 
-// Reserve has the kernel choose a free port. The socket is bound but never
-// listens, hence gets no connection.
+// Reserve lets the kernel choose a free port. It binds a socket that never
+// listens, so the socket receives no connections.
 func Reserve() (*Reservation, error) {
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -46,11 +47,11 @@ func bind(socket int) (int, error) {
 	return address.(*unix.SockaddrInet4).Port, nil
 }
 
-// Port is the number of the reserved port.
+// Port returns the number of the reserved port.
 func (r *Reservation) Port() int { return r.port }
 
-// Address is the reserved port's host:port.
+// Address returns the reserved port as host:port.
 func (r *Reservation) Address() string { return fmt.Sprintf("127.0.0.1:%d", r.port) }
 
-// Release gives the port back.
+// Release makes the port available to other programs.
 func (r *Reservation) Release() { _ = unix.Close(r.socket) }

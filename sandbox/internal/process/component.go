@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package process
 
 import (
@@ -32,8 +34,8 @@ func start(executable string, spec Spec, lifeline *os.File) (*component, error) 
 		// The first extra file is descriptor 3.
 		ExtraFiles: []*os.File{lifeline},
 		Env:        append(append(os.Environ(), spec.Env...), lifelineVariable+"=3"),
-		// A terminal sends its signals to a whole process group. They are for the
-		// supervisor, who stops components in order.
+		// A terminal sends its signals to a whole process group. Only the supervisor
+		// must receive them: it stops the components in order.
 		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
 	}
 	if err := cmd.Start(); err != nil {
@@ -49,8 +51,8 @@ func start(executable string, spec Spec, lifeline *os.File) (*component, error) 
 
 func (c *component) pid() int { return c.cmd.Process.Pid }
 
-// stop asks the process to end, kills it after the grace, and returns when it
-// has ended.
+// stop sends the process SIGTERM, kills it if it still runs after grace, and
+// returns when it has ended.
 func (c *component) stop(grace time.Duration) {
 	_ = c.cmd.Process.Signal(syscall.SIGTERM)
 	select {
@@ -62,18 +64,18 @@ func (c *component) stop(grace time.Duration) {
 	<-c.done
 }
 
-// death describes the end of a process that should have gone on.
+// death describes the unexpected end of a process.
 func (c *component) death() *Death {
 	return &Death{Component: c.spec.String(), State: c.cmd.ProcessState.String(), Log: c.spec.Log, LastLines: tail(c.spec.Log)}
 }
 
-// Death says that a component ended by itself.
+// Death is the error of a component that ended before Group.Stop.
 type Death struct {
-	// Component names it, for people.
+	// Component is the component's name and cluster, for the message.
 	Component string
-	// State is how it ended, for example "exit status 1".
+	// State is how the process ended, for example "exit status 1".
 	State string
-	// Log is the file with all that it said, and LastLines the end of it.
+	// Log is the path of the component's log, and LastLines is the end of the log.
 	Log       string
 	LastLines string
 }

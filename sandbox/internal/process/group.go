@@ -1,5 +1,7 @@
-// Package process runs the component processes of a sandbox as one: none dies
-// unnoticed, and none outlives the sandbox.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package process starts the component processes of a sandbox, reports when one
+// of them dies, and ends all of them with the sandbox.
 package process
 
 import (
@@ -10,10 +12,10 @@ import (
 	"time"
 )
 
-// Stage says when a component is stopped: those of a higher stage first.
+// Stage orders the end of components: Stop ends those of a higher stage first.
 type Stage int
 
-// The stages, from the one that all others need.
+// The stages. Each needs the stages before it.
 const (
 	Storage Stage = iota
 	Server
@@ -23,9 +25,11 @@ const (
 
 // Spec describes a component process.
 type Spec struct {
-	// Component is the name by which the program knows what to be.
+	// Component is the name by which the program is called. It selects what the
+	// program runs.
 	Component string
-	// Cluster is whose component it is, for people; empty if it serves all.
+	// Cluster is the cluster of the component, for messages. It is empty if the
+	// component serves all clusters.
 	Cluster string
 	Stage   Stage
 	Args    []string
@@ -33,11 +37,11 @@ type Spec struct {
 	Env []string
 	// Dir is the working directory.
 	Dir string
-	// Log is the file which takes standard output and standard error.
+	// Log is the file for standard output and standard error.
 	Log string
 }
 
-// String names the component for people.
+// String returns the component's name and cluster for messages.
 func (s Spec) String() string {
 	if s.Cluster == "" {
 		return s.Component
@@ -51,7 +55,7 @@ type Group struct {
 	executable string
 	onDeath    func(error)
 
-	// lifeline is the end of the pipe that only this process holds.
+	// lifeline is the writing end of the pipe, which only this process holds.
 	lifeline      *os.File
 	componentsEnd *os.File
 
@@ -60,8 +64,8 @@ type Group struct {
 	running  []*component
 }
 
-// NewGroup makes a group whose components are further processes of this
-// program. When one of them ends before Stop, onDeath is called with a *Death.
+// NewGroup makes a group whose components are processes of this same program. It
+// calls onDeath with a *Death when a component ends before Stop.
 func NewGroup(onDeath func(error)) (*Group, error) {
 	executable, err := os.Executable()
 	if err != nil {
@@ -93,7 +97,7 @@ func (g *Group) Start(spec Spec) error {
 	return nil
 }
 
-// watch reports the component's end, unless it was asked for.
+// watch calls onDeath when the component ends before Stop.
 func (g *Group) watch(c *component) {
 	<-c.done
 	g.mu.Lock()
@@ -104,7 +108,7 @@ func (g *Group) watch(c *component) {
 	}
 }
 
-// PIDs are the process ids of all components that were started.
+// PIDs returns the process ids of all components that Start has started.
 func (g *Group) PIDs() []int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -115,9 +119,9 @@ func (g *Group) PIDs() []int {
 	return pids
 }
 
-// Stop ends all components, those of one stage together and stage by stage. It
-// asks them to stop, and kills what still runs after the stage's grace. It
-// returns when no component is left.
+// Stop ends all components, stage by stage, and those of one stage at once. It
+// sends SIGTERM to each, and kills those that still run after grace. It returns
+// when all have ended.
 func (g *Group) Stop(grace time.Duration) {
 	g.mu.Lock()
 	g.stopping = true

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package process
 
 import (
@@ -12,8 +14,8 @@ import (
 	"time"
 )
 
-// TestMain makes this test program its own component, as the sandbox program
-// is.
+// TestMain lets this test program run as a component of itself, as the sandbox
+// program does.
 func TestMain(m *testing.M) {
 	if !IsComponent() {
 		os.Exit(m.Run())
@@ -22,7 +24,7 @@ func TestMain(m *testing.M) {
 	switch os.Args[0] {
 	case "dying":
 		fmt.Println("first line")
-		fmt.Println("no more wishes")
+		fmt.Println("last line")
 		os.Exit(3)
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
@@ -59,7 +61,7 @@ func TestDeathIsReported(t *testing.T) {
 	if err := <-deaths; !errors.As(err, &death) {
 		t.Fatalf("got %v", err)
 	}
-	if death.State != "exit status 3" || !strings.Contains(death.Error(), "no more wishes") {
+	if death.State != "exit status 3" || !strings.Contains(death.Error(), "last line") {
 		t.Errorf("got %v", death)
 	}
 }
@@ -91,13 +93,13 @@ func TestStop(t *testing.T) {
 	}
 	select {
 	case err := <-deaths:
-		t.Errorf("an end that was asked for is reported: %v", err)
+		t.Errorf("onDeath was called for a component that Stop ended: %v", err)
 	default:
 	}
 }
 
-// TestLifeline closes the supervisor's end as the kernel does when the
-// supervisor is killed.
+// TestLifeline closes the supervisor's end of the pipe, as the kernel does when
+// the supervisor is killed.
 func TestLifeline(t *testing.T) {
 	group, deaths := newGroup(t)
 	defer group.Stop(time.Second)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package process
 
 import (
@@ -9,22 +11,22 @@ import (
 // lifelineVariable tells a component which file descriptor its lifeline is.
 const lifelineVariable = "TRELLIS_SANDBOX_LIFELINE"
 
-// A lifeline is a pipe. The supervisor alone holds the end for writing and
-// never writes; every component holds the end for reading. When the supervisor
-// is gone, even by SIGKILL, the kernel closes its end, and each component reads
-// the end of the file.
+// A lifeline is a pipe. Only the supervisor holds the writing end, and it never
+// writes. Every component holds the reading end. When the supervisor ends, even by
+// SIGKILL, the kernel closes the writing end, and each component reads the end of
+// the file.
 
-// IsComponent tells whether this process was started by a Group.
+// IsComponent reports whether a Group has started this process.
 func IsComponent() bool { return os.Getenv(lifelineVariable) != "" }
 
-// HoldLifeline ends this process at once when its supervisor is gone. It
-// returns immediately and is to be called first of all in a component.
+// HoldLifeline ends this process as soon as its supervisor has ended. It returns
+// immediately. A component must call it before anything else.
 func HoldLifeline() {
 	descriptor, err := strconv.Atoi(os.Getenv(lifelineVariable))
 	if err != nil {
 		return
 	}
-	// What the component itself starts is no component.
+	// Processes that the component itself starts are not components.
 	_ = os.Unsetenv(lifelineVariable)
 	lifeline := os.NewFile(uintptr(descriptor), "lifeline")
 	go func() {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package process
 
 import (
@@ -11,7 +13,7 @@ const (
 	tailBytes = 16 << 10
 )
 
-// tail returns the last lines of a file, indented, or why it cannot.
+// tail returns the last lines of a file, indented, or the error of reading it.
 func tail(path string) string {
 	text, err := end(path)
 	if err != nil {

@@ -1,4 +1,6 @@
-// Package progress tells people what is being done and what is being waited
+// SPDX-License-Identifier: Apache-2.0
+
+// Package progress prints the steps of a start, and what the steps are waiting
 // for.
 package progress
 
@@ -10,7 +12,7 @@ import (
 	"time"
 )
 
-// reminder is how often is said what is still being waited for.
+// reminder is how often the log repeats the steps that are still waiting.
 const reminder = 10 * time.Second
 
 // Log writes a line for every step, with the time since the start. It is safe
@@ -24,7 +26,7 @@ type Log struct {
 	closed chan struct{}
 }
 
-// Step is something that takes its time.
+// Step is something that the log waits for.
 type Step struct {
 	log     *Log
 	name    string
@@ -32,7 +34,7 @@ type Step struct {
 	status  string
 }
 
-// NewLog starts the clock. Close ends the reminders.
+// NewLog returns a log whose times count from now. Close ends its reminders.
 func NewLog(out io.Writer) *Log {
 	l := &Log{start: time.Now(), out: out, open: map[*Step]bool{}, closed: make(chan struct{})}
 	go l.remind()
@@ -49,7 +51,7 @@ func (l *Log) Printf(format string, args ...any) {
 	l.line(format, args...)
 }
 
-// Begin says that something is begun; the step is open until Done.
+// Begin writes that a step begins. The step is open until Done.
 func (l *Log) Begin(format string, args ...any) *Step {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -59,14 +61,14 @@ func (l *Log) Begin(format string, args ...any) *Step {
 	return s
 }
 
-// Status notes how far the step is, for the reminders.
+// Status sets what the reminders print about the step.
 func (s *Step) Status(status string) {
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()
 	s.status = status
 }
 
-// Done closes the step, and returns err with the step's name, if there is one.
+// Done closes the step. It returns err with the name of the step, or nil.
 func (s *Step) Done(err error) error {
 	s.log.mu.Lock()
 	defer s.log.mu.Unlock()
@@ -86,13 +88,13 @@ func (l *Log) remind() {
 		case <-l.closed:
 			return
 		case <-ticker.C:
-			l.sayOpen()
+			l.printOpen()
 		}
 	}
 }
 
-// sayOpen names the open steps, the oldest first.
-func (l *Log) sayOpen() {
+// printOpen writes a line for each open step, the oldest first.
+func (l *Log) printOpen() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	steps := make([]*Step, 0, len(l.open))
@@ -105,7 +107,7 @@ func (l *Log) sayOpen() {
 	}
 }
 
-// line needs the lock.
+// line writes a line. The caller holds the lock.
 func (l *Log) line(format string, args ...any) {
 	fmt.Fprintf(l.out, "[%5.1fs] %s\n", time.Since(l.start).Seconds(), fmt.Sprintf(format, args...))
 }

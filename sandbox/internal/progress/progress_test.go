@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package progress
 
 import (
@@ -12,7 +14,7 @@ func TestLines(t *testing.T) {
 	defer log.Close()
 	first, second := log.Begin("seed: %s", "API server"), log.Begin("etcd")
 	first.Status("connection refused")
-	log.sayOpen()
+	log.printOpen()
 	if err := second.Done(nil); err != nil {
 		t.Error(err)
 	}
@@ -20,9 +22,9 @@ func TestLines(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	before := out.Len()
-	log.sayOpen()
+	log.printOpen()
 	if out.Len() != before {
-		t.Error("steps that are done are still waited for")
+		t.Error("the log still has reminders of steps that are done")
 	}
 	for _, want := range []string{"seed: API server: waiting", "still waiting after 0 s (connection refused)", "etcd: ready after"} {
 		if !strings.Contains(out.String(), want) {

@@ -1,17 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package sandbox
 
-// Report is what a ready sandbox says of itself, in one line of JSON. Its
-// fields are a contract: programs in other languages read it.
+// Report describes a ready sandbox. Up prints it as one line of JSON. Its fields
+// are a contract, as programs in other languages read it.
 type Report struct {
 	// Dir holds kubeconfigs and logs; `down --dir` takes it.
 	Dir string `json:"dir"`
-	// PID is the process that holds everything together.
+	// PID is the supervisor's process id. SIGTERM to it stops the sandbox.
 	PID int `json:"pid"`
 	// KubernetesVersion is what the seed's API server reports.
 	KubernetesVersion string `json:"kubernetesVersion"`
-	// MemoryMiB is the memory of all processes, measured when all was ready.
+	// MemoryMiB is the memory of all processes, measured when all clusters were
+	// ready.
 	MemoryMiB int `json:"memoryMiB"`
-	// Kubectl is a kubectl of the same version.
+	// Kubectl is the path of a kubectl of the same version.
 	Kubectl string  `json:"kubectl"`
 	Seed    Seed    `json:"seed"`
 	Shoots  []Shoot `json:"shoots"`
@@ -20,9 +23,9 @@ type Report struct {
 // Seed is the cluster that is garden and seed together.
 type Seed struct {
 	Server string `json:"server"`
-	// Kubeconfig is the path of an admin's.
+	// Kubeconfig is the path of an admin's kubeconfig.
 	Kubeconfig string `json:"kubeconfig"`
-	// Users are the paths of the users' kubeconfigs by the users' names.
+	// Users has the path of each user's kubeconfig by the user's name.
 	Users map[string]string `json:"users"`
 }
 
@@ -31,7 +34,7 @@ type Shoot struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	Server    string `json:"server"`
-	// Kubeconfig is the path of an admin's.
+	// Kubeconfig is the path of an admin's kubeconfig.
 	Kubeconfig string `json:"kubeconfig"`
 	Nodes      int    `json:"nodes"`
 }

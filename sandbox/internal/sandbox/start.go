@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package sandbox
 
 import (
@@ -18,7 +20,7 @@ import (
 	"github.com/trellis-network/trellis/sandbox/internal/workdir"
 )
 
-// starter brings the processes of a sandbox up.
+// starter starts the processes of a sandbox.
 type starter struct {
 	wanted options.Up
 	dir    *workdir.Dir
@@ -29,7 +31,8 @@ type starter struct {
 	shoots []*cluster.ControlPlane
 }
 
-// start returns when everything is ready for use, or cannot be.
+// start starts all clusters and waits until they are ready. It returns an error
+// if one cannot start or is not ready in time.
 func (s *starter) start(ctx context.Context) (*Report, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.wanted.Timeout,
 		fmt.Errorf("not ready within %s (--timeout)", s.wanted.Timeout))
@@ -54,7 +57,7 @@ func (s *starter) start(ctx context.Context) (*Report, error) {
 	return s.report(garden)
 }
 
-// plan makes everything that is needed before the first process runs.
+// plan reserves the ports and writes the credentials that the processes need.
 func (s *starter) plan() (err error) {
 	if s.seed, err = cluster.NewSeed(s.dir, s.wanted.Network); err != nil {
 		return err
@@ -74,7 +77,7 @@ func (s *starter) plan() (err error) {
 	return s.linkKubectl()
 }
 
-// close gives back what plan took.
+// close releases the ports that plan reserved.
 func (s *starter) close() {
 	if s.seed != nil {
 		s.seed.Close()
@@ -107,8 +110,8 @@ func (s *starter) startEtcd(ctx context.Context) error {
 	})
 }
 
-// startClusters brings the clusters up side by side, but not more at once than
-// the machine has processors for: an API server that starts needs one.
+// startClusters starts the clusters in parallel, at most as many at once as the
+// machine has processors, since an API server keeps one busy while it starts.
 func (s *starter) startClusters(ctx context.Context) error {
 	clusters, ctx := errgroup.WithContext(ctx)
 	clusters.SetLimit(max(2, runtime.NumCPU()))
@@ -194,7 +197,7 @@ func (s *starter) report(garden kubernetes.Interface) (*Report, error) {
 	return report, nil
 }
 
-// await runs a wait as a step of the log.
+// await runs wait as a step of the log.
 func (s *starter) await(what string, wait func(bootstrap.Note) error) error {
 	step := s.log.Begin("%s", what)
 	return step.Done(wait(step.Status))

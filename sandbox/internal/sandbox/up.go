@@ -1,4 +1,6 @@
-// Package sandbox brings a whole landscape up, keeps it, and takes it down.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package sandbox starts all clusters of a sandbox, watches them, and stops them.
 package sandbox
 
 import (
@@ -17,25 +19,25 @@ import (
 	"github.com/trellis-network/trellis/sandbox/internal/workdir"
 )
 
-// grace is how long the components of one stage have to stop by themselves.
+// grace is the time that the components of one stage have to stop after SIGTERM.
 const grace = 3 * time.Second
 
 // IO is where a sandbox writes to.
 type IO struct {
 	// Out takes the one line of JSON.
 	Out io.Writer
-	// Progress takes what people read.
+	// Progress takes the lines that report progress to the user.
 	Progress io.Writer
-	// Ready, unless nil, is called when all is ready, right before that line is
-	// written.
+	// Ready is called, unless it is nil, when all clusters are ready, right before
+	// the line of JSON is written.
 	Ready func(dir string) error
 }
 
-// Up runs a sandbox until ctx ends; then it returns nil if the cause of that is
-// ErrStopped. Any other end is an error: an options.Invalid for what was asked
-// for and cannot be had, a *process.Death if a component died, or what else
-// kept the sandbox from starting. When Up returns, no process is left, nor the
-// directory if it was a temporary one.
+// Up runs a sandbox until ctx ends. It returns nil if the cause of that end is
+// ErrStopped. Otherwise it returns an error: an options.Invalid if what the user
+// asked for is invalid, a *process.Death if a component died, or the reason why the
+// sandbox could not start. Before Up returns, all processes have ended, and a
+// temporary directory is removed.
 func Up(ctx context.Context, wanted options.Up, io IO) (err error) {
 	log := progress.NewLog(io.Progress)
 	defer log.Close()
@@ -55,7 +57,7 @@ func Up(ctx context.Context, wanted options.Up, io IO) (err error) {
 	return err
 }
 
-// run is Up within a directory.
+// run is Up once the directory is claimed.
 func run(ctx context.Context, wanted options.Up, dir *workdir.Dir, io IO, log *progress.Log) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -85,7 +87,8 @@ func run(ctx context.Context, wanted options.Up, dir *workdir.Dir, io IO, log *p
 	return nil
 }
 
-// whyNotReady prefers what ended the start to the errors that followed from it.
+// whyNotReady returns the cause of the context's end, if there is one, rather than
+// the errors that follow from that end.
 func whyNotReady(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, ErrStopped) {
@@ -97,8 +100,8 @@ func whyNotReady(ctx context.Context, err error) error {
 	return err
 }
 
-// ErrStopped is, wrapped, the cause of a context that ends because somebody
-// wanted the sandbox to stop.
+// ErrStopped is the cause of the context's end when the user, a signal or the end
+// of the parent process stops the sandbox. The cause wraps it.
 var ErrStopped = errors.New("stopped")
 
 func checkMemory(wanted options.Up, log *progress.Log) error {

@@ -1,4 +1,6 @@
-// Package versions tells what this program is made of.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package versions has the versions of the components in this program.
 package versions
 
 import (
@@ -7,14 +9,14 @@ import (
 	"runtime/debug"
 )
 
-// modules are what users ask for, by the module that brings it.
+// modules maps the components whose versions users ask for to their Go modules.
 var modules = []struct{ name, path string }{
 	{"Kubernetes", "k8s.io/kubernetes"},
 	{"etcd", "go.etcd.io/etcd/server/v3"},
 	{"kwok", "sigs.k8s.io/kwok"},
 }
 
-// Text has a line for each of the components and for Go.
+// Text returns a line for each component and one for Go.
 func Text() string {
 	found := map[string]string{}
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package workdir
 
 import (
@@ -14,13 +16,13 @@ import (
 	"github.com/trellis-network/trellis/sandbox/internal/options"
 )
 
-// lockFile marks a directory as a sandbox's. A running sandbox holds a lock on
-// it, which the kernel drops when the process ends, however it ends. Its
-// content is the holder's process id.
+// lockFile marks a directory as one of a sandbox. A running sandbox holds a lock on
+// this file. The kernel releases the lock when the process ends, even by SIGKILL.
+// The file contains the process id of the holder.
 const lockFile = "sandbox.pid"
 
-// grown is the age at which a lock file that nobody holds was surely left
-// behind, and is not about to be locked by its maker.
+// grown is the age after which an unlocked lock file is abandoned. A younger one
+// may belong to a sandbox that has created the file but not locked it yet.
 const grown = time.Minute
 
 type lock struct{ file *os.File }
@@ -78,7 +80,7 @@ func Holder(path string) (pid int, running bool) {
 	return pid, err == nil
 }
 
-// IsSandbox tells whether the directory at path is, or was, one of a sandbox.
+// IsSandbox reports whether the directory at path is, or was, one of a sandbox.
 func IsSandbox(path string) bool {
 	_, err := os.Stat(filepath.Join(path, lockFile))
 	return err == nil

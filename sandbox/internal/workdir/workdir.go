@@ -1,5 +1,7 @@
-// Package workdir claims the directory of a sandbox and says what lies where in
-// it.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package workdir claims the directory of a sandbox and has the paths of all
+// files in it.
 package workdir
 
 import (
@@ -13,11 +15,11 @@ import (
 	"github.com/trellis-network/trellis/sandbox/internal/options"
 )
 
-// prefix is how temporary directories begin.
+// prefix is the prefix of the names of temporary directories.
 const prefix = "trellis-sandbox-"
 
-// ours are the things in the directory that a sandbox makes and, when the
-// directory is used again, removes.
+// ours are the entries that a sandbox creates in its directory. The next sandbox
+// in the same directory removes them.
 var ours = []string{"bin", "etcd", "kubeconfigs", "logs", "pki"}
 
 // Dir is a directory that belongs to this process until it is released.
@@ -27,10 +29,10 @@ type Dir struct {
 	lock      *lock
 }
 
-// Claim takes the directory at path, creating it if need be, or a fresh
-// temporary one if path is empty. What an earlier sandbox left there is
-// removed. A directory that something else uses is refused with an
-// options.Invalid: one of a running sandbox, or one with foreign files.
+// Claim claims the directory at path, and creates it if it does not exist. If path
+// is empty, Claim creates a temporary directory. It removes what an earlier sandbox
+// left there. It returns an options.Invalid if another sandbox runs in the
+// directory, or if the directory has other files.
 func Claim(path string) (*Dir, error) {
 	if path == "" {
 		return claimTemporary()
@@ -68,8 +70,8 @@ func claimTemporary() (*Dir, error) {
 	return &Dir{path: path, temporary: true, lock: lock}, nil
 }
 
-// prepare makes sure that path is a directory of this user in which nothing is
-// but what a sandbox may remove.
+// prepare creates the directory at path if it does not exist, and makes it private.
+// It rejects a directory with files that are not a sandbox's.
 func prepare(path string) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return options.Invalidf("--dir %s cannot be a directory: %v; name one that exists or can be created", path, err)
@@ -88,8 +90,8 @@ func prepare(path string) error {
 	return nil
 }
 
-// sweep removes temporary directories of sandboxes that were killed and so
-// could not do it themselves. What cannot be removed stays.
+// sweep removes the temporary directories of killed sandboxes, which could not
+// remove them themselves. It ignores errors.
 func sweep(parent string) {
 	paths, _ := filepath.Glob(filepath.Join(parent, prefix+"*"))
 	for _, path := range paths {
@@ -99,7 +101,7 @@ func sweep(parent string) {
 	}
 }
 
-// Release gives the directory up, and removes it if it was a temporary one.
+// Release unlocks the directory, and removes it if it is a temporary one.
 func (d *Dir) Release() error {
 	defer d.lock.release()
 	if !d.temporary {
@@ -111,16 +113,16 @@ func (d *Dir) Release() error {
 // Path is the directory itself.
 func (d *Dir) Path() string { return d.path }
 
-// Temporary tells whether Release removes the directory.
+// Temporary reports whether Release removes the directory.
 func (d *Dir) Temporary() bool { return d.temporary }
 
-// Kubectl is where the link lies that makes the program behave as kubectl.
+// Kubectl is the link to this program by the name kubectl.
 func (d *Dir) Kubectl() string { return filepath.Join(d.path, "bin", "kubectl") }
 
 // Etcd is etcd's data directory.
 func (d *Dir) Etcd() string { return filepath.Join(d.path, "etcd") }
 
-// PKI is where certificates and keys of the named cluster lie.
+// PKI is the directory of the named cluster's certificates and keys.
 func (d *Dir) PKI(cluster string) string { return filepath.Join(d.path, "pki", cluster) }
 
 // Kubeconfig is the file with the credentials of an identity in the named
@@ -129,15 +131,15 @@ func (d *Dir) Kubeconfig(cluster, identity string) string {
 	return filepath.Join(d.path, "kubeconfigs", cluster, identity+".kubeconfig")
 }
 
-// UserKubeconfig is the file with a user's credentials in the seed. Users may
-// have any name; the file's name is its escaped form.
+// UserKubeconfig is the file with a user's credentials in the seed. It escapes the
+// user's name, which may have any characters.
 func (d *Dir) UserKubeconfig(user string) string {
 	return filepath.Join(d.path, "kubeconfigs", "users", url.PathEscape(user)+".kubeconfig")
 }
 
-// Logs is where the logs of the named cluster's components lie; without a name
-// it is where the logs of what serves all clusters lie.
+// Logs is the directory of the logs of the named cluster's components. If cluster
+// is empty, it is the directory of the logs of components that serve all clusters.
 func (d *Dir) Logs(cluster string) string { return filepath.Join(d.path, "logs", cluster) }
 
-// Log is where a sandbox in the background reports what it does.
+// Log is the file to which a sandbox in the background writes its progress.
 func Log(path string) string { return filepath.Join(path, "logs", "sandbox.log") }

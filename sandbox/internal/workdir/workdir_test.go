@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package workdir
 
 import (
@@ -32,7 +34,7 @@ func TestClaimIsExclusive(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, running := Holder(path); running {
-		t.Error("still held after the release")
+		t.Error("the directory is still locked after the release")
 	}
 	if err := claim(t, path).Release(); err != nil {
 		t.Error(err)
@@ -50,11 +52,11 @@ func TestGivenDirectoryIsKeptAndCleared(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(leftover); err != nil {
-		t.Errorf("the release removed data: %v", err)
+		t.Errorf("Release removed data: %v", err)
 	}
 	defer claim(t, path).Release()
 	if _, err := os.Stat(leftover); err == nil {
-		t.Error("data of an earlier sandbox was left")
+		t.Error("Claim did not remove the data of an earlier sandbox")
 	}
 	if info, _ := os.Stat(path); info.Mode().Perm() != 0o700 {
 		t.Errorf("the directory's mode is %v", info.Mode())
@@ -97,7 +99,7 @@ func TestAbandonedDirectoriesAreSwept(t *testing.T) {
 	defer claim(t, "").Release()
 	for path, want := range map[string]bool{abandoned: false, fresh: true, held.Path(): true} {
 		if _, err := os.Stat(path); (err == nil) != want {
-			t.Errorf("%s: there is %v, want %v", filepath.Base(path), err == nil, want)
+			t.Errorf("%s: exists: %v, want %v", filepath.Base(path), err == nil, want)
 		}
 	}
 }
