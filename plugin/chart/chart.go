@@ -40,6 +40,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/manifest"
 )
 
 // notes is what Helm shows to its user after an installation.
@@ -141,14 +142,14 @@ func (c *Chart) objects(files map[string]string) ([]plugin.Object, error) {
 	}
 	var objects []plugin.Object
 	for _, crd := range c.chart.CRDObjects() {
-		decoded, err := decodeAll(crd.Filename, string(crd.File.Data))
+		decoded, err := manifest.Decode(crd.Filename, string(crd.File.Data))
 		if err != nil {
 			return nil, err
 		}
 		objects = append(objects, decoded...)
 	}
-	for _, manifest := range manifests {
-		decoded, err := decodeAll(manifest.Name, manifest.Content)
+	for _, file := range manifests {
+		decoded, err := manifest.Decode(file.Name, file.Content)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package chart
+// Package manifest reads objects that are written in YAML: those of a network that are
+// the same in every cluster, and those that a chart renders.
+//
+//	//go:embed objects
+//	var files embed.FS
+//
+//	var access = manifest.Constants(files, "objects/access.yaml")
+//
+// It refuses to know templates: an object that a value of the config or a fact stands in is
+// made in Go.
+package manifest
 
 import (
 	"bufio"
@@ -8,7 +18,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,8 +31,27 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// decodeAll decodes the documents of a file.
-func decodeAll(file, content string) ([]plugin.Object, error) {
+// Constants returns the objects of a file of the program. The file is read when they are
+// asked for first, and no append writes into the result. It panics on a malformed file, and
+// on one that does not exist.
+func Constants(files fs.FS, file string) func() []plugin.Object {
+	return sync.OnceValue(func() []plugin.Object {
+		content, err := fs.ReadFile(files, file)
+		if err != nil {
+			panic(err)
+		}
+		objects, err := Decode(file, string(content))
+		if err != nil {
+			panic(err)
+		}
+		return plugin.Constants(objects...)
+	})
+}
+
+// Decode returns the objects of a file's content, each of its Kubernetes type, where
+// there is one: the pipeline gives pods access by their type. Fields that the type does not
+// have are errors. A document of nothing but comments is no object.
+func Decode(file, content string) ([]plugin.Object, error) {
 	var objects []plugin.Object
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(content)))
 	for {
@@ -44,9 +75,7 @@ func decodeAll(file, content string) ([]plugin.Object, error) {
 	}
 }
 
-// decode makes an object of its Kubernetes type, where there is one: the pipeline gives
-// pods access by their type. Fields that the type does not have are errors. A document
-// of nothing but comments is no object.
+// decode returns nil for a document without content.
 func decode(document []byte) (plugin.Object, error) {
 	content := map[string]any{}
 	if err := yaml.UnmarshalStrict(document, &content); err != nil {
