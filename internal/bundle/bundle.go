@@ -253,22 +253,27 @@ func RefersTo(mr *resourcesv1alpha1.ManagedResource, secretName string) bool {
 // empty for other Secrets.
 func OwnerOf(secret metav1.Object) string { return secret.GetLabels()[ownerLabel] }
 
-// secretsWith lists the metadata of all Secrets with a label.
-func secretsWith(ctx context.Context, r client.Reader, namespace, label, value string) ([]metav1.PartialObjectMetadata, error) {
+// LabelsOf returns the labels of all Secrets that hold or have held the bundle of a
+// ManagedResource.
+func LabelsOf(name string) client.MatchingLabels { return client.MatchingLabels{ownerLabel: name} }
+
+// secretsWith lists the metadata of all Secrets with these labels.
+func secretsWith(ctx context.Context, r client.Reader, namespace string, labels client.MatchingLabels) ([]metav1.PartialObjectMetadata, error) {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
-	err := r.List(ctx, list, client.InNamespace(namespace), client.MatchingLabels{label: value})
+	err := r.List(ctx, list, client.InNamespace(namespace), labels)
 	return list.Items, err
 }
 
-// DeleteSuperseded deletes the Secrets that a Network's bundles do not need any more: those
-// with former content, once the present content is applied, and all of a bundle without
-// ManagedResource. In a landscape, Gardener's garbage collector does that (R25). managed has
-// the ManagedResources of all bundles of the Network, by name. r may be a cache.
-func DeleteSuperseded(ctx context.Context, c client.Client, r client.Reader, namespace, network string, managed map[string]*resourcesv1alpha1.ManagedResource) error {
-	secrets, err := secretsWith(ctx, r, namespace, extensionsv1alpha1.NetworkLabel, extensionsv1alpha1.NetworkLabelValue(network))
+// DeleteSuperseded deletes those of the Secrets with these labels that no bundle needs any
+// more: those with former content, once the present content is applied, and all of a bundle
+// without ManagedResource. In a landscape, Gardener's garbage collector does that (R25).
+// managed has the ManagedResources of all bundles with these labels, by name. r may be a
+// cache.
+func DeleteSuperseded(ctx context.Context, c client.Client, r client.Reader, namespace string, labels client.MatchingLabels, managed map[string]*resourcesv1alpha1.ManagedResource) error {
+	secrets, err := secretsWith(ctx, r, namespace, labels)
 	if err != nil {
-		return fmt.Errorf("list the Secrets of the Network's bundles: %w", err)
+		return fmt.Errorf("list the Secrets of bundles: %w", err)
 	}
 	for i := range secrets {
 		if isNeeded(&secrets[i], managed[OwnerOf(&secrets[i])]) {
@@ -311,7 +316,7 @@ func Delete(ctx context.Context, c client.Client, live client.Reader, namespace,
 // deleteSecrets deletes the Secrets of a bundle, and those of other authors that its
 // ManagedResource refers to.
 func deleteSecrets(ctx context.Context, c client.Client, live client.Reader, namespace, name string, refs []corev1.LocalObjectReference) error {
-	secrets, err := secretsWith(ctx, live, namespace, ownerLabel, name)
+	secrets, err := secretsWith(ctx, live, namespace, LabelsOf(name))
 	if err != nil {
 		return err
 	}

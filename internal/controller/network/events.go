@@ -19,46 +19,25 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// eventReasons are the reasons of events about the end of an operation, as Gardener has
-// them.
-var eventReasons = map[corev1beta1.LastOperationType]struct{ succeeded, failed string }{
-	corev1beta1.LastOperationTypeCreate:    {"Reconciled", "ReconcileError"},
-	corev1beta1.LastOperationTypeReconcile: {"Reconciled", "ReconcileError"},
-	corev1beta1.LastOperationTypeRestore:   {"Restored", "RestoreError"},
-	corev1beta1.LastOperationTypeMigrate:   {"Migrated", "MigrateError"},
-	corev1beta1.LastOperationTypeDelete:    {"Deleted", "DeleteError"},
-}
-
 // event records an event about the Network.
 func (w *statusWriter) event(run *run, eventType, reason, note string) {
 	outcome.Announce(w.recorder, run.network, eventType, reason, note)
 }
 
-// announceTransition logs a change of the operation's state, and records an event of a
-// success or a failure.
+// announceTransition logs and announces a change of the last operation.
 func (w *statusWriter) announceTransition(ctx context.Context, run *run, before *extensionsv1alpha1.Network) {
-	is := run.network.Status.LastOperation
-	if is == nil {
+	if run.network.Status.LastOperation == nil {
 		return
 	}
-	was := ptr.Deref(before.Status.LastOperation, corev1beta1.LastOperation{})
-	changed := was.Type != is.Type || was.State != is.State
-	if changed {
-		transition := outcome.Transition{
-			Network: client.ObjectKeyFromObject(run.network), Type: run.network.Spec.Type,
-			Operation: is.Type, State: is.State, Message: is.Description,
-		}
-		if was.State == corev1beta1.LastOperationStateProcessing {
-			transition.Duration = w.clock.Since(was.LastUpdateTime.Time)
-		}
-		transition.Log(logf.FromContext(ctx))
+	transition := outcome.Transition{
+		Network: client.ObjectKeyFromObject(run.network), Type: run.network.Spec.Type,
+		Before: ptr.Deref(before.Status.LastOperation, corev1beta1.LastOperation{}), After: *run.network.Status.LastOperation,
 	}
-	switch {
-	case is.State == corev1beta1.LastOperationStateSucceeded && changed:
-		w.event(run, corev1.EventTypeNormal, eventReasons[is.Type].succeeded, is.Description)
-	case is.State == corev1beta1.LastOperationStateError && (changed || was.Description != is.Description):
-		w.event(run, corev1.EventTypeWarning, eventReasons[is.Type].failed, is.Description)
+	if transition.Before.State == corev1beta1.LastOperationStateProcessing {
+		transition.Duration = w.clock.Since(transition.Before.LastUpdateTime.Time)
 	}
+	transition.Log(logf.FromContext(ctx))
+	transition.Announce(w.recorder, run.network)
 }
 
 // announceWarnings records an event of the warnings that the status did not have before:

@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/bundle"
 	"github.com/trellis-network/trellis/internal/outcome"
 )
@@ -99,6 +100,7 @@ func (w *bundleWriter) cleanUp(ctx context.Context, run *run) outcome.Outcome {
 	if !w.standalone {
 		return outcome.Continue()
 	}
-	err := bundle.DeleteSuperseded(ctx, w.client, w.cached, run.network.Namespace, run.network.Name, run.managed)
+	labels := client.MatchingLabels{extensionsv1alpha1.NetworkLabel: extensionsv1alpha1.NetworkLabelValue(run.network.Name)}
+	err := bundle.DeleteSuperseded(ctx, w.client, w.cached, run.network.Namespace, labels, run.managed)
 	return outcome.TryAgain(err).Unreported()
 }

@@ -11,16 +11,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	corev1ac "k8s.io/client-go/applyconfigurations/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	"github.com/trellis-network/trellis/internal/keyed"
 	"github.com/trellis-network/trellis/internal/outcome"
 	"github.com/trellis-network/trellis/internal/shootclient"
-	"github.com/trellis-network/trellis/pipeline"
 )
 
 const (
@@ -42,9 +39,7 @@ const (
 
 // access copies the kubeconfigs of shoots into their control-plane namespaces.
 type access struct {
-	client client.Client
-	// metadata reads the metadata of Secrets from the cache, live their content.
-	metadata, live client.Reader
+	seed
 	// copied has, by control-plane namespace, the versions of the Secrets that agree, so
 	// that an unchanged kubeconfig is not read again.
 	copied keyed.Map[string, copiedAccess]
@@ -58,21 +53,21 @@ type copiedAccess struct {
 	apiServer string
 }
 
-// takeOverAccess copies the user's kubeconfig. A copy that a user deleted although the Shoot
+// takeOver copies the user's kubeconfig. A copy that a user deleted although the Shoot
 // stays goes once nothing needs it, and the next run creates it again.
-func (r *Reconciler) takeOverAccess(ctx context.Context, run *run) outcome.Outcome {
+func (a *access) takeOver(ctx context.Context, run *run) outcome.Outcome {
 	var err error
-	if run.apiServer, err = r.access.copy(ctx, run); err != nil {
+	if run.apiServer, err = a.copy(ctx, run); err != nil {
 		return fail(err)
 	}
-	return fail(r.releaseIfUnneeded(ctx, run.namespace))
+	return fail(a.releaseUnneeded(ctx, run.namespace))
 }
 
-// keepAccess copies the user's kubeconfig while a control plane is being deleted, since
-// the old kubeconfig may no longer be able to delete what is in the shoot. If the user
-// has deleted the kubeconfig, or broken it, the last copy stays in use.
-func (r *Reconciler) keepAccess(ctx context.Context, run *run) outcome.Outcome {
-	apiServer, err := r.access.copy(ctx, run)
+// keep copies the user's kubeconfig while a control plane is being deleted, since the old
+// kubeconfig may no longer be able to delete what is in the shoot. If the user has deleted
+// the kubeconfig, or broken it, the last copy stays in use.
+func (a *access) keep(ctx context.Context, run *run) outcome.Outcome {
+	apiServer, err := a.copy(ctx, run)
 	if errors.As(err, &userError{}) || apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return outcome.Continue()
 	}
@@ -80,49 +75,39 @@ func (r *Reconciler) keepAccess(ctx context.Context, run *run) outcome.Outcome {
 	return fail(err)
 }
 
-// deleteAccess deletes the copy. The finalizer keeps it until releaseAccess.
-func (r *Reconciler) deleteAccess(ctx context.Context, run *run) outcome.Outcome {
+// delete deletes the copy, which nothing needs any longer.
+func (a *access) delete(ctx context.Context, run *run) outcome.Outcome {
 	if run.controlPlane == nil {
 		return outcome.Continue()
 	}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: run.namespace, Name: accessSecret}}
-	return fail(client.IgnoreNotFound(r.client.Delete(ctx, secret)))
+	if err := client.IgnoreNotFound(a.Delete(ctx, secret)); err != nil {
+		return fail(err)
+	}
+	return fail(a.removeFinalizer(ctx, run.namespace))
 }
 
-// releaseAccess removes the finalizer from a copy that is being deleted, unless something
-// needs it.
-func (r *Reconciler) releaseAccess(ctx context.Context, run *run) outcome.Outcome {
-	if run.controlPlane == nil || run.hasDependents() {
+// release lets a copy go that is being deleted, unless something needs it.
+func (a *access) release(ctx context.Context, run *run) outcome.Outcome {
+	if run.hasDependents() {
 		return outcome.Continue()
 	}
-	return fail(r.access.release(ctx, run.namespace))
+	return fail(a.removeFinalizer(ctx, run.namespace))
 }
 
-// releaseAbandoned releases the copy for a Shoot that no longer exists, although its
-// control plane does: a user removed the Shoot's finalizer.
-func (r *Reconciler) releaseAbandoned(ctx context.Context, shoot types.NamespacedName) error {
-	namespace := pipeline.ControlPlaneNamespace(&corev1beta1.Shoot{
-		ObjectMeta: metav1.ObjectMeta{Namespace: shoot.Namespace, Name: shoot.Name},
-	})
-	if owner, known := r.owners.annotated(ctx, namespace); !known || owner != shoot {
-		return nil
-	}
-	return r.releaseIfUnneeded(ctx, namespace)
-}
-
-// releaseIfUnneeded removes the finalizer from a copy that is being deleted, unless
-// something in the namespace needs it.
-func (r *Reconciler) releaseIfUnneeded(ctx context.Context, namespace string) error {
+// releaseUnneeded lets a copy go that is being deleted, unless something in the namespace
+// needs it.
+func (a *access) releaseUnneeded(ctx context.Context, namespace string) error {
 	secret := partialMetadata("Secret")
-	err := r.access.metadata.Get(ctx, client.ObjectKey{Namespace: namespace, Name: accessSecret}, secret)
+	err := a.cached.Get(ctx, client.ObjectKey{Namespace: namespace, Name: accessSecret}, secret)
 	if err != nil || !isDeleting(secret) {
 		return client.IgnoreNotFound(err)
 	}
-	networks, managed, err := r.dependents(ctx, namespace)
+	networks, managed, err := a.dependents(ctx, namespace)
 	if err != nil || len(networks)+len(managed) > 0 {
 		return err
 	}
-	return r.access.release(ctx, namespace)
+	return a.removeFinalizer(ctx, namespace)
 }
 
 // copy keeps the copy up to date, and returns the address of the shoot's API server. It
@@ -131,10 +116,10 @@ func (a *access) copy(ctx context.Context, run *run) (apiServer string, err erro
 	sourceKey := client.ObjectKey{Namespace: run.shoot.Namespace, Name: run.shoot.Name + userSecretSuffix}
 	targetKey := client.ObjectKey{Namespace: run.namespace, Name: accessSecret}
 	source, target := partialMetadata("Secret"), partialMetadata("Secret")
-	if err := a.metadata.Get(ctx, sourceKey, source); err != nil {
+	if err := a.cached.Get(ctx, sourceKey, source); err != nil {
 		return "", missingSecret(sourceKey, err)
 	}
-	if err := client.IgnoreNotFound(a.metadata.Get(ctx, targetKey, target)); err != nil {
+	if err := client.IgnoreNotFound(a.cached.Get(ctx, targetKey, target)); err != nil {
 		return "", err
 	}
 	last, known := a.copied.Get(run.namespace)
@@ -195,7 +180,7 @@ func (a *access) write(ctx context.Context, source, key client.ObjectKey, kubeco
 	if held || !isDeleting(current) {
 		secret.WithFinalizers(accessFinalizer)
 	}
-	if err := a.client.Apply(ctx, secret, fieldManager, client.ForceOwnership); err != nil {
+	if err := a.Apply(ctx, secret, fieldManager, client.ForceOwnership); err != nil {
 		return "", fmt.Errorf("take over the kubeconfig into the Secret %s: %w", key, err)
 	}
 	written := &metav1.ObjectMeta{}
@@ -205,8 +190,9 @@ func (a *access) write(ctx context.Context, source, key client.ObjectKey, kubeco
 	return versionOf(written), nil
 }
 
-// release removes the finalizer from a copy that is being deleted.
-func (a *access) release(ctx context.Context, namespace string) error {
+// removeFinalizer removes the finalizer from a copy that is being deleted.
+func (a *access) removeFinalizer(ctx context.Context, namespace string) error {
+	a.copied.Delete(namespace)
 	secret := partialMetadata("Secret")
 	err := a.live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: accessSecret}, secret)
 	if err != nil || !isDeleting(secret) {
@@ -217,7 +203,7 @@ func (a *access) release(ctx context.Context, namespace string) error {
 		return nil
 	}
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := client.IgnoreNotFound(a.client.Patch(ctx, secret, patch)); err != nil {
+	if err := client.IgnoreNotFound(a.Patch(ctx, secret, patch)); err != nil {
 		return fmt.Errorf("release the Secret %s/%s: %w", namespace, accessSecret, err)
 	}
 	return nil

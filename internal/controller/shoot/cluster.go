@@ -20,19 +20,22 @@ import (
 	"github.com/trellis-network/trellis/internal/outcome"
 )
 
-// deployCluster copies the Shoot into its Cluster. No other program writes Clusters, so a
+// clusters are the copies of Shoots for the components of the seed.
+type clusters struct{ seed }
+
+// deploy copies the Shoot into its Cluster. No other program writes Clusters, so a
 // Cluster that differs is replaced as a whole: a patch could not set a null in it.
-func (r *Reconciler) deployCluster(ctx context.Context, run *run) outcome.Outcome {
+func (c clusters) deploy(ctx context.Context, run *run) outcome.Outcome {
 	spec, err := clusterSpec(run.shoot)
 	if err != nil {
 		return fail(err)
 	}
 	current := &extensionsv1alpha1.Cluster{}
-	err = r.client.Get(ctx, client.ObjectKey{Name: run.namespace}, current)
+	err = c.Get(ctx, client.ObjectKey{Name: run.namespace}, current)
 	if apierrors.IsNotFound(err) {
 		fresh := &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: run.namespace}, Spec: *spec}
 		annotateAPIServer(fresh, run.apiServer)
-		return fail(r.client.Create(ctx, fresh))
+		return fail(c.Create(ctx, fresh))
 	}
 	if err != nil {
 		return fail(err)
@@ -46,7 +49,7 @@ func (r *Reconciler) deployCluster(ctx context.Context, run *run) outcome.Outcom
 	if same, err := jsonequal.Values(current.Spec, wanted.Spec); err != nil || same && !changed {
 		return fail(err)
 	}
-	return fail(r.client.Update(ctx, wanted))
+	return fail(c.Update(ctx, wanted))
 }
 
 // annotateAPIServer sets the annotation with the API server's address, and reports whether

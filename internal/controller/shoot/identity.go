@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -20,11 +21,17 @@ import (
 // finalizer is Gardener's finalizer of Shoots.
 const finalizer = "gardener"
 
-// establishIdentity adds the finalizer, and records where the control plane is and which
+// identities are what Shoots have before their control planes, and lose after them.
+type identities struct {
+	seed
+	reporter *reporter
+}
+
+// establish adds the finalizer, and records where the control plane is and which
 // ranges it uses. It writes the status before the run ends: if the process died after an
 // object was created and before the technical ID was stored, a deletion would not find
 // the object.
-func (r *Reconciler) establishIdentity(ctx context.Context, run *run) outcome.Outcome {
+func (i identities) establish(ctx context.Context, run *run) outcome.Outcome {
 	if err := checkName(run.namespace); err != nil {
 		return fail(err)
 	}
@@ -33,7 +40,7 @@ func (r *Reconciler) establishIdentity(ctx context.Context, run *run) outcome.Ou
 	}
 	if controllerutil.AddFinalizer(run.shoot, finalizer) {
 		patch := client.MergeFromWithOptions(run.stored, client.MergeFromWithOptimisticLock{})
-		if err := r.client.Patch(ctx, run.shoot, patch); err != nil {
+		if err := i.Patch(ctx, run.shoot, patch); err != nil {
 			return fail(fmt.Errorf("add the finalizer: %w", err))
 		}
 		run.stored = run.shoot.DeepCopy()
@@ -45,9 +52,22 @@ func (r *Reconciler) establishIdentity(ctx context.Context, run *run) outcome.Ou
 	run.shoot.Status.TechnicalID = run.namespace
 	run.shoot.Status.LastOperation = &corev1beta1.LastOperation{
 		Type: corev1beta1.LastOperationTypeCreate, State: corev1beta1.LastOperationStateProcessing, Progress: 1,
-		Description: "Creating the control plane", LastUpdateTime: r.reporter.now(),
+		Description: "Creating the control plane", LastUpdateTime: i.reporter.now(),
 	}
-	return fail(r.reporter.writeStatus(ctx, run))
+	return fail(i.reporter.writeStatus(ctx, run))
+}
+
+// release removes the finalizer from the Shoot.
+func (i identities) release(ctx context.Context, run *run) outcome.Outcome {
+	controllerutil.RemoveFinalizer(run.shoot, finalizer)
+	patch := client.MergeFromWithOptions(run.stored, client.MergeFromWithOptimisticLock{})
+	if err := i.Patch(ctx, run.shoot, patch); apierrors.IsNotFound(err) {
+		return outcome.StartOver(0) // the run before removed it, and the cache is late
+	} else if err != nil {
+		return fail(fmt.Errorf("remove the finalizer: %w", err))
+	}
+	run.released = true
+	return outcome.Finish()
 }
 
 // checkName refuses a Shoot whose control-plane namespace can't exist. It is the first

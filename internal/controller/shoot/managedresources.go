@@ -18,9 +18,9 @@ import (
 // applyFailure returns why the resource manager cannot apply a ManagedResource of the
 // control plane in the shoot, to be appended to a description; empty if it can, or if the
 // ManagedResources cannot be read.
-func (r *Reconciler) applyFailure(ctx context.Context, namespace string) string {
+func (s seed) applyFailure(ctx context.Context, namespace string) string {
 	list := &resourcesv1alpha1.ManagedResourceList{}
-	if err := r.client.List(ctx, list, client.InNamespace(namespace)); err != nil {
+	if err := s.List(ctx, list, client.InNamespace(namespace)); err != nil {
 		return ""
 	}
 	slices.SortFunc(list.Items, func(a, b resourcesv1alpha1.ManagedResource) int { return cmp.Compare(a.Name, b.Name) })

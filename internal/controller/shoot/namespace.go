@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/outcome"
 )
 
@@ -28,11 +29,14 @@ const (
 	networkingProviderLabel = "networking.shoot.gardener.cloud/provider"
 )
 
-// deployNamespace creates the control-plane namespace, and keeps its labels up to date.
+// namespaces are the control-plane namespaces.
+type namespaces struct{ seed }
+
+// deploy creates the control-plane namespace, and keeps its labels up to date.
 // It refuses a namespace that belongs to another Shoot or to none.
-func (r *Reconciler) deployNamespace(ctx context.Context, run *run) outcome.Outcome {
+func (n namespaces) deploy(ctx context.Context, run *run) outcome.Outcome {
 	if run.controlPlane == nil {
-		return fail(r.client.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		return fail(n.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 			Name: run.namespace, Labels: namespaceLabels(run), Annotations: map[string]string{ShootAnnotation: run.owner()},
 		}}))
 	}
@@ -47,7 +51,7 @@ func (r *Reconciler) deployNamespace(ctx context.Context, run *run) outcome.Outc
 	if maps.Equal(labelled.Labels, run.controlPlane.Labels) {
 		return outcome.Continue()
 	}
-	return fail(r.client.Patch(ctx, labelled, client.MergeFrom(run.controlPlane)))
+	return fail(n.Patch(ctx, labelled, client.MergeFrom(run.controlPlane)))
 }
 
 func namespaceTaken(run *run) error {
@@ -69,15 +73,39 @@ func namespaceLabels(run *run) map[string]string {
 	return labels
 }
 
-// awaitNamespaceGone waits for the end of the control-plane namespace, so that a
+// awaitGone waits for the end of the control-plane namespace, so that a
 // reconciliation can create it again.
-func (r *Reconciler) awaitNamespaceGone(ctx context.Context, run *run) outcome.Outcome {
+func (n namespaces) awaitGone(ctx context.Context, run *run) outcome.Outcome {
 	namespace := &corev1.Namespace{}
-	if err := r.live.Get(ctx, client.ObjectKey{Name: run.namespace}, namespace); client.IgnoreNotFound(err) != nil {
+	if err := n.live.Get(ctx, client.ObjectKey{Name: run.namespace}, namespace); client.IgnoreNotFound(err) != nil {
 		return fail(err)
 	}
 	return outcome.Wait(fmt.Sprintf("the namespace %s, which is being deleted, is gone%s%s",
-		run.namespace, remainingContent(namespace), r.applyFailure(ctx, run.namespace)), 0)
+		run.namespace, remainingContent(namespace), n.applyFailure(ctx, run.namespace)), 0)
+}
+
+// delete deletes the Cluster and the namespace, and waits until the namespace
+// is gone.
+func (n namespaces) delete(ctx context.Context, run *run) outcome.Outcome {
+	namespace := &corev1.Namespace{}
+	err := n.live.Get(ctx, client.ObjectKey{Name: run.namespace}, namespace)
+	if client.IgnoreNotFound(err) != nil {
+		return fail(err)
+	}
+	exists := err == nil
+	if exists && namespace.Annotations[ShootAnnotation] != run.owner() {
+		return outcome.Continue() // another Shoot's by now
+	}
+	cluster := &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: run.namespace}}
+	if err := client.IgnoreNotFound(n.Delete(ctx, cluster)); err != nil || !exists {
+		return fail(err)
+	}
+	if !isDeleting(namespace) {
+		if err := client.IgnoreNotFound(n.Delete(ctx, namespace, client.Preconditions{UID: &namespace.UID})); err != nil {
+			return fail(err)
+		}
+	}
+	return outcome.Wait(fmt.Sprintf("the namespace %s is gone%s", run.namespace, remainingContent(namespace)), 0)
 }
 
 // remainingContent returns what the namespace controller waits for, to be appended to a

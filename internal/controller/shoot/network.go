@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -19,9 +20,12 @@ import (
 	"github.com/trellis-network/trellis/pipeline"
 )
 
-// deployNetwork writes the Network as gardenlet does, except the operation annotation: in
+// networks are the Networks of Shoots.
+type networks struct{ seed }
+
+// deploy writes the Network as gardenlet does, except the operation annotation: in
 // standalone mode a new generation is the trigger.
-func (r *Reconciler) deployNetwork(ctx context.Context, run *run) outcome.Outcome {
+func (n networks) deploy(ctx context.Context, run *run) outcome.Outcome {
 	wanted, err := pipeline.NetworkForShoot(run.shoot)
 	if errors.Is(err, pipeline.ErrWorkerless) {
 		if run.network == nil {
@@ -37,7 +41,7 @@ func (r *Reconciler) deployNetwork(ctx context.Context, run *run) outcome.Outcom
 	}
 	if run.network == nil {
 		run.network = wanted
-		return fail(explained(r.client.Create(ctx, wanted)))
+		return fail(explained(n.Create(ctx, wanted)))
 	}
 	if isDeleting(run.network) {
 		return outcome.Wait(fmt.Sprintf("the Network %s, which is being deleted, is gone", client.ObjectKeyFromObject(run.network)), 0)
@@ -51,12 +55,12 @@ func (r *Reconciler) deployNetwork(ctx context.Context, run *run) outcome.Outcom
 		return fail(err)
 	}
 	run.network = run.network.DeepCopy()
-	return fail(explained(r.client.Patch(ctx, run.network, client.RawPatch(types.JSONPatchType, patch))))
+	return fail(explained(n.Patch(ctx, run.network, client.RawPatch(types.JSONPatchType, patch))))
 }
 
-// awaitNetwork waits until the Network has succeeded. The Network's error becomes the
+// await waits until the Network has succeeded. The Network's error becomes the
 // Shoot's.
-func (r *Reconciler) awaitNetwork(ctx context.Context, run *run) outcome.Outcome {
+func (n networks) await(ctx context.Context, run *run) outcome.Outcome {
 	if run.isWorkerless() {
 		return outcome.Continue()
 	}
@@ -68,11 +72,45 @@ func (r *Reconciler) awaitNetwork(ctx context.Context, run *run) outcome.Outcome
 	}
 	switch {
 	case !run.isNetworkCurrent() || last.State == processing:
-		return outcome.Wait(until+r.applyFailure(ctx, run.namespace), 0)
+		return outcome.Wait(until+n.applyFailure(ctx, run.namespace), 0)
 	case last.State == corev1beta1.LastOperationStateSucceeded:
 		return outcome.Continue()
 	}
 	return networkFailure(run.network)
+}
+
+// delete deletes the Networks in the control-plane namespace, and waits until they
+// are gone.
+func (n networks) delete(ctx context.Context, run *run) outcome.Outcome {
+	if len(run.networks) == 0 {
+		return outcome.Continue()
+	}
+	for i := range run.networks {
+		if err := n.deleteOne(ctx, &run.networks[i]); err != nil {
+			return fail(err)
+		}
+	}
+	network := &run.networks[0]
+	last := network.Status.LastOperation
+	if last != nil && last.Type == corev1beta1.LastOperationTypeDelete && last.State == corev1beta1.LastOperationStateError {
+		return networkFailure(network)
+	}
+	return outcome.Wait(fmt.Sprintf("the Network %s is gone%s", client.ObjectKeyFromObject(network), n.applyFailure(ctx, run.namespace)), 0)
+}
+
+// deleteOne confirms the deletion first, as Gardener demands.
+func (n networks) deleteOne(ctx context.Context, network *extensionsv1alpha1.Network) error {
+	if isDeleting(network) {
+		return nil
+	}
+	if network.Annotations[extensionsv1alpha1.ConfirmationAnnotation] != "true" {
+		before := network.DeepCopy()
+		metav1.SetMetaDataAnnotation(&network.ObjectMeta, extensionsv1alpha1.ConfirmationAnnotation, "true")
+		if err := n.Patch(ctx, network, client.MergeFrom(before)); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+	}
+	return client.IgnoreNotFound(n.Delete(ctx, network, client.Preconditions{UID: &network.UID}))
 }
 
 func (run *run) isWorkerless() bool { return len(run.shoot.Spec.Provider.Workers) == 0 }

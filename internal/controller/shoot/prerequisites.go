@@ -35,7 +35,7 @@ var priorityClasses = []struct {
 }
 
 // prerequisites of a network: a bundle with what its pods need in the cluster.
-type prerequisites struct{ client client.Client }
+type prerequisites struct{ seed }
 
 // read returns the wanted bundle, and its ManagedResource, nil if there is none.
 func (p prerequisites) read(ctx context.Context, namespace string) (*bundle.Bundle, *resourcesv1alpha1.ManagedResource, error) {
@@ -54,7 +54,7 @@ func (p prerequisites) read(ctx context.Context, namespace string) (*bundle.Bund
 	}
 	wanted := &bundle.Bundle{Namespace: namespace, Name: PrerequisitesName, Origin: "trellis", Data: data}
 	current := &resourcesv1alpha1.ManagedResource{}
-	err = p.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: PrerequisitesName}, current)
+	err = p.Get(ctx, client.ObjectKey{Namespace: namespace, Name: PrerequisitesName}, current)
 	if apierrors.IsNotFound(err) {
 		return wanted, nil, nil
 	}
@@ -65,24 +65,28 @@ func (p prerequisites) read(ctx context.Context, namespace string) (*bundle.Bund
 func (p prerequisites) deploy(ctx context.Context, run *run) outcome.Outcome {
 	wanted, current, err := p.read(ctx, run.namespace)
 	if err == nil && current != nil && bundle.SecretMissing(current) {
-		err = wanted.WriteSecret(ctx, p.client)
+		err = wanted.WriteSecret(ctx, p)
 	}
 	if err == nil {
-		_, err = wanted.Write(ctx, p.client, current)
+		_, err = wanted.Write(ctx, p, current)
 	}
 	return fail(err)
 }
 
-// await waits until the prerequisites are applied. It is the last stage, so
-// that they are applied at the same time as the Network. In a hibernated cluster nothing
-// can be applied.
+// await waits until the prerequisites are applied, and then deletes the Secrets with former
+// ones. It is the last stage, so that they are applied at the same time as the Network. In a
+// hibernated cluster nothing can be applied.
 func (p prerequisites) await(ctx context.Context, run *run) outcome.Outcome {
 	if run.shoot.IsHibernated() {
 		return outcome.Continue()
 	}
 	wanted, current, err := p.read(ctx, run.namespace)
-	if err != nil || current != nil && bundle.Applied(current, wanted.SecretName()) {
+	if err != nil {
 		return fail(err)
+	}
+	if current != nil && bundle.Applied(current, wanted.SecretName()) {
+		managed := map[string]*resourcesv1alpha1.ManagedResource{PrerequisitesName: current}
+		return fail(bundle.DeleteSuperseded(ctx, p, p.cached, run.namespace, bundle.LabelsOf(PrerequisitesName), managed))
 	}
 	until := fmt.Sprintf("the ManagedResource %s/%s is applied", run.namespace, PrerequisitesName)
 	if current != nil {

@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -21,30 +22,42 @@ import (
 	"github.com/trellis-network/trellis/pipeline"
 )
 
-// Reconciler reconciles Shoots.
+// Reconciler reconciles Shoots. It has the lists of stages; the stages are methods of its
+// parts.
 type Reconciler struct {
-	// client reads from caches, and writes.
-	client client.Client
-	// live reads from the API server whether something is gone. A late cache would not
-	// show what was just created, and what is deleted too early (the kubeconfig, the
-	// Cluster) can't be deleted properly again.
-	live          client.Reader
+	seed
 	owners        owners
-	access        access
+	identities    identities
+	namespaces    namespaces
+	access        *access
+	clusters      clusters
 	prerequisites prerequisites
+	networks      networks
+	contents      contents
 	reporter      *reporter
 }
 
 var _ reconcile.Reconciler = &Reconciler{}
 
+// seed is where control planes are.
+type seed struct {
+	// Client reads from caches, and writes.
+	client.Client
+	// live reads from the API server whether something is gone. A late cache would not
+	// show what was just created, and what is deleted too early (the kubeconfig, the
+	// Cluster) can't be deleted properly again.
+	live client.Reader
+	// cached reads the metadata of Secrets from the cache, which Client does not.
+	cached client.Reader
+}
+
 func newReconciler(mgr manager.Manager, clock clock.PassiveClock) *Reconciler {
+	s := seed{mgr.GetClient(), mgr.GetAPIReader(), mgr.GetCache()}
+	reporter := &reporter{client: s.Client, recorder: mgr.GetEventRecorder("trellis-" + ControllerName), clock: clock}
 	return &Reconciler{
-		client: mgr.GetClient(), live: mgr.GetAPIReader(), owners: owners{mgr.GetClient()},
-		access:        access{client: mgr.GetClient(), metadata: mgr.GetCache(), live: mgr.GetAPIReader()},
-		prerequisites: prerequisites{mgr.GetClient()},
-		reporter: &reporter{
-			client: mgr.GetClient(), recorder: mgr.GetEventRecorder("trellis-" + ControllerName), clock: clock,
-		},
+		seed: s, owners: owners{s.Client}, identities: identities{s, reporter}, namespaces: namespaces{s},
+		access: &access{seed: s}, clusters: clusters{s}, prerequisites: prerequisites{s},
+		networks: networks{s}, contents: contents{s}, reporter: reporter,
 	}
 }
 
@@ -57,13 +70,13 @@ const awaitingNetwork = "Waiting for the Network"
 // reconciliation creates the control plane of a Shoot, and keeps it up to date.
 func (r *Reconciler) reconciliation() []stage {
 	return []stage{
-		{Name: "Establishing the identity of the Shoot", Run: r.establishIdentity},
-		{Name: "Deploying the control-plane namespace", Run: r.deployNamespace},
-		{Name: "Taking over the access to the shoot", Run: r.takeOverAccess},
-		{Name: "Deploying the Cluster", Run: r.deployCluster},
+		{Name: "Establishing the identity of the Shoot", Run: r.identities.establish},
+		{Name: "Deploying the control-plane namespace", Run: r.namespaces.deploy},
+		{Name: "Taking over the access to the shoot", Run: r.access.takeOver},
+		{Name: "Deploying the Cluster", Run: r.clusters.deploy},
 		{Name: "Deploying the prerequisites", Run: r.prerequisites.deploy},
-		{Name: "Deploying the Network", Run: r.deployNetwork},
-		{Name: awaitingNetwork, Run: r.awaitNetwork},
+		{Name: "Deploying the Network", Run: r.networks.deploy},
+		{Name: awaitingNetwork, Run: r.networks.await},
 		{Name: "Waiting for the prerequisites", Run: r.prerequisites.await},
 	}
 }
@@ -74,12 +87,12 @@ func (r *Reconciler) reconciliation() []stage {
 // of it again.
 func (r *Reconciler) recreation() []stage {
 	return []stage{
-		{Name: "Establishing the identity of the Shoot", Run: r.establishIdentity},
-		{Name: "Finding what the control plane has", Run: r.findDependents},
-		{Name: "Keeping the access to the shoot", Run: ifNeeded(r.keepAccess)},
-		{Name: "Keeping the Cluster", Run: ifNeeded(r.deployCluster)},
-		{Name: "Releasing the access to the shoot", Run: r.releaseAccess},
-		{Name: "Waiting for the control-plane namespace", Run: r.awaitNamespaceGone},
+		{Name: "Establishing the identity of the Shoot", Run: r.identities.establish},
+		{Name: "Finding what the control plane has", Run: r.contents.find},
+		{Name: "Keeping the access to the shoot", Run: ifNeeded(r.access.keep)},
+		{Name: "Keeping the Cluster", Run: ifNeeded(r.clusters.deploy)},
+		{Name: "Releasing the access to the shoot", Run: r.access.release},
+		{Name: "Waiting for the control-plane namespace", Run: r.namespaces.awaitGone},
 	}
 }
 
@@ -87,15 +100,14 @@ func (r *Reconciler) recreation() []stage {
 // deleted once nothing needs it any longer.
 func (r *Reconciler) deletion() []stage {
 	return []stage{
-		{Name: "Finding what the control plane has", Run: r.findDependents},
-		{Name: "Keeping the access to the shoot", Run: ifNeeded(r.keepAccess)},
-		{Name: "Keeping the Cluster", Run: ifNeeded(r.deployCluster)},
-		{Name: "Deleting the Network", Run: r.deleteNetworks},
-		{Name: "Deleting the ManagedResources", Run: r.deleteManagedResources},
-		{Name: "Deleting the access to the shoot", Run: r.deleteAccess},
-		{Name: "Releasing the access to the shoot", Run: r.releaseAccess},
-		{Name: "Deleting the control plane", Run: r.deleteControlPlane},
-		{Name: "Releasing the Shoot", Run: r.removeFinalizer},
+		{Name: "Finding what the control plane has", Run: r.contents.find},
+		{Name: "Keeping the access to the shoot", Run: ifNeeded(r.access.keep)},
+		{Name: "Keeping the Cluster", Run: ifNeeded(r.clusters.deploy)},
+		{Name: "Deleting the Network", Run: r.networks.delete},
+		{Name: "Deleting the ManagedResources", Run: r.contents.deleteManagedResources},
+		{Name: "Deleting the access to the shoot", Run: r.access.delete},
+		{Name: "Deleting the control plane", Run: r.namespaces.delete},
+		{Name: "Releasing the Shoot", Run: r.identities.release},
 	}
 }
 
@@ -103,7 +115,7 @@ func (r *Reconciler) deletion() []stage {
 func (r *Reconciler) stagesFor(run *run) []stage {
 	switch {
 	case isDeleting(run.shoot) && run.isForeign():
-		return []stage{{Name: "Releasing the Shoot", Run: r.removeFinalizer}}
+		return []stage{{Name: "Releasing the Shoot", Run: r.identities.release}}
 	case isDeleting(run.shoot):
 		return r.deletion()
 	case run.isRecreating():
@@ -134,12 +146,12 @@ type run struct {
 }
 
 // newRun reads the control-plane namespace and, if it is this Shoot's, the Network. For a
-// deletion it reads from the API server: see Reconciler.live.
+// deletion it reads from the API server: see seed.live.
 func (r *Reconciler) newRun(ctx context.Context, shoot *corev1beta1.Shoot) (*run, error) {
 	next := &run{
 		stored: shoot, shoot: shoot.DeepCopy(), before: shoot.Status.LastOperation, namespace: pipeline.ControlPlaneNamespace(shoot),
 	}
-	reader := client.Reader(r.client)
+	reader := client.Reader(r.Client)
 	if isDeleting(shoot) {
 		reader = r.live
 	}
@@ -152,7 +164,7 @@ func (r *Reconciler) newRun(ctx context.Context, shoot *corev1beta1.Shoot) (*run
 		return next, nil
 	}
 	network := &extensionsv1alpha1.Network{}
-	if err := r.client.Get(ctx, client.ObjectKey{Namespace: next.namespace, Name: shoot.Name}, network); err != nil {
+	if err := r.Get(ctx, client.ObjectKey{Namespace: next.namespace, Name: shoot.Name}, network); err != nil {
 		return next, client.IgnoreNotFound(err)
 	}
 	next.network = network
@@ -160,7 +172,7 @@ func (r *Reconciler) newRun(ctx context.Context, shoot *corev1beta1.Shoot) (*run
 }
 
 // owner is the value of ShootAnnotation for this Shoot.
-func (run *run) owner() string { return run.shoot.Namespace + "/" + run.shoot.Name }
+func (run *run) owner() string { return client.ObjectKeyFromObject(run.shoot).String() }
 
 // isForeign reports whether the control-plane namespace exists and is not this Shoot's.
 func (run *run) isForeign() bool {
@@ -184,7 +196,7 @@ func (run *run) networkType() string {
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	shoot := &corev1beta1.Shoot{}
-	if err := r.client.Get(ctx, request.NamespacedName, shoot); err != nil {
+	if err := r.Get(ctx, request.NamespacedName, shoot); err != nil {
 		if !apierrors.IsNotFound(err) {
 			return reconcile.Result{}, err
 		}
@@ -202,6 +214,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	ended := ending{stages: r.stagesFor(run)}
 	ended.Outcome, ended.done = outcome.Run(ctx, run, ended.stages)
 	return r.reporter.report(ctx, run, ended, began)
+}
+
+// releaseAbandoned releases the access to a Shoot that no longer exists, although its
+// control plane does: a user removed the Shoot's finalizer.
+func (r *Reconciler) releaseAbandoned(ctx context.Context, shoot types.NamespacedName) error {
+	namespace := pipeline.ControlPlaneNamespace(&corev1beta1.Shoot{
+		ObjectMeta: metav1.ObjectMeta{Namespace: shoot.Namespace, Name: shoot.Name},
+	})
+	if owner, known := r.owners.annotated(ctx, namespace); !known || owner != shoot {
+		return nil
+	}
+	return r.access.releaseUnneeded(ctx, namespace)
 }
 
 // userError is an error that the user can correct in the Shoot, or in the Secret with the

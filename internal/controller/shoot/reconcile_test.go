@@ -139,6 +139,26 @@ func TestDeletedObjectsAreCreatedAgain(t *testing.T) {
 	e.becomes(s, reconcile, succeeded)
 }
 
+// With another release the prerequisites have other content, in a Secret of another name.
+func TestTheSecretOfFormerPrerequisitesIsDeletedOnceTheNewOnesAreApplied(t *testing.T) {
+	e := setup(t)
+	e.kubeconfig(kubeconfig)
+	e.shoot()
+	e.appears(e.prerequisites())
+	former := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+		Namespace: e.controlPlane, Name: "managedresource-trellis-prerequisites-00000000",
+		Labels: map[string]string{"trellis.network/managed-resource": shoot.PrerequisitesName},
+	}}
+	e.Expect(e.client.Create(t.Context(), former)).To(Succeed())
+	e.networkSays(succeeded, func(*extensionsv1alpha1.Network) {})
+	e.stays(former)
+	e.applied()
+	e.gone(former)
+	managed := e.prerequisites()
+	e.get(managed)
+	e.get(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: e.controlPlane, Name: managed.Spec.SecretRefs[0].Name}})
+}
+
 func TestAWorkerlessShootHasNoNetwork(t *testing.T) {
 	contract.Shows(t, "C10")
 	e := setup(t)

@@ -93,59 +93,42 @@ func (r *reporter) now() metav1.Time { return metav1.NewTime(r.clock.Now()).Rfc3
 
 // operation is what this process remembers of an operation on a Shoot.
 type operation struct {
-	// uid is the Shoot's; another Shoot of that name has other operations.
-	uid types.UID
 	// began is when the operation began, or the process.
 	began time.Time
 	// recreating reports that an event announced that the network is removed.
 	recreating bool
 }
 
-// Reasons of events. Those about operations are Gardener's.
-const (
-	eventReconciled     = "Reconciled"
-	eventReconcileError = "ReconcileError"
-	eventDeleteError    = "DeleteError"
-	eventNetworkRemoved = "NetworkRemoved"
-)
-
 // announce writes the log line and the events about what has changed with this run.
 func (r *reporter) announce(ctx context.Context, run *run) {
-	was := ptr.Deref(run.before, corev1beta1.LastOperation{})
-	now := corev1beta1.LastOperation{
-		Type: corev1beta1.LastOperationTypeDelete, State: corev1beta1.LastOperationStateSucceeded, Description: "Successfully deleted Shoot",
-	}
-	if !run.released {
-		now = *run.shoot.Status.LastOperation
-	}
 	key := client.ObjectKeyFromObject(run.shoot)
-	newOperation := now.Type != was.Type || was.State == corev1beta1.LastOperationStateSucceeded && now.State != was.State
+	transition := outcome.Transition{
+		Shoot: key, Network: client.ObjectKey{Namespace: run.namespace, Name: run.shoot.Name}, Type: run.networkType(),
+		Before: ptr.Deref(run.before, corev1beta1.LastOperation{}), After: ptr.Deref(run.shoot.Status.LastOperation, corev1beta1.LastOperation{}),
+	}
+	if run.released {
+		transition.After = corev1beta1.LastOperation{
+			Type: corev1beta1.LastOperationTypeDelete, State: corev1beta1.LastOperationStateSucceeded, Description: "Successfully deleted Shoot",
+		}
+	}
+	was, is := transition.Before, transition.After
+	begins := is.Type != was.Type || was.State == corev1beta1.LastOperationStateSucceeded && is.State != was.State
 	var last operation
 	current := r.operations.Update(key, func(o operation, known bool) (operation, bool) {
-		if last = o; !known || o.uid != run.shoot.UID || newOperation {
-			o = operation{uid: run.shoot.UID, began: r.clock.Now(), recreating: o.recreating}
+		if last = o; !known || begins {
+			o.began = r.clock.Now()
 		}
 		o.recreating = run.isRecreating()
 		return o, !run.released
 	})
-	if now.Type != was.Type || now.State != was.State {
-		(&outcome.Transition{
-			Shoot: key, Network: client.ObjectKey{Namespace: run.namespace, Name: run.shoot.Name}, Type: run.networkType(),
-			Operation: now.Type, State: now.State, Message: now.Description, Duration: r.clock.Since(current.began),
-		}).Log(log.FromContext(ctx))
-	}
+	transition.Duration = r.clock.Since(current.began)
+	transition.Log(log.FromContext(ctx))
 	switch {
 	case current.recreating && !last.recreating:
-		outcome.Announce(r.recorder, run.shoot, corev1.EventTypeWarning, eventNetworkRemoved, fmt.Sprintf("The control-plane namespace %s was deleted: "+
+		outcome.Announce(r.recorder, run.shoot, corev1.EventTypeWarning, "NetworkRemoved", fmt.Sprintf("The control-plane namespace %s was deleted: "+
 			"the network is removed from the cluster, and then installed again. Until then pods cannot talk to each other.", run.namespace))
-	case now.State == corev1beta1.LastOperationStateSucceeded && now.State != was.State && !run.released:
-		outcome.Announce(r.recorder, run.shoot, corev1.EventTypeNormal, eventReconciled, now.Description)
-	case now.State == corev1beta1.LastOperationStateError && (now.State != was.State || now.Description != was.Description):
-		reason := eventReconcileError
-		if now.Type == corev1beta1.LastOperationTypeDelete {
-			reason = eventDeleteError
-		}
-		outcome.Announce(r.recorder, run.shoot, corev1.EventTypeWarning, reason, now.Description)
+	case !run.released:
+		transition.Announce(r.recorder, run.shoot)
 	}
 }
 

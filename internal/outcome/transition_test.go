@@ -20,11 +20,16 @@ func TestATransitionIsOneLineWithAllKeys(t *testing.T) {
 	logger := funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{})
 	transition := outcome.Transition{
 		Network: types.NamespacedName{Namespace: "shoot--dev--one", Name: "one"}, Type: "example",
-		Operation: corev1beta1.LastOperationTypeReconcile, State: corev1beta1.LastOperationStateProcessing,
-		Message: "Reconciling the Network", Duration: 1234567 * time.Microsecond,
+		After: corev1beta1.LastOperation{
+			Type: corev1beta1.LastOperationTypeReconcile, State: corev1beta1.LastOperationStateProcessing, Description: "Reconciling the Network",
+		},
+		Duration: 1234567 * time.Microsecond,
 	}
 	transition.Log(logger)
-	transition.State, transition.Message = corev1beta1.LastOperationStateError, "Error reconciling Network: broken"
+	transition.Before = transition.After
+	transition.After.Description = "Still reconciling the Network"
+	transition.Log(logger)
+	transition.After.State, transition.After.Description = corev1beta1.LastOperationStateError, "Error reconciling Network: broken"
 	transition.Log(logger)
 
 	const same = `"level"=0 "msg"="Network changed state" "network"="shoot--dev--one/one" "type"="example" "operation"="Reconcile" `
