@@ -5,14 +5,14 @@ package main
 import (
 	"embed"
 
+	"example.org/gardenet/helmchart"
 	"github.com/trellis-network/trellis/plugin"
-	"github.com/trellis-network/trellis/plugin/chart"
 )
 
 //go:embed all:chart
 var files embed.FS
 
-var gardenetChart = chart.MustLoad(files, "chart")
+var gardenetChart = helmchart.MustLoad(files, "chart")
 
 // charted is the same network with its objects from a Helm chart.
 type charted struct{ definition }

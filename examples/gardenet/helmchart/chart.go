@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package chart renders the objects of a network from a Helm chart, for plugins whose
-// objects there is a chart for already:
+// Package helmchart renders the objects of a network from a Helm chart, for plugins whose
+// objects there is a chart for already. Copy it into your own module.
 //
 //	//go:embed all:mychart
 //	var files embed.FS
 //
-//	var objects = chart.MustLoad(files, "mychart")
+//	var objects = helmchart.MustLoad(files, "mychart")
 //
 //	func (definition) Render(effective *NetworkConfig, in *plugin.Input) (plugin.Objects, error) {
 //		shoot, err := objects.Render(valuesOf(effective, in), in)
 //		return plugin.NewObjects(nil, plugin.NetworkBundle("my-network", shoot)), err
 //	}
 //
-// Rendering is pure as far as the chart is: nothing is looked up in a cluster or by
-// DNS, but a template that calls now, randAlphaNum or genCA gives another result each
-// time, and a new roll-out with it. plugintest finds that out.
+// Nothing is looked up in a cluster or by DNS. But a template that calls now, randAlphaNum
+// or genCA gives another result each time, and a new roll-out with it. plugintest detects
+// that.
 //
-// It refuses to know releases: hooks are errors, and what Helm would keep in a cluster
-// is not there. It takes a hundred times longer than building objects in Go; see
+// Hooks are errors, since there is no release: what Helm would keep in a cluster does not
+// exist. Rendering takes a hundred times longer than building objects in Go; see
 // test/bench.
-package chart
+package helmchart
 
 import (
 	"encoding/json"
@@ -89,8 +89,8 @@ func MustLoad(files fs.FS, folder string) *Chart {
 }
 
 // Render returns the chart's objects: the definitions in crds/ first, and then those of
-// the templates in the order in which Helm installs them. values is whatever encodes
-// as a JSON object; what it does not have is as in values.yaml. The release is called
+// the templates in the order in which Helm installs them. values must encode as
+// a JSON object; values.yaml has the rest. The release is called
 // as the chart and is in kube-system; .Capabilities has the shoot's version.
 func (c *Chart) Render(values any, in *plugin.Input) ([]plugin.Object, error) {
 	stated, err := mapOf(values)

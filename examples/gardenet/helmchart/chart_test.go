@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package chart_test
+package helmchart_test
 
 import (
 	"os"
@@ -12,43 +12,43 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
+	"example.org/gardenet/helmchart"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
-	"github.com/trellis-network/trellis/plugin/chart"
 )
 
-var stringChart = chart.MustLoad(os.DirFS("testdata"), "strings")
+var exampleChart = helmchart.MustLoad(os.DirFS("testdata"), "example")
 
 type values struct {
-	Knots  int    `json:"knots,omitempty"`
-	Sound  string `json:"sound,omitempty"`
-	Broken string `json:"broken,omitempty"`
+	Revisions int    `json:"revisions,omitempty"`
+	Text      string `json:"text,omitempty"`
+	Broken    string `json:"broken,omitempty"`
 }
 
 func TestAChartGivesTypedObjectsInOrder(t *testing.T) {
 	g := NewWithT(t)
-	objects, err := stringChart.Render(values{Knots: 1_000_000, Sound: "hm"}, &plugin.Input{Facts: plugin.Facts{KubernetesVersion: "1.36.3"}})
+	objects, err := exampleChart.Render(values{Revisions: 1_000_000, Text: "bye"}, &plugin.Input{Facts: plugin.Facts{KubernetesVersion: "1.36.3"}})
 	g.Expect(err).NotTo(HaveOccurred())
 	var kinds []string
 	for _, object := range objects {
 		kinds = append(kinds, object.GetObjectKind().GroupVersionKind().Kind)
 	}
-	g.Expect(kinds).To(Equal([]string{"CustomResourceDefinition", "ServiceAccount", "DaemonSet", "Knot"}))
-	g.Expect(objects[1].(*corev1.ServiceAccount).Annotations).To(HaveKeyWithValue("sound", "hm"))
-	cans := objects[2].(*appsv1.DaemonSet)
-	g.Expect(cans.Namespace).To(Equal("kube-system"))
-	g.Expect(cans.Labels).To(HaveKeyWithValue("kubernetes", "v1.36.3"))
-	g.Expect(*cans.Spec.RevisionHistoryLimit).To(BeEquivalentTo(1_000_000))
+	g.Expect(kinds).To(Equal([]string{"CustomResourceDefinition", "ServiceAccount", "DaemonSet", "Example"}))
+	g.Expect(objects[1].(*corev1.ServiceAccount).Annotations).To(HaveKeyWithValue("text", "bye"))
+	agents := objects[2].(*appsv1.DaemonSet)
+	g.Expect(agents.Namespace).To(Equal("kube-system"))
+	g.Expect(agents.Labels).To(HaveKeyWithValue("kubernetes", "v1.36.3"))
+	g.Expect(*agents.Spec.RevisionHistoryLimit).To(BeEquivalentTo(1_000_000))
 	documents, err := pipeline.Documents(objects)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(string(documents)).To(ContainSubstring(`"looseness":1000000`))
+	g.Expect(string(documents)).To(ContainSubstring(`"size":1000000`))
 }
 
 func TestWhatIsNotStatedIsAsInTheChart(t *testing.T) {
 	g := NewWithT(t)
-	objects, err := stringChart.Render(nil, &plugin.Input{})
+	objects, err := exampleChart.Render(nil, &plugin.Input{})
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(objects[1].GetAnnotations()).To(HaveKeyWithValue("sound", "hello"))
+	g.Expect(objects[1].GetAnnotations()).To(HaveKeyWithValue("text", "hello"))
 }
 
 func TestChartsThatCannotBeRenderedSayWhy(t *testing.T) {
@@ -57,16 +57,16 @@ func TestChartsThatCannotBeRenderedSayWhy(t *testing.T) {
 		facts  plugin.Input
 		says   string
 	}{
-		"a hook":                     {values{Broken: "hook"}, plugin.Input{}, "strings/templates/account.yaml is a hook, and Trellis runs no hooks"},
-		"no YAML":                    {values{Broken: "yaml"}, plugin.Input{}, "strings/templates/account.yaml"},
+		"a hook":                     {values{Broken: "hook"}, plugin.Input{}, "example/templates/account.yaml is a hook, and Trellis runs no hooks"},
+		"no YAML":                    {values{Broken: "yaml"}, plugin.Input{}, "example/templates/account.yaml"},
 		"a field that there is not":  {values{Broken: "field"}, plugin.Input{}, `unknown field "spec.noSuchField"`},
-		"a value that is missing":    {map[string]any{"sound": ""}, plugin.Input{}, "a string must sound"},
-		"values that are no object":  {"loud", plugin.Input{}, "the values are no JSON object"},
+		"a value that is missing":    {map[string]any{"text": ""}, plugin.Input{}, "text must be set"},
+		"values that are no object":  {"text", plugin.Input{}, "the values are no JSON object"},
 		"values that are not values": {func() {}, plugin.Input{}, "encode the values"},
 		"no version":                 {nil, plugin.Input{Facts: plugin.Facts{KubernetesVersion: "newest"}}, `the Kubernetes version "newest"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := stringChart.Render(test.values, &test.facts)
+			_, err := exampleChart.Render(test.values, &test.facts)
 			NewWithT(t).Expect(err).To(MatchError(ContainSubstring(test.says)))
 		})
 	}
@@ -74,13 +74,13 @@ func TestChartsThatCannotBeRenderedSayWhy(t *testing.T) {
 
 func TestManyAtATime(t *testing.T) {
 	g := NewWithT(t)
-	want, err := stringChart.Render(nil, &plugin.Input{})
+	want, err := exampleChart.Render(nil, &plugin.Input{})
 	g.Expect(err).NotTo(HaveOccurred())
 	var done sync.WaitGroup
 	for range 8 {
 		done.Go(func() {
 			for range 20 {
-				got, err := stringChart.Render(nil, &plugin.Input{})
+				got, err := exampleChart.Render(nil, &plugin.Input{})
 				g.Expect(err).NotTo(HaveOccurred())
 				g.Expect(got).To(Equal(want))
 			}
@@ -91,8 +91,8 @@ func TestManyAtATime(t *testing.T) {
 
 func TestAFolderWithoutAChartIsAnError(t *testing.T) {
 	g := NewWithT(t)
-	_, err := chart.Load(fstest.MapFS{"mine/values.yaml": {Data: []byte("a: 1")}}, "mine")
+	_, err := helmchart.Load(fstest.MapFS{"mine/values.yaml": {Data: []byte("a: 1")}}, "mine")
 	g.Expect(err).To(MatchError(ContainSubstring("load the chart in mine: Chart.yaml file is missing")))
-	_, err = chart.Load(fstest.MapFS{}, "nowhere")
+	_, err = helmchart.Load(fstest.MapFS{}, "nowhere")
 	g.Expect(err).To(MatchError(ContainSubstring("read the chart in nowhere")))
 }

@@ -1,0 +1,1 @@
+{{- define "example.name" }}{{ .Chart.Name }}{{ end -}}

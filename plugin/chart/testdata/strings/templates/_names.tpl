@@ -1,1 +1,0 @@
-{{- define "strings.name" }}{{ .Chart.Name }}{{ end -}}
