@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -14,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
@@ -23,13 +23,9 @@ import (
 
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create;patch
 
-const (
-	// period is the time between two reads of the Secret. What another replica writes
-	// takes effect within that time, long before a client depends on it.
-	period = time.Minute
-	// attempts is the number of writes that conflicts with other replicas may prevent.
-	attempts = 5
-)
+// period is the time between two reads of the Secret. What another replica writes
+// takes effect within that time, long before a client depends on it.
+const period = time.Minute
 
 // Options are the settings of a Keeper.
 type Options struct {
@@ -56,7 +52,7 @@ type Keeper struct {
 
 // New returns a Keeper that has certificates.
 func New(ctx context.Context, options Options) (*Keeper, error) {
-	k := &Keeper{Options: options, changed: make(chan struct{}, 1)}
+	k := &Keeper{Options: options, changed: make(chan struct{}, 1), known: &material{}}
 	if err := k.sync(ctx); err != nil {
 		return nil, fmt.Errorf("keep the webhooks' certificates in the Secret %s/%s: %w", k.Namespace, k.Name, err)
 	}
@@ -77,7 +73,7 @@ func (k *Keeper) Changed() <-chan struct{} { return k.changed }
 func (k *Keeper) Certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	k.mutex.RLock()
 	defer k.mutex.RUnlock()
-	return k.known.serving.tls(), nil
+	return k.known.serving, nil
 }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
@@ -100,75 +96,51 @@ func (k *Keeper) Start(ctx context.Context) error {
 	}
 }
 
-// sync reads what other replicas have written, and renews what is due.
+// sync reads what other replicas have written, and renews what is due. It tries again
+// after a conflict with another replica.
 func (k *Keeper) sync(ctx context.Context) error {
-	var err error
-	for range attempts {
-		var next *material
-		if next, err = k.write(ctx); err == nil {
-			return k.publish(next)
+	return retry.OnError(retry.DefaultRetry, outcome.IsStale, func() error {
+		next, data, err := k.write(ctx)
+		if err == nil {
+			k.publish(next, data[authorityCertificates])
 		}
-		if !outcome.IsStale(err) {
-			return err
-		}
-	}
-	return err
+		return err
+	})
 }
 
-// write brings the Secret up to date, and returns its content.
-func (k *Keeper) write(ctx context.Context) (*material, error) {
-	secret := &corev1.Secret{}
-	err := k.Client.Get(ctx, client.ObjectKey{Namespace: k.Namespace, Name: k.Name}, secret)
+// write brings the Secret up to date, and returns its content. What replaces an unusable
+// content is what this process has: clients trust it already.
+func (k *Keeper) write(ctx context.Context) (*material, map[string][]byte, error) {
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: k.Namespace, Name: k.Name}, Type: corev1.SecretTypeTLS}
+	err := k.Client.Get(ctx, client.ObjectKeyFromObject(secret), secret)
 	absent := apierrors.IsNotFound(err)
 	if err != nil && !absent {
-		return nil, err
+		return nil, nil, err
 	}
-	current, unusable := k.read(ctx, secret, absent)
-	next, err := current.renewed(k.Clock.Now(), k.Hosts)
-	if err != nil || next == current && !unusable {
-		return next, err
-	}
-	data, err := next.encode()
-	if err != nil {
-		return nil, err
-	}
-	if absent {
-		return next, k.Client.Create(ctx, &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: k.Namespace, Name: k.Name}, Type: corev1.SecretTypeTLS, Data: data,
-		})
-	}
-	before := secret.DeepCopy()
-	secret.Data = data
-	return next, k.Client.Patch(ctx, secret, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-}
-
-// read returns the content of the Secret or, if that is unusable, what this process has:
-// clients trust it already.
-func (k *Keeper) read(ctx context.Context, secret *corev1.Secret, absent bool) (current *material, unusable bool) {
-	cause := errors.New("the Secret does not exist")
-	if !absent {
-		if current, cause = decode(secret.Data); cause == nil {
-			return current, false
+	current, unusable := decode(secret.Data)
+	if unusable != nil {
+		if current = k.known; !absent || k.bundle != nil {
+			logf.FromContext(ctx).Info("The certificates of the webhooks are unusable and are written again", "namespace", k.Namespace, "secret", k.Name, "reason", unusable.Error())
 		}
 	}
-	k.mutex.RLock()
-	defer k.mutex.RUnlock()
-	if current = k.known; current == nil {
-		current = &material{}
+	next, err := current.renewed(k.Clock.Now(), k.Hosts)
+	if err != nil || next == current && unusable == nil {
+		return next, secret.Data, err
 	}
-	if !absent || k.known != nil {
-		logf.FromContext(ctx).Info("The certificates of the webhooks are unusable and are written again", "namespace", k.Namespace, "secret", k.Name, "reason", cause.Error())
+	before := secret.DeepCopy()
+	if secret.Data, err = next.encode(); err != nil {
+		return nil, nil, err
 	}
-	return current, true
+	data := secret.Data
+	if absent {
+		return next, data, k.Client.Create(ctx, secret)
+	}
+	return next, data, k.Client.Patch(ctx, secret, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }
 
-func (k *Keeper) publish(next *material) error {
-	bundle, err := next.bundle()
-	if err != nil {
-		return err
-	}
+func (k *Keeper) publish(next *material, bundle []byte) {
 	k.mutex.Lock()
-	changed := k.known != nil && !bytes.Equal(k.bundle, bundle)
+	changed := k.bundle != nil && !bytes.Equal(k.bundle, bundle)
 	k.known, k.bundle = next, bundle
 	k.mutex.Unlock()
 	if changed {
@@ -177,5 +149,4 @@ func (k *Keeper) publish(next *material) error {
 		default:
 		}
 	}
-	return nil
 }

@@ -3,6 +3,7 @@
 package certificates
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"slices"
@@ -24,26 +25,31 @@ const (
 	renewServing      = 10 * day
 )
 
+// The keys of the Secret: certificates and private keys of the authorities and of the
+// server.
+const (
+	authorityCertificates = corev1.ServiceAccountRootCAKey
+	authorityKeys         = "ca.key"
+	servingCertificate    = corev1.TLSCertKey
+	servingKey            = corev1.TLSPrivateKeyKey
+)
+
 // material is the content of the Secret: the authorities, oldest first, and the serving
 // certificate.
 type material struct {
-	authorities []pair
-	serving     *pair
+	authorities []tls.Certificate
+	serving     *tls.Certificate
 }
-
-// authorityKey is the key of the authorities' private keys in the Secret. The other keys
-// are those of Kubernetes.
-const authorityKey = "ca.key"
 
 // decode reads a Secret's data.
 func decode(data map[string][]byte) (*material, error) {
-	authorities, err := decodePairs(data[corev1.ServiceAccountRootCAKey], data[authorityKey])
+	authorities, err := decodePairs(data[authorityCertificates], data[authorityKeys])
 	if err != nil {
-		return nil, fmt.Errorf("%s and %s: %w", corev1.ServiceAccountRootCAKey, authorityKey, err)
+		return nil, fmt.Errorf("%s and %s: %w", authorityCertificates, authorityKeys, err)
 	}
-	serving, err := decodePairs(data[corev1.TLSCertKey], data[corev1.TLSPrivateKeyKey])
+	serving, err := decodePairs(data[servingCertificate], data[servingKey])
 	if err != nil {
-		return nil, fmt.Errorf("%s and %s: %w", corev1.TLSCertKey, corev1.TLSPrivateKeyKey, err)
+		return nil, fmt.Errorf("%s and %s: %w", servingCertificate, servingKey, err)
 	}
 	if len(authorities) == 0 || len(serving) != 1 {
 		return nil, errors.New("there must be an authority and exactly one serving certificate")
@@ -58,42 +64,32 @@ func (m *material) encode() (map[string][]byte, error) {
 		return nil, err
 	}
 	served, servedKey, err := encodePairs(*m.serving)
-	if err != nil {
-		return nil, err
-	}
 	return map[string][]byte{
-		corev1.ServiceAccountRootCAKey: trusted, authorityKey: trustedKeys,
-		corev1.TLSCertKey: served, corev1.TLSPrivateKeyKey: servedKey,
-	}, nil
-}
-
-// bundle returns the certificates of the authorities.
-func (m *material) bundle() ([]byte, error) {
-	trusted, _, err := encodePairs(m.authorities...)
-	return trusted, err
+		authorityCertificates: trusted, authorityKeys: trustedKeys, servingCertificate: served, servingKey: servedKey,
+	}, err
 }
 
 // renewed returns the material to use from now on, for a server with these hosts; m itself
 // if nothing must change.
 func (m *material) renewed(now time.Time, hosts []string) (*material, error) {
 	next := &material{serving: m.serving}
-	next.authorities = slices.DeleteFunc(slices.Clone(m.authorities), func(a pair) bool { return !a.certificate.NotAfter.After(now) })
-	if n := len(next.authorities); n == 0 || next.authorities[n-1].certificate.NotAfter.Before(now.Add(announceBefore)) {
-		fresh, err := newAuthority(now, authorityLifetime)
+	next.authorities = slices.DeleteFunc(slices.Clone(m.authorities), func(a tls.Certificate) bool { return !a.Leaf.NotAfter.After(now) })
+	changed := len(next.authorities) < len(m.authorities)
+	if n := len(next.authorities); n == 0 || next.authorities[n-1].Leaf.NotAfter.Before(now.Add(announceBefore)) {
+		fresh, err := newAuthority(now)
 		if err != nil {
 			return nil, err
 		}
-		next.authorities = append(next.authorities, fresh)
+		next.authorities, changed = append(next.authorities, fresh), true
 	}
 	if signer := next.signer(now); !next.serves(signer, now, hosts) {
-		serving, err := newServing(signer, hosts, now, servingLifetime)
+		serving, err := newServing(signer, hosts, now)
 		if err != nil {
 			return nil, err
 		}
-		next.serving = &serving
+		next.serving, changed = &serving, true
 	}
-	same := func(a, b pair) bool { return a.certificate == b.certificate }
-	if next.serving == m.serving && slices.EqualFunc(next.authorities, m.authorities, same) {
+	if !changed {
 		return m, nil
 	}
 	return next, nil
@@ -101,9 +97,9 @@ func (m *material) renewed(now time.Time, hosts []string) (*material, error) {
 
 // signer returns the newest authority that clients have had time to trust, or else the
 // oldest.
-func (m *material) signer(now time.Time) *pair {
+func (m *material) signer(now time.Time) *tls.Certificate {
 	for i := len(m.authorities) - 1; i > 0; i-- {
-		if !m.authorities[i].certificate.NotBefore.After(now.Add(-signAfter)) {
+		if !m.authorities[i].Leaf.NotBefore.After(now.Add(-signAfter)) {
 			return &m.authorities[i]
 		}
 	}
@@ -112,16 +108,16 @@ func (m *material) signer(now time.Time) *pair {
 
 // serves reports whether the serving certificate can stay: signed by the right authority,
 // for all hosts, and not about to expire before the authority does.
-func (m *material) serves(signer *pair, now time.Time, hosts []string) bool {
+func (m *material) serves(signer *tls.Certificate, now time.Time, hosts []string) bool {
 	if m.serving == nil {
 		return false
 	}
-	served := m.serving.certificate
+	served := m.serving.Leaf
 	for _, host := range hosts {
 		if served.VerifyHostname(host) != nil {
 			return false
 		}
 	}
-	lasts := served.NotAfter.After(now.Add(renewServing)) || served.NotAfter.Equal(signer.certificate.NotAfter)
-	return lasts && served.NotAfter.After(now) && !served.NotBefore.After(now) && served.CheckSignatureFrom(signer.certificate) == nil
+	lasts := served.NotAfter.After(now.Add(renewServing)) || served.NotAfter.Equal(signer.Leaf.NotAfter)
+	return lasts && served.NotAfter.After(now) && !served.NotBefore.After(now) && served.CheckSignatureFrom(signer.Leaf) == nil
 }

@@ -40,10 +40,10 @@ func renew(t rapid.TB, m *material, now time.Time) *material {
 func trusts(told, m *material, now time.Time) error {
 	pool := x509.NewCertPool()
 	for _, authority := range told.authorities {
-		pool.AddCert(authority.certificate)
+		pool.AddCert(authority.Leaf)
 	}
 	for _, host := range hosts {
-		if _, err := m.serving.certificate.Verify(x509.VerifyOptions{Roots: pool, CurrentTime: now, DNSName: host}); err != nil {
+		if _, err := m.serving.Leaf.Verify(x509.VerifyOptions{Roots: pool, CurrentTime: now, DNSName: host}); err != nil {
 			return err
 		}
 	}
@@ -66,12 +66,12 @@ func TestAuthoritiesOverlap(t *testing.T) {
 			}
 		}
 		g.Expect(trusts(next, next, now)).To(Succeed(), "day %d", d)
-		if late := told[d-1]; late.serving.certificate.NotAfter.After(now) {
+		if late := told[d-1]; late.serving.Leaf.NotAfter.After(now) {
 			g.Expect(trusts(next, late, now)).To(Succeed(), "day %d, served late", d)
 		}
 		most = max(most, len(next.authorities))
 		for _, authority := range next.authorities {
-			authorities[authority.certificate.SerialNumber.String()] = true
+			authorities[authority.Leaf.SerialNumber.String()] = true
 		}
 		told[d] = next
 	}

@@ -17,21 +17,15 @@ import (
 	"time"
 )
 
-// pair is a certificate with its key.
-type pair struct {
-	certificate *x509.Certificate
-	key         *ecdsa.PrivateKey
-}
-
 // skew is how much the clocks of other machines may be behind.
 const skew = 5 * time.Minute
 
 // newAuthority creates a certificate that signs others.
-func newAuthority(now time.Time, lifetime time.Duration) (pair, error) {
+func newAuthority(now time.Time) (tls.Certificate, error) {
 	return newPair(&x509.Certificate{
 		Subject:               pkix.Name{CommonName: "trellis-webhooks-ca-" + now.UTC().Format(time.DateOnly)},
 		NotBefore:             now.Add(-skew),
-		NotAfter:              now.Add(lifetime),
+		NotAfter:              now.Add(authorityLifetime),
 		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 		BasicConstraintsValid: true,
 		IsCA:                  true,
@@ -41,16 +35,16 @@ func newAuthority(now time.Time, lifetime time.Duration) (pair, error) {
 
 // newServing creates the certificate of a server with these hosts. It expires with the
 // authority at the latest.
-func newServing(authority *pair, hosts []string, now time.Time, lifetime time.Duration) (pair, error) {
+func newServing(authority *tls.Certificate, hosts []string, now time.Time) (tls.Certificate, error) {
 	template := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: "trellis-webhooks"},
 		NotBefore:   now.Add(-skew),
-		NotAfter:    now.Add(lifetime),
+		NotAfter:    now.Add(servingLifetime),
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
-	if template.NotAfter.After(authority.certificate.NotAfter) {
-		template.NotAfter = authority.certificate.NotAfter
+	if template.NotAfter.After(authority.Leaf.NotAfter) {
+		template.NotAfter = authority.Leaf.NotAfter
 	}
 	for _, host := range hosts {
 		if ip := net.ParseIP(host); ip != nil {
@@ -64,51 +58,42 @@ func newServing(authority *pair, hosts []string, now time.Time, lifetime time.Du
 
 // newPair creates a key and a certificate that issuer signs; without one the certificate
 // signs itself.
-func newPair(template *x509.Certificate, issuer *pair) (pair, error) {
+func newPair(template *x509.Certificate, issuer *tls.Certificate) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
-		return pair{}, fmt.Errorf("create a key: %w", err)
+		return tls.Certificate{}, fmt.Errorf("create a key: %w", err)
 	}
 	if template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)); err != nil {
-		return pair{}, fmt.Errorf("create a serial number: %w", err)
+		return tls.Certificate{}, fmt.Errorf("create a serial number: %w", err)
 	}
 	if issuer == nil {
-		issuer = &pair{template, key}
+		issuer = &tls.Certificate{Leaf: template, PrivateKey: key}
 	}
-	raw, err := x509.CreateCertificate(rand.Reader, template, issuer.certificate, &key.PublicKey, issuer.key)
+	raw, err := x509.CreateCertificate(rand.Reader, template, issuer.Leaf, &key.PublicKey, issuer.PrivateKey)
 	if err != nil {
-		return pair{}, fmt.Errorf("create a certificate: %w", err)
+		return tls.Certificate{}, fmt.Errorf("create a certificate: %w", err)
 	}
-	certificate, err := x509.ParseCertificate(raw)
-	return pair{certificate, key}, err
+	leaf, err := x509.ParseCertificate(raw)
+	return tls.Certificate{Certificate: [][]byte{raw}, PrivateKey: key, Leaf: leaf}, err
 }
-
-// tls returns the pair for a server.
-func (p *pair) tls() *tls.Certificate {
-	return &tls.Certificate{Certificate: [][]byte{p.certificate.Raw}, PrivateKey: p.key, Leaf: p.certificate}
-}
-
-const (
-	certificateBlock = "CERTIFICATE"
-	keyBlock         = "PRIVATE KEY"
-)
 
 // encodePairs encodes certificates and keys as PEM, in the same order.
-func encodePairs(pairs ...pair) (certificates, keys []byte, err error) {
+func encodePairs(pairs ...tls.Certificate) (certificates, keys []byte, err error) {
 	for _, each := range pairs {
-		key, err := x509.MarshalPKCS8PrivateKey(each.key)
+		key, err := x509.MarshalPKCS8PrivateKey(each.PrivateKey)
 		if err != nil {
 			return nil, nil, fmt.Errorf("encode a key: %w", err)
 		}
-		certificates = append(certificates, pem.EncodeToMemory(&pem.Block{Type: certificateBlock, Bytes: each.certificate.Raw})...)
-		keys = append(keys, pem.EncodeToMemory(&pem.Block{Type: keyBlock, Bytes: key})...)
+		certificates = append(certificates, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: each.Leaf.Raw})...)
+		keys = append(keys, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})...)
 	}
 	return certificates, keys, nil
 }
 
-// decodePairs is the inverse of encodePairs.
-func decodePairs(certificates, keys []byte) ([]pair, error) {
-	var pairs []pair
+// decodePairs is the inverse of encodePairs. It is an error if a key does not belong to
+// its certificate.
+func decodePairs(certificates, keys []byte) ([]tls.Certificate, error) {
+	var pairs []tls.Certificate
 	for {
 		var certificate, key *pem.Block
 		certificate, certificates = pem.Decode(certificates)
@@ -119,26 +104,10 @@ func decodePairs(certificates, keys []byte) ([]pair, error) {
 		if certificate == nil || key == nil {
 			return nil, errors.New("the numbers of keys and certificates differ")
 		}
-		decoded, err := decodePair(certificate, key)
+		pair, err := tls.X509KeyPair(pem.EncodeToMemory(certificate), pem.EncodeToMemory(key))
 		if err != nil {
 			return nil, err
 		}
-		pairs = append(pairs, decoded)
+		pairs = append(pairs, pair)
 	}
-}
-
-func decodePair(certificate, key *pem.Block) (pair, error) {
-	parsed, err := x509.ParseCertificate(certificate.Bytes)
-	if err != nil {
-		return pair{}, err
-	}
-	private, err := x509.ParsePKCS8PrivateKey(key.Bytes)
-	if err != nil {
-		return pair{}, err
-	}
-	signer, ok := private.(*ecdsa.PrivateKey)
-	if !ok || !signer.PublicKey.Equal(parsed.PublicKey) {
-		return pair{}, fmt.Errorf("the key does not belong to the certificate %s", parsed.Subject.CommonName)
-	}
-	return pair{parsed, signer}, nil
 }
