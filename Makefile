@@ -13,6 +13,8 @@ WAITING := -timeout 20m -parallel 4
 # processes that die, and whole packages that disturb the operator.
 LONG := ^(TestAnotherReplicaCarriesOn|TestKillingTheOperatorChangesNothing)$$
 LONG_PACKAGES := ./test/robustness ./test/fairness
+# The packages whose tests state with contract.Shows what they show.
+STATING := go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | grep 'trellis/test/contract[] ]' | cut -d ' ' -f 1
 # The generated parts of the tree.
 GENERATED := api config docs plugins
 
@@ -28,7 +30,7 @@ test: sandbox ## All tests but long ones
 	@go run ./hack/compile -tests ./...
 	@go build -o bin/ ./hack/gotest
 	exec bin/gotest $(WAITING) -skip '$(LONG)' ./test/e2e $$(go list ./... | grep -vE '/($(subst $() ,|,$(patsubst ./%,%,$(LONG_PACKAGES))))$$')
-	@if command -v "$$(go env CC)" >/dev/null; then set -x; CGO_ENABLED=1 go test -race -run ManyAtATime ./plugins ./plugin/...; \
+	@if command -v "$$(go env CC)" >/dev/null; then set -x; CGO_ENABLED=1 go test -race -run ManyAtATime ./plugins ./plugin/... && cd examples/gardenet && CGO_ENABLED=1 go test -race -run ManyAtATime ./...; \
 	else echo "There is no C compiler, which the race detector needs: left out."; fi
 	$(IN_SANDBOX) go test -timeout 20m ./...
 	cd examples/gardenet && go test -timeout 20m ./...
@@ -46,7 +48,7 @@ bench: ## Trellis beside Helm, and shoots beside others that do not answer
 	go test -run '^$$' -bench . -benchtime 1x ./test/fairness
 
 contract: sandbox ## The tests that show docs/gardener-contract.md, beside its table of them; UPDATE=1 writes the table
-	go test -json $(WAITING) $$(go run ./hack/contract -packages) | go run ./hack/contract $(if $(filter-out 0 false,$(UPDATE)),-write)
+	go test -json $(WAITING) $$($(STATING)) | go run ./hack/contract $(if $(filter-out 0 false,$(UPDATE)),-write)
 
 lint: sandbox ## gofmt, vet, staticcheck, and whether make generate would change anything
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted; run make fmt:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
@@ -64,8 +66,7 @@ generate: ## Deep copies, CRDs, RBAC, JSON schemas and the reference parts of th
 	go tool controller-gen object:headerFile=hack/boilerplate.go.txt paths="./api/...;./plugins/..."
 	go tool controller-gen crd paths=./api/... output:crd:dir=config/crd
 	go run ./hack/schema ./plugins/...
-	go run ./hack/options
-	go run ./hack/configdoc
+	go run ./hack/docs
 	go tool controller-gen rbac:roleName=trellis-operator paths="./internal/...;./operator/..." output:rbac:dir=config/rbac
 
 build: ## The programs, into bin/

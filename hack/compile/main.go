@@ -18,22 +18,20 @@ import (
 )
 
 func main() {
-	output := flag.String("o", "", "what to write the programs to, as with go build")
-	tests := flag.Bool("tests", false, "compile what the packages' tests import, and write nothing")
-	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := compile(ctx, *output, *tests, flag.Args()); err != nil {
-		fmt.Fprintln(os.Stderr, "compile:", err)
-		stop()
-		os.Exit(1)
-	}
-}
-
-func compile(ctx context.Context, output string, tests bool, packages []string) error {
-	return gobuild.Build{
-		Name: "trellis", Output: output, Packages: packages, Tests: tests,
+	build := gobuild.Build{
+		Name:      "trellis",
 		Preparing: "looking what is to be compiled (a fresh machine loads modules first)",
 		Long:      "compiling takes some minutes on two cores; this is needed once",
-	}.Run(ctx)
+	}
+	flag.StringVar(&build.Output, "o", "", "what to write the programs to, as with go build")
+	flag.BoolVar(&build.Tests, "tests", false, "compile what the packages' tests import, and write nothing")
+	flag.Parse()
+	build.Packages = flag.Args()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := build.Run(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "compile:", err)
+		os.Exit(1)
+	}
 }

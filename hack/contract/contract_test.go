@@ -29,23 +29,20 @@ func TestOnlyTestsThatPassedCount(t *testing.T) {
 		`"Action":"output","Test":"TestWrong","Output":"what is wrong\n"`,
 		`"Action":"fail","Test":"TestWrong"`,
 		`"Action":"attr","Test":"TestEndless","Key":"gardener-contract","Value":"N6"`,
-		`"Action":"attr","Test":"TestOnce","Key":"gardener-contract","Value":"N7"`,
-		`"Action":"pass","Test":"TestOnce"`,
-		`"Action":"attr","Test":"TestOnce","Key":"gardener-contract","Value":"N7"`,
-		`"Action":"fail","Test":"TestOnce"`,
 	} {
-		stream.WriteString(`{"Package":"` + module + `/some/where",` + line + "}\n")
+		stream.WriteString(`{"Package":"` + module + `some/where",` + line + "}\n")
 	}
 	var printed strings.Builder
 	found := newResults(&printed)
 	g.Expect(found.read(io.MultiReader(strings.NewReader("no event\n"), strings.NewReader(stream.String())))).To(Succeed())
 	fine := map[test]bool{{"some/where", "TestFine"}: true}
 	g.Expect(found.shown()).To(Equal(map[string]map[test]bool{"N1": fine, "N3": fine}))
-	g.Expect(found.failed).To(HaveLen(2))
+	g.Expect(found.failed).To(Equal(1))
 	g.Expect(printed.String()).To(Equal("no event\nwhat is wrong\n"))
 }
 
 func TestWhatIsWrongIsNamed(t *testing.T) {
+	const begin, end = "<!-- begin: shown by -->\n", "<!-- end: shown by -->\n"
 	one, two := test{"a", "TestOne"}, test{"b", "TestTwo"}
 	const definitions = "| N1 | Fine. |\n| N2 | *Not yet* (later). |\n"
 	document := definitions + begin + end + "Bye.\n"
@@ -59,8 +56,8 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 		"nothing shows it":      {document, nil, []string{"N1", "N2"}, []string{"no test that passed shows N1"}},
 		"it is there after all": {document, map[string]map[test]bool{"N1": {one: true}, "N2": {two: true}}, []string{"N1", "N2"}, []string{"N2 is said to be missing, but shown by `b`: TestTwo"}},
 		"not counted":           {document, map[string]map[test]bool{"N1": {one: true}}, []string{"N1"}, []string{"N2 is defined, but test/contract does not count it"}},
-		"not defined": {document, map[string]map[test]bool{"N1": {one: true}, "N3": {one: true}}, []string{"N1", "N2", "N4"},
-			[]string{"N4 is not defined, but test/contract counts it", "N3 is shown by `a`: TestOne, but not defined"}},
+		"not defined": {document, map[string]map[test]bool{"N1": {one: true}}, []string{"N1", "N2", "N4"},
+			[]string{"N4 is not defined, but test/contract counts it"}},
 		"twice":    {definitions + document, map[string]map[test]bool{"N1": {one: true}}, []string{"N1", "N2"}, []string{"N1 is defined twice", "N2 is defined twice"}},
 		"no table": {definitions + begin, nil, []string{"N1", "N2"}, []string{`the lines "<!-- begin: shown by -->" and "<!-- end: shown by -->" are missing`}},
 	} {
@@ -73,6 +70,7 @@ func TestWhatIsWrongIsNamed(t *testing.T) {
 
 func TestTheTableNamesTestsByPackage(t *testing.T) {
 	g := NewWithT(t)
+	const begin, end = "<!-- begin: shown by -->\n", "<!-- end: shown by -->\n"
 	shown := map[string]map[test]bool{"N1": {{"b", "TestTwo"}: true, {"b", "TestOne"}: true, {"a", "TestThree"}: true}}
 	const definitions = "| N1 | Fine. |\n| N2 | *Left out.* Others do it. |\n"
 	updated, problems := check(definitions+begin+"old\n"+end+"Bye.\n", shown, []string{"N1", "N2"})

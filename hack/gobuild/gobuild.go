@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gobuild runs the go command and shows how far it is, which the go
-// command itself does not: compiling Kubernetes' packages for the first time
-// takes minutes. It knows no package of Trellis and needs nothing but Go's
-// standard library, so that a program which uses it is there in a moment.
+// Package gobuild runs `go build` and shows how far it is: compiling Kubernetes' packages
+// for the first time takes minutes. It needs nothing but Go's standard library, so that a
+// program which uses it is there in a moment.
 package gobuild
 
 import (
@@ -11,10 +10,20 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// reminder is how often at least a line is written.
+	reminder = 10 * time.Second
+	// few is how many packages compile so fast that the user needs no warning.
+	few = 300
 )
 
 // Build is something to compile.
@@ -37,14 +46,22 @@ type Build struct {
 	// Preparing says what happens before anything is compiled, and Long is printed
 	// before a long compilation.
 	Preparing, Long string
+
+	started         time.Time
+	total, compiled atomic.Int64
 }
 
 // Run compiles, with progress on standard error. Its error holds what the go
 // command complained about.
-func (b Build) Run(ctx context.Context) error {
-	show := startProgress(b.Name, b.Long)
-	defer show.stop()
-	show.phase(b.Preparing)
+func (b *Build) Run(ctx context.Context) error {
+	b.started = time.Now()
+	ticker := time.NewTicker(reminder)
+	defer ticker.Stop()
+	go func() {
+		for range ticker.C {
+			b.report()
+		}
+	}()
 	stale, err := b.stale(ctx)
 	if err != nil {
 		return err
@@ -56,24 +73,46 @@ func (b Build) Run(ctx context.Context) error {
 			return nil
 		}
 	}
-	show.compiling(len(stale))
-	return b.compile(ctx, packages, show.compiled)
+	if b.total.Store(int64(len(stale))); len(stale) > few {
+		fmt.Fprintf(os.Stderr, "%s: %s\n", b.Name, b.Long)
+		b.report()
+	}
+	args := slices.Concat([]string{"build", "-v"}, b.Flags)
+	if b.Output != "" {
+		args = append(args, "-o", b.Output)
+	}
+	// With -v go build names each package that it compiles.
+	return b.goCommand(ctx, append(args, packages...), nil, func(line string) bool {
+		isPackage := line != "" && !strings.HasPrefix(line, "#") && !strings.ContainsAny(line, " \t:")
+		if isPackage {
+			b.compiled.Add(1)
+		}
+		return isPackage
+	})
+}
+
+// report writes a line of progress.
+func (b *Build) report() {
+	doing := b.Preparing
+	switch done, total := b.compiled.Load(), b.total.Load(); {
+	case total == 0:
+	case done >= total:
+		doing = "linking"
+	default:
+		doing = fmt.Sprintf("compiling: %d %% (%d of %d packages)", 100*done/total, done, total)
+	}
+	fmt.Fprintf(os.Stderr, "%s: [%s] %s\n", b.Name, time.Since(b.started).Round(time.Second), doing)
 }
 
 // stale lists the packages that Go's own cache does not have.
-func (b Build) stale(ctx context.Context) ([]string, error) {
-	args := append([]string{"list", "-deps", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}"}, b.Flags...)
+func (b *Build) stale(ctx context.Context) ([]string, error) {
+	args := slices.Concat([]string{"list", "-deps", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}"}, b.Flags)
 	if b.Tests {
 		args = append(args, "-test")
 	}
-	cmd := b.command(ctx, append(args, b.Packages...)...)
-	var complaints bytes.Buffer
-	cmd.Stderr = &complaints
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, failure(ctx, err, complaints.String())
-	}
-	return strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' }), nil
+	var output bytes.Buffer
+	err := b.goCommand(ctx, append(args, b.Packages...), &output, func(string) bool { return false })
+	return strings.FieldsFunc(output.String(), func(r rune) bool { return r == '\n' }), err
 }
 
 // isOfTests tells what cannot be compiled by its name: the variants of packages
@@ -82,13 +121,12 @@ func isOfTests(name string) bool {
 	return strings.Contains(name, " ") || strings.HasSuffix(name, ".test") || strings.HasSuffix(name, "_test")
 }
 
-// compile runs go build, which names each package that it has to compile.
-func (b Build) compile(ctx context.Context, packages []string, compiled func()) error {
-	args := append([]string{"build", "-v"}, b.Flags...)
-	if b.Output != "" {
-		args = append(args, "-o", b.Output)
-	}
-	cmd := b.command(ctx, append(args, packages...)...)
+// goCommand runs the go command. The lines of its standard error that are no progress are
+// part of the error.
+func (b *Build) goCommand(ctx context.Context, args []string, stdout io.Writer, isProgress func(line string) bool) error {
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir, cmd.Env, cmd.Stdout = b.Dir, append(os.Environ(), b.Env...), stdout
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		return err
@@ -98,36 +136,12 @@ func (b Build) compile(ctx context.Context, packages []string, compiled func()) 
 	}
 	var complaints strings.Builder
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		if line := lines.Text(); isPackage(line) {
-			compiled()
-		} else {
-			complaints.WriteString(line + "\n")
+		if !isProgress(lines.Text()) {
+			complaints.WriteString(lines.Text() + "\n")
 		}
 	}
-	return failure(ctx, cmd.Wait(), complaints.String())
-}
-
-// isPackage tells the import paths that -v prints from errors and remarks.
-func isPackage(line string) bool {
-	return line != "" && !strings.HasPrefix(line, "#") && !strings.ContainsAny(line, " \t:")
-}
-
-func (b Build) command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, "go", args...)
-	cmd.Dir = b.Dir
-	cmd.Env = append(os.Environ(), b.Env...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	return cmd
-}
-
-// failure is nil if err is.
-func failure(ctx context.Context, err error, complaints string) error {
-	switch {
-	case err == nil:
-		return nil
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	default:
-		return fmt.Errorf("%w\n%s", err, complaints)
+	if err := cmd.Wait(); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w\n%s", err, complaints.String())
 	}
+	return context.Cause(ctx)
 }

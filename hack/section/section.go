@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package section writes the generated sections of documents.
+// Package section replaces the generated sections of documents. The section NAME is
+// between the lines <!-- begin: NAME --> and <!-- end: NAME -->.
 package section
 
 import (
@@ -9,22 +10,26 @@ import (
 	"strings"
 )
 
-// Write replaces sections of a document, by their names. The section NAME is between the
-// lines <!-- begin: NAME --> and <!-- end: NAME -->.
-func Write(document string, sections map[string]string) error {
-	content, err := os.ReadFile(document)
+// Write replaces a section of the document in a file.
+func Write(path, name, content string) error {
+	document, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
-	text := string(content)
-	for name, section := range sections {
-		begin, end := "<!-- begin: "+name+" -->\n", "<!-- end: "+name+" -->\n"
-		before, rest, found := strings.Cut(text, begin)
-		_, after, ended := strings.Cut(rest, end)
-		if !found || !ended {
-			return fmt.Errorf("%s lacks the lines %q and %q", document, strings.TrimSpace(begin), strings.TrimSpace(end))
-		}
-		text = before + begin + section + end + after
+	replaced, err := Replace(string(document), name, content)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	return os.WriteFile(document, []byte(text), 0o644)
+	return os.WriteFile(path, []byte(replaced), 0o644)
+}
+
+// Replace returns the document with another content of a section.
+func Replace(document, name, content string) (string, error) {
+	begin, end := "<!-- begin: "+name+" -->", "<!-- end: "+name+" -->"
+	before, rest, found := strings.Cut(document, begin+"\n")
+	_, after, ended := strings.Cut(rest, end+"\n")
+	if !found || !ended {
+		return "", fmt.Errorf("the lines %q and %q are missing", begin, end)
+	}
+	return before + begin + "\n" + content + end + "\n" + after, nil
 }

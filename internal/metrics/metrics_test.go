@@ -5,16 +5,12 @@ package metrics
 import (
 	"errors"
 	"fmt"
-	"os"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
 	"k8s.io/apimachinery/pkg/types"
@@ -23,55 +19,38 @@ import (
 	"github.com/trellis-network/trellis/internal/outcome"
 )
 
-const page = "../../docs/metrics.md"
-
-// recordEverything gives each metric at least one series.
-func recordEverything(t *testing.T) {
-	ServeTypes("example")
-	network := types.NamespacedName{Namespace: "shoot--dev--one", Name: "one"}
-	Reconciled("network", "example", outcome.Finish(), time.Second)
-	Applied("example", time.Minute)
-	Bundles(network, "example", Bundle{Name: "extension-networking-example", Objects: 12, Bytes: 3456})
-	Rollout(network, "example", true)
-	Shoot(network.Namespace, ShootReachable)
-	ShootWrite("apply", 200)
-	t.Cleanup(func() {
-		ForgetNetwork(network)
-		ForgetShoot(network.Namespace)
-	})
-}
-
-// ours are the metric families of Trellis in controller-runtime's registry.
+// ours are the metric families of Trellis. The registry refuses what is inconsistent.
 func ours(g *WithT) []*dto.MetricFamily {
-	families, err := ctrlmetrics.Registry.Gather()
+	strict := prometheus.NewPedanticRegistry()
+	for _, metric := range All() {
+		strict.MustRegister(metric)
+	}
+	families, err := strict.Gather()
 	g.Expect(err).NotTo(HaveOccurred())
-	return slices.DeleteFunc(families, func(f *dto.MetricFamily) bool { return !strings.HasPrefix(f.GetName(), "trellis_") })
+	return families
 }
 
-func TestEveryMetricIsDocumented(t *testing.T) {
+func TestEveryMetricIsServed(t *testing.T) {
 	g := NewWithT(t)
-	recordEverything(t)
-	var rows []string
-	for _, family := range ours(g) {
-		var labels []string
-		for _, pair := range family.Metric[0].Label {
-			labels = append(labels, "`"+pair.GetName()+"`")
-		}
-		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s | %s |",
-			family.GetName(), strings.ToLower(family.GetType().String()), strings.Join(labels, ", "), family.GetHelp()))
+	var registered prometheus.AlreadyRegisteredError
+	for _, metric := range All() {
+		g.Expect(errors.As(ctrlmetrics.Registry.Register(metric.Collector), &registered)).To(BeTrue(), metric.Name)
 	}
-	g.Expect(rows).To(HaveLen(len(collectors)), "recordEverything leaves a metric out")
-
-	text, err := os.ReadFile(page)
-	g.Expect(err).NotTo(HaveOccurred())
-	documented := regexp.MustCompile("(?m)^\\| `trellis_.*$").FindAllString(string(text), -1)
-	g.Expect(documented).To(Equal(rows), "%s has to list:\n%s", page, strings.Join(rows, "\n"))
 }
 
 func TestNamesFollowPrometheusConventions(t *testing.T) {
 	g := NewWithT(t)
-	recordEverything(t)
-	problems, err := promlint.NewWithMetricFamilies(ours(g)).Lint()
+	var families []*dto.MetricFamily
+	for _, metric := range All() {
+		kind := dto.MetricType(dto.MetricType_value[strings.ToUpper(metric.Kind)])
+		labelled := &dto.Metric{}
+		for _, label := range metric.Labels {
+			labelled.Label = append(labelled.Label, &dto.LabelPair{Name: &label})
+		}
+		families = append(families, &dto.MetricFamily{Name: &metric.Name, Help: &metric.Help, Type: &kind, Metric: []*dto.Metric{labelled}})
+		g.Expect(metric.Name).To(HavePrefix("trellis_"))
+	}
+	problems, err := promlint.NewWithMetricFamilies(families).Lint()
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(problems).To(BeEmpty())
 }
@@ -161,11 +140,4 @@ func TestLabelsHaveFewValues(t *testing.T) {
 		"example retry": 1, "other retry": 2, " retry": 1,
 		"2xx": 2, "4xx": 2, "5xx": 1, "none": 1,
 	}))
-}
-
-func TestDescriptionsAreConsistent(t *testing.T) {
-	strict := prometheus.NewPedanticRegistry()
-	strict.MustRegister(collectors...)
-	recordEverything(t)
-	NewWithT(t).Expect(testutil.GatherAndCount(strict)).To(BeNumerically(">=", len(collectors)))
 }

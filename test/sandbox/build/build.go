@@ -20,13 +20,13 @@ func build(ctx context.Context, entry *cache.Entry) error {
 	defer os.RemoveAll(temporary)
 
 	// The module is built for itself, whatever workspace is around.
-	err = gobuild.Build{
+	building := gobuild.Build{
 		Name: "sandbox", Dir: entry.Module, Env: []string{"CGO_ENABLED=0", "GOWORK=off"}, Flags: buildFlags(entry),
 		Output: filepath.Join(temporary, cache.Program), Packages: []string{"./cmd/" + cache.Program},
 		Preparing: "looking what is to be compiled (a fresh machine loads Kubernetes' modules first, some 200 MB)",
 		Long:      "compiling Kubernetes takes about 6 to 12 minutes on two cores; this is needed once",
-	}.Run(ctx)
-	if err != nil {
+	}
+	if err := building.Run(ctx); err != nil {
 		return err
 	}
 	if err := os.Chmod(temporary, 0o755); err != nil {

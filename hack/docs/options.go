@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command options writes the table of options in each plugin's README.md: from the doc
-// comments, types and markers of its NetworkConfig, and the classes of changes that it
-// declares. `make generate` runs it.
 package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -19,20 +15,22 @@ import (
 	"github.com/trellis-network/trellis/plugins"
 )
 
-func main() {
+// writeOptions writes the table of options of each plugin: from the doc comments, types
+// and markers of its NetworkConfig, and the classes of changes that it declares.
+func writeOptions() error {
 	for _, one := range plugins.All() {
-		rows, err := table(&one)
-		if err == nil {
-			err = section.Write(filepath.Join("plugins", one.Type, "README.md"), map[string]string{"options": rows})
-		}
+		rows, err := optionTable(&one)
 		if err != nil {
-			fmt.Fprintln(os.Stderr, "options:", err)
-			os.Exit(1)
+			return err
+		}
+		if err := section.Write(filepath.Join("plugins", one.Type, "README.md"), "options", rows); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
-func table(one *plugin.Plugin) (string, error) {
+func optionTable(one *plugin.Plugin) (string, error) {
 	config, err := explain.Of(one)
 	if err != nil {
 		return "", err
