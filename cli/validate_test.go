@@ -69,7 +69,7 @@ error: spec.provider.workers: Required value: a Shoot without workers has no pod
 			stdout: `
 error: spec.networking.pods: Invalid value: 10: must be a string, not a number; write it in quotes
 error: spec.networking.type: Invalid value: false: must be a string, not true or false; write it in quotes
-error: spec.provider.workers[0].maximum: Invalid value: "three": must be a whole number, not a string
+error: spec.provider.workers[0].maximum: Invalid value: "three": must be a whole number from -2147483648 to 2147483647, not a string
 `,
 		},
 		{

@@ -11,12 +11,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
+	typed "sigs.k8s.io/structured-merge-diff/v6/value"
 
 	"github.com/trellis-network/trellis/internal/fielderror"
 )
@@ -32,12 +34,18 @@ const (
 	RefuseMisspelt
 )
 
-// Check returns an error for each value in a well-formed JSON document that
-// cannot be decoded into type t, and for fields that t does not have. Paths
-// begin with path, which is nil for a whole document.
+// Check returns an error for each value in a well-formed JSON document that cannot be
+// decoded into type t, and for fields that t does not have. Paths begin with path, which
+// may be nil if the document is an object.
 func Check(path *field.Path, document []byte, t reflect.Type, unknown Unknown) field.ErrorList {
+	decoder := json.NewDecoder(bytes.NewReader(document))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return field.ErrorList{field.Invalid(path, fielderror.AbbreviateJSON(document), err.Error())}
+	}
 	c := checker{unknown: unknown}
-	c.check(path, document, t)
+	c.check(path, value, t)
 	return c.errs
 }
 
@@ -49,30 +57,37 @@ type checker struct {
 	errs    field.ErrorList
 }
 
+func (c *checker) check(path *field.Path, value any, t reflect.Type) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	object, isObject := value.(map[string]any)
+	list, isList := value.([]any)
+	switch kind := t.Kind(); {
+	case value == nil:
+	case decodesItself(t):
+		if err := decode(value, t); err != nil {
+			c.errs = append(c.errs, field.Invalid(path, shown(value), fmt.Sprintf("is not a %s: %v", t.Name(), err)))
+		}
+	case kind == reflect.Struct && isObject:
+		c.checkFields(path, object, t)
+	case kind == reflect.Map && isObject:
+		for _, name := range slices.Sorted(maps.Keys(object)) {
+			c.check(child(path, name), object[name], t.Elem())
+		}
+	case kind == reflect.Slice && isList:
+		for i, item := range list {
+			c.check(path.Index(i), item, t.Elem())
+		}
+	case decode(value, t) != nil:
+		c.wrongType(path, value, mustBe(t))
+	}
+}
+
 var (
 	jsonUnmarshaler = reflect.TypeFor[json.Unmarshaler]()
 	textUnmarshaler = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
-
-func (c *checker) check(path *field.Path, raw json.RawMessage, t reflect.Type) {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	raw = bytes.TrimSpace(raw)
-	switch {
-	case string(raw) == "null":
-	case decodesItself(t):
-		c.checkLeaf(path, raw, t)
-	case t.Kind() == reflect.Struct:
-		c.checkStruct(path, raw, t)
-	case t.Kind() == reflect.Map && t.Key().Kind() == reflect.String:
-		c.checkMap(path, raw, t)
-	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
-		c.checkList(path, raw, t)
-	default:
-		c.checkLeaf(path, raw, t)
-	}
-}
 
 // decodesItself reports whether values of type t have a decoder of their own.
 func decodesItself(t reflect.Type) bool {
@@ -80,190 +95,115 @@ func decodesItself(t reflect.Type) bool {
 	return pointer.Implements(jsonUnmarshaler) || pointer.Implements(textUnmarshaler)
 }
 
-func (c *checker) checkStruct(path *field.Path, raw json.RawMessage, t reflect.Type) {
-	object, ok := fieldsIn(raw)
-	if !ok {
-		c.wrong(path, raw, "must be an object")
-		return
+func decode(value any, t reflect.Type) error {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return err
 	}
-	known := fieldsOf(t)
+	return kjson.UnmarshalCaseSensitivePreserveInts(raw, reflect.New(t).Interface())
+}
+
+// shown returns a value as field errors take it.
+func shown(value any) any {
+	raw, _ := json.Marshal(value) // fails for no value that comes from JSON
+	return fielderror.AbbreviateJSON(raw)
+}
+
+func (c *checker) checkFields(path *field.Path, object map[string]any, t reflect.Type) {
+	known := typed.TypeReflectEntryOf(t).Fields()
 	names := slices.Sorted(maps.Keys(known))
-	there := strings.Join(names, ", ")
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		if inner, ok := known[name]; ok {
-			c.check(child(path, name), object[name], inner)
-			continue
-		}
-		if wrong := c.unknownField(name, names, there); wrong != "" {
-			c.errs = append(c.errs, field.Invalid(child(path, name), fielderror.AbbreviateJSON(object[name]), "is not a field here; "+wrong))
+		if f, ok := known[name]; ok {
+			c.check(child(path, name), object[name], f.GetFrom(reflect.Zero(t)).Type())
+		} else if wrong := c.unknownField(name, names); wrong != "" {
+			c.errs = append(c.errs, field.Invalid(child(path, name), shown(object[name]), "is not a field here; "+wrong))
 		}
 	}
 }
 
 // unknownField says what to write in place of a field that a type does not have,
 // or nothing if it may stay.
-func (c *checker) unknownField(name string, names []string, there string) string {
+func (c *checker) unknownField(name string, names []string) string {
 	for _, meant := range names {
 		if strings.EqualFold(meant, name) {
 			return "write " + meant + ": names are case-sensitive"
 		}
 	}
-	if c.unknown == RefuseMisspelt {
-		return ""
-	}
-	if len(c.errs) > mostGuesses {
-		return "there are " + there
-	}
-	if meant := fielderror.Nearest(name, names); meant != "" {
-		return "did you mean " + meant + "? There are " + there
-	}
-	return "there are " + there
-}
-
-func (c *checker) checkMap(path *field.Path, raw json.RawMessage, t reflect.Type) {
-	object, ok := fieldsIn(raw)
-	if !ok {
-		c.wrong(path, raw, "must be an object")
-		return
-	}
-	for _, name := range slices.Sorted(maps.Keys(object)) {
-		c.check(child(path, name), object[name], t.Elem())
-	}
-}
-
-func (c *checker) checkList(path *field.Path, raw json.RawMessage, t reflect.Type) {
-	var list []json.RawMessage
-	if raw[0] != '[' || json.Unmarshal(raw, &list) != nil {
-		c.wrong(path, raw, "must be a list")
-		return
-	}
-	for i, item := range list {
-		c.check(path.Index(i), item, t.Elem())
-	}
-}
-
-// checkLeaf decodes a value that has no fields or items of its own.
-func (c *checker) checkLeaf(path *field.Path, raw json.RawMessage, t reflect.Type) {
-	err := kjson.UnmarshalCaseSensitivePreserveInts(raw, reflect.New(t).Interface())
+	there := "here are " + strings.Join(names, ", ")
 	switch {
-	case err == nil:
-	case decodesItself(t):
-		c.errs = append(c.errs, field.Invalid(orRoot(path), fielderror.AbbreviateJSON(raw), fmt.Sprintf("is not a %s: %v", t.Name(), err)))
+	case c.unknown == RefuseMisspelt:
+		return ""
+	case len(c.errs) > mostGuesses:
 	default:
-		c.wrong(path, raw, mustBe(t, raw))
+		if meant := fielderror.Nearest(name, names); meant != "" {
+			return "did you mean " + meant + "? T" + there
+		}
 	}
+	return "t" + there
 }
 
-// wrong notes a value of another type than it must be.
-func (c *checker) wrong(path *field.Path, raw json.RawMessage, must string) {
-	is, hint := kindOf(raw), ""
-	if must == mustBeString && (is == "a number" || is == "true or false") {
-		hint = "; write it in quotes"
-	}
-	if !strings.HasPrefix(must, "must be "+is) {
+// wrongType notes a value of another type than it must be.
+func (c *checker) wrongType(path *field.Path, value any, must string) {
+	is := typeOf(value)
+	if _, noun, _ := strings.Cut(is, " "); !strings.Contains(must, noun) {
 		must += ", not " + is
 	}
-	c.errs = append(c.errs, field.TypeInvalid(orRoot(path), fielderror.AbbreviateJSON(raw), must+hint))
+	switch value.(type) {
+	case json.Number, bool:
+		if strings.HasPrefix(must, "must be a string") {
+			must += "; write it in quotes"
+		}
+	}
+	c.errs = append(c.errs, field.TypeInvalid(path, shown(value), must))
 }
 
-const mustBeString = "must be a string"
-
-// mustBe says what is allowed where a value of t is wanted and raw is no such.
-func mustBe(t reflect.Type, raw json.RawMessage) string {
+// mustBe says what is allowed where a value of t is wanted.
+func mustBe(t reflect.Type) string {
 	switch kind := t.Kind(); {
+	case kind == reflect.Struct, kind == reflect.Map:
+		return "must be an object"
+	case kind == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
+		return "must be a string in base64"
+	case kind == reflect.Slice:
+		return "must be a list"
 	case kind == reflect.String:
-		return mustBeString
+		return "must be a string"
 	case kind == reflect.Bool:
 		return "must be true or false"
-	case kind >= reflect.Int && kind <= reflect.Int64 && kindOf(raw) == "a number":
-		bits := t.Bits() - 1
-		return fmt.Sprintf("must be a number without a fraction, from %d to %d", -1<<bits, 1<<bits-1)
-	case kind >= reflect.Uint && kind <= reflect.Uintptr && kindOf(raw) == "a number":
-		return fmt.Sprintf("must be a number without a fraction, from 0 to %d", ^uint64(0)>>(64-t.Bits()))
-	case kind >= reflect.Int && kind <= reflect.Uintptr:
-		return "must be a whole number"
+	case kind >= reflect.Int && kind <= reflect.Int64:
+		largest := int64(math.MaxInt64) >> (64 - t.Bits())
+		return fmt.Sprintf("must be a whole number from %d to %d", -largest-1, largest)
+	case kind >= reflect.Uint && kind <= reflect.Uintptr:
+		return fmt.Sprintf("must be a whole number from 0 to %d", uint64(math.MaxUint64)>>(64-t.Bits()))
 	case kind == reflect.Float32, kind == reflect.Float64:
 		return "must be a number"
-	case kind == reflect.Slice:
-		return "must be a string in base64"
 	default:
 		return "must be " + t.String()
 	}
 }
 
-// kindOf names the kind of a JSON value.
-func kindOf(raw json.RawMessage) string {
-	switch raw[0] {
-	case '{':
+// typeOf names the type of a JSON value.
+func typeOf(value any) string {
+	switch value.(type) {
+	case map[string]any:
 		return "an object"
-	case '[':
+	case []any:
 		return "a list"
-	case '"':
+	case string:
 		return "a string"
-	case 't', 'f':
+	case bool:
 		return "true or false"
 	default:
 		return "a number"
 	}
 }
 
-func fieldsIn(raw json.RawMessage) (object map[string]json.RawMessage, ok bool) {
-	return object, raw[0] == '{' && json.Unmarshal(raw, &object) == nil
-}
-
-// fieldsOf are the fields of a struct by their names in JSON.
-func fieldsOf(t reflect.Type) map[string]reflect.Type {
-	known := map[string]reflect.Type{}
-	embedded := map[string]reflect.Type{}
-	for f := range t.Fields() {
-		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		inner := f.Type
-		if inner.Kind() == reflect.Pointer {
-			inner = inner.Elem()
-		}
-		switch {
-		case name == "-" && options == "":
-		case name == "" && f.Anonymous && inner.Kind() == reflect.Struct:
-			maps.Copy(embedded, fieldsOf(inner))
-		case !f.IsExported():
-		case strings.Contains(options, "string"):
-			known[nameOr(name, f.Name)] = reflect.TypeFor[any]() // the decoder looks into the string
-		default:
-			known[nameOr(name, f.Name)] = f.Type
-		}
-	}
-	for name, inner := range embedded {
-		if _, shadowed := known[name]; !shadowed {
-			known[name] = inner
-		}
-	}
-	return known
-}
-
-func nameOr(name, fallback string) string {
-	if name == "" {
-		return fallback
-	}
-	return name
-}
-
 // child is the path of a field. A name that would read like a path of its own is
 // put in brackets.
 func child(path *field.Path, name string) *field.Path {
 	name = fielderror.Abbreviate(name)
-	switch {
-	case path == nil:
-		return field.NewPath(name)
-	case name == "" || strings.ContainsAny(name, "./[] "):
+	if name == "" || strings.ContainsAny(name, "./[] ") {
 		return path.Key(name)
-	default:
-		return path.Child(name)
 	}
-}
-
-func orRoot(path *field.Path) *field.Path {
-	if path == nil {
-		return field.NewPath("document")
-	}
-	return path
+	return path.Child(name)
 }

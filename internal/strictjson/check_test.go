@@ -33,7 +33,6 @@ type tree struct {
 	Port            intstr.IntOrString  `json:"port"`
 	Planted         metav1.Time         `json:"planted"`
 	Legend          any                 `json:"legend"`
-	Quoted          int                 `json:"quoted,string"`
 	Untagged        string
 	Secret          string `json:"-"`
 }
@@ -60,15 +59,15 @@ func TestWhatDoesNotFitIsToldWithPathValueAndWhatIsAllowed(t *testing.T) {
 		`{"name":false}`:  `tree.name: Invalid value: false: must be a string, not true or false; write it in quotes`,
 		`{"name":["a"]}`:  `tree.name: Invalid value: ["a"]: must be a string, not a list`,
 		`{"tall":"yes"}`:  `tree.tall: Invalid value: "yes": must be true or false, not a string`,
-		`{"age":"old"}`:   `tree.age: Invalid value: "old": must be a whole number, not a string`,
-		`{"age":1.5}`:     `tree.age: Invalid value: 1.5: must be a number without a fraction, from -2147483648 to 2147483647`,
-		`{"leaves":-1}`:   `tree.leaves: Invalid value: -1: must be a number without a fraction, from 0 to 18446744073709551615`,
+		`{"age":"old"}`:   `tree.age: Invalid value: "old": must be a whole number from -2147483648 to 2147483647, not a string`,
+		`{"age":1.5}`:     `tree.age: Invalid value: 1.5: must be a whole number from -2147483648 to 2147483647`,
+		`{"leaves":-1}`:   `tree.leaves: Invalid value: -1: must be a whole number from 0 to 18446744073709551615`,
 		`{"height":"x"}`:  `tree.height: Invalid value: "x": must be a number, not a string`,
 		`{"branches":{}}`: `tree.branches: Invalid value: {}: must be a list, not an object`,
 		`{"branches":[{},{"twigs":[{"sound":1}]}]}`: `tree.branches[1].twigs[0].sound: Invalid value: 1: must be true or false, not a number`,
 		`{"sap":{"cpu":"abc"}}`:                     `tree.sap.cpu: Invalid value: "abc": is not a Quantity: quantities must match the regular expression`,
 		`{"sap":{"example.com/sun":[]}}`:            `tree.sap[example.com/sun]: Invalid value: []: is not a Quantity`,
-		`{"birds":{"owl":128}}`:                     `tree.birds.owl: Invalid value: 128: must be a number without a fraction, from -128 to 127`,
+		`{"birds":{"owl":128}}`:                     `tree.birds.owl: Invalid value: 128: must be a whole number from -128 to 127`,
 		`{"rings":"?"}`:                             `tree.rings: Invalid value: "?": must be a string in base64`,
 		`{"planted":"once"}`:                        `tree.planted: Invalid value: "once": is not a Time`,
 		`{"port":{}}`:                               `tree.port: Invalid value: {}: is not a IntOrString`,
@@ -119,7 +118,7 @@ func FuzzCheckAgreesWithTheDecoder(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `null`, `[]`, `{"name":1}`, `{"age":1e3,"leaves":18446744073709551615,"height":1e400}`, `{"branches":[{"twigs":[null]}]}`,
 		`{"sap":{"cpu":0.5,"memory":"1Gi"}}`, `{"birds":{"a":1}}`, `{"rings":[1,2]}`, `{"rings":"aGk="}`, `{"port":"http"}`, `{"port":1.5}`,
-		`{"planted":"2026-01-01T00:00:00Z"}`, `{"quoted":"1"}`, `{"legend":{"a":{"b":[]}}}`, ` { "Untagged" : "\u0000" } `, `{"kind":7}`,
+		`{"planted":"2026-01-01T00:00:00Z"}`, `{"legend":{"a":{"b":[]}}}`, ` { "Untagged" : "\u0000" } `, `{"kind":7}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -130,12 +129,8 @@ func FuzzCheckAgreesWithTheDecoder(f *testing.F) {
 		}
 		strict, err := kjson.UnmarshalStrict(document, &tree{})
 		fits := err == nil && len(strict) == 0
-		if found := check(string(document)); fits != (len(found) == 0) && !quotedNumber(document) {
+		if found := check(string(document)); fits != (len(found) == 0) {
 			t.Errorf("the decoder says %v and %v, Check %q", err, strict, found)
 		}
 	})
 }
-
-// quotedNumber says whether a document has the field that only a decoder can
-// judge.
-func quotedNumber(document []byte) bool { return strings.Contains(string(document), "uoted") }

@@ -3,6 +3,7 @@
 package fielderror_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -12,7 +13,7 @@ import (
 )
 
 func TestTheNameThatAnAuthorMeantIsFound(t *testing.T) {
-	known := []string{"apiVersion", "branches", "height", "leaves", "name", "tall", "wireguardEncryption", "ip"}
+	known := []string{"apiVersion", "branches", "height", "leaves", "name", "tall", "wireguardEncryption"}
 	for written, meant := range map[string]string{
 		"branchs":                     "branches",
 		"Branches":                    "branches",
@@ -23,7 +24,6 @@ func TestTheNameThatAnAuthorMeantIsFound(t *testing.T) {
 		"nmae":                        "name",
 		"hight":                       "height",
 		"tal":                         "tall",
-		"pi":                          "ip",
 		"":                            "",
 		"-":                           "",
 		"x":                           "",
@@ -34,4 +34,18 @@ func TestTheNameThatAnAuthorMeantIsFound(t *testing.T) {
 		NewWithT(t).Expect(fielderror.Nearest(written, known)).To(Equal(meant), "%.40q", written)
 	}
 	NewWithT(t).Expect(fielderror.Nearest("name", nil)).To(BeEmpty())
+}
+
+func TestLongValuesAreCut(t *testing.T) {
+	for document, shown := range map[string]any{
+		`7`:                                 json.Number("7"),
+		`"text"`:                            "text",
+		`{"a":[true,null]}`:                 map[string]any{"a": []any{true, nil}},
+		`no JSON`:                           "no JSON",
+		`"` + "\xff" + `"`:                  "\ufffd",
+		`"` + strings.Repeat("ä", 64) + `"`: strings.Repeat("ä", 32) + "…",
+		`{"name":["` + strings.Repeat("x", 64) + `"]}`: "{name:[" + strings.Repeat("x", 54) + "…",
+	} {
+		NewWithT(t).Expect(fielderror.AbbreviateJSON(json.RawMessage(document))).To(Equal(shown), document)
+	}
 }

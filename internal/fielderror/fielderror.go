@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package fielderror makes error messages about fields short and helpful: it cuts long
+// values, and guesses which name an author meant.
+package fielderror
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/pmezard/go-difflib/difflib"
+)
+
+const (
+	// maxLength is how many bytes of a value an error message shows.
+	maxLength = 64
+	ellipsis  = "…"
+)
+
+// AbbreviateJSON returns the value of a JSON document as field errors take it. Of a long
+// value it returns the beginning of the text, without quotes, and an ellipsis.
+func AbbreviateJSON(raw json.RawMessage) any {
+	if text := bytes.Trim(raw, `"`); len(text) > maxLength {
+		return cut(strings.ReplaceAll(string(text[:maxLength]), `"`, ""))
+	}
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	var value any
+	if decoder.Decode(&value) != nil {
+		return Abbreviate(string(raw))
+	}
+	return value
+}
+
+// Abbreviate cuts a text that is too long for an error message.
+func Abbreviate(text string) string {
+	if len(text) > maxLength {
+		return cut(text[:maxLength])
+	}
+	return strings.ToValidUTF8(text, "\ufffd")
+}
+
+func cut(beginning string) string { return strings.ToValidUTF8(beginning, "") + ellipsis }
+
+const (
+	// longestName is the length of a name that is worth a comparison.
+	longestName = 40
+	// similar is the part of their letters that two names share if one may be meant by
+	// the other.
+	similar = 0.6
+)
+
+// Nearest returns the one of the known names that an author who wrote name most likely
+// meant, the first of several that are equally near, or nothing if none is near.
+func Nearest(name string, known []string) string {
+	if len(name) > longestName {
+		return ""
+	}
+	nearest, best := "", similar
+	for _, each := range known {
+		if shared := difflib.NewMatcher(letters(name), letters(each)).Ratio(); shared > best {
+			nearest, best = each, shared
+		}
+	}
+	return nearest
+}
+
+// letters ignores case, which authors often confuse.
+func letters(name string) []string { return strings.Split(strings.ToLower(name), "") }
