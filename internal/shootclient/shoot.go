@@ -76,7 +76,14 @@ func newShoot(namespace string, connection *connection, options *Options, declar
 		NewInformer: func(all toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
 			// The kinds are in the scheme or say what they are, so there is no error.
 			kind, _ := apiutil.GVKForObject(example, scheme)
-			return refused.newInformer(kind, declared.of(kind).selecting(all, options.ManagedBy), example, resync, indexers)
+			informer := toolscache.NewSharedIndexInformer(declared.of(kind).selecting(all, options.ManagedBy), example, resync, indexers)
+			// The error could only say that the informer has started.
+			_ = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, reflector *toolscache.Reflector, err error) {
+				if !refused.note(kind, err) { // a refusal is not logged with each attempt
+					toolscache.DefaultWatchErrorHandler(ctx, reflector, err)
+				}
+			})
+			return informer
 		},
 	})
 	if err != nil {

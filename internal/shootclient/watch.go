@@ -44,7 +44,7 @@ func (s *Shoot) Watch(ctx context.Context, kinds ...schema.GroupVersionKind) err
 	defer cancel()
 	err := wait.PollUntilContextCancel(ctx, 10*time.Millisecond, true, func(context.Context) (bool, error) {
 		maps.DeleteFunc(waiting, func(kind schema.GroupVersionKind, ready toolscache.InformerSynced) bool {
-			return ready() || s.refused.of(kind) != nil
+			return ready() || s.refused.has(kind)
 		})
 		return len(waiting) == 0, nil
 	})
@@ -66,7 +66,7 @@ func (s *Shoot) Watch(ctx context.Context, kinds ...schema.GroupVersionKind) err
 func (s *Shoot) watch(ctx context.Context, kind schema.GroupVersionKind) (toolscache.InformerSynced, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.refused.of(kind) != nil {
+	if s.refused.has(kind) {
 		return func() bool { return true }, nil
 	}
 	if ready, ok := s.watched[kind]; ok {
