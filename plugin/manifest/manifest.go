@@ -22,10 +22,11 @@ import (
 	"strings"
 	"sync"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	"k8s.io/client-go/kubernetes/scheme"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
 
 	"github.com/trellis-network/trellis/plugin"
@@ -47,6 +48,15 @@ func Constants(files fs.FS, file string) func() []plugin.Object {
 		return plugin.Constants(objects...)
 	})
 }
+
+// scheme returns the kinds that have a Kubernetes type.
+var scheme = sync.OnceValue(func() *runtime.Scheme {
+	all := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(all), apiextensionsv1.AddToScheme(all)); err != nil {
+		panic(err)
+	}
+	return all
+})
 
 // Decode returns the objects of a file's content, each of its Kubernetes type, where
 // there is one: the pipeline gives pods access by their type. Fields that the type does not
@@ -89,10 +99,10 @@ func decode(document []byte) (plugin.Object, error) {
 		return nil, errors.New("a document has no apiVersion or kind")
 	}
 	gvk := loose.GroupVersionKind()
-	if !scheme.Scheme.Recognizes(gvk) {
+	if !scheme().Recognizes(gvk) {
 		return loose, nil
 	}
-	typed, err := scheme.Scheme.New(gvk)
+	typed, err := scheme().New(gvk)
 	if err != nil {
 		return nil, err
 	}

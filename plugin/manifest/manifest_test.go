@@ -8,6 +8,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/trellis-network/trellis/plugin"
@@ -27,13 +28,18 @@ spec: {ports: [{port: 80, targetPort: http}]}
 apiVersion: example.com/v1
 kind: Example
 metadata: {name: example}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: examples.example.com}
 `)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(objects).To(HaveLen(2))
+	g.Expect(objects).To(HaveLen(3))
 	g.Expect(plugin.AppendJSON(nil, objects[0])).To(BeEquivalentTo(
 		`{"apiVersion":"v1","kind":"Service","metadata":{"name":"example"},"spec":{"ports":[{"port":80,"targetPort":"http"}]}}`))
 	g.Expect(objects[0]).To(BeAssignableToTypeOf(&corev1.Service{}))
 	g.Expect(objects[1]).To(BeAssignableToTypeOf(&unstructured.Unstructured{}))
+	g.Expect(objects[2]).To(BeAssignableToTypeOf(&apiextensionsv1.CustomResourceDefinition{}))
 }
 
 func TestMistakesAreFound(t *testing.T) {

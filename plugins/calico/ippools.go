@@ -110,7 +110,7 @@ func podPool(cidr string, blockSize int, natOutgoing bool) ipPoolSpec {
 
 func pool(name string, spec ipPoolSpec) *ipPool {
 	return &ipPool{
-		TypeMeta:   system.TypeMeta(calicoGroup+"/v1", "IPPool"),
+		TypeMeta:   system.TypeMeta("crd.projectcalico.org/v1", "IPPool"),
 		ObjectMeta: system.ClusterWide(name),
 		Spec:       spec,
 	}

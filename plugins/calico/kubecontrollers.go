@@ -5,7 +5,6 @@ package calico
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugin/system"
@@ -19,15 +18,8 @@ func (n *network) kubeControllers() []plugin.Object {
 	if !hasKubeControllers(n.config) {
 		return nil
 	}
-	return append(kubeControllersAccess, n.kubeControllersDeployment())
+	return append(kubeControllersAccess(), n.kubeControllersDeployment())
 }
-
-var kubeControllersAccess = plugin.Constants(
-	system.ServiceAccount(kubeControllersName),
-	system.ClusterRole(kubeControllersName, kubeControllersRules()...),
-	system.ClusterRoleBinding(kubeControllersName, system.Account(kubeControllersName)),
-	system.DisruptionBudget(kubeControllersName),
-)
 
 func (n *network) kubeControllersDeployment() *appsv1.Deployment {
 	return &appsv1.Deployment{
@@ -80,21 +72,5 @@ func (n *network) kubeControllersContainer() corev1.Container {
 			ReadOnlyRootFilesystem:   new(false),
 			RunAsNonRoot:             new(true),
 		},
-	}
-}
-
-func kubeControllersRules() []rbacv1.PolicyRule {
-	return []rbacv1.PolicyRule{
-		system.Rule(coreGroup, []string{"nodes"}, "watch", "list", "get"),
-		system.Rule(coreGroup, []string{"pods"}, "get", "list", "watch"),
-		system.Rule(coreGroup, []string{"namespaces"}, "get", "list", "watch"),
-		system.Rule(coreGroup, []string{"services", "services/status"}, "get", "list", "update", "watch"),
-		system.Rule(calicoGroup, []string{"ipreservations"}, "list"),
-		system.Rule(calicoGroup, []string{"blockaffinities", "ipamblocks", "ipamhandles", "ipamconfigs", "tiers"},
-			"get", "list", "create", "update", "delete", "watch"),
-		system.Rule(calicoGroup, []string{"ippools"}, "list", "watch"),
-		system.Rule(calicoGroup, []string{"hostendpoints"}, "get", "list", "create", "update", "delete", "watch"),
-		system.Rule(calicoGroup, []string{"clusterinformations"}, "get", "list", "create", "update", "watch"),
-		system.Rule(calicoGroup, []string{"kubecontrollersconfigurations"}, "get", "list", "create", "update", "watch"),
 	}
 }

@@ -3,28 +3,18 @@
 package calico
 
 import (
+	_ "embed"
 	"slices"
-
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugin/system"
 )
 
-// Ports on which metrics are served.
+// Ports on which metrics are served, and their names.
 const (
-	felixMetricsPort = 9091
-	typhaMetricsPort = 9093
-	birdMetricsPort  = 9094
-)
-
-// Names of the Services that lead to them, and of the containers' ports.
-const (
-	felixMetricsService = "calico-felix-monitoring"
-	typhaMetricsService = "calico-typha-monitoring"
-	birdMetricsService  = "calico-bird-monitoring"
-
+	felixMetricsPort    = 9091
+	typhaMetricsPort    = 9093
+	birdMetricsPort     = 9094
 	metricsPortName     = "metrics"
 	birdMetricsPortName = "bird-metrics"
 )
@@ -33,27 +23,50 @@ const (
 // one for Typha is there even without Typha, as in Gardener's extension.
 func (n *network) monitoring() []plugin.Object {
 	if n.config.BirdExporter.Enabled {
-		return slices.Concat(metricsServices, birdMetrics)
+		return slices.Concat(metricsServices(), birdMetrics())
 	}
-	return metricsServices
+	return metricsServices()
 }
 
+// Dashboards, one file each, named as the ConfigMap's keys.
 var (
-	metricsServices = plugin.Constants(
-		metricsService(felixMetricsService, nodeName, felixMetricsPort),
-		metricsService(typhaMetricsService, typhaName, typhaMetricsPort),
-	)
-	birdMetrics = plugin.Constants(metricsService(birdMetricsService, nodeName, birdMetricsPort))
+	//go:embed dashboards/calico-felix-dashboard.json
+	felixDashboard string
+	//go:embed dashboards/calico-typha-dashboard.json
+	typhaDashboard string
+	//go:embed dashboards/calico-bird-dashboard.json
+	birdDashboard string
 )
 
-func metricsService(name, selectedApp string, port int32) *corev1.Service {
-	return &corev1.Service{
-		TypeMeta:   system.TypeMeta("v1", "Service"),
-		ObjectMeta: system.Named(name, nil),
-		Spec: corev1.ServiceSpec{
-			Type:     corev1.ServiceTypeClusterIP,
-			Selector: system.App(selectedApp),
-			Ports:    []corev1.ServicePort{{Protocol: corev1.ProtocolTCP, Port: port, TargetPort: intstr.FromInt32(port)}},
-		},
+var scrapes = []system.Scrape{
+	{
+		Name: "shoot-calico-felix", Job: "felix-metrics",
+		Service: "calico-felix-monitoring", Port: metricsPortName,
+		Metrics: []string{"felix_.+"},
+	},
+	{
+		Name: "shoot-calico-typha", Job: "typha-metrics",
+		Service: "calico-typha-monitoring", Port: metricsPortName,
+		Metrics: []string{"typha_.+"},
+	},
+	{
+		Name: "shoot-calico-bird", Job: "bird-metrics",
+		Service: "calico-bird-monitoring", Port: birdMetricsPortName,
+		Metrics: []string{"bird_protocol_up.*", "bird_protocol_prefix_export_count", "bird_protocol_prefix_import_count"},
+	},
+}
+
+// seedMonitoring is what the shoot's Prometheus and dashboards in the seed need to
+// know. Every network has all of it: the dashboard of a component that does not run is
+// empty, so that users need not wonder whether a dashboard is missing.
+func (n *network) seedMonitoring() []plugin.Object {
+	objects := []plugin.Object{system.Dashboards(n.in.Namespace, "calico-dashboards", map[string]string{
+		"calico-felix-dashboard.json": felixDashboard,
+		"calico-typha-dashboard.json": typhaDashboard,
+		"calico-bird-dashboard.json":  birdDashboard,
+	})}
+	for _, s := range scrapes {
+		objects = append(objects, s.Config(n.in.Namespace))
 	}
+	return objects
 }

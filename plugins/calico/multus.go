@@ -5,8 +5,6 @@ package calico
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugin/system"
@@ -15,7 +13,6 @@ import (
 const (
 	multusName  = "multus"
 	multusImage = "multus-cni"
-	multusGroup = "k8s.cni.cncf.io"
 
 	// Where Multus' containers see the host's folders.
 	hostCNIConfig = "/host/etc/cni/net.d"
@@ -28,24 +25,7 @@ func (n *network) multus() []plugin.Object {
 	if !n.config.Multus.Enabled {
 		return nil
 	}
-	return append(multusAccess, n.multusDaemonSet())
-}
-
-var multusAccess = plugin.Constants(
-	attachmentCRD(),
-	system.ServiceAccount(multusName),
-	system.ClusterRole(multusName, multusRules()...),
-	system.ClusterRoleBinding(multusName, system.Account(multusName)),
-)
-
-func multusRules() []rbacv1.PolicyRule {
-	events := system.Rule(coreGroup, []string{"events"}, "create", "patch", "update")
-	events.APIGroups = append(events.APIGroups, "events.k8s.io")
-	return []rbacv1.PolicyRule{
-		system.Rule(multusGroup, []string{rbacv1.ResourceAll}, rbacv1.VerbAll),
-		system.Rule(coreGroup, []string{"pods", "pods/status"}, "get", "list", "update", "watch"),
-		events,
-	}
+	return append(multusAccess(), n.multusDaemonSet())
 }
 
 func (n *network) multusDaemonSet() *appsv1.DaemonSet {
@@ -145,28 +125,4 @@ func (n *network) multusContainer() corev1.Container {
 			{Name: "cnibin", MountPath: hostCNIBin},
 		},
 	}
-}
-
-// attachmentCRD is the definition of NetworkAttachmentDefinition, with which users
-// describe further networks.
-func attachmentCRD() *apiextensionsv1.CustomResourceDefinition {
-	const plural, singular = "network-attachment-definitions", "network-attachment-definition"
-	v := version("v1", nil, nil)
-	v.Schema.OpenAPIV3Schema = &apiextensionsv1.JSONSchemaProps{
-		Type: "object",
-		Properties: properties{
-			"apiVersion": {Type: "string"},
-			"kind":       {Type: "string"},
-			"metadata":   {Type: "object"},
-			"spec": {Type: "object", Properties: properties{
-				"config": text("A CNI configuration, as JSON in a string."),
-			}},
-		},
-	}
-	definition := crd(multusGroup, "NetworkAttachmentDefinition", true, v)
-	definition.Name = plural + "." + multusGroup
-	definition.Spec.Names.Plural = plural
-	definition.Spec.Names.Singular = singular
-	definition.Spec.Names.ShortNames = []string{"net-attach-def"}
-	return definition
 }

@@ -3,8 +3,11 @@
 package calico
 
 import (
+	"slices"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugin/system"
@@ -22,6 +25,16 @@ const (
 
 // configChecksum has the name that it has in Gardener, not the ConfigMap's.
 var configChecksum = system.ChecksumAnnotation("calico")
+
+// nodeAccess are the identities and rights of what runs on every node.
+func (n *network) nodeAccess() []plugin.Object {
+	subjects := []rbacv1.Subject{system.Account(nodeName)}
+	if n.config.Typha.Enabled {
+		// Typha watches for the nodes what they may watch, and has no role of its own.
+		subjects = append(subjects, system.Account(typhaName))
+	}
+	return slices.Concat(nodeRole(), []plugin.Object{system.ClusterRoleBinding(nodeName, subjects...)}, cniAccess())
+}
 
 func (n *network) node() []plugin.Object { return []plugin.Object{n.nodeDaemonSet()} }
 

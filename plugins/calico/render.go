@@ -6,16 +6,22 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
-// network is one network to render: what is in force, and what is known of its
-// cluster.
-// bundleName is the name of the ManagedResource, as Gardener's extension has it.
-const bundleName = "extension-networking-calico-config"
+const (
+	// bundleName is the name of the ManagedResource, as Gardener's extension has it.
+	bundleName = "extension-networking-calico-config"
+	// namespace is where everything is that has a namespace.
+	namespace = metav1.NamespaceSystem
+	// datastore is where Calico keeps its state.
+	datastore = "kubernetes"
+)
 
+// network is one network to render: what is in force, and what is known of its cluster.
 type network struct {
 	config *v1alpha1.NetworkConfig
 	in     *plugin.Input
@@ -23,26 +29,27 @@ type network struct {
 	calicoConfig *corev1.ConfigMap
 }
 
-// render returns the objects of a network. Every component has a file of its own.
+// render returns the objects of a network. Every component has a file of its own. What of
+// it is the same in every network is in manifests/.
 func render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (plugin.Objects, error) {
 	n := &network{config: effective, in: in}
 	n.calicoConfig = n.cniConfig() // cni.go
 	return plugin.NewObjects(n.components(),
 		plugin.NetworkBundle(bundleName, slices.Concat(
-			n.nodeAccess(), // node_rbac.go
-			crds,           // crds.go
+			n.nodeAccess(), // node.go
+			crds(),         // manifests/crds
 			[]plugin.Object{n.calicoConfig},
 			n.pools(),           // ippools.go
 			n.node(),            // node.go, node_env.go, node_init.go, node_sidecars.go, node_volumes.go
 			n.typha(),           // typha.go
-			typhaPolicy,         // typha.go
+			typhaPolicy(),       // manifests/typha-policy.yaml
 			n.autoscalers(),     // autoscalers.go
 			n.kubeControllers(), // kubecontrollers.go
 			n.podAutoscalers(),  // vpa.go
 			n.multus(),          // multus.go
 			n.monitoring(),      // monitoring.go
 		)),
-		plugin.SeedBundle(bundleName+"-seed", n.seedMonitoring()), // monitoring_seed.go
+		plugin.SeedBundle(bundleName+"-seed", n.seedMonitoring()), // monitoring.go
 	), nil
 }
 

@@ -7,8 +7,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	networkingv1 "k8s.io/api/networking/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/trellis-network/trellis/plugin"
@@ -34,14 +32,8 @@ func (n *network) typha() []plugin.Object {
 	if !n.config.Typha.Enabled {
 		return nil
 	}
-	return append(typhaAccess, n.typhaDeployment())
+	return append(typhaAccess(), n.typhaDeployment())
 }
-
-var typhaAccess = plugin.Constants(
-	system.ServiceAccount(typhaName),
-	typhaService(),
-	system.DisruptionBudget(typhaName),
-)
 
 func (n *network) typhaDeployment() *appsv1.Deployment {
 	deployment := &appsv1.Deployment{
@@ -130,40 +122,4 @@ func typhaHealth(path string) corev1.ProbeHandler {
 	return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
 		Host: "localhost", Path: path, Port: intstr.FromInt32(typhaHealthPort),
 	}}
-}
-
-func typhaService() *corev1.Service {
-	return &corev1.Service{
-		TypeMeta:   system.TypeMeta("v1", "Service"),
-		ObjectMeta: system.Named(typhaName, system.App(typhaName)),
-		Spec: corev1.ServiceSpec{
-			Selector: system.App(typhaName),
-			Ports: []corev1.ServicePort{{
-				Name: typhaName, Protocol: corev1.ProtocolTCP, Port: typhaPort, TargetPort: intstr.FromString(typhaName),
-			}},
-		},
-	}
-}
-
-// typhaPolicy lets calico-node reach Typha. It is there even without Typha, as in
-// Gardener's extension.
-var typhaPolicy = plugin.Constants(newTyphaPolicy())
-
-func newTyphaPolicy() *networkingv1.NetworkPolicy {
-	return &networkingv1.NetworkPolicy{
-		TypeMeta: system.TypeMeta("networking.k8s.io/v1", "NetworkPolicy"),
-		ObjectMeta: metav1.ObjectMeta{
-			Name: "gardener.cloud--allow-from-calico-node", Namespace: namespace,
-			Labels:      system.FromGardener(map[string]string{}),
-			Annotations: map[string]string{system.DescriptionAnnotation: "Lets pods labelled k8s-app=calico-node connect to Typha."},
-		},
-		Spec: networkingv1.NetworkPolicySpec{
-			PodSelector: *system.Selecting(system.App(typhaName)),
-			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
-			Ingress: []networkingv1.NetworkPolicyIngressRule{{
-				From:  []networkingv1.NetworkPolicyPeer{{PodSelector: system.Selecting(system.App(nodeName))}},
-				Ports: []networkingv1.NetworkPolicyPort{{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(typhaPort))}},
-			}},
-		},
-	}
 }
