@@ -83,7 +83,7 @@ func agentPodMeta(checksum string) metav1.ObjectMeta {
 	meta := system.PodMeta(system.MayReachOut(perNode(agentContainer, system.App(agentName))))
 	meta.Annotations = scraped(agentMetricsPort)
 	meta.Annotations[configChecksum] = checksum
-	meta.Annotations[labelPrefixChecksum] = labelPrefixSum
+	meta.Annotations[labelPrefixChecksum] = labelPrefixSum()
 	meta.Annotations["kubectl.kubernetes.io/default-container"] = agentContainer
 	for _, container := range []string{agentContainer, cleanStateName, mountCgroupName, applySysctlName} {
 		meta.Annotations[appArmorAnnotation+container] = unconfined
@@ -125,8 +125,8 @@ func (n *network) agentContainer() corev1.Container {
 		Ports: []corev1.ContainerPort{
 			hostPort("prometheus", agentMetricsPort),
 			hostPort("health", agentHealthPort),
-			hostPort(hubbleMetricsPortName, hubbleMetricsPort),
-			hostPort(hubblePeerPortName, hubblePeerPort),
+			hostPort("hubble-metrics", hubbleMetricsPort),
+			hostPort("peer-service", hubblePeerPort),
 		},
 		Resources:                corev1.ResourceRequirements{Requests: memory("200Mi")},
 		SecurityContext:          onHost(capable(agentCapabilities...)),

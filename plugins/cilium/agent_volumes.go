@@ -88,7 +88,7 @@ func hostVolumes() []corev1.Volume {
 func configVolumes() []corev1.Volume {
 	return []corev1.Volume{
 		configMapVolume(configVolume, configName, nil),
-		configMapVolume(labelPrefixVolume, labelPrefixName, new(int32(0o644))),
+		configMapVolume(labelPrefixVolume, "label-prefix-conf", new(int32(0o644))),
 	}
 }
 

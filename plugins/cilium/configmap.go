@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/trellis-network/trellis/plugin/system"
 	"github.com/trellis-network/trellis/plugins/cilium/v1alpha1"
 )
 
@@ -23,23 +22,14 @@ const (
 // ciliumConfig is what agents and operator are told. A setting that is absent has
 // Cilium's own default.
 func (n *network) ciliumConfig() *corev1.ConfigMap {
-	return &corev1.ConfigMap{
-		TypeMeta:   system.TypeMeta("v1", "ConfigMap"),
-		ObjectMeta: system.Named(configName, nil),
-		Data: merge(
-			fixed, // configmap_fixed.go
-			n.families(),
-			n.routing(),
-			n.masquerading(),
-			n.ipam(),
-			n.services(),
-			n.kubeProxy(),
-			n.l2Announcements(),
-			n.hubble(),
-			n.encryption(),
-			n.switches(),
-		),
+	config := copyOf[*corev1.ConfigMap](fixedConfig()) // manifests/cilium-config.yaml
+	for _, added := range []settings{
+		n.families(), n.routing(), n.masquerading(), n.ipam(), n.services(), n.kubeProxy(),
+		n.l2Announcements(), n.hubble(), n.encryption(), n.switches(),
+	} {
+		maps.Copy(config.Data, added)
 	}
+	return config
 }
 
 // settings are what agents and operator are told, by name.
@@ -50,15 +40,6 @@ func (s settings) setIf(condition bool, key, value string) {
 	if condition {
 		s[key] = value
 	}
-}
-
-// merge makes one of several. They have nothing in common.
-func merge(several ...settings) settings {
-	all := settings{}
-	for _, each := range several {
-		maps.Copy(all, each)
-	}
-	return all
 }
 
 const yes = "true"

@@ -16,6 +16,8 @@ const (
 	// envoyName is the name of the DaemonSet, of its container, image, ServiceAccount
 	// and Service, and the app label of its pods.
 	envoyName         = "cilium-envoy"
+	envoyConfigName   = "cilium-envoy-config"
+	envoyConfigKey    = "bootstrap-config.json"
 	envoyConfigVolume = "envoy-config"
 	envoyFolder       = runFolder + "/envoy"
 	artifactsVolume   = "envoy-artifacts"
@@ -25,17 +27,7 @@ const (
 // envoy is the proxy that policies about requests go through. It runs beside the agent
 // rather than in it, so that an agent that restarts breaks no connection.
 func (n *network) envoy() []plugin.Object {
-	return append(envoyConstants, n.envoyDaemonSet())
-}
-
-var envoyConstants = plugin.Constants(envoyAccount(), envoyConfig())
-
-// envoyAccount is the one identity whose pods may mount their token without saying so,
-// as in Gardener.
-func envoyAccount() *corev1.ServiceAccount {
-	account := system.ServiceAccount(envoyName)
-	account.AutomountServiceAccountToken = nil
-	return account
+	return append(envoyConstants(), n.envoyDaemonSet())
 }
 
 func (n *network) envoyDaemonSet() *appsv1.DaemonSet {
@@ -98,11 +90,9 @@ func (n *network) envoyContainer() corev1.Container {
 		ImagePullPolicy: corev1.PullIfNotPresent,
 		Command:         []string{"/usr/bin/cilium-envoy-starter"},
 		// The starter passes on what comes after the first one, and splits it at blanks.
-		Args: []string{"--", "-c " + envoyFolder + "/" + envoyConfigKey, "--base-id 0", "--log-level info"},
-		Env:  whereabouts(),
-		Ports: []corev1.ContainerPort{
-			hostPort(envoyMetricsPortName, envoyMetricsPort),
-		},
+		Args:                     []string{"--", "-c " + envoyFolder + "/" + envoyConfigKey, "--base-id 0", "--log-level info"},
+		Env:                      whereabouts(),
+		Ports:                    []corev1.ContainerPort{hostPort("envoy-metrics", envoyMetricsPort)},
 		StartupProbe:             &corev1.Probe{ProbeHandler: health, InitialDelaySeconds: 5, PeriodSeconds: 2, SuccessThreshold: 1, FailureThreshold: 105},
 		LivenessProbe:            &corev1.Probe{ProbeHandler: health, PeriodSeconds: 30, TimeoutSeconds: 5, SuccessThreshold: 1, FailureThreshold: 10},
 		ReadinessProbe:           &corev1.Probe{ProbeHandler: health, PeriodSeconds: 30, TimeoutSeconds: 5, SuccessThreshold: 1, FailureThreshold: 3},

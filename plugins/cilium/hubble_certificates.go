@@ -3,13 +3,11 @@
 package cilium
 
 import (
-	"fmt"
+	_ "embed"
 	"slices"
-	"strings"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugin/system"
@@ -23,8 +21,6 @@ const (
 	hubbleCA          = "cilium-ca"
 	hubbleServerCerts = "hubble-server-certs"
 	hubbleRelayCerts  = "hubble-relay-client-certs"
-	// clusterName is what Cilium calls a cluster that is not part of a mesh.
-	clusterName = "default"
 )
 
 // hubbleCertificates make the certificates with which agents and relay know each other.
@@ -32,29 +28,7 @@ const (
 // not give the same objects. A Job makes the first ones at once, and a CronJob makes new
 // ones long before they expire.
 func (n *network) hubbleCertificates() []plugin.Object {
-	return append(certificatesAccess, n.certificatesJob(), n.certificatesCronJob())
-}
-
-// The ClusterRole of the ClusterRoleBinding does not exist, in Gardener's extension
-// neither: the Role has all rights that are needed.
-var certificatesAccess = plugin.Constants(slices.Concat(
-	[]plugin.Object{system.ServiceAccount(certificatesName)},
-	ofCilium(
-		system.Role(certificatesName, certificatesRules()...),
-		system.RoleBinding(certificatesName, system.Account(certificatesName)),
-		system.ClusterRoleBinding(certificatesName, system.Account(certificatesName)),
-	),
-)...)
-
-func certificatesRules() []rbacv1.PolicyRule {
-	secrets := []string{"secrets"}
-	certificates := system.Rule(coreGroup, secrets, "update")
-	certificates.ResourceNames = []string{
-		hubbleServerCerts, hubbleRelayCerts, "hubble-relay-server-certs", "hubble-metrics-server-certs", "hubble-ui-client-certs",
-	}
-	authority := system.Rule(coreGroup, secrets, "get", "update")
-	authority.ResourceNames = []string{hubbleCA}
-	return []rbacv1.PolicyRule{system.Rule(coreGroup, secrets, "create"), certificates, authority}
+	return append(certificateAccess(), n.certificatesJob(), n.certificatesCronJob())
 }
 
 // certificatesJob runs when the network has no certificates yet, and again whenever it
@@ -119,22 +93,8 @@ func (n *network) certificatesPod(options ...string) corev1.PodTemplateSpec {
 }
 
 // wantedCertificates is what the generator is told. It is written like that of
-// Gardener's extension, to the byte: the Job would otherwise be made anew when a network
+// Gardener's extension, to the byte: the Job would otherwise be recreated when a network
 // is taken over, and with it the authority.
-var wantedCertificates = "certs:\n" +
-	wanted(hubbleServerCerts, "*."+clusterName+".hubble-grpc.cilium.io", "signing", "key encipherment", "server auth", "client auth") +
-	wanted(hubbleRelayCerts, "*.hubble-relay.cilium.io", "signing", "key encipherment", "client auth")
-
-// wanted is a certificate for a host, which goes into a Secret.
-func wanted(secret, host string, usage ...string) string {
-	const threeYears = "26280h"
-	return fmt.Sprintf(`- name: %s
-  namespace: %s
-  commonName: %q
-  hosts:
-  - %q
-  usage:
-  - %s
-  validity: %s
-`, secret, namespace, host, host, strings.Join(usage, "\n  - "), threeYears)
-}
+//
+//go:embed hubble/certificates.yaml
+var wantedCertificates string

@@ -3,13 +3,9 @@
 package cilium
 
 import (
-	"slices"
-	"strings"
-
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugin/system"
@@ -26,20 +22,11 @@ const (
 	relayHealthPort  = 4222
 	relayServicePort = 80
 	relayUser        = 65532
-	// peerName is the Service by which the relay finds agents.
-	peerName = "hubble-peer"
 )
 
 func (n *network) hubbleRelay() []plugin.Object {
-	return append(relayConstants, n.relayDeployment())
+	return append(relayConstants(), n.relayDeployment())
 }
-
-// The ClusterRole of the relay's binding does not exist, in Gardener's extension neither:
-// the relay asks agents, not the API server.
-var relayConstants = plugin.Constants(slices.Concat(
-	[]plugin.Object{system.ServiceAccount(relayName), relayConfig(), relayService(), peerService()},
-	ofCilium(system.ClusterRoleBinding(relayName, system.Account(relayName))),
-)...)
 
 func (n *network) relayDeployment() *appsv1.Deployment {
 	return &appsv1.Deployment{
@@ -100,46 +87,4 @@ func (n *network) relayContainer() corev1.Container {
 			{Name: "tls", MountPath: relayTLSFolder, ReadOnly: true},
 		},
 	}
-}
-
-// relayConfig is what the relay is told, one option a line. Those without a value have
-// the relay's own default.
-func relayConfig() *corev1.ConfigMap {
-	var lines strings.Builder
-	for _, option := range [][2]string{
-		{"cluster-name", clusterName},
-		{"peer-service", peerName + "." + namespace + ".svc.cluster.local.:443"},
-		{"listen-address", ":" + decimal(relayPort)},
-		{"gops", "true"},
-		{"gops-port", "9893"},
-		{"retry-timeout", ""},
-		{"sort-buffer-len-max", ""},
-		{"sort-buffer-drain-timeout", ""},
-		{"tls-hubble-client-cert-file", relayTLSFolder + "/client.crt"},
-		{"tls-hubble-client-key-file", relayTLSFolder + "/client.key"},
-		{"tls-hubble-server-ca-files", relayTLSFolder + "/hubble-server-ca.crt"},
-		{"disable-server-tls", `"true"`},
-	} {
-		lines.WriteString(option[0] + ": " + option[1] + "\n")
-	}
-	return &corev1.ConfigMap{
-		TypeMeta:   system.TypeMeta("v1", "ConfigMap"),
-		ObjectMeta: system.Named(relayConfigName, nil),
-		Data:       map[string]string{relayConfigKey: lines.String()},
-	}
-}
-
-func relayService() *corev1.Service {
-	return service(relayName, component(relayName), relayName, corev1.ServicePort{
-		Protocol: corev1.ProtocolTCP, Port: relayServicePort, TargetPort: intstr.FromInt32(relayPort),
-	})
-}
-
-// peerService leads to the agent of the relay's own node, which knows all others.
-func peerService() *corev1.Service {
-	service := service(peerName, named(peerName, system.App(agentName)), agentName, corev1.ServicePort{
-		Name: hubblePeerPortName, Protocol: corev1.ProtocolTCP, Port: 443, TargetPort: intstr.FromInt32(hubblePeerPort),
-	})
-	service.Spec.InternalTrafficPolicy = new(corev1.ServiceInternalTrafficPolicyLocal)
-	return service
 }

@@ -3,12 +3,8 @@
 package cilium
 
 import (
-	_ "embed"
-	"slices"
-
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/trellis-network/trellis/plugin"
@@ -27,32 +23,8 @@ const (
 	uiUser         = 1001
 )
 
-// uiServer is the configuration of nginx, which serves the UI and passes on what it
-// asks of the back-end.
-//
-//go:embed hubble/nginx.conf
-var uiServer string
-
 func (n *network) hubbleUI() []plugin.Object {
-	return append(uiConstants, n.uiDeployment())
-}
-
-var uiConstants = plugin.Constants(slices.Concat(
-	[]plugin.Object{system.ServiceAccount(uiName), uiConfig(), uiService()},
-	ofCilium(
-		system.ClusterRole(uiName, uiRules()...),
-		system.ClusterRoleBinding(uiName, system.Account(uiName)),
-	),
-)...)
-
-func uiRules() []rbacv1.PolicyRule {
-	return []rbacv1.PolicyRule{
-		system.Rule(networkingGroup, []string{"networkpolicies"}, "get", "list", "watch"),
-		system.Rule(coreGroup, []string{"componentstatuses", "endpoints", "namespaces", "nodes", "pods", "services"}, "get", "list", "watch"),
-		system.Rule(extensionsGroup, []string{"customresourcedefinitions"}, "get", "list", "watch"),
-		// The UI shows whatever of Cilium is in the cluster, and never writes.
-		system.Rule(ciliumGroup, []string{"*"}, "get", "list", "watch"),
-	}
+	return append(uiConstants(), n.uiDeployment())
 }
 
 func (n *network) uiDeployment() *appsv1.Deployment {
@@ -127,18 +99,4 @@ func (n *network) uiContainer(name, image, portName string, port int32) corev1.C
 		SecurityContext:          &corev1.SecurityContext{AllowPrivilegeEscalation: new(false)},
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
-}
-
-func uiConfig() *corev1.ConfigMap {
-	return &corev1.ConfigMap{
-		TypeMeta:   system.TypeMeta("v1", "ConfigMap"),
-		ObjectMeta: system.Named(uiConfigName, nil),
-		Data:       map[string]string{uiConfigKey: uiServer},
-	}
-}
-
-func uiService() *corev1.Service {
-	return service(uiName, component(uiName), uiName, corev1.ServicePort{
-		Name: "http", Protocol: corev1.ProtocolTCP, Port: 80, TargetPort: intstr.FromInt32(uiPort),
-	})
 }

@@ -4,11 +4,14 @@ package cilium
 
 import (
 	_ "embed"
+	"fmt"
 	"maps"
+	"sync"
 
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	monitoringv1alpha1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1alpha1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/yaml"
 
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugin/system"
@@ -31,6 +34,18 @@ var dashboards = map[string]string{
 	"hubble-dashboard-metrics-dashboard.json": hubbleDashboard,
 }
 
+//go:embed metrics.yaml
+var metricsDocument []byte
+
+// keptMetrics are the names of the metrics that are kept.
+var keptMetrics = sync.OnceValue(func() map[string][]string {
+	metrics := map[string][]string{}
+	if err := yaml.UnmarshalStrict(metricsDocument, &metrics); err != nil {
+		panic(fmt.Sprintf("metrics.yaml: %v", err))
+	}
+	return metrics
+})
+
 // agentScrape names the ScrapeConfig for agents, and the rules for what it brings.
 const agentScrape = "shoot-cilium-agent"
 
@@ -39,12 +54,12 @@ const agentScrape = "shoot-cilium-agent"
 // not wonder whether a dashboard is missing.
 func (n *network) seedMonitoring() []plugin.Object {
 	const endpoints, pods = monitoringv1alpha1.KubernetesRoleEndpoint, monitoringv1alpha1.KubernetesRolePod
-	at := n.in.Namespace
+	at, kept := n.in.Namespace, keptMetrics()
 	return []plugin.Object{
 		system.Dashboards(at, "cilium-dashboards", maps.Clone(dashboards)),
-		system.ScrapeConfig(at, agentScrape, endpoints, agentTargets("cilium-agent-metrics", agentMetricsPort), agentMetrics),
-		system.ScrapeConfig(at, "shoot-cilium-hubble", endpoints, agentTargets("hubble-metrics", hubbleMetricsPort), hubbleMetrics),
-		system.ScrapeConfig(at, "shoot-cilium-operator", pods, operatorTargets(), operatorMetrics),
+		system.ScrapeConfig(at, agentScrape, endpoints, agentTargets("cilium-agent-metrics", agentMetricsPort), kept["agent"]),
+		system.ScrapeConfig(at, "shoot-cilium-hubble", endpoints, agentTargets("hubble-metrics", hubbleMetricsPort), kept["hubble"]),
+		system.ScrapeConfig(at, "shoot-cilium-operator", pods, operatorTargets(), kept["operator"]),
 		system.Rules(at, agentScrape, "recording-rules.rules", monitoringv1.Rule{
 			Record: "cilium:api_latency",
 			Expr: intstr.FromString("histogram_quantile(0.99, " +

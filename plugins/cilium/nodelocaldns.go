@@ -17,11 +17,13 @@ import (
 // pod, which therefore has to be in the pod network and must not touch the node's
 // interfaces and iptables. Gardener or, standalone, the user writes its DaemonSet and
 // ConfigMaps. So the API server must change them when it receives them: by its own policies
-// where it has them (nodelocaldns_policies.go), else by a webhook that asks Trellis
+// where it has them (manifests/nodelocaldns.yaml), else by a webhook that asks Trellis
 // (nodelocaldns_webhook.go and, for its answer, nodelocaldns_adapt.go). Both have the
 // same rules. Every network has them, since the cluster may get or lose a cache without
 // a change of the network.
 const (
+	nodeLocalDNS = "node-local-dns"
+
 	// cacheConfigPrefix and cachePrefix begin the names of the cache's ConfigMaps and
 	// DaemonSets.
 	cacheConfigPrefix = nodeLocalDNS + "-"
@@ -66,7 +68,7 @@ func warnUnadapted(found *plugin.Findings, in *plugin.Input) {
 func (n *network) nodeLocalAdmission() []plugin.Object {
 	switch version := n.in.MutatingAdmissionPolicies(); {
 	case version != "":
-		return cachePolicies(version)
+		return cachePoliciesOf(version)
 	case n.in.Webhook != nil:
 		return []plugin.Object{n.cacheWebhook()}
 	default:

@@ -10,22 +10,11 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugin/system"
 )
 
 // namespace is where everything is that has a namespace.
 const namespace = metav1.NamespaceSystem
-
-// API groups in which Cilium's components have rights.
-const (
-	coreGroup       = ""
-	ciliumGroup     = "cilium.io"
-	discoveryGroup  = "discovery.k8s.io"
-	networkingGroup = "networking.k8s.io"
-	extensionsGroup = "apiextensions.k8s.io"
-	leaseGroup      = "coordination.k8s.io"
-)
 
 // Labels of Kubernetes' own vocabulary, which all of Cilium's objects have.
 const (
@@ -48,14 +37,6 @@ func named(name string, labels map[string]string) map[string]string {
 
 // component are the labels of a component whose pods are selected by its own name.
 func component(name string) map[string]string { return named(name, system.App(name)) }
-
-// ofCilium labels objects as part of Cilium.
-func ofCilium(objects ...plugin.Object) []plugin.Object {
-	for _, object := range objects {
-		object.SetLabels(map[string]string{partOfLabel: partOf})
-	}
-	return objects
-}
 
 // memory asks for memory only. How much processor time a component needs depends on
 // what pods do, and a request would keep nodes from taking pods.
@@ -131,3 +112,20 @@ func certificate(secret, cert, key, ca string) *corev1.SecretProjection {
 
 // decimal writes a number in decimal notation.
 func decimal(number int32) string { return strconv.Itoa(int(number)) }
+
+// Ports at which components serve, all of them on the node itself.
+const (
+	agentMetricsPort    = 9090
+	agentHealthPort     = 9879
+	hubbleMetricsPort   = 9091
+	hubblePeerPort      = 4244
+	operatorMetricsPort = 6942
+	operatorHealthPort  = 9234
+	envoyMetricsPort    = 9964
+	envoyHealthPort     = 9878
+)
+
+// scraped are annotations that ask for being scraped at a port.
+func scraped(port int32) map[string]string {
+	return map[string]string{scrapeAnnotation: "true", scrapePortAnnotation: decimal(port)}
+}

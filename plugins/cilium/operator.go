@@ -5,7 +5,6 @@ package cilium
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -29,16 +28,7 @@ const (
 // definitions of Cilium's kinds, removes what nodes and pods have left, and takes the
 // taint from nodes whose agent is ready.
 func (n *network) operator(checksum string) []plugin.Object {
-	return append(operatorBudget, n.operatorDeployment(checksum))
-}
-
-var operatorBudget = plugin.Constants(newOperatorBudget())
-
-func newOperatorBudget() *policyv1.PodDisruptionBudget {
-	budget := system.DisruptionBudget(operatorName)
-	budget.Labels = operatorSelector()
-	budget.Spec.Selector = system.Selecting(operatorSelector())
-	return budget
+	return append(operatorAccess(), n.operatorDeployment(checksum))
 }
 
 // operatorSelector are the labels by which the operator's pods are selected.

@@ -16,37 +16,31 @@ var imagesDocument []byte
 
 var images = plugin.ParseImages(imagesDocument)
 
-// render returns the objects of a network. Every component has a file of its own.
 // bundleName is the name of the ManagedResource, as Gardener's extension has it.
 const bundleName = "extension-networking-cilium-config"
 
+// render returns the objects of a network. Every component has a file of its own for what
+// depends on the config or the facts; the rest is in the folder manifests (manifests.go).
 func render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (plugin.Objects, error) {
 	n := &network{effective, in}
 	config := n.ciliumConfig()
 	checksum := system.Checksum(config)
 	return plugin.NewObjects(n.components(),
 		plugin.NetworkBundle(bundleName, slices.Concat(
-			[]plugin.Object{config}, // configmap.go, configmap_fixed.go
-			labelPrefixes,           // configmap_labels.go
-			n.agentAccess(),         // rbac.go
-			n.agent(checksum),       // agent.go, agent_init.go, agent_sidecars.go, agent_volumes.go
-			operatorAccess,          // rbac_operator.go
-			n.operator(checksum),    // operator.go
-			n.envoy(),               // envoy.go, envoy_bootstrap.go
-			metricsServices,         // services.go
-			n.hubbleObjects(),       // hubble.go, hubble_relay.go, hubble_ui.go, hubble_certificates.go
+			[]plugin.Object{config}, // configmap.go
+			labelPrefixes(),
+			n.agentAccess(),
+			n.agent(checksum),    // agent.go, agent_init.go, agent_sidecars.go, agent_volumes.go
+			n.operator(checksum), // operator.go
+			n.envoy(),            // envoy.go
+			metricsServices(),
+			n.hubbleObjects(), // hubble.go, hubble_relay.go, hubble_ui.go, hubble_certificates.go
 		)),
-		plugin.ExtrasBundle(bundleName+"-later", n.policies()),            // policies.go
-		plugin.AdmissionBundle(admissionResource, n.nodeLocalAdmission()), // nodelocaldns.go, nodelocaldns_policies.go, nodelocaldns_webhook.go
+		plugin.ExtrasBundle(bundleName+"-later", n.policies()),
+		plugin.AdmissionBundle(admissionResource, n.nodeLocalAdmission()), // nodelocaldns.go, nodelocaldns_webhook.go
 		plugin.SeedBundle(bundleName+"-seed", n.seedMonitoring()),         // monitoring.go
 	), nil
 }
-
-// The same for all networks, with the checksum by which agents restart.
-var (
-	labelPrefixes  = plugin.Constants(labelPrefixConfig)
-	labelPrefixSum = system.Checksum(labelPrefixConfig)
-)
 
 func (n *network) components() []plugin.Component {
 	list := []plugin.Component{
