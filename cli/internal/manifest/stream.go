@@ -8,10 +8,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v2"
+	kjson "sigs.k8s.io/json"
 )
 
 const (
@@ -20,120 +25,140 @@ const (
 	maxBytes = 8 << 20
 	// maxDocuments is how many documents an input may have.
 	maxDocuments = 1000
+	// maxDepth is how deep a document may be nested. Shoots have about 15 levels.
+	maxDepth = 100
 )
 
-// document is one document of a stream, with JSON values.
+// document is one document of a stream: its JSON value, or why it has none.
 type document struct {
-	source Source
-	value  any
-}
-
-// read reads a whole input. It returns errors in the text as problems, and an error of r as
-// err.
-func read(name string, r io.Reader) (documents []document, found []Problem, err error) {
-	text, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
-	if err != nil {
-		return nil, nil, err
-	}
-	wrong := func(format string, args ...any) ([]document, []Problem, error) {
-		return nil, []Problem{{Source{File: name}, fmt.Errorf(format, args...)}}, nil
-	}
-	if len(text) > maxBytes {
-		return wrong("is larger than %d MiB", maxBytes>>20)
-	}
-	text = bytes.TrimPrefix(text, []byte("\ufeff"))
-	if at := notText(text); at >= 0 {
-		return wrong("is not text in UTF-8: byte %d is %#02x", at+1, text[at])
-	}
-	all := fromStream(text)
-	switch {
-	case len(all) == 0:
-		return wrong("has no document; provide a Network, a Shoot, or both")
-	case len(all) > maxDocuments:
-		return wrong("has more than %d documents", maxDocuments)
-	}
-	for i, one := range all {
-		source := Source{File: name, Documents: len(all), Document: i + 1}
-		if one.err != nil {
-			found = append(found, Problem{source, one.err})
-		} else {
-			documents = append(documents, document{source, one.value})
-		}
-	}
-	return documents, found, nil
-}
-
-// notText returns the index of the first byte that is not allowed in YAML and JSON, or -1.
-func notText(text []byte) int {
-	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRune(text[i:])
-		if r == utf8.RuneError && size <= 1 || r == 0 {
-			return i
-		}
-		i += size
-	}
-	return -1
-}
-
-// decoded is a decoded document, or why it cannot be decoded.
-type decoded struct {
 	value any
 	err   error
 }
 
-// fromStream decodes JSON values, one after the other, or YAML documents, without
-// those that are empty. It stops after one document more than an input may have,
-// and where the text is not YAML.
-func fromStream(text []byte) []decoded {
-	var all []decoded
-	if values := jsonValues(text); len(values) > 0 {
-		for _, raw := range values {
-			value, err := fromJSON(raw)
-			all = append(all, decoded{value, err})
-		}
-		return all
+// decode returns the documents of a text, without those that are empty. An error is about
+// the text as a whole.
+func decode(text []byte) ([]document, error) {
+	if len(text) > maxBytes {
+		return nil, fmt.Errorf("is larger than %d MiB", maxBytes>>20)
 	}
+	if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
+		at := bytes.IndexFunc(text, func(r rune) bool { return r == utf8.RuneError || r == 0 })
+		return nil, fmt.Errorf("is not text in UTF-8: byte %d is %#02x", at+1, text[at])
+	}
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	documents := fromJSON(text)
+	if documents == nil {
+		documents = fromYAML(text)
+	}
+	switch {
+	case len(documents) == 0:
+		return nil, errors.New("has no document; provide a Network, a Shoot, or both")
+	case len(documents) > maxDocuments:
+		return nil, fmt.Errorf("has more than %d documents", maxDocuments)
+	}
+	return documents, nil
+}
+
+// fromJSON decodes JSON objects, one after the other. It returns nil for any other text.
+func fromJSON(text []byte) []document {
+	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
+		return nil
+	}
+	var documents []document
+	for decoder := json.NewDecoder(bytes.NewReader(text)); len(documents) <= maxDocuments; {
+		var raw json.RawMessage
+		if err := decoder.Decode(&raw); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil
+		}
+		var value any
+		duplicates, err := kjson.UnmarshalStrict(raw, &value)
+		documents = append(documents, checked(value, errors.Join(append(duplicates, err)...)))
+	}
+	return documents
+}
+
+// fromYAML decodes YAML documents. It stops after one document more than an input may
+// have, and where the text is not YAML.
+func fromYAML(text []byte) []document {
+	var documents []document
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	decoder.SetStrict(true) // a field must not occur twice
-	for len(all) <= maxDocuments {
+	for len(documents) <= maxDocuments {
 		var value any
 		err := decoder.Decode(&value)
 		var misfit *yaml.TypeError
 		switch {
 		case errors.Is(err, io.EOF):
-			return all
+			return documents
 		case errors.As(err, &misfit):
-			all = append(all, decoded{err: plain(err)})
-		case err != nil && strings.HasSuffix(err.Error(), noDocumentStart) && len(all) > 0:
-			all[len(all)-1] = decoded{err: errMore}
-			return all
+			err = notYAML(strings.Join(misfit.Errors, "; "))
 		case err != nil:
-			return append(all, decoded{err: plain(err)})
-		case value != nil:
-			value, err = fromYAML(value)
-			all = append(all, decoded{value, err})
+			return append(documents, document{err: notYAML(strings.TrimPrefix(err.Error(), "yaml: "))})
+		}
+		if value != nil || err != nil {
+			documents = append(documents, checked(value, err))
 		}
 	}
-	return all
+	return documents
 }
 
-// jsonValues returns the JSON values of a text that consists of nothing else,
-// and none for YAML.
-func jsonValues(text []byte) []json.RawMessage {
-	if text = bytes.TrimSpace(text); len(text) == 0 || text[0] != '{' {
-		return nil
+func notYAML(reason string) error { return errors.New("cannot be read as YAML: " + reason) }
+
+// checked returns the document with a decoded value.
+func checked(value any, err error) document {
+	if err == nil {
+		budget := maxBytes
+		value, err = asJSON(nil, value, &budget)
 	}
-	var values []json.RawMessage
-	for decoder := json.NewDecoder(bytes.NewReader(text)); len(values) <= maxDocuments; {
-		var value json.RawMessage
-		err := decoder.Decode(&value)
-		if errors.Is(err, io.EOF) {
-			return values
-		}
-		if err != nil {
-			return nil
-		}
-		values = append(values, value)
+	return document{value, err}
+}
+
+// asJSON converts the value at path to one that JSON has, and charges its size to the
+// budget: an alias costs what it stands for.
+func asJSON(path []string, value any, budget *int) (any, error) {
+	refuse := func(reason string) (any, error) {
+		return nil, fmt.Errorf("cannot be read as YAML at %s: %s", strings.Join(append([]string{"$"}, path...), "."), reason)
 	}
-	return values
+	if len(path) > maxDepth {
+		return refuse(fmt.Sprintf("it is nested more than %d levels deep", maxDepth))
+	}
+	*budget--
+	var err error
+	switch v := value.(type) {
+	case string:
+		*budget -= len(v)
+	case float64:
+		if math.IsInf(v, 0) || math.IsNaN(v) {
+			return refuse("JSON has no infinite or undefined numbers")
+		}
+	case []any:
+		for i := range v {
+			if v[i], err = asJSON(append(path, strconv.Itoa(i)), v[i], budget); err != nil {
+				return nil, err
+			}
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) { // so that the first error is always the same
+			*budget -= len(name)
+			if v[name], err = asJSON(append(path, name), v[name], budget); err != nil {
+				return nil, err
+			}
+		}
+	case map[any]any:
+		object := make(map[string]any, len(v))
+		for key, inner := range v {
+			name := fmt.Sprint(key)
+			if _, twice := object[name]; twice || key == nil {
+				return refuse("each key must be a string, and occur once")
+			}
+			object[name] = inner
+		}
+		return asJSON(path, object, budget)
+	}
+	if *budget < 0 {
+		return nil, fmt.Errorf("grows beyond %d MiB when its aliases are replaced", maxBytes>>20)
+	}
+	return value, nil
 }

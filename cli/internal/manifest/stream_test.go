@@ -33,11 +33,8 @@ func FuzzYAMLIsReadAsKubectlReadsIt(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if notText(text) >= 0 || jsonValues(text) != nil {
-			return
-		}
-		all := fromStream(text)
-		if len(all) != 1 || all[0].err != nil {
+		all, err := decode(text)
+		if err != nil || fromJSON(text) != nil || len(all) != 1 || all[0].err != nil {
 			return // some of what is lenient elsewhere is refused here
 		}
 		got, err := json.Marshal(all[0].value)
