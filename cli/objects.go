@@ -3,9 +3,8 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
-	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -26,16 +25,18 @@ type located struct {
 
 // identity identifies an object across API versions.
 type identity struct {
-	cluster, kind, namespace, name string
+	// Cluster is shoot or seed.
+	Cluster string `json:"cluster"`
+	// Kind has the group, as in DaemonSet.apps.
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
 }
 
 func (o *located) identity() identity {
 	object := unstructured.Unstructured{Object: o.document}
-	gv, err := schema.ParseGroupVersion(object.GetAPIVersion())
-	if err != nil {
-		gv.Group = object.GetAPIVersion()
-	}
-	return identity{o.cluster, schema.GroupKind{Group: gv.Group, Kind: object.GetKind()}.String(), object.GetNamespace(), object.GetName()}
+	kind := schema.FromAPIVersionAndKind(object.GetAPIVersion(), object.GetKind()).GroupKind().String()
+	return identity{o.cluster, kind, object.GetNamespace(), object.GetName()}
 }
 
 // locate returns all objects of a network with their clusters.
@@ -62,12 +63,7 @@ const (
 
 // difference is an object that a plan adds, changes or deletes.
 type difference struct {
-	// Cluster is shoot or seed.
-	Cluster string `json:"cluster"`
-	// Kind has the group, as in DaemonSet.apps.
-	Kind      string `json:"kind"`
-	Namespace string `json:"namespace,omitempty"`
-	Name      string `json:"name"`
+	identity
 	// What is changes, comes or goes.
 	What string `json:"what"`
 	// Diff is the unified diff of the YAML, without headers.
@@ -76,66 +72,46 @@ type difference struct {
 
 // differences compares the objects of two networks. Those of the second network come
 // first, in its order, then those that only the first one has.
-func differences(before, after []located) ([]difference, error) {
-	former := make(map[identity]map[string]any, len(before))
+func differences(before, after []located) []difference {
+	former, kept := map[identity]map[string]any{}, map[identity]bool{}
 	for i := range before {
 		former[before[i].identity()] = before[i].document
 	}
 	var found []difference
-	add := func(id identity, before, after map[string]any) error {
-		one, err := differ(id, before, after)
-		if one != nil {
-			found = append(found, *one)
+	add := func(id identity, before, after map[string]any) {
+		if one := differ(id, before, after); one.Diff != "" {
+			found = append(found, one)
 		}
-		return err
 	}
 	for i := range after {
 		id := after[i].identity()
-		if err := add(id, former[id], after[i].document); err != nil {
-			return nil, err
-		}
-		delete(former, id)
+		add(id, former[id], after[i].document)
+		kept[id] = true
 	}
-	for _, id := range slices.SortedFunc(maps.Keys(former), compareIdentity) {
-		if err := add(id, former[id], nil); err != nil {
-			return nil, err
+	for i := range before {
+		if id := before[i].identity(); !kept[id] {
+			add(id, before[i].document, nil)
 		}
 	}
-	return found, nil
+	return found
 }
 
-func compareIdentity(a, b identity) int {
-	return cmp.Or(strings.Compare(b.cluster, a.cluster), strings.Compare(a.kind, b.kind),
-		strings.Compare(a.namespace, b.namespace), strings.Compare(a.name, b.name))
-}
-
-// differ compares two versions of an object, one of which may be nil. It returns nil if
-// they are equal.
-func differ(id identity, before, after map[string]any) (*difference, error) {
-	one := &difference{Cluster: id.cluster, Kind: id.kind, Namespace: id.namespace, Name: id.name, What: changes}
+// differ compares two versions of an object, one of which may be nil.
+func differ(id identity, before, after map[string]any) difference {
+	one := difference{identity: id, What: changes}
 	switch {
 	case before == nil:
 		one.What = comes
 	case after == nil:
 		one.What = goes
 	}
-	before, after = stated(before), stated(after)
-	if id.kind == "Secret" {
-		conceal(before, after)
+	former, latter := stated(before), stated(after)
+	if id.Kind == "Secret" {
+		conceal(former, before, after, "*** (before)")
+		conceal(latter, after, before, "*** (after)")
 	}
-	former, err := linesOf(before)
-	if err != nil {
-		return nil, fmt.Errorf("encode %s before the change: %w", one, err)
-	}
-	latter, err := linesOf(after)
-	if err != nil {
-		return nil, fmt.Errorf("encode %s after the change: %w", one, err)
-	}
-	if slices.Equal(former, latter) {
-		return nil, nil
-	}
-	one.Diff = unified(former, latter)
-	return one, nil
+	one.Diff = unified(linesOf(former), linesOf(latter))
+	return one
 }
 
 // String returns the object's kind and name: DaemonSet.apps kube-system/agent.
@@ -206,50 +182,33 @@ func withoutEmpty(value any) {
 	}
 }
 
-// conceal replaces the values of a Secret, so that the diff only shows which differ.
-func conceal(before, after map[string]any) {
+// conceal replaces the values in a copy of a Secret: with the mask if the other version of
+// the Secret has another value, so that the diff only shows which differ.
+func conceal(shown, secret, other map[string]any, mask string) {
 	for _, field := range []string{"data", "stringData"} {
-		former, latter := valuesIn(before, field), valuesIn(after, field)
-		for key, value := range former {
-			other, both := latter[key]
-			switch {
-			case both && fmt.Sprint(value) != fmt.Sprint(other):
-				former[key], latter[key] = "*** (before)", "*** (after)"
-			case both:
-				former[key], latter[key] = "***", "***"
-			default:
-				former[key] = "***"
-			}
+		values, isObject := secret[field].(map[string]any)
+		others, _ := other[field].(map[string]any)
+		if secret[field] != nil && !isObject {
+			shown[field] = "***"
 		}
-		for key := range latter {
-			if _, both := former[key]; !both {
-				latter[key] = "***"
+		for key, value := range values {
+			concealed := "***"
+			if former, both := others[key]; both && !reflect.DeepEqual(former, value) {
+				concealed = mask
 			}
+			shown[field].(map[string]any)[key] = concealed
 		}
 	}
-}
-
-// valuesIn returns the values in a field of a Secret. It conceals a field of another type.
-func valuesIn(document map[string]any, field string) map[string]any {
-	values, isObject := document[field].(map[string]any)
-	if !isObject && document[field] != nil {
-		document[field] = "***"
-	}
-	return values
 }
 
 // linesOf returns a document as lines of YAML with sorted keys, and none for nil.
-func linesOf(document map[string]any) ([]string, error) {
+func linesOf(document map[string]any) []string {
 	if document == nil {
-		return nil, nil
+		return nil
 	}
 	text, err := yaml.Marshal(document)
-	if err != nil {
-		return nil, err
+	if err != nil { // only for values that JSON does not have
+		return []string{err.Error() + "\n"}
 	}
-	var lines []string
-	for line := range strings.Lines(string(text)) {
-		lines = append(lines, printable(line))
-	}
-	return lines, nil
+	return slices.Collect(strings.Lines(printable(string(text))))
 }

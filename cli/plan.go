@@ -171,7 +171,7 @@ func (o *planOptions) planFiles(cmd *cobra.Command, p *pipeline.Pipeline, names 
 		return nil, err
 	}
 	differs := mismatchOf(old, next)
-	if differs != nil && differs.isCertain() {
+	if differs != nil && differs.path == uidPath {
 		report.line("error", next.Source.Label(true, false), differs.refuse(old.Source.File+" has").Error())
 		return nil, cmp.Or(report.err, errInvalid)
 	}

@@ -57,7 +57,7 @@ func (r *running) to(p *pipeline.Pipeline, wanted *manifest.Subject) (*plan, err
 	}
 	made.new.request = request
 	made.result = p.Build(request)
-	made.fix(&r.network.Spec, &next.network.Spec, next.author)
+	made.refuseFixed(&r.network.Spec, &next.network.Spec, next.author)
 	if len(made.result.Errors) > 0 {
 		return made, nil
 	}
@@ -65,9 +65,7 @@ func (r *running) to(p *pipeline.Pipeline, wanted *manifest.Subject) (*plan, err
 	if err != nil {
 		return nil, err
 	}
-	if made.differences, err = differences(r.objects, objects); err != nil {
-		return nil, err
-	}
+	made.differences = differences(r.objects, objects)
 	made.unknown = r.foreign && len(made.differences) > 0
 	made.warnOfWaiting(r.present, request.Facts.Hibernated)
 	return made, nil

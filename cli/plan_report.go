@@ -35,27 +35,26 @@ type plan struct {
 	differences []difference
 }
 
-// fix refuses changes that no running network can make, whatever its plugin allows.
-func (p *plan) fix(before, after *extensionsv1alpha1.NetworkSpec, author pipeline.Author) {
-	paths := [...]string{"spec.type", "spec.podCIDR", "spec.serviceCIDR"}
-	if author == pipeline.AuthorShoot {
-		paths = [...]string{"spec.networking.type", "spec.networking.pods", "spec.networking.services"}
-	}
-	for i, each := range []struct{ before, after, because string }{
-		{before.Type, after.Type, "the network plugin has set up the interfaces of the running pods"},
-		{before.EffectivePodCIDR(), after.EffectivePodCIDR(), "the running pods have addresses from this range"},
-		{before.ServiceCIDR, after.ServiceCIDR, "the existing Services have addresses from this range"},
+// refuseFixed refuses changes that no running network can make, whatever its plugin allows.
+func (p *plan) refuseFixed(before, after *extensionsv1alpha1.NetworkSpec, author pipeline.Author) {
+	for _, each := range []struct{ path, inShoot, before, after, because string }{
+		{"spec.type", "spec.networking.type", before.Type, after.Type,
+			"the network plugin has set up the interfaces of the running pods"},
+		{"spec.podCIDR", "spec.networking.pods", before.EffectivePodCIDR(), after.EffectivePodCIDR(),
+			"the running pods have addresses from this range"},
+		{"spec.serviceCIDR", "spec.networking.services", before.ServiceCIDR, after.ServiceCIDR,
+			"the existing Services have addresses from this range"},
 	} {
-		path := paths[i]
-		refused := slices.ContainsFunc(p.result.Errors, func(err *field.Error) bool { return err.Field == path })
-		if each.before == each.after || each.before == "" || refused {
-			continue
+		path := each.path
+		if author == pipeline.AuthorShoot {
+			path = each.inShoot
 		}
-		p.fixed = append(p.fixed, path+": "+each.before)
-		p.result.Errors = append(p.result.Errors, &field.Error{
-			Type: field.ErrorTypeForbidden, Field: path, BadValue: "",
-			Detail: fmt.Sprintf("cannot change from %s to %s in a running network: %s", each.before, each.after, each.because),
-		})
+		isRefused := slices.ContainsFunc(p.result.Errors, func(err *field.Error) bool { return err.Field == path })
+		if each.before != each.after && each.before != "" && !isRefused {
+			p.fixed = append(p.fixed, path+": "+each.before)
+			p.result.Errors = append(p.result.Errors, field.Forbidden(field.NewPath(path),
+				fmt.Sprintf("cannot change from %s to %s in a running network: %s", each.before, each.after, each.because)))
+		}
 	}
 	for _, change := range p.result.Changes {
 		if change.Class == plugin.Forbidden {
@@ -82,10 +81,11 @@ type planOutcome int
 func (o planOutcome) Error() string { return fmt.Sprintf("exit status %d", int(o)) }
 
 func (p *plan) outcome() error {
+	isDisruptive := func(c pipeline.Change) bool { return c.Class == plugin.Disruptive }
 	switch {
 	case p.errors() > 0:
 		return errInvalid
-	case p.unknown || p.isDisruptive():
+	case p.unknown || slices.ContainsFunc(p.result.Changes, isDisruptive):
 		return planOutcome(ExitDisruptive)
 	case len(p.result.Changes)+len(p.differences) > 0:
 		return planOutcome(ExitChanges)
@@ -94,11 +94,6 @@ func (p *plan) outcome() error {
 }
 
 func (p *plan) errors() int { return len(p.invalid) + len(p.result.Errors) }
-
-// isDisruptive reports whether a change interrupts traffic.
-func (p *plan) isDisruptive() bool {
-	return slices.ContainsFunc(p.result.Changes, func(c pipeline.Change) bool { return c.Class == plugin.Disruptive })
-}
 
 // summary returns the plan in one line.
 func (p *plan) summary() string {
@@ -127,19 +122,16 @@ func (p *plan) summary() string {
 // classCounts returns "safe" if all changes are safe, and otherwise a number for each
 // class, such as "1 disruptive, 2 safe".
 func classCounts(changes []pipeline.Change) string {
+	number := map[plugin.ChangeClass]int{}
+	for _, change := range changes {
+		number[change.Class]++
+	}
+	if len(number) == 1 {
+		return string(changes[0].Class)
+	}
 	var counts []string
-	for _, class := range []plugin.ChangeClass{plugin.Disruptive, plugin.Rolling, plugin.Safe} {
-		n := 0
-		for _, change := range changes {
-			if change.Class == class {
-				n++
-			}
-		}
-		switch n {
-		case 0:
-		case len(changes):
-			return string(class)
-		default:
+	for _, class := range gravestFirst {
+		if n := number[class]; n > 0 {
 			counts = append(counts, fmt.Sprintf("%d %s", n, class))
 		}
 	}
@@ -148,15 +140,13 @@ func classCounts(changes []pipeline.Change) string {
 
 // objectCounts returns how many objects a plan changes, adds and deletes.
 func objectCounts(differences []difference) []string {
+	number := map[string]int{}
+	for i := range differences {
+		number[differences[i].What]++
+	}
 	var counts []string
 	for _, each := range []struct{ what, verb string }{{changes, "change"}, {comes, "add"}, {goes, "delete"}} {
-		n := 0
-		for i := range differences {
-			if differences[i].What == each.what {
-				n++
-			}
-		}
-		switch {
+		switch n := number[each.what]; {
 		case n == 0:
 		case len(counts) == 0:
 			counts = append(counts, count(n, "object")+" to "+each.verb)
@@ -173,12 +163,10 @@ func (p *plan) print(to io.Writer) error {
 	report.findings(&p.old, &pipeline.Result{Errors: p.invalid})
 	report.findings(&p.new, &p.result)
 	report.changes(&work{}, &p.result)
-	said := report.wrote
 	for i := range p.differences {
-		if said {
+		if report.wrote {
 			report.write("\n")
 		}
-		said = true
 		report.write(painted(&p.differences[i], isTerminal(to)))
 	}
 	if len(p.differences) > 0 {
@@ -218,26 +206,17 @@ func (p *plan) printJSON(to io.Writer) error {
 
 // painted returns a diff with its headers, in colours if wanted.
 func painted(d *difference, colours bool) string {
+	text := d.headers() + d.Diff
 	if !colours {
-		return d.headers() + d.Diff
+		return text
 	}
 	var out strings.Builder
-	paint := func(colour, line string) { out.WriteString("\x1b[" + colour + "m" + line + "\x1b[0m\n") }
-	for line := range strings.Lines(d.headers()) {
-		paint("1", strings.TrimSuffix(line, "\n"))
-	}
-	for line := range strings.Lines(d.Diff) {
-		line = strings.TrimSuffix(line, "\n")
-		switch line[0] {
-		case '-':
-			paint("31", line)
-		case '+':
-			paint("32", line)
-		case '@':
-			paint("36", line)
-		default:
-			out.WriteString(line + "\n")
+	paint := map[byte]string{'-': "\x1b[31m", '+': "\x1b[32m", '@': "\x1b[36m"}
+	for line := range strings.Lines(text) {
+		if colour, has := paint[line[0]]; has {
+			line = colour + strings.TrimSuffix(line, "\n") + "\x1b[0m\n"
 		}
+		out.WriteString(line)
 	}
 	return out.String()
 }
@@ -245,8 +224,5 @@ func painted(d *difference, colours bool) string {
 // isTerminal reports whether to is a terminal whose user has not set NO_COLOR.
 func isTerminal(to io.Writer) bool {
 	file, isFile := to.(*os.File)
-	if !isFile || os.Getenv("NO_COLOR") != "" {
-		return false
-	}
-	return term.IsTerminal(int(file.Fd()))
+	return isFile && os.Getenv("NO_COLOR") == "" && term.IsTerminal(int(file.Fd()))
 }

@@ -4,7 +4,6 @@ package cli
 
 import (
 	"fmt"
-	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -14,79 +13,60 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// mismatch shows that the two networks of a plan belong to different clusters.
+// mismatch is a field which shows that the two networks of a plan may belong to different
+// clusters.
 type mismatch struct {
-	path *field.Path
-	// value is the new network's value at path. of and other name the new object and the
-	// old one.
-	value, of, other string
+	// path is the field, and value the one of the new network.
+	path, value string
+	// of and other name the new object and the old one.
+	of, other string
 }
 
+// uidPath is a field which shows that two clusters certainly differ.
+const uidPath = "metadata.uid"
+
 func (m *mismatch) refuse(other string) error {
-	return field.Invalid(m.path, m.value, fmt.Sprintf("this is %s, but %s %s; plan compares networks of one cluster", m.of, other, m.other))
+	return field.Invalid(field.NewPath(m.path), m.value,
+		fmt.Sprintf("this is %s, but %s %s; plan compares networks of one cluster", m.of, other, m.other))
 }
 
 func (m *mismatch) warning(other string) plugin.Warning {
-	return plugin.Warning{Field: m.path.String(), Message: fmt.Sprintf(
+	return plugin.Warning{Field: m.path, Message: fmt.Sprintf(
 		"this is %s, but %s %s; plan compares them as one network", m.of, other, m.other)}
 }
 
-// uid is the path of a Shoot's uid, which is unique. A Network's is not compared, since it
-// changes when the control plane moves to another seed.
-var uid = field.NewPath("metadata", "uid")
-
-// isCertain reports whether the clusters certainly differ.
-func (m *mismatch) isCertain() bool { return m.path.String() == uid.String() }
-
 // mismatchOf returns the most certain mismatch of two networks, or nil. It ignores fields
 // that one of them does not set.
-func mismatchOf(old, next *manifest.Subject) *mismatch {
-	var found []mismatch
-	compare := func(path *field.Path, was, is, other, of string) {
-		if was != "" && is != "" && was != is {
-			found = append(found, mismatch{path, is, of, other})
+func mismatchOf(old, next *manifest.Subject) (found *mismatch) {
+	compare := func(path, was, is, other, of string) {
+		if found == nil && was != "" && is != "" && was != is {
+			found = &mismatch{path, is, of, other}
 		}
 	}
-	objects := func(kind string, was, is metav1.Object) {
-		other, of := called(kind, was), called(kind, is)
-		if kind == shootKind {
-			compare(uid, string(was.GetUID()), string(is.GetUID()), other, of)
+	names := func(kind string, was, is metav1.Object) {
+		other, of := nameOf(kind, was), nameOf(kind, is)
+		compare("metadata.name", was.GetName(), is.GetName(), other, of)
+		if was.GetNamespace() != manifest.DefaultNamespace && is.GetNamespace() != manifest.DefaultNamespace { // it may be assumed
+			compare("metadata.namespace", was.GetNamespace(), is.GetNamespace(), other, of)
 		}
-		compare(field.NewPath("metadata", "name"), was.GetName(), is.GetName(), other, of)
-		compare(field.NewPath("metadata", "namespace"), spelt(was.GetNamespace()), spelt(is.GetNamespace()), other, of)
 	}
 	if old.Shoot != nil && next.Shoot != nil {
-		objects(shootKind, old.Shoot, next.Shoot)
+		was, is := string(old.Shoot.UID), string(next.Shoot.UID)
+		compare(uidPath, was, is, nameOf("Shoot", old.Shoot)+" with the uid "+was, nameOf("Shoot", next.Shoot)+" with the uid "+is)
+		names("Shoot", old.Shoot, next.Shoot)
 	}
-	switch {
-	case old.Author == pipeline.AuthorNetwork && next.Author == pipeline.AuthorNetwork:
-		objects("Network", old.Network, next.Network)
-	case old.Shoot == nil || next.Shoot == nil: // a Network has the name of its Shoot
-		compare(field.NewPath("metadata", "name"), old.Network.Name, next.Network.Name, old.String(), next.String())
+	// A Network has the name of its Shoot. Its uid changes when the control plane moves.
+	if old.Author == pipeline.AuthorNetwork && next.Author == pipeline.AuthorNetwork {
+		names("Network", old.Network, next.Network)
+	} else if old.Shoot == nil || next.Shoot == nil {
+		compare("metadata.name", old.Network.Name, next.Network.Name, old.String(), next.String())
 	}
-	if len(found) == 0 {
-		return nil
-	}
-	return &found[max(0, slices.IndexFunc(found, func(m mismatch) bool { return m.isCertain() }))]
+	return found
 }
 
-const shootKind = "Shoot"
-
-func called(kind string, object metav1.Object) string {
-	name := "the " + kind + " " + object.GetName()
-	if namespace := object.GetNamespace(); namespace != "" {
-		name = "the " + kind + " " + namespace + "/" + object.GetName()
+func nameOf(kind string, object metav1.Object) string {
+	if object.GetNamespace() == "" {
+		return "the " + kind + " " + object.GetName()
 	}
-	if id := object.GetUID(); id != "" && kind == shootKind {
-		name += " with the uid " + string(id)
-	}
-	return name
-}
-
-// spelt returns the namespace that the user wrote. The default one may come from Trellis.
-func spelt(namespace string) string {
-	if namespace == manifest.DefaultNamespace {
-		return ""
-	}
-	return namespace
+	return "the " + kind + " " + object.GetNamespace() + "/" + object.GetName()
 }

@@ -216,7 +216,7 @@ func TestAPlanIsAboutOneCluster(t *testing.T) {
 		},
 		{
 			name: "of two projects", args: args, files: fromTo(named("mine", "garden-dev", "7"), named("mine", "garden-prod", "")),
-			stdout: "\nwarning: new.yaml: metadata.namespace: this is the Shoot garden-prod/mine, but old.yaml has the Shoot garden-dev/mine with the uid 7" + takes,
+			stdout: "\nwarning: new.yaml: metadata.namespace: this is the Shoot garden-prod/mine, but old.yaml has the Shoot garden-dev/mine" + takes,
 		},
 		{
 			name: "that are there", args: args, exit: cli.ExitInvalid, files: fromTo(named("mine", "garden-dev", "7"), named("other", "garden-dev", "8")),

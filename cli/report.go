@@ -7,8 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
-	"unicode"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -50,27 +50,29 @@ func (r *reporter) write(lines string) {
 }
 
 func (r *reporter) line(severity, label, message string) {
-	if label != "" {
-		label += ": "
+	r.print(severity + ": " + labelled(label, message))
+}
+
+func labelled(label, message string) string {
+	if label == "" {
+		return message
 	}
-	r.print(severity + ": " + label + message)
+	return label + ": " + message
 }
 
 // problems reports the errors of the input.
 func (r *reporter) problems(found []manifest.Problem) {
-	for i, problem := range found {
-		if i == maxProblems {
-			r.print(fmt.Sprintf("error: and %d more", len(found)-i))
-			return
-		}
+	var messages []string
+	for _, problem := range found {
 		// An error without a field names the file and the number of the document.
 		inField, isField := problem.Err.(*field.Error)
-		message := problem.Err.Error()
+		label, message := problem.Source.Label(r.manyFiles || !isField, !isField), problem.Err.Error()
 		if isField {
 			message = told(inField)
 		}
-		r.line("error", problem.Source.Label(r.manyFiles || !isField, !isField), message)
+		messages = append(messages, labelled(label, message))
 	}
+	r.lines("error", "", messages)
 }
 
 // findings reports the errors and warnings of a network.
@@ -138,10 +140,12 @@ func (r *reporter) changes(w *work, result *pipeline.Result) {
 	r.lines("change", w.source.Label(r.manyFiles, false), lines)
 }
 
+var gravestFirst = []plugin.ChangeClass{plugin.Disruptive, plugin.Rolling, plugin.Safe}
+
 // allowedChanges returns the changes that are not forbidden, disruptive ones first.
 func allowedChanges(result *pipeline.Result) []pipeline.Change {
 	var allowed []pipeline.Change
-	for _, class := range []plugin.ChangeClass{plugin.Disruptive, plugin.Rolling, plugin.Safe} {
+	for _, class := range gravestFirst {
 		for _, change := range result.Changes {
 			if change.Class == class {
 				allowed = append(allowed, change)
@@ -160,7 +164,7 @@ func shortly(value any) string {
 }
 
 func warningsOf(w *work, result *pipeline.Result) []plugin.Warning {
-	return append(w.warnings[:len(w.warnings):len(w.warnings)], result.Warnings...)
+	return slices.Concat(w.warnings, result.Warnings)
 }
 
 func count(n int, what string) string {
@@ -182,21 +186,8 @@ func listed(names []string) string {
 // oneLine puts a text on one line of limited length, and escapes the characters with
 // which its author could control the user's terminal.
 func oneLine(text string) string {
-	var out strings.Builder
-	written := 0
-	for _, r := range text {
-		if written++; written > maxLine {
-			out.WriteString("…")
-			break
-		}
-		switch {
-		case r == '\n' || r == '\t':
-			out.WriteByte(' ')
-		case unicode.IsPrint(r):
-			out.WriteRune(r)
-		default:
-			fmt.Fprintf(&out, "\\u%04x", r)
-		}
+	if runes := []rune(text); len(runes) > maxLine {
+		text = string(runes[:maxLine]) + "…"
 	}
-	return out.String()
+	return printable(strings.NewReplacer("\n", " ", "\t", " ").Replace(text))
 }

@@ -181,7 +181,7 @@ func TestUndecodableInputIsInvalidAndSaysWhy(t *testing.T) {
 		},
 		{
 			name: "more than one value", args: "validate -f -", exit: 1, stdin: `{"a": 1} b` + "\n",
-			stdout: "~error: <stdin>: document 2: cannot be read as YAML: did not find expected <document start>",
+			stdout: "~error: <stdin>: document 2: cannot be read as YAML: more follows after the end of a document; begin another one with a line that says ---",
 		},
 		{
 			name: "a number that JSON lacks, with its path", args: "validate -f -", exit: 1, stdin: "a: {b: [1, .nan], c: .inf}\n",
@@ -189,11 +189,11 @@ func TestUndecodableInputIsInvalidAndSaysWhy(t *testing.T) {
 		},
 		{
 			name: "a key that is none", args: "validate -f -", exit: 1, stdin: "a: {? ~ : 1}\n",
-			stdout: "error: <stdin>: document 1: cannot be read as YAML at $.a: each key must be a string, and occur once\n",
+			stdout: "error: <stdin>: document 1: cannot be read as YAML at $.a: a key must be a string that occurs once\n",
 		},
 		{
 			name: "two keys that are the same in JSON", args: "validate -f -", exit: 1, stdin: "{1: a, '1': b}\n",
-			stdout: "error: <stdin>: document 1: cannot be read as YAML at $: each key must be a string, and occur once\n",
+			stdout: "error: <stdin>: document 1: cannot be read as YAML at $: a key must be a string that occurs once\n",
 		},
 		{
 			name: "a scalar", args: "validate -f -", exit: 1, stdin: "hello\n",

@@ -95,7 +95,7 @@ func fromYAML(text []byte) []document {
 		case errors.As(err, &misfit):
 			err = notYAML(strings.Join(misfit.Errors, "; "))
 		case err != nil:
-			return append(documents, document{err: notYAML(strings.TrimPrefix(err.Error(), "yaml: "))})
+			return append(documents, document{err: notYAML(readable.Replace(err.Error()))})
 		}
 		if value != nil || err != nil {
 			documents = append(documents, checked(value, err))
@@ -103,6 +103,10 @@ func fromYAML(text []byte) []document {
 	}
 	return documents
 }
+
+// readable words errors of the YAML library for users.
+var readable = strings.NewReplacer("yaml: ", "", "did not find expected <document start>",
+	"more follows after the end of a document; begin another one with a line that says ---")
 
 func notYAML(reason string) error { return errors.New("cannot be read as YAML: " + reason) }
 
@@ -151,7 +155,7 @@ func asJSON(path []string, value any, budget *int) (any, error) {
 		for key, inner := range v {
 			name := fmt.Sprint(key)
 			if _, twice := object[name]; twice || key == nil {
-				return refuse("each key must be a string, and occur once")
+				return refuse("a key must be a string that occurs once")
 			}
 			object[name] = inner
 		}
