@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
@@ -62,12 +63,7 @@ func (f *seedFlags) connect(otherwise string) (*access, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the namespace from the kubeconfig: %w", err)
 	}
-	if otherwise != "" {
-		namespace = otherwise
-	}
-	if f.namespace != "" {
-		namespace = f.namespace
-	}
+	namespace = cmp.Or(f.namespace, otherwise, namespace)
 	config.Timeout = requestTimeout
 	config.WarningHandler = rest.NoWarnings{} // they are about writing
 	reader, err := client.New(config, client.Options{Scheme: seedclient.Scheme()})
@@ -133,7 +129,10 @@ func (in *access) running(ctx context.Context, p *pipeline.Pipeline, environment
 	if last != nil && last.Accepted != nil {
 		environment.Webhook = last.Accepted.Webhook // which only the operator knows
 	}
-	if err := in.readObjects(ctx, known, from); err != nil {
+	if from.objects, err = in.objects(ctx, known); err != nil {
+		return nil, err
+	}
+	if from.present, err = known.Present(ctx, in); err != nil {
 		return nil, err
 	}
 	runs, err := known.Request(ctx, in, p, environment)
@@ -155,22 +154,13 @@ func (in *access) running(ctx context.Context, p *pipeline.Pipeline, environment
 		Message: "is empty, since Trellis did not write the present objects; the effect of replacing them is unknown",
 	})
 	if wanted != nil {
-		return from, from.assume(p)
+		// So that changes have a class, what Trellis makes of the running network's spec
+		// counts as applied.
+		if built := p.Build(runs); len(built.Errors) == 0 {
+			from.applied = built.Applied()
+		}
 	}
 	return from, nil
-}
-
-// assume takes what Trellis makes of the running network's spec for what was applied, so
-// that changes have a class.
-func (r *running) assume(p *pipeline.Pipeline) error {
-	request, err := r.request(r.network, r.shoot)
-	if err != nil {
-		return err
-	}
-	if built := p.Build(request); len(built.Errors) == 0 {
-		r.applied = built.Applied()
-	}
-	return nil
 }
 
 // network returns the Network in the namespace. If there are several, it returns the one
@@ -186,31 +176,24 @@ func (in *access) network(ctx context.Context, wanted *manifest.Subject) (*exten
 	if err != nil {
 		return nil, fmt.Errorf("list the Networks in namespace %s: %w", in.namespace, err)
 	}
-	for _, accept := range []func(*extensionsv1alpha1.Network) bool{
-		func(n *extensionsv1alpha1.Network) bool {
-			return n.Spec.Class == nil || *n.Spec.Class == extensionsv1alpha1.ExtensionClassShoot
-		},
-		func(n *extensionsv1alpha1.Network) bool {
-			return len(list.Items) == 1 || wanted == nil || n.Name == wanted.Network.Name
-		},
-	} {
-		list.Items = slices.DeleteFunc(list.Items, func(n extensionsv1alpha1.Network) bool { return !accept(&n) })
+	networks := slices.DeleteFunc(list.Items, func(n extensionsv1alpha1.Network) bool {
+		return ptr.Deref(n.Spec.Class, extensionsv1alpha1.ExtensionClassShoot) != extensionsv1alpha1.ExtensionClassShoot
+	})
+	var names []string
+	for i := range networks {
+		if len(networks) == 1 || wanted != nil && networks[i].Name == wanted.Network.Name {
+			return &networks[i], nil
+		}
+		names = append(names, networks[i].Name)
 	}
-	switch len(list.Items) {
-	case 1:
-		return &list.Items[0], nil
-	case 0:
+	if len(names) == 0 {
 		return nil, fmt.Errorf("namespace %s has no Network; name the namespace of the shoot's control plane with -n", in.namespace)
 	}
-	var found []string
-	for i := range list.Items {
-		found = append(found, list.Items[i].Name)
-	}
 	return nil, fmt.Errorf("namespace %s has %d Networks (%s); pass as NEW a Network with the name of one of them",
-		in.namespace, len(found), listed(found))
+		in.namespace, len(names), listed(names))
 }
 
-// known returns a Network with its Cluster, Shoot and state.
+// known returns a Network with its Cluster, Shoot, state and ManagedResources.
 func (in *access) known(ctx context.Context, p *pipeline.Pipeline, n *extensionsv1alpha1.Network) (*request.Network, error) {
 	found := &request.Network{Network: n, Cluster: &extensionsv1alpha1.Cluster{}, Shoot: &corev1beta1.Shoot{}}
 	found.Plugin, _ = p.Plugin(n.Spec.Type) // Build reports an unknown type
@@ -228,14 +211,12 @@ func (in *access) known(ctx context.Context, p *pipeline.Pipeline, n *extensions
 	if !isConfig(found.State.Applied) || written != nil && (written.Config == nil || !isConfig(written.Config)) {
 		return nil, fmt.Errorf("status.state of the Network %s/%s has a config that is no object", n.Namespace, n.Name)
 	}
-	return found, nil
+	return found, found.ReadManaged(ctx, in)
 }
 
-// readObjects reads the objects in the ManagedResources of the network.
-func (in *access) readObjects(ctx context.Context, known *request.Network, into *running) error {
-	if err := known.ReadManaged(ctx, in); err != nil {
-		return err
-	}
+// objects reads the objects in the ManagedResources of the network.
+func (in *access) objects(ctx context.Context, known *request.Network) ([]located, error) {
+	var all []located
 	for _, name := range known.BundleNames() {
 		mr := known.Managed[name]
 		if mr == nil {
@@ -243,16 +224,13 @@ func (in *access) readObjects(ctx context.Context, known *request.Network, into 
 		}
 		objects, err := bundle.Read(ctx, in, mr)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for i := range objects {
-			into.objects = append(into.objects, located{string(bundle.TargetOf(mr)), objects[i].Object})
-		}
-		if known.Bundle(name).Await {
-			into.present = append(into.present, objects...)
+			all = append(all, located{string(bundle.TargetOf(mr)), objects[i].Object})
 		}
 	}
-	return nil
+	return all, nil
 }
 
 // warningsAbout returns why the shoot may not have what the Network's state says.
