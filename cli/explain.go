@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -33,7 +34,8 @@ TYPE.spec.networking.providerConfig.FIELD.` + exitHelp,
 			if len(args) == 0 {
 				return listTypes(cmd, p)
 			}
-			return explainField(cmd, p, args[0])
+			text, err := explained(p, args[0])
+			return answer(cmd, text, err)
 		},
 	}
 }
@@ -49,15 +51,8 @@ the schema; validate checks them.` + exitHelp,
 		Example: `  trellis schema TYPE > networkconfig.schema.json`,
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			one, err := pluginFor(p, args[0])
-			if err != nil {
-				return refuse(cmd, err)
-			}
-			text, err := explain.Schema(&one)
-			if err != nil {
-				return refuse(cmd, err)
-			}
-			return written(fmt.Fprint(cmd.OutOrStdout(), string(text)))
+			text, err := schemaOf(p, args[0])
+			return answer(cmd, string(text), err)
 		},
 	}
 }
@@ -72,24 +67,33 @@ func listTypes(cmd *cobra.Command, p *pipeline.Pipeline) error {
 	return written(0, table.Flush())
 }
 
-func explainField(cmd *cobra.Command, p *pipeline.Pipeline, argument string) error {
+func schemaOf(p *pipeline.Pipeline, networkType string) ([]byte, error) {
+	one, err := pluginFor(p, networkType)
+	if err != nil {
+		return nil, err
+	}
+	return explain.Schema(&one)
+}
+
+// explained returns the page about a network type, or about one of its fields.
+func explained(p *pipeline.Pipeline, argument string) (string, error) {
 	networkType, path, _ := strings.Cut(argument, ".")
 	if networkType == "spec" {
-		return refuse(cmd, fmt.Errorf("the network type is missing: write %s.%s", strings.Join(p.Types(), "|"), inConfig(argument)))
+		return "", fmt.Errorf("the network type is missing: write %s.%s", strings.Join(p.Types(), "|"), inConfig(argument))
 	}
 	one, err := pluginFor(p, networkType)
 	if err != nil {
-		return refuse(cmd, err)
+		return "", err
 	}
 	config, err := explain.Of(&one)
 	if err != nil {
-		return refuse(cmd, err)
+		return "", err
 	}
 	found, err := config.Field(inConfig(path))
 	if err != nil {
-		return refuse(cmd, err)
+		return "", err
 	}
-	return written(fmt.Fprint(cmd.OutOrStdout(), page(one.Type, found)))
+	return page(one.Type, found), nil
 }
 
 // The path of the NetworkConfig in a Shoot and in a Network.
@@ -111,24 +115,24 @@ func inConfig(path string) string {
 
 func pluginFor(p *pipeline.Pipeline, networkType string) (plugin.Plugin, error) {
 	one, has := p.Plugin(networkType)
-	if !has {
-		hint := ""
-		if near := fielderror.Nearest(networkType, p.Types()); near != "" {
-			hint = "; did you mean " + near + "?"
-		}
-		return one, fmt.Errorf("unknown network type %q (known: %s)%s", fielderror.Abbreviate(networkType), strings.Join(p.Types(), ", "), hint)
+	if has {
+		return one, nil
 	}
-	return one, nil
+	hint := ""
+	if near := fielderror.Nearest(networkType, p.Types()); near != "" {
+		hint = "; did you mean " + near + "?"
+	}
+	return one, fmt.Errorf("unknown network type %q (known: %s)%s", fielderror.Abbreviate(networkType), strings.Join(p.Types(), ", "), hint)
 }
 
-// refuse reports an error in a command's arguments.
-func refuse(cmd *cobra.Command, err error) error {
+// answer prints a text, or the error in the command's arguments.
+func answer(cmd *cobra.Command, text string, err error) error {
+	if err == nil {
+		return written(fmt.Fprint(cmd.OutOrStdout(), text))
+	}
 	report := &reporter{to: cmd.ErrOrStderr()}
 	report.line("error", "", err.Error())
-	if report.err != nil {
-		return report.err
-	}
-	return errInvalid
+	return cmp.Or(report.err, errInvalid)
 }
 
 // written returns the error of writing the output.

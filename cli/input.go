@@ -115,9 +115,15 @@ func (in *input) checkOperatorFlags(cmd *cobra.Command, p *pipeline.Pipeline) er
 	if cmd.Flags().Changed("api-server") && in.mode.value != modeStandalone {
 		return errors.New("--api-server requires --mode standalone")
 	}
-	resolved, errs := p.ResolveFeatureGates(field.NewPath("--feature-gates"), in.gates)
-	in.gates = resolved
-	return errs.ToAggregate()
+	gates, err := gatesOf(p, "--feature-gates", in.gates)
+	in.gates = gates
+	return err
+}
+
+// gatesOf returns the stated feature gates and those that are on by default.
+func gatesOf(p *pipeline.Pipeline, path string, stated map[string]bool) (map[string]bool, error) {
+	gates, errs := p.ResolveFeatureGates(field.NewPath(path), stated)
+	return gates, errs.ToAggregate()
 }
 
 // read reads manifests from files and matches Networks with their Shoots.
@@ -196,18 +202,9 @@ func open(cmd *cobra.Command, name string, read func(name string, r io.Reader) e
 		r = file
 	}
 	if err := read(name, r); err != nil {
-		return &ioError{fmt.Errorf("read %s: %w", name, errorAlone(err))}
+		return &ioError{err}
 	}
 	return nil
-}
-
-// errorAlone returns the error of a file operation without the file's name.
-func errorAlone(err error) error {
-	var pathError *os.PathError
-	if errors.As(err, &pathError) {
-		return pathError.Err
-	}
-	return err
 }
 
 // single returns the only network of the input, or reports what is wrong.

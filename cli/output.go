@@ -54,59 +54,38 @@ func (o *output) Type() string { return "format" }
 // write writes all objects or nothing to w. For a directory it returns the files
 // in it which are not of this network: they are left alone.
 func (o *output) write(w io.Writer, objects []plugin.Object) (leftAlone []string, err error) {
-	documents := make([]map[string]any, 0, len(objects))
-	for _, object := range objects {
-		document, err := pipeline.Document(object)
-		if err != nil {
+	documents, texts := make([]map[string]any, len(objects)), make([][]byte, len(objects))
+	for i, object := range objects {
+		if documents[i], err = pipeline.Document(object); err != nil {
 			return nil, err
 		}
-		documents = append(documents, document)
+		if texts[i], err = yaml.Marshal(documents[i]); err != nil {
+			return nil, err
+		}
 	}
-	var text []byte
+	text := bytes.Join(texts, []byte("---\n"))
 	switch o.format {
 	case formatDir:
-		return o.writeFiles(objects, documents)
+		return o.writeFiles(objects, texts)
 	case formatJSON:
 		text, err = json.MarshalIndent(map[string]any{"apiVersion": "v1", "kind": "List", "items": documents}, "", "    ")
 		text = append(text, '\n')
-	default:
-		text, err = yamlStream(documents)
 	}
-	if err != nil {
-		return nil, err
+	if err == nil {
+		_, err = w.Write(text)
 	}
-	_, err = w.Write(text)
 	return nil, err
 }
 
-func yamlStream(documents []map[string]any) ([]byte, error) {
-	var stream bytes.Buffer
-	for i, document := range documents {
-		text, err := yaml.Marshal(document)
-		if err != nil {
-			return nil, err
-		}
-		if i > 0 {
-			stream.WriteString("---\n")
-		}
-		stream.Write(text)
-	}
-	return stream.Bytes(), nil
-}
-
-func (o *output) writeFiles(objects []plugin.Object, documents []map[string]any) (leftAlone []string, err error) {
+func (o *output) writeFiles(objects []plugin.Object, texts [][]byte) (leftAlone []string, err error) {
 	if err := os.MkdirAll(o.directory, 0o755); err != nil {
 		return nil, err
 	}
 	own := map[string]bool{}
-	for i, document := range documents {
-		text, err := yaml.Marshal(document)
-		if err != nil {
-			return nil, err
-		}
-		name := fileName(objects[i])
+	for i, object := range objects {
+		name := fileName(object)
 		own[name] = true
-		if err := os.WriteFile(filepath.Join(o.directory, name), text, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(o.directory, name), texts[i], 0o644); err != nil {
 			return nil, err
 		}
 	}

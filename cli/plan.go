@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
@@ -144,19 +143,23 @@ func (o *planOptions) readConfig(cmd *cobra.Command, p *pipeline.Pipeline) error
 	if o.config == "" {
 		return nil
 	}
-	return open(cmd, o.config, func(_ string, r io.Reader) error {
-		document, err := io.ReadAll(io.LimitReader(r, maxRequest))
-		if err != nil {
-			return err
-		}
-		config, err := configv1alpha1.Load(document)
-		if err != nil {
-			return err
-		}
-		resolved, errs := p.ResolveFeatureGates(field.NewPath("featureGates"), config.FeatureGates)
-		o.in.gates, o.in.images = resolved, config.Images
-		return errs.ToAggregate()
+	var document []byte
+	err := open(cmd, o.config, func(_ string, r io.Reader) (err error) {
+		document, err = io.ReadAll(io.LimitReader(r, maxRequest))
+		return err
 	})
+	if err != nil {
+		return err
+	}
+	config, err := configv1alpha1.Load(document)
+	if err == nil {
+		o.in.images = config.Images
+		o.in.gates, err = gatesOf(p, "featureGates", config.FeatureGates)
+	}
+	if err != nil {
+		return &ioError{fmt.Errorf("read %s: %w", o.config, err)}
+	}
+	return nil
 }
 
 // planFiles compares the networks in two files.

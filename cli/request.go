@@ -51,13 +51,10 @@ func dumpRequest(cmd *cobra.Command, p *pipeline.Pipeline, in *input) error {
 		return err
 	}
 	text, err := json.MarshalIndent(one.request, "", "  ")
-	if err == nil {
-		_, err = cmd.OutOrStdout().Write(append(text, '\n'))
-	}
 	if err != nil {
-		return &ioError{err}
+		return err
 	}
-	return nil
+	return written(cmd.OutOrStdout().Write(append(text, '\n')))
 }
 
 // decodeRequest reads a dumped Request. It returns an error in the Request as wrong, and

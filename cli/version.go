@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
@@ -16,28 +17,21 @@ func newVersion() *cobra.Command {
 		Short: "Print the version of this program",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			info, _ := debug.ReadBuildInfo()
-			if _, err := fmt.Fprintln(cmd.OutOrStdout(), version(info)); err != nil {
-				return &ioError{err}
-			}
-			return nil
+			return written(fmt.Fprintln(cmd.OutOrStdout(), version()))
 		},
 	}
 }
 
 // version is one line made of what Go records in a program.
-func version(info *debug.BuildInfo) string {
-	line := "trellis "
-	if info == nil || info.Main.Version == "" {
-		line += "(devel)"
-	} else {
-		line += info.Main.Version
+func version() string {
+	info, has := debug.ReadBuildInfo()
+	if !has {
+		return "trellis (devel), " + runtime.Version()
 	}
-	if info != nil {
-		for _, setting := range info.Settings {
-			if setting.Key == "vcs.revision" {
-				line += ", commit " + setting.Value
-			}
+	line := "trellis " + cmp.Or(info.Main.Version, "(devel)")
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" {
+			line += ", commit " + setting.Value
 		}
 	}
 	return line + ", " + runtime.Version()
