@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -85,7 +86,7 @@ type Result struct {
 // spec as it is written, be it in the Network or in the config.
 func (p *Pipeline) Build(request Request) Result {
 	b := p.begin(&request)
-	return b.run(b.judgeWritten, b.applyDefaults, b.validateEffective, b.compare, b.render)
+	return b.run(b.checkWritten, b.applyDefaults, b.validateEffective, b.compare, b.render)
 }
 
 func (p *Pipeline) begin(request *Request) *build {
@@ -99,23 +100,25 @@ func (b *build) run(stages ...func() error) Result {
 	b.readApplied()
 	for _, stage := range stages {
 		err := plugin.Guard(b.request.Spec.Type, stage)
-		b.result.Errors = b.ratchet(b.result.Errors)
+		b.Errors = b.ratchet(b.Errors)
 		if err != nil {
 			b.result.Objects = plugin.Objects{}
-			b.result.Errors = append(b.result.Errors, field.InternalError(b.paths.config, err))
+			b.Error(field.InternalError(b.paths.config, err))
 		}
-		if len(b.result.Errors) > 0 {
+		if len(b.Errors) > 0 {
 			break
 		}
 	}
+	b.result.Errors, b.result.Warnings = b.Errors, b.Warnings
 	b.result.accepted = b.request.Accepted()
 	b.result.accepted.Facts, b.result.accepted.Decisions = b.in.Facts, b.in.Decisions
 	b.result.Decisions = b.in.Decisions
 	return b.result
 }
 
-// build is one Build under way.
+// build is one Build under way, with what it has found.
 type build struct {
+	plugin.Findings
 	pipeline *Pipeline
 	request  *Request
 	// last is what was applied last, nil if there is nothing that can be read.
@@ -140,48 +143,46 @@ type build struct {
 	known map[string]bool
 }
 
-func (b *build) judgeWritten() error {
-	b.checkNetwork()
+// checkWritten finds what is wrong with the spec as it is written, be it in the Network or
+// in the config.
+func (b *build) checkWritten() error {
+	spec := &b.request.Spec
+	b.plugin = b.pipeline.plugins[spec.Type]
+	switch types := b.pipeline.Types(); {
+	case spec.Type == "":
+		b.Error(field.Required(b.paths.networkType, "name the network plugin; there are "+strings.Join(types, ", ")))
+	case b.plugin.Type == "":
+		b.Error(field.NotSupported(b.paths.networkType, spec.Type, types))
+	}
+	b.in.PodCIDR, b.in.ServiceCIDR = spec.EffectivePodCIDR(), spec.ServiceCIDR
+	b.Add(checkNetwork(&b.plugin, spec, &b.in, b.paths))
 	b.planRollout()
 	if b.plugin.Type == "" {
 		return nil
 	}
 	var raw []byte
-	if config := b.request.Spec.ProviderConfig; config != nil {
-		raw = config.Raw
+	if spec.ProviderConfig != nil {
+		raw = spec.ProviderConfig.Raw
 	}
 	written, errs := b.plugin.Decode(raw, b.paths.config)
 	errs = b.ratchet(errs)
-	b.result.Errors = append(b.result.Errors, errs...)
-	if b.written = written; len(errs) == 0 {
-		b.found(b.plugin.Validate(written, &b.in, b.paths.config))
+	b.Add(plugin.Findings{Errors: errs})
+	if b.written, b.user = written, written; len(errs) == 0 {
+		b.Add(b.plugin.Validate(written, &b.in, b.paths.config))
 	}
-	b.user = b.userConfig()
+	// No warning is about what a webhook has added to what the user wrote.
+	if b.request.Written != nil {
+		if user, errs := b.plugin.Decode(b.request.Written, b.paths.config); len(errs) == 0 {
+			b.user = user
+		}
+	}
 	return nil
 }
 
 func (b *build) validateEffective() error {
-	b.found(b.plugin.ValidateEffective(b.config, b.user, &b.in, b.paths.config))
+	b.Add(b.plugin.ValidateEffective(b.config, b.user, &b.in, b.paths.config))
 	b.warnOverridden()
 	return nil
-}
-
-// userConfig is the config as the user wrote it, so that no warning is about what a
-// webhook has added. Where that is not known, it is the config in the spec.
-func (b *build) userConfig() any {
-	if b.request.Written == nil {
-		return b.written
-	}
-	config, errs := b.plugin.Decode(b.request.Written, b.paths.config)
-	if len(errs) > 0 {
-		return b.written
-	}
-	return config
-}
-
-func (b *build) found(findings plugin.Findings) {
-	b.result.Errors = append(b.result.Errors, findings.Errors...)
-	b.result.Warnings = append(b.result.Warnings, findings.Warnings...)
 }
 
 func (b *build) render() error {

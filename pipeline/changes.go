@@ -51,7 +51,7 @@ func (b *build) readApplied() {
 // cannotCompare leaves aside what was applied last, for which its user is not to blame.
 func (b *build) cannotCompare(err error) {
 	b.applied = nil
-	b.warn(field.NewPath("status", "state"), "what was applied last cannot be compared: "+err.Error())
+	b.Warn(field.NewPath("status", "state"), "what was applied last cannot be compared: "+err.Error())
 }
 
 // compare lists what changes against what was applied last, and refuses what
@@ -69,55 +69,41 @@ func (b *build) compare() error {
 	if accepted := b.last.Accepted; accepted != nil {
 		then.Facts = accepted.Facts
 	}
-	b.compareConfig(before, &then)
-	b.compareFacts(before, &then)
-	return nil
-}
-
-func (b *build) compareConfig(before any, then *plugin.Input) {
 	all := maps.Clone(b.applied)
 	maps.Copy(all, b.values)
 	for _, path := range slices.Sorted(maps.Keys(all)) {
-		if reflect.DeepEqual(b.applied[path], b.values[path]) {
-			continue
-		}
-		change := Change{Path: path, Before: b.applied[path], After: b.values[path]}
-		change.Class, change.Reason = b.plugin.Classify(path, before, b.config, then, &b.in)
-		if change.Class == "" {
-			change.Class, change.Reason = plugin.Disruptive, "the plugin does not say what this change means"
-		}
-		b.note(change, plugin.At(b.paths.config, path))
+		b.classify(path, b.applied[path], b.values[path], plugin.At(b.paths.config, path), before, &then)
 	}
-}
-
-// compareFacts lists facts whose change the plugin or the pipeline classifies.
-func (b *build) compareFacts(before any, then *plugin.Input) {
 	for _, fact := range plugin.AllFacts() {
-		was, is := then.Value(fact), b.in.Value(fact)
-		if reflect.DeepEqual(was, is) {
-			continue
-		}
-		change := Change{Path: string(fact), Before: was, After: is}
-		path := plugin.At(nil, change.Path)
+		path := plugin.At(nil, string(fact))
 		if fact == plugin.FactIPFamilies {
 			path = b.paths.families
 		}
-		if fact == plugin.FactIPFamilies && !mayFollow(then.IPFamilies, b.in.IPFamilies) {
-			change.Class, change.Reason = plugin.Forbidden, wrongFamilies
-		} else {
-			change.Class, change.Reason = b.plugin.Classify(string(fact), before, b.config, then, &b.in)
-		}
-		if change.Class != "" {
-			b.note(change, path)
-		}
+		b.classify(string(fact), then.Value(fact), b.in.Value(fact), path, before, &then)
 	}
+	return nil
 }
 
-// note keeps a change, which is an error at path if it is forbidden.
-func (b *build) note(change Change, path *field.Path) {
+// classify keeps the change of a value or of a fact, if it is one. It is an error at path if
+// it is forbidden.
+func (b *build) classify(name string, was, is any, path *field.Path, before any, then *plugin.Input) {
+	if reflect.DeepEqual(was, is) {
+		return
+	}
+	change := Change{Path: name, Before: was, After: is}
+	change.Class, change.Reason = b.plugin.Classify(name, before, b.config, then, &b.in)
+	isFact := slices.Contains(plugin.AllFacts(), plugin.Fact(name))
+	switch {
+	case name == string(plugin.FactIPFamilies) && !mayFollow(then.IPFamilies, b.in.IPFamilies):
+		change.Class, change.Reason = plugin.Forbidden, wrongFamilies
+	case change.Class == "" && isFact:
+		return // it makes no difference to this network
+	case change.Class == "":
+		change.Class, change.Reason = plugin.Disruptive, "the plugin does not say what this change means"
+	}
 	b.result.Changes = append(b.result.Changes, change)
 	if change.Class == plugin.Forbidden {
-		b.wrong(field.Forbidden(path, fmt.Sprintf("cannot change from %v to %v in a running network: %s",
+		b.Error(field.Forbidden(path, fmt.Sprintf("cannot change from %v to %v in a running network: %s",
 			orAbsent(change.Before), orAbsent(change.After), change.Reason)))
 	}
 }

@@ -14,8 +14,15 @@ import (
 // Values that the user never set stay what they were when the network was first
 // applied, even where today's default is another.
 func (b *build) applyDefaults() error {
-	if err := b.readWritten(); err != nil {
+	// They differ where a webhook has changed the Network on its way.
+	var err error
+	if b.inSpec, err = flatten(b.written); err != nil {
 		return err
+	}
+	if b.byUser = b.inSpec; b.request.Written != nil {
+		if b.byUser, err = flatten(b.user); err != nil {
+			return err
+		}
 	}
 	if err := b.defaultsOver(b.written); err != nil {
 		return err
@@ -24,18 +31,6 @@ func (b *build) applyDefaults() error {
 		return nil
 	}
 	return b.keepApplied()
-}
-
-// readWritten takes apart what the user wrote and what the spec has, which differ
-// where a webhook has changed the Network on its way.
-func (b *build) readWritten() (err error) {
-	if b.inSpec, err = flatten(b.written); err != nil {
-		return err
-	}
-	if b.byUser = b.inSpec; b.request.Written != nil {
-		b.byUser, err = flatten(b.user)
-	}
-	return err
 }
 
 // defaultsOver runs the plugin's defaults over a copy of base, which makes the

@@ -28,9 +28,7 @@ func (b *build) warnOverridden() {
 		if origin, ok := plugin.Nearest(b.noted, path); ok {
 			message += ": " + origin.Reason
 		}
-		b.result.Warnings = append(b.result.Warnings, plugin.Warning{
-			Field: plugin.At(b.paths.config, path).String(), Message: message,
-		})
+		b.Warn(plugin.At(b.paths.config, path), message)
 	}
 }
 

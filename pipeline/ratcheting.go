@@ -81,7 +81,7 @@ func (b *build) ratchet(errs field.ErrorList) field.ErrorList {
 			remaining = append(remaining, err)
 			continue
 		}
-		b.result.Warnings = append(b.result.Warnings, plugin.Warning{
+		b.Warnings = append(b.Warnings, plugin.Warning{
 			Field:   err.Field,
 			Message: "is applied, and would not be accepted any more: " + err.ErrorBody(),
 		})
@@ -100,13 +100,13 @@ func (b *build) errorsOf(accepted *Accepted) map[string]bool {
 	}
 	before := b.pipeline.begin(&request)
 	before.paths, before.applied = b.paths, b.applied
-	for _, stage := range []func() error{before.judgeWritten, before.applyDefaults, before.validateEffective} {
+	for _, stage := range []func() error{before.checkWritten, before.applyDefaults, before.validateEffective} {
 		if plugin.Guard(request.Spec.Type, stage) != nil {
 			break // what cannot be judged has no errors that could be known
 		}
 	}
-	known := make(map[string]bool, len(before.result.Errors))
-	for _, err := range before.result.Errors {
+	known := make(map[string]bool, len(before.Errors))
+	for _, err := range before.Errors {
 		known[err.Error()] = true
 	}
 	return known
