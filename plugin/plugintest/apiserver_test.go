@@ -7,7 +7,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -19,7 +19,7 @@ import (
 
 // brokenForServers render what only an API server refuses.
 var brokenForServers = []broken{
-	{how: "a field that there is not", says: "size_of", wrong: func(f *fake[config]) {
+	{how: "a field that does not exist", says: "size_of", wrong: func(f *fake[config]) {
 		addForShoot(f, func() plugin.Object {
 			object := custom("plugintest.trellis.network", "Gadget")
 			object.SetName("two")
@@ -30,7 +30,7 @@ var brokenForServers = []broken{
 	{how: "a selector for other pods", says: "does not take DaemonSet kube-system/agent", wrong: changeAgent(func(d *appsv1.DaemonSet) {
 		d.Spec.Selector = system.Selecting(system.App("other"))
 	})},
-	{how: "a kind that nobody defines", says: "the API server does not know Unheard one of plugintest.example.com/v1, which is to be applied at once", wrong: func(f *fake[config]) {
+	{how: "a kind without definition", says: "the API server does not know Unheard one of plugintest.example.com/v1, which is applied at once", wrong: func(f *fake[config]) {
 		addForShoot(f, func() plugin.Object { return custom("plugintest.example.com", "Unheard") })
 	}},
 	{how: "a definition that is none", says: "does not take CustomResourceDefinition widgets.plugintest.trellis.network", wrong: func(f *fake[config]) {
@@ -72,11 +72,12 @@ func TestAnAPIServerAcceptsTheObjects(t *testing.T) {
 
 func expectNothingLeft(t *testing.T, config *rest.Config) {
 	g := NewWithT(t)
-	s, err := newServer(t.Context(), config)
+	s, err := newServer(config)
 	g.Expect(err).NotTo(HaveOccurred())
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinitionList"))
 	g.Eventually(func() []unstructured.Unstructured {
-		list, err := s.client.Resource(definitions).List(t.Context(), metav1.ListOptions{})
-		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(s.client.List(t.Context(), list)).To(Succeed())
 		return list.Items
 	}).WithTimeout(enough).Should(BeEmpty())
 }

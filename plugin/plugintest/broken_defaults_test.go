@@ -38,7 +38,7 @@ type word string
 
 func (w *word) UnmarshalJSON(raw []byte) error {
 	if string(raw) == `"automatic"` {
-		return errors.New("nobody may write that")
+		return errors.New("no user may write that")
 	}
 	return json.Unmarshal(raw, (*string)(w))
 }
@@ -55,7 +55,7 @@ func fresh[C any](inner func(*C) *config, class plugin.ChangeClass, fill func(*C
 		}
 		f.classify = func(c plugin.Change[C]) (plugin.ChangeClass, string) {
 			if c.Path == "fresh" {
-				return class, "nobody looks at it"
+				return class, "no agent reads it"
 			}
 			return classify(c)
 		}
@@ -75,9 +75,9 @@ func tenth(f *fractional) {
 	}
 }
 
-// brokenDefaults are in force and nobody is told, or are not what is said.
+// brokenDefaults are in force without being shown, or are not those that are documented.
 var brokenDefaults = []broken{
-	{promise: "defaults", how: "Render fills in what Default leaves out", says: "logging.enabled is absent from what is in force, and the objects are those of false, not of true; fill it in in Default", wrong: func(f *fake[config]) {
+	{check: "defaults", how: "Render fills in what Default leaves out", says: "logging.enabled is absent from what is in force, and the objects are those of false, not of true; fill it in in Default", wrong: func(f *fake[config]) {
 		f.defaults = func(c *config, facts *plugin.Input, origins *plugin.Origins) {
 			wrote := c.Logging
 			soundDefaults(c, facts, origins)
@@ -91,7 +91,7 @@ var brokenDefaults = []broken{
 			return soundRender(&complete, facts)
 		}
 	}},
-	{promise: "defaults", how: "a default is another thing if the user states it", says: "mode: \"tunnel\" is the default, and a user who states it gets another network", wrong: func(f *fake[config]) {
+	{check: "defaults", how: "a default is another thing if the user states it", says: "mode: \"tunnel\" is the default, and a user who states it gets another network", wrong: func(f *fake[config]) {
 		f.defaults = func(c *config, facts *plugin.Input, origins *plugin.Origins) {
 			if c.Mode == nil && c.Peers == nil {
 				c.Peers = []peer{{Address: "10.0.0.1"}}
@@ -100,7 +100,7 @@ var brokenDefaults = []broken{
 			soundDefaults(c, facts, origins)
 		}
 	}},
-	{promise: "defaults", how: "an empty list is not none", says: "peers: [] makes another network than no peers, and gets lost where it is remembered", wrong: func(f *fake[config]) {
+	{check: "defaults", how: "an empty list is not none", says: "peers: [] makes another network than no peers, and gets lost where it is remembered", wrong: func(f *fake[config]) {
 		f.render = func(c *config, facts *plugin.Input) (plugin.Objects, error) {
 			objects, err := soundRender(c, facts)
 			if err == nil && c.Peers != nil && len(c.Peers) == 0 {
@@ -109,15 +109,15 @@ var brokenDefaults = []broken{
 			return objects, err
 		}
 	}},
-	{promise: "defaults", how: "false gets lost", says: "the user's fresh: false becomes true, and nobody can say why",
+	{check: "defaults", how: "false gets lost", says: "the user's fresh: false becomes true without a reason",
 		plugin: fresh(func(f *forgetful) *config { return &f.config }, plugin.Safe, func(f *forgetful) { f.Fresh = true }), readme: freshRow("`true`", plugin.Safe)},
-	{promise: "defaults", how: "what nobody can read again", says: "Default makes a config that cannot be decoded again",
+	{check: "defaults", how: "a config that cannot be decoded", says: "Default makes a config that cannot be decoded again",
 		plugin: fresh(func(m *moody) *config { return &m.config }, plugin.Safe, func(m *moody) {
 			if m.Fresh == nil {
 				m.Fresh = new(word("automatic"))
 			}
 		}), readme: freshRow("`automatic`", plugin.Safe)},
-	{promise: "defaults", how: "objects of what is not remembered", says: "has other objects once it has been encoded and decoded", wrong: func(f *fake[config]) {
+	{check: "defaults", how: "objects of what is not remembered", says: "has other objects once it has been encoded and decoded", wrong: func(f *fake[config]) {
 		f.render = func(c *config, facts *plugin.Input) (plugin.Objects, error) {
 			objects, err := soundRender(c, facts)
 			if err == nil {
@@ -126,13 +126,13 @@ var brokenDefaults = []broken{
 			return objects, err
 		}
 	}},
-	{promise: "defaults", how: "a value that is not what it was", says: "a network that is applied once more changes by itself",
+	{check: "defaults", how: "a value that is not what it was", says: "a network that is applied once more changes by itself",
 		plugin: fresh(innerOfFractional, plugin.Safe, tenth), readme: freshRow("`0.1`", plugin.Safe)},
-	{promise: "defaults", how: "a value that must stay what it was and does not", says: "a network that is applied once more is refused",
+	{check: "defaults", how: "a value that must stay what it was and does not", says: "a network that is applied once more is refused",
 		plugin: fresh(innerOfFractional, plugin.Forbidden, tenth), readme: freshRow("`0.1`", plugin.Forbidden)},
-	{promise: "readme", how: "a default that is in force nowhere", says: "README.md says that the default of `fresh` is `false`, and that is in force in no network",
+	{check: "readme", how: "a default that is in force nowhere", says: "README.md says that the default of `fresh` is `false`, and that is in force in no network",
 		plugin: fresh(func(g *grown) *config { return &g.config }, plugin.Safe, func(*grown) {}), readme: freshRow("`false`", plugin.Safe)},
-	{promise: "readme", how: "half of another default", says: "says that the default of `mtu` is \"`1400`\", and 140 is in force", wrong: func(f *fake[config]) {
+	{check: "readme", how: "half of another default", says: "says that the default of `mtu` is \"`1400`\", and 140 is in force", wrong: func(f *fake[config]) {
 		f.validate = func(c *config, facts *plugin.Input, path *field.Path) plugin.Findings {
 			known := *c
 			if c.MTU != nil && *c.MTU == 140 {

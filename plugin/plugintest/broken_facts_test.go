@@ -9,6 +9,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/trellis-network/trellis/plugin"
@@ -74,43 +75,43 @@ func tell(f *fake[config], fact plugin.Fact) {
 
 // brokenFacts do not say, or do not say properly, what a change of a Shoot means.
 var brokenFacts = []broken{
-	{promise: "changes", how: "a fact that restarts agents without a word", wrong: tellMode,
+	{check: "changes", how: "a fact that restarts agents without a word", wrong: tellMode,
 		says: "DaemonSet kube-system/agent restarts when spec.kubernetes.kubeProxy.mode changes, of which users are not told; give that change in Classify"},
-	{promise: "changes", how: "a class of a fact that there is not", says: `Classify has the class "harmless" for spec.kubernetes.kubeProxy.mode`,
+	{check: "changes", how: "a class of a fact that there is not", says: `Classify has the class "harmless" for spec.kubernetes.kubeProxy.mode`,
 		plugin: telling("harmless", "agents restart")},
-	{promise: "changes", how: "a fact that is said to restart nothing", says: "restarts when spec.kubernetes.kubeProxy.mode changes, of which users are not told", plugin: telling(plugin.Safe, "agents notice")},
-	{promise: "changes", how: "a fact without reason", says: "Classify has no reason why a change of spec.kubernetes.kubeProxy.mode", plugin: telling(plugin.Rolling, " ")},
-	{promise: "changes", how: "a fact with a period", says: `ends with a period: "Agents restart."`, plugin: telling(plugin.Rolling, "Agents restart.")},
-	{promise: "changes", how: "a class in some clusters that there is not", says: `has the class "harmless" for mtu`, plugin: inCluster("harmless", "agents restart")},
-	{promise: "changes", how: "no reason in some clusters", says: "has no reason why a change of mtu is safe", plugin: inCluster(plugin.Safe, "")},
-	{promise: "changes", how: "a class that is not declared", says: "Classify says that a change of mode can be safe, and the Changes of Description do not",
+	{check: "changes", how: "a fact that is said to restart nothing", says: "restarts when spec.kubernetes.kubeProxy.mode changes, of which users are not told", plugin: telling(plugin.Safe, "agents notice")},
+	{check: "changes", how: "a fact without reason", says: "Classify has no reason why a change of spec.kubernetes.kubeProxy.mode", plugin: telling(plugin.Rolling, " ")},
+	{check: "changes", how: "a fact with a period", says: `ends with a period: "Agents restart."`, plugin: telling(plugin.Rolling, "Agents restart.")},
+	{check: "changes", how: "a class in some clusters that there is not", says: `has the class "harmless" for mtu`, plugin: inCluster("harmless", "agents restart")},
+	{check: "changes", how: "no reason in some clusters", says: "has no reason why a change of mtu is safe", plugin: inCluster(plugin.Safe, "")},
+	{check: "changes", how: "a class that is not declared", says: "Classify says that a change of mode can be safe, and the Changes of Description do not",
 		plugin: classified(nil, func(c plugin.Change[config]) (plugin.ChangeClass, string) {
 			if c.Path == "mode" && c.After.Config.Mode != nil && *c.After.Config.Mode == "routed" {
 				return plugin.Safe, "routers notice"
 			}
 			return "", ""
 		})},
-	{promise: "changes", how: "a class that is declared in vain", says: "declare that a change of mtu can be forbidden, and Classify never says so",
+	{check: "changes", how: "a class that is declared in vain", says: "declare that a change of mtu can be forbidden, and Classify never says so",
 		wrong: func(f *fake[config]) { declaring(f, "mtu", plugin.Forbidden) }},
-	{promise: "changes", how: "a class for what is no field", says: "declare knots, which is neither a field nor a fact", wrong: func(f *fake[config]) {
+	{check: "changes", how: "a class for what is no field", says: "declare example, which is neither a field nor a fact", wrong: func(f *fake[config]) {
 		describe := f.describe
 		f.describe = func() plugin.Description {
 			d := describe()
-			d.Changes["knots"] = nil
+			d.Changes["example"] = nil
 			return d
 		}
 	}},
-	{promise: "changes", how: "a panic in some clusters", says: "the plugin panicked in Classify at broken_facts_test.go:", plugin: classified(nil, func(c plugin.Change[config]) (plugin.ChangeClass, string) {
+	{check: "changes", how: "a panic in some clusters", says: "the sound plugin panicked at broken_facts_test.go:", plugin: classified(nil, func(c plugin.Change[config]) (plugin.ChangeClass, string) {
 		if !c.After.KubeProxy.Enabled && c.After.Config.Mode == nil { // of an old release
 			_ = *c.Before.Config.Mode
 		}
 		return "", ""
 	})},
-	{promise: "purity", how: "Classify changes the facts", says: "Classify changes the input", plugin: classified(nil, func(c plugin.Change[config]) (plugin.ChangeClass, string) {
+	{check: "purity", how: "Classify changes the facts", says: "Classify changes the input", plugin: classified(nil, func(c plugin.Change[config]) (plugin.ChangeClass, string) {
 		c.Before.NodesAtLeast++
 		return "", ""
 	})},
-	{promise: "purity", how: "Classify of a fact changes the facts", says: "Classify changes the input", plugin: classified(nil, func(c plugin.Change[config]) (plugin.ChangeClass, string) {
+	{check: "purity", how: "Classify of a fact changes the facts", says: "Classify changes the input", plugin: classified(nil, func(c plugin.Change[config]) (plugin.ChangeClass, string) {
 		if c.Path == string(plugin.FactKubeProxy) {
 			c.After.NodesAtMost = 7
 		}
@@ -118,7 +119,7 @@ var brokenFacts = []broken{
 	})},
 }
 
-func TestWhoeverTellsWhatAFactMeansKeepsThePromise(t *testing.T) {
+func TestAPluginMayHaveClassesForFacts(t *testing.T) {
 	NewWithT(t).Expect(problems(t, telling(plugin.Rolling, "agents restart")(), soundOptions())).To(BeEmpty())
 	NewWithT(t).Expect(problems(t, inCluster(plugin.Safe, "nothing uses it")(), soundOptions())).To(BeEmpty())
 }
@@ -132,8 +133,9 @@ func TestEveryFactThatRestartsAgentsIsNoticed(t *testing.T) {
 			tell(f, fact)
 			s, err := newSuite(plugin.New[config](f), nil)
 			g.Expect(err).NotTo(HaveOccurred())
-			found := &report{}
-			s.checkFacts(found)
+			found := reportOn(s, check{"facts", func(s *suite, found *report) {
+				(&classification{suite: s, report: found, given: sets.New[given]()}).checkFacts()
+			}})
 			g.Expect(found.problems).To(ContainElement(ContainSubstring("restarts when " + string(fact) + " changes, of which users are not told")))
 		})
 	}

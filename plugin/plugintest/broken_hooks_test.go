@@ -16,25 +16,25 @@ import (
 	"github.com/trellis-network/trellis/plugin/system"
 )
 
-// counter outlives Render, as nothing should.
+// counter outlives Render, which is wrong.
 var counter int
 
-// brokenHooks do not do what hooks owe.
+// brokenHooks do not do what the documentation of the hooks demands.
 var brokenHooks = []broken{
-	{promise: "purity", how: "Validate changes the config", says: "Validate changes the config as written", wrong: func(f *fake[config]) {
+	{check: "purity", how: "Validate changes the config", says: "Validate changes the config as written", wrong: func(f *fake[config]) {
 		f.validate = func(c *config, facts *plugin.Input, path *field.Path) plugin.Findings {
 			defer func() { c.Requests = corev1.ResourceList{} }()
 			c.Logging = &logging{}
 			return soundValidate(c, facts, path)
 		}
 	}},
-	{promise: "purity", how: "Default changes the input", says: "Default changes the input", wrong: func(f *fake[config]) {
+	{check: "purity", how: "Default changes the input", says: "Default changes the input", wrong: func(f *fake[config]) {
 		f.defaults = func(c *config, facts *plugin.Input, origins *plugin.Origins) {
 			facts.NodesAtMost = 7
 			soundDefaults(c, facts, origins)
 		}
 	}},
-	{promise: "purity", how: "Render changes the effective config", says: "Render changes the effective config", wrong: func(f *fake[config]) {
+	{check: "purity", how: "Render changes the effective config", says: "Render changes the effective config", wrong: func(f *fake[config]) {
 		f.render = func(c *config, facts *plugin.Input) (plugin.Objects, error) {
 			objects, err := soundRender(c, facts)
 			c.Logging.Level = "debug"
@@ -45,7 +45,7 @@ var brokenHooks = []broken{
 			return objects, err
 		}
 	}},
-	{promise: "purity", how: "an object is shared", says: "DaemonSet agent is one object for all networks", wrong: func(f *fake[config]) {
+	{check: "purity", how: "an object is shared", says: "DaemonSet agent is one object for all networks", wrong: func(f *fake[config]) {
 		shared := agent(&config{}, &plugin.Input{Decisions: plugin.Decisions{MaxUnavailable: atATime}})
 		replace(f, func(o plugin.Object) plugin.Object {
 			if _, ok := o.(*appsv1.DaemonSet); ok {
@@ -57,11 +57,11 @@ var brokenHooks = []broken{
 			return o
 		})
 	}},
-	{promise: "purity", how: "a part of an object is shared", says: "DaemonSet kube-system/agent shares something", wrong: func(f *fake[config]) {
+	{check: "purity", how: "a part of an object is shared", says: "DaemonSet kube-system/agent shares something", wrong: func(f *fake[config]) {
 		volumes := agent(&config{}, &plugin.Input{}).Spec.Template.Spec.Volumes
 		changeAgent(func(d *appsv1.DaemonSet) { d.Spec.Template.Spec.Volumes = volumes[:1:1] })(f)
 	}},
-	{promise: "purity", how: "labels are shared", says: "ConfigMap kube-system/agent shares something", wrong: func(f *fake[config]) {
+	{check: "purity", how: "labels are shared", says: "ConfigMap kube-system/agent shares something", wrong: func(f *fake[config]) {
 		labels := system.App("agent")
 		replace(f, func(o plugin.Object) plugin.Object {
 			if configMap, ok := o.(*corev1.ConfigMap); ok {
@@ -70,37 +70,36 @@ var brokenHooks = []broken{
 			return o
 		})
 	}},
-	{promise: "purity", how: "the environment", says: "plugin.go:17 uses sys.LookupEnv", options: []Option{WithSource("testdata/source/environment")}},
-	{promise: "determinism", how: "a counter", says: "the same Request does not give the same bytes each time", wrong: func(f *fake[config]) {
+	{check: "determinism", how: "a counter", says: "the same Request does not give the same bytes each time", wrong: func(f *fake[config]) {
 		changeConfigMap(f, func(data map[string]string) { counter++; data["n"] = fmt.Sprint(counter) })
 	}},
-	{promise: "determinism", how: "the order of a map", says: "the same Request does not give the same bytes each time", wrong: func(f *fake[config]) {
+	{check: "determinism", how: "the order of a map", says: "the same Request does not give the same bytes each time", wrong: func(f *fake[config]) {
 		changeConfigMap(f, func(data map[string]string) {
 			for name := range map[string]bool{"a": true, "b": true, "c": true} {
 				data["order"] += name
 			}
 		})
 	}},
-	{promise: "defaults", how: "not idempotent", says: "makes something else of what it has made before", wrong: func(f *fake[config]) {
+	{check: "defaults", how: "not idempotent", says: "makes something else of what it has made before", wrong: func(f *fake[config]) {
 		f.defaults = func(c *config, facts *plugin.Input, origins *plugin.Origins) {
 			c.Logging = &logging{Enabled: c.Logging == nil, Level: "info"}
 			origins.Rule("logging", "it is odd")
 			soundDefaults(c, facts, origins)
 		}
 	}, readme: func(text string) string { return strings.Replace(text, "`false`", "`true`", 1) }},
-	{promise: "defaults", how: "no reason", says: "and Default does not say why", wrong: func(f *fake[config]) {
+	{check: "defaults", how: "no reason", says: "and Default does not say why", wrong: func(f *fake[config]) {
 		f.defaults = func(c *config, facts *plugin.Input, origins *plugin.Origins) {
 			c.MTU = new(int32(1400))
 			soundDefaults(c, facts, origins)
 		}
 	}},
-	{promise: "defaults", how: "a reason for no field", says: "Default explains MTU, which is no field", wrong: func(f *fake[config]) {
+	{check: "defaults", how: "a reason for no field", says: "Default explains MTU, which is no field", wrong: func(f *fake[config]) {
 		f.defaults = func(c *config, facts *plugin.Input, origins *plugin.Origins) {
 			origins.Rule("MTU", "it is so")
 			soundDefaults(c, facts, origins)
 		}
 	}},
-	{promise: "defaults", how: "a consequence that is told to be none", says: "what was in force before stays in force", wrong: func(f *fake[config]) {
+	{check: "defaults", how: "a consequence that is told to be none", says: "what was in force before stays in force", wrong: func(f *fake[config]) {
 		f.defaults = func(c *config, facts *plugin.Input, origins *plugin.Origins) {
 			if c.MTU == nil && c.Mode != nil && *c.Mode == "routed" {
 				c.MTU = new(int32(1500)) // since there is no tunnel, of which there is no word
@@ -108,7 +107,7 @@ var brokenHooks = []broken{
 			soundDefaults(c, facts, origins)
 		}
 	}},
-	{promise: "validation", how: "a panic", says: "the plugin panicked in Validate at broken_hooks_test.go:", wrong: func(f *fake[config]) {
+	{check: "validation", how: "a panic", says: "the sound plugin panicked at broken_hooks_test.go:", wrong: func(f *fake[config]) {
 		f.validate = func(c *config, facts *plugin.Input, path *field.Path) plugin.Findings {
 			if c.MTU != nil {
 				_ = 1 / *c.MTU
@@ -116,12 +115,12 @@ var brokenHooks = []broken{
 			return soundValidate(c, facts, path)
 		}
 	}},
-	{promise: "validation", how: "a path of its own", says: "does not name a field inside of spec.networking.providerConfig", wrong: func(f *fake[config]) {
+	{check: "validation", how: "a path of its own", says: "does not name a field inside of spec.networking.providerConfig", wrong: func(f *fake[config]) {
 		f.validate = func(c *config, facts *plugin.Input, _ *field.Path) plugin.Findings {
 			return soundValidate(c, facts, field.NewPath("providerConfig"))
 		}
 	}},
-	{promise: "validation", how: "a path to nowhere", says: "names size, which is no field", wrong: func(f *fake[config]) {
+	{check: "validation", how: "a path to nowhere", says: "names size, which is no field", wrong: func(f *fake[config]) {
 		f.validate = func(c *config, facts *plugin.Input, path *field.Path) plugin.Findings {
 			found := soundValidate(c, facts, path)
 			for _, err := range found.Errors {
@@ -130,7 +129,7 @@ var brokenHooks = []broken{
 			return found
 		}
 	}},
-	{promise: "validation", how: "no advice", says: "does not say what is allowed", wrong: func(f *fake[config]) {
+	{check: "validation", how: "no advice", says: "does not say what is allowed", wrong: func(f *fake[config]) {
 		f.validate = func(c *config, facts *plugin.Input, path *field.Path) plugin.Findings {
 			found := soundValidate(c, facts, path)
 			for _, err := range found.Errors {
@@ -139,7 +138,7 @@ var brokenHooks = []broken{
 			return found
 		}
 	}},
-	{promise: "validation", how: "too much is accepted", says: "cannot be rendered", wrong: func(f *fake[config]) {
+	{check: "validation", how: "too much is accepted", says: "cannot be rendered", wrong: func(f *fake[config]) {
 		f.validate = func(*config, *plugin.Input, *field.Path) plugin.Findings { return plugin.Findings{} }
 		f.render = func(c *config, facts *plugin.Input) (plugin.Objects, error) {
 			if *c.Mode != "tunnel" && *c.Mode != "routed" {
@@ -148,7 +147,7 @@ var brokenHooks = []broken{
 			return soundRender(c, facts)
 		}
 	}},
-	{promise: "changes", how: "a class that there is not", says: `has the class "harmless" for mtu`, wrong: func(f *fake[config]) {
+	{check: "changes", how: "a class that there is not", says: `has the class "harmless" for mtu`, wrong: func(f *fake[config]) {
 		f.classify = func(c plugin.Change[config]) (plugin.ChangeClass, string) {
 			if c.Path == "mtu" {
 				return "harmless", "rolling" // README says rolling
@@ -156,13 +155,13 @@ var brokenHooks = []broken{
 			return soundClassify(c)
 		}
 	}, readme: func(text string) string { return strings.Replace(text, "| rolling |", "| harmless |", 1) }},
-	{promise: "changes", how: "no reason", says: "has no reason why a change of mtu is rolling", wrong: func(f *fake[config]) {
+	{check: "changes", how: "no reason", says: "has no reason why a change of mtu is rolling", wrong: func(f *fake[config]) {
 		f.classify = func(c plugin.Change[config]) (plugin.ChangeClass, string) {
 			class, _ := soundClassify(c)
 			return class, ""
 		}
 	}},
-	{promise: "changes", how: "a class for everything", says: "Classify knows noSuchField", wrong: func(f *fake[config]) {
+	{check: "changes", how: "a class for everything", says: "Classify knows noSuchField", wrong: func(f *fake[config]) {
 		f.classify = func(c plugin.Change[config]) (plugin.ChangeClass, string) {
 			if class, reason := soundClassify(c); class != "" {
 				return class, reason
@@ -170,7 +169,7 @@ var brokenHooks = []broken{
 			return plugin.Safe, "it will be fine"
 		}
 	}},
-	{promise: "changes", how: "no class for what really changes", says: "has no class for mode", wrong: func(f *fake[config]) {
+	{check: "changes", how: "no class for what really changes", says: "has no class for mode", wrong: func(f *fake[config]) {
 		f.classify = func(c plugin.Change[config]) (plugin.ChangeClass, string) {
 			if c.Path == "mode" && c.Before.Config.Mode != nil && c.After.Config.Mode != nil && *c.Before.Config.Mode != *c.After.Config.Mode {
 				return "", ""
@@ -178,7 +177,7 @@ var brokenHooks = []broken{
 			return soundClassify(c)
 		}
 	}},
-	{promise: "rendering", how: "a family that is declared and not served", says: "no case has objects in a cluster with [IPv6], which the plugin declares", wrong: func(f *fake[config]) {
+	{check: "rendering", how: "a family that is declared and not served", says: "no case has objects in a cluster with [IPv6], which the plugin declares", wrong: func(f *fake[config]) {
 		f.validateEffective = func(effective, written *config, facts *plugin.Input, path *field.Path) plugin.Findings {
 			found := soundValidateEffective(effective, written, facts, path)
 			if len(facts.WantedIPFamilies) == 1 && facts.HasIPFamily(extensionsv1alpha1.IPv6) {
@@ -187,10 +186,10 @@ var brokenHooks = []broken{
 			return found
 		}
 	}},
-	{promise: "rendering", how: "kube-proxy is not needed", says: "a cluster with no kube-proxy gets objects", wrong: func(f *fake[config]) {
+	{check: "rendering", how: "kube-proxy is not needed", says: "a cluster with no kube-proxy gets objects", wrong: func(f *fake[config]) {
 		f.validateEffective = func(_, _ *config, _ *plugin.Input, _ *field.Path) plugin.Findings { return plugin.Findings{} }
 	}},
-	{promise: "rendering", how: "a mode of kube-proxy that is declared and not served", says: "no case has objects in a cluster with kube-proxy in mode IPVS; add a Case", wrong: func(f *fake[config]) {
+	{check: "rendering", how: "a mode of kube-proxy that is declared and not served", says: "no case has objects in a cluster with kube-proxy in mode IPVS; add a Case", wrong: func(f *fake[config]) {
 		f.validateEffective = func(effective, written *config, facts *plugin.Input, path *field.Path) plugin.Findings {
 			found := soundValidateEffective(effective, written, facts, path)
 			if facts.KubeProxy.Mode == corev1beta1.ProxyModeIPVS {
@@ -199,6 +198,6 @@ var brokenHooks = []broken{
 			return found
 		}
 	}},
-	{promise: "rendering", how: "a case that is not possible", says: `case "too large" is refused in every cluster`,
+	{check: "rendering", how: "a case that is not possible", says: `case "too large" is refused in every cluster`,
 		options: []Option{Case{Name: "too large", Config: "mtu: 100000"}}},
 }

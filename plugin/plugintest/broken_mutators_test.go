@@ -37,26 +37,26 @@ func adapts(adapt func(labels map[string]string) bool) func() plugin.Plugin {
 
 // brokenMutators mutate what others write.
 var brokenMutators = []broken{
-	{promise: "adaptation", how: "without end", says: "Mutate changes ServiceAccount kube-system/agent again", plugin: adapts(func(labels map[string]string) bool {
+	{check: "adaptation", how: "without end", says: "Mutate changes ServiceAccount kube-system/agent again", plugin: adapts(func(labels map[string]string) bool {
 		labels["times"] += "again-"
 		return true
 	})},
-	{promise: "adaptation", how: "in secret", says: "that changed is false, and the opposite is true", plugin: adapts(func(labels map[string]string) bool {
+	{check: "adaptation", how: "in secret", says: "that changed is false, and the opposite is true", plugin: adapts(func(labels map[string]string) bool {
 		if labels["k8s-app"] != "" {
 			labels["adapted"] = "yes"
 		}
 		return false
 	})},
-	{promise: "adaptation", how: "in vain", says: "that changed is true, and the opposite is true", plugin: adapts(func(labels map[string]string) bool {
+	{check: "adaptation", how: "in vain", says: "that changed is true, and the opposite is true", plugin: adapts(func(labels map[string]string) bool {
 		return labels["k8s-app"] != ""
 	})},
-	{promise: "adaptation", how: "by force", says: "the plugin panicked in Mutate at broken_mutators_test.go:", plugin: adapts(func(labels map[string]string) bool {
+	{check: "adaptation", how: "by force", says: "the sound plugin panicked at broken_mutators_test.go:", plugin: adapts(func(labels map[string]string) bool {
 		_ = map[string][]string{"agent": {"one"}}[labels["k8s-app"]][0]
 		return false
 	})},
 }
 
-func TestAMutatorCanKeepItsPromises(t *testing.T) {
+func TestASoundMutatorPassesAllChecks(t *testing.T) {
 	careful := adapts(func(labels map[string]string) bool {
 		if labels["k8s-app"] != "agent" || labels["adapted"] != "" {
 			return false

@@ -68,13 +68,13 @@ func withoutRole(f *fake[config]) {
 }
 
 func TestAMissingObjectCanBeJustified(t *testing.T) {
-	b := broken{wrong: withoutRole, options: []Option{WithMissing("ClusterRole agent", "somebody else brings it")}}
+	b := broken{wrong: withoutRole, options: []Option{WithMissing("ClusterRole agent", "another controller brings it")}}
 	NewWithT(t).Expect(problems(t, b.make(), b.allOptions(t))).To(BeEmpty())
 }
 
 // brokenObjects do not fit each other.
 var brokenObjects = []broken{
-	{promise: "rendering", how: "a component that is not there", says: "component agents is DaemonSet kube-system/agent, which is not among the objects", wrong: func(f *fake[config]) {
+	{check: "rendering", how: "a component that is not there", says: "component agents is DaemonSet kube-system/agent, which is not among the objects", wrong: func(f *fake[config]) {
 		replace(f, func(o plugin.Object) plugin.Object {
 			if _, ok := o.(*appsv1.DaemonSet); ok {
 				return nil
@@ -82,7 +82,7 @@ var brokenObjects = []broken{
 			return o
 		})
 	}},
-	{promise: "rendering", how: "a ConfigMap that is not there", says: "DaemonSet kube-system/agent refers to ConfigMap kube-system/agent", wrong: func(f *fake[config]) {
+	{check: "rendering", how: "a ConfigMap that is not there", says: "DaemonSet kube-system/agent refers to ConfigMap kube-system/agent", wrong: func(f *fake[config]) {
 		replace(f, func(o plugin.Object) plugin.Object {
 			if _, ok := o.(*corev1.ConfigMap); ok {
 				return nil
@@ -90,19 +90,19 @@ var brokenObjects = []broken{
 			return o
 		})
 	}},
-	{promise: "rendering", how: "a role that is not there", says: "ClusterRoleBinding agent refers to ClusterRole agent", wrong: withoutRole},
-	{promise: "rendering", how: "a justification for what is there", says: `WithMissing("ClusterRole agent") justifies nothing`,
+	{check: "rendering", how: "a role that is not there", says: "ClusterRoleBinding agent refers to ClusterRole agent", wrong: withoutRole},
+	{check: "rendering", how: "a justification for what is there", says: `WithMissing("ClusterRole agent") justifies nothing`,
 		options: []Option{WithMissing("ClusterRole agent", "it was missing once")}},
-	{promise: "rendering", how: "a justification that is none", says: `WithMissing("ClusterRole agent") gives no reason`, wrong: withoutRole,
+	{check: "rendering", how: "a justification that is none", says: `WithMissing("ClusterRole agent") gives no reason`, wrong: withoutRole,
 		options: []Option{WithMissing("ClusterRole agent", " ")}},
-	{promise: "rendering", how: "nothing by which to judge its health", says: "a network has no Components", wrong: func(f *fake[config]) {
+	{check: "rendering", how: "nothing by which to judge its health", says: "a network has no Components", wrong: func(f *fake[config]) {
 		f.render = func(c *config, facts *plugin.Input) (plugin.Objects, error) {
 			objects, err := soundRender(c, facts)
 			objects.Components = nil
 			return objects, err
 		}
 	}},
-	{promise: "rendering", how: "nothing at all", says: "a network has neither errors nor objects", wrong: func(f *fake[config]) {
+	{check: "rendering", how: "nothing at all", says: "a network has neither errors nor objects", wrong: func(f *fake[config]) {
 		f.render = func(c *config, facts *plugin.Input) (plugin.Objects, error) {
 			if facts.VPA {
 				return plugin.Objects{}, nil
@@ -110,14 +110,14 @@ var brokenObjects = []broken{
 			return soundRender(c, facts)
 		}
 	}},
-	{promise: "rendering", how: "elsewhere in the seed", says: `is in namespace "garden"`, wrong: func(f *fake[config]) {
+	{check: "rendering", how: "elsewhere in the seed", says: `is in namespace "garden"`, wrong: func(f *fake[config]) {
 		f.render = func(c *config, facts *plugin.Input) (plugin.Objects, error) {
 			objects, err := soundRender(c, facts)
 			objects.For(plugin.Seed)[0].SetNamespace("garden")
 			return objects, err
 		}
 	}},
-	{promise: "rendering", how: "a defect in one kind of cluster", says: "has a defect, though its user did nothing wrong: the plugin rendered ConfigMap kube-system/agent twice", wrong: func(f *fake[config]) {
+	{check: "rendering", how: "a defect in one kind of cluster", says: "has a defect, though its user did nothing wrong: the plugin rendered ConfigMap kube-system/agent twice", wrong: func(f *fake[config]) {
 		f.render = func(c *config, facts *plugin.Input) (plugin.Objects, error) {
 			objects, err := soundRender(c, facts)
 			if facts.VPA {

@@ -32,36 +32,36 @@ func changeRole(rule rbacv1.PolicyRule) func(*fake[config]) {
 
 // brokenRights are too many, or are justified and not there.
 var brokenRights = []broken{
-	{promise: "rights", how: "all verbs", says: `ClusterRole agent has a right to all verbs; name what is needed, or tell Run why it must be so: plugintest.WithWildcard("ClusterRole agent", reason)`,
+	{check: "rights", how: "all verbs", says: `ClusterRole agent has a right to all verbs; name what is needed, or tell Run why it must be so: plugintest.WithWildcard("ClusterRole agent", reason)`,
 		wrong: changeRole(system.Rule("", []string{"nodes"}, "*"))},
-	{promise: "rights", how: "all resources", says: "has a right to all resources", wrong: changeRole(system.Rule("", []string{"*"}, "get"))},
-	{promise: "rights", how: "all groups", says: "has a right in all API groups", wrong: changeRole(system.Rule("*", []string{"nodes"}, "get"))},
-	{promise: "rights", how: "the status of all resources", says: `ClusterRole agent has a right to status of all resources ("*/status"); name what is needed`,
+	{check: "rights", how: "all resources", says: "has a right to all resources", wrong: changeRole(system.Rule("", []string{"*"}, "get"))},
+	{check: "rights", how: "all groups", says: "has a right in all API groups", wrong: changeRole(system.Rule("*", []string{"nodes"}, "get"))},
+	{check: "rights", how: "the status of all resources", says: `ClusterRole agent has a right to status of all resources ("*/status"); name what is needed`,
 		wrong: changeRole(system.Rule("apps", []string{"*/status"}, "patch"))},
-	{promise: "rights", how: "all subresources", says: `has a right to all subresources of pods ("pods/*")`,
+	{check: "rights", how: "all subresources", says: `has a right to all subresources of pods ("pods/*")`,
 		wrong: changeRole(system.Rule("", []string{"pods/*"}, "create"))},
-	{promise: "rights", how: "all URLs there are", says: `has a right to all URLs like "/*"`,
+	{check: "rights", how: "all URLs there are", says: `has a right to all URLs like "/*"`,
 		wrong: changeRole(rbacv1.PolicyRule{NonResourceURLs: []string{"/*"}, Verbs: []string{"get"}})},
-	{promise: "rights", how: "everything", says: "ClusterRoleBinding agent gives cluster-admin", wrong: changeKind("ClusterRoleBinding", func() plugin.Object {
+	{check: "rights", how: "everything", says: "ClusterRoleBinding agent gives cluster-admin", wrong: changeKind("ClusterRoleBinding", func() plugin.Object {
 		binding := system.ClusterRoleBinding("agent", system.Account("agent"))
 		binding.RoleRef.Name = everything
 		return binding
 	})},
-	{promise: "rights", how: "all roles there are", says: "ClusterRole agent has all rights of all ClusterRoles", wrong: changeKind("ClusterRole", func() plugin.Object {
+	{check: "rights", how: "all roles there are", says: "ClusterRole agent has all rights of all ClusterRoles", wrong: changeKind("ClusterRole", func() plugin.Object {
 		role := system.ClusterRole("agent")
 		role.AggregationRule = &rbacv1.AggregationRule{ClusterRoleSelectors: []metav1.LabelSelector{{}}}
 		return role
 	})},
-	{promise: "rights", how: "whom nobody can refuse anything", says: "ClusterRoleBinding agent gives its role to the group system:masters", wrong: changeKind("ClusterRoleBinding", func() plugin.Object {
+	{check: "rights", how: "the group of administrators", says: "ClusterRoleBinding agent gives its role to the group system:masters", wrong: changeKind("ClusterRoleBinding", func() plugin.Object {
 		binding := system.ClusterRoleBinding("agent", system.Account("agent"))
 		binding.Subjects = append(binding.Subjects, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: masters})
 		return binding
 	})},
-	{promise: "rights", how: "a reason for something else of that name", says: `plugintest.WithWildcard("ClusterRole agent", reason)`, wrong: changeRole(system.Rule("", []string{"nodes"}, "*")),
+	{check: "rights", how: "a reason for something else of that name", says: `plugintest.WithWildcard("ClusterRole agent", reason)`, wrong: changeRole(system.Rule("", []string{"nodes"}, "*")),
 		options: []Option{WithWildcard("Role kube-system/agent", "it owns what it looks at")}},
-	{promise: "rights", how: "no reason", says: `WithWildcard("ClusterRole agent") gives no reason`, wrong: changeRole(system.Rule("", []string{"nodes"}, "*")),
+	{check: "rights", how: "no reason", says: `WithWildcard("ClusterRole agent") gives no reason`, wrong: changeRole(system.Rule("", []string{"nodes"}, "*")),
 		options: []Option{WithWildcard("ClusterRole agent", "")}},
-	{promise: "rights", how: "a reason for nothing", says: `WithWildcard("ClusterRole agent") justifies nothing`,
+	{check: "rights", how: "a reason for nothing", says: `WithWildcard("ClusterRole agent") justifies nothing`,
 		options: []Option{WithWildcard("ClusterRole agent", "it was needed once")}},
 }
 
@@ -85,7 +85,7 @@ func TestWildcardsAreFoundWhereverTheyStand(t *testing.T) {
 func expectWildcard(t *testing.T, rule rbacv1.PolicyRule, found string) {
 	t.Helper()
 	g := NewWithT(t)
-	all := wildcardsIn(documentOf(system.ClusterRole("agent", rule), inShoot, ""))
+	all := wildcardsIn(documentOf(system.ClusterRole("agent", rule)))
 	if found == "" {
 		g.Expect(all).To(BeEmpty())
 		return

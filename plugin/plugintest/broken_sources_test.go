@@ -3,33 +3,38 @@
 package plugintest
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
 
 	. "github.com/onsi/gomega"
 )
 
-// Each of these goes by more than config and facts, which shows in no test that does not
-// know what else there is.
-func TestSourcesTellWhatNobodySees(t *testing.T) {
-	const source = "testdata/source/"
+// What a hook reads beside its arguments shows in no network that a test makes. The check
+// of the source, which make lint runs, finds it.
+func TestSourcesThatAreNotPureAreFound(t *testing.T) {
 	for name, test := range map[string]struct{ source, says string }{
-		"an environment variable":      {source + "environment", source + "environment/plugin.go:17 uses sys.LookupEnv, which a hook comes to"},
-		"the name of the host":         {source + "hostname", "plugin.go:8 uses os.Hostname"},
-		"the time":                     {source + "clock", "plugin.go:10 uses time.Now"},
-		"chance, in a package below":   {source + "helper", "inner/plugin.go:9 uses rand.IntN"},
-		"a source that is elsewhere":   {"../system", "the source of the plugin is not in ../system; tell Run where it is: plugintest.WithSource(path)"},
-		"a source that there is not":   {"nowhere", "the source of the plugin cannot be read"},
-		"nothing, beside what no hook": {source + "sound", ""},
+		"an environment variable": {"import sys \"os\"\nfunc image() string { return sys.Getenv(\"IMAGE\") }", `plugin.go:2:import sys "os"`},
+		"the name of the host":    {"import (\n\t\"os\"\n)\nvar host, _ = os.Hostname()", "plugin.go:3:"},
+		"a lookup":                {"import \"net\"\nvar host, _ = net.LookupHost(\"localhost\")", "plugin.go:3:"},
+		"the time":                {"import \"time\"\nfunc init() { started = time.Now() }", "plugin.go:3:func init()"},
+		"chance":                  {"import \"math/rand/v2\"\nfunc port() int { return rand.IntN(1000) }", "plugin.go:2:"},
+		"nothing":                 {"import \"time\"\nconst leastTime = 5 * time.Second", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			found := &report{}
-			(&suite{source: test.source}).checkSources(found)
+			folder := t.TempDir()
+			file := filepath.Join(folder, "below", "plugin.go")
+			g.Expect(os.Mkdir(filepath.Dir(file), 0o700)).To(Succeed())
+			g.Expect(os.WriteFile(file, []byte("package plugin\n"+test.source), 0o600)).To(Succeed())
+			said, err := exec.Command("../../hack/check-pure.sh", folder).CombinedOutput()
 			if test.says == "" {
-				g.Expect(found.problems).To(BeEmpty())
+				g.Expect(err).NotTo(HaveOccurred(), string(said))
 				return
 			}
-			g.Expect(found.problems).To(ConsistOf(ContainSubstring(test.says)))
+			g.Expect(err).To(HaveOccurred())
+			g.Expect(string(said)).To(ContainSubstring(test.says))
 		})
 	}
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// broken is a plugin that breaks one promise.
+// broken is a plugin that fails one check.
 type broken struct {
-	promise, how string
+	check, how string
 	// says is part of a problem that must be reported.
 	says string
 	// Either what is wrong with the sound plugin, or another plugin.
 	wrong  func(*fake[config])
 	plugin func() plugin.Plugin
-	// options are told to Run as well, and readme changes the README.
+	// options are tested to Run as well, and readme changes the README.
 	options []Option
 	readme  func(text string) string
 }
@@ -55,7 +55,7 @@ func (b broken) allOptions(t *testing.T) []Option {
 // allBroken are those that need no API server, each list in a file of its own.
 var allBroken = [][]broken{brokenHooks, brokenDefaults, brokenFacts, brokenTypes, brokenObjects, brokenWorkloads, brokenRights, brokenWords, brokenMutators}
 
-// problems are what is found, by promise.
+// problems are those found, by check.
 func problems(t *testing.T, p plugin.Plugin, options []Option) map[string][]string {
 	t.Helper()
 	s, err := newSuite(p, options)
@@ -63,41 +63,40 @@ func problems(t *testing.T, p plugin.Plugin, options []Option) map[string][]stri
 		t.Fatal(err)
 	}
 	found := map[string][]string{}
-	for _, promise := range promises {
-		if all := s.judge(promise).problems; len(all) > 0 {
-			found[promise.name] = all
+	for _, c := range checks {
+		if all := reportOn(s, c).problems; len(all) > 0 {
+			found[c.name] = all
 		}
 	}
 	return found
 }
 
-func TestASoundPluginBreaksNoPromise(t *testing.T) {
+func TestASoundPluginPassesAllChecks(t *testing.T) {
 	NewWithT(t).Expect(problems(t, broken{}.make(), soundOptions())).To(BeEmpty())
 }
 
-func TestABrokenPluginFailsExactlyThere(t *testing.T) {
+func TestABrokenPluginFailsExactlyOneCheck(t *testing.T) {
 	for _, list := range allBroken {
 		for _, b := range list {
-			t.Run(b.promise+"/"+b.how, func(t *testing.T) {
+			t.Run(b.check+"/"+b.how, func(t *testing.T) {
 				t.Parallel()
 				g := NewWithT(t)
 				found := problems(t, b.make(), b.allOptions(t))
 				g.Expect(found).To(HaveLen(1))
-				g.Expect(found).To(HaveKeyWithValue(b.promise, ContainElement(ContainSubstring(b.says))))
+				g.Expect(found).To(HaveKeyWithValue(b.check, ContainElement(ContainSubstring(b.says))))
 			})
 		}
 	}
 }
 
-// Every promise is among those that somebody breaks in a test.
-func TestEveryPromiseIsBrokenBySomebody(t *testing.T) {
-	told := map[string]bool{"api-server": true} // in apiserver_test.go
+func TestEveryCheckFindsABrokenPlugin(t *testing.T) {
+	tested := map[string]bool{"api-server": true} // in apiserver_test.go
 	for _, list := range allBroken {
 		for _, b := range list {
-			told[b.promise] = true
+			tested[b.check] = true
 		}
 	}
-	for _, promise := range promises {
-		NewWithT(t).Expect(told).To(HaveKey(promise.name))
+	for _, c := range checks {
+		NewWithT(t).Expect(tested).To(HaveKey(c.name))
 	}
 }

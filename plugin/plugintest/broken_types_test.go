@@ -14,7 +14,7 @@ type lenient struct{ config }
 
 func (l *lenient) UnmarshalJSON(raw []byte) error { return json.Unmarshal(raw, &l.config) }
 
-// vague has a field of which nobody knows what may stand there.
+// vague has a field that takes every value.
 type vague struct {
 	config `json:",inline"`
 	Extra  any `json:"extra,omitempty"`
@@ -28,31 +28,31 @@ type grown struct {
 
 // brokenTypes are those of configs.
 var brokenTypes = []broken{
-	{promise: "decoding", how: "a type that decodes itself", says: "a field that there is not is accepted", plugin: func() plugin.Plugin {
+	{check: "decoding", how: "a type that decodes itself", says: "a field that does not exist is accepted", plugin: func() plugin.Plugin {
 		return plugin.New[lenient](adapted(sound(), func(l *lenient) *config { return &l.config }))
 	}},
-	{promise: "decoding", how: "anything may stand in a field", says: `["a"] for a value of another type is accepted`, plugin: func() plugin.Plugin {
+	{check: "decoding", how: "anything may stand in a field", says: `["a"] for a value of another type is accepted`, plugin: func() plugin.Plugin {
 		f := adapted(sound(), func(v *vague) *config { return &v.config })
 		declaring(f, "extra", plugin.Safe)
 		inner := f.classify
 		f.classify = func(c plugin.Change[vague]) (plugin.ChangeClass, string) {
 			if c.Path == "extra" || strings.HasPrefix(c.Path, "extra.") {
-				return plugin.Safe, "nobody knows"
+				return plugin.Safe, "its effect is unknown"
 			}
 			return inner(c)
 		}
 		return plugin.New[vague](f)
 	}, readme: func(text string) string { return text + "| `extra` | absent | safe |\n" }},
-	{promise: "changes", how: "a new field", says: "Classify has no class for fresh", plugin: func() plugin.Plugin {
+	{check: "changes", how: "a new field", says: "Classify has no class for fresh", plugin: func() plugin.Plugin {
 		return plugin.New[grown](adapted(sound(), func(g *grown) *config { return &g.config }))
 	}, readme: func(text string) string { return text + "| `fresh` | absent | safe |\n" }},
-	{promise: "readme", how: "a new field", says: "does not tell what `fresh` is", plugin: func() plugin.Plugin {
+	{check: "readme", how: "a new field", says: "does not tell what `fresh` is", plugin: func() plugin.Plugin {
 		f := adapted(sound(), func(g *grown) *config { return &g.config })
 		declaring(f, "fresh", plugin.Safe)
 		inner := f.classify
 		f.classify = func(c plugin.Change[grown]) (plugin.ChangeClass, string) {
 			if c.Path == "fresh" {
-				return plugin.Safe, "nobody looks at it"
+				return plugin.Safe, "no agent reads it"
 			}
 			return inner(c)
 		}

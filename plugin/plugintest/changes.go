@@ -5,106 +5,160 @@ package plugintest
 import (
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/trellis-network/trellis/plugin"
 )
 
 var classes = []plugin.ChangeClass{plugin.Safe, plugin.Rolling, plugin.Disruptive, plugin.Forbidden}
 
+// steps is how many changes between networks are tried at most for a class that is
+// declared.
+const steps = 20_000
+
 // changes: users are told what a change means before they make it.
 func changes(s *suite, found *report) {
-	for _, v := range s.values {
-		if v.inList {
+	c := &classification{suite: s, report: found, given: sets.New[given]()}
+	for _, in := range clustersFor(s.plugin) {
+		if in.with != nil {
 			continue
 		}
-		for _, path := range v.paths() {
-			// Networks of old releases may have any value or none.
-			for _, in := range s.clusters() {
-				if in.with == nil {
-					facts := in.input(s.plugin.FeatureGates, nil)
-					s.checkClass(found, path, s.classIn(s.nothing(), s.nothing(), &facts, &facts), nothingSet)
+		// Networks of old releases may have any value or none.
+		empty := c.empty(network{request: s.request(Case{}, in)})
+		for _, v := range s.values {
+			for _, path := range v.paths() {
+				if !v.inList && c.classify(path, empty, empty) == "" {
+					found.breach("Classify has no class for %s; say what a change of it means for a running network", path)
 				}
 			}
 		}
+		if class, _ := s.plugin.Classify("noSuchField", empty.config, empty.config, empty.input(), empty.input()); class != "" {
+			found.breach("Classify knows noSuchField, which is no field, as %s; return no class for a path that it does not know, so that a new field is noticed", class)
+		}
 	}
-	facts := s.clusters()[0].input(s.plugin.FeatureGates, nil)
-	if class, _ := s.plugin.Classify("noSuchField", s.nothing(), s.nothing(), &facts, &facts); class != "" {
-		found.breach("Classify knows noSuchField, which is no field, as %s; return no class for a path that it does not know, so that a new field is noticed", class)
-	}
-	s.checkTransitions(found)
-	s.checkFacts(found)
-	s.checkDeclared(found)
+	c.checkTransitions()
+	c.checkFacts()
+	c.checkDeclared()
 }
 
-// nothing is a config in which nothing is set.
-func (s *suite) nothing() any { return reflect.New(s.config).Interface() }
-
-func nothingSet() string { return "between configs in which nothing is set" }
-
-// classIn says what a change at a path means between two networks.
-func (s *suite) classIn(before, after any, then, now *plugin.Input) func(string) (plugin.ChangeClass, string) {
-	return func(path string) (plugin.ChangeClass, string) {
-		return s.plugin.Classify(path, before, after, then, now)
-	}
+// classification asks a plugin for classes of changes.
+type classification struct {
+	*suite
+	*report
+	// given are the classes that Classify gave.
+	given sets.Set[given]
 }
 
-// checkClass looks at what classify says of a change at path; between says of which.
-func (s *suite) checkClass(found *report, path string, classify func(string) (plugin.ChangeClass, string), between func() string) {
-	defer found.survive("a change of " + path)
-	class, reason := classify(path)
+// given is a class that Classify gave for a path.
+type given struct {
+	path  string
+	class plugin.ChangeClass
+}
+
+// empty is a network in which no value is set.
+func (c *classification) empty(n network) network {
+	n.config, n.inForce = reflect.New(c.suite.config).Interface(), nil
+	return n
+}
+
+// classify returns the class of a change at path, and checks what Classify says.
+func (c *classification) classify(path string, before, after network) plugin.ChangeClass {
+	c.where = fmt.Sprintf("a change of %s in %s", path, before.name)
+	class, reason := c.plugin.Classify(path, before.config, after.config, before.input(), after.input())
+	possible, _ := plugin.Nearest(c.plugin.Changes, path)
 	switch {
 	case class == "":
-		found.breach("Classify has no class for %s; say what a change of it means for a running network", path)
+		return class
 	case !slices.Contains(classes, class):
-		found.breach("Classify has the class %q for %s %s; there are %v", class, path, between(), classes)
+		c.breach("Classify has the class %q for %s; there are %v", class, path, classes)
 	case strings.TrimSpace(reason) == "":
-		found.breach("Classify has no reason why a change of %s is %s %s; say in one sentence what happens", path, class, between())
+		c.breach("Classify has no reason why a change of %s is %s; say in one sentence what happens", path, class)
 	case strings.HasSuffix(reason, "."):
-		found.breach("the reason of Classify for %s ends with a period: %q; it stands within a sentence", path, reason)
-	default:
-		s.note(found, path, class)
+		c.breach("the reason of Classify for %s ends with a period: %q; it stands within a sentence", path, reason)
+	case !slices.ContainsFunc(possible, func(p plugin.PossibleChange) bool { return p.Class == class }):
+		c.breach("Classify says that a change of %s can be %s, and the Changes of Description do not; declare it, since users are told of those", path, class)
 	}
-}
-
-// state is what is in force in a network.
-type state struct {
-	network
-	config any
-	leaves map[string]string
+	c.given.Insert(given{path, class})
+	return class
 }
 
 // checkTransitions classifies what really changes from each case to each other one, and
 // from each combination of IP families to each other one.
-func (s *suite) checkTransitions(found *report) {
-	var states []state
-	for _, n := range s.plainNetworks() {
-		if one, ok := s.inForce(n); ok { // else it is the promise defaults
-			one.leaves = flatten(n.result.Config)
-			states = append(states, one)
-		}
-	}
-	for _, before := range states {
-		for _, after := range states {
-			if before.caseName == after.caseName || before.cluster.name == after.cluster.name {
-				s.checkTransition(found, before, after)
+func (c *classification) checkTransitions() {
+	for _, before := range c.plainNetworks() {
+		for _, after := range c.plainNetworks() {
+			isStep := before.caseName == after.caseName || before.cluster.name == after.cluster.name
+			if !isStep || before.config == nil || after.config == nil {
+				continue
+			}
+			all := maps.Clone(before.inForce)
+			maps.Copy(all, after.inForce)
+			for _, path := range slices.Sorted(maps.Keys(all)) {
+				if before.inForce[path] != after.inForce[path] && c.classify(path, before, after) == "" {
+					c.breach("Classify has no class for %s; say what a change of it means for a running network", path)
+				}
 			}
 		}
 	}
 }
 
-func (s *suite) checkTransition(found *report, before, after state) {
-	all := maps.Clone(before.leaves)
-	maps.Copy(all, after.leaves)
-	classify := s.classIn(before.config, after.config, inputOf(&before.request), inputOf(&after.request))
-	between := func() string {
-		return fmt.Sprintf("between %s and %s", s.encoded(before.config), s.encoded(after.config))
+// checkDeclared finds classes that are declared and that Classify never gives, and
+// declared paths that do not exist.
+func (c *classification) checkDeclared() {
+	c.where = ""
+	var leaves []string
+	for _, v := range c.values {
+		leaves = append(leaves, v.paths()...)
 	}
-	for _, path := range slices.Sorted(maps.Keys(all)) {
-		if before.leaves[path] != after.leaves[path] {
-			s.checkClass(found, path, classify, between)
+	for _, fact := range plugin.AllFacts() {
+		leaves = append(leaves, string(fact))
+	}
+	missing := map[given][]string{} // the leaves that it is declared for
+	for path, possible := range c.plugin.Changes {
+		of := slices.DeleteFunc(slices.Clone(leaves), func(leaf string) bool { return leaf != path && !strings.HasPrefix(leaf, path+".") })
+		if len(of) == 0 {
+			c.breach("the Changes of Description declare %s, which is neither a field nor a fact; remove it", path)
 		}
+		for _, one := range possible {
+			if !slices.ContainsFunc(of, func(leaf string) bool { return c.given.Has(given{leaf, one.Class}) }) {
+				missing[given{path, one.Class}] = of
+			}
+		}
+	}
+	c.search(missing)
+	for one := range missing {
+		c.breach("the Changes of Description declare that a change of %s can be %s, and Classify never says so; remove it, or add Cases between which it does", one.path, one.class)
+	}
+}
+
+// search removes from missing what Classify gives between any two networks, of which one
+// may be of a release that kept no config.
+func (c *classification) search(missing map[given][]string) {
+	networks := slices.DeleteFunc(slices.Concat(c.networks(), c.varied(), c.drawn()), func(n network) bool { return !n.renders() || n.config == nil })
+	random := rand.New(rand.NewPCG(5, 6))
+	for step := range steps {
+		if len(missing) == 0 || len(networks) == 0 {
+			return
+		}
+		before, after := pick(random, networks), pick(random, networks)
+		if step%100 == 0 {
+			before = c.empty(before)
+		}
+		then, now := before.input(), after.input()
+		maps.DeleteFunc(missing, func(one given, leaves []string) bool {
+			return slices.ContainsFunc(leaves, func(leaf string) bool {
+				fact := plugin.Fact(leaf)
+				if before.inForce[leaf] == after.inForce[leaf] && reflect.DeepEqual(then.Value(fact), now.Value(fact)) {
+					return false
+				}
+				class, _ := c.plugin.Classify(leaf, before.config, after.config, then, now)
+				return class == one.class
+			})
+		})
 	}
 }

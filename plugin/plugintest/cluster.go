@@ -56,7 +56,7 @@ var specialities = []struct {
 	name string
 	make func(*plugin.Input)
 }{
-	{"pods whose access to the API server is the pipeline's affair", func(f *plugin.Input) {
+	{"pods that get their access to the API server from the pipeline", func(f *plugin.Input) {
 		f.PodAccess = &plugin.PodAccess{Host: "api.example.com", Port: "443"}
 	}},
 	{"a vertical pod autoscaler", func(f *plugin.Input) { f.VPA = true }},
@@ -77,22 +77,22 @@ var specialities = []struct {
 }
 
 // familySets are the combinations of IP families that the plugin declares.
-func (s *suite) familySets() [][]extensionsv1alpha1.IPFamily {
+func familySets(p plugin.Plugin) [][]extensionsv1alpha1.IPFamily {
 	const ipv4, ipv6 = extensionsv1alpha1.IPv4, extensionsv1alpha1.IPv6
 	var sets [][]extensionsv1alpha1.IPFamily
 	for _, set := range [][]extensionsv1alpha1.IPFamily{{ipv4}, {ipv6}, {ipv4, ipv6}, {ipv6, ipv4}} {
-		if s.plugin.IPFamilies.Supports(set) {
+		if p.IPFamilies.Supports(set) {
 			sets = append(sets, set)
 		}
 	}
 	return sets
 }
 
-// clusters are all combinations of IP families and kube-proxy, and for each family
-// all that can be special.
-func (s *suite) clusters() []cluster {
+// clustersFor are all combinations of the plugin's IP families and kube-proxy, and for each
+// family all that can be special.
+func clustersFor(p plugin.Plugin) []cluster {
 	var all []cluster
-	for _, families := range s.familySets() {
+	for _, families := range familySets(p) {
 		name := fmt.Sprint(families)
 		for _, proxy := range kubeProxies {
 			all = append(all, cluster{name + " and " + proxy.name, families, proxy, nil})
@@ -103,13 +103,13 @@ func (s *suite) clusters() []cluster {
 		for _, one := range specialities {
 			special(one.name, one.make)
 		}
-		for _, gate := range s.plugin.FeatureGates {
+		for _, gate := range p.FeatureGates {
 			special(fmt.Sprintf("feature gate %s=%t", gate.Name, !gate.Default), func(f *plugin.Input) {
 				f.FeatureGates[gate.Name] = !gate.Default
 			})
 		}
 		if len(families) > 1 {
-			special("only the first yet", func(f *plugin.Input) { f.IPFamilies = families[:1] })
+			special("only the first of them so far", func(f *plugin.Input) { f.IPFamilies = families[:1] })
 		}
 	}
 	return all

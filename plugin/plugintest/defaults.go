@@ -15,119 +15,93 @@ import (
 // defaults: what Default makes of a config is complete, explained and there to stay.
 func defaults(s *suite, found *report) {
 	drawn := s.drawn()
-	for _, n := range append(drawn, s.networks()...) {
-		if n.renders() {
-			s.checkIdempotence(found, n)
-			s.checkOrigins(found, n)
-			s.checkRemembered(found, n)
+	for _, n := range slices.Concat(drawn, s.networks()) {
+		if found.where = n.name; n.renders() {
+			checkIdempotence(s, found, n)
+			checkOrigins(s, found, n)
+			checkRemembered(s, found, n)
 		}
 	}
 	for _, n := range drawn { // the first has no config
-		s.checkReplaced(found, n, drawn[0])
-		s.checkReplaced(found, drawn[0], n)
-		s.checkRemade(found, n)
+		found.where = n.name
+		checkRemade(s, found, n)
+		checkReplaced(s, found, n, drawn[0])
+		checkReplaced(s, found, drawn[0], n)
 	}
 	for _, n := range s.plainNetworks() {
-		if n.caseName == s.cases[0].Name {
-			s.checkExplicit(found, n, s.variantsOf(n))
+		if found.where = n.name; n.caseName == s.cases[0].Name {
+			checkExplicit(s, found, n)
 		}
 	}
-	s.checkLost(found)
-	for _, in := range s.sameFacts() {
-		for i, before := range in {
-			s.checkReplaced(found, before, in[(i+1)%len(in)])
-			s.checkReplaced(found, before, in[0])
+	for _, v := range s.values {
+		checkLost(s, found, v)
+	}
+	for _, networks := range sameFacts(s) {
+		for i, before := range networks {
+			checkReplaced(s, found, before, networks[(i+1)%len(networks)])
+			checkReplaced(s, found, before, networks[0])
 		}
 	}
 }
 
 // sameFacts are the plain networks in groups of which all is known the same. Where the
 // infrastructure is another, a running network keeps what was right.
-func (s *suite) sameFacts() [][]network {
+func sameFacts(s *suite) [][]network {
 	var groups [][]network
 	for _, n := range s.plainNetworks() {
-		i := slices.IndexFunc(groups, func(group []network) bool { return reflect.DeepEqual(inputOf(&group[0].request), inputOf(&n.request)) })
+		i := slices.IndexFunc(groups, func(group []network) bool { return reflect.DeepEqual(group[0].input(), n.input()) })
 		if i < 0 {
-			groups = append(groups, []network{n})
-			continue
+			groups, i = append(groups, nil), len(groups)
 		}
 		groups[i] = append(groups[i], n)
 	}
 	return groups
 }
 
-// drawAll makes networks of one cluster: the first without config, if that is possible, and
-// others with random configs, which no test author would think of.
-func (s *suite) drawAll() []network {
-	m, in := newMutator(s), s.clusters()[0]
-	configs := []string{""}
-	for range mutations / 3 {
-		configs = append(configs, m.next())
-	}
-	var all []network
-	for _, config := range configs {
-		request := s.request(Case{Config: config}, in)
-		n := network{name: fmt.Sprintf("a cluster with %s; the config was %s", in.name, config), cluster: in, request: request}
-		if n.result = s.pipeline.Build(request); n.renders() {
-			all = append(all, n)
-		}
-	}
-	return all
-}
-
-func (s *suite) checkIdempotence(found *report, n network) {
-	defer found.survive(n.name)
+func checkIdempotence(s *suite, found *report, n network) {
 	config, errs := s.plugin.Decode(n.result.Config, nil)
 	if len(errs) > 0 {
-		found.breachIn(n.name, "Default makes a config that cannot be decoded again; let the type write what it reads: %v", errs.ToAggregate())
+		found.breach("Default makes a config that cannot be decoded again; let the type write what it reads: %v", errs.ToAggregate())
 		return
 	}
-	facts := inputOf(&n.request)
-	s.plugin.Default(config, facts, &plugin.Origins{})
+	s.plugin.Default(config, n.input(), &plugin.Origins{})
 	if again := s.encoded(config); again != string(n.result.Config) {
-		found.breachIn(n.name, "Default makes something else of what it has made before; let it depend on what is in force, not on what is absent:\n%s\nbecomes\n%s",
-			n.result.Config, again)
+		found.breach("Default makes something else of what it has made before; let it depend on what is in force, not on what is absent:\n%s\nbecomes\n%s", n.result.Config, again)
 	}
 }
 
-// checkRemade looks whether the objects are those of what is remembered.
-func (s *suite) checkRemade(found *report, n network) {
-	defer found.survive(n.name)
-	config, errs := s.plugin.Decode(n.result.Config, nil)
-	if len(errs) > 0 {
+// checkRemade compares the objects with those of what is remembered.
+func checkRemade(s *suite, found *report, n network) {
+	if n.config == nil {
 		return
 	}
-	facts := inputOf(&n.request)
-	if objects, err := s.plugin.Render(config, facts); err != nil || objectsOf(objects) != objectsOf(n.result.Objects) && s.isStable() {
-		found.breachIn(n.name, "what Default makes has other objects once it has been encoded and decoded; let Render go by nothing that the type does not write, such as whether a list is empty or not there, or whether somebody wrote apiVersion and kind:\n%s", n.result.Config)
+	if objects, err := s.plugin.Render(n.config, n.input()); err != nil || textOfObjects(objects) != textOfObjects(n.result.Objects) && !s.unstable {
+		found.breach("what Default makes has other objects once it has been encoded and decoded; let Render go by nothing that the type does not write, such as whether a list is empty or absent, or whether a user wrote apiVersion and kind:\n%s", n.result.Config)
 	}
 }
 
-// checkOrigins looks for values that the user did not write and that the plugin does not
+// checkOrigins finds values that the user did not write and that the plugin does not
 // explain.
-func (s *suite) checkOrigins(found *report, n network) {
-	defer found.survive(n.name)
+func checkOrigins(s *suite, found *report, n network) {
 	config, errs := s.plugin.Decode(configOf(&n.request), nil)
 	if len(errs) > 0 {
 		return
 	}
 	wrote := flatten([]byte(s.encoded(config)))
 	var origins plugin.Origins
-	facts := inputOf(&n.request)
-	s.plugin.Default(config, facts, &origins)
+	s.plugin.Default(config, n.input(), &origins)
 	notes, inForce := origins.ByPath(), flatten([]byte(s.encoded(config)))
 	for _, path := range slices.Sorted(maps.Keys(wrote)) {
-		if isNothing(wrote[path]) || wrote[path] == inForce[path] {
-			continue
-		}
-		if _, explained := plugin.Nearest(notes, path); !explained {
-			found.breachIn(n.name, "the user's %s: %s becomes %s, and Default does not say why; note the reason with origins.Rule or origins.Infrastructure",
-				path, wrote[path], orAbsent(inForce[path]))
+		value := wrote[path]
+		statesNothing := value == "null" || value == `""` || value == "{}"
+		if _, explained := plugin.Nearest(notes, path); !statesNothing && !explained && value != inForce[path] {
+			found.breach("the user's %s: %s becomes %q, and Default does not say why; note the reason with origins.Rule or origins.Infrastructure",
+				path, value, inForce[path])
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(notes)) {
 		switch {
-		case !hasField(s.config, path):
+		case !s.paths.MatchString(path):
 			found.breach("Default explains %s, which is no field; write the field's path in JSON spelling", path)
 		case notes[path].Reason == "":
 			found.breach("Default notes %s without a reason; say why the value is what it is", path)
@@ -135,46 +109,130 @@ func (s *suite) checkOrigins(found *report, n network) {
 	}
 	for path := range inForce {
 		if n.result.Origins[path].Source == "" {
-			found.breachIn(n.name, "nobody knows where the value of %s comes from", path)
+			found.breach("the value of %s has no origin", path)
 		}
 	}
 }
 
 // checkRemembered applies the same network once more.
-func (s *suite) checkRemembered(found *report, n network) {
-	request := n.request
-	result := n.result
+func checkRemembered(s *suite, found *report, n network) {
+	request, result := n.request, n.result
 	request.Applied = result.Applied()
 	again := s.pipeline.Build(request)
 	switch {
 	case len(again.Errors) > 0:
-		found.breachIn(n.name, "a network that is applied once more is refused: %v", again.Errors.ToAggregate())
+		found.breach("a network that is applied once more is refused: %v", again.Errors.ToAggregate())
 	case len(again.Changes) > 0:
-		found.breachIn(n.name, "a network that is applied once more changes by itself: %s", textOf(again.Changes))
+		found.breach("a network that is applied once more changes by itself: %s", textOf(again.Changes))
 	case !bytes.Equal(again.Config, result.Config):
-		found.breachIn(n.name, "a network that is applied once more has another config:\n%s\nand then\n%s", result.Config, again.Config)
+		found.breach("a network that is applied once more has another config:\n%s\nand then\n%s", result.Config, again.Config)
 	}
 }
 
 // checkReplaced lets one network take the place of another. What the user does not say
 // any more must leave nothing behind.
-func (s *suite) checkReplaced(found *report, before, after network) {
+func checkReplaced(s *suite, found *report, before, after network) {
 	request := after.request
 	request.Applied = before.result.Applied()
 	changed := s.pipeline.Build(request)
 	if len(changed.Errors) == 0 && !bytes.Equal(changed.Config, after.result.Config) { // else the change is forbidden
-		found.breachIn(fmt.Sprintf("%s\nafter %s", after.name, before.name),
-			"what was in force before stays in force, although neither the config nor a rule states it any more; note with origins.Rule what follows from other values:\n%s\nis there and in a new network\n%s",
+		found.where = fmt.Sprintf("%s\nafter %s", after.name, before.name)
+		found.breach("what was in force before stays in force, although neither the config nor a rule states it any more; note with origins.Rule what follows from other values:\n%s\nis there and in a new network\n%s",
 			changed.Config, after.result.Config)
 	}
 }
 
-// isNothing reports that a value states nothing that could be in force.
-func isNothing(json string) bool { return json == "null" || json == `""` || json == "{}" }
-
-func orAbsent(json string) string {
-	if json == "" {
-		return "absent"
+// checkExplicit finds absent values that mean one of the values that users could write, and
+// defaults that make another network if a user states them.
+func checkExplicit(s *suite, found *report, base network) {
+	objects := textOfObjects(base.result.Objects)
+	same, others := map[string]variant{}, map[string]variant{}
+	for _, v := range s.variantsOf(base) {
+		value, shown := base.inForce[v.path]
+		isSame := textOfObjects(v.result.Objects) == objects
+		switch {
+		case shown && value == v.json && base.result.Origins[v.path].Source == plugin.FromDefault:
+			if (!isSame || !bytes.Equal(v.result.Config, base.result.Config)) && !s.unstable {
+				found.breach("%s: %s is the default, and a user who states it gets another network; let Default and Render go by the value, wherever it comes from", v.path, v.json)
+			}
+		case shown:
+		case !isSame:
+			others[v.path] = v
+		case v.inForce[v.path] == v.json:
+			same[v.path] = v
+		}
 	}
-	return json
+	for _, path := range slices.Sorted(maps.Keys(same)) {
+		if other, differs := others[path]; differs && !s.unstable && alwaysMeans(s, same[path]) {
+			found.breach("%s is absent from what is in force, and the objects are those of %s, not of %s; fill it in in Default, so that users see it and running networks keep it",
+				path, same[path].json, other.json)
+		}
+	}
+}
+
+// alwaysMeans reports whether a value and none are the same in all other networks of the
+// first cluster as well. Else the field has a state more than its type has values.
+func alwaysMeans(s *suite, v variant) bool {
+	for _, base := range slices.Concat(s.plainNetworks(), s.varied()) {
+		_, shown := base.inForce[v.path]
+		if base.cluster.name != clustersFor(s.plugin)[0].name || shown {
+			continue
+		}
+		if one := s.with(base, v.path, v.json); one.renders() && textOfObjects(one.result.Objects) != textOfObjects(base.result.Objects) {
+			return false
+		}
+	}
+	return true
+}
+
+// empty are the values that omitempty leaves out, by kind.
+var empty = map[reflect.Kind]string{reflect.Bool: "false", reflect.Slice: "[]", reflect.Map: "{}", reflect.Int: "0", reflect.Float64: "0"}
+
+// checkLost finds a value that users can write and that gets lost when the config is
+// encoded. A field with omitempty that is false, 0 or an empty list is left out, and so
+// has to mean the same as an absent one.
+func checkLost(s *suite, found *report, v value) {
+	empty := empty[v.kind]
+	stated, absent := v.document(empty), v.in.around("{}")
+	if empty == "" || rewritten(s, stated) != rewritten(s, absent) {
+		return // it is remembered
+	}
+	in := clustersFor(s.plugin)[0]
+	found.where = where(stated, in)
+	if got := outcome(s, stated, in); got != "" && got != outcome(s, absent, in) && !s.unstable {
+		found.breach("%s: %s makes another network than no %s, and gets lost where it is remembered, since omitempty leaves it out; leave out omitempty, make the field a pointer, or let both mean the same",
+			v.path, empty, v.path)
+		return
+	}
+	// Users also see another value in force than theirs. Empty maps state nothing.
+	n := s.buildWith(stated, in)
+	inForce, is := n.inForce[v.path]
+	if is && inForce != empty && !v.inList && empty != "{}" && n.renders() && n.result.Origins[v.path].Source == plugin.FromDefault {
+		found.breach("the user's %s: %s becomes %s without a reason, since omitempty leaves it out; leave out omitempty, or make the field a pointer", v.path, empty, inForce)
+	}
+}
+
+// rewritten is a config once it has been decoded and encoded.
+func rewritten(s *suite, config string) string {
+	decoded, errs := s.plugin.Decode([]byte(config), nil)
+	if len(errs) > 0 {
+		return config
+	}
+	return s.encoded(decoded)
+}
+
+// outcome is what hooks make of a config that is not encoded in between; empty if it is
+// not possible.
+func outcome(s *suite, config string, in cluster) string {
+	input := in.input(s.plugin.FeatureGates, nil)
+	written, errs := s.plugin.Decode([]byte(config), configPath)
+	effective, moreErrs := s.plugin.Decode([]byte(config), configPath)
+	if len(errs)+len(moreErrs) > 0 {
+		return ""
+	}
+	objects, refused, err := s.hooks(written, effective, &input, configPath, func(_ string, call func()) { call() })
+	if len(refused) > 0 || err != nil {
+		return ""
+	}
+	return s.encoded(effective) + textOfObjects(objects)
 }

@@ -12,13 +12,12 @@
 //
 // Each promise is a subtest:
 //
-//   - purity: no hook changes the config or the input that it is given, but for
-//     Default, which makes the config what is in force; and no two networks share
-//     an object, unless it is a plugin.Constant. No hook calls anything in the plugin's
-//     folder, or in one below it, that looks at the environment, the host, files, the
-//     clock, chance or the network; other packages are not looked into.
 //   - determinism: the same Request gives the same bytes, any number of times, in
-//     any order and from any number of goroutines.
+//     any order and from any number of goroutines. That a hook reads the environment, the
+//     host or a file does not show here: see hack/check-pure.sh.
+//   - purity: no hook changes the config or the input that it is given, except
+//     Default, which completes the config; and no two networks share an object, or a
+//     part of one, unless it is a plugin.Constant.
 //   - decoding: unknown fields, fields in another letter case, fields that are there
 //     twice, and values of a wrong type are refused, wherever they stand.
 //   - defaults: Default is idempotent, explains where it goes against the user, and

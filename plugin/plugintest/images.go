@@ -7,15 +7,16 @@ import "strings"
 // images: what runs is what was meant, tomorrow as well.
 func images(s *suite, found *report) {
 	for _, d := range s.documents() {
-		w, ok := d.workload()
-		if !ok {
+		w := s.workload(d)
+		if w == nil {
 			continue
 		}
 		for _, container := range containers(&w.Spec.Template.Spec) {
-			switch tag, digest := tagOf(container.Image); {
+			name := container.Image[strings.LastIndex(container.Image, "/")+1:] // what is before may be a host with a port
+			switch _, tag, _ := strings.Cut(name, ":"); {
 			case container.Image == "":
 				found.breach("container %s of %s has no image", container.Name, d)
-			case digest:
+			case strings.Contains(name, "@"): // a digest
 			case tag == "":
 				found.breach("container %s of %s has the image %q without a tag; write one into images.yaml", container.Name, d, container.Image)
 			case tag == "latest":
@@ -23,12 +24,4 @@ func images(s *suite, found *report) {
 			}
 		}
 	}
-}
-
-// tagOf is the tag of a reference, and whether it has a digest.
-func tagOf(image string) (tag string, digest bool) {
-	image, _, digest = strings.Cut(image, "@")
-	name := image[strings.LastIndex(image, "/")+1:] // what is before may be a host with a port
-	_, tag, _ = strings.Cut(name, ":")
-	return tag, digest
 }

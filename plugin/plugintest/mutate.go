@@ -7,8 +7,11 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/trellis-network/trellis/plugin"
 )
 
 // mutations is how many configs are made.
@@ -17,15 +20,15 @@ const mutations = 300
 // mutator makes configs out of those of the cases: most of them fit the type, and few
 // make sense. It makes the same each time.
 type mutator struct {
-	*suite
 	*rand.Rand
-	seeds []string
-	// seen are values that some config has, by path, as JSON.
+	values []value
+	seeds  []string
+	// seen are values that some seed has, by path, as JSON.
 	seen map[string][]string
 }
 
 func newMutator(s *suite) *mutator {
-	m := &mutator{suite: s, Rand: rand.New(rand.NewPCG(1, 2)), seen: map[string][]string{}}
+	m := &mutator{Rand: rand.New(rand.NewPCG(1, 2)), values: s.values, seen: map[string][]string{}}
 	for _, c := range s.cases {
 		if c.Config != "" {
 			m.learn(string(jsonOf(c.Config)))
@@ -34,7 +37,7 @@ func newMutator(s *suite) *mutator {
 	for _, n := range s.plainNetworks() {
 		m.learn(string(n.result.Config))
 	}
-	m.seeds = append(m.seeds, "{}")
+	m.learn("{}")
 	return m
 }
 
@@ -48,9 +51,6 @@ func (m *mutator) learn(config string) {
 			m.seen[path] = append(m.seen[path], value)
 		}
 	}
-	for path := range m.seen {
-		slices.Sort(m.seen[path])
-	}
 }
 
 // chance is true once in so many times.
@@ -59,7 +59,7 @@ func (m *mutator) chance(of int) bool { return m.IntN(of) == 0 }
 // next is a config with one to three fields that are not what they were.
 func (m *mutator) next() string {
 	var config map[string]any
-	if json.Unmarshal([]byte(pick(m, m.seeds)), &config) != nil || len(m.values) == 0 {
+	if json.Unmarshal([]byte(pick(m.Rand, m.seeds)), &config) != nil || len(m.values) == 0 {
 		return "{}"
 	}
 	for range 1 + m.IntN(3) {
@@ -74,40 +74,22 @@ func (m *mutator) next() string {
 
 // change puts something at a field, or takes away what is there.
 func (m *mutator) change(config map[string]any) {
-	v := pick(m, m.values)
+	v := pick(m.Rand, m.values)
 	if v.inList {
 		return // whatever is in lists changes with them
 	}
-	names, object := strings.Split(v.path, "."), config
-	for i, name := range names[:len(names)-1] {
-		if m.chance(40) {
-			object[name] = pick(m, []any{nil, map[string]any{}})
-			return
-		}
-		inner, ok := object[name].(map[string]any)
-		if !ok {
-			inner = map[string]any{}
-			object[names[i]] = inner
-		}
-		object = inner
-	}
-	last := names[len(names)-1]
 	switch {
+	case v.in.path != "" && m.chance(20):
+		plugin.Put(config, v.in.path, pick(m.Rand, []any{nil, map[string]any{}}))
 	case m.chance(8):
-		delete(object, last)
+		unstructured.RemoveNestedField(config, strings.Split(v.path, ".")...)
 	case m.chance(16):
-		object[last] = nil
+		plugin.Put(config, v.path, nil)
+	case len(m.seen[v.path]) > 0 && m.chance(3):
+		plugin.Put(config, v.path, json.RawMessage(pick(m.Rand, m.seen[v.path])))
 	default:
-		object[last] = m.valueFor(v)
+		plugin.Put(config, v.path, m.anyOf(v.typ, 0))
 	}
-}
-
-// valueFor is something that fits the type, more or less.
-func (m *mutator) valueFor(v value) any {
-	if seen := m.seen[v.path]; len(seen) > 0 && m.chance(3) {
-		return json.RawMessage(pick(m, seen))
-	}
-	return m.anyOf(v.typ, 0)
 }
 
 // Odd values: some of them are right somewhere.
@@ -121,50 +103,42 @@ var (
 	oddNames   = []string{"cpu", "memory", "", "disk", "a/b"}
 )
 
+// anyOf is something that fits a type, more or less.
 func (m *mutator) anyOf(t reflect.Type, depth int) any {
 	t = pointedTo(t)
 	if depth > mostNested {
 		return nil
 	}
-	switch t.Kind() {
-	case reflect.Bool:
+	object := map[string]any{}
+	switch kind := kindOf(t); {
+	case kind == reflect.Bool:
 		return m.chance(2)
-	case reflect.String:
-		return pick(m, oddTexts)
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return pick(m, oddNumbers)
-	case reflect.Float32, reflect.Float64:
-		return json.RawMessage(strconv.FormatFloat(m.NormFloat64()*1000, 'g', 6, 64))
-	case reflect.Slice, reflect.Array:
+	case kind == reflect.String:
+		return pick(m.Rand, oddTexts)
+	case kind == reflect.Int:
+		return pick(m.Rand, oddNumbers)
+	case kind == reflect.Float64:
+		return float32(m.NormFloat64() * 1000)
+	case kind == reflect.Slice:
 		list := []any{}
 		for range m.IntN(4) {
 			list = append(list, m.anyOf(t.Elem(), depth+1))
 		}
 		return list
-	case reflect.Map:
-		object := map[string]any{}
+	case kind == reflect.Map:
 		for range m.IntN(3) {
-			object[pick(m, oddNames)] = m.anyOf(t.Elem(), depth+1)
+			object[pick(m.Rand, oddNames)] = m.anyOf(t.Elem(), depth+1)
 		}
-		return object
-	default:
-		return m.anyStruct(t, depth)
-	}
-}
-
-// anyStruct is a block, or what decodes itself.
-func (m *mutator) anyStruct(t reflect.Type, depth int) any {
-	if !isBlock(t) {
-		return pick(m, []any{pick(m, oddTexts), pick(m, oddNumbers)})
-	}
-	object := map[string]any{}
-	for _, field := range fieldsOf(t) {
-		if m.chance(2) {
-			object[field.name] = m.anyOf(field.typ, depth+1)
+	case isBlock(t):
+		for _, field := range fieldsOf(t) {
+			if m.chance(2) {
+				object[field.name] = m.anyOf(field.typ, depth+1)
+			}
 		}
+	default: // what decodes itself
+		return pick(m.Rand, []any{pick(m.Rand, oddTexts), pick(m.Rand, oddNumbers)})
 	}
 	return object
 }
 
-func pick[T any](m *mutator, from []T) T { return from[m.IntN(len(from))] }
+func pick[T any](random *rand.Rand, from []T) T { return from[random.IntN(len(from))] }

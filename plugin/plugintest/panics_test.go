@@ -3,9 +3,11 @@
 package plugintest
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"runtime"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -18,9 +20,8 @@ func impossible(facts *plugin.Input) string {
 	return map[bool][]string{false: {"none"}}[facts.VPA][0]
 }
 
-// A panic in one kind of cluster is told with the hook, the place and the case, although
-// the pipeline has caught it before.
-func TestAPanicIsToldWithItsPlace(t *testing.T) {
+// A panic in one kind of cluster is reported with the place and the case.
+func TestAPanicIsReportedWithItsPlace(t *testing.T) {
 	g := NewWithT(t)
 	f := sound()
 	f.render = func(c *config, facts *plugin.Input) (plugin.Objects, error) {
@@ -30,17 +31,17 @@ func TestAPanicIsToldWithItsPlace(t *testing.T) {
 	_, begins := runtime.FuncForPC(reflect.ValueOf(impossible).Pointer()).FileLine(reflect.ValueOf(impossible).Pointer())
 	found := problems(t, plugin.New[config](f), soundOptions())
 	g.Expect(found).To(HaveKeyWithValue("rendering", ConsistOf(SatisfyAll(
-		HavePrefix(fmt.Sprintf("the plugin panicked in Render at panics_test.go:%d: runtime error: index out of range", begins+1)),
+		HavePrefix(fmt.Sprintf("a network has a defect, though its user did nothing wrong: the sound plugin panicked at panics_test.go:%d: runtime error: index out of range", begins+1)),
 		ContainSubstring(`(seen in case "no config" in a cluster with [IPv4] and a vertical pod autoscaler)`),
 	))))
 }
 
-func TestAPanicOfTheSuiteIsNotThePlugins(t *testing.T) {
-	g := NewWithT(t)
-	found := &report{}
-	func() {
-		defer found.survive("here")
-		panic("oh")
-	}()
-	g.Expect(found.problems).To(ConsistOf("plugintest panicked, which is no fault of the plugin's: oh\n(seen in here)"))
+// A panic of a library is reported where the plugin has called it.
+func TestAPanicOfALibraryIsReportedWhereThePluginCallsIt(t *testing.T) {
+	f := sound()
+	f.render = func(*config, *plugin.Input) (plugin.Objects, error) {
+		return plugin.Objects{}, errors.New(strings.Repeat("no objects", -1))
+	}
+	found := problems(t, plugin.New[config](f), soundOptions())
+	NewWithT(t).Expect(found).To(HaveKeyWithValue("rendering", ContainElement(MatchRegexp(`the sound plugin panicked at panics_test.go:\d+: strings: negative Repeat count`))))
 }

@@ -4,6 +4,7 @@ package plugintest
 
 import (
 	"reflect"
+	"regexp"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,7 +23,9 @@ type block struct {
 type value struct {
 	path, name string
 	typ        reflect.Type
-	in         block
+	// kind is Bool, String, Int, Float64, Slice or Map, or another one of what decodes itself.
+	kind reflect.Kind
+	in   block
 	// inList reports that it is a field of what is in a list or map, which changes as a
 	// whole.
 	inList bool
@@ -31,7 +34,7 @@ type value struct {
 // document writes the config that has this field only, with the given JSON.
 func (v value) document(json string) string { return v.in.around(`{"` + v.name + `":` + json + `}`) }
 
-// paths are what the value is called where it changes or is documented: for a list of
+// paths are the paths at which the value changes and is documented: for a list of
 // resources, those of cpu and memory.
 func (v value) paths() []string {
 	if v.typ == reflect.TypeFor[corev1.ResourceList]() {
@@ -40,76 +43,70 @@ func (v value) paths() []string {
 	return []string{v.path}
 }
 
-// mostNested is how deep configs are looked into.
+// mostNested is how many levels of a config are looked into.
 const mostNested = 12
 
 // partsOf takes the type of a config apart. Paths are in JSON spelling.
 func partsOf(config reflect.Type) ([]block, []value) {
-	p := &parts{}
-	p.add(block{typ: config, around: func(object string) string { return object }}, false, 0)
-	return p.blocks, p.values
+	return partsIn(block{typ: config, around: func(object string) string { return object }}, false, 0)
 }
 
-type parts struct {
-	blocks []block
-	values []value
-}
-
-func (p *parts) add(b block, inList bool, depth int) {
-	p.blocks = append(p.blocks, b)
-	if depth == mostNested {
-		return
-	}
-	for _, field := range fieldsOf(b.typ) {
-		p.addField(b, field, inList, depth)
-	}
-}
-
-func (p *parts) addField(b block, field jsonField, inList bool, depth int) {
-	v := value{path: strings.TrimPrefix(b.path+"."+field.name, "."), name: field.name, typ: field.typ, in: b, inList: inList}
-	inner := func(typ reflect.Type, suffix, before, after string, inList bool) {
-		p.add(block{v.path + suffix, typ, func(object string) string { return v.document(before + object + after) }}, inList, depth+1)
-	}
-	if isBlock(field.typ) {
-		inner(field.typ, "", "", "", inList)
-		return
-	}
-	p.values = append(p.values, v)
-	switch field.typ.Kind() {
-	case reflect.Slice, reflect.Array:
-		if element := pointedTo(field.typ.Elem()); isBlock(element) {
-			inner(element, "[]", "[", "]", true)
+func partsIn(b block, inList bool, depth int) ([]block, []value) {
+	blocks, values := []block{b}, []value{}
+	for _, v := range fieldsOf(b.typ) {
+		v.path, v.in, v.inList = strings.TrimPrefix(b.path+"."+v.name, "."), b, inList
+		inner := block{v.path, v.typ, v.document}
+		if !isBlock(v.typ) {
+			values = append(values, v)
+			before, after := "[", "]"
+			switch v.kind {
+			case reflect.Map:
+				before, after = `{"key":`, "}"
+			case reflect.Slice:
+			default:
+				continue
+			}
+			inner = block{v.path + "[]", pointedTo(v.typ.Elem()), func(object string) string { return v.document(before + object + after) }}
 		}
-	case reflect.Map:
-		if element := pointedTo(field.typ.Elem()); isBlock(element) {
-			inner(element, "[]", `{"key":`, "}", true)
+		if isBlock(inner.typ) && depth < mostNested {
+			more, moreValues := partsIn(inner, inList || inner.typ != v.typ, depth+1)
+			blocks, values = append(blocks, more...), append(values, moreValues...)
 		}
 	}
+	return blocks, values
 }
 
-// jsonField is a field as it is called in JSON, and what it points to.
-type jsonField struct {
-	name string
-	typ  reflect.Type
-}
-
-// fieldsOf are the fields of a struct that have a name in JSON, but for apiVersion and
+// fieldsOf are the fields of a struct that have a name in JSON, except apiVersion and
 // kind, which a config shares with all objects.
-func fieldsOf(t reflect.Type) []jsonField {
-	var fields []jsonField
+func fieldsOf(t reflect.Type) []value {
+	var fields []value
 	for _, field := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		isTypeMeta := len(field.Index) > 1 && (name == "apiVersion" || name == "kind")
-		if !field.IsExported() || name == "" || name == "-" || isTypeMeta {
-			continue
+		if field.IsExported() && name != "" && name != "-" && !isTypeMeta {
+			typ := pointedTo(field.Type)
+			fields = append(fields, value{name: name, typ: typ, kind: kindOf(typ)})
 		}
-		fields = append(fields, jsonField{name, pointedTo(field.Type)})
 	}
 	return fields
 }
 
 // isBlock reports whether a type is a struct that is written field by field.
 func isBlock(t reflect.Type) bool { return t.Kind() == reflect.Struct && len(fieldsOf(t)) > 0 }
+
+// kindOf is the kind of a type, with one for numbers of all sizes.
+func kindOf(t reflect.Type) reflect.Kind {
+	switch zero := reflect.Zero(t); {
+	case zero.CanInt(), zero.CanUint():
+		return reflect.Int
+	case zero.CanFloat():
+		return reflect.Float64
+	case zero.Kind() == reflect.Array:
+		return reflect.Slice
+	default:
+		return zero.Kind()
+	}
+}
 
 func pointedTo(t reflect.Type) reflect.Type {
 	for t.Kind() == reflect.Pointer {
@@ -118,35 +115,21 @@ func pointedTo(t reflect.Type) reflect.Type {
 	return t
 }
 
-// hasField reports whether a type has the field at a path as errors name it, for example
+// pathsOf matches the paths of all parts as errors name them, for example
 // peers[0].address.
-func hasField(t reflect.Type, path string) bool {
-	for _, name := range strings.Split(path, ".") {
-		name, _, indexed := strings.Cut(name, "[")
-		t = pointedTo(t)
-		if t.Kind() == reflect.Map {
-			t = t.Elem()
-			continue
-		}
-		next, ok := fieldNamed(t, name)
-		if !ok {
-			return false
-		}
-		if t = next; indexed && (t.Kind() == reflect.Slice || t.Kind() == reflect.Map) {
-			t = t.Elem()
+func pathsOf(blocks []block, values []value) *regexp.Regexp {
+	patterns := []string{"apiVersion", "kind"}
+	add := func(path string) {
+		patterns = append(patterns, strings.ReplaceAll(regexp.QuoteMeta(path), `\[\]`, `(\[[^]]*\]|\.[^.]+)`))
+	}
+	for _, b := range blocks[1:] { // the first is the config
+		add(b.path)
+	}
+	for _, v := range values {
+		add(v.path)
+		if v.kind == reflect.Slice || v.kind == reflect.Map {
+			add(v.path + "[]")
 		}
 	}
-	return true
-}
-
-func fieldNamed(t reflect.Type, name string) (reflect.Type, bool) {
-	if t.Kind() != reflect.Struct {
-		return nil, false
-	}
-	for _, field := range fieldsOf(t) {
-		if field.name == name {
-			return field.typ, true
-		}
-	}
-	return nil, name == "apiVersion" || name == "kind"
+	return regexp.MustCompile("^(" + strings.Join(patterns, "|") + ")$")
 }

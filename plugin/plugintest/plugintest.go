@@ -3,6 +3,7 @@
 package plugintest
 
 import (
+	"fmt"
 	"testing"
 
 	"k8s.io/client-go/rest"
@@ -10,18 +11,18 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// Run checks each promise in a subtest of its own, named as in the documentation of
-// the package. What it tries is the same each time. Besides the cases among the
-// options it tries a network of which its user says nothing.
+// Run makes each check in a subtest of its own, named as in the documentation of the
+// package. What it tries is the same each time. Besides the cases among the options it
+// tries a network of which its user says nothing.
 func Run(t *testing.T, p plugin.Plugin, options ...Option) {
 	t.Helper()
 	s, err := newSuite(p, options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, promise := range promises {
-		t.Run(promise.name, func(t *testing.T) {
-			found := s.judge(promise)
+	for _, c := range checks {
+		t.Run(c.name, func(t *testing.T) {
+			found := reportOn(s, c)
 			for _, problem := range found.list() {
 				t.Error(problem)
 			}
@@ -32,16 +33,17 @@ func Run(t *testing.T, p plugin.Plugin, options ...Option) {
 	}
 }
 
-// promise is something that every plugin owes.
-type promise struct {
+// check is about one requirement of every plugin.
+type check struct {
 	name string
-	keep func(*suite, *report)
+	run  func(*suite, *report)
 }
 
-// promises are all of them. Each has a file of its own.
-var promises = []promise{
-	{"purity", purity},
+// checks are all of them, each in a file of its own. Those after determinism rely on it:
+// if a network differs from one build to the next, they do not compare networks.
+var checks = []check{
 	{"determinism", determinism},
+	{"purity", purity},
 	{"decoding", decoding},
 	{"defaults", defaults},
 	{"validation", validation},
@@ -55,8 +57,7 @@ var promises = []promise{
 	{"readme", readme},
 }
 
-// Option is something to tell Run: a Case, or what a function of this package
-// returns.
+// Option is an argument of Run: a Case, or what a function of this package returns.
 type Option interface{ apply(*suite) }
 
 // Case is a network that the plugin must be able to make. Run tries it in clusters of
@@ -68,7 +69,7 @@ type Case struct {
 	// Config is the providerConfig in YAML. Empty is none.
 	Config string
 	// In changes what is known of the cluster, for example the infrastructure, if it
-	// is there. IP families, ranges and kube-proxy are not for it to change.
+	// is there. It must not change IP families, ranges and kube-proxy.
 	In func(*plugin.Input)
 }
 
@@ -78,9 +79,9 @@ type option func(*suite)
 
 func (o option) apply(s *suite) { o(s) }
 
-// WithAPIServer names an API server for the promise api-server. Objects are only sent
-// as dry-runs, but for definitions of kinds and for the namespaces of objects: those
-// are created, and deleted in the end. config must be allowed to do all that.
+// WithAPIServer names an API server for the check api-server. Objects are only sent as
+// dry-runs, except for definitions of kinds and the namespaces of objects: those are
+// created, and deleted in the end. config must be allowed to do all that.
 func WithAPIServer(config *rest.Config) Option {
 	return option(func(s *suite) { s.apiServer = config })
 }
@@ -91,7 +92,7 @@ func WithAPIServer(config *rest.Config) Option {
 // It is an error if it has no wildcard, so that no justification outlives what it
 // justifies.
 func WithWildcard(object, reason string) Option {
-	return option(func(s *suite) { s.wildcards[object] = reason })
+	return justify(fmt.Sprintf("WithWildcard(%q)", object), reason)
 }
 
 // WithWatched justifies that pods of a DaemonSet do not restart when a ConfigMap changes
@@ -99,14 +100,18 @@ func WithWildcard(object, reason string) Option {
 // in a report: "DaemonSet namespace/name" and "ConfigMap namespace/name". It is an error
 // if they restart.
 func WithWatched(workload, configMap, reason string) Option {
-	return option(func(s *suite) { s.watched[watching{workload, configMap}] = reason })
+	return justify(fmt.Sprintf("WithWatched(%q, %q)", workload, configMap), reason)
 }
 
 // WithMissing justifies that something refers to an object which no network of the plugin
 // has, for the reason given. The object is called as in a report: "ClusterRole name" or
 // "ConfigMap namespace/name". It is an error if nothing that is missing is called so.
 func WithMissing(object, reason string) Option {
-	return option(func(s *suite) { s.missing[object] = reason })
+	return justify(fmt.Sprintf("WithMissing(%q)", object), reason)
+}
+
+func justify(exception, reason string) Option {
+	return option(func(s *suite) { s.reasons[exception] = reason })
 }
 
 // NeedsKubeProxy declares that only kube-proxy implements Services in networks of the
@@ -116,14 +121,8 @@ func NeedsKubeProxy() Option {
 	return option(func(s *suite) { s.needsKubeProxy = true })
 }
 
-// WithSource says where the Go files of the plugin are: a path from the folder of the
-// test's package. Without, they are in that folder and those below it.
-func WithSource(path string) Option {
-	return option(func(s *suite) { s.source = path })
-}
-
-// WithREADME says where the plugin's README is: a path from the folder of the test's
-// package. Without, it is README.md.
+// WithREADME sets the path of the plugin's README from the folder of the test's package.
+// The default is README.md.
 func WithREADME(path string) Option {
 	return option(func(s *suite) { s.readme = path })
 }

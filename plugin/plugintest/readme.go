@@ -11,112 +11,135 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/trellis-network/trellis/plugin"
 )
 
 // readme: what users read is what there is. Options stand in a table whose first column
 // is called Field, one is called Default, and whose last one tells the class of a
 // change.
 func readme(s *suite, found *report) {
-	raw, err := os.ReadFile(s.readme)
-	if err != nil {
-		found.breach("users have nothing to read: %v; write a README, or tell Run where it is with WithREADME", err)
+	text, name, rows := readREADME(s), filepath.Base(s.readme), optionRows(readREADME(s))
+	if text == "" {
+		found.breach("there is no README for users at %s; write one, or tell Run where it is with WithREADME", s.readme)
 		return
 	}
-	text, name := string(raw), filepath.Base(s.readme)
-	rows := optionRows(text)
+	empty := (&classification{suite: s}).empty(network{request: s.request(Case{}, clustersFor(s.plugin)[0])})
 	for _, v := range s.values {
-		if v.inList {
-			if !strings.Contains(text, "`"+v.path+"`") {
-				found.breach("%s does not name `%s`", name, v.path)
-			}
-			continue
+		if v.inList && !strings.Contains(text, "`"+v.path+"`") {
+			found.breach("%s does not name `%s`", name, v.path)
 		}
 		for _, path := range v.paths() {
-			if row, has := rows[path]; has {
-				s.checkRow(found, name, path, row)
-			} else {
+			r, has := rows[path]
+			class, _ := s.plugin.Classify(path, empty.config, empty.config, empty.input(), empty.input())
+			switch {
+			case v.inList:
+			case !has:
 				found.breach("%s does not tell what `%s` is; add a row to the table that begins with Field", name, path)
+			case !strings.Contains(r.change, string(class)):
+				found.breach("%s says in its last column that a change of `%s` is %q, and Classify says %s", name, path, r.change, class)
 			}
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(rows)) {
-		if !hasField(s.config, path) {
+		if !s.paths.MatchString(path) {
 			found.breach("%s has a row for `%s`, which is no field; remove it", name, path)
+			delete(rows, path)
 		}
 	}
-	s.checkDocumentedDefaults(found, name, rows)
-	s.checkExamples(found, name, text)
+	checkDefaults(s, found, rows)
+	checkExamples(s, found, text)
+}
+
+// readREADME returns nothing if there is none.
+func readREADME(s *suite) string {
+	raw, err := os.ReadFile(s.readme)
+	if err != nil {
+		return ""
+	}
+	return string(raw)
 }
 
 // row is what the table says of a field.
 type row struct{ text, byDefault, change string }
-
-var firstCell = regexp.MustCompile("^`([^`]+)`$")
 
 // optionRows are those of all tables that begin with Field, by the field.
 func optionRows(text string) map[string]row {
 	rows := map[string]row{}
 	var header []string
 	for line := range strings.Lines(text) {
-		cells := cellsOf(line)
+		line, isRow := strings.CutPrefix(strings.TrimSpace(line), "|")
+		cells := strings.Split(strings.TrimSuffix(line, "|"), "|")
+		for i := range cells {
+			cells[i] = strings.TrimSpace(cells[i])
+		}
 		switch {
-		case len(cells) == 0:
+		case !isRow:
 			header = nil
 		case header == nil:
 			header = cells
-		case header[0] == "Field" && len(cells) == len(header):
-			if field := firstCell.FindStringSubmatch(cells[0]); field != nil {
-				one := row{text: strings.Join(cells[1:], " "), change: cells[len(cells)-1]}
-				if at := slices.Index(header, "Default"); at >= 0 {
-					one.byDefault = cells[at]
-				}
-				rows[field[1]] = one
+		case header[0] == "Field" && len(cells) == len(header) && strings.HasPrefix(cells[0], "`"):
+			one := row{text: strings.Join(cells[1:], " "), change: cells[len(cells)-1]}
+			if at := slices.Index(header, "Default"); at >= 0 {
+				one.byDefault = cells[at]
 			}
+			rows[strings.Trim(cells[0], "`")] = one
 		}
 	}
 	return rows
 }
 
-// cellsOf are those of a line of a table; none of other lines.
-func cellsOf(line string) []string {
-	line = strings.TrimSpace(line)
-	if len(line) < 2 || line[0] != '|' || line[len(line)-1] != '|' {
-		return nil
+// unconditional matches the value that is the default whatever else is said: of "`bird`;
+// `none` with IPv6" it is `bird`, and "`true` with IPv6, else `false`" has none.
+var unconditional = regexp.MustCompile("^(`[^`]+`)($|[;,])")
+
+// checkDefaults compares the column Default with what is in force when the user writes no
+// value.
+func checkDefaults(s *suite, found *report, rows map[string]row) {
+	name, somewhere := filepath.Base(s.readme), map[string]bool{}
+	for _, n := range slices.Concat(s.plainNetworks(), s.varied()) {
+		for path, value := range n.inForce {
+			r, has := rows[path]
+			if has && n.caseName == s.cases[0].Name && n.result.Origins[path].Source == plugin.FromDefault && !mentions(r.byDefault, value) {
+				found.breach("%s says that the default of `%s` is %q, and %s is in force in %s", name, path, r.byDefault, value, n.name)
+			}
+			_, stated := n.written[path]
+			somewhere[path] = somewhere[path] || !stated && mentions(unconditional.FindString(r.byDefault), value)
+		}
 	}
-	cells := strings.Split(line[1:len(line)-1], "|")
-	for i := range cells {
-		cells[i] = strings.TrimSpace(cells[i])
+	for _, path := range slices.Sorted(maps.Keys(rows)) {
+		if match := unconditional.FindStringSubmatch(rows[path].byDefault); match != nil && !somewhere[path] {
+			found.breach("%s says that the default of `%s` is %s, and that is in force in no network; let Default fill it in, write \"absent\" and what that means, or add a Case in which it is",
+				name, path, match[1])
+		}
 	}
-	return cells
 }
 
-func (s *suite) checkRow(found *report, name, path string, r row) {
-	defer found.survive("a change of " + path)
-	in := s.clusters()[0].input(s.plugin.FeatureGates, nil)
-	class, _ := s.plugin.Classify(path, s.nothing(), s.nothing(), &in, &in)
-	if !strings.Contains(r.change, string(class)) {
-		found.breach("%s says in its last column that a change of `%s` is %q, and Classify says %s", name, path, r.change, class)
-	}
+var unquote = strings.NewReplacer("`", "", `"`, "", "'", "")
+
+// mentions reports whether a cell has a value, as a whole word and in any quotes.
+func mentions(cell, value string) bool {
+	word := regexp.QuoteMeta(unquote.Replace(value))
+	return word == "" || regexp.MustCompile(`(^|[^\pL\pN])`+word+`($|[^\pL\pN])`).MatchString(unquote.Replace(cell))
 }
 
 var fenced = regexp.MustCompile("(?s)```ya?ml\n(.*?)```")
 
 // checkExamples tries each NetworkConfig in the text in all clusters.
-func (s *suite) checkExamples(found *report, name, text string) {
+func checkExamples(s *suite, found *report, text string) {
 	for _, match := range fenced.FindAllStringSubmatch(text, -1) {
 		var head struct{ APIVersion, Kind string }
 		if yaml.Unmarshal([]byte(match[1]), &head) != nil || head.Kind != "NetworkConfig" {
 			continue // an object that a config stands in, or something else
 		}
 		var refused error
-		for _, in := range s.clusters() {
-			result := s.pipeline.Build(s.request(Case{Config: match[1]}, in))
-			if refused = result.Errors.ToAggregate(); refused == nil {
+		for _, in := range clustersFor(s.plugin) {
+			if refused = s.pipeline.Build(s.request(Case{Config: match[1]}, in)).Errors.ToAggregate(); refused == nil {
 				break
 			}
 		}
 		if refused != nil {
-			found.breach("an example in %s is refused in every cluster: %v\n%s", name, refused, match[1])
+			found.breach("an example in %s is refused in every cluster: %v\n%s", filepath.Base(s.readme), refused, match[1])
 		}
 	}
 }

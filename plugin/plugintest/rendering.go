@@ -4,10 +4,8 @@ package plugintest
 
 import (
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/trellis-network/trellis/plugin"
@@ -16,74 +14,59 @@ import (
 // rendering: each case has objects in some cluster, and each kind of cluster that the
 // plugin declares gets some case's.
 func rendering(s *suite, found *report) {
-	if len(s.familySets()) == 0 {
+	if len(familySets(s.plugin)) == 0 {
 		found.breach("the plugin declares no IP families; say in Describe which it can serve")
 	}
-	cases, families, proxies := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	served := sets.New[string]() // cases, IP families and ways to run kube-proxy
 	refused := map[string]field.ErrorList{}
 	for _, n := range s.networks() {
-		if defect := isDefect(n.result.Errors); defect != nil && !s.tellPanic(found, n) {
-			found.breachIn(n.name, "a network has a defect, though its user did nothing wrong: %s", defect.Detail)
+		found.where = n.name
+		for _, err := range n.result.Errors {
+			if err.Type == field.ErrorTypeInternal {
+				found.breach("a network has a defect, though its user did nothing wrong: %s", err.Detail)
+				served.Insert("case " + n.caseName) // as far as its user is concerned
+			}
 		}
 		if !n.renders() {
 			refused[n.caseName] = n.result.Errors
 			continue
 		}
-		cases[n.caseName], families[fmt.Sprint(n.cluster.families)], proxies[n.cluster.kubeProxy.name] = true, true, true
-		s.checkReferences(found, n)
+		served.Insert("case "+n.caseName, fmt.Sprint(n.cluster.families), n.cluster.kubeProxy.name)
+		checkObjects(found, n)
+		checkReferences(s, found, n)
 	}
+	found.where = ""
 	for _, c := range s.cases[1:] { // a plugin may demand a config
-		if errs := refused[c.Name]; !cases[c.Name] && isDefect(errs) == nil {
-			found.breach("case %q is refused in every cluster; a Case must be possible in one of them: %v", c.Name, errs.ToAggregate())
+		if !served.Has("case " + c.Name) {
+			found.breach("case %q is refused in every cluster; a Case must be possible in one of them: %v", c.Name, refused[c.Name].ToAggregate())
 		}
 	}
-	for _, set := range s.familySets() {
-		if !families[fmt.Sprint(set)] {
+	for _, set := range familySets(s.plugin) {
+		if !served.Has(fmt.Sprint(set)) {
 			found.breach("no case has objects in a cluster with %v, which the plugin declares to serve; add a Case, or do not declare it in Describe", set)
 		}
 	}
-	s.checkKubeProxies(found, proxies)
-	s.checkMissing(found)
-}
-
-// checkMissing looks for justifications that justify nothing.
-func (s *suite) checkMissing(found *report) {
-	for _, object := range slices.Sorted(maps.Keys(s.missing)) {
-		switch {
-		case strings.TrimSpace(s.missing[object]) == "":
-			found.breach("WithMissing(%q) gives no reason", object)
-		case !s.missed[object]:
-			found.breach("WithMissing(%q) justifies nothing; remove it, since nothing refers to that object in vain", object)
-		}
-	}
-}
-
-// checkKubeProxies compares the ways to run kube-proxy with which there are objects
-// with those that are declared.
-func (s *suite) checkKubeProxies(found *report, served map[string]bool) {
 	for _, proxy := range kubeProxies {
-		declared := proxy.fact.Enabled || !s.needsKubeProxy
-		switch {
-		case declared && !served[proxy.name]:
-			found.breach("no case has objects in a cluster with %s; add a Case%s", proxy.name, orDeclare(proxy))
-		case !declared && served[proxy.name]:
-			found.breach("a cluster with %s gets objects, and nobody implements Services there; refuse it in ValidateEffective at spec.kubernetes.kubeProxy.enabled, or leave out NeedsKubeProxy", proxy.name)
+		switch isServed := served.Has(proxy.name); {
+		case !isServed && proxy.fact.Enabled:
+			found.breach("no case has objects in a cluster with %s; add a Case", proxy.name)
+		case !isServed && !s.needsKubeProxy:
+			found.breach("no case has objects in a cluster with %s; add a Case, or tell Run NeedsKubeProxy", proxy.name)
+		case isServed && !proxy.fact.Enabled && s.needsKubeProxy:
+			found.breach("a cluster with %s gets objects, and nothing implements Services there; refuse it in ValidateEffective at spec.kubernetes.kubeProxy.enabled, or leave out NeedsKubeProxy", proxy.name)
 		}
 	}
+	checkJustifications(s, found, "WithMissing", "nothing refers to that object in vain")
 }
 
-func orDeclare(proxy kubeProxy) string {
-	if proxy.fact.Enabled {
-		return ""
+// checkObjects finds networks that lack objects or components, and objects outside of the
+// network's namespace in the seed.
+func checkObjects(found *report, n network) {
+	if len(n.result.Objects.Bundles) == 0 {
+		found.breach("a network has neither errors nor objects")
 	}
-	return ", or tell Run NeedsKubeProxy"
-}
-
-// checkReferences looks for what is named and is not there.
-func (s *suite) checkReferences(found *report, n network) {
-	all := allOf(n.result.Objects)
-	if len(all) == 0 {
-		found.breachIn(n.name, "a network has neither errors nor objects")
+	if len(n.result.Objects.Components) == 0 {
+		found.breach("a network has no Components, so its health cannot be reported; list its workloads")
 	}
 	for _, object := range n.result.Objects.For(plugin.Seed) {
 		if object.GetNamespace() != controlPlane {
@@ -92,33 +75,26 @@ func (s *suite) checkReferences(found *report, n network) {
 				kind, object.GetName(), object.GetNamespace())
 		}
 	}
-	there := map[string]bool{}
-	for _, object := range slices.Concat(shootGroups(n.result.Objects)...) {
-		there[keyOf(object.GetObjectKind().GroupVersionKind().Kind, object.GetNamespace(), object.GetName())] = true
-	}
-	if len(n.result.Objects.Components) == 0 {
-		found.breachIn(n.name, "a network has no Components, so nobody will know whether it is healthy; list its workloads")
-	}
-	for _, component := range n.result.Objects.Components {
-		if key := keyOf(component.Kind, component.Namespace, component.Workload); !there[key] {
-			found.breachIn(n.name, "component %s is %s, which is not among the objects", component.Name, key)
-		}
-	}
-	for _, reference := range referencesOf(n.result.Objects) {
-		if there[reference.to] {
-			continue
-		}
-		s.missed[reference.to] = true
-		if _, justified := s.missing[reference.to]; !justified {
-			found.breachIn(n.name, "%s refers to %s, which is not among the objects; render it, mark the reference as optional, or tell Run why it must be so: plugintest.WithMissing(%q, reason)",
-				reference.from, reference.to, reference.to)
-		}
-	}
 }
 
-func keyOf(kind, namespace, name string) string {
-	if namespace == "" {
-		return kind + " " + name
+// checkReferences finds what is named and is not there.
+func checkReferences(s *suite, found *report, n network) {
+	inShoot := n.result.Objects.For(plugin.Shoot)
+	there := sets.New[string]()
+	for _, object := range inShoot {
+		there.Insert(nameOf(object))
 	}
-	return kind + " " + namespace + "/" + name
+	for _, component := range n.result.Objects.Components {
+		if key := keyOf(component.Kind, component.Namespace, component.Workload); !there.Has(key) {
+			found.breach("component %s is %s, which is not among the objects", component.Name, key)
+		}
+	}
+	for _, object := range inShoot {
+		for _, name := range s.referencesIn(object) {
+			if exception := fmt.Sprintf("WithMissing(%q)", name); !there.Has(name) && !s.isJustified(exception) {
+				found.breach("%s refers to %s, which is not among the objects; render it, mark the reference as optional, or tell Run why it must be so: %s",
+					nameOf(object), name, withReason(exception))
+			}
+		}
+	}
 }

@@ -5,35 +5,49 @@ package plugintest
 import (
 	"fmt"
 	"slices"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"github.com/trellis-network/trellis/plugin"
 )
 
-// mostProblems is how many problems with one promise a test author wants to read.
+// mostProblems is how many problems of one check are printed.
 const mostProblems = 20
 
-// report is what was found about one promise.
+// report is what one check has found.
 type report struct {
 	problems []string
 	// known are problems that were noted, without where.
-	known map[string]bool
-	// skipped is why the promise could not be judged; empty if it was.
+	known sets.Set[string]
+	// where is what the check looks at.
+	where string
+	// skipped is why the check could not be made; empty if it was.
 	skipped string
 }
 
-// breach notes a problem: what is wrong, and what to do.
-func (r *report) breach(format string, args ...any) { r.breachIn("", format, args...) }
+// reportOn makes a check. A panic of the plugin ends it and is a problem.
+func reportOn(s *suite, c check) *report {
+	found := &report{known: sets.New[string]()}
+	err := plugin.Guard(s.plugin.Type, func() error {
+		c.run(s, found)
+		return nil
+	})
+	if err != nil {
+		found.breach("%v", err)
+	}
+	return found
+}
 
-// breachIn notes a problem that was seen somewhere, unless it was seen elsewhere.
-func (r *report) breachIn(where, format string, args ...any) {
+// breach notes a problem: what is wrong, and what to do. It notes it only once, wherever
+// else it is seen.
+func (r *report) breach(format string, args ...any) {
 	problem := fmt.Sprintf(format, args...)
-	if r.known[problem] {
+	if r.known.Has(problem) {
 		return
 	}
-	if r.known == nil {
-		r.known = map[string]bool{}
-	}
-	r.known[problem] = true
-	if where != "" {
-		problem += "\n(seen in " + where + ")"
+	r.known.Insert(problem)
+	if r.where != "" {
+		problem += "\n(seen in " + r.where + ")"
 	}
 	r.problems = append(r.problems, problem)
 }

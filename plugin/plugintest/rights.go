@@ -5,7 +5,6 @@ package plugintest
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -15,23 +14,14 @@ import (
 
 // rights: no role or binding gives all rights, unless the test author states why.
 func rights(s *suite, found *report) {
-	needed := map[string]bool{}
 	for _, d := range s.documents() {
 		for _, wildcard := range wildcardsIn(d) {
-			needed[d.String()] = true
-			if _, justified := s.wildcards[d.String()]; !justified {
-				found.breach("%s %s; name what is needed, or tell Run why it must be so: plugintest.WithWildcard(%q, reason)", d, wildcard, d)
+			if exception := fmt.Sprintf("WithWildcard(%q)", d); !s.isJustified(exception) {
+				found.breach("%s %s; name what is needed, or tell Run why it must be so: %s", d, wildcard, withReason(exception))
 			}
 		}
 	}
-	for _, object := range slices.Sorted(maps.Keys(s.wildcards)) {
-		switch {
-		case strings.TrimSpace(s.wildcards[object]) == "":
-			found.breach("WithWildcard(%q) gives no reason", object)
-		case !needed[object]:
-			found.breach("WithWildcard(%q) justifies nothing; remove it, since there is no wildcard in what is called so, with its kind and namespace", object)
-		}
-	}
+	checkJustifications(s, found, "WithWildcard", "there is no wildcard in what is called so, with its kind and namespace")
 }
 
 // ruled are the parts of roles and bindings that matter here.
@@ -39,18 +29,17 @@ type ruled struct {
 	Rules           []rbacv1.PolicyRule     `json:"rules"`
 	AggregationRule *rbacv1.AggregationRule `json:"aggregationRule"`
 	RoleRef         rbacv1.RoleRef          `json:"roleRef"`
-	// Subjects of a binding.
-	Subjects []rbacv1.Subject `json:"subjects"`
+	Subjects        []rbacv1.Subject        `json:"subjects"`
 }
 
 func ruledOf(d document) ruled {
 	var parsed ruled
-	// Whatever is no role or binding has none of the fields.
+	// What is no role or binding has none of the fields.
 	_ = json.Unmarshal([]byte(d.raw), &parsed)
 	return parsed
 }
 
-// Who may do everything, and the role that lets them.
+// The role and the group that have all rights.
 const (
 	everything = "cluster-admin"
 	masters    = "system:masters"
@@ -69,32 +58,30 @@ func wildcardsIn(d document) []string {
 	}
 	for _, subject := range parsed.Subjects {
 		if subject.Kind == rbacv1.GroupKind && subject.Name == masters {
-			all = append(all, "gives its role to the group "+masters+", whom nobody can take anything from")
+			all = append(all, "gives its role to the group "+masters+", whose rights cannot be taken away")
 		}
 	}
 	if rule := parsed.AggregationRule; rule != nil && slices.ContainsFunc(rule.ClusterRoleSelectors, selectsAll) {
 		all = append(all, "has all rights of all ClusterRoles, since its aggregationRule selects them whatever their labels are")
 	}
 	for _, rule := range parsed.Rules {
-		for _, list := range [][]string{rule.Resources, rule.NonResourceURLs} {
-			for _, name := range list {
-				if what := partlyEverything(name); what != "" {
-					all = append(all, what)
-				}
-			}
-		}
-		for what, list := range map[string][]string{
-			"has a right in all API groups": rule.APIGroups,
-			"has a right to all resources":  rule.Resources,
-			"has a right to all verbs":      rule.Verbs,
-			"has a right to all URLs":       rule.NonResourceURLs,
-		} {
-			if slices.Contains(list, rbacv1.VerbAll) {
+		for _, name := range slices.Concat(rule.Resources, rule.NonResourceURLs) {
+			if what := partlyEverything(name); what != "" {
 				all = append(all, what)
 			}
 		}
+		for _, each := range []struct {
+			what string
+			list []string
+		}{
+			{"has a right in all API groups", rule.APIGroups}, {"has a right to all resources", rule.Resources},
+			{"has a right to all verbs", rule.Verbs}, {"has a right to all URLs", rule.NonResourceURLs},
+		} {
+			if slices.Contains(each.list, rbacv1.VerbAll) {
+				all = append(all, each.what)
+			}
+		}
 	}
-	slices.Sort(all)
 	return all
 }
 
@@ -110,11 +97,10 @@ func selectsAll(selector metav1.LabelSelector) bool {
 // the subresource gives nothing; rights still reports it, since the plugin's author believes
 // that it gives all subresources.
 func partlyEverything(name string) string {
-	if name == rbacv1.ResourceAll || !strings.Contains(name, rbacv1.ResourceAll) {
-		return ""
-	}
 	before, after, _ := strings.Cut(name, "/")
 	switch {
+	case name == rbacv1.ResourceAll || !strings.Contains(name, rbacv1.ResourceAll):
+		return ""
 	case strings.HasPrefix(name, "/"):
 		return fmt.Sprintf("has a right to all URLs like %q", name)
 	case before == rbacv1.ResourceAll:
@@ -126,19 +112,19 @@ func partlyEverything(name string) string {
 
 // bindingReferences are the role and the identities that a binding names. Roles and
 // users of Kubernetes' own are always there.
-func bindingReferences(d document) []reference {
+func bindingReferences(d document) []string {
 	parsed := ruledOf(d)
-	var all []reference
-	if role := parsed.RoleRef; !strings.HasPrefix(role.Name, "system:") && !slices.Contains([]string{"cluster-admin", "admin", "edit", "view"}, role.Name) {
+	var all []string
+	if role := parsed.RoleRef; !strings.HasPrefix(role.Name, "system:") && !slices.Contains([]string{everything, "admin", "edit", "view"}, role.Name) {
 		namespace := ""
 		if role.Kind == "Role" {
 			namespace = d.namespace
 		}
-		all = append(all, reference{d.String(), keyOf(role.Kind, namespace, role.Name)})
+		all = append(all, keyOf(role.Kind, namespace, role.Name))
 	}
 	for _, subject := range parsed.Subjects {
 		if subject.Kind == rbacv1.ServiceAccountKind {
-			all = append(all, reference{d.String(), keyOf(subject.Kind, subject.Namespace, subject.Name)})
+			all = append(all, keyOf(subject.Kind, subject.Namespace, subject.Name))
 		}
 	}
 	return all

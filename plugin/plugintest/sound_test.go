@@ -103,15 +103,7 @@ type peer struct {
 	Address string `json:"address"`
 }
 
-// soundSchema has what a schema made of doc comments would have, as far as it is read.
-const soundSchema = `{"type": "object", "properties": {
-	"mtu": {"description": "mtu of pods.\nDefault: 1400; less is possible.\nRule: none."},
-	"mode": {"description": "mode is how packets travel.\nDefault: tunnel."},
-	"requests": {"description": "requests of agents.\nDefault: cpu 100m, memory 50Mi."},
-	"logging": {"description": "logging of agents.", "properties": {"level": {"description": "Default: info."}}}
-}}`
-
-// sound keeps all promises.
+// sound passes all checks.
 func sound() *fake[config] {
 	return &fake[config]{
 		describe: func() plugin.Description {
@@ -121,7 +113,6 @@ func sound() *fake[config] {
 				IPFamilies:   plugin.IPFamilySupport{IPv4: true, IPv6: true, DualStack: true},
 				FeatureGates: []plugin.FeatureGate{{Name: "Louder", Doc: "lets agents log more"}},
 				Changes:      soundChanges.Possible(),
-				ConfigSchema: []byte(soundSchema),
 			}
 		},
 		validate:          soundValidate,
@@ -194,7 +185,7 @@ func soundClassify(change plugin.Change[config]) (plugin.ChangeClass, string) {
 
 func soundRender(c *config, facts *plugin.Input) (plugin.Objects, error) {
 	told := *c
-	told.TypeMeta = metav1.TypeMeta{} // which says nothing
+	told.TypeMeta = metav1.TypeMeta{} // which has no effect
 	settings, err := json.Marshal(told)
 	if err != nil {
 		return plugin.Objects{}, err
@@ -295,13 +286,12 @@ func definitionOf(kind string) *apiextensionsv1.CustomResourceDefinition {
 	}
 }
 
-// soundOptions are what Run must be told of the sound plugin.
+// soundOptions are the options that the sound plugin needs.
 func soundOptions() []Option {
 	return []Option{
 		Case{Name: "everything", Config: "{mtu: 1280, mode: routed, logging: {enabled: true}, peers: [{address: 10.0.0.1}], requests: {cpu: 1}}"},
 		Case{Name: "in a cloud", Config: "mode: tunnel", In: func(f *plugin.Input) { f.Infrastructure.PodRoutes = true }},
 		NeedsKubeProxy(),
 		WithREADME("testdata/README.md"),
-		WithSource("testdata/source/sound"),
 	}
 }

@@ -5,16 +5,18 @@ package plugintest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
-	"strconv"
+	"regexp"
+	"slices"
+	"strings"
 	"sync"
 
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
-	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -23,54 +25,50 @@ import (
 type suite struct {
 	plugin   plugin.Plugin
 	pipeline *pipeline.Pipeline
-	// config is the type of the plugin's config, and the blocks and values in it.
+	// config is the type of the plugin's config, blocks and values are its parts, and
+	// paths matches the paths of all of them.
 	config reflect.Type
 	blocks []block
 	values []value
+	paths  *regexp.Regexp
 
 	cases          []Case
 	apiServer      *rest.Config
-	wildcards      map[string]string
-	missing        map[string]string
 	needsKubeProxy bool
 	readme         string
-	source         string
+	// reasons are those of the test author for exceptions, by the option that has them.
+	// needed are the exceptions without which there would be a problem.
+	reasons map[string]string
+	needed  sets.Set[string]
 
-	// watched are the workloads that notice changes of a ConfigMap, with the reason.
-	watched map[watching]string
+	// unstable reports that a network differs from one build to the next, so that what
+	// differs between two networks shows nothing.
+	unstable bool
 
-	// given are the classes that Classify gave.
-	given map[given]bool
-
-	// missed are the objects that something refers to in vain.
-	missed map[string]bool
-
-	// networks are all cases in all clusters, and documents what they consist of.
+	// networks are all cases in all clusters, and documents their objects.
 	networks  func() []network
 	documents func() []document
-	// drawn and varied are networks of the first cluster that no case is about.
+	// drawn and varied are networks of the first cluster that are in no case.
 	drawn  func() []network
 	varied func() []network
-	// isStable reports whether networks come out the same each time. Where they do not, of
-	// which the promise determinism tells, what differs does not say why.
-	isStable func() bool
+	// parsed are the workloads among documents that were looked into, by their JSON.
+	parsed map[string]*workload
 }
 
 func newSuite(p plugin.Plugin, options []Option) (*suite, error) {
 	s := &suite{
-		plugin: p, cases: []Case{{Name: "no config"}}, readme: "README.md", source: ".",
-		wildcards: map[string]string{}, missing: map[string]string{}, missed: map[string]bool{},
-		watched: map[watching]string{}, given: map[given]bool{},
+		plugin: p, cases: []Case{{Name: "no config"}}, readme: "README.md",
+		reasons: map[string]string{}, needed: sets.New[string](), parsed: map[string]*workload{},
 	}
 	for _, one := range options {
 		one.apply(s)
 	}
-	names := map[string]bool{}
+	names := sets.New[string]()
 	for _, c := range s.cases {
-		if names[c.Name] {
+		if names.Has(c.Name) {
 			return nil, fmt.Errorf("two cases are named %q; give each a name of its own", c.Name)
 		}
-		names[c.Name] = true
+		names.Insert(c.Name)
 		if _, err := yaml.YAMLToJSON([]byte(c.Config)); err != nil {
 			return nil, fmt.Errorf("the config of case %q is not YAML: %w", c.Name, err)
 		}
@@ -85,101 +83,63 @@ func newSuite(p plugin.Plugin, options []Option) (*suite, error) {
 	}
 	s.config = reflect.TypeOf(config).Elem()
 	s.blocks, s.values = partsOf(s.config)
+	s.paths = pathsOf(s.blocks, s.values)
 	s.networks = sync.OnceValue(s.buildAll)
-	s.documents = sync.OnceValue(s.documentsOfAll)
-	s.drawn = sync.OnceValue(s.drawAll)
-	s.varied = sync.OnceValue(s.varyFirst)
-	s.isStable = sync.OnceValue(s.buildAgain)
+	s.documents = sync.OnceValue(func() []document { return documentsOf(s.networks()) })
+	s.drawn = sync.OnceValue(func() []network { return drawnNetworks(s) })
+	s.varied = sync.OnceValue(func() []network { return variedNetworks(s) })
 	return s, nil
 }
 
-// judge looks whether a promise is kept. A panic of the plugin breaks it.
-func (s *suite) judge(p promise) *report {
-	found := &report{}
-	func() {
-		defer found.survive("")
-		p.keep(s, found)
-	}()
-	return found
+// isJustified reports whether the test author gives a reason for an exception, which is
+// needed.
+func (s *suite) isJustified(exception string) bool {
+	s.needed.Insert(exception)
+	_, is := s.reasons[exception]
+	return is
 }
 
-// network is a case in a cluster, and what it comes to.
-type network struct {
-	name, caseName string
-	cluster        cluster
-	request        pipeline.Request
-	result         pipeline.Result
+// withReason is the call of an option that justifies an exception.
+func withReason(exception string) string {
+	return "plugintest." + strings.TrimSuffix(exception, ")") + ", reason)"
 }
 
-// renders reports whether there are objects.
-func (n *network) renders() bool { return len(n.result.Errors) == 0 }
-
-// plainNetworks are those with objects in clusters that nothing is special about.
-func (s *suite) plainNetworks() []network {
-	var plain []network
-	for _, n := range s.networks() {
-		if n.cluster.isPlain() && n.renders() {
-			plain = append(plain, n)
+// checkJustifications finds those of an option that are not needed, or have no reason.
+func checkJustifications(s *suite, found *report, option, notNeeded string) {
+	for _, exception := range slices.Sorted(maps.Keys(s.reasons)) {
+		switch {
+		case !strings.HasPrefix(exception, option+"("):
+		case strings.TrimSpace(s.reasons[exception]) == "":
+			found.breach("%s gives no reason", exception)
+		case !s.needed.Has(exception):
+			found.breach("%s justifies nothing; remove it, since %s", exception, notNeeded)
 		}
 	}
-	return plain
 }
 
-func (s *suite) buildAll() []network {
-	var all []network
-	for _, c := range s.cases {
-		for _, in := range s.clusters() {
-			request := s.request(c, in)
-			all = append(all, network{
-				name: fmt.Sprintf("case %q in a cluster with %s", c.Name, in.name), caseName: c.Name, cluster: in,
-				request: request, result: s.pipeline.Build(request),
-			})
+// hooks calls what the pipeline calls for a new network, in that order, up to the hook
+// that refuses it. Each call is made by around.
+func (s *suite) hooks(written, effective any, in *plugin.Input, path *field.Path, around func(hook string, call func())) (objects plugin.Objects, refused field.ErrorList, err error) {
+	around("Validate", func() { refused = s.plugin.Validate(written, in, path).Errors })
+	if len(refused) > 0 {
+		return objects, refused, nil
+	}
+	around("Default", func() { s.plugin.Default(effective, in, &plugin.Origins{}) })
+	around("ValidateEffective", func() { refused = s.plugin.ValidateEffective(effective, written, in, path).Errors })
+	if len(refused) > 0 {
+		return objects, refused, nil
+	}
+	around("Classify", func() {
+		for _, v := range s.values {
+			s.plugin.Classify(v.path, written, effective, in, in)
 		}
-	}
-	return all
-}
-
-// request is for a case in a cluster, each time with facts of its own.
-func (s *suite) request(c Case, in cluster) pipeline.Request {
-	facts := in.input(s.plugin.FeatureGates, c.In)
-	request := pipeline.Request{
-		Name: "network", Namespace: facts.Namespace, Author: pipeline.AuthorNetwork,
-		Spec: extensionsv1alpha1.NetworkSpec{
-			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: s.plugin.Type},
-			PodCIDR:     facts.PodCIDR, ServiceCIDR: facts.ServiceCIDR,
-			IPFamilies: facts.WantedIPFamilies,
-		},
-		Facts: facts.Facts, Environment: facts.Environment, MaxUnavailable: strconv.Itoa(atATime),
-	}
-	if c.Config != "" {
-		request.Spec.ProviderConfig = &runtime.RawExtension{Raw: jsonOf(c.Config)}
-	}
-	return request
-}
-
-// inputOf is what hooks get for a Request.
-func inputOf(request *pipeline.Request) *plugin.Input {
-	return &plugin.Input{
-		Facts: request.Facts, Environment: request.Environment,
-		Decisions: plugin.Decisions{MaxUnavailable: atATime, FromAnnotation: true},
-	}
-}
-
-// jsonOf is a config as JSON. That it is YAML has been checked.
-func jsonOf(config string) []byte {
-	raw, err := yaml.YAMLToJSON([]byte(config))
-	if err != nil {
-		panic(err)
-	}
-	return raw
-}
-
-// configOf is the config that a Request has.
-func configOf(request *pipeline.Request) []byte {
-	if request.Spec.ProviderConfig == nil {
-		return nil
-	}
-	return request.Spec.ProviderConfig.Raw
+		for _, fact := range plugin.AllFacts() {
+			s.plugin.Classify(string(fact), effective, effective, in, in)
+		}
+	})
+	around("Render", func() { objects, err = s.plugin.Render(effective, in) })
+	around("Precondition", func() { s.plugin.Precondition(effective, in) })
+	return objects, nil, err
 }
 
 // encoded is a config as the test author can read it.
@@ -191,6 +151,15 @@ func (s *suite) encoded(config any) string {
 	return string(raw)
 }
 
+// jsonOf is a config as JSON. That it is YAML has been checked.
+func jsonOf(config string) []byte {
+	raw, err := yaml.YAMLToJSON([]byte(config))
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}
+
 // textOf is anything as JSON.
 func textOf(anything any) string {
 	raw, err := json.Marshal(anything)
@@ -200,12 +169,23 @@ func textOf(anything any) string {
 	return string(raw)
 }
 
-// isDefect reports whether there is an error that is the plugin's and not the user's.
-func isDefect(errs field.ErrorList) *field.Error {
-	for _, err := range errs {
-		if err.Type == field.ErrorTypeInternal {
-			return err
+// flatten returns the values of a config by path, as JSON. Lists are values; an empty
+// object is one too. apiVersion and kind are not part of it.
+func flatten(config []byte) map[string]string {
+	leaves := map[string]string{}
+	collect(leaves, "", config)
+	delete(leaves, "apiVersion")
+	delete(leaves, "kind")
+	return leaves
+}
+
+func collect(into map[string]string, path string, config json.RawMessage) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(config, &fields); err == nil && len(fields) > 0 {
+		for name, inner := range fields {
+			collect(into, strings.TrimPrefix(path+"."+name, "."), inner)
 		}
+	} else if path != "" {
+		into[path] = string(config)
 	}
-	return nil
 }

@@ -5,6 +5,7 @@ package plugintest
 import (
 	"slices"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trellis-network/trellis/plugin/system"
@@ -14,8 +15,8 @@ import (
 // before they have one, and nothing blocks or evicts what all other pods need.
 func workloads(s *suite, found *report) {
 	for _, d := range s.documents() {
-		w, ok := d.workload()
-		if !ok {
+		w := s.workload(d)
+		if w == nil {
 			continue
 		}
 		switch {
@@ -26,10 +27,10 @@ func workloads(s *suite, found *report) {
 			checkTolerations(found, d, w, "it does not wait for the network, so it has to run while nodes have none", taintsWithoutNetwork)
 			checkPriority(found, d, w)
 		default:
-			checkWays(found, d, w)
+			checkEgress(found, d, w)
 		}
 	}
-	s.checkReads(found)
+	checkReads(s, found)
 }
 
 // anyTaint is a taint of a user's or of a controller's.
@@ -77,12 +78,7 @@ func checkTolerations(found *report, d document, w *workload, reason string, tai
 }
 
 func tolerates(tolerations []corev1.Toleration, taint corev1.Taint) bool {
-	return slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool {
-		keyFits := t.Key == taint.Key || t.Key == "" && t.Operator == corev1.TolerationOpExists
-		effectFits := t.Effect == "" || t.Effect == taint.Effect
-		valueFits := t.Operator == corev1.TolerationOpExists || t.Value == taint.Value
-		return keyFits && effectFits && valueFits
-	})
+	return slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool { return t.ToleratesTaint(logr.Discard(), &taint, false) })
 }
 
 // checkPriority looks for what keeps users' pods from taking the place of the network's.
@@ -93,12 +89,12 @@ func checkPriority(found *report, d document, w *workload) {
 	}
 }
 
-// checkWays looks for the labels by which pods in the network may use it.
-func checkWays(found *report, d document, w *workload) {
+// checkEgress looks for the labels by which pods in the network may use it.
+func checkEgress(found *report, d document, w *workload) {
 	pod := &w.Spec.Template.Spec
-	refused := pod.AutomountServiceAccountToken != nil && !*pod.AutomountServiceAccountToken
-	if pod.ServiceAccountName == "" || pod.ServiceAccountName == "default" || refused {
-		return // it has nothing to say to the API server
+	noToken := pod.AutomountServiceAccountToken != nil && !*pod.AutomountServiceAccountToken
+	if pod.ServiceAccountName == "" || pod.ServiceAccountName == "default" || noToken {
+		return // it does not talk to the API server
 	}
 	for _, label := range []string{system.ToAPIServer, system.ToDNS} {
 		if w.Spec.Template.Labels[label] != system.Allowed {
