@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package api shows what an API server makes of Trellis' CRDs.
+// Package api tests the validation in Trellis' CRDs and policies with an API server.
 package api
 
 import (
@@ -40,7 +40,7 @@ func setup(t *testing.T, namespace string) (*WithT, client.Client) {
 
 type networkSpec = extensionsv1alpha1.NetworkSpec
 
-// What Gardener's webhook refuses in a landscape, the CRD refuses here.
+// The CRD rejects the changes that Gardener's webhook rejects in a landscape.
 func TestTypeAndRangesOfANetworkAreImmutable(t *testing.T) {
 	contract.Shows(t, "C6")
 	g, c := setup(t, "networks")
@@ -80,7 +80,8 @@ func TestTypeAndRangesOfANetworkAreImmutable(t *testing.T) {
 	})).To(MatchError(ContainSubstring("podCIDR is required (clusterCIDR is an older spelling of it)")))
 }
 
-// A second family can be added and removed; any other change would make another cluster.
+// A user can add a second family and remove it again. Any other change would need a new
+// cluster.
 func TestIPFamiliesChangeBetweenOneAndTwo(t *testing.T) {
 	contract.Shows(t, "C7")
 	_, c := setup(t, "families")
@@ -178,9 +179,8 @@ func TestWhatGardenerMakesImmutableInAShootIsImmutable(t *testing.T) {
 	}
 }
 
-// A range that is stated only after the default one came into use would be one
-// that the cluster does not have. Where it got into a spec all the same, it can be
-// taken back.
+// Once a cluster uses the default range, a user cannot set another one, since the cluster
+// would not have it. If a spec already has a wrong range, the user can remove it.
 func TestOnlyRangesInUseCanBeStatedLater(t *testing.T) {
 	_, c := setup(t, "shoots")
 	const used, other = "100.96.0.0/11", "10.9.0.0/16"
@@ -188,7 +188,7 @@ func TestOnlyRangesInUseCanBeStatedLater(t *testing.T) {
 		before *string
 		inUse  []string
 		after  *string
-		taken  bool
+		valid  bool
 	}{
 		"any, as long as nothing is in use":       {nil, nil, ptr.To(other), true},
 		"the one in use":                          {nil, []string{used}, ptr.To(used), true},
@@ -209,16 +209,16 @@ func TestOnlyRangesInUseCanBeStatedLater(t *testing.T) {
 					ObjectMeta: metav1.ObjectMeta{GenerateName: "s-", Namespace: "shoots"},
 					Spec:       corev1beta1.ShootSpec{Provider: corev1beta1.Provider{Type: "local"}},
 				}
-				state(s, field, test.before)
+				setRange(s, field, test.before)
 				g.Expect(c.Create(t.Context(), s)).To(Succeed())
 				if test.inUse != nil {
 					s.Status.Networking = &corev1beta1.NetworkingStatus{Pods: test.inUse, Services: test.inUse}
 					g.Expect(c.Status().Update(t.Context(), s)).To(Succeed())
 				}
-				state(s, field, test.after)
+				setRange(s, field, test.after)
 				s.Spec.Purpose = ptr.To("testing")
 				err := c.Update(t.Context(), s)
-				if test.taken {
+				if test.valid {
 					g.Expect(err).NotTo(HaveOccurred())
 					return
 				}
@@ -228,8 +228,8 @@ func TestOnlyRangesInUseCanBeStatedLater(t *testing.T) {
 	}
 }
 
-// state states a range of a Shoot.
-func state(s *corev1beta1.Shoot, field string, cidr *string) {
+// setRange sets a range of a Shoot.
+func setRange(s *corev1beta1.Shoot, field string, cidr *string) {
 	s.Spec.Networking = &corev1beta1.Networking{Type: ptr.To("calico")}
 	if field == "pods" {
 		s.Spec.Networking.Pods = cidr
@@ -238,8 +238,8 @@ func state(s *corev1beta1.Shoot, field string, cidr *string) {
 	}
 }
 
-// The examples are taken by an API server as they are, and nothing of them is
-// lost: neither in the API server nor in our types.
+// An API server accepts the examples as they are. Neither the API server nor our types
+// drop any field of them.
 func TestExamplesSurviveTheAPIServer(t *testing.T) {
 	contract.Shows(t, "T1")
 	g, c := setup(t, "examples")

@@ -38,44 +38,44 @@ func TestTheSpecOfADeletingNetworkStays(t *testing.T) {
 	g.Expect(c.Patch(t.Context(), n, edited)).To(Succeed())
 	g.Expect(c.Delete(t.Context(), n)).To(Succeed())
 	other := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"providerConfig":{"backend":"bird"}}}`))
-	// The API server acts by a new policy only after a while; a dry-run tells when.
+	// The API server enforces a new policy only after a while. The dry-runs wait for that.
 	g.Eventually(func() error { return c.Patch(t.Context(), n.DeepCopy(), other, client.DryRunAll) }).WithTimeout(time.Minute).
 		Should(And(Satisfy(apierrors.IsForbidden), MatchError(ContainSubstring("the Network is being deleted, and its spec stays as it is"))))
 	g.Expect(c.Patch(t.Context(), n, other)).NotTo(Succeed())
-	g.Expect(c.Patch(t.Context(), n, edited)).To(Succeed(), "that is what it states already")
+	g.Expect(c.Patch(t.Context(), n, edited)).To(Succeed(), "a patch that changes nothing")
 	g.Expect(c.Patch(t.Context(), n, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))).To(Succeed())
 	g.Eventually(func() error { return c.Get(t.Context(), client.ObjectKeyFromObject(n), n) }).WithTimeout(time.Minute).
 		Should(Satisfy(apierrors.IsNotFound))
 }
 
-// A Network is deleted only after its user has confirmed that.
+// The API server deletes a Network only if its user has confirmed the deletion.
 func TestDeletingANetworkHasToBeConfirmed(t *testing.T) {
 	contract.Shows(t, "C5")
-	g, c := setup(t, "precious")
+	g, c := setup(t, "confirmed")
 	g.Expect(install.Policies(t.Context(), c)).To(Succeed())
-	network := func(name, confirmed string) *extensionsv1alpha1.Network {
+	network := func(name, annotation string) *extensionsv1alpha1.Network {
 		n := &extensionsv1alpha1.Network{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "precious"},
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "confirmed"},
 			Spec: networkSpec{
 				DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "calico"}, PodCIDR: "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
 			},
 		}
-		if confirmed != "" {
-			n.Annotations = map[string]string{extensionsv1alpha1.ConfirmationAnnotation: confirmed}
+		if annotation != "" {
+			n.Annotations = map[string]string{extensionsv1alpha1.ConfirmationAnnotation: annotation}
 		}
 		g.Expect(c.Create(t.Context(), n)).To(Succeed())
 		return n
 	}
 	denied := And(Satisfy(apierrors.IsForbidden), MatchError(ContainSubstring(`set its annotation confirmation.gardener.cloud/deletion to "true" first`)))
-	plain, doubtful, sure := network("plain", ""), network("doubtful", "yes"), network("sure", "true")
-	// The API server acts by a new policy only after a while; a dry-run tells when.
+	plain, invalid, confirmed := network("plain", ""), network("invalid", "yes"), network("confirmed", "true")
+	// The API server enforces a new policy only after a while. The dry-runs wait for that.
 	g.Eventually(func() error { return c.Delete(t.Context(), plain, client.DryRunAll) }).WithTimeout(time.Minute).Should(denied)
 	g.Expect(c.Delete(t.Context(), plain)).To(denied)
-	g.Expect(c.Delete(t.Context(), doubtful)).To(denied)
-	g.Expect(c.DeleteAllOf(t.Context(), plain, client.InNamespace("precious"))).To(denied)
-	g.Expect(client.IgnoreNotFound(c.Delete(t.Context(), sure))).To(Succeed())
+	g.Expect(c.Delete(t.Context(), invalid)).To(denied)
+	g.Expect(c.DeleteAllOf(t.Context(), plain, client.InNamespace("confirmed"))).To(denied)
+	g.Expect(client.IgnoreNotFound(c.Delete(t.Context(), confirmed))).To(Succeed())
 
-	g.Expect(c.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "precious"}})).To(Succeed())
+	g.Expect(c.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "confirmed"}})).To(Succeed())
 	g.Eventually(func() error { return c.Get(t.Context(), client.ObjectKeyFromObject(plain), plain) }).
-		WithTimeout(time.Minute).Should(Satisfy(apierrors.IsNotFound), "the namespace's deletion is not held up")
+		WithTimeout(time.Minute).Should(Satisfy(apierrors.IsNotFound), "the policy must not block the deletion of the namespace")
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// BenchmarkNetwork is the network as it is.
+// BenchmarkNetwork measures the default network.
 func BenchmarkNetwork(b *testing.B) { compare(b, newSubject(b, 0)) }
 
-// BenchmarkNetwork350kB is the network with definitions of kinds as long as
-// Calico's own, which describe every field: 350 kB of YAML altogether, on both
-// sides.
+// BenchmarkNetwork350kB measures the network with CRDs as long as Calico's own, which
+// describe every field. All objects together are 350 kB of YAML, for Trellis and for
+// Helm.
 func BenchmarkNetwork350kB(b *testing.B) { compare(b, newSubject(b, 350_000)) }
 
-// compare measures Trellis and then Helm, and reports with the latter how many
-// times longer it takes, and how many times more of the processors.
+// compare measures Trellis and then Helm. With Helm's result it reports how many times
+// more time and processor time Helm takes.
 func compare(b *testing.B, s *subject) {
 	var trellis, helm cost
 	b.Run("trellis", func(b *testing.B) {
@@ -38,9 +38,8 @@ func compare(b *testing.B, s *subject) {
 	})
 }
 
-// cost is what an operation takes, in nanoseconds. What it takes of the processors
-// includes the garbage collector's part, which runs beside it, and depends less on
-// what else the machine does.
+// cost is the time of an operation, in nanoseconds. The processor time includes the
+// garbage collector, which runs in parallel, and depends less on the machine's load.
 type cost struct{ time, processor float64 }
 
 func measure(b *testing.B, operation func() []byte) cost {
@@ -56,7 +55,7 @@ func measure(b *testing.B, operation func() []byte) cost {
 	return cost{time: float64(b.Elapsed().Nanoseconds()) / float64(b.N), processor: processor}
 }
 
-// processorTime is what this process has used of the processors.
+// processorTime returns the processor time that this process has used.
 func processorTime(b *testing.B) time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -65,9 +64,9 @@ func processorTime(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// BenchmarkStage shows where Trellis' time goes. Naming the Secret, for which its
-// content is hashed, is no part of the comparison: Helm's result is hashed too.
-// Nothing is compressed; Gardener's resource manager takes either.
+// BenchmarkStage measures the stages of Trellis. The name of the Secret is a hash of its
+// content. It is not part of the comparison, since a user of Helm would hash the result
+// too. Trellis does not compress the content. Gardener's resource manager accepts both.
 func BenchmarkStage(b *testing.B) {
 	s := newSubject(b, 0)
 	objects := s.objects(b)
@@ -101,7 +100,7 @@ func BenchmarkParallel(b *testing.B) {
 	})
 }
 
-// What is compared must be the same, or the comparison says nothing.
+// The comparison is only valid if Trellis and Helm render the same objects.
 func TestTheChartRendersTheSameObjects(t *testing.T) {
 	for name, size := range map[string]int{"as it is": 0, "350 kB": 350_000} {
 		t.Run(name, func(t *testing.T) {
@@ -115,7 +114,7 @@ func TestTheChartRendersTheSameObjects(t *testing.T) {
 	}
 }
 
-// constants counts objects that are encoded beforehand.
+// constants counts the objects that are plugin.Constants, which are encoded only once.
 func constants(objects []plugin.Object) int {
 	count := 0
 	for _, object := range objects {

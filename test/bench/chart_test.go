@@ -20,26 +20,25 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// helm renders one chart, the way Gardener's chart renderer does for a network
-// extension.
+// helm renders one chart, as Gardener's chart renderer does for a network extension.
 type helm struct {
 	chart  *chart.Chart
 	values common.Values
 }
 
-// What varies between networks, and so is a value in a chart of this kind.
+// Fields that differ between networks. The chart has values for them.
 var (
 	imageField = regexp.MustCompile(`(?m)^(\s+)image: (\S+)$`)
-	// switchField is a variable of a container that says true or false.
+	// switchField is an environment variable whose value is true or false.
 	switchField = regexp.MustCompile(`(?m)^(\s+- name: )(\w+)\n(\s+)value: "(true|false)"$`)
-	// resourcesField is a container's block, which ends where the indentation does.
+	// resourcesField is the resources of a container. The block ends with its indentation.
 	resourcesField = regexp.MustCompile(`(?m)^( +)resources:\n((?: {10,}\S.*\n)+)`)
 )
 
-// chartOf makes a chart that renders to exactly these objects: one template each,
-// with values for ranges, images, switches and resources, and what belongs to a
-// component under the condition that it is there. What a chart's author would add
-// on top (helpers, checksums, loops) is left out, in Helm's favour.
+// chartOf makes a chart that renders to exactly these objects. Each object has a template,
+// with values for ranges, images, switches and resources, and with a condition if the
+// object is part of an optional component. A chart's author would also add helpers,
+// checksums and loops. This chart has none, in Helm's favour.
 func chartOf(tb testing.TB, objects []plugin.Object, ranges map[string]string) *helm {
 	tb.Helper()
 	a := &author{tb, map[string]any{}, map[string]any{}, map[string]any{}}
@@ -64,7 +63,7 @@ func chartOf(tb testing.TB, objects []plugin.Object, ranges map[string]string) *
 	return h
 }
 
-// author writes templates, and the values that they need.
+// author writes templates and the values for them.
 type author struct {
 	testing.TB
 	images, switches, resources map[string]any
@@ -108,9 +107,9 @@ func (a *author) switched(lines string) string {
 	return fmt.Sprintf("%s%s\n%svalue: \"{{ .Values.switches.%s }}\"", parts[1], parts[2], parts[3], parts[2])
 }
 
-// render is what happens for each network: the values are merged, all templates
-// are rendered, and the manifests are put in order and joined to the one YAML
-// stream that becomes the content of the Secret. The chart is loaded already.
+// render does what Helm does for each network: it merges the values, renders all
+// templates, and sorts and joins the manifests to the YAML stream that becomes the
+// content of the Secret. The chart is already loaded.
 func (h *helm) render(tb testing.TB) []byte {
 	release := common.ReleaseOptions{Name: "network", Namespace: "kube-system", IsInstall: true}
 	values, err := util.ToRenderValues(h.chart, h.values, release, nil)

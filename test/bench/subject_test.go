@@ -23,19 +23,19 @@ import (
 	"github.com/trellis-network/trellis/providers"
 )
 
-// subject is the network that is measured: Calico with all defaults, in a Shoot
-// that states everything.
+// subject is the network that the benchmarks measure: Calico with all defaults, in a Shoot
+// whose spec sets all fields.
 type subject struct {
 	pipeline *pipeline.Pipeline
 	request  pipeline.Request
-	// longer are definitions to take instead of the network's own, by name.
+	// longer are CRDs that replace the network's own, by name.
 	longer map[string]*plugin.Constant
-	// content is the last content, whose place the next one takes.
+	// content is the last content. The next one reuses its memory.
 	content []byte
 }
 
-// newSubject makes a subject; with a size its definitions are made longer until
-// all objects together are about that many bytes of YAML.
+// newSubject makes a subject. If size is not 0, it makes the CRDs longer, so that all
+// objects together are about size bytes of YAML.
 func newSubject(tb testing.TB, size int) *subject {
 	tb.Helper()
 	p, err := pipeline.New(plugins.All(), providers.All())
@@ -73,7 +73,7 @@ func exampleShoot() *corev1beta1.Shoot {
 
 func (s *subject) build() pipeline.Result { return s.pipeline.Build(s.request) }
 
-// objects are all that a Build gives for the shoot.
+// objects returns all objects that Build renders for the shoot.
 func (s *subject) objects(tb testing.TB) []plugin.Object {
 	result := s.build()
 	if len(result.Errors) > 0 {
@@ -91,8 +91,8 @@ func (s *subject) objects(tb testing.TB) []plugin.Object {
 	return objects
 }
 
-// buildAndSerialize is what Trellis does for each network: from the Request to
-// the content of the Secret.
+// buildAndSerialize does what Trellis does for each network: it builds the objects of the
+// Request, and encodes them as the content of the Secret.
 func (s *subject) buildAndSerialize(tb testing.TB) []byte {
 	var err error
 	if s.content, err = pipeline.AppendDocuments(s.content[:0], s.objects(tb)); err != nil {
@@ -105,8 +105,7 @@ func (s *subject) chart(tb testing.TB) *helm {
 	return chartOf(tb, s.objects(tb), map[string]string{"podCIDR": s.request.Spec.PodCIDR, "nodeCIDR": s.request.Facts.NodeCIDR})
 }
 
-// lengthen gives the definitions so many described fields more that all objects
-// come to the size.
+// lengthen adds described fields to the CRDs until all objects together have the size.
 func (s *subject) lengthen(tb testing.TB, size int) {
 	var definitions []*apiextensionsv1.CustomResourceDefinition
 	for _, object := range s.objects(tb) {
@@ -114,7 +113,7 @@ func (s *subject) lengthen(tb testing.TB, size int) {
 			definitions = append(definitions, object.DeepCopyObject().(*apiextensionsv1.CustomResourceDefinition))
 		}
 	}
-	const fieldSize = 240 // of one in YAML
+	const fieldSize = 240 // bytes of a field in YAML
 	missing := size - len(s.chart(tb).render(tb))
 	fields := missing / fieldSize / len(definitions)
 	s.longer = map[string]*plugin.Constant{}
@@ -137,7 +136,7 @@ func (s *subject) lengthen(tb testing.TB, size int) {
 	}
 }
 
-// expectSame compares two streams of documents, in whatever order.
+// expectSame compares two streams of documents, regardless of their order.
 func expectSame(t *testing.T, one, two []byte) {
 	t.Helper()
 	NewWithT(t).Expect(decode(t, two)).To(Equal(decode(t, one)))

@@ -25,15 +25,15 @@ const (
 	remind    = 10 * time.Second
 )
 
-// step is something that has to come true. It returns what to print once it has,
-// and before that nothing and what it waits for.
-type step func(ctx context.Context) (came, waiting string, err error)
+// step checks one step of the demo. It returns a line to print when the step is done, and
+// before that what it waits for.
+type step func(ctx context.Context) (done, waiting string, err error)
 
-// errFailed ends the demo: Trellis has said that it cannot do what is asked.
-var errFailed = errors.New("the network was refused")
+// errFailed ends the demo because the Shoot reports an error.
+var errFailed = errors.New("the Shoot's status reports an error")
 
-// follow prints each step as it comes true. It returns an error if one does not
-// in time, if Trellis reports an error, or if the operator ends.
+// follow prints each step when it is done. It returns an error if a step takes too long, if
+// the Shoot reports an error, or if the operator ends.
 func (d *demo) follow(ctx context.Context, ended <-chan error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -45,22 +45,22 @@ func (d *demo) follow(ctx context.Context, ended <-chan error) error {
 			return err
 		}
 	}
-	d.say("all of it came true, %.1f s after the Shoot was applied", time.Since(d.asked).Seconds())
+	d.say("all steps are done, %.1f s after the Shoot was applied", time.Since(d.applied).Seconds())
 	return nil
 }
 
 func (d *demo) await(ctx context.Context, s step, ended <-chan error) error {
 	reminded := time.Now()
 	for {
-		came, waiting, err := s(ctx)
-		if came != "" {
-			d.say("%s", came)
+		done, waiting, err := s(ctx)
+		if done != "" {
+			d.say("%s", done)
 			return nil
 		}
 		if client.IgnoreNotFound(err) != nil {
 			return err
 		}
-		if err := d.refusal(ctx); err != nil {
+		if err := d.shootError(ctx); err != nil {
 			return err
 		}
 		if time.Since(reminded) > remind {
@@ -77,8 +77,8 @@ func (d *demo) await(ctx context.Context, s step, ended <-chan error) error {
 	}
 }
 
-// refusal is the error that the Shoot reports, if it does.
-func (d *demo) refusal(ctx context.Context) error {
+// shootError returns errFailed if the Shoot reports an error.
+func (d *demo) shootError(ctx context.Context) error {
 	shoot, err := d.current(ctx)
 	if err != nil || shoot.Status.LastOperation == nil || shoot.Status.LastOperation.State != corev1beta1.LastOperationStateError {
 		return nil
@@ -102,7 +102,7 @@ func (d *demo) clusterThere(ctx context.Context) (string, string, error) {
 		return "", "", err
 	}
 	err = d.seed.Get(ctx, client.ObjectKey{Name: name}, &extensionsv1alpha1.Cluster{})
-	return unless(err, "Cluster %s tells what the network is for", name), "the Cluster " + name, err
+	return unless(err, "Cluster %s describes the shoot", name), "the Cluster " + name, err
 }
 
 func (d *demo) networkThere(ctx context.Context) (string, string, error) {
@@ -110,7 +110,7 @@ func (d *demo) networkThere(ctx context.Context) (string, string, error) {
 	if err != nil {
 		return "", "the Network", err
 	}
-	return fmt.Sprintf("Network %s/%s asks for %s, pods %s, Services %s",
+	return fmt.Sprintf("Network %s/%s: type %s, pods %s, Services %s",
 		n.Namespace, n.Name, n.Spec.Type, n.Spec.EffectivePodCIDR(), n.Spec.ServiceCIDR), "", nil
 }
 
@@ -149,18 +149,18 @@ func (d *demo) workloadsReady(ctx context.Context) (string, string, error) {
 	if err != nil {
 		return "", "the network's workloads", err
 	}
-	came := ""
+	done := ""
 	for i, component := range components {
 		ready, wanted, err := d.rollOut(ctx, component)
 		if err != nil || ready < wanted || wanted == 0 {
 			return "", fmt.Sprintf("%s %s: %d of %d ready", component.Kind, component.Workload, ready, wanted), err
 		}
 		if i > 0 {
-			came += ", "
+			done += ", "
 		}
-		came += fmt.Sprintf("%s %s rolled out %d/%d", component.Kind, component.Workload, ready, wanted)
+		done += fmt.Sprintf("%s %s rolled out %d/%d", component.Kind, component.Workload, ready, wanted)
 	}
-	return came, "the network's workloads", nil
+	return done, "the network's workloads", nil
 }
 
 func (d *demo) networkSucceeded(ctx context.Context) (string, string, error) {
@@ -200,7 +200,7 @@ func (d *demo) controlPlane(ctx context.Context) (string, error) {
 	return shoot.Status.TechnicalID, err
 }
 
-// network is the Shoot's Network.
+// network reads the Shoot's Network.
 func (d *demo) network(ctx context.Context) (*extensionsv1alpha1.Network, error) {
 	n := &extensionsv1alpha1.Network{}
 	namespace, err := d.controlPlane(ctx)
@@ -210,7 +210,8 @@ func (d *demo) network(ctx context.Context) (*extensionsv1alpha1.Network, error)
 	return n, d.seed.Get(ctx, client.ObjectKey{Namespace: namespace, Name: d.name.Name}, n)
 }
 
-// managedResource returns the one that the Network awaits, nil if there is none yet.
+// managedResource returns the ManagedResource that the Network waits for, or nil if it does
+// not exist yet.
 func (d *demo) managedResource(ctx context.Context) (*resourcesv1alpha1.ManagedResource, error) {
 	n, err := d.network(ctx)
 	if err != nil {

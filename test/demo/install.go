@@ -31,7 +31,7 @@ func readShoot(file string) (*unstructured.Unstructured, error) {
 		}
 	}
 	if len(shoots) != 1 {
-		return nil, fmt.Errorf("%s must hold one Shoot of %s, but holds %d", file, corev1beta1.GroupVersion, len(shoots))
+		return nil, fmt.Errorf("%s must have one Shoot of %s, but has %d", file, corev1beta1.GroupVersion, len(shoots))
 	}
 	if shoots[0].GetNamespace() == "" || shoots[0].GetName() == "" {
 		return nil, fmt.Errorf("%s: the Shoot needs metadata.name and metadata.namespace", file)
@@ -59,8 +59,8 @@ func readDocuments(file string) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// install brings the CRDs and policies into the seed, and gives the operator's user the rights
-// that config/rbac states and no others.
+// install creates the CRDs and policies in the seed, and gives the operator's user exactly the
+// rights in config/rbac.
 func (d *demo) install(ctx context.Context) error {
 	d.say("installing CRDs and the operator's rights in the seed")
 	if err := install.CRDs(ctx, d.seed); err != nil {
@@ -75,9 +75,9 @@ func (d *demo) install(ctx context.Context) error {
 // apply creates the Shoot.
 func (d *demo) apply(ctx context.Context, shoot *unstructured.Unstructured) error {
 	d.say("applying Shoot %s", d.name)
-	d.asked = time.Now()
+	d.applied = time.Now()
 	if err := d.seed.Create(ctx, shoot); err != nil {
-		return fmt.Errorf("the API server does not take the Shoot: %w", err)
+		return fmt.Errorf("the API server rejects the Shoot: %w", err)
 	}
 	return nil
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command demo shows Trellis at work: it starts an embedded Kubernetes and the
-// operator, applies a Shoot as a user would, and tells step by step how its
-// network comes about. `make demo` runs it.
+// Command demo shows how Trellis works: it starts an embedded Kubernetes and the
+// operator, applies a Shoot as a user would, and prints each step until the Shoot's
+// network is healthy. `make demo` runs it.
 package main
 
 import (
@@ -26,22 +26,22 @@ import (
 	"github.com/trellis-network/trellis/test/sandbox"
 )
 
-// operatorUser is the name that the operator's client certificate carries.
+// operatorUser is the user name in the operator's client certificate.
 const operatorUser = "trellis-operator"
 
-// patience is how long all steps together may take once the clusters are up.
+// patience is the time that all steps together may take once the clusters are ready.
 const patience = 3 * time.Minute
 
-// The operator is tied to the thread that starts it, so that it ends with the
-// demo even if that is killed; main's thread lives as long as the process.
+// The kernel ends the operator when the thread that started it ends. The main thread lives
+// as long as the process, so the operator ends with the demo, even if that is killed.
 func init() { runtime.LockOSThread() }
 
 func main() {
-	// Libraries have flags of their own in the common set.
+	// Libraries add flags of their own to flag.CommandLine.
 	flags := flag.NewFlagSet("demo", flag.ExitOnError)
 	shootFile := flags.String("shoot", "examples/shoot-johndoe-azure.yaml", "file with the Shoot to apply")
 	operator := flags.String("operator", "bin/trellis-operator", "the operator's program")
-	exit := flags.Bool("exit", false, "leave when everything has come true, or has not")
+	exit := flags.Bool("exit", false, "exit when all steps are done, or one has failed")
 	_ = flags.Parse(os.Args[1:])
 	if flags.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "demo takes no arguments, only flags; got %q\n", flags.Args())
@@ -52,9 +52,9 @@ func main() {
 	defer stop()
 	err := run(ctx, *shootFile, *operator, *exit)
 	if errors.Is(err, context.Canceled) {
-		err = nil // Ctrl-C is how it ends
+		err = nil // Ctrl-C is the usual end
 		if *exit {
-			err = errors.New("interrupted before everything had come true")
+			err = errors.New("interrupted before all steps were done")
 		}
 	}
 	if err != nil {
@@ -70,7 +70,7 @@ func run(ctx context.Context, shootFile, operator string, exit bool) error {
 		return err
 	}
 	name := client.ObjectKeyFromObject(shoot)
-	begin := time.Now() // with the sandbox, whose lines are among these
+	started := time.Now() // the sandbox prints the same times
 	box, err := sandbox.Start(ctx, sandbox.Options{
 		Shoots: []string{name.String()}, Nodes: 3, Users: []string{operatorUser}, Stderr: os.Stderr,
 	})
@@ -78,7 +78,7 @@ func run(ctx context.Context, shootFile, operator string, exit bool) error {
 		return err
 	}
 	defer func() { _ = box.Stop() }()
-	d := &demo{box: box, name: name, begin: begin}
+	d := &demo{box: box, name: name, started: started}
 	if err := d.connect(); err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func run(ctx context.Context, shootFile, operator string, exit bool) error {
 	if outcome != nil {
 		fmt.Printf("\n%v\n", outcome)
 	}
-	fmt.Println("\nEverything runs on until Ctrl-C.")
+	fmt.Println("\nThe clusters and the operator run until Ctrl-C.")
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -116,10 +116,10 @@ func run(ctx context.Context, shootFile, operator string, exit bool) error {
 
 // demo is one run.
 type demo struct {
-	box   *sandbox.Sandbox
-	name  client.ObjectKey // of the Shoot
-	begin time.Time
-	asked time.Time // when the Shoot was applied
+	box     *sandbox.Sandbox
+	name    client.ObjectKey // of the Shoot
+	started time.Time
+	applied time.Time // when the Shoot was applied
 
 	seed, shoot client.Client
 	operator    *process
@@ -144,7 +144,7 @@ func (d *demo) connect() error {
 
 // say prints a progress line.
 func (d *demo) say(format string, args ...any) {
-	fmt.Printf("[%5.1fs] %s\n", time.Since(d.begin).Seconds(), fmt.Sprintf(format, args...))
+	fmt.Printf("[%5.1fs] %s\n", time.Since(d.started).Seconds(), fmt.Sprintf(format, args...))
 }
 
 // current reads the Shoot as it is now.

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// operatorConfig keeps the operator from binding ports that may be taken.
+// operatorConfig turns off the operator's ports, which other programs may use.
 const operatorConfig = `apiVersion: config.trellis.network/v1alpha1
 kind: OperatorConfiguration
 metrics: {bindAddress: "0"}
@@ -26,8 +26,8 @@ type process struct {
 	ended   chan error
 }
 
-// startOperator runs the operator with its own identity. The channel tells when
-// it ends.
+// startOperator runs the operator with its own identity. The channel receives the result
+// when the operator ends.
 func (d *demo) startOperator(program string) (<-chan error, error) {
 	config := filepath.Join(d.box.Dir, "operator.yaml")
 	if err := os.WriteFile(config, []byte(operatorConfig), 0o600); err != nil {

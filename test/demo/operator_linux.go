@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// endWithUs has the kernel end the command when this process ends, even by
+// endWithUs makes the kernel end the command when this process ends, even by
 // SIGKILL.
 func endWithUs(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}

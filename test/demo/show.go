@@ -17,7 +17,7 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// node is a line of a tree and what hangs below it.
+// node is a line of a tree, with the lines below it.
 type node struct {
 	text     string
 	children []*node
@@ -40,7 +40,7 @@ func (n *node) print(indent string) {
 	}
 }
 
-// show prints what there is now, as a tree.
+// show prints the Shoot and its network as a tree.
 func (d *demo) show(ctx context.Context) {
 	shoot, err := d.current(ctx)
 	if err != nil {
@@ -57,7 +57,7 @@ func (d *demo) show(ctx context.Context) {
 	root.print("")
 }
 
-// showAccess prints how to look around.
+// showAccess prints how to reach the clusters with kubectl.
 func (d *demo) showAccess() {
 	fmt.Println("\nTo look around:")
 	fmt.Printf("  export PATH=%s/bin:$PATH\n", d.box.Dir)
@@ -122,7 +122,8 @@ func outcomeOf(operation *corev1beta1.LastOperation) string {
 	return fmt.Sprintf("%s %s", operation.Type, operation.State)
 }
 
-// rollOut counts a workload's ready pods of the present kind, and the wanted ones.
+// rollOut returns how many of a workload's pods are up to date and available, and how many
+// the workload wants.
 func (d *demo) rollOut(ctx context.Context, component plugin.Component) (ready, wanted int32, err error) {
 	key := client.ObjectKey{Namespace: component.Namespace, Name: component.Workload}
 	if component.Kind == "DaemonSet" {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package docs runs what the documents tell readers to type.
+// Package docs runs the commands in the documents.
 package docs
 
 import (
@@ -29,7 +29,7 @@ var (
 	link  = regexp.MustCompile(`\]\(([^)#:]+)\)`)
 )
 
-// blocks are the code blocks of a document in a language.
+// blocks returns the code blocks of a document that are in a language.
 func blocks(t *testing.T, document, language string) []string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(root, document))
@@ -66,13 +66,13 @@ func TestLinksLeadSomewhere(t *testing.T) {
 		for _, match := range link.FindAllStringSubmatch(string(content), -1) {
 			target := filepath.Join(root, filepath.Dir(document), match[1])
 			if _, err := os.Stat(target); err != nil {
-				t.Errorf("%s links to %s, which is not there", document, match[1])
+				t.Errorf("%s links to %s, which does not exist", document, match[1])
 			}
 		}
 	}
 }
 
-// The table "Where is …" names files that are there.
+// The files in the table "Where is …" exist.
 func TestThePathsInCONTRIBUTINGExist(t *testing.T) {
 	g := NewWithT(t)
 	content, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
@@ -89,8 +89,8 @@ func TestThePathsInCONTRIBUTINGExist(t *testing.T) {
 	}
 }
 
-// programs is a copy of the tree's surface, with the programs where the documents have
-// them.
+// programs returns a folder with the config, examples and bin that the documents expect in
+// the working directory.
 func programs(t *testing.T) (folder string) {
 	t.Helper()
 	folder = filepath.Join(landscape.Get(t).Dir, "tree")
@@ -112,7 +112,7 @@ func programs(t *testing.T) (folder string) {
 
 var once sync.Once
 
-// What a document calls wrong must be told so, everything else must work.
+// A command on an example that a document calls broken must fail. All others must succeed.
 func TestCommandsOfTheREADME(t *testing.T) {
 	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
@@ -132,13 +132,13 @@ func TestCommandsOfTheREADME(t *testing.T) {
 				shell := exec.Command("bash", "-c", command)
 				shell.Dir = folder
 				output, err := shell.CombinedOutput()
-				g.Expect(shell.ProcessState.ExitCode()).To(Equal(wrong(command)), "%s: %v", output, err)
+				g.Expect(shell.ProcessState.ExitCode()).To(Equal(expectedStatus(command)), "%s: %v", output, err)
 			})
 		}
 	}
 }
 
-// The guide is followed to the letter, in a landscape of its own.
+// All commands of the guide work one after the other, in a landscape of their own.
 func TestTheStandaloneGuideWorks(t *testing.T) {
 	g := NewWithT(t)
 	box := landscape.Get(t)
@@ -159,9 +159,9 @@ func TestTheStandaloneGuideWorks(t *testing.T) {
 		MatchRegexp(`extension-networking-calico-config\s+True\s+`)))
 }
 
-// wrong is the exit status of a command: 1 for what the examples have wrong, 3 for a
+// expectedStatus returns the exit status of a command: 1 for a broken example, and 3 for a
 // change that interrupts traffic.
-func wrong(command string) int {
+func expectedStatus(command string) int {
 	switch {
 	case strings.Contains(command, "broken"):
 		return 1
@@ -172,7 +172,7 @@ func wrong(command string) int {
 	}
 }
 
-// The guide shows the example as it is, and what it tells to type works.
+// The guide quotes the code of the example unchanged, and its commands work.
 func TestTheGuideToPluginsShowsTheExample(t *testing.T) {
 	const guide = "docs/write-a-plugin.md"
 	var example strings.Builder

@@ -13,7 +13,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// The page quotes messages as the code has them; "…" stands for what differs.
+// The code has the messages that the page quotes. "…" stands for any text.
 func TestMessagesOfTheTroubleshootingPageExist(t *testing.T) {
 	g := NewWithT(t)
 	page, err := os.ReadFile(filepath.Join(root, "docs/troubleshooting.md"))

@@ -25,10 +25,10 @@ import (
 	"github.com/trellis-network/trellis/internal/seedclient"
 )
 
-// Cluster is an API server as its administrator sees it, with the operator's scheme.
+// Cluster is an administrator's client of an API server, with the operator's scheme.
 type Cluster struct {
 	client.WithWatch
-	// Config has neither a rate limit nor warnings.
+	// Config sets no rate limit and ignores warnings.
 	Config *rest.Config
 	// Kubeconfig is the content of the administrator's kubeconfig.
 	Kubeconfig []byte
@@ -50,8 +50,8 @@ func Connect(path string) (*Cluster, error) {
 	return &Cluster{WithWatch: c, Config: config, Kubeconfig: kubeconfig}, err
 }
 
-// Namespace creates a namespace that no other test has, in this package or another. Its
-// name begins with the prefix.
+// Namespace creates a namespace for one test. Its name begins with the prefix, and no other
+// test of any package uses it.
 func (c *Cluster) Namespace(tb testing.TB, prefix string) string {
 	tb.Helper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: prefix}}
@@ -61,9 +61,10 @@ func (c *Cluster) Namespace(tb testing.TB, prefix string) string {
 	return namespace.Name
 }
 
-// Run runs a manager with what add adds to it, as a process of the operator that sees
-// only these namespaces. Its requests are recorded, unless requests is nil. It runs until stop is called, or the
-// test ends. adjust changes the manager's options.
+// Run runs a manager with the controllers that add adds to it, like a process of the operator
+// that sees only these namespaces. It records the manager's requests, unless requests is nil.
+// The manager runs until stop is called, or the test ends. adjust changes the manager's
+// options.
 func (c *Cluster) Run(tb testing.TB, namespaces []string, requests *Requests, add func(manager.Manager) error, adjust ...func(*ctrl.Options)) (stop func()) {
 	tb.Helper()
 	config := rest.CopyConfig(c.Config)
@@ -78,7 +79,7 @@ func (c *Cluster) Run(tb testing.TB, namespaces []string, requests *Requests, ad
 		Scheme:  seedclient.Scheme(),
 		Metrics: metricsserver.Options{BindAddress: "0"},
 		MapperProvider: func(*rest.Config, *http.Client) (meta.RESTMapper, error) {
-			return c.RESTMapper(), nil // what the API server has is found out once
+			return c.RESTMapper(), nil // all managers share the result of discovery
 		},
 		Controller: crconfig.Controller{SkipNameValidation: new(true)},
 		Cache:      cache.Options{DefaultNamespaces: seen},

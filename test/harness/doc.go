@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package harness is what tests against real API servers have in common: clusters with
-// what an operator finds there, namespaces, a manager with controllers, a record of the
-// requests that they send, and the objects that others would write.
+// Package harness is for tests against real API servers. It has clusters with Trellis' CRDs,
+// namespaces, a manager for controllers, a record of the requests that controllers send, and
+// functions that write objects as other actors would.
 //
 //	var landscape = harness.Seed()
 //
@@ -10,7 +10,7 @@
 //
 //	func TestSomething(t *testing.T) {
 //		seed := landscape.Seed(t)
-//		namespace := seed.Namespace(t)
-//		seed.Run(t, namespace, &harness.Requests{}, func(mgr manager.Manager) error { … })
+//		namespace := seed.Namespace(t, "example-")
+//		seed.Run(t, []string{namespace}, &harness.Requests{}, func(mgr manager.Manager) error { … })
 //	}
 package harness

@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	// Patience is how long a condition may take on a slow machine. A fast one does not
-	// wait for it.
+	// Patience is the time that a condition may take on a slow machine. Tests on a fast
+	// machine do not take longer because of it.
 	Patience = 2 * time.Minute
-	// lookAgain is how often a test looks: each look is a request, and most of them find
-	// what they found before.
-	lookAgain = 50 * time.Millisecond
-	// sideBySide is how many tests of a package run at a time. They mostly wait.
-	sideBySide = "8"
+	// interval is the time between two checks of a condition. Each check is a request, and
+	// most checks find no change.
+	interval = 50 * time.Millisecond
+	// parallel is the number of tests of a package that run at once. They mostly wait.
+	parallel = "8"
 )
 
-// Landscape is the clusters of a package's tests.
+// Landscape has the clusters of a package's tests.
 type Landscape struct {
 	*sandbox.Shared
 
@@ -42,39 +42,39 @@ func Seed() *Landscape { return landscape(sandbox.ShareWithRun(sandbox.Options{}
 // SeedAndShoot is a seed and a shoot with two nodes. All packages of a run share both.
 func SeedAndShoot() *Landscape { return landscape(sandbox.ShareWithRun(sandbox.OfRun)) }
 
-// Own is a sandbox that a package has for itself. The map own, in the test of this package,
-// lists the packages that have one, and why.
+// Own is a sandbox for one package alone. The map own, in the test of this package, has the
+// packages that need one, and why.
 func Own(options sandbox.Options) *Landscape { return landscape(sandbox.Share(options)) }
 
 func landscape(shared *sandbox.Shared) *Landscape {
 	return &Landscape{Shared: shared, clusters: map[string]*Cluster{}}
 }
 
-// Main runs a package's tests, with Gomega's patience that of slow machines.
+// Main runs a package's tests. It sets Gomega's timeouts for slow machines.
 func (l *Landscape) Main(m interface{ Run() int }) int {
 	ctrl.SetLogger(logr.Discard())
 	gomega.SetDefaultEventuallyTimeout(Patience)
-	gomega.SetDefaultEventuallyPollingInterval(lookAgain)
-	gomega.SetDefaultConsistentlyPollingInterval(2 * lookAgain)
-	if err := flag.Set("test.parallel", sideBySide); err != nil {
+	gomega.SetDefaultEventuallyPollingInterval(interval)
+	gomega.SetDefaultConsistentlyPollingInterval(2 * interval)
+	if err := flag.Set("test.parallel", parallel); err != nil {
 		panic(err)
 	}
 	return l.Shared.Main(m)
 }
 
-// Seed is the seed, in which Trellis' CRDs are installed.
+// Seed returns the seed, with Trellis' CRDs installed.
 func (l *Landscape) Seed(tb testing.TB) *Cluster {
 	tb.Helper()
 	return l.cluster(tb, l.Get(tb).Seed.Kubeconfig, func(c *Cluster) error { return install.CRDs(context.Background(), c) })
 }
 
-// Shoot is the first of the shoots.
+// Shoot returns the first of the shoots.
 func (l *Landscape) Shoot(tb testing.TB) *Cluster {
 	tb.Helper()
 	return l.cluster(tb, l.Get(tb).Shoots[0].Kubeconfig, func(*Cluster) error { return nil })
 }
 
-// cluster connects to a cluster when the first test asks for it, and prepares it.
+// cluster returns a cluster. On the first call it connects to the cluster and prepares it.
 func (l *Landscape) cluster(tb testing.TB, kubeconfig string, prepare func(*Cluster) error) *Cluster {
 	tb.Helper()
 	l.mutex.Lock()

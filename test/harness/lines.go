@@ -31,8 +31,8 @@ var (
 	common = regexp.MustCompile(`"(controller|controllerGroup|controllerKind|Shoot|Network|namespace|name|reconcileID)"=("[^"]*"|\{[^}]*\}) `)
 )
 
-// With returns the lines with a message, without the keys that controller-runtime adds and
-// with empty durations.
+// With returns the lines with a message. It removes the keys that controller-runtime adds,
+// and empties durations.
 func (l *Lines) With(message string) []string {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()

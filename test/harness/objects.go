@@ -20,7 +20,7 @@ import (
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 )
 
-// PutShoot writes the Cluster of a control plane with this Shoot, as a gardenlet does.
+// PutShoot writes the Cluster of a control plane with this Shoot, as the gardenlet does.
 func (c *Cluster) PutShoot(tb testing.TB, namespace string, shoot *corev1beta1.Shoot) {
 	tb.Helper()
 	shoot.TypeMeta = metav1.TypeMeta{APIVersion: corev1beta1.GroupVersion.String(), Kind: "Shoot"}
@@ -35,8 +35,8 @@ func (c *Cluster) PutShoot(tb testing.TB, namespace string, shoot *corev1beta1.S
 	})
 }
 
-// PutAccess writes the Secret of a control plane with which the operator reaches the
-// shoot.
+// PutAccess writes the Secret in a control plane's namespace that gives the operator access
+// to the shoot.
 func (c *Cluster) PutAccess(tb testing.TB, namespace string, kubeconfig []byte) {
 	tb.Helper()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "gardener", Namespace: namespace}}
@@ -50,7 +50,7 @@ func (c *Cluster) put(tb testing.TB, object client.Object, change func()) {
 	}
 }
 
-// Change reads an object again and patches it, as a user would.
+// Change reads an object and patches it, as a user would.
 func Change[O client.Object](tb testing.TB, c *Cluster, object O, change func(O)) {
 	tb.Helper()
 	before := fresh(tb, c, object)
@@ -60,7 +60,7 @@ func Change[O client.Object](tb testing.TB, c *Cluster, object O, change func(O)
 	}
 }
 
-// ChangeStatus reads an object again and patches its status, as a controller would.
+// ChangeStatus reads an object and patches its status, as a controller would.
 func ChangeStatus[O client.Object](tb testing.TB, c *Cluster, object O, change func(O)) {
 	tb.Helper()
 	before := fresh(tb, c, object)
@@ -76,7 +76,7 @@ func fresh[O client.Object](tb testing.TB, c *Cluster, object O) (copied O) {
 	return object.DeepCopyObject().(O)
 }
 
-// Read reads an object that is there.
+// Read reads an object, and fails the test if it does not exist.
 func (c *Cluster) Read(tb testing.TB, object client.Object) {
 	tb.Helper()
 	if err := c.Get(tb.Context(), client.ObjectKeyFromObject(object), object); err != nil {
@@ -84,7 +84,7 @@ func (c *Cluster) Read(tb testing.TB, object client.Object) {
 	}
 }
 
-// Await waits for an object, and reads it.
+// Await waits until an object exists, and reads it.
 func (c *Cluster) Await(tb testing.TB, object client.Object) {
 	tb.Helper()
 	gomega.NewWithT(tb).Eventually(func() error {
@@ -92,7 +92,7 @@ func (c *Cluster) Await(tb testing.TB, object client.Object) {
 	}).Should(gomega.Succeed())
 }
 
-// Stays expects that an object does not change at all for a while.
+// Stays fails the test if an object changes within this time.
 func (c *Cluster) Stays(tb testing.TB, object client.Object, while time.Duration) {
 	tb.Helper()
 	c.Read(tb, object)
@@ -103,7 +103,8 @@ func (c *Cluster) Stays(tb testing.TB, object client.Object, while time.Duration
 	}).WithTimeout(while).Should(gomega.Equal(version))
 }
 
-// Applied plays the resource manager, which has applied a ManagedResource as it is now.
+// Applied sets the status of a ManagedResource as the resource manager does after it has
+// applied the ManagedResource.
 func Applied(mr *resourcesv1alpha1.ManagedResource) {
 	mr.Status.ObservedGeneration = mr.Generation
 	now := metav1.Now()

@@ -15,22 +15,22 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// own has the packages that can't share a sandbox with others, with the reason.
+// own has the packages that cannot share a sandbox with other packages, and the reason.
 var own = map[string]string{
-	"examples/gardenet": "is another Go module, and its operator works on all of a seed",
-	"internal/webhook":  "its operator works on all of a seed",
-	"plugin/plugintest": "makes and deletes the CRDs of plugins, and sees that none is left",
-	"plugins/calico":    "makes and deletes the CRDs of Calico, and the namespaces that all plugins have",
-	"plugins/cilium":    "makes and deletes the CRDs of Cilium, and the namespaces that all plugins have",
-	"plugins/flannel":   "makes and deletes the namespaces that all plugins have",
+	"examples/gardenet": "is another Go module, and its operator reconciles all objects of a seed",
+	"internal/webhook":  "its operator reconciles all objects of a seed",
+	"plugin/plugintest": "creates and deletes the CRDs of plugins, and checks that none is left",
+	"plugins/calico":    "creates and deletes the CRDs of Calico, and the namespaces that all plugins use",
+	"plugins/cilium":    "creates and deletes the CRDs of Cilium, and the namespaces that all plugins use",
+	"plugins/flannel":   "creates and deletes the namespaces that all plugins use",
 	"test/api":          "policies forbid the deletion of any Network",
 	"test/contract":     "needs a second seed with Gardener's CRDs, and policies that forbid the deletion of any Network",
-	"test/demo":         "is started by a user",
-	"test/docs":         "the guide's operator works on all of a seed",
-	"test/e2e":          "operators work on all of a seed, and the tests compare all objects of it",
-	"test/fairness":     "controllers work on all of a seed, and the load would change others' times",
-	"test/pairwise":     "makes the CRDs of all plugins",
-	"test/robustness":   "is its own shoot, with the cluster-scoped objects of networks, and holds them against an undisturbed run",
+	"test/demo":         "a user starts it",
+	"test/docs":         "the guide's operator reconciles all objects of a seed",
+	"test/e2e":          "operators reconcile all objects of a seed, and the tests compare all of its objects",
+	"test/fairness":     "controllers reconcile all objects of a seed, and their load would slow other packages down",
+	"test/pairwise":     "creates the CRDs of all plugins",
+	"test/robustness":   "its seed is also its shoot, with the cluster-scoped objects of networks, which it compares with an undisturbed run",
 }
 
 var starts = regexp.MustCompile(`\b(sandbox\.(Share|ForTest|Start)|harness\.Own)\(`)

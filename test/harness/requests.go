@@ -17,17 +17,17 @@ type RoundTripper func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (f RoundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
 
-// Request is a request that was sent.
+// Request is a recorded request.
 type Request struct {
 	Method, Path string
 	DryRun       bool
-	// Body is what a patch consists of.
+	// Body is the body of a patch.
 	Body string
-	// Code is the answer's, 0 while there is none.
+	// Code is the status code of the answer, or 0 if there is no answer yet.
 	Code int
 }
 
-// String is like "PATCH /api/v1/namespaces/one/secrets/two dry-run 200".
+// String returns a line like "PATCH /api/v1/namespaces/one/secrets/two dry-run 200".
 func (r Request) String() string {
 	line := r.Method + " " + r.Path
 	if r.DryRun {
@@ -42,10 +42,10 @@ func (r Request) String() string {
 // Writes reports whether the request changes something.
 func (r Request) Writes() bool { return r.Method != http.MethodGet && !r.DryRun }
 
-// Requests records the requests of a client about objects, but for events and for what
-// fills caches. The zero value is ready for use, also by several clients at a time.
+// Requests records a client's requests for objects. It omits Events, and the lists and
+// watches of caches. The zero value is ready for use, also by several clients at once.
 type Requests struct {
-	// Everything has all requests recorded but for watches.
+	// Everything makes it record all requests but watches.
 	Everything bool
 
 	mutex  sync.Mutex
@@ -54,13 +54,13 @@ type Requests struct {
 	after  func(Request) error
 }
 
-// Wrap records what is sent through a transport.
+// Wrap returns a transport that records the requests and sends them with next.
 func (r *Requests) Wrap(next http.RoundTripper) http.RoundTripper {
 	return RoundTripper(func(request *http.Request) (*http.Response, error) {
 		if request.URL.Query().Has("watch") || strings.HasPrefix(request.URL.Path, recordedEvents) || !r.Everything && !concernsObjects(request) {
 			return next.RoundTrip(request)
 		}
-		// Recorded before its effect can be seen, so that a test which sees the effect
+		// Record the request before it is sent, so that a test that sees its effect also
 		// sees the request.
 		sent, before, after := r.add(request)
 		if before != nil {
@@ -86,11 +86,11 @@ func (r *Requests) Wrap(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// recordedEvents is the path to which recorders write events, at any time after what they
-// are about.
+// recordedEvents is the path to which event recorders write. They write at any later time.
 const recordedEvents = "/apis/events.k8s.io/"
 
-// concernsObjects leaves out discovery, lists of caches, and events.
+// concernsObjects reports whether a request is neither discovery, nor the list of a cache,
+// nor about an Event.
 func concernsObjects(request *http.Request) bool {
 	query, path := request.URL.Query(), strings.Trim(request.URL.Path, "/")
 	discovers := strings.HasPrefix(path, "apis") && strings.Count(path, "/") < 3 || strings.HasPrefix(path, "api") && strings.Count(path, "/") < 2
@@ -111,15 +111,16 @@ func (r *Requests) add(request *http.Request) (sent *Request, before func(*http.
 	return sent, r.before, r.after
 }
 
-// Before has f see each request before it is sent; an error of f is the answer. A nil f
-// lets requests pass.
+// Before calls f with each request before it is sent. If f returns an error, the request is
+// not sent and the client gets the error. A nil f ends this.
 func (r *Requests) Before(f func(*http.Request) error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.before = f
 }
 
-// After has f see each answer before the client does; an error of f takes its place.
+// After calls f with each answer before the client gets it. If f returns an error, the client
+// gets the error instead of the answer.
 func (r *Requests) After(f func(Request) error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
@@ -159,7 +160,7 @@ func (r *Requests) Writes() []string {
 	return lines
 }
 
-// Forget forgets the requests so far.
+// Forget removes all recorded requests.
 func (r *Requests) Forget() {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()

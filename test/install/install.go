@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package install brings Trellis' manifests into a sandbox's seed, as an operator
-// of Trellis would, or makes of it what it is in a Gardener landscape.
+// Package install creates Trellis' manifests in a sandbox's seed, as an administrator
+// does. It can also create what a seed of a Gardener landscape has instead.
 package install
 
 import (
@@ -25,19 +25,19 @@ import (
 // operatorRole is the name of the ClusterRole in config/rbac.
 const operatorRole = "trellis-operator"
 
-// gardener is what a seed of a Gardener landscape has.
+// gardener has the manifests of a seed in a Gardener landscape.
 //
 //go:embed gardener
 var gardener embed.FS
 
-// CRDs creates the CRDs, where they are not there yet, and waits until the API
-// server serves them.
+// CRDs creates the CRDs that do not exist yet, and waits until the API server serves all
+// of them.
 func CRDs(ctx context.Context, c client.Client) error {
 	return crds(ctx, c, config.Manifests, "crd/*.yaml")
 }
 
-// Gardener creates the CRDs of a Gardener landscape, whose schemas prune what is
-// Trellis' own, and what in a landscape keeps Networks from being deleted or changed.
+// Gardener creates the CRDs of a Gardener landscape, whose schemas prune Trellis' own
+// fields, and the policies that protect Networks from deletion and changes there.
 func Gardener(ctx context.Context, c client.Client) error {
 	if err := crds(ctx, c, gardener, "gardener/crd/*.yaml"); err != nil {
 		return err
@@ -56,13 +56,13 @@ func crds(ctx context.Context, c client.Client, files embed.FS, pattern string) 
 	})
 }
 
-// Policies creates what only a seed without Gardener needs. It takes the API server
-// a moment to act by it.
+// Policies creates the policies for a seed without Gardener. The API server enforces them
+// only after a moment.
 func Policies(ctx context.Context, c client.Client) error {
 	return create(ctx, c, config.Manifests, "policy/*.yaml")
 }
 
-// Established counts the CRDs that a cluster serves, and all that it has.
+// Established returns the number of CRDs that a cluster serves, and of all its CRDs.
 func Established(ctx context.Context, c client.Client) (established, all int, err error) {
 	crds := &apiextensionsv1.CustomResourceDefinitionList{}
 	if err := c.List(ctx, crds); err != nil {

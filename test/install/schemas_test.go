@@ -17,11 +17,11 @@ import (
 	"github.com/trellis-network/trellis/config"
 )
 
-// A seed with Trellis' CRDs and one with Gardener's store the same objects, but for older
-// fields of a Network's spec that Gardener's prune, and they refuse the same, but for
-// changes of that spec. So a test of controllers that passes in the one passes in the
-// other, and only what is about these fields, or about what API servers refuse, is to be
-// tested in both: test/contract has its seeds of both sorts.
+// A seed with Trellis' CRDs and one with Gardener's CRDs store the same objects, except that
+// Gardener's prune the older fields of a Network's spec. They reject the same objects,
+// except for changes of that spec. So a controller's test that passes with one set of CRDs
+// passes with the other. Only tests of these fields and of what API servers reject need
+// both sets, and test/contract has seeds with each.
 func TestWhatGardenersSchemasHaveOtherwise(t *testing.T) {
 	g := NewWithT(t)
 	ours, gardeners := definitions(g, config.Manifests, "crd/*.yaml"), definitions(g, gardener, "gardener/crd/*.yaml")
@@ -36,7 +36,7 @@ func TestWhatGardenersSchemasHaveOtherwise(t *testing.T) {
 		"Network":         {".spec", ".spec.cloudProvider", ".spec.clusterCIDR"},
 	}))
 
-	// Of the spec itself, what has to be there and what may change is different.
+	// The spec differs in its required fields and in its validation rules.
 	spec := ours["Network"][".spec"]
 	g.Expect(spec.XValidations).NotTo(BeEmpty())
 	spec.XValidations = nil
@@ -44,7 +44,8 @@ func TestWhatGardenersSchemasHaveOtherwise(t *testing.T) {
 	g.Expect(spec).To(Equal(gardeners["Network"][".spec"]))
 }
 
-// definitions has the schemas of kinds: of each field, by its path, without those in it.
+// definitions returns the schema of each field, by kind and path. A field's schema does not
+// include the fields below it.
 func definitions(g *WithT, files embed.FS, pattern string) map[string]map[string]apiextensionsv1.JSONSchemaProps {
 	names, err := fs.Glob(files, pattern)
 	g.Expect(err).NotTo(HaveOccurred())
@@ -78,7 +79,7 @@ func flatten(into map[string]apiextensionsv1.JSONSchemaProps, path string, schem
 	into[path] = schema
 }
 
-// different returns the paths of fields that differ, or that only one has.
+// different returns the paths of the fields that differ, or that only one side has.
 func different(a, b map[string]apiextensionsv1.JSONSchemaProps) []string {
 	paths := map[string]bool{}
 	for path := range a {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package sandbox
 
 import (
@@ -9,15 +11,15 @@ import (
 	"time"
 )
 
-// handedDown, in the environment, is the path of a file with what the program reported
-// of a running sandbox, which the packages of a test run share.
+// handedDown is the environment variable with the path of a file. The file has the
+// program's report of a running sandbox, which the packages of a test run share.
 const handedDown = "TRELLIS_SANDBOX"
 
-// OfRun is what the sandbox of a test run has. Its shoot is of all packages.
+// OfRun are the options of the sandbox of a test run. All packages share its shoot.
 var OfRun = Options{Shoots: []string{"garden-dev/one"}, Nodes: 2}
 
-// HandDown writes the sandbox into a file, and returns the environment variable by
-// which ShareWithRun finds it.
+// HandDown writes the sandbox's report into a file, and returns the environment
+// variable, as NAME=VALUE, by which ShareWithRun finds it.
 func (s *Sandbox) HandDown(file string) (variable string, err error) {
 	report, err := json.Marshal(s)
 	if err != nil {
@@ -26,9 +28,9 @@ func (s *Sandbox) HandDown(file string) (variable string, err error) {
 	return handedDown + "=" + file, os.WriteFile(file, report, 0o600)
 }
 
-// ShareWithRun prepares the sandbox that the environment hands down. Without one, as
-// when a package's tests run alone, it is Share. Tests must get along with those of
-// other packages: each has namespaces of its own.
+// ShareWithRun prepares the sandbox that the environment names. If it names none, for
+// example because a package's tests run alone, ShareWithRun is Share. Each package
+// must use namespaces of its own, so that its tests do not disturb those of others.
 func ShareWithRun(options Options) *Shared {
 	file := os.Getenv(handedDown)
 	if file == "" {
@@ -37,7 +39,8 @@ func ShareWithRun(options Options) *Shared {
 	return &Shared{options: options, start: func(context.Context, Options) (*Sandbox, error) { return taken(file, options) }}
 }
 
-// taken reads a sandbox that was handed down and has what the options ask for.
+// taken reads the report of a sandbox, and checks that the sandbox has the shoots and
+// nodes of the options.
 func taken(file string, options Options) (*Sandbox, error) {
 	report, err := os.ReadFile(file)
 	if err != nil {
@@ -57,14 +60,14 @@ func taken(file string, options Options) (*Sandbox, error) {
 	return s, nil
 }
 
-// endWithParent ends this process when the one that started it is gone, as `go test`
-// is when it was killed. The sandboxes of this process end with it.
+// endWithParent ends this process when its parent has ended, for example when
+// `go test` was killed. The sandboxes of this process end with it.
 func endWithParent() {
 	const interval = 300 * time.Millisecond
 	parent := os.Getppid()
 	for range time.Tick(interval) {
 		if os.Getppid() != parent {
-			fmt.Fprintln(os.Stderr, "the process that started the tests is gone")
+			fmt.Fprintln(os.Stderr, "the process that started the tests has ended")
 			os.Exit(1)
 		}
 	}

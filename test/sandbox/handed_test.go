@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package sandbox
 
 import (
@@ -20,7 +22,7 @@ func TestASandboxIsHandedDown(t *testing.T) {
 		t.Errorf("got %+v, want %+v", theirs, mine)
 	}
 	if err := theirs.Stop(); err != nil || mine.run.err != nil || theirs.Done() != nil {
-		t.Errorf("stopping what was handed down: %v", err)
+		t.Errorf("Stop of a sandbox that was handed down: %v", err)
 	}
 	further := ShareWithRun(Options{Shoots: []string{"garden-dev/one"}})
 	if _, err := further.start(context.Background(), further.options); err == nil || !strings.Contains(err.Error(), "has no shoot garden-dev/one") {

@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+
 // Package sandbox runs the sandbox program (see sandbox/README.md) from Go
-// tests: real Kubernetes clusters with simulated nodes. It needs the standard
-// library only; tests that need a client build one from the kubeconfigs.
+// tests: real Kubernetes clusters with simulated nodes. It imports the standard
+// library only. Tests that need a client make one from the kubeconfigs.
 //
 // A package whose tests share one sandbox:
 //
@@ -25,7 +27,7 @@ type Sandbox struct {
 	PID int `json:"pid"`
 	// KubernetesVersion is what the API servers report.
 	KubernetesVersion string `json:"kubernetesVersion"`
-	// MemoryMiB is what all processes used when everything was ready.
+	// MemoryMiB is the memory of all processes when all clusters were ready.
 	MemoryMiB int `json:"memoryMiB"`
 	// Kubectl is the path of a kubectl of the same version.
 	Kubectl string  `json:"kubectl"`
@@ -40,7 +42,7 @@ type Seed struct {
 	Server string `json:"server"`
 	// Kubeconfig is the path of an admin's kubeconfig.
 	Kubeconfig string `json:"kubeconfig"`
-	// Users are the paths of the users' kubeconfigs by the users' names.
+	// Users has the path of each user's kubeconfig by the user's name.
 	Users map[string]string `json:"users"`
 }
 
@@ -54,8 +56,8 @@ type Shoot struct {
 	Nodes      int    `json:"nodes"`
 }
 
-// Binary returns the path of the built sandbox program. It fails if the program
-// is not built, or not from the present sources.
+// Binary returns the path of the built sandbox program. It returns an error if the
+// program is not built from the present sources.
 func Binary() (string, error) {
 	entry, err := cache.Find()
 	if err != nil {

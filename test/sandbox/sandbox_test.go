@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package sandbox
 
 import (
@@ -36,10 +38,10 @@ func TestForTest(t *testing.T) {
 	select {
 	case <-s.Done():
 	default:
-		t.Error("the sandbox goes on after its test")
+		t.Error("the sandbox still runs after its test")
 	}
 	if err := s.Stop(); err != nil {
-		t.Errorf("stopping once more: %v", err)
+		t.Errorf("a second Stop: %v", err)
 	}
 }
 
@@ -54,7 +56,7 @@ func TestStartIsCancelled(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 	defer cancel()
 	if _, err := Start(ctx, Options{Stderr: io.Discard}); err == nil {
-		t.Error("started in no time")
+		t.Error("Start returned no error, though its context had ended")
 	}
 }
 

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package sandbox
 
 import (
@@ -14,22 +16,23 @@ import (
 	"time"
 )
 
-// Options say what to start. The zero value is a garden and seed without shoots.
+// Options describe the sandbox to start. The zero value is a garden and seed without
+// shoots.
 type Options struct {
-	// Shoots are shoots to run, each as NAMESPACE/NAME.
+	// Shoots are the shoots, each as NAMESPACE/NAME.
 	Shoots []string
-	// Nodes is how many nodes each shoot has; 0 stands for the program's default.
+	// Nodes is the number of nodes of each shoot. 0 means the program's default.
 	Nodes int
 	// Users are identities without rights in the seed, each as
 	// NAME[=GROUP,GROUP…].
 	Users []string
-	// Dir is where to keep everything; empty means a temporary directory.
+	// Dir is the directory of the sandbox. Empty means a temporary directory.
 	Dir string
-	// Timeout bounds the start; 0 stands for the program's default.
+	// Timeout limits the start. 0 means the program's default.
 	Timeout time.Duration
-	// Stderr takes the progress; nil means os.Stderr.
+	// Stderr takes the progress. nil means os.Stderr.
 	Stderr io.Writer
-	// Args are further flags of `trellis-sandbox up`.
+	// Args are more flags of `trellis-sandbox up`.
 	Args []string
 }
 
@@ -53,7 +56,7 @@ func (o Options) args() []string {
 	return append(args, o.Args...)
 }
 
-// stopTimeout is more than the program ever needs to stop.
+// stopTimeout is longer than the program ever needs to stop.
 const stopTimeout = 30 * time.Second
 
 // run is the program as a child process.
@@ -65,9 +68,9 @@ type run struct {
 	once  sync.Once
 }
 
-// Start starts a sandbox and returns when everything in it is ready, or with the
-// cause of ctx' end. The sandbox ends with Stop, with ctx, and with this process at
-// the latest.
+// Start starts a sandbox and returns when all its clusters are ready. If ctx ends
+// earlier, Start returns the cause of that. The sandbox ends with Stop, with ctx, or
+// with this process, whichever comes first.
 func Start(ctx context.Context, options Options) (*Sandbox, error) {
 	binary, err := Binary()
 	if err != nil {
@@ -80,8 +83,9 @@ func Start(ctx context.Context, options Options) (*Sandbox, error) {
 	r.cmd = exec.CommandContext(ctx, binary, options.args()...)
 	r.cmd.Stderr = io.MultiWriter(options.Stderr, r.tail)
 	r.cmd.Cancel = func() error { r.askToStop(); return nil }
-	// A Ctrl-C in the terminal is for this process, which then stops the sandbox:
-	// a second signal would keep it from cleaning up.
+	// A group of its own protects the program from the signal of a Ctrl-C in the
+	// terminal. This process receives that signal and stops the sandbox. A second
+	// signal would end the program before it has cleaned up.
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	r.cmd.WaitDelay = stopTimeout
 	stdout, err := r.cmd.StdoutPipe()
@@ -112,14 +116,14 @@ func Start(ctx context.Context, options Options) (*Sandbox, error) {
 	return s, nil
 }
 
-// askToStop tells the program to stop, once.
+// askToStop sends SIGTERM to the program. Further calls do nothing.
 func (r *run) askToStop() {
 	r.once.Do(func() { _ = r.cmd.Process.Signal(syscall.SIGTERM) })
 }
 
-// Stop ends the sandbox and returns when nothing of it is left. It returns an error if
-// the sandbox had ended by itself, or did not end in order. Further calls return the
-// same. A sandbox that was handed down goes on.
+// Stop ends the sandbox and returns when its processes have ended. It returns an error
+// if the sandbox ended before Stop, or did not end in order. Further calls return the
+// same. Stop does nothing to a sandbox that was handed down.
 func (s *Sandbox) Stop() error {
 	if s.run == nil {
 		return nil
@@ -137,8 +141,8 @@ func (s *Sandbox) Stop() error {
 	return nil
 }
 
-// Done is closed when the sandbox has ended, asked to or not. It is nil for one that
-// was handed down.
+// Done returns a channel that is closed when the sandbox has ended, with or without
+// Stop. It returns nil for a sandbox that was handed down.
 func (s *Sandbox) Done() <-chan struct{} {
 	if s.run == nil {
 		return nil
@@ -146,7 +150,7 @@ func (s *Sandbox) Done() <-chan struct{} {
 	return s.run.ended
 }
 
-// tail keeps the last of what is written to it.
+// tail keeps the end of the text that is written to it.
 type tail struct {
 	mu   sync.Mutex
 	text string

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package sandbox
 
 import (
@@ -8,8 +10,8 @@ import (
 	"testing"
 )
 
-// ForTest starts a sandbox for one test and stops it when the test is over. It
-// fails the test if the sandbox does not start, or ends before the test does.
+// ForTest starts a sandbox for one test and stops it after the test. It fails the
+// test if the sandbox does not start, or ends before the test.
 func ForTest(tb testing.TB, options Options) *Sandbox {
 	tb.Helper()
 	s, err := Start(context.Background(), options)
@@ -24,8 +26,8 @@ func ForTest(tb testing.TB, options Options) *Sandbox {
 	return s
 }
 
-// Shared is one sandbox for all tests of a package. It starts when the first
-// test asks for it, so tests that don't need it don't wait for it.
+// Shared is one sandbox for all tests of a package. The first Get starts it, so
+// tests that do not need it do not wait for it.
 type Shared struct {
 	options Options
 	start   func(context.Context, Options) (*Sandbox, error)
@@ -35,11 +37,11 @@ type Shared struct {
 	err     error
 }
 
-// Share prepares a sandbox. Nothing is started yet.
+// Share prepares a sandbox. The first Get starts it.
 func Share(options Options) *Shared { return &Shared{options: options, start: Start} }
 
-// Get returns the sandbox, starting it if need be. It fails the test if it
-// doesn't start.
+// Get returns the sandbox, and starts it on the first call. It fails the test if the
+// sandbox does not start.
 func (s *Shared) Get(tb testing.TB) *Sandbox {
 	tb.Helper()
 	s.once.Do(func() { s.running, s.err = s.start(context.Background(), s.options) })
@@ -49,9 +51,9 @@ func (s *Shared) Get(tb testing.TB) *Sandbox {
 	return s.running
 }
 
-// Main runs the package's tests and stops the sandbox after them, if one of
-// them had it started. It is all that TestMain has to call, with its testing.M, and
-// returns the exit status. The process ends early if `go test` is killed.
+// Main runs the package's tests, and then stops the sandbox if one of them started
+// it. It returns the exit status. TestMain calls it with its testing.M, and needs
+// nothing else. The process ends when `go test` is killed.
 func (s *Shared) Main(m interface{ Run() int }) int {
 	go endWithParent()
 	status := m.Run()

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -10,8 +12,8 @@ import (
 	"github.com/trellis-network/trellis/test/sandbox/internal/cache"
 )
 
-// build compiles the program beside its entry and then renames it into place,
-// so that a process that sees the entry sees a whole program.
+// build compiles the program beside its entry and then renames it into place, so
+// that no process sees an entry with an incomplete program.
 func build(ctx context.Context, entry *cache.Entry) error {
 	temporary, err := os.MkdirTemp(entry.Root, "build-")
 	if err != nil {
@@ -19,12 +21,12 @@ func build(ctx context.Context, entry *cache.Entry) error {
 	}
 	defer os.RemoveAll(temporary)
 
-	// The module is built for itself, whatever workspace is around.
+	// GOWORK=off builds the module on its own, outside any Go workspace.
 	building := gobuild.Build{
 		Name: "sandbox", Dir: entry.Module, Env: []string{"CGO_ENABLED=0", "GOWORK=off"}, Flags: buildFlags(entry),
 		Output: filepath.Join(temporary, cache.Program), Packages: []string{"./cmd/" + cache.Program},
-		Preparing: "looking what is to be compiled (a fresh machine loads Kubernetes' modules first, some 200 MB)",
-		Long:      "compiling Kubernetes takes about 6 to 12 minutes on two cores; this is needed once",
+		Preparing: "finding the packages to compile (a new machine first downloads Kubernetes' modules, about 200 MB)",
+		Long:      "compiling Kubernetes takes 6 to 12 minutes on two cores; later builds take seconds",
 	}
 	if err := building.Run(ctx); err != nil {
 		return err

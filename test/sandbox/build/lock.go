@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package main
 
 import (
@@ -8,11 +10,11 @@ import (
 	"time"
 )
 
-// reminder is how often is said that another build is waited for.
+// reminder is how often lock prints that it waits for another build.
 const reminder = 10 * time.Second
 
-// lock waits until no other build uses the cache. The kernel drops the lock
-// when the process ends, however it ends.
+// lock waits until no other build uses the cache. The kernel releases the lock when
+// the process ends, even by SIGKILL.
 func lock(ctx context.Context, path string) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

@@ -1,5 +1,7 @@
-// Command build builds the sandbox program into the cache, unless it is there
-// already, and prints its path. With -path it builds nothing.
+// SPDX-License-Identifier: Apache-2.0
+
+// Command build builds the sandbox program into the cache if the cache does not
+// have it, and prints its path. With -path it builds nothing.
 //
 //	go run ./test/sandbox/build
 package main

@@ -1,5 +1,7 @@
-// Package cache knows where the built sandbox program lies: outside the tree,
-// under a name that changes whenever the program would.
+// SPDX-License-Identifier: Apache-2.0
+
+// Package cache finds the built sandbox program. The program is outside the tree, in
+// a directory whose name changes with the program's sources.
 package cache
 
 import (
@@ -20,27 +22,27 @@ import (
 // Program is the name of the built program.
 const Program = "trellis-sandbox"
 
-// Entry is the program of one state of the sources.
+// Entry is the cache's directory for one version of the sources.
 type Entry struct {
 	// Module is the directory of the sandbox's Go module.
 	Module string
 	// KubernetesVersion is the version that the module requires, like v1.36.3.
 	KubernetesVersion string
-	// Root holds the entries of all states, Dir is this one's.
+	// Root holds all entries, and Dir is the directory of this one.
 	Root, Dir string
 }
 
-// Path is where the program lies once it is built.
+// Path is the path of the program once it is built.
 func (e *Entry) Path() string { return filepath.Join(e.Dir, Program) }
 
-// Built reports whether the program is there.
+// Built reports whether the program exists.
 func (e *Entry) Built() bool {
 	info, err := os.Stat(e.Path())
 	return err == nil && info.Mode().IsRegular()
 }
 
-// Find returns the entry for the sources around the working directory: those of
-// the checkout which the working directory is in.
+// Find returns the entry for the sources of the checkout that the working directory
+// is in.
 func Find() (*Entry, error) {
 	module, err := findModule()
 	if err != nil {
@@ -66,7 +68,7 @@ func Find() (*Entry, error) {
 	}, nil
 }
 
-// root is $TRELLIS_CACHE/sandbox, or its like in the user's cache directory.
+// root is $TRELLIS_CACHE/sandbox, or trellis/sandbox in the user's cache directory.
 func root() (string, error) {
 	if dir := os.Getenv("TRELLIS_CACHE"); dir != "" {
 		absolute, err := filepath.Abs(dir)
@@ -81,11 +83,11 @@ func root() (string, error) {
 
 const moduleLine = "module github.com/trellis-network/trellis/sandbox"
 
-// rootModule is the module beside whose go.mod sandbox/ is.
+// rootModule is the module whose directory contains sandbox/.
 const rootModule = "github.com/trellis-network/trellis"
 
-// findModule looks for sandbox/go.mod beside or above the working directory, and then
-// where the working directory's own module has Trellis from.
+// findModule looks for sandbox/go.mod in the working directory and above it, and then
+// in the directory of the Trellis module that the working directory's module uses.
 func findModule() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {
@@ -128,7 +130,8 @@ func kubernetesVersion(module string) (string, error) {
 	return string(match[1]), nil
 }
 
-// hash covers all that makes the program what it is.
+// hash returns a hash of everything that determines the program: its sources, and the
+// version of Go.
 func hash(module string) (string, error) {
 	files, err := sources(module)
 	if err != nil {
@@ -147,7 +150,7 @@ func hash(module string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil))[:16], nil
 }
 
-// sources lists the module's files that end up in the program.
+// sources lists the module's files that the program is built from.
 func sources(module string) ([]string, error) {
 	files := []string{"go.mod", "go.sum"}
 	err := filepath.WalkDir(module, func(path string, entry fs.DirEntry, err error) error {

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package cache
 
 import (
@@ -8,7 +10,7 @@ import (
 	"time"
 )
 
-// checkout makes a small tree that looks like a checkout and enters it.
+// checkout makes a small tree like a checkout, and changes the working directory to it.
 func checkout(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -47,7 +49,7 @@ func TestFind(t *testing.T) {
 		t.Errorf("got %+v", entry)
 	}
 	if entry.Built() {
-		t.Error("built already")
+		t.Error("Built reports a program that does not exist")
 	}
 	for name, test := range map[string]struct {
 		file    string
@@ -88,13 +90,13 @@ func TestPrune(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !entry.Built() {
-		t.Error("the entry in use was removed")
+		t.Error("Prune removed the entry in use")
 	}
 	left, _ := filepath.Glob(filepath.Join(entry.Root, "v*"))
 	if len(left) != 2 {
 		t.Errorf("left are %v", left)
 	}
 	if _, err := os.Stat(filepath.Join(entry.Root, "v1.36.3-b")); err == nil {
-		t.Error("the oldest entry is left")
+		t.Error("Prune kept the oldest entry")
 	}
 }

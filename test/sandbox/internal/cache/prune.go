@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
+
 package cache
 
 import (
@@ -7,11 +9,11 @@ import (
 	"time"
 )
 
-// keep is how many entries stay: this one, and the one of another branch.
+// keep is the number of entries that Prune keeps: this one, and that of another branch.
 const keep = 2
 
-// Prune marks the entry as used now and removes all but the entries used last.
-// A sandbox that runs from a removed entry goes on.
+// Prune marks the entry as used now, and removes all entries but those used last. A
+// sandbox that runs from a removed entry continues to run.
 func (e *Entry) Prune() error {
 	now := time.Now()
 	if err := os.Chtimes(e.Dir, now, now); err != nil {
