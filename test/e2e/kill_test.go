@@ -12,12 +12,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// kills is how often the operator is killed.
+// kills is how often the test kills the operator.
 const kills = 20
 
-// Invariant 6: the operator may be killed at any moment. However often that
-// happens while a network is made, changed and removed, the end is the same as
-// of a run that was not disturbed.
+// Invariant 6 of docs/design.md: any crash is safe. The test kills the operator at random
+// moments while it creates, changes and deletes a network. The result must be the same as
+// that of an undisturbed run.
 func TestKillingTheOperatorChangesNothing(t *testing.T) {
 	w := setup(t, forKills)
 	seedBefore, shootBefore := w.snapshot(w.seed), w.snapshot(w.shoot)
@@ -34,7 +34,7 @@ func TestKillingTheOperatorChangesNothing(t *testing.T) {
 	w.delete()
 
 	seed := uint64(time.Now().UnixNano())
-	t.Logf("moments are drawn with seed %d", seed)
+	t.Logf("the seed of the random moments is %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	steps := []func(){
 		func() { w.apply(w.johndoe()) },
@@ -44,7 +44,7 @@ func TestKillingTheOperatorChangesNothing(t *testing.T) {
 	}
 	for i := range kills {
 		if w.deleting() {
-			w.gone() // nothing can be applied to a Shoot that goes
+			w.gone() // the API server accepts no change of a Shoot that is being deleted
 		}
 		steps[i%len(steps)]()
 		<-time.After(time.Duration(random.IntN(4000)) * time.Millisecond)
@@ -66,7 +66,7 @@ func TestKillingTheOperatorChangesNothing(t *testing.T) {
 	w.Expect(difference(shootBefore, w.snapshot(w.shoot))).To(BeEmpty())
 }
 
-// deleting reports whether the Shoot is on its way out.
+// deleting reports whether the Shoot is being deleted.
 func (w *world) deleting() bool {
 	shoot := w.johndoe()
 	err := w.seed.Get(w.t.Context(), client.ObjectKeyFromObject(shoot), shoot)

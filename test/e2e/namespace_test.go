@@ -18,8 +18,8 @@ func (w *world) controlPlane() *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shoot--dev--johndoe-azure"}}
 }
 
-// deleteControlPlane deletes the namespace in the seed as kubectl would, and does
-// not wait.
+// deleteControlPlane deletes the control plane's namespace in the seed as kubectl does,
+// and does not wait for its end.
 func (w *world) deleteControlPlane() {
 	w.t.Helper()
 	w.Expect(w.seed.Delete(w.t.Context(), w.controlPlane())).To(Succeed())
@@ -34,9 +34,9 @@ func uidOf(w *world, c cluster, object client.Object) func() types.UID {
 	}
 }
 
-// A user deletes the namespace of a control plane: the network is taken from
-// the shoot in order, since the access to it outlasts what needs it; then all of
-// it comes again.
+// A user deletes the namespace of a control plane. The operator first deletes the network
+// in the shoot, since it keeps its access to the shoot until then. Afterwards it creates the
+// control plane and the network again.
 func TestADeletedControlPlaneComesBack(t *testing.T) {
 	w := setup(t, forNamespaces)
 	seedBefore, shootBefore := w.snapshot(w.seed), w.snapshot(w.shoot)
@@ -49,7 +49,7 @@ func TestADeletedControlPlaneComesBack(t *testing.T) {
 	w.deleteControlPlane()
 	w.Eventually(uidOf(w, w.seed, w.controlPlane())).WithTimeout(patience).ShouldNot(Or(BeEmpty(), Equal(namespaceUID)))
 	w.succeeds()
-	w.Expect(uidOf(w, w.shoot, node)()).NotTo(Or(BeEmpty(), Equal(nodeUID)), "it was taken down and made again")
+	w.Expect(uidOf(w, w.shoot, node)()).NotTo(Or(BeEmpty(), Equal(nodeUID)), "the operator must have deleted and created it again")
 	w.Eventually(func() []string { return difference(withNetwork, w.snapshot(w.shoot)) }).WithPolling(time.Second).Should(BeEmpty())
 
 	w.delete()
@@ -57,8 +57,8 @@ func TestADeletedControlPlaneComesBack(t *testing.T) {
 	w.Expect(difference(shootBefore, w.snapshot(w.shoot))).To(BeEmpty())
 }
 
-// In whatever order a user deletes the Shoot, the namespace of its control plane
-// and the kubeconfig, nothing is left, neither in the seed nor in the shoot.
+// A user may delete the Shoot, the namespace of its control plane and the kubeconfig in any
+// order. The operator leaves no object behind, neither in the seed nor in the shoot.
 func TestDeletionsInAnyOrderLeaveNothingBehind(t *testing.T) {
 	w := setup(t, forNamespaces)
 	kubeconfig := &corev1.Secret{}
@@ -68,7 +68,7 @@ func TestDeletionsInAnyOrderLeaveNothingBehind(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, Labels: kubeconfig.Labels, Annotations: kubeconfig.Annotations},
 		Type:       kubeconfig.Type, Data: kubeconfig.Data,
 	}
-	giveBack := func() {
+	restoreKubeconfig := func() {
 		_ = client.IgnoreAlreadyExists(w.seed.Create(t.Context(), again.DeepCopy()))
 	}
 	deleteShoot := func() { w.Expect(w.seed.Delete(t.Context(), w.johndoe())).To(Succeed()) }
@@ -91,7 +91,7 @@ func TestDeletionsInAnyOrderLeaveNothingBehind(t *testing.T) {
 			step()
 		}
 		w.gone()
-		giveBack()
+		restoreKubeconfig()
 		w.Eventually(func() []string { return difference(seedBefore, w.snapshot(w.seed)) }).WithPolling(time.Second).Should(BeEmpty(), order.name)
 		w.Expect(difference(shootBefore, w.snapshot(w.shoot))).To(BeEmpty(), order.name)
 	}

@@ -22,15 +22,15 @@ import (
 	"github.com/trellis-network/trellis/test/sandbox"
 )
 
-// networks are all types, each with the DaemonSet of its agents and a change that rolls
-// them.
+// networks are all network types, each with the DaemonSet of its agents and a change that
+// rolls the agents.
 var networks = map[string]struct{ agents, change string }{
 	"calico":  {"calico-node", `{"vethMTU":"1400"}`},
 	"cilium":  {"cilium", `{"debug":true}`},
 	"flannel": {"kube-flannel-ds", `{"mtu":1400}`},
 }
 
-// Each shoot has its own network, and what happens to one does not touch the others.
+// Each shoot has a network of its own, and a change of one does not affect the others.
 func TestNetworksLiveSideBySide(t *testing.T) {
 	w := setup(t, forNetworks)
 	names := slices.Sorted(maps.Keys(networks))
@@ -74,7 +74,7 @@ func TestNetworksLiveSideBySide(t *testing.T) {
 	w.stopOperator(syscall.SIGTERM)
 }
 
-// shootWith is a Shoot that is named as the type of its network.
+// shootWith returns a Shoot that is named after the type of its network.
 func (w *world) shootWith(networkType string) *corev1beta1.Shoot {
 	shoot := &corev1beta1.Shoot{ObjectMeta: metav1.ObjectMeta{Namespace: "garden-dev", Name: networkType}}
 	shoot.Spec.Provider = corev1beta1.Provider{Type: "local", Workers: []corev1beta1.Worker{{Name: "one", Minimum: 1, Maximum: 2}}}
@@ -85,7 +85,8 @@ func (w *world) shootWith(networkType string) *corev1beta1.Shoot {
 	return shoot
 }
 
-// runs waits until a Shoot, as it is now, is carried out, and its agents run.
+// runs waits until the operator has reconciled the present generation of a Shoot, and its
+// agents are up to date and available.
 func (w *world) runs(name, agents string) {
 	w.t.Helper()
 	w.Eventually(func(g Gomega) {
@@ -102,7 +103,7 @@ func (w *world) runs(name, agents string) {
 	}).Should(Succeed())
 }
 
-// shootNamed is the cluster of a Shoot.
+// shootNamed returns the cluster of a Shoot.
 func (w *world) shootNamed(name string) cluster {
 	if known, ok := w.named[name]; ok {
 		return known
@@ -113,5 +114,5 @@ func (w *world) shootNamed(name string) cluster {
 	return w.named[name]
 }
 
-// inShoot are the objects of a Shoot's cluster, each with its version.
+// inShoot returns a snapshot of a Shoot's cluster.
 func (w *world) inShoot(name string) map[string]string { return w.snapshot(w.shootNamed(name)) }

@@ -17,7 +17,7 @@ import (
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 )
 
-// managed are all objects in the shoot that Trellis keeps there.
+// managed returns all objects in the shoot that Trellis manages.
 func (w *world) managed() []*unstructured.Unstructured {
 	list := &resourcesv1alpha1.ManagedResourceList{}
 	w.Expect(w.seed.List(w.t.Context(), list, client.InNamespace("shoot--dev--johndoe-azure"))).To(Succeed())
@@ -37,7 +37,7 @@ func (w *world) managed() []*unstructured.Unstructured {
 	return all
 }
 
-// Whatever is deleted in the shoot comes back as it was.
+// Trellis recreates every object that a user deletes in the shoot.
 func TestDeletedObjectsComeBack(t *testing.T) {
 	w := setup(t, forOthers)
 	w.apply(w.johndoe())
@@ -47,15 +47,15 @@ func TestDeletedObjectsComeBack(t *testing.T) {
 	w.Expect(len(objects)).To(BeNumerically(">", 40))
 	for _, object := range objects {
 		err := w.shoot.Delete(t.Context(), object, client.PropagationPolicy(metav1.DeletePropagationBackground))
-		w.Expect(client.IgnoreNotFound(err)).To(Succeed(), "custom resources go with their CRD")
+		w.Expect(client.IgnoreNotFound(err)).To(Succeed(), "only the deletion of a CRD may have deleted it before")
 	}
 	w.Eventually(func() []string { return difference(before, w.snapshot(w.shoot)) }).WithPolling(time.Second).Should(BeEmpty())
 	w.succeeds()
 	w.delete()
 }
 
-// Whatever is edited in the shoot is put right: fields that are ours, and fields
-// that another client has added to what is ours.
+// Trellis reverts every edit in the shoot: changes of its fields, and fields that another
+// client has added to its objects.
 func TestEditedObjectsArePutRight(t *testing.T) {
 	w := setup(t, forOthers)
 	w.apply(w.johndoe())
@@ -66,13 +66,13 @@ func TestEditedObjectsArePutRight(t *testing.T) {
 			if err := w.shoot.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
 				return err
 			}
-			vandalize(w, object)
-			err := w.shoot.Update(t.Context(), object, client.FieldOwner("somebody"))
+			edit(w, object)
+			err := w.shoot.Update(t.Context(), object, client.FieldOwner("another-client"))
 			if apierrors.IsConflict(err) {
 				return err
 			}
 			w.Expect(err).NotTo(HaveOccurred(), "%s %s", object.GetKind(), object.GetName())
-			w.Expect(normalized(w, object)).NotTo(Equal(before[keyOf(object)]), "the API server took what we did to %s", keyOf(object))
+			w.Expect(normalized(w, object)).NotTo(Equal(before[keyOf(object)]), "the API server must accept the edit of %s", keyOf(object))
 			return nil
 		}).Should(Succeed())
 	}
@@ -81,8 +81,8 @@ func TestEditedObjectsArePutRight(t *testing.T) {
 	w.delete()
 }
 
-// vandalize changes something of ours in an object, and adds something to it.
-func vandalize(w *world, object *unstructured.Unstructured) {
+// edit changes a field of ours in an object, or adds a field.
+func edit(w *world, object *unstructured.Unstructured) {
 	labels := object.GetLabels()
 	delete(labels, "shoot.gardener.cloud/no-cleanup")
 	object.SetLabels(labels)
@@ -94,31 +94,31 @@ func vandalize(w *world, object *unstructured.Unstructured) {
 		containers, _, err := unstructured.NestedSlice(object.Object, "spec", "template", "spec", "containers")
 		w.Expect(err).NotTo(HaveOccurred())
 		first := containers[0].(map[string]any)
-		first["image"] = "example.org/somebody/else:v1"
+		first["image"] = "example.org/another/image:v1"
 		env, _ := first["env"].([]any)
-		first["env"] = append(env, map[string]any{"name": "SOMEBODY", "value": "was here"})
+		first["env"] = append(env, map[string]any{"name": "ADDED", "value": "true"})
 		set(containers, "spec", "template", "spec", "containers")
 		set(int64(7), "spec", "template", "spec", "terminationGracePeriodSeconds")
 	case "ConfigMap":
-		set("was here", "data", "somebody")
+		set("true", "data", "added")
 	case "ClusterRole", "Role":
 		set([]any{map[string]any{"apiGroups": []any{""}, "resources": []any{"secrets"}, "verbs": []any{"get"}}}, "rules")
 	case "ClusterRoleBinding", "RoleBinding":
-		set([]any{map[string]any{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "somebody"}}, "subjects")
+		set([]any{map[string]any{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "another-user"}}, "subjects")
 	case "ServiceAccount":
 		set(true, "automountServiceAccountToken")
 	case "Service":
-		set(map[string]any{"somebody": "else"}, "spec", "selector")
+		set(map[string]any{"another": "selector"}, "spec", "selector")
 	case "IPPool":
 		set(false, "spec", "natOutgoing")
-		set("was here", "spec", "somebody")
+		set("true", "spec", "added")
 	case "CustomResourceDefinition":
-		set([]any{"somebodys-" + strings.Split(object.GetName(), ".")[0]}, "spec", "names", "shortNames")
+		set([]any{"added-" + strings.Split(object.GetName(), ".")[0]}, "spec", "names", "shortNames")
 	case "PodDisruptionBudget":
 		set(int64(5), "spec", "maxUnavailable")
 	case "NetworkPolicy":
 		set([]any{"Ingress", "Egress"}, "spec", "policyTypes")
 	case "PriorityClass":
-		set("somebody was here", "description")
+		set("edited", "description")
 	}
 }

@@ -31,10 +31,10 @@ import (
 )
 
 const (
-	// crowd is how many Networks there are.
-	crowd = 100
-	// replicaConfig makes the next leader wait less than in production. As in a
-	// landscape, the test plays the resource manager.
+	// networkCount is the number of Networks.
+	networkCount = 100
+	// replicaConfig lets the next leader wait less than in production. The mode is that of a
+	// Gardener landscape, and the test sets the status that the resource manager would set.
 	replicaConfig = `
 mode: Gardener
 metrics: {bindAddress: "0"}
@@ -44,55 +44,56 @@ heartbeat: {namespace: default}
 `
 )
 
-// Of several replicas one works. In the middle of a hundred Networks the leader falls
-// silent, and after that the next one is killed: the one that is left carries on. None is
-// lost, none is worked on by two at once, and the one that wakes up again does nothing.
+// Only the leader of several replicas reconciles. While it reconciles a hundred Networks, the
+// test suspends the leader, and later kills the next one. The last replica reconciles the
+// rest. No Network is forgotten, two replicas never reconcile the same Network at once, and
+// the suspended replica does nothing when it resumes.
 func TestAnotherReplicaCarriesOn(t *testing.T) {
-	w := arrive(t, forOthers)
-	for i := range crowd {
-		w.createNetwork(crowdName(i))
+	w := setupWithoutOperator(t, forOthers)
+	for i := range networkCount {
+		w.createNetwork(namespaceName(i))
 	}
-	t.Cleanup(w.scatter)
+	t.Cleanup(w.deleteNetworks)
 	silent, next := w.startReplica("first"), w.startReplica("second")
-	w.comesTo(crowd / 4)
+	w.comesTo(networkCount / 4)
 	if len(next.writes(t)) > 0 {
 		silent, next = next, silent
 	}
-	w.Expect(next.writes(t)).To(BeEmpty(), "only the leader works")
+	w.Expect(next.writes(t)).To(BeEmpty(), "only the leader writes")
 	w.Expect(silent.Process.Signal(syscall.SIGSTOP)).To(Succeed())
-	w.comesTo(crowd / 2)
+	w.comesTo(networkCount / 2)
 	last := w.startReplica("third")
-	w.comesTo(crowd * 3 / 4)
-	w.Expect(last.writes(t)).To(BeEmpty(), "only the leader works")
+	w.comesTo(networkCount * 3 / 4)
+	w.Expect(last.writes(t)).To(BeEmpty(), "only the leader writes")
 	_ = next.Process.Kill()
 	w.Expect(next.ends()).NotTo(Succeed())
-	w.Expect(w.succeeded()).To(BeNumerically("<", crowd), "it was killed in the middle")
+	w.Expect(w.succeeded()).To(BeNumerically("<", networkCount), "the test must kill it before all Networks are reconciled")
 
-	awake := time.Now()
+	resumed := time.Now()
 	w.Expect(silent.Process.Signal(syscall.SIGCONT)).To(Succeed())
-	w.Expect(silent.ends()).NotTo(Succeed(), "it is not the leader any more")
-	w.Eventually(func() int { w.resourceManager(); return w.succeeded() }).Should(Equal(crowd))
-	w.Expect(slices.DeleteFunc(silent.writes(t), func(one written) bool { return one.at.Before(awake) })).To(BeEmpty(), "it does nothing")
+	w.Expect(silent.ends()).NotTo(Succeed(), "a replica that has lost its lease ends with an error")
+	w.Eventually(func() int { w.resourceManager(); return w.succeeded() }).Should(Equal(networkCount))
+	w.Expect(slices.DeleteFunc(silent.writes(t), func(one written) bool { return one.at.Before(resumed) })).To(BeEmpty(), "it is no longer the leader, and writes nothing")
 	w.doneOnce(silent, next, last)
 
 	w.Expect(last.Process.Signal(syscall.SIGTERM)).To(Succeed())
-	w.Expect(last.ends()).To(Succeed(), "a leader that is asked to stop ends in order")
+	w.Expect(last.ends()).To(Succeed(), "a leader that receives SIGTERM ends in order")
 }
 
-func crowdName(i int) string { return fmt.Sprintf("shoot--crowd--%d", i) }
+func namespaceName(i int) string { return fmt.Sprintf("shoot--replicas--%d", i) }
 
-// comesTo waits until so many Networks have a ManagedResource.
+// comesTo waits until count Networks have a ManagedResource.
 func (w *world) comesTo(count int) {
 	w.t.Helper()
-	w.Eventually(func() int { return w.resourceManager() }).Should(BeNumerically(">=", count), "the work is under way")
+	w.Eventually(func() int { return w.resourceManager() }).Should(BeNumerically(">=", count), "ManagedResources")
 }
 
-// workers is how many Networks a replica works on at a time, by default.
+// workers is the default number of Networks that a replica reconciles at once.
 const workers = 5
 
-// doneOnce goes by what the replicas, in the order in which they were leaders, have sent.
-// All Networks but those which a leader has left in the middle had the same done, by one
-// of them; and no replica has touched a Network of which its successor had begun.
+// doneOnce checks the requests that the replicas have sent. The replicas are in the order in
+// which they were leaders. Each Network had the same requests, except those that a leader was
+// reconciling when it lost the lead. No replica wrote to a Network after its successor did.
 func (w *world) doneOnce(leaders ...*replica) {
 	w.t.Helper()
 	by := make([]map[string][]written, len(leaders))
@@ -103,19 +104,19 @@ func (w *world) doneOnce(leaders ...*replica) {
 		}
 	}
 	courses := map[string]int{}
-	for n := range crowd {
+	for n := range networkCount {
 		var course []string
 		var before time.Time
 		for _, leader := range by {
-			for _, one := range leader[crowdName(n)] {
-				w.Expect(one.at).To(BeTemporally(">=", before), "%s is worked on by two at once", crowdName(n))
+			for _, one := range leader[namespaceName(n)] {
+				w.Expect(one.at).To(BeTemporally(">=", before), "two replicas reconciled %s at once", namespaceName(n))
 				before = one.at
 				if one.landed() {
-					course = append(course, one.what())
+					course = append(course, one.relative())
 				}
 			}
 		}
-		slices.Sort(course) // secrets and ManagedResources of several bundles
+		slices.Sort(course) // the order of the Secrets and ManagedResources of several bundles varies
 		courses[strings.Join(course, ", ")]++
 	}
 	usual, most := "", 0
@@ -124,10 +125,10 @@ func (w *world) doneOnce(leaders ...*replica) {
 			usual, most = course, count
 		}
 	}
-	w.t.Logf("%d of %d Networks took %s", most, crowd, usual)
-	w.Expect(most).To(BeNumerically(">=", crowd-workers*(len(leaders)-1)), "%v", courses)
+	w.t.Logf("%d of %d Networks took %s", most, networkCount, usual)
+	w.Expect(most).To(BeNumerically(">=", networkCount-workers*(len(leaders)-1)), "%v", courses)
 	for i, leader := range leaders {
-		w.Expect(leader.writes(w.t)).NotTo(BeEmpty(), "replica %d has worked", i)
+		w.Expect(leader.writes(w.t)).NotTo(BeEmpty(), "replica %d must have reconciled Networks", i)
 	}
 }
 
@@ -166,41 +167,41 @@ func (w *world) startReplica(name string) *replica {
 	return r
 }
 
-// ends waits for the end of the process, and returns what it ended with.
+// ends waits for the end of the process, and returns its error.
 func (r *replica) ends() error {
 	select {
 	case <-r.ended:
 		return r.err
 	case <-time.After(patience):
-		return errors.New("it does not end")
+		return errors.New("the replica does not end")
 	}
 }
 
-// written is a request that writes: when it was sent, and the answer, which is 0 if none
-// came before the end.
+// written is a request that writes: when it was sent, and the answer's status code, which is
+// 0 if the process ended before the answer.
 type written struct {
 	at           time.Time
 	code         int
 	method, path string
 }
 
-// namespace is that of the object, in /apis/GROUP/VERSION/namespaces/NAMESPACE/….
+// namespace returns the object's namespace, from /apis/GROUP/VERSION/namespaces/NAMESPACE/….
 func (o written) namespace() string {
 	_, after, _ := strings.Cut(o.path, "/namespaces/")
 	namespace, _, _ := strings.Cut(after, "/")
 	return namespace
 }
 
-// what is the request without the namespace.
-func (o written) what() string {
+// relative returns the method and the path after the namespace.
+func (o written) relative() string {
 	_, after, _ := strings.Cut(o.path, "/"+o.namespace()+"/")
 	return o.method + " " + after
 }
 
 func (o written) landed() bool { return o.code/100 == 2 }
 
-// writes are the requests with which the replica wrote, but for Leases, events, and what
-// it has said of health, which may change at any time.
+// writes returns the requests by which the replica wrote. It omits Leases, Events, and the
+// reports of health, which may change at any time.
 func (r *replica) writes(t *testing.T) (all []written) {
 	file, err := os.ReadFile(r.audit)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
@@ -224,11 +225,11 @@ func (r *replica) writes(t *testing.T) (all []written) {
 	return all
 }
 
-// applying is what an audit calls the method of a server-side apply.
+// applying is the method of a server-side apply in an audit.
 const applying = "APPLY"
 
-// audit makes a client write a line into a file for each request that writes, when it
-// is sent and when it is answered. Without a file it does nothing.
+// audit makes a client log each request that writes: one line when the client sends it, and
+// one when the answer arrives. If file is empty, it does nothing.
 func audit(config *rest.Config, file string) error {
 	if file == "" {
 		return nil
@@ -260,7 +261,7 @@ func audit(config *rest.Config, file string) error {
 	return nil
 }
 
-// createNetwork makes what gardenlet makes of a Shoot.
+// createNetwork creates the objects that the gardenlet creates for a Shoot.
 func (w *world) createNetwork(namespace string) {
 	shoot := `{"apiVersion":"core.gardener.cloud/v1beta1","kind":"Shoot","metadata":{"name":"one"},"spec":{"kubernetes":{"version":"1.36.3"}}}`
 	network := &extensionsv1alpha1.Network{
@@ -285,8 +286,8 @@ func (w *world) createNetwork(namespace string) {
 	}
 }
 
-// resourceManager plays Gardener's: it says of every ManagedResource for a shoot
-// that it is applied, and counts them.
+// resourceManager sets the status of every ManagedResource for a shoot to applied, as
+// Gardener's resource manager does, and returns their number.
 func (w *world) resourceManager() (applied int) {
 	list := &resourcesv1alpha1.ManagedResourceList{}
 	w.Expect(w.seed.List(w.t.Context(), list)).To(Succeed())
@@ -305,7 +306,7 @@ func (w *world) resourceManager() (applied int) {
 	return applied
 }
 
-// succeeded counts the Networks that are carried out.
+// succeeded returns the number of Networks whose last operation succeeded.
 func (w *world) succeeded() (count int) {
 	list := &extensionsv1alpha1.NetworkList{}
 	w.Expect(w.seed.List(w.t.Context(), list)).To(Succeed())
@@ -318,8 +319,8 @@ func (w *world) succeeded() (count int) {
 	return count
 }
 
-// scatter leaves nothing of the crowd to other tests.
-func (w *world) scatter() {
+// deleteNetworks deletes all Networks and their namespaces, so that other tests do not see them.
+func (w *world) deleteNetworks() {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	list := &extensionsv1alpha1.NetworkList{}
@@ -335,6 +336,6 @@ func (w *world) scatter() {
 	w.Eventually(ctx, func() int {
 		left := &corev1.NamespaceList{}
 		w.Expect(w.seed.List(ctx, left)).To(Succeed())
-		return len(slices.DeleteFunc(left.Items, func(n corev1.Namespace) bool { return !strings.HasPrefix(n.Name, "shoot--crowd--") }))
+		return len(slices.DeleteFunc(left.Items, func(n corev1.Namespace) bool { return !strings.HasPrefix(n.Name, "shoot--replicas--") }))
 	}).WithTimeout(patience).Should(BeZero())
 }

@@ -16,8 +16,8 @@ import (
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 )
 
-// A Shoot on an infrastructure without IP-in-IP asks for Calico with an overlay
-// and gets VXLAN, is told so, and leaves nothing behind when it goes.
+// A Shoot requests Calico with an overlay, on an infrastructure without IP-in-IP. It gets
+// VXLAN, and a warning that states so. Its deletion leaves no object behind.
 func TestAShootGetsItsNetworkAndLeavesNothingBehind(t *testing.T) {
 	w := setup(t, forOthers)
 	seedBefore, shootBefore := w.snapshot(w.seed), w.snapshot(w.shoot)
@@ -70,14 +70,14 @@ func TestAShootGetsItsNetworkAndLeavesNothingBehind(t *testing.T) {
 	w.Expect(status.Warnings).To(ContainElement(And(
 		HaveField("Field", "spec.providerConfig.overlay.enabled"),
 		HaveField("Message", And(ContainSubstring("IP-in-IP is not available"), ContainSubstring("VXLAN"), ContainSubstring("calico-ipam"))))))
-	w.Expect(w.johndoeNow().Spec.Networking.ProviderConfig.Raw).To(MatchJSON(network.Spec.ProviderConfig.Raw), "the spec is the user's")
+	w.Expect(w.johndoeNow().Spec.Networking.ProviderConfig.Raw).To(MatchJSON(network.Spec.ProviderConfig.Raw), "Trellis must not change the user's spec")
 
 	w.delete()
 	w.Expect(difference(seedBefore, w.snapshot(w.seed))).To(BeEmpty())
 	w.Expect(difference(shootBefore, w.snapshot(w.shoot))).To(BeEmpty())
 }
 
-// Bad input changes nothing that runs, and can be corrected or deleted.
+// An invalid Shoot changes nothing in the running network. A user can correct or delete it.
 func TestABrokenShootHarmsNothing(t *testing.T) {
 	w := setup(t, forOthers)
 	w.apply(w.johndoe())
@@ -104,7 +104,8 @@ func inKubeSystem(name string) client.ObjectKey {
 	return client.ObjectKey{Namespace: "kube-system", Name: name}
 }
 
-// envOf is the plain environment of a DaemonSet's container of the same name.
+// envOf returns the environment variables, with their values, of the container that has the
+// same name as its DaemonSet.
 func envOf(set *appsv1.DaemonSet) map[string]string {
 	env := map[string]string{}
 	for _, container := range set.Spec.Template.Spec.Containers {

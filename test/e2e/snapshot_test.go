@@ -20,18 +20,18 @@ import (
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 )
 
-// coming are kinds whose objects come and go, or are renamed, by themselves.
-var coming = []string{"Event", "Lease", "Pod", "ReplicaSet", "ControllerRevision", "EndpointSlice", "Endpoints", "Node", "ComponentStatus", "APIService", "PodMetrics", "NodeMetrics", "ServiceCIDR", "IPAddress"}
+// transient are kinds whose objects Kubernetes itself creates, deletes or renames.
+var transient = []string{"Event", "Lease", "Pod", "ReplicaSet", "ControllerRevision", "EndpointSlice", "Endpoints", "Node", "ComponentStatus", "APIService", "PodMetrics", "NodeMetrics", "ServiceCIDR", "IPAddress"}
 
-// snapshot is all objects of a cluster by kind, namespace and name, without what
-// no two runs have in common.
+// snapshot returns all objects of a cluster by kind, namespace and name, without the fields
+// that differ from run to run.
 func (w *world) snapshot(c cluster) map[string]string {
 	w.t.Helper()
 	all := map[string]string{}
 	for gvr, kind := range w.listable(c) {
 		list, err := c.dynamic.Resource(gvr).List(context.Background(), metav1.ListOptions{})
 		if apierrors.IsNotFound(err) {
-			continue // the kind has gone since it was discovered
+			continue // the kind was deleted since the discovery
 		}
 		w.Expect(err).NotTo(HaveOccurred(), kind)
 		for i := range list.Items {
@@ -42,7 +42,7 @@ func (w *world) snapshot(c cluster) map[string]string {
 	return all
 }
 
-// keyOf names an object in a snapshot.
+// keyOf returns the key of an object in a snapshot.
 func keyOf(object *unstructured.Unstructured) string {
 	kind := object.GroupVersionKind()
 	return kind.Kind + "." + kind.Group + " " + object.GetNamespace() + "/" + object.GetName()
@@ -57,7 +57,7 @@ func (w *world) listable(c cluster) map[schema.GroupVersionResource]string {
 		group, err := schema.ParseGroupVersion(list.GroupVersion)
 		w.Expect(err).NotTo(HaveOccurred())
 		for _, resource := range list.APIResources {
-			if !slices.Contains(coming, resource.Kind) {
+			if !slices.Contains(transient, resource.Kind) {
 				found[group.WithResource(resource.Name)] = resource.Kind + "." + group.Group
 			}
 		}
@@ -65,7 +65,7 @@ func (w *world) listable(c cluster) map[schema.GroupVersionResource]string {
 	return found
 }
 
-// normalized is an object as text, without what differs from run to run.
+// normalized returns an object as text, without the fields that differ from run to run.
 func normalized(w *world, object *unstructured.Unstructured) string {
 	content := object.DeepCopy().Object
 	for _, path := range [][]string{
@@ -80,14 +80,14 @@ func normalized(w *world, object *unstructured.Unstructured) string {
 		unstructured.RemoveNestedField(content, "metadata", "annotations")
 	}
 	if object.GetKind() == "Cluster" {
-		unstructured.RemoveNestedField(content, "spec", "shoot") // has a status and its times
+		unstructured.RemoveNestedField(content, "spec", "shoot") // its status has times
 	}
 	text, err := json.Marshal(content)
 	w.Expect(err).NotTo(HaveOccurred())
 	return string(text)
 }
 
-// difference is how two snapshots differ, a line an object.
+// difference returns a line for each object that differs between two snapshots.
 func difference(before, after map[string]string) []string {
 	var lines []string
 	for key, was := range before {
@@ -107,7 +107,7 @@ func difference(before, after map[string]string) []string {
 	return lines
 }
 
-// only keeps the objects whose key contains one of the words.
+// only returns the objects whose key contains one of the words.
 func only(all map[string]string, words ...string) map[string]string {
 	kept := map[string]string{}
 	for key, value := range all {
@@ -118,7 +118,7 @@ func only(all map[string]string, words ...string) map[string]string {
 	return kept
 }
 
-// tidied waits until the Secrets of what was wanted before are gone.
+// tidied waits until the operator has deleted the Secrets of earlier contents.
 func (w *world) tidied() {
 	w.t.Helper()
 	w.Eventually(func(g Gomega) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package e2e shows the whole way: a user's Shoot, the operator as a process of
-// its own with its least-privilege identity, a real seed and a real shoot.
+// Package e2e tests Trellis as a whole: a user's Shoot, the operator as a process of its own
+// with the least privileges it needs, a real seed and a real shoot.
 package e2e
 
 import (
@@ -46,26 +46,27 @@ import (
 
 const (
 	operatorUser = "trellis-operator"
-	// asOperator, in the environment, makes the test's program the operator.
+	// asOperator is an environment variable with the operator's kubeconfig. If it is set, the
+	// test program runs the operator.
 	asOperator = "TRELLIS_E2E_OPERATOR_KUBECONFIG"
-	// operatorConfig and operatorAudit, in the same place, are its configuration and
-	// a file for the requests that it writes with, if they are set.
+	// operatorConfig and operatorAudit are optional environment variables: the operator's
+	// configuration, and the file of its audit.
 	operatorConfig = "TRELLIS_E2E_OPERATOR_CONFIG"
 	operatorAudit  = "TRELLIS_E2E_OPERATOR_AUDIT"
-	// withoutPorts is the configuration of operators that run side by side.
+	// withoutPorts is the configuration of operators that run on the same machine.
 	withoutPorts = `{metrics: {bindAddress: "0"}, healthProbes: {bindAddress: "0"}}`
-	// patience is how long a deletion may take; see gone.
+	// patience is the time that a deletion may take. See gone.
 	patience = 5 * time.Minute
 )
 
-// landscape is a sandbox that one test at a time has for itself.
+// landscape is a sandbox that one test at a time uses alone.
 type landscape struct {
 	*sandbox.Shared
 	taken sync.Mutex
 }
 
-// Several of them, since most of the time is spent with waiting: Kubernetes' garbage
-// collector takes half a minute for what a Shoot leaves. See world.gone.
+// Several landscapes let tests run in parallel. Most of the time they wait: after the deletion
+// of a Shoot, Kubernetes' garbage collector takes half a minute. See world.gone.
 var (
 	forKills, forNamespaces, forOthers = newLandscape(3, "johndoe-azure"), newLandscape(3, "johndoe-azure"), newLandscape(3, "johndoe-azure")
 
@@ -79,7 +80,7 @@ func newLandscape(nodes int, shoots ...string) *landscape {
 	return &landscape{Shared: sandbox.Share(sandbox.Options{Shoots: shoots, Nodes: nodes, Users: []string{operatorUser}})}
 }
 
-// runner is what runs before a landscape is torn down.
+// runner is a function for Shared.Main to run before it stops the sandbox.
 type runner func() int
 
 func (r runner) Run() int { return r() }
@@ -95,7 +96,7 @@ func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
 	SetDefaultEventuallyTimeout(3 * time.Minute)
 	SetDefaultEventuallyPollingInterval(250 * time.Millisecond)
-	// Those that wait for a landscape must not keep others from running.
+	// Tests that wait for a landscape must not block tests that have one.
 	if err := flag.Set("test.parallel", "10"); err != nil {
 		panic(err)
 	}
@@ -107,7 +108,7 @@ func TestMain(m *testing.M) {
 	os.Exit(run())
 }
 
-// runOperator is cmd/trellis-operator with a configuration for tests.
+// runOperator runs the operator as cmd/trellis-operator does, with a configuration for tests.
 func runOperator(kubeconfig string) error {
 	api, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -126,7 +127,7 @@ func runOperator(kubeconfig string) error {
 	})
 }
 
-// world is the landscape as an admin sees it.
+// world is a test's view of its landscape, with an administrator's rights.
 type world struct {
 	*WithT
 	t           *testing.T
@@ -136,23 +137,23 @@ type world struct {
 	operator    *exec.Cmd
 }
 
-// cluster is a cluster as an admin sees it.
+// cluster has an administrator's clients of a cluster.
 type cluster struct {
 	client.Client
 	dynamic   dynamic.Interface
 	discovery discovery.DiscoveryInterface
 }
 
-// setup takes a landscape, installs what an operator needs and starts it. The test
-// must leave no Shoot behind.
+// setup reserves a landscape, installs what the operator needs, and starts the operator. The
+// test must delete its Shoots.
 func setup(t *testing.T, in *landscape) *world {
 	t.Helper()
-	w := arrive(t, in)
+	w := setupWithoutOperator(t, in)
 	w.startOperator()
 	t.Cleanup(func() {
 		if t.Failed() {
-			w.tell()
-			w.leaveNothing()
+			w.logSeed()
+			w.cleanUp()
 		}
 		w.stopOperator(syscall.SIGTERM)
 		if t.Failed() {
@@ -163,8 +164,8 @@ func setup(t *testing.T, in *landscape) *world {
 	return w
 }
 
-// arrive takes a landscape and installs what an operator needs.
-func arrive(t *testing.T, in *landscape) *world {
+// setupWithoutOperator reserves a landscape and installs what the operator needs.
+func setupWithoutOperator(t *testing.T, in *landscape) *world {
 	t.Helper()
 	t.Parallel()
 	in.taken.Lock()
@@ -176,8 +177,8 @@ func arrive(t *testing.T, in *landscape) *world {
 	return w
 }
 
-// leaveNothing keeps a failed test from failing those after it.
-func (w *world) leaveNothing() {
+// cleanUp deletes the Shoot after a failed test, so that the next tests do not fail too.
+func (w *world) cleanUp() {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	shoot := &corev1beta1.Shoot{}
@@ -188,8 +189,8 @@ func (w *world) leaveNothing() {
 	})
 }
 
-// tell prints how things stand in the seed.
-func (w *world) tell() {
+// logSeed logs the Networks and ManagedResources in the seed.
+func (w *world) logSeed() {
 	networks, managed := &extensionsv1alpha1.NetworkList{}, &resourcesv1alpha1.ManagedResourceList{}
 	for _, list := range []client.ObjectList{networks, managed} {
 		_ = w.seed.List(context.Background(), list)
@@ -204,7 +205,7 @@ func (w *world) connect(kubeconfig string) cluster {
 	return cluster{Client: c, dynamic: dynamic.NewForConfigOrDie(c.Config), discovery: discovery.NewDiscoveryClientForConfigOrDie(c.Config)}
 }
 
-// install does what the installation guide says.
+// install creates what docs/run-standalone.md creates: CRDs, policies, and the operator's rights.
 func (w *world) install() {
 	w.Expect(install.CRDs(w.t.Context(), w.seed)).To(Succeed())
 	w.Expect(install.Policies(w.t.Context(), w.seed)).To(Succeed())
@@ -231,13 +232,13 @@ func (w *world) startOperator() {
 	w.Expect(w.operator.Start()).To(Succeed())
 }
 
-// stopOperator ends the operator's process with a signal and waits for its end.
+// stopOperator sends a signal to the operator's process and waits for its end.
 func (w *world) stopOperator(signal syscall.Signal) {
 	_ = w.operator.Process.Signal(signal)
 	_ = w.operator.Wait()
 }
 
-// johndoe is the seeds' Shoot, with its networking changed.
+// johndoe returns the Shoot in examples/, with changes of its providerConfig.
 func (w *world) johndoe(change ...func(providerConfig map[string]any)) *unstructured.Unstructured {
 	shoot := read(w, "../../examples/shoot-johndoe-azure.yaml")
 	config, _, err := unstructured.NestedMap(shoot.Object, "spec", "networking", "providerConfig")
@@ -267,7 +268,8 @@ func (w *world) network() *extensionsv1alpha1.Network {
 	return n
 }
 
-// succeeds waits until the Shoot, as it is now, is carried out and healthy.
+// succeeds waits until the operator has reconciled the present generation of the Shoot, and
+// the Shoot is healthy.
 func (w *world) succeeds() {
 	w.t.Helper()
 	w.Eventually(func(g Gomega) {
@@ -286,21 +288,21 @@ func (w *world) delete() {
 	w.gone()
 }
 
-// gone waits until the Shoot is gone. Kubernetes' garbage collector pauses, for
-// half a minute and more, when the kinds of a cluster change while it learns of
-// them, and a network brings many kinds; so this may take a while.
+// gone waits until the Shoot is deleted. This may take a while: a network has many CRDs, and
+// Kubernetes' garbage collector pauses for half a minute and more if the kinds of a cluster
+// change while it discovers them.
 func (w *world) gone() {
 	w.t.Helper()
-	begin, told := time.Now(), false
+	start, logged := time.Now(), false
 	w.Eventually(func() error {
-		if time.Since(begin) > time.Minute && !told {
-			told = true
-			w.tell()
+		if time.Since(start) > time.Minute && !logged {
+			logged = true
+			w.logSeed()
 		}
 		shoot := &corev1beta1.Shoot{}
 		err := w.seed.Get(w.t.Context(), client.ObjectKeyFromObject(w.johndoe()), shoot)
 		if err == nil {
-			return fmt.Errorf("it is still there: %+v", shoot.Status.LastOperation)
+			return fmt.Errorf("the Shoot still exists: %+v", shoot.Status.LastOperation)
 		}
 		return client.IgnoreNotFound(err)
 	}).WithTimeout(patience).Should(Succeed())

@@ -43,7 +43,7 @@ func newAuthority() (*authority, error) {
 	return a, err
 }
 
-// serving is a server's certificate that is valid until a day.
+// serving makes a server's certificate that is valid until the given time.
 func serving(root *x509.Certificate, key *ecdsa.PrivateKey, until time.Time) (*tls.Certificate, error) {
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "gate"},

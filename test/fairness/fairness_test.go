@@ -20,26 +20,27 @@ import (
 
 const (
 	shoots = 50
-	// rounds is how often all networks change, without and with faults. A network is
-	// complete in each second of all, so both sorts see either change.
+	// rounds is how often all networks change, both without and with faults. A network is
+	// complete in every other round, so networks become complete and incomplete both without
+	// and with faults.
 	rounds = 4
-	// patience bounds a round.
+	// patience limits a round.
 	patience = 3 * time.Minute
 )
 
-// faults are those of the last shoots, which are not measured.
+// faults are the faults of the last shoots. The benchmark does not measure these shoots.
 var faults = []fault{blackHole, tooMany, slow, expired}
 
-// landscape has a shoot with all that Kubernetes runs, and small has the seed only.
+// landscape has a shoot with a whole control plane, and small has the seed only.
 var (
 	landscape = sandbox.Share(sandbox.Options{Shoots: []string{"garden-dev/all"}})
 	small     = sandbox.Share(sandbox.Options{})
 )
 
-// runner is what runs before a landscape is torn down.
+// runner is a function for Shared.Main to run before it stops the sandbox.
 type runner func() int
 
-// Run implements what Shared.Main asks for.
+// Run implements the parameter of Shared.Main.
 func (r runner) Run() int { return r() }
 
 func TestMain(m *testing.M) {
@@ -47,9 +48,9 @@ func TestMain(m *testing.M) {
 	os.Exit(landscape.Main(runner(func() int { return small.Main(m) })))
 }
 
-// BenchmarkFairness changes the networks of fifty shoots, and measures how long it takes
-// each of them to be as wanted, and its health to be told: while all answer, and while
-// four of them do not, each in another way.
+// BenchmarkFairness changes the networks of fifty shoots, and measures for each shoot the time
+// until its network is applied and until its health is reported. It does so while all shoots
+// answer, and while four of them fail, each in another way.
 func BenchmarkFairness(b *testing.B) {
 	box := landscape.Get(b)
 	settings, err := configv1alpha1.Load(nil)
@@ -58,10 +59,11 @@ func BenchmarkFairness(b *testing.B) {
 	}
 	l := newFleet(b, shoots, box.Seed.Kubeconfig, box.Shoots[0].Kubeconfig)
 	l.run(b, box.Seed.Kubeconfig, settings, func(*shootclient.Options) {})
-	l.change(b, nil) // the first contact is not measured
+	l.change(b, nil) // the first connections are not measured
 	var calm, faulty times
 	for i := range rounds {
-		// In turns, so that the network's health changes either way in both.
+		// Alternate, so that networks become both complete and incomplete in calm and in
+		// faulty rounds.
 		if i%2 == 0 {
 			calm.add(l.change(b, nil))
 			faulty.add(l.change(b, faults))
@@ -71,11 +73,11 @@ func BenchmarkFairness(b *testing.B) {
 		}
 	}
 	report(b, "network", calm.done, faulty.done)
-	report(b, "health", calm.judged, faulty.judged)
+	report(b, "health", calm.reported, faulty.reported)
 	b.ReportMetric(0, "ns/op")
 }
 
-// report prints the 95th percentiles side by side.
+// report reports the 95th percentiles without and with faults, and their ratio.
 func report(b *testing.B, of string, calm, faulty []time.Duration) {
 	high := func(all []time.Duration) time.Duration {
 		slices.Sort(all)
@@ -87,15 +89,15 @@ func report(b *testing.B, of string, calm, faulty []time.Duration) {
 	b.ReportMetric(with.Seconds()/without.Seconds(), "times-95th-"+of)
 }
 
-// times are how long shoots took to have their network, and to have its health told.
-type times struct{ done, judged []time.Duration }
+// times are the times until the networks of shoots were applied, and their health reported.
+type times struct{ done, reported []time.Duration }
 
 func (t *times) add(other times) {
-	t.done, t.judged = append(t.done, other.done...), append(t.judged, other.judged...)
+	t.done, t.reported = append(t.done, other.done...), append(t.reported, other.reported...)
 }
 
-// change gives all shoots another network, with the last of them faulty, and returns
-// how long each of the others took.
+// change changes the networks of all shoots while the last shoots have these faults. It
+// returns the times of the other shoots.
 func (l *fleet) change(b *testing.B, with []fault) times {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), patience)
@@ -115,16 +117,16 @@ func (l *fleet) change(b *testing.B, with []fault) times {
 	for i := range l.gates {
 		began[i] = time.Now()
 		all.Go(func() {
-			if err := l.ask(ctx, i); err != nil {
+			if err := l.update(ctx, i); err != nil {
 				b.Error(err)
 			}
 		})
 	}
-	done, judged := map[int]time.Duration{}, map[int]time.Duration{}
-	for len(done) < healthy || len(judged) < healthy {
+	done, reported := map[int]time.Duration{}, map[int]time.Duration{}
+	for len(done) < healthy || len(reported) < healthy {
 		select {
 		case <-ctx.Done():
-			b.Fatalf("after %v %d of %d shoots have their network, and the health of %d is told", patience, len(done), healthy, len(judged))
+			b.Fatalf("after %v, %d of %d shoots have their network, and the health of %d is reported", patience, len(done), healthy, len(reported))
 		case one := <-l.news:
 			if one.round != l.round || one.shoot >= healthy {
 				continue
@@ -132,19 +134,19 @@ func (l *fleet) change(b *testing.B, with []fault) times {
 			if one.done {
 				note(done, one, began)
 			}
-			if one.healthy == complete(l.round) { // it was not in the round before
-				note(judged, one, began)
+			if one.healthy == complete(l.round) { // it was different in the round before
+				note(reported, one, began)
 			}
 		}
 	}
 	taken := times{}
 	for i := range healthy {
-		taken.done, taken.judged = append(taken.done, done[i]), append(taken.judged, judged[i])
+		taken.done, taken.reported = append(taken.done, done[i]), append(taken.reported, reported[i])
 	}
 	return taken
 }
 
-// note notes when something was so for the first time.
+// note records the first time of a shoot, and ignores later ones.
 func note(took map[int]time.Duration, one news, began []time.Time) {
 	if _, known := took[one.shoot]; !known {
 		took[one.shoot] = one.at.Sub(began[one.shoot])

@@ -38,8 +38,8 @@ import (
 	"github.com/trellis-network/trellis/test/install"
 )
 
-// fleet is many shoots with a network each. One API server plays them all, each behind
-// a gate of its own.
+// fleet is many shoots, each with a network. All shoots are the same API server, and each has
+// a gate in front of it.
 type fleet struct {
 	*WithT
 	ctx   context.Context
@@ -51,7 +51,7 @@ type fleet struct {
 
 func name(i int) string { return fmt.Sprintf("shoot--fleet--%d", i) }
 
-// newFleet makes shoots without networks, and no operator.
+// newFleet creates shoots, but no networks and no operator.
 func newFleet(tb testing.TB, size int, seedKubeconfig, shootKubeconfig string) *fleet {
 	tb.Helper()
 	l := &fleet{WithT: NewWithT(tb), ctx: tb.Context(), news: make(chan news, 100*size)}
@@ -108,7 +108,7 @@ func (l *fleet) run(tb testing.TB, seedKubeconfig string, settings *configv1alph
 	adjust(&options)
 	shoots := shootclient.New(options)
 	l.Expect(mgr.Add(shoots)).To(Succeed())
-	built, err := pipeline.New([]plugin.Plugin{plugin.New(flockPlugin{})}, nil)
+	built, err := pipeline.New([]plugin.Plugin{plugin.New(examplePlugin{})}, nil)
 	l.Expect(err).NotTo(HaveOccurred())
 	controllers := &settings.Controllers
 	l.Expect(network.Add(mgr, network.Options{
@@ -126,7 +126,7 @@ func (l *fleet) run(tb testing.TB, seedKubeconfig string, settings *configv1alph
 	})).To(Succeed())
 	informer, err := mgr.GetCache().GetInformer(l.ctx, &extensionsv1alpha1.Network{}, cache.BlockUntilSynced(false))
 	l.Expect(err).NotTo(HaveOccurred())
-	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{UpdateFunc: func(_, after any) { l.tell(after) }})
+	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{UpdateFunc: func(_, after any) { l.send(after) }})
 	l.Expect(err).NotTo(HaveOccurred())
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error)
@@ -142,12 +142,12 @@ func (l *fleet) run(tb testing.TB, seedKubeconfig string, settings *configv1alph
 // config is the providerConfig of a round.
 func (l *fleet) config() []byte { return fmt.Appendf(nil, `{"round":%d}`, l.round) }
 
-// ask has a shoot's network be that of this round.
-func (l *fleet) ask(ctx context.Context, i int) error {
+// update creates or changes a shoot's network for this round.
+func (l *fleet) update(ctx context.Context, i int) error {
 	n := &extensionsv1alpha1.Network{
 		ObjectMeta: metav1.ObjectMeta{Name: "one", Namespace: name(i)},
 		Spec: extensionsv1alpha1.NetworkSpec{
-			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "flock", ProviderConfig: &runtime.RawExtension{Raw: l.config()}},
+			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "example", ProviderConfig: &runtime.RawExtension{Raw: l.config()}},
 			PodCIDR:     "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
 		},
 	}
@@ -157,22 +157,21 @@ func (l *fleet) ask(ctx context.Context, i int) error {
 	return l.seed.Patch(ctx, n, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"providerConfig":%s}}`, l.config())))
 }
 
-// news is that a shoot has the network of a round, and perhaps that its status says
-// whether it is healthy.
+// news is a change of a shoot's Network: the round of its spec, and what its status reports.
 type news struct {
 	shoot, round  int
 	done, healthy bool
 	at            time.Time
 }
 
-// tell passes on news.
-func (l *fleet) tell(object any) {
+// send sends the news of a changed Network.
+func (l *fleet) send(object any) {
 	n, ok := object.(*extensionsv1alpha1.Network)
 	if !ok {
 		return
 	}
 	told := news{at: time.Now()}
-	config := flockConfig{}
+	config := exampleConfig{}
 	if _, err := fmt.Sscanf(n.Namespace, "shoot--fleet--%d", &told.shoot); err != nil || json.Unmarshal(n.Spec.ProviderConfig.Raw, &config) != nil {
 		return
 	}

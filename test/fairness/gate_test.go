@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fairness shows that shoots do not wait for others that do not answer, and
-// measures how much longer they take meanwhile: `make bench` prints both side by side.
+// Package fairness tests that shoots do not wait for other shoots that do not answer, and
+// measures how much longer they take meanwhile. `make bench` prints the times with and
+// without such shoots.
 package fairness
 
 import (
@@ -27,32 +28,32 @@ type fault int32
 
 const (
 	none fault = iota
-	// blackHole takes requests and never answers.
+	// blackHole accepts requests and never answers.
 	blackHole
-	// tooMany answers that there are too many requests.
+	// tooMany answers with status 429, too many requests.
 	tooMany
-	// slow answers late.
+	// slow delays each answer.
 	slow
-	// expired shows a certificate of yesterday.
+	// expired serves a certificate that has expired.
 	expired
 )
 
-// late is how long a slow API server takes for each answer.
+// late is the delay of each answer of a slow API server.
 const late = 2 * time.Second
 
-// gate stands before a real API server and plays a shoot's of its own.
+// gate is a proxy in front of a real API server. It simulates the API server of one shoot,
+// and its faults.
 type gate struct {
 	server *httptest.Server
 	fault  atomic.Int32
 	ca     []byte
 
 	mu sync.Mutex
-	// holding is how many requests are not answered, and most how many were so at the
-	// same time at most.
+	// holding is the number of requests that wait for an answer, and most its maximum so far.
 	holding, most int
 }
 
-// hold keeps a request for as long as its sender waits.
+// hold blocks a request until its sender gives up.
 func (g *gate) hold(r *http.Request) {
 	g.mu.Lock()
 	g.holding++
@@ -64,25 +65,25 @@ func (g *gate) hold(r *http.Request) {
 	g.holding--
 }
 
-// holds is how many requests are held now, and held how many were at most.
+// holds returns the number of requests that hold blocks now.
 func (g *gate) holds() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.holding
 }
 
+// held returns the largest number of requests that hold has blocked at once.
 func (g *gate) held() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.most
 }
 
-// inNamespaces are the paths of all objects of a kind, of kinds that networks have in
-// namespaces.
+// inNamespaces maps the path of all objects of a namespaced kind to its resource.
 var inNamespaces = map[string]string{"/api/v1/configmaps": "configmaps", "/apis/apps/v1/deployments": "deployments"}
 
-// newGate leads to the API server that config is for, as far as that is the shoot's: of
-// what is in namespaces, only that of one.
+// newGate returns a proxy for the API server of config. Through it, a list of all objects of
+// a namespaced kind has only the objects in the given namespace, which are those of one shoot.
 func newGate(config *rest.Config, namespace string) (*gate, error) {
 	transport, err := rest.TransportFor(config)
 	if err != nil {
@@ -133,22 +134,22 @@ func newGate(config *rest.Config, namespace string) (*gate, error) {
 		}
 		return &tls.Config{Certificates: []tls.Certificate{*certificate}, NextProtos: []string{"http/1.1"}}, nil
 	}}
-	g.server.Config.ErrorLog = log.New(io.Discard, "", 0) // of certificates that are refused
+	g.server.Config.ErrorLog = log.New(io.Discard, "", 0) // clients reject the expired certificate
 	g.server.StartTLS()
 	return g, nil
 }
 
-// become changes what is wrong. Connections that know of nothing end.
+// become sets the fault, and closes the connections from before.
 func (g *gate) become(f fault) {
 	g.fault.Store(int32(f))
 	g.server.CloseClientConnections()
 }
 
-// kubeconfig leads through the gate.
+// kubeconfig returns a kubeconfig for the gate.
 func (g *gate) kubeconfig() ([]byte, error) {
 	return clientcmd.Write(clientcmdapi.Config{
 		Clusters:       map[string]*clientcmdapi.Cluster{"shoot": {Server: g.server.URL, CertificateAuthorityData: g.ca}},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"shoot": {Token: "anybody"}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"shoot": {Token: "any"}},
 		Contexts:       map[string]*clientcmdapi.Context{"shoot": {Cluster: "shoot", AuthInfo: "shoot"}},
 		CurrentContext: "shoot",
 	})

@@ -15,46 +15,46 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// objects is how many ConfigMaps a network consists of.
+// objects is the number of ConfigMaps in a network.
 const objects = 6
 
-// flockConfig is the config of a network.
-type flockConfig struct {
+// exampleConfig is the config of a network.
+type exampleConfig struct {
 	metav1.TypeMeta `json:",inline"`
-	// Round is in each object. In each second one the network's only component is
-	// missing, so that its health changes, too.
+	// Round is in each object. In every other round the network's only component is missing,
+	// so that its health changes too.
 	Round int `json:"round,omitempty"`
 }
 
-// flockPlugin is a network of few objects, in a namespace of the control plane's name:
-// one API server plays all shoots. It has two ManagedResources, so that there is more
-// to do for a shoot than one worker can.
-type flockPlugin struct{}
+// examplePlugin renders a network of few objects. They are in a namespace that is named after
+// the control plane, since all shoots are the same API server. A network has two
+// ManagedResources, so that a shoot could occupy more than one worker.
+type examplePlugin struct{}
 
-func (flockPlugin) Describe() plugin.Description {
+func (examplePlugin) Describe() plugin.Description {
 	return plugin.Description{
-		Type:           "flock",
-		ConfigVersions: []schema.GroupVersion{{Group: "flock.example.org", Version: "v1"}},
-		Origin:         "flock",
+		Type:           "example",
+		ConfigVersions: []schema.GroupVersion{{Group: "networking.example.org", Version: "v1"}},
+		Origin:         "example",
 		IPFamilies:     plugin.IPFamilySupport{IPv4: true},
 	}
 }
 
-func (flockPlugin) Validate(*flockConfig, *plugin.Input, *field.Path) plugin.Findings {
+func (examplePlugin) Validate(*exampleConfig, *plugin.Input, *field.Path) plugin.Findings {
 	return plugin.Findings{}
 }
 
-func (flockPlugin) Default(*flockConfig, *plugin.Input, *plugin.Origins) {}
+func (examplePlugin) Default(*exampleConfig, *plugin.Input, *plugin.Origins) {}
 
-func (flockPlugin) ValidateEffective(_, _ *flockConfig, _ *plugin.Input, _ *field.Path) plugin.Findings {
+func (examplePlugin) ValidateEffective(_, _ *exampleConfig, _ *plugin.Input, _ *field.Path) plugin.Findings {
 	return plugin.Findings{}
 }
 
-func (flockPlugin) Classify(plugin.Change[flockConfig]) (plugin.ChangeClass, string) {
+func (examplePlugin) Classify(plugin.Change[exampleConfig]) (plugin.ChangeClass, string) {
 	return plugin.Safe, "nothing depends on it"
 }
 
-func (flockPlugin) Render(effective *flockConfig, facts *plugin.Input) (plugin.Objects, error) {
+func (examplePlugin) Render(effective *exampleConfig, facts *plugin.Input) (plugin.Objects, error) {
 	network := []plugin.Object{&corev1.Namespace{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: facts.Namespace},
 	}}
@@ -65,11 +65,11 @@ func (flockPlugin) Render(effective *flockConfig, facts *plugin.Input) (plugin.O
 		network = append(network, agents(facts.Namespace))
 	}
 	components := []plugin.Component{{Name: "agents", Kind: "Deployment", Namespace: facts.Namespace, Workload: "agents"}}
-	return plugin.NewObjects(components, plugin.NetworkBundle("flock", network),
-		plugin.ExtrasBundle("flock-later", []plugin.Object{configMap(facts.Namespace, "later", effective.Round)})), nil
+	return plugin.NewObjects(components, plugin.NetworkBundle("example", network),
+		plugin.ExtrasBundle("example-later", []plugin.Object{configMap(facts.Namespace, "later", effective.Round)})), nil
 }
 
-// complete says whether a network has its component in a round.
+// complete reports whether a network has its component in a round.
 func complete(round int) bool { return round%2 == 1 }
 
 func configMap(namespace, name string, round int) *corev1.ConfigMap {
@@ -79,7 +79,7 @@ func configMap(namespace, name string, round int) *corev1.ConfigMap {
 	}
 }
 
-// agents is a workload that is healthy as soon as its controller has seen it.
+// agents returns a workload that is healthy as soon as its controller has seen it.
 func agents(namespace string) *appsv1.Deployment {
 	labels := map[string]string{"app": "agents"}
 	return &appsv1.Deployment{

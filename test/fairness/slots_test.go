@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	// dead and alive are how many shoots do not answer, and how many do.
+	// dead is the number of shoots that do not answer, and alive of those that do.
 	dead, alive = 4, 6
-	// spare is how many workers of each controller there are for those who answer.
+	// spare is the number of workers of each controller that remain for the shoots that answer.
 	spare = 1
 	// forGood is longer than the test.
 	forGood = time.Hour
 )
 
-// A shoot that does not answer holds one worker, however much there is to do for it:
-// here it holds it for good. So one worker more than there are such shoots does all the
-// work of the others, and none of that waits for a time-out.
+// A shoot that does not answer occupies one worker of each controller, even if it has several
+// ManagedResources. In this test it occupies the worker until the end. With one worker more
+// than there are such shoots, the controllers reconcile all other shoots without a time-out.
 func TestDeadShootsHoldOneWorkerEach(t *testing.T) {
 	box := small.Get(t)
 	settings, err := configv1alpha1.Load([]byte(`{}`))
@@ -51,36 +51,36 @@ func TestDeadShootsHoldOneWorkerEach(t *testing.T) {
 	})
 	l.round = 1
 	for i := range dead {
-		l.Expect(l.ask(l.ctx, i)).To(Succeed())
+		l.Expect(l.update(l.ctx, i)).To(Succeed())
 	}
 	for i := range dead {
-		l.Eventually(func() string { return l.applied(i, "flock") }).Should(Equal("False"), "it is known that shoot %d cannot be used", i)
-		l.Eventually(func() string { return l.applied(i, "flock-later") }).Should(Equal("False"))
+		l.Eventually(func() string { return l.applied(i, "example") }).Should(Equal("False"), "the operator must have found that shoot %d cannot be reached", i)
+		l.Eventually(func() string { return l.applied(i, "example-later") }).Should(Equal("False"))
 	}
 	for _, gate := range l.gates[:dead] {
 		gate.become(blackHole)
 	}
 	for i, gate := range l.gates[:dead] {
-		l.Eventually(gate.holds).Should(Equal(1), "shoot %d holds a worker", i)
+		l.Eventually(gate.holds).Should(Equal(1), "shoot %d must occupy a worker", i)
 	}
 
 	for i := dead; i < dead+alive; i++ {
-		l.Expect(l.ask(l.ctx, i)).To(Succeed())
+		l.Expect(l.update(l.ctx, i)).To(Succeed())
 	}
 	l.succeeded()
 	l.round = 2
 	for i := range dead + alive {
-		l.Expect(l.ask(l.ctx, i)).To(Succeed())
+		l.Expect(l.update(l.ctx, i)).To(Succeed())
 	}
 	l.succeeded()
 	for i, gate := range l.gates[:dead] {
-		l.Expect(gate.held()).To(Equal(1), "shoot %d is asked once at a time", i)
+		l.Expect(gate.held()).To(Equal(1), "the operator must send shoot %d one request at a time", i)
 		l.Expect(l.network(i).Status.LastOperation).NotTo(HaveField("State", corev1beta1.LastOperationStateSucceeded))
 	}
 }
 
-// succeeded waits until all shoots that answer have the network of this round, and
-// their health is told.
+// succeeded waits until all shoots that answer have the network of this round, and the
+// operator has reported their health.
 func (l *fleet) succeeded() {
 	for i := dead; i < dead+alive; i++ {
 		l.Eventually(func(g Gomega) {
@@ -88,7 +88,7 @@ func (l *fleet) succeeded() {
 			g.Expect(n.Status.ObservedGeneration).To(Equal(n.Generation))
 			g.Expect(n.Status.LastOperation).To(HaveField("State", corev1beta1.LastOperationStateSucceeded))
 			g.Expect(n.Status.Conditions).NotTo(BeEmpty())
-			g.Expect(l.applied(i, "flock-later")).To(Equal("True"))
+			g.Expect(l.applied(i, "example-later")).To(Equal("True"))
 		}).Should(Succeed(), "shoot %d", i)
 	}
 }
@@ -99,7 +99,8 @@ func (l *fleet) network(i int) *extensionsv1alpha1.Network {
 	return n
 }
 
-// applied is what a ManagedResource says of its objects, if it is there.
+// applied returns the status of a ManagedResource's condition ResourcesApplied, or "" if
+// there is none.
 func (l *fleet) applied(i int, managed string) string {
 	mr := &resourcesv1alpha1.ManagedResource{}
 	if l.seed.Get(l.ctx, client.ObjectKey{Namespace: name(i), Name: managed}, mr) != nil {

@@ -29,15 +29,15 @@ func TestMain(m *testing.M) { os.Exit(landscape.Main(m)) }
 // controlPlane is the namespace of the shoot in the seed.
 const controlPlane = "shoot--dev--one"
 
-// document is an object as it is written, and the first combination that has it.
+// document is an object, its JSON, and the first combination that renders it.
 type document struct {
 	object plugin.Object
 	raw    string
 	row    Row
 }
 
-// Whatever renders is accepted by a real API server, to the last field, and
-// whatever does not render is refused with the path of what is wrong.
+// A real API server accepts every field of what a valid combination renders. The pipeline
+// rejects every other combination with the path of the wrong field.
 func TestTheAPIServerTakesEveryCombination(t *testing.T) {
 	for _, one := range subjects {
 		t.Run(one.Type, func(t *testing.T) { tryCombinations(t, &one) })
@@ -64,39 +64,39 @@ func tryCombinations(t *testing.T, of *subject) {
 	for _, dimension := range dims {
 		possible *= float64(len(dimension.Values))
 	}
-	t.Logf("The API server (%s) took %d of %d combinations of %d options (there are 10^%.0f): %d objects, %d different ones.",
+	t.Logf("The API server (%s) accepted %d of %d combinations of %d options (there are 10^%.0f): %d objects, %d different ones.",
 		landscape.Get(t).KubernetesVersion, len(rows)-rowsOf(refused), len(rows), len(dims), math.Log10(possible), objects, len(documents))
-	t.Logf("%d pairs of values don't go together; %d combinations were refused with a path, for %d reasons. Making the combinations took %s, trying them %s.",
+	t.Logf("%d pairs of values exclude each other; the pipeline rejected %d combinations with a path, for %d reasons. Finding the combinations took %s, applying them %s.",
 		len(alone), c.refusals, len(c.reasons), covering.Round(time.Millisecond), time.Since(start).Round(time.Millisecond))
 	for _, line := range explain(dims, rows, alone) {
 		t.Log(line)
 	}
 	if len(rows) < 20 {
-		t.Errorf("only %d combinations were found to be valid", len(rows))
+		t.Errorf("found only %d valid combinations", len(rows))
 	}
 }
 
-// A server that takes everything would prove nothing.
+// The tests are only valid if the API server rejects invalid objects.
 func TestTheAPIServerIsStrict(t *testing.T) {
 	server := newServer(t)
 	config := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}}
 	config.Name, config.Namespace = "strict", "kube-system"
-	const begin = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"strict","namespace":"kube-system"}`
+	const start = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"strict","namespace":"kube-system"}`
 	for name, test := range map[string]struct{ rest, says string }{
 		"fine":             {`,"data":{"a":"b"}}`, ""},
 		"an unknown field": {`,"date":{}}`, "date"},
 		"a field twice":    {`,"data":{"a":"b"},"data":{"a":"c"}}`, "data"},
 		"a wrong type":     {`,"data":{"a":1}}`, ""},
 	} {
-		err := server.try(document{object: config, raw: begin + test.rest})
+		err := server.try(document{object: config, raw: start + test.rest})
 		if (err == nil) != (name == "fine") || err != nil && !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// explain lists the values that are refused whatever is beside them, and the pairs
-// of others that do not go together.
+// explain lists the values that no valid combination has, and the pairs of other values that
+// exclude each other.
 func explain(dims []Dimension, rows []Row, alone []Pair) []string {
 	var lines []string
 	never := map[[2]int]bool{}
@@ -124,8 +124,8 @@ type combinations struct {
 	options  []option
 	pipeline *pipeline.Pipeline
 	refusals int
-	reasons  map[string]bool // that combinations were refused for
-	known    map[string]bool // the verdict by row
+	reasons  map[string]bool // why combinations were rejected
+	known    map[string]bool // whether a row is valid
 }
 
 func newCombinations(tb testing.TB, network string, options []option) *combinations {
@@ -136,17 +136,17 @@ func newCombinations(tb testing.TB, network string, options []option) *combinati
 	return &combinations{TB: tb, network: network, options: options, pipeline: p, reasons: map[string]bool{}, known: map[string]bool{}}
 }
 
-// valid says whether the row renders. If it does not, somebody must be told where
-// and why; anything else fails the test.
+// valid reports whether the row renders. It fails the test if the pipeline rejects the row
+// with an error that has no path or no reason.
 func (c *combinations) valid(row Row) bool {
 	key := fmt.Sprint(row)
-	if verdict, ok := c.known[key]; ok {
-		return verdict
+	if valid, ok := c.known[key]; ok {
+		return valid
 	}
 	result := c.build(row)
 	for _, err := range result.Errors {
 		if err.Type == field.ErrorTypeInternal || !strings.HasPrefix(err.Field, "spec.") || err.Detail == "" {
-			c.Errorf("%s is refused with: %v", names(dimensions(c.options), row), err)
+			c.Errorf("%s is rejected with: %v", names(dimensions(c.options), row), err)
 		}
 		c.reasons[err.Field+": "+err.Detail] = true
 	}
@@ -165,7 +165,7 @@ func (c *combinations) build(row Row) pipeline.Result {
 	return result
 }
 
-// documents are all different objects of the rows, and the number of all objects.
+// documents returns the different objects of the rows, and the number of all objects.
 func (c *combinations) documents(rows []Row) (different []document, all int) {
 	seen := map[string]bool{}
 	for _, row := range rows {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pairwise makes few combinations of many options, such that any two
-// values which go together are together in one of them: most defects need no more
-// than two causes. Its tests send the objects of all combinations of a plugin's
-// options to an API server.
+// Package pairwise finds few combinations of many options that contain every possible pair of
+// values, since most defects have at most two causes. Its tests send the objects of these
+// combinations of a plugin's options to an API server.
 //
-// It refuses to know what an option is.
+// Cover does not know what an option means.
 package pairwise
 
 import "slices"
@@ -32,16 +31,15 @@ func (p Pair) with(row Row) Row {
 	return changed
 }
 
-// Cover returns valid rows such that each pair is in one of them, and the pairs
-// that no valid row was found for. It gives the same for the same arguments, as
-// long as valid does.
+// Cover returns valid rows that contain as many pairs as possible, and the pairs for which it
+// found no valid row. It returns the same for the same arguments if valid does.
 func Cover(dimensions []Dimension, valid func(Row) bool) (rows []Row, alone []Pair) {
 	c := &cover{dimensions: dimensions, valid: valid, left: map[Pair]bool{}}
 	pairs := c.pairs()
 	for _, pair := range pairs {
 		c.left[pair] = true
 	}
-	// Pairs without a row at first may get one by what later rows have found.
+	// The second pass looks for the remaining pairs in the rows that the first has found.
 	for _, pass := range []func(Pair) Row{c.near, c.among} {
 		for _, pair := range pairs {
 			if !c.left[pair] {
@@ -81,8 +79,8 @@ func (c *cover) pairs() []Pair {
 	return pairs
 }
 
-// near looks for a valid row with the pair where at most one other value is not
-// the first of its dimension.
+// near looks for a valid row with the pair in which at most one other value is not the
+// default.
 func (c *cover) near(pair Pair) Row {
 	row := pair.with(make(Row, len(c.dimensions)))
 	if c.valid(row) {
@@ -102,8 +100,7 @@ func (c *cover) near(pair Pair) Row {
 	return nil
 }
 
-// among looks for a row with one half of the pair that stays valid when it gets
-// the other half.
+// among looks for a row with one value of the pair that is still valid with the other value.
 func (c *cover) among(pair Pair) Row {
 	for _, row := range c.rows {
 		if row[pair.D1] != pair.V1 && row[pair.D2] != pair.V2 {
@@ -116,7 +113,7 @@ func (c *cover) among(pair Pair) Row {
 	return nil
 }
 
-// extend lets a valid row cover as many further pairs as it can, and stay valid.
+// extend changes a valid row to contain as many more pairs as it can. The row stays valid.
 func (c *cover) extend(row Row, pair Pair) Row {
 	for d, dimension := range c.dimensions {
 		if d == pair.D1 || d == pair.D2 {
@@ -140,7 +137,7 @@ func (c *cover) extend(row Row, pair Pair) Row {
 	return row
 }
 
-// gain counts the pairs of dimension d that the row would be the first to have.
+// gain counts the pairs of dimension d that the row has and no earlier row had.
 func (c *cover) gain(row Row, d int) int {
 	count := 0
 	for other := range row {

@@ -65,7 +65,7 @@ func TestRowsAreFewAndTheSameEachTime(t *testing.T) {
 	g.Expect(again).To(Equal(rows))
 }
 
-// Two values may only go together if a third one is there.
+// Some pairs are only valid together with a third value.
 func TestPairsThatNeedCompanyFindIt(t *testing.T) {
 	g := NewWithT(t)
 	dimensions := dimensionsOf([]int{2, 2, 2, 2})

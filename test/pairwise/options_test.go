@@ -22,7 +22,7 @@ import (
 	"github.com/trellis-network/trellis/providers"
 )
 
-// option is a dimension, and what each of its values does to a scenario.
+// option is a dimension with a function for each value, which applies the value to a scenario.
 type option struct {
 	Dimension
 	apply []func(*scenario)
@@ -34,8 +34,8 @@ func (o option) value(name string, apply func(*scenario)) option {
 	return o
 }
 
-// setting is an option of the NetworkConfig: absent, or one of the values, which
-// are JSON.
+// setting is a field of the NetworkConfig: it is absent, or has one of the values, which are
+// JSON.
 func setting(path string, values ...string) option {
 	o := named(path).value("absent", func(*scenario) {})
 	for _, value := range values {
@@ -50,7 +50,7 @@ func toggle(name string, apply func(s *scenario)) option {
 	return named(name).value("no", func(*scenario) {}).value("yes", apply)
 }
 
-// facts are what else makes a difference.
+// facts returns the options outside the NetworkConfig.
 func facts(p plugin.Plugin) []option {
 	list := []option{
 		named("families").
@@ -84,10 +84,10 @@ func facts(p plugin.Plugin) []option {
 	return list
 }
 
-// subject is a plugin whose options are tried.
+// subject is a plugin to test.
 type subject struct {
 	plugin.Plugin
-	// config is the type of its NetworkConfig, and fields are all options of that.
+	// config is the type of the plugin's NetworkConfig, and fields are all its options.
 	config reflect.Type
 	fields []option
 }
@@ -108,7 +108,7 @@ func dimensions(options []option) []Dimension {
 	return list
 }
 
-// A field that is new in a type must be added to its table.
+// The table of a type has each of its fields.
 func TestEveryFieldIsAnOption(t *testing.T) {
 	for _, one := range subjects {
 		t.Run(one.Type, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestEveryFieldIsAnOption(t *testing.T) {
 	}
 }
 
-// triedPaths are the paths of all values that options set.
+// triedPaths returns the paths of all values that the options set.
 func triedPaths(t *testing.T, fields []option) []string {
 	g := NewWithT(t)
 	var tried []string
@@ -138,7 +138,7 @@ func triedPaths(t *testing.T, fields []option) []string {
 	return tried
 }
 
-// pathsOf returns the paths of all values of an object that are no objects.
+// pathsOf returns the paths of all values of an object that are not objects.
 func pathsOf(object map[string]any, prefix string) []string {
 	var paths []string
 	for name, value := range object {
@@ -151,7 +151,7 @@ func pathsOf(object map[string]any, prefix string) []string {
 	return paths
 }
 
-// leavesOf returns the paths of all fields of a type that are no objects.
+// leavesOf returns the paths of all fields of a type that are not structs.
 func leavesOf(t reflect.Type, prefix string) []string {
 	var paths []string
 	for _, f := range reflect.VisibleFields(t) {
@@ -171,5 +171,5 @@ func leavesOf(t reflect.Type, prefix string) []string {
 	return paths
 }
 
-// set puts a value, written in JSON, at a dotted path of the scenario's config.
+// set sets the value at a dotted path of the scenario's config. The value is JSON.
 func (s *scenario) set(path, value string) { plugin.Put(s.config, path, json.RawMessage(value)) }

@@ -14,7 +14,7 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// scenario is a Shoot in the making.
+// scenario describes a Shoot.
 type scenario struct {
 	network      string // its type
 	config       map[string]any
@@ -30,7 +30,7 @@ type scenario struct {
 	gates        map[string]bool
 }
 
-// Who states the nodes' ranges, if anybody.
+// Where the Shoot has the nodes' ranges. 0 means nowhere.
 const (
 	nodesInSpec = iota + 1
 	nodesInStatus
@@ -42,7 +42,7 @@ var ranges = map[string][3]string{
 	"IPv6": {"2001:db8:1::/56", "2001:db8:2::/112", "2001:db8:3::/64"},
 }
 
-// scenarioOf applies the values of a row, the later ones over the earlier ones.
+// scenarioOf applies the values of a row in order. A later value can override an earlier one.
 func scenarioOf(network string, options []option, row Row) *scenario {
 	s := &scenario{network: network, config: map[string]any{}, gates: map[string]bool{}, nodesAtMost: 3}
 	for d, v := range row {
@@ -107,7 +107,7 @@ func (s *scenario) networkingStatus() *corev1beta1.NetworkingStatus {
 	return status
 }
 
-// names are a row's values that are not the first of their dimensions.
+// names returns the values of a row that are not the defaults.
 func names(dimensions []Dimension, row Row) string {
 	var list []string
 	for d, v := range row {

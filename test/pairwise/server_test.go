@@ -33,7 +33,7 @@ import (
 	"github.com/trellis-network/trellis/test/install"
 )
 
-// server is the API server that objects are sent to.
+// server sends objects to the API server.
 type server struct {
 	testing.TB
 	client  client.Client
@@ -41,7 +41,7 @@ type server struct {
 	mapper  meta.RESTMapper
 }
 
-// refusal is an object that the API server did not take.
+// refusal is an object that the API server rejected.
 type refusal struct {
 	document
 	err error
@@ -75,8 +75,8 @@ func newServer(t *testing.T) *server {
 	return s
 }
 
-// prepare brings into the cluster what the objects rely on: namespaces, the
-// network's own definitions, and those of other kinds that it has objects of.
+// prepare creates what the objects need: the namespace, the network's own CRDs, and CRDs for
+// other kinds of the objects.
 func (s *server) prepare(documents []document) {
 	s.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: controlPlane}})
 	known := map[schema.GroupKind]bool{}
@@ -96,7 +96,7 @@ func (s *server) prepare(documents []document) {
 		return established == all, err
 	})
 	if err != nil {
-		s.Fatalf("definitions are not served: %v", err)
+		s.Fatalf("the API server does not serve the CRDs: %v", err)
 	}
 }
 
@@ -106,7 +106,7 @@ func (s *server) create(object client.Object) {
 	}
 }
 
-// tryAll sends all objects and returns those that are refused.
+// tryAll sends all objects and returns those that the API server rejects.
 func (s *server) tryAll(documents []document) []refusal {
 	var mutex sync.Mutex
 	var refused []refusal
@@ -122,12 +122,11 @@ func (s *server) tryAll(documents []document) []refusal {
 			return nil
 		})
 	}
-	_ = group.Wait() // refusals are collected above
+	_ = group.Wait() // the functions above return no errors
 	return refused
 }
 
-// try applies an object as a dry-run, where unknown and duplicate fields are
-// errors.
+// try applies an object as a dry-run in which unknown and duplicate fields are errors.
 func (s *server) try(d document) error {
 	gvk := d.object.GetObjectKind().GroupVersionKind()
 	mapping, err := s.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
@@ -150,7 +149,7 @@ func (s *server) try(d document) error {
 	}
 }
 
-// definitions are those among the documents.
+// definitions returns the CRDs among the documents.
 func definitions(tb testing.TB, documents []document) []*apiextensionsv1.CustomResourceDefinition {
 	var found []*apiextensionsv1.CustomResourceDefinition
 	for _, d := range documents {
@@ -166,8 +165,8 @@ func definitions(tb testing.TB, documents []document) []*apiextensionsv1.CustomR
 	return found
 }
 
-// verticalPodAutoscalers are the real definitions, which come with the module
-// that the types are from.
+// verticalPodAutoscalers returns the CRDs of VerticalPodAutoscalers, from the Go module of
+// their types.
 func verticalPodAutoscalers(tb testing.TB) []*apiextensionsv1.CustomResourceDefinition {
 	folder, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/autoscaler/vertical-pod-autoscaler").Output()
 	if err != nil {
@@ -190,8 +189,8 @@ func verticalPodAutoscalers(tb testing.TB) []*apiextensionsv1.CustomResourceDefi
 	return found
 }
 
-// withoutSchema is a definition that takes everything, for kinds whose own one is
-// not at hand.
+// withoutSchema returns a CRD that accepts any object of a kind, for kinds whose CRD is not
+// available.
 func withoutSchema(gvk schema.GroupVersionKind, namespace string) *apiextensionsv1.CustomResourceDefinition {
 	scope := apiextensionsv1.NamespaceScoped
 	if namespace == "" {

@@ -36,7 +36,7 @@ var annotationStories = []*story{
 		},
 		second: func(w *world) []plugin.Object { return objects(content(w, "a", "blue")) },
 		check: func(w *world) {
-			w.Expect(w.managed(told).Annotations).NotTo(HaveKey(extensionsv1alpha1.OperationAnnotation))
+			w.Expect(w.managed(managedName).Annotations).NotTo(HaveKey(extensionsv1alpha1.OperationAnnotation))
 			w.Expect(there(w, "a", &corev1.ConfigMap{}).Data).To(HaveKeyWithValue("content", "blue"))
 		},
 	},
@@ -128,7 +128,7 @@ var annotationStories = []*story{
 		},
 	},
 	{
-		name: "keep-object when all goes",
+		name: "keep-object when the ManagedResource is deleted",
 		first: func(w *world) []plugin.Object {
 			return objects(content(w, "a", "red"), content(w, "b", "red", resourcesv1alpha1.KeepObject+"=true"))
 		},
@@ -151,7 +151,7 @@ var annotationStories = []*story{
 		first: func(w *world) []plugin.Object { return objects(content(w, "a", "red"), content(w, "b", "red")) },
 		then: func(w *world) {
 			patch := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"keepObjects":true}}`))
-			w.Expect(w.api.client.Patch(w.ctx, w.managed(told), patch)).To(Succeed())
+			w.Expect(w.api.client.Patch(w.ctx, w.managed(managedName), patch)).To(Succeed())
 		},
 		check: func(w *world) {
 			w.Expect(w.isThere("a", &corev1.ConfigMap{})).To(BeTrue())
@@ -181,7 +181,7 @@ var annotationStories = []*story{
 		d := daemonSet(w.run, text)
 		return annotated(d, resourcesv1alpha1.SkipHealthCheck+"=true")
 	}, nil, func(w *world) {
-		for _, c := range w.managed(told).Status.Conditions {
+		for _, c := range w.managed(managedName).Status.Conditions {
 			if c.Type == resourcesv1alpha1.ResourcesHealthy {
 				w.Expect(string(c.Status)).To(Equal("True"))
 			}
@@ -210,7 +210,7 @@ var annotationStories = []*story{
 		asIs:   true,
 		check: func(w *world) {
 			w.Expect(there(w, "a", &corev1.ConfigMap{}).Data).To(HaveKeyWithValue("content", "red"))
-			w.Expect(w.managed(told).Finalizers).To(HaveLen(2))
+			w.Expect(w.managed(managedName).Finalizers).To(HaveLen(2))
 		},
 	},
 	{
@@ -219,7 +219,7 @@ var annotationStories = []*story{
 		act: func(w *world) {
 			w.Expect(w.api.client.DeleteAllOf(w.ctx, &corev1.Secret{}, client.InNamespace(w.namespace()),
 				client.HasLabels{resourcesv1alpha1.GarbageCollectable})).To(Succeed())
-			w.Eventually(func() bool { mr := w.managed(told); return mr != nil && reasonOf(mr) == "CannotReadSecret" }).
+			w.Eventually(func() bool { mr := w.managed(managedName); return mr != nil && reasonOf(mr) == "CannotReadSecret" }).
 				WithTimeout(*stuckAfter).Should(BeTrue())
 		},
 		asIs: true,
@@ -230,22 +230,23 @@ var annotationStories = []*story{
 	},
 }
 
-// ignore has the ManagedResource left alone.
+// ignore annotates the ManagedResource, so that the resource manager ignores it.
 func ignore(w *world) {
-	mr := w.managed(told)
+	mr := w.managed(managedName)
 	before := mr.DeepCopy()
 	metav1.SetMetaDataAnnotation(&mr.ObjectMeta, resourcesv1alpha1.Ignore, "true")
 	w.Expect(w.api.client.Patch(w.ctx, mr, client.MergeFrom(before))).To(Succeed())
 }
 
-// selecting is a Deployment whose selector cannot be updated.
+// selecting returns a Deployment that is recreated if its selector changes, since a selector
+// cannot be updated.
 func selecting(w *world, app string) *appsv1.Deployment {
 	d := deployment(w, "red")
 	d.Spec.Selector.MatchLabels, d.Spec.Template.Labels = map[string]string{"app": app}, map[string]string{"app": app}
 	return annotated(d, resourcesv1alpha1.DeleteOnInvalidUpdate+"=true")
 }
 
-// orphaning is such a Deployment whose ReplicaSets stay.
+// orphaning is selecting with the annotation by which the ReplicaSets outlive the Deployment.
 func orphaning(w *world, app string) *appsv1.Deployment {
 	return annotated(selecting(w, app), resourcesv1alpha1.DeleteOnInvalidUpdate+"=true",
 		resourcesv1alpha1.DeletionPropagationOnInvalidUpdate+"=Orphan")
@@ -257,8 +258,8 @@ func immutable(w *world, text string) *corev1.ConfigMap {
 	return cm
 }
 
-// referring is a Deployment that refers to a ConfigMap, which a garbage collector may
-// delete once nothing refers to it. The ConfigMap's name says what is in it.
+// referring returns a Deployment that refers to a ConfigMap. A garbage collector may delete
+// the ConfigMap once no object refers to it. The ConfigMap is named after its content.
 func referring(w *world, text string) []plugin.Object {
 	cm := content(w, text, text)
 	cm.Labels = map[string]string{resourcesv1alpha1.GarbageCollectable: "true"}

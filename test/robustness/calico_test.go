@@ -13,12 +13,12 @@ import (
 	"github.com/trellis-network/trellis/plugins"
 )
 
-// between is how many writes of a real network a process survives.
+// between is the write at which each process is killed.
 const between = 9
 
-// A network as it is in use, with definitions of kinds and their objects, comes into
-// being although every process dies after a few writes. There is no other run of it
-// to compare with, since its objects are the cluster's: it has to be complete, and
+// The operator creates a real network, with CRDs and objects of their kinds, although every
+// process dies after a few writes. The test cannot compare it with an undisturbed run, since
+// both would have the same cluster-scoped objects. Instead the network must be complete, and
 // the last process must find nothing to do.
 func TestARealNetworkDespiteKills(t *testing.T) {
 	t.Parallel()
@@ -61,6 +61,6 @@ func TestARealNetworkDespiteKills(t *testing.T) {
 	before := len(w.written())
 	w.start(disturbance{})
 	w.calm()
-	w.Expect(w.written().unexpected(before)).To(BeEmpty(), "the next process has nothing to do")
+	w.Expect(w.written().unexpected(before)).To(BeEmpty(), "the next process must have nothing to do")
 	ran.scenarios.Add(1)
 }

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// attempt has each write of a scenario meet a fault when it is tried for the n-th
-// time. The same write is tried as often as it takes.
+// attempt makes the n-th attempt of each write of a scenario fail with a fault.
 func attempt(fault string, n int) func() disturbance {
 	return func() disturbance {
 		var mu sync.Mutex
@@ -27,7 +26,8 @@ func attempt(fault string, n int) func() disturbance {
 	}
 }
 
-// firstOf has the first writes of one kind in a cluster meet a fault.
+// firstOf makes the first writes of one resource in a cluster fail with a fault, at most a
+// number of them.
 func firstOf(most int, fault, cluster, resource string) func() disturbance {
 	return func() disturbance {
 		var mu sync.Mutex
@@ -46,13 +46,13 @@ func firstOf(most int, fault, cluster, resource string) func() disturbance {
 
 func always(d disturbance) func() disturbance { return func() disturbance { return d } }
 
-// Whatever an API server answers, or fails to answer, the end is the same. In one
-// life every write of each scenario meets the fault.
+// The result is the same with every fault of an API server. In each life, the writes of every
+// scenario meet the fault.
 func TestFaults(t *testing.T) {
 	type kind struct {
 		name    string
 		disturb func() disturbance
-		// rare runs are left to -robustness.all.
+		// rare kinds run only with -robustness.all.
 		rare bool
 	}
 	var kinds []kind
@@ -73,7 +73,8 @@ func TestFaults(t *testing.T) {
 	}
 	for j, k := range kinds {
 		for i, l := range lives {
-			// An ordinary run has time for one life of each kind, in turns.
+			// An ordinary run has time for one life with each kind, alternately the first and
+			// the second.
 			if (k.rare || i != j%2) && !*all {
 				continue
 			}
@@ -90,13 +91,12 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A process that starts may be shown how things were before the one that it
-// follows did its work.
+// A new process may read objects as they were before the writes of the previous process.
 func TestOlderReads(t *testing.T) {
 	reads := map[string]readFault{
 		"lists": {lists: true, within: 500 * time.Millisecond},
-		// Reads of single objects that are not said to be of the past may still be
-		// answered by a cache in between.
+		// A cache may answer reads of single objects, even if the client does not ask for
+		// older data.
 		"objects": {objects: []string{"configmaps", "daemonsets", "serviceaccounts", "clusterroles"}, within: 500 * time.Millisecond},
 	}
 	for name, fault := range reads {

@@ -24,7 +24,7 @@ const (
 	inShoot          = "shoot"
 )
 
-// write is one request that changed, or would have changed, something.
+// write is one request that changed an object, or tried to.
 type write struct {
 	cluster, method                  string
 	group, resource, namespace, name string
@@ -32,19 +32,19 @@ type write struct {
 	process                          int
 	// apply means that it was a server-side apply.
 	apply bool
-	// began and ended are its place in the history; ended is 0 while it is under way.
+	// began and ended are its moments in the history. ended is 0 until the answer.
 	began, ended int
-	// at is when it was answered.
+	// at is the time of the answer.
 	at time.Time
-	// revision is what etcd had then, 0 if the answer does not tell.
+	// revision is etcd's revision of the write, or 0 if the answer does not have it.
 	revision int64
-	// code is the API server's answer, 0 if there was none.
+	// code is the status code of the answer, or 0 if there was none.
 	code int
 	// result is the object as the API server returned it.
 	result *unstructured.Unstructured
 }
 
-// newWrite takes a request apart. The path is /api/v1 or /apis/GROUP/VERSION,
+// newWrite parses a request. The path is /api/v1 or /apis/GROUP/VERSION, followed by
 // [/namespaces/NAMESPACE]/RESOURCE[/NAME[/SUBRESOURCE]].
 func newWrite(cluster string, process int, request *http.Request) *write {
 	w := &write{cluster: cluster, method: request.Method, process: process}
@@ -62,20 +62,20 @@ func newWrite(cluster string, process int, request *http.Request) *write {
 	return w
 }
 
-// String is the write as a line of a test's log.
+// String returns the write as a line for a test's log.
 func (w *write) String() string {
 	name := strings.Trim(w.namespace+"/"+w.name+"/"+w.subresource, "/")
 	return fmt.Sprintf("%d. process %d: %s %s %s %s: %d", w.began, w.process, w.cluster, w.method, w.resource, name, w.code)
 }
 
-// is reports whether the write is one of a resource in a cluster, and has landed.
+// is reports whether the write is of a resource in a cluster, and succeeded.
 func (w *write) is(cluster, resource string) bool {
 	return w.cluster == cluster && w.resource == resource && w.landed()
 }
 
 func (w *write) landed() bool { return w.code >= 200 && w.code < 300 }
 
-// key tells the object from all others.
+// key identifies the object.
 func (w *write) key() string {
 	return strings.Join([]string{w.cluster, w.group, w.resource, w.namespace, w.name}, " ")
 }
@@ -87,13 +87,13 @@ func (w *write) finalizers() []string {
 	return w.result.GetFinalizers()
 }
 
-// history is what was written in a run, in the order in which it was sent.
+// history are the writes of a run, in the order in which they were sent.
 type history []*write
 
-// before are the writes that landed before one did. All that is written in a run is
-// in one etcd, whose revisions tell, wherever an answer has one: an event about a
-// write may well be faster than its answer. Of others it is said if they may have
-// been before.
+// before returns the writes that landed before a write. All writes of a run are in one etcd.
+// Where answers have etcd's revision, before compares the revisions, since an event about a
+// write may arrive before its answer. Without revisions, it returns the writes that may have
+// landed before.
 func (h history) before(one *write) history {
 	var found history
 	for _, each := range h {
@@ -113,8 +113,8 @@ func (h history) before(one *write) history {
 	return found
 }
 
-// revisions are those of etcd when the writes landed. Where an answer has none, it is
-// that of the last write that was answered before this one was sent.
+// revisions returns etcd's revision of each write. If an answer has none, it is the revision
+// of the last write that was answered before this one was sent.
 func (h history) revisions() map[*write]int64 {
 	answered := slices.SortedFunc(slices.Values(h), func(a, b *write) int { return cmp.Compare(a.ended, b.ended) })
 	at, last := make(map[*write]int64, len(h)), int64(0)
@@ -127,19 +127,19 @@ func (h history) revisions() map[*write]int64 {
 	return at
 }
 
-// of are the writes of one sort that have landed.
+// of returns the successful writes of a resource in a cluster.
 func (h history) of(cluster, resource string) history {
 	return slices.DeleteFunc(slices.Clone(h), func(w *write) bool { return !w.is(cluster, resource) })
 }
 
-// named are those of an object with a name.
+// named returns the writes of objects with a name.
 func (h history) named(name string) history {
 	return slices.DeleteFunc(slices.Clone(h), func(w *write) bool { return w.name != name })
 }
 
-// unexpected are the writes from a place on that a process has no reason for which
-// finds all done. A message that controller/networkstatus has held back for a while is left
-// to the next process, and changes something.
+// unexpected returns the writes, from a place on, of a process that should have nothing to do.
+// It allows the write of a message that controller/networkstatus has delayed: the next process
+// may write that one.
 func (h history) unexpected(from int) []string {
 	found := h.unchanging(from)
 	for _, one := range h[from:] {
@@ -150,7 +150,7 @@ func (h history) unexpected(from int) []string {
 	return found
 }
 
-// last is the last write that returned the object, or nil.
+// last returns the last write whose answer has the object, or nil.
 func (h history) last() *write {
 	for i := len(h) - 1; i >= 0; i-- {
 		if h[i].result != nil && h[i].result.GetKind() != "Status" {
@@ -186,7 +186,7 @@ func (w *world) end(one *write, code int, body []byte) {
 	}
 }
 
-// written is the history up to now.
+// written returns the history so far.
 func (w *world) written() history {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 	"github.com/trellis-network/trellis/internal/controller/managedresource"
 )
 
-// broken are the invariants that a scenario breaks, whose writes begin at a place in
-// the history. They hold for every run, however it was disturbed.
+// broken returns the invariants that a scenario violates. The writes of the scenario begin at
+// a place in the history. The invariants hold for every run, with any disturbance.
 func (w *world) broken(s *scenario, from int) []string {
 	h := w.written()
 	var found []string
@@ -36,7 +36,7 @@ func (w *world) broken(s *scenario, from int) []string {
 	return append(found, w.owners()...)
 }
 
-// desiredStays: what is wanted throughout is never deleted.
+// desiredStays: an object that is desired before and after the scenario is never deleted.
 func desiredStays(_ history, one *write, s *scenario) string {
 	if one.method != http.MethodDelete || one.cluster != inShoot || s.everythingGoes {
 		return ""
@@ -45,10 +45,10 @@ func desiredStays(_ history, one *write, s *scenario) string {
 	if slices.Contains(s.goes, name) {
 		return ""
 	}
-	return "an object that is wanted is deleted"
+	return "a desired object was deleted"
 }
 
-// finalizerFirst: the Network has its finalizer before anything is made for it.
+// finalizerFirst: the Network has its finalizer before any object is created for it.
 func finalizerFirst(h history, one *write, _ *scenario) string {
 	makes := one.method == http.MethodPost && (one.resource == managedResources || one.resource == secrets) && one.cluster == inSeed
 	if !makes {
@@ -56,13 +56,13 @@ func finalizerFirst(h history, one *write, _ *scenario) string {
 	}
 	last := h.before(one).of(inSeed, networks).last()
 	if last == nil || !slices.Contains(last.finalizers(), extensionsv1alpha1.NetworkFinalizer) {
-		return "something is made for a Network without our finalizer"
+		return "an object was created for a Network without our finalizer"
 	}
 	return ""
 }
 
-// finalizerOfManagedResourceFirst: a ManagedResource has its finalizer before any
-// object is made for it.
+// finalizerOfManagedResourceFirst: a ManagedResource has its finalizer before any object is
+// created for it.
 func finalizerOfManagedResourceFirst(h history, one *write, s *scenario) string {
 	if !one.makesObject() || s.withoutNetwork {
 		return ""
@@ -73,15 +73,15 @@ func finalizerOfManagedResourceFirst(h history, one *write, s *scenario) string 
 			return ""
 		}
 	}
-	return "an object is made for a ManagedResource without finalizer"
+	return "an object was created for a ManagedResource without finalizer"
 }
 
-// makesObject reports whether a write made an object of a bundle.
+// makesObject reports whether a write created an object of a bundle.
 func (w *write) makesObject() bool {
 	return w.code == http.StatusCreated && w.method == http.MethodPatch
 }
 
-// inventoryFirst: an object is in the inventory before it is made.
+// inventoryFirst: an object is in an inventory before it is created.
 func inventoryFirst(h history, one *write, _ *scenario) string {
 	if !one.makesObject() {
 		return ""
@@ -95,10 +95,10 @@ func inventoryFirst(h history, one *write, _ *scenario) string {
 			return ""
 		}
 	}
-	return "an object is made that no inventory has"
+	return "an object was created that no inventory has"
 }
 
-// inventoryHas reports whether the status that a write of a ManagedResource returned
+// inventoryHas reports whether the inventory of a ManagedResource, as its write returned it,
 // has the object of another write.
 func (w *write) inventoryHas(object *write) bool {
 	if w.result == nil {
@@ -112,7 +112,7 @@ func (w *write) inventoryHas(object *write) bool {
 	})
 }
 
-// successIsTrue: a Network says Succeeded only once what it says is so.
+// successIsTrue: a Network reports Succeeded only after its operation is complete.
 func successIsTrue(h history, one *write, s *scenario) string {
 	if !one.is(inSeed, networks) || one.result == nil ||
 		text(one.result, "status", "lastOperation", "state") != "Succeeded" || one.subresource != "status" {
@@ -122,12 +122,12 @@ func successIsTrue(h history, one *write, s *scenario) string {
 	if previous := before.of(inSeed, networks).last(); previous != nil &&
 		text(previous.result, "status", "lastOperation", "lastUpdateTime") == text(one.result, "status", "lastOperation", "lastUpdateTime") &&
 		text(previous.result, "status", "lastOperation", "state") == "Succeeded" {
-		return "" // it was said earlier
+		return "" // an earlier write reported it
 	}
 	switch text(one.result, "status", "lastOperation", "type") {
 	case "Delete", "Migrate":
 		if left := before.managedLeft(); len(left) > 0 && !s.forced {
-			return fmt.Sprintf("Succeeded while there are the ManagedResources %v", left)
+			return fmt.Sprintf("Succeeded while the ManagedResources %v exist", left)
 		}
 		return ""
 	}
@@ -143,7 +143,7 @@ func successIsTrue(h history, one *write, s *scenario) string {
 	return ""
 }
 
-// secretInState returns the Secret of a bundle as the state of a Network has it.
+// secretInState returns the name of a bundle's Secret in the state of a Network.
 func secretInState(network *unstructured.Unstructured, name string) string {
 	bundles, _, _ := unstructured.NestedSlice(network.Object, "status", "state", "bundles")
 	for _, each := range bundles {
@@ -155,7 +155,7 @@ func secretInState(network *unstructured.Unstructured, name string) string {
 	return ""
 }
 
-// isApplied reports whether a ManagedResource reports to be applied as it is now.
+// isApplied reports whether the present generation of a ManagedResource is applied.
 func isApplied(mr *unstructured.Unstructured) bool {
 	observed, _, _ := unstructured.NestedInt64(mr.Object, "status", "observedGeneration")
 	if number, ok, _ := unstructured.NestedFloat64(mr.Object, "status", "observedGeneration"); ok {
@@ -186,8 +186,8 @@ func secretOf(mr *unstructured.Unstructured) string {
 	return name
 }
 
-// managedLeft are the ManagedResources that were made and are not gone: deleted,
-// and released by the managers that held them.
+// managedLeft returns the ManagedResources that were created and still exist. One no longer
+// exists if it is deleted and has no finalizer.
 func (h history) managedLeft() []string {
 	var left []string
 	type course struct{ deleted, held, released bool }
@@ -204,7 +204,7 @@ func (h history) managedLeft() []string {
 		}
 		state[one.name].held = len(one.finalizers()) > 0
 		if !state[one.name].held && one.result.GetDeletionTimestamp() != nil {
-			state[one.name].released = true // whatever else was answered at that moment
+			state[one.name].released = true // even if another answer of that moment has finalizers
 		}
 	}
 	for name, s := range state {
@@ -216,8 +216,7 @@ func (h history) managedLeft() []string {
 	return left
 }
 
-// networkGoesLast: the finalizer of a Network stays as long as there is anything
-// of it.
+// networkGoesLast: a Network keeps its finalizer until all its ManagedResources are deleted.
 func networkGoesLast(h history, one *write, s *scenario) string {
 	if !one.is(inSeed, networks) || one.subresource != "" || s.forced || one.result == nil ||
 		slices.Contains(one.finalizers(), extensionsv1alpha1.NetworkFinalizer) {
@@ -229,13 +228,13 @@ func networkGoesLast(h history, one *write, s *scenario) string {
 		return ""
 	}
 	if left := before.managedLeft(); len(left) > 0 {
-		return fmt.Sprintf("the Network's finalizer goes while there are the ManagedResources %v", left)
+		return fmt.Sprintf("the Network's finalizer was removed while the ManagedResources %v exist", left)
 	}
 	return ""
 }
 
-// secretsInUseStay: a Secret stays as long as its ManagedResource refers to it and is
-// not being deleted. What the test itself writes is in no history.
+// secretsInUseStay: a Secret exists as long as its ManagedResource refers to it and is not
+// being deleted. The history does not have the writes of the test itself.
 func secretsInUseStay(h history, one *write, s *scenario) string {
 	if !one.is(inSeed, secrets) || one.method != http.MethodDelete || s.withoutNetwork {
 		return ""
@@ -252,7 +251,7 @@ func secretsInUseStay(h history, one *write, s *scenario) string {
 	if mr.result == nil || mr.result.GetDeletionTimestamp() != nil || secretOf(mr.result) != one.name {
 		return ""
 	}
-	return "a Secret is deleted that its ManagedResource refers to"
+	return "a Secret was deleted while its ManagedResource refers to it"
 }
 
 func lastCreation(h history) int {
@@ -265,8 +264,8 @@ func lastCreation(h history) int {
 	return at
 }
 
-// keptBeforeDeleted: a ManagedResource for the shoot is deleted by a migration only
-// after it was told to keep its objects.
+// keptBeforeDeleted: a migration deletes a ManagedResource for the shoot only after it has set
+// keepObjects.
 func keptBeforeDeleted(h history, one *write, _ *scenario) string {
 	if !one.is(inSeed, managedResources) || one.method != http.MethodDelete || strings.HasSuffix(one.name, "-seed") {
 		return ""
@@ -281,12 +280,12 @@ func keptBeforeDeleted(h history, one *write, _ *scenario) string {
 		return ""
 	}
 	if keep, _, _ := unstructured.NestedBool(mr.result.Object, "spec", "keepObjects"); !keep {
-		return "a migration deletes a ManagedResource that does not keep its objects"
+		return "a migration deleted a ManagedResource without keepObjects"
 	}
 	return ""
 }
 
-// specIsTheUsers: nothing but the user raises the generation of a Network.
+// specIsTheUsers: only the user writes to the spec of a Network.
 func specIsTheUsers(h history, one *write, _ *scenario) string {
 	if !one.is(inSeed, networks) || one.result == nil || one.result.GetKind() != "Network" {
 		return ""
@@ -302,8 +301,8 @@ func specIsTheUsers(h history, one *write, _ *scenario) string {
 	return ""
 }
 
-// unchanging are the writes from a place in the history on that changed nothing,
-// which an undisturbed run has none of.
+// unchanging returns the writes, from a place in the history on, that changed nothing. An
+// undisturbed run has no such writes.
 func (h history) unchanging(from int) []string {
 	versions := map[string]string{}
 	var found []string
@@ -312,7 +311,7 @@ func (h history) unchanging(from int) []string {
 			continue
 		}
 		if one.result.GetDeletionTimestamp() != nil && len(one.finalizers()) == 0 {
-			continue // it is gone thereby, and the answer is its last version
+			continue // this write ended the object, and the answer is its last version
 		}
 		if version := one.result.GetResourceVersion(); version != "" && versions[one.key()] == version {
 			if i >= from {
@@ -325,8 +324,8 @@ func (h history) unchanging(from int) []string {
 	return found
 }
 
-// owners says which fields, of objects in the shoot and of the Network's status,
-// have more than one owner.
+// owners returns the fields with more than one owner, of objects in the shoot and of the
+// Network's status.
 func (w *world) owners() []string {
 	var found []string
 	for name, object := range w.lastSeen {

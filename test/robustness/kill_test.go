@@ -9,13 +9,14 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// usual is which of a scenario's writes an ordinary run kills at: every so many.
+// usual is the distance between the writes at which an ordinary run kills the process.
 const usual = 8
 
-// Invariant 6: the process may die with any write, before it arrives or after, and
-// the next one ends in the same state. The k-th write of the first process lands
-// and is its last; the first write of the second one, which is the k+1st as a rule,
-// is lost; the third one may go on. So for each k each variant is met once.
+// Invariant 6 of docs/design.md: the process may die with any write, before or after the write
+// lands, and the next process ends in the same state. The first process dies after its k-th
+// write, which lands. The second process dies at its first write, which is usually write k+1
+// and is lost. The third process is not killed. So each write is once the last that lands, and
+// once the first that is lost.
 func TestKilledAtAnyWrite(t *testing.T) {
 	for _, l := range lives {
 		t.Run(l.name, func(t *testing.T) {
@@ -41,7 +42,7 @@ func TestKilledAtAnyWrite(t *testing.T) {
 	}
 }
 
-// Invariant 5: a process that finds all done writes nothing.
+// Invariant 5 of docs/design.md: a process that finds nothing to do writes nothing.
 func TestTheNextProcessHasNothingToDo(t *testing.T) {
 	for i, l := range lives {
 		if i > 0 && !*all {

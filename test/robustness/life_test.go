@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// atRest is after which time without writes no timer of a controller can be left
-	// that leads to another one.
+	// atRest is the time without writes after which no timer of a controller can cause
+	// another write.
 	atRest = 1300 * time.Millisecond
-	// pause is after which time it is worth looking whether a run is at its end.
+	// pause is the time without writes after which a test checks if a run has ended.
 	pause = 150 * time.Millisecond
-	// unseen is after which time it is worth looking although nothing was written:
-	// Kubernetes' own controllers write, too.
+	// unseen is the time after which a test checks again even without a recorded write, since
+	// Kubernetes' own controllers write too.
 	unseen = time.Second
 )
 
-// reference is a life that is not disturbed. It is run once, and shows what only
-// such a run can: that nothing is written which is there already.
+// reference runs the life once without disturbance, and returns the end of each scenario. It
+// also checks that no write leaves an object unchanged. Only an undisturbed run can show that.
 func (l *life) reference(t *testing.T) []golden {
 	t.Helper()
 	l.once.Do(func() {
@@ -40,7 +40,7 @@ func (l *life) reference(t *testing.T) []golden {
 			w.awaitQuiet(atRest)
 			goldens = append(goldens, golden{end: w.look(), writes: len(w.written()) - from})
 			w.Expect(w.broken(s, from)).To(BeEmpty(), s.name)
-			w.Expect(w.written().unchanging(from)).To(BeEmpty(), "%s writes what is there already", s.name)
+			w.Expect(w.written().unchanging(from)).To(BeEmpty(), "%s has writes that change nothing", s.name)
 			if s.check != nil {
 				s.check(w)
 			}
@@ -52,7 +52,7 @@ func (l *life) reference(t *testing.T) []golden {
 		l.goldens = goldens
 	})
 	if l.goldens == nil {
-		t.Fatal("the undisturbed run failed; see where it was run")
+		t.Fatal("the undisturbed run failed; see the test that ran it")
 	}
 	return l.goldens
 }
@@ -63,7 +63,7 @@ func (l *life) newWorld(t *testing.T) *world {
 	return w
 }
 
-// prepare brings the world to where a scenario begins.
+// prepare runs what comes before a scenario, and waits until the operator has reacted.
 func (w *world) prepare(s *scenario) {
 	if s.before == nil {
 		return
@@ -73,7 +73,7 @@ func (w *world) prepare(s *scenario) {
 	w.awaitQuiet(atRest)
 }
 
-// mostWrites is the greatest number of writes that a scenario takes.
+// mostWrites returns the largest number of writes of a scenario.
 func (l *life) mostWrites(t *testing.T) int {
 	most := 0
 	for i, g := range l.reference(t) {
@@ -84,9 +84,9 @@ func (l *life) mostWrites(t *testing.T) int {
 	return most
 }
 
-// lived runs a life. For each scenario, plan says how one process after the other
-// is disturbed; what follows the last of them is not. Each scenario has to end as
-// in the undisturbed life.
+// lived runs a life. For each scenario, plan returns the disturbances of one process after the
+// other. The processes after these are not disturbed. Each scenario must end as in the
+// undisturbed life.
 func (l *life) lived(t *testing.T, plan func(s *scenario, g golden) []disturbance) {
 	t.Helper()
 	goldens := l.reference(t)
@@ -103,7 +103,7 @@ func (l *life) lived(t *testing.T, plan func(s *scenario, g golden) []disturbanc
 		s.act(w)
 		p = w.endsAs(s, goldens[i], p, disturbances)
 		if broken := w.broken(s, from); len(broken) > 0 {
-			t.Fatalf("%s breaks invariants:\n%s", s.name, strings.Join(broken, "\n"))
+			t.Fatalf("%s violates invariants:\n%s", s.name, strings.Join(broken, "\n"))
 		}
 		if s.check != nil {
 			s.check(w)
@@ -111,9 +111,10 @@ func (l *life) lived(t *testing.T, plan func(s *scenario, g golden) []disturbanc
 	}
 }
 
-// endsAs waits until things are as they have to be, and replaces processes that
-// die. It returns the last one, undisturbed. A kill may come too late: not every
-// run takes as many writes as the undisturbed one.
+// endsAs waits until the world is as at the end of the undisturbed scenario, and replaces
+// processes that die. It returns the last process, which it no longer disturbs. A process may
+// not reach the write at which it would be killed, since some runs take fewer writes than the
+// undisturbed one.
 func (w *world) endsAs(s *scenario, g golden, p *process, next []disturbance) *process {
 	w.t.Helper()
 	deadline := time.Now().Add(patience)
@@ -136,17 +137,17 @@ func (w *world) endsAs(s *scenario, g golden, p *process, next []disturbance) *p
 			if p.disturb(disturbance{}) {
 				return p
 			}
-			continue // it has died with a write that came after the look
+			continue // the process has died with a write after the snapshot
 		}
 		if time.Now().After(deadline) || w.quietFor() > *stuckAfter {
-			w.t.Fatalf("%s does not end as if undisturbed:\n%s", s.name, problem)
+			w.t.Fatalf("%s does not end as the undisturbed run:\n%s", s.name, problem)
 		}
 		w.awaitNews(p, seen)
 	}
 }
 
-// awaitNews waits until something was written since a moment, or the process has
-// died, but not for long.
+// awaitNews waits, for a short time, until there is a write after a moment, or the process has
+// died.
 func (w *world) awaitNews(p *process, since int) {
 	for begun := time.Now(); w.now() == since && time.Since(begun) < unseen; {
 		select {
@@ -157,8 +158,7 @@ func (w *world) awaitNews(p *process, since int) {
 	}
 }
 
-// awaitQuietOrDeath waits until nothing was written for a while, or the process has
-// died.
+// awaitQuietOrDeath waits until there was no write for a while, or the process has died.
 func (w *world) awaitQuietOrDeath(p *process) {
 	for {
 		left := pause - w.quietFor()
@@ -172,7 +172,7 @@ func (w *world) awaitQuietOrDeath(p *process) {
 	}
 }
 
-// disturb begins to disturb a process, unless that is dead already.
+// disturb sets the disturbance of a process. It reports whether the process is alive.
 func (t *transport) disturb(d disturbance) (alive bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -15,13 +15,13 @@ import (
 
 const (
 	theirs = "example.org/theirs"
-	// loadBalancers is an annotation by which a cloud knows a load balancer of its own.
+	// loadBalancers is an annotation by which a cloud provider finds its load balancer.
 	loadBalancers = "loadbalancer.openstack.org/load-balancer-id"
 	noCleanup     = "shoot.gardener.cloud/no-cleanup"
 )
 
-// The rules for the metadata of objects (Gardener contract, R10, R15), and for what is put into the
-// templates of workloads.
+// The rules for the metadata of objects (Gardener contract, R10, R15), and for the labels that
+// the resource manager adds to the templates of workloads.
 var metadataStories = []*story{
 	storyOf("labels and annotations of users", func(w *world, text string) plugin.Object { return content(w, "a", text) }, func(w *world) {
 		change(w, "a", &corev1.ConfigMap{}, func(cm *corev1.ConfigMap) {
@@ -35,10 +35,10 @@ var metadataStories = []*story{
 		w.Expect(cm.Labels).To(HaveKeyWithValue(theirs, "yes"))
 		w.Expect(cm.Annotations).To(HaveKeyWithValue(theirs, "yes"))
 		w.Expect(cm.Finalizers).To(ConsistOf(theirs))
-		w.Expect(cm.Data).To(Equal(map[string]string{"content": "blue"}), "a field of theirs is none of the exceptions")
+		w.Expect(cm.Data).To(Equal(map[string]string{"content": "blue"}), "the resource manager must remove the field of another client")
 		w.Expect(managers(cm, "f:content")).To(Equal([]string{"trellis"}))
 	}),
-	storyOf("labels and annotations that are stated no more", func(w *world, text string) plugin.Object {
+	storyOf("labels and annotations that are removed from the bundle", func(w *world, text string) plugin.Object {
 		cm := content(w, "a", text, "example.org/"+text+"=yes")
 		cm.Labels = map[string]string{"example.org/" + text: "yes"}
 		return cm
@@ -76,7 +76,7 @@ var metadataStories = []*story{
 				HaveLen(3), HaveKeyWithValue(loadBalancers, "1"), HaveKey(resourcesv1alpha1.Origin), HaveKey(resourcesv1alpha1.Description)))
 		},
 	},
-	storyOf("references of others", func(w *world, text string) plugin.Object { return content(w, "a", text) }, func(w *world) {
+	storyOf("references by other clients", func(w *world, text string) plugin.Object { return content(w, "a", text) }, func(w *world) {
 		change(w, "a", &corev1.ConfigMap{}, func(cm *corev1.ConfigMap) {
 			cm.Annotations[resourcesv1alpha1.ReferenceSecret+"0123abcd"] = "theirs"
 		})
@@ -95,7 +95,7 @@ var metadataStories = []*story{
 		second: func(w *world) []plugin.Object { return objects(content(w, "a", "blue"), content(w, "b", "blue")) },
 		check:  func(w *world) { w.Expect(there(w, "a", &corev1.ConfigMap{}).OwnerReferences).To(BeEmpty()) },
 	},
-	storyOf("labels that are put into everything", func(w *world, text string) plugin.Object { return daemonSet(w.run, text) }, func(w *world) {
+	storyOf("labels that the resource manager adds", func(w *world, text string) plugin.Object { return daemonSet(w.run, text) }, func(w *world) {
 		change(w, "agent", &appsv1.DaemonSet{}, func(d *appsv1.DaemonSet) {
 			delete(d.Labels, resourcesv1alpha1.ManagedBy)
 			d.Labels[noCleanup], d.Spec.Template.Labels[noCleanup] = "false", "false"
@@ -115,7 +115,7 @@ var metadataStories = []*story{
 			})
 		}, func(w *world) {
 			cm := there(w, "a", &corev1.ConfigMap{})
-			w.Expect(cm.Annotations).To(HaveKeyWithValue(resourcesv1alpha1.Origin, w.namespace()+"/"+told))
+			w.Expect(cm.Annotations).To(HaveKeyWithValue(resourcesv1alpha1.Origin, w.namespace()+"/"+managedName))
 			w.Expect(cm.Annotations).To(HaveKeyWithValue(resourcesv1alpha1.Description, HavePrefix("DO NOT EDIT")))
 		}),
 }

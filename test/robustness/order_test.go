@@ -9,9 +9,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// In which order writes to one object have landed is told rightly, though answers overtake
-// each other and those to deletions have no revision.
-func TestWritesAreToldInTheOrderInWhichTheyLanded(t *testing.T) {
+// The history returns the writes to one object in the order in which they landed, even if
+// answers overtake each other, and though answers to deletions have no revision.
+func TestHistoryHasTheOrderInWhichWritesLanded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var h, underWay history
 		moment, revision := 0, int64(0)
@@ -32,14 +32,14 @@ func TestWritesAreToldInTheOrderInWhichTheyLanded(t *testing.T) {
 			underWay = append(underWay[:i:i], underWay[i+1:]...)
 			revision++
 			one.ended, one.code = moment, 200
-			if rapid.Bool().Draw(t, "told") {
+			if rapid.Bool().Draw(t, "revision") {
 				one.revision = revision
 			}
 			landed[one.name] = append(landed[one.name], one)
 		}
-		told := h.before(&write{began: moment + 1})
+		before := h.before(&write{began: moment + 1})
 		for name, want := range landed {
-			if got := told.named(name); fmt.Sprint(got) != fmt.Sprint(history(want)) {
+			if got := before.named(name); fmt.Sprint(got) != fmt.Sprint(history(want)) {
 				t.Fatalf("object %s: %v instead of %v", name, got, want)
 			}
 		}

@@ -18,7 +18,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// planted are bugs, each a patch in planted/, and the test that has to find it.
+// planted maps bugs to the tests that must find them. Each bug is a patch in planted/.
 var planted = map[string]string{
 	"annotation-before-status": "TestKilledAtAnyWrite/by annotation/^1$",
 	"fields-not-taken-over":    "TestExceptions/labels and annotations of users",
@@ -30,7 +30,7 @@ var planted = map[string]string{
 	"keep-object-ignored":      "TestAnnotations/keep-object$",
 	"keepobjects-forgotten":    "TestKilledAtAnyWrite/by annotation/^1$",
 	"prune-before-read":        "TestAnnotations/a Secret that cannot be read",
-	"replicas-overwritten":     "TestExceptions/replicas that are not stated",
+	"replicas-overwritten":     "TestExceptions/replicas that the bundle does not set",
 	"secret-deleted-early":     "TestKilledAtAnyWrite/by edit/^1$",
 	"status-before-apply":      "TestKilledAtAnyWrite/by edit/^1$",
 	"written-for-nothing":      "TestKilledAtAnyWrite/by edit/^1$",
@@ -40,8 +40,8 @@ const root = "../.."
 
 var target = regexp.MustCompile(`(?m)^\+\+\+ b/(\S+)$`)
 
-// patched applies a patch to a copy of the file that it is for. It returns where in
-// the tree the file is, and the copy.
+// patched applies a patch to a copy of its file. It returns the paths of the file in the tree
+// and of the copy.
 func patched(t *testing.T, patch string) (original, replacement string) {
 	t.Helper()
 	patch, err := filepath.Abs(patch)
@@ -54,7 +54,7 @@ func patched(t *testing.T, patch string) (original, replacement string) {
 	}
 	found := target.FindAllSubmatch(content, -1)
 	if len(found) != 1 {
-		t.Fatalf("%s has to be for one file, and is for %d", patch, len(found))
+		t.Fatalf("%s must change one file, and changes %d", patch, len(found))
 	}
 	name := string(found[0][1])
 	dir := t.TempDir()
@@ -72,7 +72,7 @@ func patched(t *testing.T, patch string) (original, replacement string) {
 	command := exec.Command("git", "apply", patch)
 	command.Dir = dir
 	if output, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("%s does not apply any more; make the bug anew in %s: %v\n%s", patch, name, err, output)
+		t.Fatalf("%s no longer applies; write the bug again for %s: %v\n%s", patch, name, err, output)
 	}
 	original, err = filepath.Abs(filepath.Join(root, name))
 	if err != nil {
@@ -81,7 +81,7 @@ func patched(t *testing.T, patch string) (original, replacement string) {
 	return original, replacement
 }
 
-// Each patch is used, and applies to the tree as it is.
+// Each patch has a test, and applies to the present tree.
 func TestPlantedBugsApply(t *testing.T) {
 	g := NewWithT(t)
 	files, err := filepath.Glob("planted/*.patch")
@@ -93,16 +93,16 @@ func TestPlantedBugsApply(t *testing.T) {
 	}
 }
 
-// compiling keeps compilers from running side by side.
+// compiling allows one compiler at a time.
 var compiling sync.Mutex
 
-// The harness finds each of the planted bugs.
+// The tests find each of the planted bugs.
 func TestPlantedBugsAreFound(t *testing.T) {
 	if !*all {
-		t.Skip("each bug is compiled; make robustness does it")
+		t.Skip("this compiles each bug; make robustness runs it")
 	}
 	if os.Getenv(kubeconfigOf) != "" {
-		t.Skip("this is the harness with a bug")
+		t.Skip("this process runs the tests with a bug")
 	}
 	server(t)
 	for name, test := range planted {
@@ -117,13 +117,13 @@ func TestPlantedBugsAreFound(t *testing.T) {
 			output, err := command.CombinedOutput()
 			var failed *exec.ExitError
 			if !errors.As(err, &failed) || !strings.Contains(string(output), "--- FAIL: "+test[:strings.Index(test, "/")]) {
-				t.Fatalf("the bug was not found by %s: %v\n%s", test, err, output)
+				t.Fatalf("%s did not find the bug: %v\n%s", test, err, output)
 			}
 		})
 	}
 }
 
-// compile makes the tests' program with a bug.
+// compile compiles the test program with a bug.
 func compile(t *testing.T, name string) string {
 	t.Helper()
 	original, replacement := patched(t, filepath.Join("planted", name+".patch"))

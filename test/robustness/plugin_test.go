@@ -16,56 +16,57 @@ import (
 )
 
 const (
-	// system is the namespace in the shoot that all networks are in.
-	system = "mesh-system"
-	// controlPlane precedes the name of a run in that of its namespace in the seed.
+	// system is the namespace of all networks in the shoot.
+	system = "example-system"
+	// controlPlane is the prefix of a run's namespace in the seed. The name of the run follows.
 	controlPlane = "shoot--rob--"
-	mainBundle   = "mesh-config"
+	mainBundle   = "example-config"
 )
 
-// meshConfig is the config of the network that the scenarios are about.
-type meshConfig struct {
+// exampleConfig is the config of the network in the scenarios.
+type exampleConfig struct {
 	metav1.TypeMeta `json:",inline"`
 	Color           string `json:"color,omitempty"`
 	// Extra adds an object to the main bundle.
 	Extra bool `json:"extra,omitempty"`
-	// Later and Seed, if stated, are what is in an object of these bundles.
+	// Later and Seed are the contents of an object in these bundles. An empty one adds no
+	// object.
 	Later string `json:"later,omitempty"`
 	Seed  string `json:"seed,omitempty"`
 }
 
-// meshPlugin is a network of few objects. They are named by the run, since all
+// examplePlugin renders a network of few objects. Their names have the name of the run, since all
 // runs share one cluster.
-type meshPlugin struct{}
+type examplePlugin struct{}
 
-func (meshPlugin) Describe() plugin.Description {
+func (examplePlugin) Describe() plugin.Description {
 	return plugin.Description{
-		Type:           "mesh",
-		ConfigVersions: []schema.GroupVersion{{Group: "mesh.example.org", Version: "v1"}},
-		Origin:         "mesh",
+		Type:           "example",
+		ConfigVersions: []schema.GroupVersion{{Group: "networking.example.org", Version: "v1"}},
+		Origin:         "example",
 		IPFamilies:     plugin.IPFamilySupport{IPv4: true},
 	}
 }
 
-func (meshPlugin) Validate(*meshConfig, *plugin.Input, *field.Path) plugin.Findings {
+func (examplePlugin) Validate(*exampleConfig, *plugin.Input, *field.Path) plugin.Findings {
 	return plugin.Findings{}
 }
 
-func (meshPlugin) Default(config *meshConfig, _ *plugin.Input, _ *plugin.Origins) {
+func (examplePlugin) Default(config *exampleConfig, _ *plugin.Input, _ *plugin.Origins) {
 	if config.Color == "" {
 		config.Color = "red"
 	}
 }
 
-func (meshPlugin) ValidateEffective(_, _ *meshConfig, _ *plugin.Input, _ *field.Path) plugin.Findings {
+func (examplePlugin) ValidateEffective(_, _ *exampleConfig, _ *plugin.Input, _ *field.Path) plugin.Findings {
 	return plugin.Findings{}
 }
 
-func (meshPlugin) Classify(plugin.Change[meshConfig]) (plugin.ChangeClass, string) {
+func (examplePlugin) Classify(plugin.Change[exampleConfig]) (plugin.ChangeClass, string) {
 	return plugin.Safe, "nothing depends on it"
 }
 
-func (meshPlugin) Render(effective *meshConfig, facts *plugin.Input) (plugin.Objects, error) {
+func (examplePlugin) Render(effective *exampleConfig, facts *plugin.Input) (plugin.Objects, error) {
 	run := strings.TrimPrefix(facts.Namespace, controlPlane)
 	network := []plugin.Object{
 		&corev1.ServiceAccount{TypeMeta: typeMeta("v1", "ServiceAccount"), ObjectMeta: meta(system, run+"-agent")},

@@ -30,15 +30,15 @@ import (
 )
 
 const (
-	// syncPeriod is when controllers look again that nothing has woken.
+	// syncPeriod is the time after which controllers reconcile again without an event.
 	syncPeriod = 2 * time.Second
-	// deletionInterval is when they look again at what is being deleted.
+	// deletionInterval is the time after which they check objects that are being deleted.
 	deletionInterval = 200 * time.Millisecond
 	// forEver is longer than a run: no kubelet runs the agents, so they never become healthy.
 	forEver = 24 * time.Hour
 )
 
-// process is the operator, as far as API servers can tell.
+// process simulates a process of the operator. API servers cannot tell the difference.
 type process struct {
 	*transport
 	world *world
@@ -66,7 +66,7 @@ func (w *world) start(d disturbance) *process {
 	return p
 }
 
-// stop ends the process, as a signal does, and waits for its end.
+// stop ends the process as SIGTERM would, and waits for its end.
 func (p *process) stop() {
 	p.once.Do(func() {
 		p.cancel()
@@ -85,7 +85,7 @@ func (p *process) hasDied() bool {
 	}
 }
 
-// operator is what operator.Run makes of its options, for the namespace of one run.
+// operator sets up the controllers as operator.Run does, for the namespace of one run.
 func (w *world) operator(t *transport) ctrl.Manager {
 	w.t.Helper()
 	config := rest.CopyConfig(w.api.config)
@@ -116,7 +116,7 @@ func (w *world) operator(t *transport) ctrl.Manager {
 
 	plugins := w.plugins
 	if len(plugins) == 0 {
-		plugins = []plugin.Plugin{plugin.New(meshPlugin{})}
+		plugins = []plugin.Plugin{plugin.New(examplePlugin{})}
 	}
 	built, err := pipeline.New(plugins, nil)
 	w.Expect(err).NotTo(HaveOccurred())

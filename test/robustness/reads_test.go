@@ -10,25 +10,25 @@ import (
 	"time"
 )
 
-// readFault says which reads are answered as they were at an earlier moment.
+// readFault makes reads return older data.
 type readFault struct {
-	// lists has what watches begin with come from the time of an earlier process.
+	// lists makes watches begin with the objects that an earlier process saw.
 	lists bool
-	// objects has reads of single objects answered as before the last change, for
-	// kinds whose name is among them. What a process has changed itself it sees.
+	// objects are resources. A read of a single object of these resources returns it as it was
+	// before its last change, unless the process itself has changed it.
 	objects []string
-	// within is how long after the start of the process this goes on.
+	// within is the time after the start of the process during which this happens.
 	within time.Duration
 }
 
-// past is what was read in a run, by URL.
+// past has the answers to the reads of a run, by URL.
 type past struct {
 	mu     sync.Mutex
 	lists  map[string][][]byte
 	single map[string][]*answer
 }
 
-// read sends a read, or serves an older answer.
+// read sends a read, and returns the answer or an older one.
 func (t *transport) read(cluster string, request *http.Request, next http.RoundTripper) (*http.Response, error) {
 	response, err := next.RoundTrip(request)
 	if err != nil || request.Method != http.MethodGet || strings.HasPrefix(request.URL.Path, "/version") {
@@ -65,14 +65,14 @@ func (t *transport) read(cluster string, request *http.Request, next http.RoundT
 	return got.response(request), nil
 }
 
-// count counts a fault that is none of a write.
+// count counts a fault of a read or watch.
 func (t *transport) count() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.faults++
 }
 
-// remember keeps what a watch began with, for processes that come later.
+// remember stores the objects with which a watch began, for later processes.
 func (p *past) remember(key string, frames [][]byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

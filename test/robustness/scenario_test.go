@@ -20,48 +20,47 @@ import (
 	"github.com/trellis-network/trellis/internal/controller/network"
 )
 
-// life is what befalls a control plane, one scenario after the other. Each begins
-// where the one before it ended, which spares runs the way there.
+// life is a sequence of scenarios of one control plane. Each scenario begins where the previous
+// one ended, so that it needs no preparation of its own.
 type life struct {
 	name      string
 	trigger   network.Trigger
 	scenarios []*scenario
-	// kinds in the shoot that are looked at.
+	// kinds are the kinds in the shoot that snapshots have.
 	kinds []schema.GroupVersionKind
 
 	once    sync.Once
 	goldens []golden
 }
 
-// scenario is one change in a life, from beginning to end.
+// scenario is one change in a life.
 type scenario struct {
 	name string
-	// before brings the world to where the scenario begins, act is what users and
-	// gardenlet do. A process runs during both, and is disturbed from act on.
+	// before prepares the scenario, and act does what users and the gardenlet do. A process runs
+	// during both, and is disturbed from act on.
 	before, act func(w *world)
-	// finish waits until an undisturbed run has come to its end, and check says
-	// whether that is the right one.
+	// finish waits until an undisturbed run has ended, and check checks the result.
 	finish, check func(w *world)
-	// goes are the objects, without the run's name, that have to leave the shoot;
-	// everythingGoes means that all have to.
+	// goes are the objects, without the run's name, that the scenario deletes in the shoot.
+	// everythingGoes means that it deletes all of them.
 	goes           []string
 	everythingGoes bool
-	// forced means that the Network waits for nothing, and withoutNetwork that there
-	// is none.
+	// forced means that the deletion of the Network does not wait for its objects, and
+	// withoutNetwork that the scenario has no Network.
 	forced, withoutNetwork bool
-	// onTheWay means that the scenario is only there for those after it.
+	// onTheWay means that the scenario only prepares the next ones.
 	onTheWay bool
-	// elsewhere means that another life has much the same, so that killing it at each
-	// write is left to -robustness.all, and rare that all of it is.
+	// elsewhere means that another life has a similar scenario. Only -robustness.all kills it
+	// at each write. rare means that only -robustness.all runs the scenario.
 	elsewhere, rare bool
 }
 
-// course are the scenarios of a life that are run.
+// course returns the scenarios of a life that this run includes.
 func (l *life) course() []*scenario {
 	return slices.DeleteFunc(slices.Clone(l.scenarios), func(s *scenario) bool { return s.rare && !*all })
 }
 
-// golden is how a scenario ends if it is not disturbed.
+// golden is the end of an undisturbed scenario.
 type golden struct {
 	end    snapshot
 	writes int
@@ -98,8 +97,8 @@ func moved(w *world) {
 		Should(Equal([]string{""}))
 }
 
-// The golden scenarios, in four lives: two of a landscape, where operations are asked
-// for, and two without Gardener.
+// The scenarios, in four lives: two of a Gardener landscape, where annotations request
+// operations, and two without Gardener.
 var lives = []*life{
 	{name: "by edit", trigger: byEdit, kinds: shootKinds, scenarios: []*scenario{
 		{name: "create", act: func(w *world) { w.create(red) }, finish: done("Create")},
@@ -123,7 +122,7 @@ var lives = []*life{
 	byForce("by force and annotation", byAsking, true),
 }
 
-// byForce is the life of a network whose shoot is deleted without waiting for it.
+// byForce is the life of a network whose shoot is force-deleted.
 func byForce(name string, trigger network.Trigger, elsewhere bool) *life {
 	return &life{name: name, trigger: trigger, kinds: shootKinds, scenarios: []*scenario{
 		{name: "create", act: func(w *world) { w.create(red) }, finish: done("Create"), onTheWay: true},
@@ -142,13 +141,13 @@ func pruned(w *world) {
 	}
 }
 
-// replaced: the Secrets are there again.
+// replaced waits until the Secrets exist again.
 func replaced(w *world) {
 	w.Eventually(func() []string { referred, _ := w.bundleSecrets(); return referred }).Should(ContainElements(w.lostSecrets))
 	done("Reconcile")(w)
 }
 
-// renewed: there is another ManagedResource.
+// renewed waits until there is a new ManagedResource.
 func renewed(w *world) {
 	w.Eventually(func() bool { mr := w.managed(mainBundle); return mr != nil && mr.UID != w.lost }).Should(BeTrue())
 	done("Reconcile")(w)
@@ -159,8 +158,8 @@ func restored(w *world) {
 	w.Eventually(func() map[string]string { return w.read().Annotations }).Should(BeEmpty())
 }
 
-// abandoned: the Network is gone, and of its objects only that which is held is
-// left, for a resource manager to go on with.
+// abandoned waits until the Network is deleted. Of its objects only the one that is held still
+// exists, for a resource manager to delete later.
 func abandoned(w *world) {
 	w.Eventually(func() bool { return w.read() == nil }).Should(BeTrue())
 	w.Eventually(func() bool {
@@ -169,11 +168,11 @@ func abandoned(w *world) {
 	}).Should(BeTrue())
 }
 
-// conditionTypeLabel states into which condition Gardener aggregates the health of a
+// conditionTypeLabel names the condition into which Gardener aggregates the health of a
 // ManagedResource.
 const conditionTypeLabel = "care.gardener.cloud/condition-type"
 
-// labelled puts a label of another client on a ManagedResource, which stays.
+// labelled adds a label of another client to a ManagedResource. Trellis must not remove it.
 func labelled(w *world) {
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"`+conditionTypeLabel+`":"theirs"}}}`))
 	w.Expect(w.api.client.Patch(w.ctx, w.managed(mainBundle), patch)).To(Succeed())
@@ -183,8 +182,8 @@ func stillLabelled(w *world) {
 	w.Expect(w.managed(mainBundle).Labels).To(HaveKeyWithValue(conditionTypeLabel, "theirs"))
 }
 
-// bundleSecrets returns the names of the Secrets of all bundles of a run, by whether a
-// ManagedResource refers to them.
+// bundleSecrets returns the names of the Secrets of a run's bundles: those that a
+// ManagedResource refers to, and the superseded ones.
 func (w *world) bundleSecrets() (referred, superseded []string) {
 	managed, secrets := &resourcesv1alpha1.ManagedResourceList{}, &corev1.SecretList{}
 	w.Expect(w.api.client.List(w.ctx, managed, client.InNamespace(w.namespace()))).To(Succeed())
@@ -202,7 +201,7 @@ func (w *world) bundleSecrets() (referred, superseded []string) {
 	return referred, superseded
 }
 
-// loseSecrets deletes the Secrets that the bundles of a run need.
+// loseSecrets deletes the Secrets that the ManagedResources of a run refer to.
 func (w *world) loseSecrets() {
 	w.lostSecrets, _ = w.bundleSecrets()
 	for _, name := range w.lostSecrets {
@@ -211,28 +210,28 @@ func (w *world) loseSecrets() {
 	}
 }
 
-// loseManaged deletes the main ManagedResource, and with it all that it has brought.
+// loseManaged deletes the main ManagedResource, and with it all its objects.
 func (w *world) loseManaged() {
 	mr := w.managed(mainBundle)
 	w.lost = mr.UID
 	w.Expect(w.api.client.Delete(w.ctx, mr)).To(Succeed())
 }
 
-// hold keeps a ConfigMap in the shoot from going when it is deleted.
+// hold adds a finalizer to a ConfigMap in the shoot.
 func (w *world) hold(name string) {
 	patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":["example.org/hold"]}}`))
 	w.Expect(w.api.client.Patch(w.ctx, &corev1.ConfigMap{ObjectMeta: meta(system, w.run+"-"+name)}, patch)).To(Succeed())
 }
 
-// force has the shoot deleted without waiting for anything in it.
+// force annotates the Shoot for force-deletion.
 func (w *world) force() {
 	w.cluster(func(s *corev1beta1.Shoot) {
 		metav1.SetMetaDataAnnotation(&s.ObjectMeta, extensionsv1alpha1.ForceDeletionAnnotation, "true")
 	})
 }
 
-// immigrate leaves a Network that was migrated as a gardenlet makes it on the seed
-// that a control plane moves to, with its objects in the shoot already.
+// immigrate replaces the migrated Network by one as the gardenlet creates it on the new seed of
+// a control plane. Its objects are already in the shoot.
 func immigrate(w *world) {
 	state := w.read().Status.State.DeepCopy()
 	w.delete()

@@ -26,8 +26,8 @@ func service(kind corev1.ServiceType) func(w *world, text string) plugin.Object 
 	}
 }
 
-// balanced states a Service for a cloud's load balancer, whose port has another name
-// each time.
+// balanced returns a Service for a cloud provider's load balancer. The text is the name of its
+// port.
 func balanced(w *world, text string) plugin.Object {
 	s := service(corev1.ServiceTypeLoadBalancer)(w, text).(*corev1.Service)
 	s.Spec.ExternalTrafficPolicy = corev1.ServiceExternalTrafficPolicyLocal
@@ -35,10 +35,11 @@ func balanced(w *world, text string) plugin.Object {
 	return s
 }
 
-// hadAnnotation is where a test notes what an object was allocated.
+// hadAnnotation is the annotation in which a test records the fields that were allocated.
 const hadAnnotation = "example.org/had"
 
-// allocated notes what a Service has got, in an annotation of others, which stays.
+// allocated records the allocated fields of a Service in an annotation. Trellis must keep this
+// annotation, since another client has set it.
 func allocated(w *world) {
 	change(w, "agent", &corev1.Service{}, func(s *corev1.Service) {
 		metav1.SetMetaDataAnnotation(&s.ObjectMeta, hadAnnotation, had(s))
@@ -49,7 +50,7 @@ func had(s *corev1.Service) string {
 	return fmt.Sprint(s.Spec.ClusterIP, " ", s.Spec.Ports[0].NodePort, " ", s.Spec.HealthCheckNodePort, " ", s.Spec.LoadBalancerIP)
 }
 
-// balance does what a cloud does for a Service.
+// balance does what a cloud provider does for a Service.
 func balance(w *world) {
 	change(w, "agent", &corev1.Service{}, func(s *corev1.Service) {
 		s.Spec.LoadBalancerIP, s.Annotations[loadBalancers] = "192.0.2.1", "1"
@@ -61,7 +62,7 @@ func balance(w *world) {
 	allocated(w)
 }
 
-// What stays of Services and ServiceAccounts (Gardener contract, R13, R30).
+// The fields of Services and ServiceAccounts that Trellis keeps (Gardener contract, R13, R30).
 var serviceStories = []*story{
 	storyOf("the address of a Service", service(corev1.ServiceTypeClusterIP), allocated, func(w *world) {
 		s := there(w, "agent", &corev1.Service{})

@@ -24,11 +24,11 @@ import (
 	"github.com/trellis-network/trellis/internal/controller/network"
 )
 
-// snapshot is how things stand at a moment: objects as JSON, by cluster, kind and
-// name, without what differs from run to run.
+// snapshot has the objects of a run as JSON, by cluster, kind and name, without the fields that
+// differ from run to run.
 type snapshot map[string]string
 
-// The kinds that a snapshot has in the control plane, and of a network in the shoot.
+// The kinds in a snapshot: those of a control plane, and those of a network in the shoot.
 var (
 	seedKinds = []schema.GroupVersionKind{
 		{Group: "extensions.gardener.cloud", Version: "v1alpha1", Kind: "Network"},
@@ -60,7 +60,7 @@ func (w *world) look() snapshot {
 	delete(seen, "seed Secret gardener")
 	delete(seen, "seed ConfigMap kube-root-ca.crt")
 	if w.trigger == network.TriggerOperation {
-		// Gardener's garbage collector deletes these, whenever it runs (Gardener contract, L6).
+		// Gardener's garbage collector may delete these at any time (Gardener contract, L6).
 		_, superseded := w.bundleSecrets()
 		for _, name := range superseded {
 			delete(seen, "seed Secret "+name)
@@ -73,7 +73,7 @@ func (w *world) look() snapshot {
 	return w.normalized(seen)
 }
 
-// namespaceOf is where in the shoot the objects of a kind are.
+// namespaceOf returns the namespace in the shoot of the objects of a kind.
 func namespaceOf(kind schema.GroupVersionKind) string {
 	if kind.Kind == "ClusterRole" {
 		return ""
@@ -82,9 +82,9 @@ func namespaceOf(kind schema.GroupVersionKind) string {
 }
 
 var (
-	// moments are times in messages.
+	// moments are the times in messages.
 	moments = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
-	// volatile are fields that differ from run to run, wherever they are.
+	// volatile are the fields that differ from run to run, at any path.
 	volatile = []string{
 		"uid", "resourceVersion", "creationTimestamp", "managedFields", "generation", "lastUpdateTime",
 		"lastTransitionTime", "secretsDataChecksum", "deletionTimestamp", "selfLink",
@@ -93,9 +93,9 @@ var (
 	}
 )
 
-// normalized takes out of objects what differs from run to run: times, the run's
-// name, and what is computed from it. The names of Secrets are made of what is in
-// them without the run's name, so that they still tell contents apart.
+// normalized removes from objects what differs from run to run: times, the run's name, and
+// hashes of it. It replaces the hash in the name of a Secret by a hash of the content without
+// the run's name, so that Secrets with different contents still have different names.
 func (w *world) normalized(seen map[string]*unstructured.Unstructured) snapshot {
 	replace := strings.NewReplacer(append(w.namesOfSecrets(), w.run, "RUN")...)
 	taken := snapshot{}
@@ -114,8 +114,8 @@ func (w *world) normalized(seen map[string]*unstructured.Unstructured) snapshot 
 	return taken
 }
 
-// namesOfSecrets are the hashes in the names of all Secrets that there ever were, and
-// of these names, each with what it is replaced by.
+// namesOfSecrets returns the hashes in the names of all Secrets of the run, and the hashes of
+// these names, each followed by its replacement.
 func (w *world) namesOfSecrets() []string {
 	names := slices.Clone(w.ownSecrets)
 	for _, one := range w.written().of(inSeed, secrets) {
@@ -142,7 +142,7 @@ func forget(value any) {
 			delete(value, field)
 		}
 		if value["type"] == "SystemComponentsHealthy" {
-			delete(value, "message") // it stays for a while even if there is another
+			delete(value, "message") // the operator delays its changes
 		}
 		for _, each := range value {
 			forget(each)
@@ -157,8 +157,7 @@ func forget(value any) {
 	}
 }
 
-// typeOf is the type of a condition, by which conditions are told apart, and not by
-// their order.
+// typeOf returns the type of a condition. Conditions are compared by type, not by their order.
 func typeOf(condition any) string {
 	content, _ := condition.(map[string]any)
 	name, _ := content["type"].(string)
@@ -170,7 +169,7 @@ func shortHash(content string) string {
 	return hex.EncodeToString(sum[:])[:8]
 }
 
-// difference says what is not as it should be.
+// difference describes the differences between two snapshots.
 func difference(wanted, got snapshot) string {
 	var lines []string
 	for _, key := range slices.Sorted(maps.Keys(wanted)) {
@@ -183,13 +182,13 @@ func difference(wanted, got snapshot) string {
 	}
 	for _, key := range slices.Sorted(maps.Keys(got)) {
 		if _, ok := wanted[key]; !ok {
-			lines = append(lines, "not wanted: "+key)
+			lines = append(lines, "unexpected: "+key)
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-// lineByLine names the lines that only one has.
+// lineByLine returns the lines that only one of two texts has.
 func lineByLine(wanted, got string) string {
 	var found []string
 	one, two := strings.Split(wanted, "\n"), strings.Split(got, "\n")

@@ -20,35 +20,36 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// story is a life without a Network: a user states objects in a ManagedResource,
-// then others do something to them, and then something else is stated, or the
-// ManagedResource is deleted.
+// story is a life without a Network: the test writes a ManagedResource with objects, another
+// client changes the objects, and the test then writes other objects, or deletes the
+// ManagedResource.
 type story struct {
 	name string
-	// first is stated at the beginning, then is what others do, and second what is
-	// stated afterwards; nil deletes the ManagedResource.
+	// first are the objects at the beginning, then is what another client does, and second are
+	// the objects afterwards. If second is nil, the test deletes the ManagedResource.
 	first, second func(w *world) []plugin.Object
 	then          func(w *world)
-	// check says what must be so in the end.
+	// check checks the result.
 	check func(w *world)
 	// goes are the objects that may be deleted.
 	goes []string
 	// manage changes the ManagedResource before it is written for the second time.
 	manage func(w *world, mr *resourcesv1alpha1.ManagedResource)
-	// act is done instead of stating anything.
+	// act, if it is set, replaces the second write.
 	act func(w *world)
-	// asIs means that the ManagedResource is not carried out in the end.
+	// asIs means that the resource manager does not apply the second ManagedResource.
 	asIs bool
-	// ends waits for what comes after the ManagedResource is carried out.
+	// ends waits for what happens after the ManagedResource is applied.
 	ends func(w *world)
 }
 
-const told = "told"
+// managedName is the name of the ManagedResource in stories.
+const managedName = "example"
 
-// life is the story as a life of two scenarios, of which the second is disturbed.
+// life returns the story as a life of two scenarios. Tests disturb the second one.
 func (s *story) life() *life {
 	ready := func(w *world) {
-		w.Eventually(func() bool { return w.managed(told) != nil }).Should(BeTrue())
+		w.Eventually(func() bool { return w.managed(managedName) != nil }).Should(BeTrue())
 		w.settled()
 	}
 	last := &scenario{
@@ -60,7 +61,7 @@ func (s *story) life() *life {
 				return
 			}
 			if s.second == nil {
-				w.Expect(w.api.client.Delete(w.ctx, w.managed(told))).To(Succeed())
+				w.Expect(w.api.client.Delete(w.ctx, w.managed(managedName))).To(Succeed())
 				return
 			}
 			w.state(s.second(w), s.manage)
@@ -68,11 +69,11 @@ func (s *story) life() *life {
 	}
 	switch {
 	case s.asIs:
-		last.finish = (*world).calm // nothing tells that nothing happens
+		last.finish = (*world).calm // nothing happens, so there is nothing to wait for
 	case s.ends != nil:
 		last.finish = func(w *world) { ready(w); s.ends(w) }
 	case s.second == nil:
-		last.finish = func(w *world) { w.Eventually(func() bool { return w.managed(told) == nil }).Should(BeTrue()) }
+		last.finish = func(w *world) { w.Eventually(func() bool { return w.managed(managedName) == nil }).Should(BeTrue()) }
 	}
 	return &life{name: s.name, trigger: network.TriggerGeneration, scenarios: []*scenario{
 		{name: "before", withoutNetwork: true, onTheWay: true, act: func(w *world) { w.state(s.first(w), nil) }, finish: ready},
@@ -80,7 +81,7 @@ func (s *story) life() *life {
 	}}
 }
 
-// state writes the ManagedResource, as a plugin's controller does.
+// state writes the ManagedResource as the network controller does.
 func (w *world) state(objects []plugin.Object, manage func(*world, *resourcesv1alpha1.ManagedResource)) {
 	data, err := pipeline.Documents(objects)
 	w.Expect(err).NotTo(HaveOccurred())
@@ -89,9 +90,9 @@ func (w *world) state(objects []plugin.Object, manage func(*world, *resourcesv1a
 			w.kinds = append(w.kinds, kind)
 		}
 	}
-	b := &bundle.Bundle{Namespace: w.namespace(), Name: told, Origin: "story", Data: data}
+	b := &bundle.Bundle{Namespace: w.namespace(), Name: managedName, Origin: "story", Data: data}
 	w.ownSecrets = append(w.ownSecrets, w.nameOfSecret(b.SecretName(), data)...)
-	current := w.managed(told)
+	current := w.managed(managedName)
 	if current != nil && manage != nil {
 		before := current.DeepCopy()
 		manage(w, current)
@@ -101,7 +102,7 @@ func (w *world) state(objects []plugin.Object, manage func(*world, *resourcesv1a
 	w.Expect(err).NotTo(HaveOccurred())
 }
 
-// test runs the story undisturbed, and then with kills around what is disturbed.
+// test runs the story without disturbance, and then with kills in its second scenario.
 func (s *story) test(t *testing.T) {
 	t.Run(s.name, func(t *testing.T) {
 		t.Parallel()
@@ -127,14 +128,14 @@ func (s *story) test(t *testing.T) {
 	})
 }
 
-// named is an object of a run.
+// named gives an object the namespace and name that it has in a run.
 func named[T client.Object](w *world, name string, object T) T {
 	object.SetNamespace(system)
 	object.SetName(w.run + "-" + name)
 	return object
 }
 
-// there returns an object of the shoot, which must be there.
+// there returns an object of the shoot, and fails the test if it does not exist.
 func there[T client.Object](w *world, name string, object T) T {
 	w.t.Helper()
 	named(w, name, object)
@@ -149,7 +150,7 @@ func (w *world) isThere(name string, object client.Object) bool {
 	return err == nil
 }
 
-// change changes an object of the shoot as others do.
+// change changes an object of the shoot as another client.
 func change[T client.Object](w *world, name string, object T, f func(T)) {
 	there(w, name, object)
 	before := object.DeepCopyObject().(T)
@@ -157,7 +158,7 @@ func change[T client.Object](w *world, name string, object T, f func(T)) {
 	w.Expect(w.api.client.Patch(w.ctx, object, client.MergeFrom(before), client.FieldOwner("kubectl-edit"))).To(Succeed())
 }
 
-// content is a ConfigMap with annotations, as "key=value".
+// content returns a ConfigMap with annotations, each as "key=value".
 func content(w *world, name, text string, annotations ...string) *corev1.ConfigMap {
 	return annotated(configMap(system, w.run+"-"+name, text), annotations...)
 }
@@ -189,22 +190,23 @@ func managers(object client.Object, field string) []string {
 	return found
 }
 
-// Each annotation of objects that the resource manager knows (Gardener contract, R6 to R8,
-// R11, R19, R34, R35).
+// The annotations by which objects and ManagedResources control the resource manager (Gardener
+// contract, R6 to R8, R11, R19, R34, R35).
 func TestAnnotations(t *testing.T) {
 	for _, s := range annotationStories {
 		s.test(t)
 	}
 }
 
-// What of others goes, and what of theirs stays (Gardener contract, R10 to R13, R16, R30).
+// The changes by other clients that the resource manager reverts, and those that it keeps
+// (Gardener contract, R10 to R13, R16, R30).
 func TestExceptions(t *testing.T) {
 	for _, s := range slices.Concat(metadataStories, workloadStories, serviceStories) {
 		s.test(t)
 	}
 }
 
-// storyOf states one object twice, with another content the second time.
+// storyOf returns a story of one object that gets another content.
 func storyOf(name string, stated func(w *world, text string) plugin.Object, then, check func(w *world)) *story {
 	return &story{
 		name: name, then: then, check: check,

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package robustness disturbs the operator in every way that the world does, and
-// compares the result with a run that was not disturbed: its process dies
-// after any write, or with it; reads come from an earlier moment; events are late,
-// lost, repeated or out of order; and API servers refuse, or answer too late.
+// Package robustness disturbs the operator and compares the result with an undisturbed run. The
+// operator's process dies before or after any write. Reads return older data. Events are late,
+// lost, repeated or out of order. API servers reject requests, or answer too late.
 //
-// One API server plays seed and shoot, and each run has a control-plane namespace
-// of its own. The controllers are those of the operator, wired as it wires them;
-// between them and the API server is a transport that records what they write and
-// does the disturbing.
+// One API server is both seed and shoot, and each run has a control-plane namespace of its own.
+// The controllers are those of the operator, with the same options. A transport between them
+// and the API server records their writes and adds the disturbances.
 //
-// It refuses to know how the controllers work: it knows what they may write, in
-// which order, and what has to be there in the end.
+// The tests do not depend on how the controllers work. They check what the controllers may
+// write, in which order, and the objects at the end.
 package robustness
 
 import (
@@ -40,21 +38,19 @@ import (
 const (
 	// userManager is the field manager of the users in the tests.
 	userManager = "user"
-	// patience is how long anything may take on a busy machine.
+	// patience is the time that a step may take on a busy machine.
 	patience = 3 * time.Minute
-	// sideBySide is how many runs there are at the same time. They mostly wait.
-	sideBySide = "16"
+	// parallelRuns is the number of runs at the same time. They mostly wait.
+	parallelRuns = "16"
 )
 
-// all reports whether every combination is run, rather than those that the time of
-// an ordinary run is enough for.
+// all runs every combination, and not only those for which an ordinary run has time.
 var all = flag.Bool("robustness.all", false, "run every combination of disturbances (minutes)")
 
-// stuckAfter is how long nothing may be written by a run that has not come to its
-// end.
-var stuckAfter = flag.Duration("robustness.stuck-after", time.Minute, "how long a run may do nothing before its end")
+// stuckAfter is the time without writes after which a run that has not ended has failed.
+var stuckAfter = flag.Duration("robustness.stuck-after", time.Minute, "fail a run that has not ended after this time without writes")
 
-// ran counts what was run.
+// ran counts the scenarios, kills and faults.
 var ran struct{ scenarios, kills, faults atomic.Int32 }
 
 var landscape = sandbox.Share(sandbox.Options{})
@@ -63,7 +59,7 @@ func TestMain(m *testing.M) {
 	flag.Parse()
 	parallel := flag.Lookup("test.parallel")
 	if parallel.Value.String() == parallel.DefValue {
-		_ = parallel.Value.Set(sideBySide)
+		_ = parallel.Value.Set(parallelRuns)
 	}
 	ctrl.SetLogger(logr.Discard())
 	SetDefaultEventuallyTimeout(patience)
@@ -73,7 +69,7 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// api is the one API server, as users and Gardener see it.
+// api is the API server, with the client of users and Gardener.
 type api struct {
 	config     *rest.Config
 	kubeconfig []byte
@@ -106,8 +102,8 @@ var theAPI = sync.OnceValues(func() (*api, error) {
 	return &api{config, raw, client.WithFieldOwner(c, userManager)}, client.IgnoreAlreadyExists(err)
 })
 
-// kubeconfigOf, in the environment, is the kubeconfig of an API server that is
-// used instead of starting one: that of the harness which looks for planted bugs.
+// kubeconfigOf is an environment variable with the kubeconfig of a running API server. If it is
+// set, the tests start no API server. TestPlantedBugsAreFound sets it for the tests with a bug.
 const kubeconfigOf = "TRELLIS_ROBUSTNESS_KUBECONFIG"
 
 var started struct {
@@ -124,7 +120,7 @@ func kubeconfigPath() (string, error) {
 	return started.path, nil
 }
 
-// server is the API server, started if need be.
+// server returns the API server, and starts it on the first call.
 func server(t *testing.T) *api {
 	t.Helper()
 	if os.Getenv(kubeconfigOf) == "" {

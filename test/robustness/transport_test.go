@@ -16,11 +16,10 @@ import (
 	"time"
 )
 
-// errDead is what a killed process gets for each request.
+// errDead is the error of each request of a killed process.
 var errDead = errors.New("the process is dead")
 
-// errTimeout is what a process gets for a request that was sent and whose answer
-// came too late.
+// errTimeout is the error of a request whose answer came too late.
 type errTimeout struct{}
 
 func (errTimeout) Error() string {
@@ -40,22 +39,21 @@ const (
 	discoverable = 3 // parts in the path of a discovery document, at most
 )
 
-// disturbance is what happens to the requests of one process. The zero value
-// leaves it alone.
+// disturbance is what happens to the requests of one process. The zero value disturbs nothing.
 type disturbance struct {
-	// killAt is the number of the write that the process does not survive; 0 is
-	// none. If lost is set that write does not arrive.
+	// killAt is the number of the write at which the process dies, or 0. If lost is set, this
+	// write does not arrive.
 	killAt int
 	lost   bool
-	// fault says which fault the n-th write meets.
+	// fault returns the fault of the n-th write.
 	fault func(n int, w *write) string
-	// watches disturbs watches, reads serves older answers.
+	// watches disturbs watches, and reads makes reads return older data.
 	watches watchFault
 	reads   readFault
 }
 
-// transport is all ways of one process to API servers: it records what is
-// written, and disturbs what it is told to.
+// transport sends all requests of one process. It records the writes, and adds the
+// disturbance.
 type transport struct {
 	disturbance
 	world   *world
@@ -73,7 +71,7 @@ type transport struct {
 	wrote sync.Map
 }
 
-// of is the transport to one cluster, the seed or the shoot.
+// of returns the transport to one cluster, the seed or the shoot.
 func (t *transport) of(cluster string, next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {
 		return t.roundTrip(cluster, request, next)
@@ -107,14 +105,14 @@ func (t *transport) isDead() bool {
 	return t.dead
 }
 
-// now is the disturbance at this moment, and how long the process has had it.
+// now returns the present disturbance, and the time since it began.
 func (t *transport) now() (disturbance, time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.disturbance, time.Since(t.begun)
 }
 
-// write sends a write, unless a disturbance keeps it from being sent.
+// write sends a write, unless the disturbance prevents it.
 func (t *transport) write(cluster string, request *http.Request, next http.RoundTripper) (*http.Response, error) {
 	t.mu.Lock()
 	if t.dead {
@@ -147,7 +145,7 @@ func (t *transport) write(cluster string, request *http.Request, next http.Round
 		return refusal(request, w, fault), nil
 	}
 	t.wrote.Store(cluster+request.URL.Path, nil)
-	// What is under way arrives, whatever becomes of the sender.
+	// The request arrives even if the process ends meanwhile.
 	response, err := t.world.record(w, request.WithContext(context.WithoutCancel(request.Context())), next)
 	switch {
 	case kill:
@@ -161,14 +159,14 @@ func (t *transport) write(cluster string, request *http.Request, next http.Round
 	return response, err
 }
 
-// kill cuts the process's context. That no request of it gets through any more is
-// seen to already.
+// kill cancels the process's context. write has already marked the process as dead, so that none
+// of its later requests is sent.
 func (t *transport) kill() {
 	t.cancel()
 	close(t.died)
 }
 
-// record sends a write and notes what came of it.
+// record sends a write and records the answer.
 func (w *world) record(one *write, request *http.Request, next http.RoundTripper) (*http.Response, error) {
 	w.begin(one)
 	response, err := next.RoundTrip(request)
@@ -183,7 +181,7 @@ func (w *world) record(one *write, request *http.Request, next http.RoundTripper
 	return response, err
 }
 
-// refusal is an answer of the API server that the test makes up.
+// refusal returns the answer of an API server that rejects a write.
 func refusal(request *http.Request, w *write, fault string) *http.Response {
 	code, reason, message := http.StatusConflict, "Conflict", "the object has been modified; please apply your changes to the latest version and try again"
 	header := http.Header{"Content-Type": {"application/json"}}
@@ -192,7 +190,7 @@ func refusal(request *http.Request, w *write, fault string) *http.Response {
 		code, reason, message = http.StatusTooManyRequests, "TooManyRequests", "the server has received too many requests and has asked us to try again later"
 		header.Set("Retry-After", retryAfter)
 	case forbidden:
-		code, reason, message = http.StatusForbidden, "Forbidden", "somebody does not allow it"
+		code, reason, message = http.StatusForbidden, "Forbidden", "denied by the test"
 	}
 	message = fmt.Sprintf("%s %q is %s: %s", w.resource, w.name, strings.ToLower(reason), message)
 	if fault == conflict {
@@ -208,7 +206,7 @@ func refusal(request *http.Request, w *write, fault string) *http.Response {
 	}
 }
 
-// inJSON is the request with an answer in JSON, where protobuf would be preferred.
+// inJSON returns the request with JSON instead of protobuf as the type of the answer.
 func inJSON(request *http.Request) *http.Request {
 	accept := request.Header.Get("Accept")
 	if !strings.Contains(accept, "protobuf") {
@@ -224,8 +222,7 @@ func isWatch(request *http.Request) bool {
 	return watch == "true" || watch == "1"
 }
 
-// isWrite reports whether a request changes anything that this is about. Events and
-// leases are not state.
+// isWrite reports whether a request changes objects. Events, Leases and reviews do not count.
 func isWrite(request *http.Request) bool {
 	switch request.Method {
 	case http.MethodGet, http.MethodHead:
@@ -241,7 +238,7 @@ func isDiscovery(request *http.Request) bool {
 	return len(parts) <= discoverable && (parts[0] == "apis" || parts[0] == "api" && len(parts) < discoverable)
 }
 
-// answer is what an API server has said.
+// answer is an answer of an API server.
 type answer struct {
 	code int
 	kind string
@@ -266,8 +263,8 @@ func answered(response *http.Response) (*answer, error) {
 // documents are the discovery documents, which are the same for all runs.
 var documents sync.Map
 
-// discover answers a request about the kinds that there are. Asking for them
-// would be most of what a run costs.
+// discover answers a discovery request from the cache. Without the cache, discovery would be
+// most of the cost of a run.
 func (w *world) discover(request *http.Request, next http.RoundTripper) (*http.Response, error) {
 	key := request.URL.String() + request.Header.Get("Accept")
 	if known, ok := documents.Load(key); ok && !w.kindsChange {

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// watchFault is what happens to the events of all watches of a process. What a
-// watch has lost, or got wrong, is cured as an API server would: it says that the
-// watch has expired, and the client lists again.
+// watchFault is what happens to the events of all watches of a process. After a lost or
+// reordered event, the watch expires, as API servers let watches expire, and the client lists
+// again.
 type watchFault string
 
 const (
@@ -24,18 +24,18 @@ const (
 )
 
 const (
-	// lagging is how late events are.
+	// lagging is the delay of events.
 	lagging = 400 * time.Millisecond
-	// cureAfter is how long a watch stays wrong.
+	// cureAfter is the time from a lost or reordered event until the watch expires.
 	cureAfter = 300 * time.Millisecond
-	// mostCures is how often one kind's watches go wrong in a process: client-go
-	// waits longer and longer before it lists again.
+	// mostCures is how often the watches of one kind expire in a process. There is a limit,
+	// since client-go waits longer each time before it lists again.
 	mostCures = 2
-	// expired is the event that ends a watch which cannot go on.
+	// expired is the event that ends a watch.
 	expired = `{"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410,"message":"too old resource version"}}`
 )
 
-// watch opens a watch whose events are disturbed.
+// watch opens a watch and disturbs its events.
 func (t *transport) watch(cluster string, request *http.Request, next http.RoundTripper) (*http.Response, error) {
 	key := cluster + request.URL.Path + "?" + request.URL.Query().Get("labelSelector")
 	lists := request.URL.Query().Get("sendInitialEvents") == "true"
@@ -56,8 +56,8 @@ func (t *transport) watch(cluster string, request *http.Request, next http.Round
 	return response, nil
 }
 
-// replay answers with what the watch of an earlier process began with, and after a
-// while means that it has expired.
+// replay answers with the objects with which an earlier process's watch began. After a while
+// the watch expires.
 func replay(request *http.Request, frames [][]byte, within time.Duration) *http.Response {
 	reader, writer := io.Pipe()
 	go func() {
@@ -85,7 +85,7 @@ type stream struct {
 	source io.Closer
 }
 
-// Close ends both ends.
+// Close closes the pipe and its source.
 func (s *stream) Close() error {
 	_ = s.source.Close()
 	return s.PipeReader.Close()
@@ -96,12 +96,12 @@ type events struct {
 	transport *transport
 	key       string
 	to        *io.PipeWriter
-	// initial means that what was there before is still being told.
+	// initial means that the watch still sends the objects that existed before it.
 	initial bool
 	began   [][]byte
-	// held are events that others overtake.
+	// held is an event that the next event overtakes.
 	held []byte
-	// wrongSince is when the watch went wrong.
+	// wrongSince is the time of the first lost or reordered event.
 	wrongSince time.Time
 	count      int
 }
@@ -128,11 +128,11 @@ func (e *events) pump(source io.Reader) {
 	}()
 	err := e.carry(frames)
 	_ = e.to.CloseWithError(err)
-	for range frames { // until the source ends, so that it does not wait for us
+	for range frames { // drain it, so that the decoder does not block until the source ends
 	}
 }
 
-// carry passes events on until the watch ends, or is cured.
+// carry forwards events until the watch ends or expires.
 func (e *events) carry(frames <-chan frame) error {
 	var cure <-chan time.Time
 	for {
@@ -211,7 +211,7 @@ func (e *events) pass(raw []byte) error {
 	return e.send(raw)
 }
 
-// mayGoWrong notes that the watch goes wrong now, unless it has too often.
+// mayGoWrong reports whether an event may be lost or reordered now, and records the time.
 func (e *events) mayGoWrong() bool {
 	t := e.transport
 	t.mu.Lock()

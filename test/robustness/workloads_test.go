@@ -45,7 +45,7 @@ func resize(w *world) {
 	})
 }
 
-// storage is what a StatefulSet makes claims of; it can never be changed.
+// storage returns a template for a StatefulSet's claims. It cannot be changed.
 func storage(size string) corev1.PersistentVolumeClaim {
 	return corev1.PersistentVolumeClaim{
 		ObjectMeta: metav1.ObjectMeta{Name: "data"},
@@ -66,12 +66,12 @@ func statefulSet(w *world, color, size string) *appsv1.StatefulSet {
 	})
 }
 
-// stateful states a StatefulSet that asks for another size the second time.
+// stateful returns a StatefulSet whose claims have another size for each color.
 func stateful(w *world, color string) plugin.Object {
 	return statefulSet(w, color, map[string]string{"red": "1Gi", "blue": "2Gi"}[color])
 }
 
-// jobTemplate is what a Job and a CronJob have in common.
+// jobTemplate returns the spec of a Job and of a CronJob's template.
 func jobTemplate() batchv1.JobSpec {
 	pod := podSpec("red")
 	pod.RestartPolicy = corev1.RestartPolicyNever
@@ -82,7 +82,7 @@ func restart(template *corev1.PodTemplateSpec) {
 	template.Annotations = map[string]string{restartedAt: "now", theirs: "yes"}
 }
 
-// autoscale leaves the replicas of the Deployment to an autoscaler, which changes them.
+// autoscale creates an autoscaler for the Deployment, and changes the replicas as it would.
 func autoscale(w *world) {
 	w.Expect(w.api.client.Create(w.ctx, named(w, "agent", &autoscalingv2.HorizontalPodAutoscaler{
 		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
@@ -94,14 +94,14 @@ func autoscale(w *world) {
 
 var onlyRestarted = Equal(map[string]string{restartedAt: "now"})
 
-// What stays of workloads (Gardener contract, R11, R12, R30).
+// The fields of workloads that Trellis keeps (Gardener contract, R11, R12, R30).
 var workloadStories = []*story{
-	storyOf("replicas that are not stated", func(w *world, text string) plugin.Object { return deployment(w, text) }, scale, func(w *world) {
+	storyOf("replicas that the bundle does not set", func(w *world, text string) plugin.Object { return deployment(w, text) }, scale, func(w *world) {
 		d := there(w, "agent", &appsv1.Deployment{})
 		w.Expect(d.Spec.Replicas).To(HaveValue(Equal(int32(3))))
 		w.Expect(colorOf(&d.Spec.Template)).To(Equal("blue"))
 	}),
-	storyOf("replicas that are stated", func(w *world, text string) plugin.Object {
+	storyOf("replicas that the bundle sets", func(w *world, text string) plugin.Object {
 		d := deployment(w, text)
 		d.Spec.Replicas = ptr.To[int32](0)
 		return d
@@ -127,7 +127,7 @@ var workloadStories = []*story{
 	}, func(w *world) {
 		w.Expect(there(w, "agent", &appsv1.Deployment{}).Spec.Template.Annotations).To(onlyRestarted)
 	}),
-	storyOf("resources that are not to be preserved", func(w *world, text string) plugin.Object {
+	storyOf("resources without preserve-resources", func(w *world, text string) plugin.Object {
 		d := deployment(w, text)
 		d.Spec.Template.Spec.Containers[0].Resources.Requests = quantities("cpu", "10m")
 		return d
@@ -150,7 +150,7 @@ var workloadStories = []*story{
 		w.Expect(s.Spec.VolumeClaimTemplates[0].Labels).To(HaveKeyWithValue(resourcesv1alpha1.ManagedBy, w.run))
 	}),
 	{
-		// spec.deletePersistentVolumeClaims is left out: see docs/resource-manager.md.
+		// spec.deletePersistentVolumeClaims is not implemented: see docs/resource-manager.md.
 		name:  "claims outlive their StatefulSet",
 		first: func(w *world) []plugin.Object { return objects(stateful(w, "red")) },
 		then: func(w *world) {

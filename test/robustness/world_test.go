@@ -32,8 +32,8 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// world is what one run has for itself: a control plane, objects in the shoot, and
-// one process of the operator after the other.
+// world is the state of one run: a control plane, objects in the shoot, and one process of the
+// operator after the other.
 type world struct {
 	*WithT
 	t       *testing.T
@@ -42,20 +42,18 @@ type world struct {
 	run     string
 	trigger network.Trigger
 	plugins []plugin.Plugin
-	// kindsChange means that kinds come and go, so that what is known of them is
-	// asked for each time.
+	// kindsChange means that the run creates CRDs, so that discovery must not be cached.
 	kindsChange bool
 
-	// kinds in the shoot that snapshots have.
+	// kinds are the kinds in the shoot that snapshots have.
 	kinds []schema.GroupVersionKind
 
 	past      past
 	processes int
-	// ownSecrets are the names of Secrets that the test has written.
+	// ownSecrets has the names of the Secrets that the test itself has written.
 	ownSecrets []string
 	lastSeen   map[string]*unstructured.Unstructured
-	// lost is the ManagedResource that a user has deleted, and lostSecrets are the
-	// Secrets.
+	// lost is the ManagedResource that a user has deleted, and lostSecrets are the Secrets.
 	lost        types.UID
 	lostSecrets []string
 
@@ -67,8 +65,8 @@ type world struct {
 
 var runs atomic.Int32
 
-// newWorld makes a control plane. The runs of planted bugs share an API server, so
-// their names tell them apart.
+// newWorld creates a control plane. Its name has the process id, since the processes that run
+// planted bugs share an API server.
 func newWorld(t *testing.T, trigger network.Trigger, plugins ...plugin.Plugin) *world {
 	t.Helper()
 	a := server(t)
@@ -84,14 +82,14 @@ func newWorld(t *testing.T, trigger network.Trigger, plugins ...plugin.Plugin) *
 	w.cluster(func(*corev1beta1.Shoot) {})
 	t.Cleanup(func() {
 		if t.Failed() {
-			w.tell()
+			w.logWrites()
 		}
 	})
 	return w
 }
 
-// tell prints what was written.
-func (w *world) tell() {
+// logWrites logs the writes of the run.
+func (w *world) logWrites() {
 	var lines []string
 	for _, one := range w.written() {
 		line := one.String()
@@ -108,8 +106,7 @@ func (w *world) tell() {
 
 func (w *world) namespace() string { return controlPlane + w.run }
 
-// cluster makes, or changes, the Cluster with the Shoot that change makes of a
-// plain one.
+// cluster creates or updates the Cluster. Its Shoot is a plain one, with a change.
 func (w *world) cluster(change func(*corev1beta1.Shoot)) {
 	s := &corev1beta1.Shoot{
 		TypeMeta:   metav1.TypeMeta{APIVersion: corev1beta1.GroupVersion.String(), Kind: "Shoot"},
@@ -127,12 +124,12 @@ func (w *world) cluster(change func(*corev1beta1.Shoot)) {
 	w.Expect(err).NotTo(HaveOccurred())
 }
 
-// network is the run's Network as its user would write it.
+// network returns the run's Network, as its user would write it.
 func (w *world) network(config string, operation string) *extensionsv1alpha1.Network {
 	n := &extensionsv1alpha1.Network{
 		ObjectMeta: meta(w.namespace(), "one"),
 		Spec: extensionsv1alpha1.NetworkSpec{
-			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "mesh", ProviderConfig: &runtime.RawExtension{Raw: []byte(config)}},
+			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "example", ProviderConfig: &runtime.RawExtension{Raw: []byte(config)}},
 			PodCIDR:     "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
 		},
 	}
@@ -151,11 +148,11 @@ func (w *world) create(config string) {
 	w.Expect(w.api.client.Create(w.ctx, w.network(config, operation))).To(Succeed())
 }
 
-// edit merges into the Network, as a user or a gardenlet does.
+// edit patches the Network, as a user or the gardenlet does.
 func (w *world) edit(config, operation string) {
 	patch := map[string]any{}
 	if config != "" {
-		// A merge would keep what the new config does not state.
+		// A merge of the config alone would keep the fields that the new config does not have.
 		before := w.read()
 		after := before.DeepCopy()
 		after.Spec.ProviderConfig = &runtime.RawExtension{Raw: []byte(config)}
@@ -199,7 +196,7 @@ func (w *world) managed(name string) *resourcesv1alpha1.ManagedResource {
 	return mr
 }
 
-// says waits for the Network's last operation.
+// says waits until the Network reports this last operation.
 func (w *world) says(operation, state string) {
 	w.t.Helper()
 	w.Eventually(func() string {
@@ -211,7 +208,7 @@ func (w *world) says(operation, state string) {
 	}).WithPolling(50 * time.Millisecond).Should(Equal(operation + " " + state))
 }
 
-// settled waits until all ManagedResources are carried out and judged.
+// settled waits until all ManagedResources are applied, and their health is reported.
 func (w *world) settled() {
 	w.t.Helper()
 	w.Eventually(func() []string {
@@ -230,8 +227,9 @@ func (w *world) settled() {
 	}).WithPolling(50 * time.Millisecond).Should(BeEmpty())
 }
 
-// tidied waits until the Secrets of superseded bundles are gone. In a landscape they stay:
-// Gardener's garbage collector deletes them (Gardener contract, L6), and does not run here.
+// tidied waits until the operator has deleted the Secrets of earlier contents. In a landscape
+// Gardener's garbage collector deletes them (Gardener contract, L6). It does not run here, so
+// tidied does not wait.
 func (w *world) tidied() {
 	w.t.Helper()
 	if w.trigger == network.TriggerOperation {
@@ -240,24 +238,24 @@ func (w *world) tidied() {
 	w.Eventually(func() []string { _, superseded := w.bundleSecrets(); return superseded }).WithPolling(pause).Should(BeEmpty())
 }
 
-// now is the moment of the last write's begin or end.
+// now returns the moment of the last start or end of a write.
 func (w *world) now() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.moment
 }
 
-// quietFor is how long nothing has been written.
+// quietFor returns the time since the last write.
 func (w *world) quietFor() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return time.Since(w.lastWrite)
 }
 
-// restless is for how long something may be written again and again.
+// restless is the time after which awaitQuiet fails.
 const restless = time.Minute
 
-// awaitQuiet waits until nothing was written for a while.
+// awaitQuiet waits until there was no write for a while.
 func (w *world) awaitQuiet(while time.Duration) {
 	w.t.Helper()
 	for begun := time.Now(); ; {
@@ -266,20 +264,20 @@ func (w *world) awaitQuiet(while time.Duration) {
 			return
 		}
 		if time.Since(begun) > restless {
-			w.t.Fatalf("for %s there was no rest from writes", restless)
+			w.t.Fatalf("the writes did not stop within %s", restless)
 		}
 		<-time.After(left)
 	}
 }
 
-// beginToWait has quietFor begin now.
+// beginToWait makes quietFor count from now.
 func (w *world) beginToWait() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.lastWrite = time.Now()
 }
 
-// calm waits for long enough that a new process has looked at everything.
+// calm waits until a new process has reconciled everything, and writes nothing more.
 func (w *world) calm() {
 	w.beginToWait()
 	w.awaitQuiet(syncPeriod)
