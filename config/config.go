@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package config holds the manifests that an operator of Trellis installs in a
-// seed. All but the policies, for seeds without Gardener, are generated from the
-// Go types and markers: `make generate`.
+// Package config has the manifests that an administrator installs in a seed. The CRDs and
+// policies are for seeds without Gardener. `make generate` generates the CRDs and the
+// operator's rights from Go types and markers.
 package config
 
 import "embed"
 
-// Manifests has crd/*.yaml, rbac/*.yaml, the rights of the operator, and
-// policy/*.yaml, with one object a file.
+// Manifests has crd/*.yaml, policy/*.yaml, and the operator's rights in rbac/*.yaml. Each
+// file has one object.
 //
 //go:embed crd/*.yaml rbac/*.yaml policy/*.yaml
 var Manifests embed.FS

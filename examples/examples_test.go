@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package examples_test holds the manifests of this folder to what their README
-// and their comments say of them.
+// Package examples_test checks that the manifests of this folder are as their README and
+// comments describe them.
 package examples_test
 
 import (
@@ -20,9 +20,9 @@ import (
 	"github.com/trellis-network/trellis/providers"
 )
 
-// verdicts are the last lines about examples that are not valid, or not without
-// a warning that belongs to what they show.
-var verdicts = map[string]string{
+// results are the last lines of the output for the examples that are invalid, or have
+// warnings on purpose.
+var results = map[string]string{
 	"broken.yaml":              "shoot garden-dev/broken: invalid (calico, 2 errors)",
 	"network-gardenet.yaml":    "network default/my-network: invalid (gardenet, 1 error)",
 	"shoot-johndoe-azure.yaml": "shoot garden-dev/johndoe-azure: valid (calico, 2 warnings)",
@@ -33,8 +33,8 @@ func TestEveryExampleIsWhatItIsMeantToBe(t *testing.T) {
 		t.Run(file, func(t *testing.T) {
 			g := NewWithT(t)
 			exit, report := trellis("validate", "-f", file)
-			if verdict, has := verdicts[file]; has {
-				g.Expect(report).To(HaveSuffix(verdict + "\n"))
+			if result, has := results[file]; has {
+				g.Expect(report).To(HaveSuffix(result + "\n"))
 			} else {
 				g.Expect(report).To(ContainSubstring(": valid ("))
 			}
@@ -91,7 +91,7 @@ func TestTheReadmeListsEveryExample(t *testing.T) {
 	g.Expect(listed).To(Equal(manifests(t)))
 }
 
-// manifests are the names of the examples, sorted.
+// manifests returns the names of the examples, sorted.
 func manifests(t *testing.T) []string {
 	t.Helper()
 	files, err := filepath.Glob("*.yaml")
@@ -101,8 +101,8 @@ func manifests(t *testing.T) []string {
 	return files
 }
 
-// trellis calls the command line and returns what it says, on whichever stream.
-func trellis(args ...string) (exit int, said string) {
+// trellis runs the command line and returns its output and error output together.
+func trellis(args ...string) (exit int, output string) {
 	var out bytes.Buffer
 	exit = cli.Run(args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out}, plugins.All(), providers.All())
 	return exit, out.String()

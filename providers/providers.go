@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package providers is the one list of the infrastructures of which Trellis knows
-// what they allow. An infrastructure that is not in it allows everything. The
-// package refuses to know what plugins make of that.
+// Package providers is the list of the infrastructures that restrict pod networks. Trellis
+// assumes that any other infrastructure allows everything. Each plugin decides what follows
+// from a restriction.
 package providers
 
 import (

@@ -14,7 +14,7 @@ var files embed.FS
 
 var gardenetChart = helmchart.MustLoad(files, "chart")
 
-// charted is the same network with its objects from a Helm chart.
+// charted is the same plugin, but renders the objects with a Helm chart.
 type charted struct{ definition }
 
 func (charted) Render(effective *NetworkConfig, in *plugin.Input) (plugin.Objects, error) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command gardenet is an operator with a network plugin of a third party: all that it
-// takes is in this file. docs/write-a-plugin.md walks through it.
+// Command gardenet is a network plugin of a third party, with its operator. This file has all
+// of it. docs/write-a-plugin.md explains it.
 package main
 
 import (
@@ -27,17 +27,17 @@ import (
 type NetworkConfig struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// GardenetCustomConfigField is what the agents are told.
+	// GardenetCustomConfigField is a setting of the agents.
 	GardenetCustomConfigField string `json:"gardenetCustomConfigField,omitempty"`
-	// IPAM is where pods' addresses come from.
+	// IPAM selects the addresses of pods.
 	IPAM *IPAM `json:"ipam,omitempty"`
 }
 
-// IPAM is where pods' addresses come from.
+// IPAM selects the addresses of pods.
 type IPAM struct {
-	// Type is host-local, the only one.
+	// Type of the IPAM plugin. Only host-local is allowed.
 	Type string `json:"type,omitempty"`
-	// CIDR is a range, or usePodCIDR for the node's own.
+	// CIDR is a range, or usePodCIDR for the node's own range.
 	CIDR string `json:"cidr,omitempty"`
 }
 
@@ -48,7 +48,7 @@ const (
 	image      = "registry.example.org/gardenet:v1.0.0"
 )
 
-// components are the workloads that decide whether the network is healthy.
+// components are the workloads whose health is the health of the network.
 var components = []plugin.Component{{Name: "agents", Kind: "DaemonSet", Workload: name, Namespace: metav1.NamespaceSystem}}
 
 // bundleName is the name of the ManagedResource.
@@ -97,7 +97,7 @@ func (definition) ValidateEffective(_, _ *NetworkConfig, in *plugin.Input, _ *fi
 	return found
 }
 
-// changes are what changes of values mean for a running network.
+// changes has the class of each change of a running network.
 var changes = plugin.ChangePolicy[NetworkConfig]{
 	"gardenetCustomConfigField": {{Class: plugin.Rolling, Reason: "the agents restart"}},
 	"ipam":                      {{Class: plugin.Forbidden, Reason: "running pods would keep addresses without routes"}},
@@ -137,7 +137,7 @@ func (definition) Render(effective *NetworkConfig, in *plugin.Input) (plugin.Obj
 }
 
 func main() {
-	fromChart := flag.Bool("chart", false, "take the network's objects from the Helm chart")
+	fromChart := flag.Bool("chart", false, "render the network's objects with the Helm chart")
 	flag.Parse()
 	network := plugin.New(definition{})
 	if *fromChart {

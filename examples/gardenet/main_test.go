@@ -79,7 +79,7 @@ func TestRangesThatAreNoneAreRefused(t *testing.T) {
 	}
 }
 
-// Users try their configs before any cluster does.
+// Users can validate a config without a cluster.
 func TestCommandLine(t *testing.T) {
 	gardenet := variants["hand-made"]
 	for config, wants := range map[string]struct {
@@ -105,12 +105,12 @@ func TestCommandLine(t *testing.T) {
 func networkWith(config string) string {
 	return `apiVersion: extensions.gardener.cloud/v1alpha1
 kind: Network
-metadata: {name: mine, namespace: shoot--dev--mine}
+metadata: {name: example, namespace: shoot--dev--example}
 spec: {type: gardenet, podCIDR: 10.1.0.0/16, serviceCIDR: 10.2.0.0/16, providerConfig: ` + config + `}
 `
 }
 
-// A Shoot asks for gardenet and gets it, made by hand and from a chart.
+// A Shoot of type gardenet gets its network, with objects written in Go and with a chart.
 func TestAShootGetsGardenet(t *testing.T) {
 	for name := range variants {
 		t.Run(name, func(t *testing.T) {
@@ -141,7 +141,8 @@ func TestAShootGetsGardenet(t *testing.T) {
 	}
 }
 
-// variant, in the environment, makes the test's program the operator with that plugin.
+// variant is an environment variable with the name of a plugin. If it is set, the test program
+// runs an operator with that plugin.
 const variant = "GARDENET_VARIANT"
 
 func runOperator(gardenet plugin.Plugin) error {
@@ -154,7 +155,7 @@ func runOperator(gardenet plugin.Plugin) error {
 	})
 }
 
-// start starts the operator until the test is over.
+// start starts the operator, and stops it after the test.
 func start(t *testing.T, name string) {
 	g := NewWithT(t)
 	program := exec.Command(os.Args[0])

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package azure states what Microsoft Azure allows a pod network. It refuses to
-// know what plugins make of that.
+// Package azure states what Microsoft Azure allows a pod network.
 package azure
 
 import (
@@ -22,9 +21,9 @@ var _ plugin.Provider = Provider{}
 // Type returns azure.
 func (Provider) Type() string { return Type }
 
-// Infrastructure returns that Azure's virtual networks drop IP-in-IP, that its
-// cloud controller manager makes a route for the pods of each node, and that nodes
-// have virtual functions, since most machine types come with accelerated networking.
+// Infrastructure returns Azure's facts: its virtual networks drop IP-in-IP, its cloud
+// controller manager creates a route for the pods of each node, and nodes have virtual
+// functions, since most machine types have accelerated networking.
 func (Provider) Infrastructure(shoot *corev1beta1.Shoot) plugin.Infrastructure {
 	return plugin.Infrastructure{
 		Type:             Type,
@@ -35,8 +34,8 @@ func (Provider) Infrastructure(shoot *corev1beta1.Shoot) plugin.Infrastructure {
 	}
 }
 
-// hasOwnNetwork reports whether the Shoot's virtual network is made for it alone. Then the
-// infrastructureConfig does not name an existing network.
+// hasOwnNetwork reports whether the Shoot has a virtual network of its own: its
+// infrastructureConfig does not name an existing one.
 func hasOwnNetwork(shoot *corev1beta1.Shoot) bool {
 	if shoot == nil || shoot.Spec.Provider.InfrastructureConfig == nil {
 		return false

@@ -20,8 +20,8 @@ func TestAVirtualNetworkWithANameMayBeShared(t *testing.T) {
 		{"made for the Shoot", `{"networks": {"vnet": {"cidr": "10.250.0.0/16"}, "workers": "10.250.0.0/19"}}`, true},
 		{"made for the Shoot, by default", `{"networks": {"workers": "10.250.0.0/19"}}`, true},
 		{"an existing one", `{"networks": {"vnet": {"name": "corp", "resourceGroup": "net"}, "workers": "10.250.0.0/19"}}`, false},
-		{"not to be read", `{"networks": 7}`, false},
-		{"not stated", "", false},
+		{"invalid", `{"networks": 7}`, false},
+		{"absent", "", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			shoot := &corev1beta1.Shoot{}

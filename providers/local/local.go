@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package local states what Gardener's local infrastructure allows, whose nodes
-// are containers on one machine. It refuses to know what plugins make of that.
+// Package local states what Gardener's local infrastructure allows a pod network. Its nodes
+// are containers on one machine.
 package local
 
 import (
@@ -20,8 +20,8 @@ var _ plugin.Provider = Provider{}
 // Type returns local.
 func (Provider) Type() string { return Type }
 
-// Infrastructure returns that everything is allowed, and that the infrastructure makes no
-// routes for pods.
+// Infrastructure returns the facts of the local infrastructure: it allows everything, and
+// creates no routes for pods.
 func (Provider) Infrastructure(*corev1beta1.Shoot) plugin.Infrastructure {
 	return plugin.Infrastructure{Type: Type}
 }

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Load reads a configuration file, completes it with defaults and checks it. An
-// empty document gives the defaults. Unknown fields are errors.
+// Load decodes a configuration file, sets defaults and validates it. An empty document
+// gives the defaults. Unknown fields are errors.
 func Load(document []byte) (*OperatorConfiguration, error) {
 	c := &OperatorConfiguration{}
 	if err := yaml.UnmarshalStrict(document, c); err != nil {
@@ -48,8 +48,8 @@ func (c *OperatorConfiguration) setDefaults() {
 }
 
 func (c *Controllers) setDefaults() {
-	// Of the controllers that connect to shoots, some workers wait for shoots that do not
-	// answer.
+	// The controllers that connect to shoots have more workers, since some of them wait for
+	// shoots that do not answer.
 	for controller, defaults := range map[*Controller]Controller{
 		&c.Shoot:              {ConcurrentSyncs: 5},
 		&c.Network.Controller: {ConcurrentSyncs: 5},

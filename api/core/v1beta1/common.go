@@ -12,25 +12,25 @@ const (
 	ConditionTrue ConditionStatus = "True"
 	// ConditionFalse means that the condition does not hold.
 	ConditionFalse ConditionStatus = "False"
-	// ConditionUnknown means that it could not be found out.
+	// ConditionUnknown means that the controller could not determine the status.
 	ConditionUnknown ConditionStatus = "Unknown"
-	// ConditionProgressing means that it does not hold yet (or not at the
-	// moment), and that this is not a failure so far.
+	// ConditionProgressing means that the condition does not hold now, and that this
+	// is not a failure yet.
 	ConditionProgressing ConditionStatus = "Progressing"
 )
 
-// Condition is one aspect of an object's state, in Gardener's format: it has
-// two timestamps and a status more than metav1.Condition.
+// Condition is one aspect of an object's state, in Gardener's format. Unlike
+// metav1.Condition, it has two timestamps, and the additional status Progressing.
 type Condition struct {
 	// Type of the condition.
 	Type string `json:"type"`
 	// Status of the condition.
 	Status ConditionStatus `json:"status"`
-	// LastTransitionTime is when the status changed last.
+	// LastTransitionTime is the time of the last change of the status.
 	LastTransitionTime metav1.Time `json:"lastTransitionTime"`
-	// LastUpdateTime is when status, reason, message or codes changed last.
+	// LastUpdateTime is the time of the last change of status, reason, message or codes.
 	LastUpdateTime metav1.Time `json:"lastUpdateTime"`
-	// Reason is one word for machines.
+	// Reason is a word for programs.
 	Reason string `json:"reason"`
 	// Message is a sentence for users.
 	Message string `json:"message"`
@@ -39,7 +39,7 @@ type Condition struct {
 	Codes []ErrorCode `json:"codes,omitempty"`
 }
 
-// LastOperationType is what an operation does.
+// LastOperationType is the type of an operation.
 type LastOperationType string
 
 const (
@@ -49,42 +49,42 @@ const (
 	LastOperationTypeReconcile LastOperationType = "Reconcile"
 	// LastOperationTypeDelete is a deletion.
 	LastOperationTypeDelete LastOperationType = "Delete"
-	// LastOperationTypeMigrate is the farewell to a seed.
+	// LastOperationTypeMigrate prepares the move of a control plane to another seed.
 	LastOperationTypeMigrate LastOperationType = "Migrate"
-	// LastOperationTypeRestore is the arrival on a seed.
+	// LastOperationTypeRestore is the first reconciliation on the new seed.
 	LastOperationTypeRestore LastOperationType = "Restore"
 )
 
-// LastOperationState is how far an operation is. Extensions write Processing,
-// Succeeded and Error; Failed is Gardener's alone.
+// LastOperationState is the state of an operation. Extensions write Processing,
+// Succeeded and Error. Only Gardener writes Failed.
 type LastOperationState string
 
 const (
-	// LastOperationStateProcessing means that the operation goes on.
+	// LastOperationStateProcessing means that the operation is running.
 	LastOperationStateProcessing LastOperationState = "Processing"
-	// LastOperationStateSucceeded means that it ended well.
+	// LastOperationStateSucceeded means that the operation succeeded.
 	LastOperationStateSucceeded LastOperationState = "Succeeded"
-	// LastOperationStateError means that it ended badly and may be retried.
+	// LastOperationStateError means that the operation failed and may be retried.
 	LastOperationStateError LastOperationState = "Error"
-	// LastOperationStateFailed means that it will not be retried.
+	// LastOperationStateFailed means that the operation failed and is not retried.
 	LastOperationStateFailed LastOperationState = "Failed"
 )
 
-// LastOperation tells what was done last.
+// LastOperation describes the last operation.
 type LastOperation struct {
 	// Description is a sentence for users.
 	Description string `json:"description"`
-	// LastUpdateTime is when this record changed last.
+	// LastUpdateTime is the time of the last change of the last operation.
 	LastUpdateTime metav1.Time `json:"lastUpdateTime"`
 	// Progress is a percentage.
 	Progress int32 `json:"progress"`
-	// State is how far the operation is.
+	// State is the state of the operation.
 	State LastOperationState `json:"state"`
-	// Type is what the operation does.
+	// Type is the type of the operation.
 	Type LastOperationType `json:"type"`
 }
 
-// LastError tells what went wrong last.
+// LastError describes the last error.
 type LastError struct {
 	// Description is a sentence for users.
 	Description string `json:"description"`
@@ -94,22 +94,21 @@ type LastError struct {
 	// Codes classify the error.
 	// +optional
 	Codes []ErrorCode `json:"codes,omitempty"`
-	// LastUpdateTime is when the error was seen last.
+	// LastUpdateTime is the time of the last occurrence of the error.
 	// +optional
 	LastUpdateTime *metav1.Time `json:"lastUpdateTime,omitempty"`
 }
 
-// ErrorCode classifies an error, so that Gardener knows whether retrying helps.
+// ErrorCode classifies an error. By it Gardener decides whether it retries.
 type ErrorCode string
 
 const (
-	// ErrorConfigurationProblem is what the user must correct; retrying does not
-	// help.
+	// ErrorConfigurationProblem means that the user must correct something. Retrying
+	// does not help.
 	ErrorConfigurationProblem ErrorCode = "ERR_CONFIGURATION_PROBLEM"
-	// ErrorRetryableConfigurationProblem is a problem with the user's cluster
-	// that may go away.
+	// ErrorRetryableConfigurationProblem is a problem with the user's cluster that
+	// the user may correct while Gardener retries.
 	ErrorRetryableConfigurationProblem ErrorCode = "ERR_RETRYABLE_CONFIGURATION_PROBLEM"
-	// ErrorCleanupClusterResources means that something in the shoot keeps its
-	// objects from being deleted.
+	// ErrorCleanupClusterResources means that objects in the shoot cannot be deleted.
 	ErrorCleanupClusterResources ErrorCode = "ERR_CLEANUP_CLUSTER_RESOURCES"
 )

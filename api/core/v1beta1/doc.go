@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1beta1 holds what networking reads of Gardener's
-// core.gardener.cloud/v1beta1 API: the Shoot, and the vocabulary (conditions,
-// operations, error codes) that all of Gardener's APIs share.
+// Package v1beta1 has the part of Gardener's core.gardener.cloud/v1beta1 API that
+// Trellis uses: the Shoot, and the conditions, operations and error codes that all of
+// Gardener's APIs share.
 //
-// A Shoot has many more fields than these. They are not lost: decoding keeps
-// the document, and encoding writes the changes of the known fields into it.
+// A Shoot has many more fields than these types. Decoding keeps the whole document, and
+// encoding writes the changes of the known fields into it, so no field is lost.
 //
 // +kubebuilder:object:generate=true
 // +groupName=core.gardener.cloud

@@ -26,8 +26,8 @@ func (s *Shoot) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// MarshalJSON encodes a Shoot: the document that it was decoded from, with what
-// has changed since in the known fields. Lists are replaced as a whole.
+// MarshalJSON encodes a Shoot: the document that it was decoded from, with the
+// changes of the known fields since then. It replaces lists as a whole.
 func (s Shoot) MarshalJSON() ([]byte, error) {
 	now, err := json.Marshal(known(s))
 	if err != nil || s.document == nil {

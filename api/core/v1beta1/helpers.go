@@ -2,7 +2,8 @@
 
 package v1beta1
 
-// IsHibernated reports whether the Shoot is to have no nodes and no control plane.
+// IsHibernated reports whether the Shoot's spec requests hibernation: no nodes and no
+// control plane.
 func (s *Shoot) IsHibernated() bool {
 	h := s.Spec.Hibernation
 	return h != nil && h.Enabled != nil && *h.Enabled

@@ -21,8 +21,8 @@ import (
 // +kubebuilder:printcolumn:name=Status,type=string,JSONPath=`.status.conditions[?(@.type=="SystemComponentsHealthy")].status`
 // +kubebuilder:printcolumn:name=Age,type=date,JSONPath=`.metadata.creationTimestamp`
 //
-// A range that is stated stays, unless another one is in use: that can be taken
-// back, and the one in use be stated.
+// A range in the spec is immutable. If the cluster uses another range, the user can
+// remove the range from the spec, or replace it by the one in use.
 //
 // +kubebuilder:validation:XValidation:rule="!oldSelf.spec.?networking.pods.hasValue() || self.?status.networking.pods.hasValue() && !(oldSelf.spec.networking.pods in self.status.networking.pods) || self.spec.?networking.pods.hasValue() && self.spec.networking.pods == oldSelf.spec.networking.pods",message="spec.networking.pods is immutable once set"
 // +kubebuilder:validation:XValidation:rule="!self.spec.?networking.pods.hasValue() || !self.?status.networking.pods.hasValue() || self.spec.networking.pods in self.status.networking.pods || oldSelf.spec.?networking.pods.hasValue() && self.spec.networking.pods == oldSelf.spec.networking.pods",message="spec.networking.pods cannot be another range than status.networking.pods says is in use"
@@ -39,8 +39,8 @@ type Shoot struct {
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Status ShootStatus `json:"status,omitempty"`
 
-	// document is the JSON that this Shoot was decoded from: it keeps the
-	// fields that have no place in the type.
+	// document is the JSON that this Shoot was decoded from. It keeps the fields that
+	// the type does not have.
 	document []byte `json:"-"`
 }
 
@@ -55,7 +55,7 @@ type ShootList struct {
 	Items []Shoot `json:"items"`
 }
 
-// ShootSpec is the wanted cluster.
+// ShootSpec is the desired state of the cluster.
 //
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.region) || has(self.region) && self.region == oldSelf.region",message="region is immutable"
 type ShootSpec struct {
@@ -70,7 +70,7 @@ type ShootSpec struct {
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Kubernetes Kubernetes `json:"kubernetes,omitempty"`
-	// Networking is the cluster's pod network; clusters without workers have none.
+	// Networking is the cluster's pod network. Clusters without workers have none.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Networking *Networking `json:"networking,omitempty"`
@@ -127,7 +127,7 @@ type KubeAPIServer struct {
 	// FeatureGates of the component.
 	// +optional
 	FeatureGates map[string]bool `json:"featureGates,omitempty"`
-	// RuntimeConfig are the APIs that are switched on or off.
+	// RuntimeConfig enables or disables APIs.
 	// +optional
 	RuntimeConfig map[string]bool `json:"runtimeConfig,omitempty"`
 }
@@ -142,7 +142,7 @@ type KubeControllerManager struct {
 	NodeCIDRMaskSize *int32 `json:"nodeCIDRMaskSize,omitempty"`
 }
 
-// ProxyMode is how kube-proxy works.
+// ProxyMode is the mode of kube-proxy.
 type ProxyMode string
 
 const (
@@ -156,17 +156,17 @@ const (
 
 // KubeProxy are settings of kube-proxy.
 type KubeProxy struct {
-	// Enabled states whether there is a kube-proxy; absent means yes.
+	// Enabled states whether the cluster has kube-proxy. If absent, it has.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
-	// Mode is how kube-proxy works; absent means IPTables.
+	// Mode is the mode of kube-proxy, IPTables if absent.
 	// +optional
 	Mode *ProxyMode `json:"mode,omitempty"`
 }
 
 // VerticalPodAutoscaler states whether the cluster has the VPA.
 type VerticalPodAutoscaler struct {
-	// Enabled states whether it is there.
+	// Enabled states whether the cluster has the VPA.
 	Enabled bool `json:"enabled"`
 }
 
@@ -194,7 +194,7 @@ type Networking struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Services *string `json:"services,omitempty"`
-	// IPFamilies are the wanted families, [IPv4] if absent. They can change from [IPv4] to
+	// IPFamilies are the desired families, [IPv4] if absent. They can change from [IPv4] to
 	// [IPv4, IPv6], and back.
 	// +optional
 	IPFamilies []string `json:"ipFamilies,omitempty"`
@@ -225,10 +225,10 @@ type Provider struct {
 type Worker struct {
 	// Name of the group.
 	Name string `json:"name"`
-	// Minimum is the least number of nodes.
+	// Minimum is the smallest number of nodes.
 	// +optional
 	Minimum int32 `json:"minimum,omitempty"`
-	// Maximum is the greatest number of nodes.
+	// Maximum is the largest number of nodes.
 	// +optional
 	Maximum int32 `json:"maximum,omitempty"`
 	// Zones of the nodes.
@@ -246,21 +246,21 @@ type SystemComponents struct {
 
 // NodeLocalDNS is the DNS cache on the nodes.
 type NodeLocalDNS struct {
-	// Enabled states whether it is there.
+	// Enabled states whether the nodes have the cache.
 	Enabled bool `json:"enabled"`
 }
 
-// ShootStatus is the state of the cluster.
+// ShootStatus is the observed state of the cluster.
 //
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.technicalID) || has(self.technicalID) && self.technicalID == oldSelf.technicalID",message="technicalID is immutable"
 type ShootStatus struct {
-	// AdvertisedAddresses are those by which the cluster's API server is reached.
+	// AdvertisedAddresses are the addresses of the cluster's API server.
 	// +optional
 	AdvertisedAddresses []AdvertisedAddress `json:"advertisedAddresses,omitempty"`
 	// Conditions are aspects of the cluster's health.
 	// +optional
 	Conditions []Condition `json:"conditions,omitempty"`
-	// Constraints are what stands against certain operations.
+	// Constraints are conditions that prevent certain operations.
 	// +optional
 	Constraints []Condition `json:"constraints,omitempty"`
 	// Hibernated reports whether the cluster is hibernated now.
@@ -269,13 +269,13 @@ type ShootStatus struct {
 	// LastErrors are the errors of the last operation.
 	// +optional
 	LastErrors []LastError `json:"lastErrors,omitempty"`
-	// LastOperation tells what was done last.
+	// LastOperation describes the last operation.
 	// +optional
 	LastOperation *LastOperation `json:"lastOperation,omitempty"`
-	// Networking are the ranges that are really used.
+	// Networking are the ranges that the cluster uses.
 	// +optional
 	Networking *NetworkingStatus `json:"networking,omitempty"`
-	// ObservedGeneration is the generation that the status is about.
+	// ObservedGeneration is the generation of the spec that the status is about.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 	// TechnicalID is the name of the control-plane namespace. Immutable.
@@ -283,15 +283,15 @@ type ShootStatus struct {
 	TechnicalID string `json:"technicalID,omitempty"`
 }
 
-// AdvertisedAddress is one by which a cluster's API server is reached.
+// AdvertisedAddress is an address of a cluster's API server.
 type AdvertisedAddress struct {
-	// Name says for whom it is, for example external or internal.
+	// Name of the address, for example external or internal.
 	Name string `json:"name"`
 	// URL of the API server.
 	URL string `json:"url"`
 }
 
-// NetworkingStatus are the ranges that a cluster really uses, of all families.
+// NetworkingStatus are the ranges that a cluster uses, of all families.
 type NetworkingStatus struct {
 	// Pods are the pods' ranges.
 	// +optional

@@ -9,42 +9,43 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 )
 
-// Annotations of Gardener's contract between the author of an extension
-// object and its controller.
+// Annotations of Gardener's contract between the gardenlet, which writes extension
+// objects, and their controllers.
 const (
-	// OperationAnnotation asks for an operation; see the Operation constants.
+	// OperationAnnotation requests an operation. Its values are the Operation constants.
 	OperationAnnotation = "gardener.cloud/operation"
-	// OperationReconcile asks for a reconciliation. The controller removes it
-	// before it starts to work.
+	// OperationReconcile requests a reconciliation. The controller removes the
+	// annotation before it reconciles.
 	OperationReconcile = "reconcile"
-	// OperationMigrate asks to let go of the shoot without touching its objects.
+	// OperationMigrate requests that the controller leaves the seed, and leaves the
+	// objects in the shoot as they are.
 	OperationMigrate = "migrate"
-	// OperationRestore asks for the first reconciliation on another seed.
+	// OperationRestore requests the first reconciliation on another seed.
 	OperationRestore = "restore"
-	// OperationWaitForState asks to do nothing: status.state is being written.
+	// OperationWaitForState tells the controller to do nothing until the gardenlet has
+	// written status.state.
 	OperationWaitForState = "wait-for-state"
-	// TimestampAnnotation is when the operation was asked for, RFC 3339 with
-	// nanoseconds.
+	// TimestampAnnotation is the time of the request, RFC 3339 with nanoseconds.
 	TimestampAnnotation = "gardener.cloud/timestamp"
 	// ConfirmationAnnotation must be "true" before a Network may be deleted.
 	ConfirmationAnnotation = "confirmation.gardener.cloud/deletion"
-	// ForceDeletionAnnotation on a Shoot makes its deletion wait for nothing
-	// inside the shoot.
+	// ForceDeletionAnnotation on a Shoot lets its deletion not wait for the objects in
+	// the shoot.
 	ForceDeletionAnnotation = "confirmation.gardener.cloud/force-deletion"
 )
 
-// ExtensionClass says for which kind of cluster an extension object is meant.
-// An absent class means ExtensionClassShoot.
+// ExtensionClass is the kind of cluster that an extension object is for. An absent
+// class means ExtensionClassShoot.
 type ExtensionClass string
 
-// ExtensionClassShoot is the class of objects which are meant for a shoot.
+// ExtensionClassShoot is the class of extension objects for a shoot.
 const ExtensionClassShoot ExtensionClass = "shoot"
 
-// DefaultSpec is what the spec of every extension kind begins with.
+// DefaultSpec has the fields that the spec of every extension kind begins with.
 type DefaultSpec struct {
 	// Type names the plugin, for example calico. Immutable.
 	Type string `json:"type"`
-	// Class is the kind of cluster the object is meant for; absent means shoot.
+	// Class is the kind of cluster that the object is for, shoot if absent.
 	// +optional
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="Value is immutable"
 	Class *ExtensionClass `json:"class,omitempty"`
@@ -54,38 +55,38 @@ type DefaultSpec struct {
 	ProviderConfig *runtime.RawExtension `json:"providerConfig,omitempty"`
 }
 
-// DefaultStatus is what the status of every extension kind begins with.
+// DefaultStatus has the fields that the status of every extension kind begins with.
 type DefaultStatus struct {
 	// ProviderStatus is the plugin's own status.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	ProviderStatus *runtime.RawExtension `json:"providerStatus,omitempty"`
-	// Conditions are what health checks found.
+	// Conditions are the results of health checks.
 	// +optional
 	Conditions []corev1beta1.Condition `json:"conditions,omitempty"`
 	// LastError is absent after a success.
 	// +optional
 	LastError *corev1beta1.LastError `json:"lastError,omitempty"`
-	// LastOperation tells what was done last, and how it ended.
+	// LastOperation describes the last operation and its result.
 	// +optional
 	LastOperation *corev1beta1.LastOperation `json:"lastOperation,omitempty"`
-	// ObservedGeneration is the generation that the last success or error was
-	// about.
+	// ObservedGeneration is the generation of the last success or error.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// State is opaque to all but the controller, and moves with the control
-	// plane to another seed.
+	// State is for the controller alone. It moves with the control plane to another
+	// seed.
 	// +optional
 	// +kubebuilder:pruning:PreserveUnknownFields
 	State *runtime.RawExtension `json:"state,omitempty"`
-	// Resources are objects in the same namespace which must move along.
+	// Resources are objects in the same namespace that move along with the control
+	// plane.
 	// +optional
 	Resources []NamedResourceReference `json:"resources,omitempty"`
 }
 
-// NamedResourceReference is a reference to an object, under a name.
+// NamedResourceReference is a named reference to an object.
 type NamedResourceReference struct {
-	// Name is what the reference is known by.
+	// Name of the reference.
 	Name string `json:"name"`
 	// ResourceRef is the referenced object.
 	ResourceRef CrossVersionObjectReference `json:"resourceRef"`
@@ -102,8 +103,8 @@ type CrossVersionObjectReference struct {
 	APIVersion string `json:"apiVersion,omitempty"`
 }
 
-// Cluster is a copy of what the garden knows of a shoot, for the extensions in
-// the seed. Its name is that of the shoot's control-plane namespace.
+// Cluster has copies of a shoot's objects in the garden, for the extensions in the
+// seed. Its name is that of the shoot's control-plane namespace.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -128,13 +129,13 @@ type ClusterList struct {
 	Items []Cluster `json:"items"`
 }
 
-// ClusterSpec holds whole objects of the garden. They are decoded leniently,
-// since garden and seed may differ in version.
+// ClusterSpec has whole objects of the garden. Trellis ignores their unknown fields,
+// since garden and seed may have different versions of Gardener.
 type ClusterSpec struct {
 	// CloudProfile is the core.gardener.cloud/v1beta1 CloudProfile.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	CloudProfile runtime.RawExtension `json:"cloudProfile"`
-	// Seed is the core.gardener.cloud/v1beta1 Seed; self-hosted shoots have none.
+	// Seed is the core.gardener.cloud/v1beta1 Seed. Self-hosted shoots have none.
 	// +optional
 	// +nullable
 	// +kubebuilder:pruning:PreserveUnknownFields

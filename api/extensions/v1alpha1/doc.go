@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 holds Gardener's extension API as far as a pod network
-// meets it: Network and Cluster, wire-compatible with
-// extensions.gardener.cloud/v1alpha1.
+// Package v1alpha1 has the part of Gardener's extension API that a pod network needs:
+// Network and Cluster, wire-compatible with extensions.gardener.cloud/v1alpha1.
 //
-// It refuses to know what a providerConfig means: that belongs to the plugin
-// which the Network's type names.
+// It does not interpret a providerConfig. The plugin of the Network's type does that.
 //
 // +kubebuilder:object:generate=true
 // +groupName=extensions.gardener.cloud

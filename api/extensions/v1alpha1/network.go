@@ -18,12 +18,12 @@ const (
 	IPv6 IPFamily = "IPv6"
 )
 
-// NetworkFinalizer is the finalizer that a Network carries while its objects
-// may exist in the shoot.
+// NetworkFinalizer is the finalizer of a Network as long as its objects may exist in
+// the shoot.
 const NetworkFinalizer = "extensions.gardener.cloud/network"
 
-// Network states which pod network a cluster must have. There is one for each
-// shoot, in the shoot's control-plane namespace of the seed.
+// Network describes the pod network of a cluster. Each shoot has one, in its
+// control-plane namespace in the seed.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -38,9 +38,9 @@ type Network struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// Spec is what the user wants. Nothing but the user writes here.
+	// Spec is the desired pod network. Trellis never changes it.
 	Spec NetworkSpec `json:"spec"`
-	// Status is what is in force and whether it works.
+	// Status has the configuration in force and the health of the network.
 	// +optional
 	Status NetworkStatus `json:"status,omitempty"`
 }
@@ -56,10 +56,10 @@ type NetworkList struct {
 	Items []Network `json:"items"`
 }
 
-// NetworkSpec is the wanted pod network.
+// NetworkSpec is the desired pod network.
 //
-// The pod range has two spellings: podCIDR, and clusterCIDR of the first
-// proposal. One of them must be there, and the range they state never changes.
+// The field of the pod range has two names: podCIDR, and clusterCIDR as in the first
+// proposal. One of them is required. The range is immutable.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.podCIDR) || has(self.clusterCIDR)",message="podCIDR is required (clusterCIDR is an older spelling of it)"
 // +kubebuilder:validation:XValidation:rule="self.type == oldSelf.type",message="type is immutable: create a new cluster to change its network plugin"
@@ -69,30 +69,30 @@ type NetworkList struct {
 type NetworkSpec struct {
 	DefaultSpec `json:",inline"`
 
-	// PodCIDR is the range that pods get their addresses from. Immutable. For
-	// two IP families it is the IPv4 range.
+	// PodCIDR is the range of the pods' addresses. Immutable. With two IP families it is
+	// the IPv4 range.
 	// +optional
 	PodCIDR string `json:"podCIDR,omitempty"`
 	// ServiceCIDR is the range of the cluster's Services. Immutable.
 	ServiceCIDR string `json:"serviceCIDR"`
-	// IPFamilies are the wanted families, the primary one first; none means IPv4. They can
+	// IPFamilies are the desired families, the primary one first. None means IPv4. They can
 	// change from IPv4 to both, and back.
 	// +optional
 	IPFamilies []IPFamily `json:"ipFamilies,omitempty"`
 
-	// ClusterCIDR is podCIDR as the first proposal spelt it.
+	// ClusterCIDR is the name of podCIDR in the first proposal.
 	// +optional
 	ClusterCIDR string `json:"clusterCIDR,omitempty"`
-	// CloudProvider is the infrastructure's type as the first proposal stated
-	// it. It is used where no Cluster tells the infrastructure.
+	// CloudProvider is the type of the infrastructure, as in the first proposal. Trellis
+	// uses it if the Cluster has no infrastructure.
 	// +optional
 	CloudProvider string `json:"cloudProvider,omitempty"`
 }
 
-// EffectivePodCIDR is the pod range in whichever spelling it was given.
+// EffectivePodCIDR returns the pod range: PodCIDR, or else ClusterCIDR.
 func (s *NetworkSpec) EffectivePodCIDR() string { return cmp.Or(s.PodCIDR, s.ClusterCIDR) }
 
-// NetworkStatus is the state of the pod network.
+// NetworkStatus is the observed state of the pod network.
 type NetworkStatus struct {
 	DefaultStatus `json:",inline"`
 

@@ -9,22 +9,22 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// MaxUnavailableAnnotation on a Network, or on its Shoot, is on how many nodes the
-// network's agents may be missing during a roll-out, a whole number. It takes precedence
-// over what follows from the number of nodes. Trellis reads it when it reconciles the
+// MaxUnavailableAnnotation on a Network, or on its Shoot, is the number of nodes on which
+// the network's agents may be missing during a roll-out. It takes precedence over the
+// default, which depends on the number of nodes. Trellis reads it when it reconciles the
 // Network.
 const MaxUnavailableAnnotation = "trellis.network/max-unavailable"
 
-// APIServerAnnotation on a Cluster is the address, host:port, at which the
-// shoot's pods reach their API server before Services work. It is only there
-// without Gardener, whose webhooks tell the pods otherwise.
+// APIServerAnnotation on a Cluster is the address, host:port, at which the shoot's pods
+// reach their API server before Services work. Trellis sets it only without Gardener. In a
+// landscape, Gardener's webhooks give the pods the address.
 const APIServerAnnotation = "trellis.network/api-server"
 
-// NetworkLabel on a ManagedResource names the Network whose objects it carries.
+// NetworkLabel on a ManagedResource is the name of its Network.
 const NetworkLabel = "trellis.network/network"
 
-// NetworkLabelValue returns the value of NetworkLabel for a Network: its name, or the
-// beginning of that and a hash where it is longer than a label's value may be.
+// NetworkLabelValue returns the value of NetworkLabel for a Network: its name. If the name
+// is too long for a label, it is the start of the name and a hash.
 func NetworkLabelValue(name string) string {
 	if len(name) <= validation.LabelValueMaxLength {
 		return name

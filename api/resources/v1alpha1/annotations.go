@@ -4,48 +4,49 @@ package v1alpha1
 
 // Labels and annotations of Gardener's resource manager.
 const (
-	// Ignore on a ManagedResource stops its reconciliation; on an object inside
-	// it keeps the object from being updated after its creation.
+	// Ignore on a ManagedResource stops its reconciliation. On an object of a
+	// ManagedResource, it prevents updates after the creation.
 	Ignore = "resources.gardener.cloud/ignore"
-	// Mode with the value ModeIgnore on an object inside releases the object.
+	// Mode with the value ModeIgnore on an object of a ManagedResource releases the object.
 	Mode = "resources.gardener.cloud/mode"
-	// ModeIgnore is the value of Mode which releases an object.
+	// ModeIgnore is the value of Mode that releases an object.
 	ModeIgnore = "Ignore"
-	// KeepObject on an object in the target keeps it from being deleted.
+	// KeepObject on an object in the target prevents its deletion.
 	KeepObject = "resources.gardener.cloud/keep-object"
-	// PreserveReplicas on an object inside leaves its replicas to others.
+	// PreserveReplicas on an object of a ManagedResource keeps the replicas that other
+	// clients have set.
 	PreserveReplicas = "resources.gardener.cloud/preserve-replicas"
-	// PreserveResources on an object inside leaves its containers' CPU and
-	// memory to others.
+	// PreserveResources on an object of a ManagedResource keeps the CPU and memory that
+	// other clients have set for its containers.
 	PreserveResources = "resources.gardener.cloud/preserve-resources"
-	// DeleteOnInvalidUpdate on an object inside has it deleted and made anew
-	// when the API server refuses an update as invalid.
+	// DeleteOnInvalidUpdate on an object of a ManagedResource makes the resource manager
+	// delete and recreate the object if the API server rejects an update as invalid.
 	DeleteOnInvalidUpdate = "resources.gardener.cloud/delete-on-invalid-update"
-	// DeletionPropagationOnInvalidUpdate on such an object says how that deletion
-	// treats its dependents: Background, Foreground or Orphan.
+	// DeletionPropagationOnInvalidUpdate on such an object is the propagation policy of
+	// that deletion: Background, Foreground or Orphan.
 	DeletionPropagationOnInvalidUpdate = "resources.gardener.cloud/deletion-propagation-on-invalid-update"
-	// FinalizeDeletionAfter on an object is how long its deletion may take, as a Go
-	// duration; then its finalizers are taken off.
+	// FinalizeDeletionAfter on an object is the time that its deletion may take, as a Go
+	// duration. Afterwards the resource manager removes its finalizers.
 	FinalizeDeletionAfter = "resources.gardener.cloud/finalize-deletion-after"
-	// SkipHealthCheck on an object inside excludes it from health checks.
+	// SkipHealthCheck on an object of a ManagedResource excludes it from health checks.
 	SkipHealthCheck = "resources.gardener.cloud/skip-health-check"
-	// OptionalKind with a true value on an object inside has Trellis' own resource
-	// manager leave the object out where the target does not have its kind.
+	// OptionalKind with a true value on an object of a ManagedResource makes Trellis' own
+	// resource manager skip the object if the target does not have its kind.
 	OptionalKind = "trellis.network/optional-kind"
 	// Origin on an object in the target is "[<cluster>:]<namespace>/<name>" of
 	// its ManagedResource.
 	Origin = "resources.gardener.cloud/origin"
-	// Description on an object in the target warns that it is managed.
+	// Description on an object in the target warns users that Trellis or Gardener manages it.
 	Description = "resources.gardener.cloud/description"
-	// ManagedBy is the label which marks managed objects and their pods.
+	// ManagedBy is the label of managed objects and their pods.
 	ManagedBy = "resources.gardener.cloud/managed-by"
-	// GarbageCollectable is the label of Secrets and ConfigMaps that may be
-	// deleted when nothing refers to them.
+	// GarbageCollectable is the label of Secrets and ConfigMaps that a garbage collector
+	// may delete when no object refers to them.
 	GarbageCollectable = "resources.gardener.cloud/garbage-collectable-reference"
-	// ReferencePrefix begins the annotations which state such references.
+	// ReferencePrefix is the prefix of annotations that refer to such objects.
 	ReferencePrefix = "reference.resources.gardener.cloud/"
-	// ReferenceSecret and ReferenceConfigMap begin those to the two kinds. The rest
-	// of the key is a hash, the value is the name.
+	// ReferenceSecret and ReferenceConfigMap are the prefixes for the two kinds. The rest
+	// of the key is a hash of the name. The value is the name.
 	ReferenceSecret    = ReferencePrefix + "secret-"
 	ReferenceConfigMap = ReferencePrefix + "configmap-"
 )

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 holds Gardener's ManagedResource, wire-compatible with
-// resources.gardener.cloud/v1alpha1: objects for another cluster, as data in
-// Secrets, and what became of them.
+// Package v1alpha1 has Gardener's ManagedResource, wire-compatible with
+// resources.gardener.cloud/v1alpha1. It refers to Secrets with objects for another
+// cluster, and reports whether they are applied and healthy.
 //
 // +kubebuilder:object:generate=true
 // +groupName=resources.gardener.cloud

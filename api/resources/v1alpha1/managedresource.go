@@ -19,8 +19,8 @@ const (
 	ResourcesProgressing = "ResourcesProgressing"
 )
 
-// ManagedResource is a set of objects that a resource manager keeps in a
-// target cluster just as the referenced Secrets state them.
+// ManagedResource is a set of objects. A resource manager keeps them in a target cluster
+// as the referenced Secrets have them.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
@@ -52,23 +52,24 @@ type ManagedResourceList struct {
 	Items []ManagedResource `json:"items"`
 }
 
-// ManagedResourceSpec says where the objects are and how to treat them.
+// ManagedResourceSpec refers to the objects, and states how to apply and delete them.
 type ManagedResourceSpec struct {
-	// Class selects the resource manager; empty means the one of the shoot.
+	// Class selects the resource manager. Empty means the one of the shoot.
 	// +optional
 	Class *string `json:"class,omitempty"`
-	// SecretRefs are the Secrets, in the same namespace, which hold the objects.
+	// SecretRefs are the Secrets with the objects, in the same namespace.
 	SecretRefs []corev1.LocalObjectReference `json:"secretRefs"`
-	// InjectLabels are added to each object and to its pod template.
+	// InjectLabels are labels that the resource manager adds to each object and to its
+	// pod template.
 	// +optional
 	InjectLabels map[string]string `json:"injectLabels,omitempty"`
-	// ForceOverwriteLabels removes labels that others have added.
+	// ForceOverwriteLabels removes the labels that other clients have added.
 	// +optional
 	ForceOverwriteLabels *bool `json:"forceOverwriteLabels,omitempty"`
-	// ForceOverwriteAnnotations removes annotations that others have added.
+	// ForceOverwriteAnnotations removes the annotations that other clients have added.
 	// +optional
 	ForceOverwriteAnnotations *bool `json:"forceOverwriteAnnotations,omitempty"`
-	// KeepObjects leaves the objects in the target when the ManagedResource goes.
+	// KeepObjects keeps the objects in the target when the ManagedResource is deleted.
 	// +optional
 	KeepObjects *bool `json:"keepObjects,omitempty"`
 	// Equivalences are kinds that the resource manager treats as the same.
@@ -79,16 +80,16 @@ type ManagedResourceSpec struct {
 	DeletePersistentVolumeClaims *bool `json:"deletePersistentVolumeClaims,omitempty"`
 }
 
-// ManagedResourceStatus is what became of the objects.
+// ManagedResourceStatus is the observed state of the objects.
 type ManagedResourceStatus struct {
 	// Conditions are ResourcesApplied, ResourcesHealthy and ResourcesProgressing.
 	// +optional
 	Conditions []corev1beta1.Condition `json:"conditions,omitempty"`
-	// ObservedGeneration is the generation that the last whole pass was about.
+	// ObservedGeneration is the generation of the last complete reconciliation.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
-	// Resources is the inventory: the objects in the target which are this
-	// ManagedResource's, sorted by group, kind, namespace and name.
+	// Resources is the inventory: the objects of this ManagedResource in the target,
+	// sorted by group, kind, namespace and name.
 	// +optional
 	Resources []ObjectReference `json:"resources,omitempty"`
 	// SecretsDataChecksum is the SHA-256 of the Secrets' content, in hex.
