@@ -18,13 +18,11 @@ import (
 // interrupted, and a hibernated one has none.
 type Nodes struct {
 	Shoots shootclient.Access
+	// MaxAge is how long ago the shoot may have answered last.
+	MaxAge time.Duration
 }
 
 var _ Gate = Nodes{}
-
-// upToDate is how long ago the shoot may have answered last: while it hangs, its cache of
-// nodes keeps what it had.
-const upToDate = 10 * time.Second
 
 // Check implements Gate.
 func (g Nodes) Check(ctx context.Context, plan Plan) (Verdict, error) {
@@ -44,7 +42,7 @@ func (g Nodes) Check(ctx context.Context, plan Plan) (Verdict, error) {
 		return Verdict{}, fmt.Errorf("look at the nodes before the network is changed (%s): %w", wanted.Because, err)
 	}
 	nodes := &corev1.NodeList{}
-	if err = shoot.Confirm(ctx, upToDate); err == nil {
+	if err = shoot.Confirm(ctx, g.MaxAge); err == nil {
 		err = shoot.Reader.List(ctx, nodes, client.UnsafeDisableDeepCopy)
 	}
 	if err != nil {

@@ -49,11 +49,11 @@ func Reconciled(controller, networkType string, o outcome.Outcome, took time.Dur
 }
 
 var applied = newHistogram("trellis_network_apply_duration_seconds",
-	"Time from the start of an operation on a Network until its objects are applied in the shoot.",
+	"Time from a generation of a Network, or a request to reconcile it, until its objects are applied in the shoot, with all attempts.",
 	[]float64{1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600}, "type")
 
 // Applied records that the objects of a Network have been applied, and how long that took
-// from the start of the operation.
+// with all attempts.
 func Applied(networkType string, took time.Duration) {
 	applied.WithLabelValues(typeLabel(networkType)).Observe(took.Seconds())
 }

@@ -92,8 +92,9 @@ func TryAgain(err error, codes ...corev1beta1.ErrorCode) Outcome {
 // after the given time.
 func StartOver(after time.Duration) Outcome { return Outcome{kind: Stale, after: after} }
 
-// Within returns the outcome with another look after d at the latest. An outcome that
-// is retried keeps its own back-off.
+// Within returns the outcome with another look after d at the latest. An error that is
+// retried within a time is not retried with controller-runtime's back-off, and not logged
+// by it either.
 func (o Outcome) Within(d time.Duration) Outcome {
 	if o.after == 0 || d < o.after {
 		o.after = d
@@ -148,7 +149,7 @@ func (o Outcome) String() string {
 // Result is the answer for controller-runtime. Only a Retry outcome returns its error:
 // the error of a Terminal one has been reported, and no retry would help.
 func (o Outcome) Result() (reconcile.Result, error) {
-	if o.kind == Retry {
+	if o.kind == Retry && o.after == 0 {
 		return reconcile.Result{}, o.err
 	}
 	return reconcile.Result{RequeueAfter: o.after}, nil

@@ -63,6 +63,7 @@ func TestWhatControllerRuntimeIsTold(t *testing.T) {
 		"only an event ends a wait":      {outcome.Wait("x", 0), reconcile.Result{}, nil},
 		"a terminal error is not tried":  {outcome.Fail(broken), reconcile.Result{}, nil},
 		"an error is tried again":        {outcome.TryAgain(broken), reconcile.Result{}, broken},
+		"an error with a time":           {outcome.TryAgain(broken).Within(time.Hour), reconcile.Result{RequeueAfter: time.Hour}, nil},
 		"a late cache is no error":       {outcome.TryAgain(conflict), reconcile.Result{RequeueAfter: 200 * time.Millisecond}, nil},
 		"a newer request is not lost":    {outcome.TryAgain(outcome.ErrOvertaken), reconcile.Result{RequeueAfter: 200 * time.Millisecond}, nil},
 		"what came from an old cache":    {outcome.StartOver(time.Second), reconcile.Result{RequeueAfter: time.Second}, nil},

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
@@ -18,14 +19,9 @@ import (
 	"github.com/trellis-network/trellis/internal/state"
 )
 
-// failingFor is how long the resource manager may fail before the Network reports an
-// error. Short failures are normal while a shoot starts.
-const failingFor = 2 * time.Minute
-
 // awaiter waits for the resource manager.
 type awaiter struct {
 	codes   codes
-	status  *statusWriter
 	clock   clock.PassiveClock
 	timeout time.Duration
 }
@@ -33,7 +29,7 @@ type awaiter struct {
 // await waits until the resource manager has applied the awaited bundles, and fails once
 // it is clear that it will not. It waits neither for nodes nor for health (N29), and for
 // nothing while the shoot is hibernated (N28).
-func (a awaiter) await(ctx context.Context, run *run) outcome.Outcome {
+func (a awaiter) await(_ context.Context, run *run) outcome.Outcome {
 	if run.state == nil || run.state.Written == nil {
 		return outcome.Finish() // nothing is written that could be awaited
 	}
@@ -50,14 +46,12 @@ func (a awaiter) await(ctx context.Context, run *run) outcome.Outcome {
 		run.applied = true
 		return outcome.Continue()
 	}
-	if n.Status.LastOperation == nil { // a user has removed it
-		if err := a.status.processing(ctx, run); err != nil {
-			return outcome.TryAgain(err).Unreported()
-		}
-	}
 	mr := run.managed[pending.Name]
 	applied := appliedCondition(mr)
-	begun := n.Status.LastOperation.LastUpdateTime
+	begun := metav1.NewTime(a.clock.Now())
+	if last := n.Status.LastOperation; last != nil && !run.wrote {
+		begun = last.LastUpdateTime
+	}
 	if !hinders(applied) {
 		if left := a.timeout - a.clock.Since(begun.Time); left > 0 {
 			return outcome.Wait("the resource manager has applied the ManagedResource "+pending.Name, left)

@@ -12,13 +12,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/bundle"
 	"github.com/trellis-network/trellis/internal/metrics"
 	"github.com/trellis-network/trellis/internal/outcome"
@@ -26,14 +24,6 @@ import (
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
-
-// wantedBundle is a bundle that the spec asks for.
-type wantedBundle struct {
-	state.Bundle
-	content *bundle.Bundle
-	// objects is the number of objects in it.
-	objects int
-}
 
 // bundleBuilder has the pipeline build bundles.
 type bundleBuilder struct {
@@ -70,7 +60,7 @@ func (b *bundleBuilder) build(ctx context.Context, run *run) outcome.Outcome {
 	metrics.Bundles(client.ObjectKeyFromObject(run.network), run.network.Spec.Type, run.measured()...)
 	isUnknown := func(each wantedBundle) bool { return run.managed[each.Name] == nil }
 	if slices.ContainsFunc(run.wanted, isUnknown) {
-		if err := readBundles(ctx, run, b.cached); err != nil {
+		if err := run.read(ctx, b.cached); err != nil {
 			return outcome.TryAgain(err)
 		}
 	}
@@ -92,7 +82,7 @@ func (b *bundleBuilder) compare(ctx context.Context, run *run) outcome.Outcome {
 	}
 	same := !run.asked && run.state.IsFor(next, bundles)
 	if same && !run.isWritten() { // the cache may be late
-		if err := readBundles(ctx, run, b.live); err != nil {
+		if err := run.read(ctx, b.live); err != nil {
 			return outcome.TryAgain(err)
 		}
 	}
@@ -143,10 +133,6 @@ func (b *bundleBuilder) webhookOf(networkType string) *plugin.Webhook {
 	return b.Webhook(networkType)
 }
 
-// nodesTimeout bounds the time for reading the number of nodes, which a roll-out can do
-// without.
-const nodesTimeout = 5 * time.Second
-
 // countNodes returns the number of nodes of a network that runs, as the DaemonSet of its
 // agents counts them, from the cache of the shoot. 0 means that it cannot be seen, which
 // leaves a roll-out as it is.
@@ -191,60 +177,6 @@ func bundlesOf(run *run, bundles []plugin.Bundle) ([]wantedBundle, error) {
 	}
 	slices.SortStableFunc(wanted, func(a, b wantedBundle) int { return a.Phase - b.Phase })
 	return wanted, nil
-}
-
-// measured returns the sizes of the bundles.
-func (r *run) measured() []metrics.Bundle {
-	sizes := make([]metrics.Bundle, len(r.wanted))
-	for i, each := range r.wanted {
-		sizes[i] = metrics.Bundle{Name: each.Name, Objects: each.objects, Bytes: len(each.content.Data)}
-	}
-	return sizes
-}
-
-// release gives back what the contents of the bundles are in.
-func (r *run) release() {
-	for i := range r.wanted {
-		contents.Put(&r.wanted[i].content.Data)
-	}
-	r.wanted = nil
-}
-
-// isWritten reports whether nothing can be written now: each bundle is written, or its
-// ManagedResource is being deleted and the event of its end leads to the next run. That of
-// an awaited bundle must be there.
-func (r *run) isWritten() bool {
-	for i := range r.wanted {
-		each := &r.wanted[i]
-		mr := r.managed[each.Name]
-		if !each.content.Written(mr) && (each.Await || !isBeingDeleted(mr)) {
-			return false
-		}
-	}
-	return len(r.obsolete()) == 0
-}
-
-// obsolete returns the names of the ManagedResources that the spec does not ask for, in
-// descending phases, but for those that are being deleted.
-func (r *run) obsolete() []string {
-	var names []string
-	for _, name := range r.known().BundleNames() {
-		wanted := slices.ContainsFunc(r.wanted, func(b wantedBundle) bool { return b.Name == name })
-		if mr := r.managed[name]; !wanted && mr != nil && !isBeingDeleted(mr) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// isDeletingAwaited reports whether the ManagedResource of an awaited bundle is being
-// deleted. The bundle can be written once that is gone.
-func (r *run) isDeletingAwaited() bool {
-	return slices.ContainsFunc(r.wanted, func(b wantedBundle) bool { return b.Await && isBeingDeleted(r.managed[b.Name]) })
-}
-
-func isBeingDeleted(mr *resourcesv1alpha1.ManagedResource) bool {
-	return mr != nil && !mr.DeletionTimestamp.IsZero()
 }
 
 // inOneLine returns all errors as a status shows them, nil if there are none.

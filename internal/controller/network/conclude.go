@@ -25,7 +25,7 @@ func (r *Reconciler) conclude(ctx context.Context, run *run, ended outcome.Outco
 	defer func() {
 		r.networks.Expect(client.ObjectKeyFromObject(run.network), "", run.network.ResourceVersion)
 	}()
-	r.remember(run, ended)
+	defer r.remember(run, ended)
 	if run.finalized || ctx.Err() != nil || isGone(ended.Err()) {
 		return result(ended)
 	}
@@ -37,6 +37,8 @@ func (r *Reconciler) conclude(ctx context.Context, run *run, ended outcome.Outco
 		err = r.status.applied(ctx, run)
 	case ended.IsReported():
 		err = r.status.failed(ctx, run, ended)
+	case ended.Kind() == outcome.Waiting:
+		err = r.status.awaiting(ctx, run)
 	case ended.Err() == nil && ended.Kind() != outcome.Stale:
 		err = r.status.patch(ctx, run, func() {})
 	}
@@ -50,19 +52,6 @@ func (r *Reconciler) conclude(ctx context.Context, run *run, ended outcome.Outco
 		}
 	}
 	return result(outcome.TryAgain(err))
-}
-
-// remember keeps what the next run of this process must know.
-func (r *Reconciler) remember(run *run, ended outcome.Outcome) {
-	name := client.ObjectKeyFromObject(run.network)
-	switch {
-	case run.managed == nil: // nothing was looked at
-	case ended.Kind() == outcome.Stale && ended.Err() == nil: // the cache was late, so nothing was done
-	case ended.Err() != nil && ended.Kind() != outcome.Terminal:
-		r.finished.Delete(name)
-	default:
-		r.finished.Set(name, run.network.UID)
-	}
 }
 
 // result is the answer for controller-runtime. A Network that is gone needs no other run.

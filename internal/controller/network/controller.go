@@ -66,29 +66,12 @@ type Options struct {
 	Clock clock.PassiveClock
 }
 
-// defaultTimeout is that of N33.
-const defaultTimeout = 3 * time.Minute
-
 // +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=networks,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=networks/status,verbs=patch
 // +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=clusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=resources.gardener.cloud,resources=managedresources,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-
-// maxLooks bounds how often a run waits for the cache to show a bundle that was written:
-// it may have been deleted since.
-const maxLooks = 20
-
-// maxLooksAtNetwork bounds the same for the Network itself: after a minute, the seed may have
-// been restored from a backup that is older.
-const maxLooksAtNetwork = 1200
-
-// A failed reconciliation is repeated after minRetry, then after twice that, up to maxRetry.
-const (
-	minRetry = 200 * time.Millisecond
-	maxRetry = time.Minute
-)
 
 // Add adds the controller to a manager.
 func Add(mgr ctrl.Manager, options Options) error {

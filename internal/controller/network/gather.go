@@ -7,14 +7,13 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	"github.com/trellis-network/trellis/internal/bundle"
 	"github.com/trellis-network/trellis/internal/outcome"
-	"github.com/trellis-network/trellis/internal/request"
 )
 
 // gatherer reads what the seed has of networks.
@@ -23,11 +22,12 @@ type gatherer struct {
 	cached, live client.Reader
 	trigger      Trigger
 	status       *statusWriter
+	clock        clock.PassiveClock
 	*memory
 }
 
 // gather reads what the seed has of the network: the Cluster with the Shoot, and the
-// ManagedResources of the bundles. It decides whether the spec must be carried out.
+// ManagedResources of the bundles.
 func (g gatherer) gather(ctx context.Context, run *run) outcome.Outcome {
 	if o := g.readCluster(ctx, run); !o.Continues() {
 		return o
@@ -35,20 +35,27 @@ func (g gatherer) gather(ctx context.Context, run *run) outcome.Outcome {
 	if last := run.shoot.Status.LastOperation; last != nil && last.State == corev1beta1.LastOperationStateFailed {
 		return g.leaveAlone(ctx, run)
 	}
-	if err := readBundles(ctx, run, g.cached); err != nil {
+	if err := run.read(ctx, g.cached); err != nil {
 		return outcome.TryAgain(err).Unreported()
 	}
 	if g.bundles.Late(client.ObjectKeyFromObject(run.network), run.versionOf) {
 		return outcome.StartOver(cacheLag)
 	}
-	switch {
-	case g.mustBuild(run):
-		run.builds = true
-	case run.needsRewrite():
-		if err := readBundles(ctx, run, g.live); err != nil { // the cache may be late
+	return outcome.Continue()
+}
+
+// decide finds out whether the spec must be carried out. What is missing of the bundles is
+// looked for again in the API server, since the cache may be late.
+func (g gatherer) decide(ctx context.Context, run *run) outcome.Outcome {
+	run.builds = g.mustBuild(run)
+	if !run.builds && run.needsRewrite() {
+		if err := run.read(ctx, g.live); err != nil {
 			return outcome.TryAgain(err).Unreported()
 		}
 		run.builds = run.needsRewrite()
+	}
+	if run.builds {
+		g.begin(run, g.clock.Now())
 	}
 	return outcome.Continue()
 }
@@ -61,28 +68,6 @@ func (g gatherer) mustBuild(run *run) bool {
 	}
 	uid, _ := g.finished.Get(client.ObjectKeyFromObject(run.network))
 	return uid != run.network.UID && !succeeded(run.network) // another process was interrupted
-}
-
-// needsRewrite reports whether a ManagedResource of those that the spec as it is now was
-// carried out with is missing, or lacks its Secret, or has former content: a user has deleted
-// it, or a run ended before it was written. Or there is one too many, which the cache did not
-// show when the others were written.
-func (r *run) needsRewrite() bool {
-	if r.state == nil || r.state.Written == nil || r.state.Written.Generation != r.network.Generation {
-		return false
-	}
-	for _, written := range r.state.Bundles {
-		mr := r.managed[written.Name]
-		if mr == nil || r.withoutSecret[written.Name] || !bundle.RefersTo(mr, written.Secret) {
-			return true
-		}
-	}
-	for name, mr := range r.managed {
-		if _, wanted := r.state.Bundle(name); !wanted && mr.DeletionTimestamp.IsZero() {
-			return true
-		}
-	}
-	return false
 }
 
 // readCluster reads the Cluster and decodes the Shoot in it, the facts about the network.
@@ -140,45 +125,4 @@ func (g gatherer) leaveAlone(ctx context.Context, run *run) outcome.Outcome {
 		return outcome.TryAgain(err).Unreported()
 	}
 	return outcome.Finish()
-}
-
-// readBundles reads the ManagedResources of the Network's bundles, and which of them have
-// lost their Secret. Those that are being deleted need none.
-func readBundles(ctx context.Context, run *run, from client.Reader) error {
-	var names []string
-	for i := range run.wanted {
-		names = append(names, run.wanted[i].Name)
-	}
-	known := run.known()
-	if err := known.ReadManaged(ctx, from, names...); err != nil {
-		return err
-	}
-	run.managed, run.withoutSecret = known.Managed, map[string]bool{}
-	for name, mr := range run.managed {
-		if isBeingDeleted(mr) {
-			continue
-		}
-		complete, err := bundle.HasSecrets(ctx, from, mr)
-		if err != nil {
-			return err
-		}
-		run.withoutSecret[name] = !complete
-	}
-	return nil
-}
-
-// versionOf returns the version of a ManagedResource as it was read, empty if it or its
-// Secret is not there.
-func (r *run) versionOf(name string) string {
-	if mr := r.managed[name]; mr != nil && !r.withoutSecret[name] {
-		return mr.ResourceVersion
-	}
-	return ""
-}
-
-// known returns what the Network's Request is made of.
-func (r *run) known() *request.Network {
-	return &request.Network{
-		Network: r.network, Cluster: r.cluster, Shoot: r.shoot, State: r.state, Managed: r.managed, Plugin: r.plugin,
-	}
 }

@@ -4,24 +4,16 @@ package network
 
 import (
 	"context"
-	"time"
 
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
-	"github.com/trellis-network/trellis/internal/expectations"
 	"github.com/trellis-network/trellis/internal/gate"
-	"github.com/trellis-network/trellis/internal/keyed"
 	"github.com/trellis-network/trellis/internal/metrics"
 	"github.com/trellis-network/trellis/internal/outcome"
-	"github.com/trellis-network/trellis/internal/state"
-	"github.com/trellis-network/trellis/pipeline"
-	"github.com/trellis-network/trellis/plugin"
 )
 
 // Reconciler reconciles Networks. It has the lists of stages; the stages are methods of its
@@ -41,22 +33,12 @@ type Reconciler struct {
 	status   *statusWriter
 }
 
-// memory is what this process knows of Networks beyond their status. Losing it costs
-// requests and nothing else.
-type memory struct {
-	// networks and bundles are what this process has written and the cache may not show.
-	networks, bundles expectations.Expectations[types.NamespacedName]
-	// finished are the Networks that this process has reconciled without an error. Others
-	// that have not succeeded were left unfinished by another process.
-	finished keyed.Map[types.NamespacedName, types.UID]
-}
-
 // newReconciler puts the parts together. cached reads the metadata of Secrets, which c does
 // not cache, and live reads from the API server.
 func newReconciler(c client.Client, cached, live client.Reader, recorder events.EventRecorder, options Options) *Reconciler {
 	codes, memory := codes{options.Standalone}, &memory{}
 	memory.networks.MaxLooks, memory.bundles.MaxLooks = maxLooksAtNetwork, maxLooks
-	status := &statusWriter{client: c, recorder: recorder, clock: options.Clock}
+	status := &statusWriter{client: c, recorder: recorder, clock: options.Clock, memory: memory}
 	builder := &bundleBuilder{Options: options, cached: cached, live: live, codes: codes}
 	writer := &bundleWriter{
 		client: c, cached: cached, live: live, standalone: options.Standalone,
@@ -64,13 +46,13 @@ func newReconciler(c client.Client, cached, live client.Reader, recorder events.
 	}
 	return &Reconciler{
 		Options: options, memory: memory, client: c, codes: codes,
-		gatherer: gatherer{client: c, cached: cached, live: live, trigger: options.Trigger, status: status, memory: memory},
+		gatherer: gatherer{client: c, cached: cached, live: live, trigger: options.Trigger, status: status, clock: options.Clock, memory: memory},
 		follower: follower{builder, writer},
 		builder:  builder,
 		claims:   claims{c, status},
-		gates:    gatekeeper{[]gate.Gate{gate.Nodes{Shoots: options.Shoots}}, builder},
+		gates:    gatekeeper{[]gate.Gate{gate.Nodes{Shoots: options.Shoots, MaxAge: nodesMaxAge}}, builder},
 		writer:   writer,
-		awaiter:  awaiter{codes, status, options.Clock, options.Timeout},
+		awaiter:  awaiter{codes, options.Clock, options.Timeout},
 		status:   status,
 	}
 }
@@ -97,6 +79,7 @@ func (r *Reconciler) stagesFor(n *extensionsv1alpha1.Network) []stage {
 func (r *Reconciler) reconciliation() []stage {
 	return []stage{
 		{Name: "gather", Run: r.gatherer.gather},
+		{Name: "decide", Run: r.gatherer.decide},
 		{Name: "follow the webhook", Run: r.follower.followWebhook},
 		{Name: "build", Run: r.builder.build},
 		{Name: "record", Run: r.claims.record},
@@ -136,56 +119,6 @@ func (r *Reconciler) migration() []stage {
 	}
 }
 
-// run is one reconciliation of one Network. Each stage adds what it found.
-type run struct {
-	network *extensionsv1alpha1.Network
-	// operation stays what it was at the beginning, whatever is asked for meanwhile.
-	operation corev1beta1.LastOperationType
-	// request is what the Network asked for at the beginning, and asked whether that is
-	// an operation that has not begun.
-	request requested
-	asked   bool
-	// generation is the one that an error is about.
-	generation int64
-
-	plugin  plugin.Plugin
-	cluster *extensionsv1alpha1.Cluster
-	shoot   *corev1beta1.Shoot
-	// managed are the ManagedResources of the Network's bundles, by name, and withoutSecret
-	// those of them that have lost their Secret.
-	managed       map[string]*resourcesv1alpha1.ManagedResource
-	withoutSecret map[string]bool
-	// state is written with the status; nil leaves the one that is there, which cannot be
-	// decoded then.
-	state    *state.State
-	stateErr error
-	// stored is the encoding of the state as it is in the status.
-	stored []byte
-
-	// builds reports that the spec is carried out. Otherwise, what was written is awaited.
-	builds bool
-	built  pipeline.Result
-	wanted []wantedBundle
-	// refused is why the spec cannot be carried out until a user changes something.
-	refused error
-	// unchanged reports that all that was built is written already.
-	unchanged bool
-	// applied reports that the shoot has what was written.
-	applied bool
-	// finalized reports that the finalizer is gone, and perhaps the Network.
-	finalized bool
-}
-
-// writes reports whether something that was built must be written.
-func (r *run) writes() bool { return r.builds && !r.unchanged }
-
-// statusTimeout bounds the requests that report the outcome, for which there is time even
-// when the reconciliation has used up its own.
-const statusTimeout = 10 * time.Second
-
-// cacheLag is how long the cache may be behind what was just written.
-const cacheLag = 50 * time.Millisecond
-
 // Reconcile implements reconcile.Reconciler. What must be done follows from the objects
 // alone, so that it may be interrupted between any two requests.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
@@ -198,34 +131,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{RequeueAfter: cacheLag}, nil
 	}
 	began := r.Clock.Now()
-	run := r.newRun(n)
+	run := newRun(n, r.Pipeline)
 	limited, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()
 	ended, _ := outcome.Run(limited, run, r.stagesFor(n))
 	ended = r.explainTimeout(ctx, limited, ended)
 	metrics.Reconciled("network", n.Spec.Type, ended, r.Clock.Since(began))
 	return r.conclude(ctx, run, ended)
-}
-
-func (r *Reconciler) newRun(n *extensionsv1alpha1.Network) *run {
-	next := &run{
-		network: n, operation: operationType(n), request: requestOf(n), asked: asksForOperation(n), generation: n.Generation,
-	}
-	next.plugin, _ = r.Pipeline.Plugin(n.Spec.Type)
-	next.state, next.stateErr = state.Decode(n.Status.State)
-	if next.state != nil {
-		next.asked = next.asked || next.state.PendingRequest
-		if encoded, err := next.state.Encode(); err == nil {
-			next.stored = encoded.Raw
-		}
-	}
-	return next
-}
-
-// forget forgets a Network that does not exist.
-func (r *Reconciler) forget(name types.NamespacedName) {
-	r.networks.Forget(name)
-	r.bundles.Forget(name)
-	r.finished.Delete(name)
-	metrics.ForgetNetwork(name)
 }

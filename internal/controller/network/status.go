@@ -28,6 +28,7 @@ type statusWriter struct {
 	client   client.Client
 	recorder events.EventRecorder
 	clock    clock.PassiveClock
+	*memory
 }
 
 // descriptions are what lastOperation says while an operation is processed, when it has
@@ -42,7 +43,7 @@ var descriptions = map[corev1beta1.LastOperationType]struct{ processing, succeed
 
 // processing reports that the operation begins. observedGeneration and lastError stay (N4).
 // Unless an operation was asked for, a status that reports so already stays, and so does the
-// error of an attempt that is repeated: written reports once that attempt gets further.
+// error of an attempt that is repeated: awaiting reports once that attempt gets further.
 func (w *statusWriter) processing(ctx context.Context, run *run) error {
 	return w.patch(ctx, run, func() {
 		last := run.network.Status.LastOperation
@@ -54,10 +55,12 @@ func (w *statusWriter) processing(ctx context.Context, run *run) error {
 	})
 }
 
-// written reports that what failed before is written now, and awaited.
-func (w *statusWriter) written(ctx context.Context, run *run) error {
+// awaiting reports that what failed before is written now, and awaited. A user may have
+// removed the operation.
+func (w *statusWriter) awaiting(ctx context.Context, run *run) error {
 	return w.patch(ctx, run, func() {
-		if run.network.Status.LastOperation.State == corev1beta1.LastOperationStateError {
+		last := run.network.Status.LastOperation
+		if last == nil || run.wrote && last.State == corev1beta1.LastOperationStateError {
 			run.setProcessing(w.clock.Now())
 		}
 	})
@@ -82,8 +85,8 @@ func (w *statusWriter) applied(ctx context.Context, run *run) error {
 	if err != nil {
 		return err
 	}
-	if last := before.LastOperation; last != nil {
-		metrics.Applied(run.network.Spec.Type, w.clock.Since(last.LastUpdateTime.Time))
+	if started, known := w.starts.Get(client.ObjectKeyFromObject(run.network)); known {
+		metrics.Applied(run.network.Spec.Type, w.clock.Since(started.at))
 	}
 	w.announceWarnings(run, before.ProviderStatus)
 	return answer(ctx, w.client, run.network, extensionsv1alpha1.OperationRestore)

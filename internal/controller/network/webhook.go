@@ -40,15 +40,15 @@ func (f follower) followWebhook(ctx context.Context, run *run) outcome.Outcome {
 		return outcome.Continue()
 	}
 	built, err := f.builder.buildAgain(ctx, run, last)
-	if err != nil {
-		return outcome.TryAgain(err).Unreported()
-	}
-	if len(built.Errors) > 0 {
+	if err == nil && len(built.Errors) > 0 {
 		logf.FromContext(ctx).Info("The shoot could not be told of the webhook's new address", "reason", built.Errors.ToAggregate().Error())
 		return outcome.Continue()
 	}
-	if err := f.writeFollowers(ctx, run, built.Objects.Bundles); err != nil {
-		return outcome.TryAgain(fmt.Errorf("tell the shoot of the webhook's new address: %w", err)).Unreported()
+	if err == nil {
+		err = f.writeFollowers(ctx, run, built.Objects.Bundles)
+	}
+	if err != nil {
+		return f.failed(run, fmt.Errorf("tell the shoot of the webhook's new address: %w", err))
 	}
 	for _, applied := range []*pipeline.Applied{last, run.state.Applied} {
 		if applied != nil && applied.Accepted != nil {
@@ -56,6 +56,19 @@ func (f follower) followWebhook(ctx context.Context, run *run) outcome.Outcome {
 		}
 	}
 	return outcome.Continue()
+}
+
+// failed returns the outcome for an error. It is about the spec that was written last, unless
+// that of now is carried out. The error of a spec that was refused stays in the status.
+func (f follower) failed(run *run, err error) outcome.Outcome {
+	ended := outcome.TryAgain(err, f.builder.codes.of(err)...)
+	if run.state.Written == nil {
+		return ended.Unreported()
+	}
+	if !run.builds {
+		run.generation = run.state.Written.Generation
+	}
+	return ended
 }
 
 // writeFollowers writes those of the bundles that follow the webhook, deletes those that

@@ -3,6 +3,9 @@
 package network_test
 
 import (
+	"errors"
+	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -138,6 +141,46 @@ func TestAnInvalidSpecDoesNotKeepShootsFromBeingTold(t *testing.T) {
 		e.stays(n)
 		e.Expect(n.Status.LastError.Description).To(ContainSubstring("tangled"))
 	})
+}
+
+// refuseGuard makes the API server refuse to change the bundle that follows the webhook.
+func (e *env) refuseGuard() {
+	e.requests.Before(func(request *http.Request) error {
+		if request.Method == http.MethodPatch && strings.HasSuffix(request.URL.Path, "/managedresources/"+guardName) {
+			return errors.New("no such luck")
+		}
+		return nil
+	})
+}
+
+// A shoot that trusts the former CA refuses objects, so the user must learn why.
+func TestTheStatusReportsThatAShootCannotBeTold(t *testing.T) {
+	answeringModes(t, func(e *env, a *answerer, n *extensionsv1alpha1.Network) {
+		e.refuseGuard()
+		a.becomes("Bob")
+		e.becomes(n, again, erroneous)
+		e.Expect(n.Status.LastError.Description).To(ContainSubstring("tell the shoot of the webhook's new address"))
+		e.requests.Before(nil)
+		e.becomes(n, again, fine)
+		e.Expect(e.guard()).To(HaveSuffix(" Bob"))
+	})
+}
+
+func TestAShootThatCannotBeToldGetsNoEdit(t *testing.T) {
+	a, asked := answering("Ann")
+	e := setup(t, inGardener, asked)
+	n := e.finished(asking("reconcile"), withConfig(`{"guard":"who asks"}`))
+	before := n.Generation
+	e.patch(n, withConfig(`{"guard":"nobody","backend":"none"}`))
+	e.refuseGuard()
+	a.becomes("Bob")
+	e.becomes(n, again, erroneous)
+	e.Expect(n.Status.ObservedGeneration).To(Equal(before))
+	e.requests.Before(nil)
+	e.becomes(n, again, fine)
+	e.Expect(n.Status.ObservedGeneration).To(Equal(before))
+	e.Expect(e.guard()).To(HaveSuffix(" Bob"))
+	e.Expect(e.contentOf(mainName)).To(Equal("taut"))
 }
 
 // What happened while no process ran is made up for.

@@ -10,7 +10,6 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/bundle"
 	"github.com/trellis-network/trellis/internal/outcome"
 )
@@ -24,26 +23,6 @@ type bundleWriter struct {
 	status       *statusWriter
 	clock        clock.PassiveClock
 	*memory
-}
-
-// restoreSecrets puts back the Secrets that bundles have lost, for example because the
-// garbage collector deleted one at the moment in which its content came back.
-func (w *bundleWriter) restoreSecrets(ctx context.Context, run *run) outcome.Outcome {
-	for i := range run.wanted {
-		each := &run.wanted[i]
-		if !run.withoutSecret[each.Name] || !each.content.Written(run.managed[each.Name]) {
-			continue // or it gets another one along with its ManagedResource
-		}
-		if err := each.content.WriteSecret(ctx, w.client); err != nil {
-			failed := outcome.TryAgain(err, w.codes.of(err)...)
-			if run.unchanged { // the network has what it was given
-				return failed.Unreported()
-			}
-			return failed
-		}
-		w.bundles.Expect(client.ObjectKeyFromObject(run.network), each.Name, run.managed[each.Name].ResourceVersion)
-	}
-	return outcome.Continue()
 }
 
 // write writes the bundles that are not written yet, in ascending phases, and then deletes
@@ -78,7 +57,8 @@ func (w *bundleWriter) write(ctx context.Context, run *run) outcome.Outcome {
 	if err := errors.Join(failures...); err != nil {
 		return outcome.TryAgain(err, w.codes.of(err)...)
 	}
-	return outcome.TryAgain(w.status.written(ctx, run)).Unreported()
+	run.wrote = true
+	return outcome.Continue()
 }
 
 // writeBundle writes one bundle, and keeps the next run from starting before the cache
@@ -92,15 +72,4 @@ func (w *bundleWriter) writeBundle(ctx context.Context, run *run, content *bundl
 	delete(run.withoutSecret, mr.Name)
 	w.bundles.Expect(client.ObjectKeyFromObject(run.network), mr.Name, mr.ResourceVersion)
 	return nil
-}
-
-// cleanUp deletes the Secrets of former bundles once the present ones are applied. In a
-// landscape, Gardener's garbage collector does.
-func (w *bundleWriter) cleanUp(ctx context.Context, run *run) outcome.Outcome {
-	if !w.standalone {
-		return outcome.Continue()
-	}
-	labels := client.MatchingLabels{extensionsv1alpha1.NetworkLabel: extensionsv1alpha1.NetworkLabelValue(run.network.Name)}
-	err := bundle.DeleteSuperseded(ctx, w.client, w.cached, run.network.Namespace, labels, run.managed)
-	return outcome.TryAgain(err).Unreported()
 }

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -14,11 +13,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -28,6 +29,7 @@ import (
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/controller/managedresource"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus/source"
+	"github.com/trellis-network/trellis/internal/expectations"
 	"github.com/trellis-network/trellis/internal/keyed"
 	"github.com/trellis-network/trellis/internal/metrics"
 	"github.com/trellis-network/trellis/internal/outcome"
@@ -78,7 +80,11 @@ func (o *Options) setDefaults() {
 // Add registers the controller with mgr, the manager of the seed.
 func Add(mgr manager.Manager, opts Options) error {
 	opts.setDefaults()
-	r := &reconciler{client: mgr.GetClient(), options: opts, sources: append(opts.sources(), opts.Further...)}
+	r := &reconciler{
+		client: mgr.GetClient(), options: opts, sources: append(opts.sources(), opts.Further...),
+		failures: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](minRetry, maxRetry),
+	}
+	r.expected.MaxLooks = maxLooks
 	if err := checkOwners(r.sources); err != nil {
 		return err
 	}
@@ -132,8 +138,12 @@ type reconciler struct {
 	client  client.Client
 	options Options
 	sources []source.Registration
-	// written is what was written into each Network's status last.
-	written keyed.Map[types.NamespacedName, written]
+	// applied is the providerStatus that was written last for each Network, and expected
+	// what the cache may not show yet.
+	applied  keyed.Map[types.NamespacedName, map[string]any]
+	expected expectations.Expectations[types.NamespacedName]
+	// failures is the back-off of sources that fail. It does not delay the others' reports.
+	failures workqueue.TypedRateLimiter[types.NamespacedName]
 }
 
 // Reconcile has all sources report about one Network, and writes their reports if that
@@ -143,6 +153,9 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err := r.client.Get(ctx, request.NamespacedName, network); err != nil {
 		r.forget(request.NamespacedName)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if r.expected.Late(request.NamespacedName, func(string) string { return network.ResourceVersion }) {
+		return outcome.StartOver(cacheLag).Result()
 	}
 	began := r.options.Clock.Now()
 	ended := r.observe(ctx, network)
@@ -161,17 +174,27 @@ func (r *reconciler) observe(ctx context.Context, network *extensionsv1alpha1.Ne
 	}
 	answers := r.collect(ctx, *in)
 	requeueAfter, err := r.write(ctx, network, answers, in.Now)
-	if err := errors.Join(client.IgnoreNotFound(err), failure(answers)); err != nil {
+	if err = client.IgnoreNotFound(err); err != nil {
 		return outcome.TryAgain(err)
 	}
-	if requeueAfter == 0 {
-		return outcome.Finish()
+	ended := outcome.Finish()
+	key := client.ObjectKeyFromObject(network)
+	if err := failure(answers); err != nil {
+		logf.FromContext(ctx).Error(err, "A source of the status failed")
+		ended = outcome.TryAgain(err).Within(r.failures.When(key))
+	} else {
+		r.failures.Forget(key)
 	}
-	return outcome.Finish().Within(requeueAfter)
+	if requeueAfter == 0 {
+		return ended
+	}
+	return ended.Within(requeueAfter)
 }
 
 func (r *reconciler) forget(network types.NamespacedName) {
-	r.written.Delete(network)
+	r.applied.Delete(network)
+	r.expected.Forget(network)
+	r.failures.Forget(network)
 	metrics.ForgetNetwork(network)
 	for _, s := range r.sources {
 		s.Source.Forget(network)

@@ -21,7 +21,13 @@ const (
 	// quietPeriod is how long a condition stays as it is when only its message changes:
 	// during a roll-out the numbers in it change all the time.
 	quietPeriod = 10 * time.Second
-	// maxLag is how far the cache may be behind what this process has written. A copy
-	// that is still older after that comes from an API server restored from a backup.
-	maxLag = time.Minute
+	// cacheLag is how long the cache may be behind what this process has written, and
+	// maxLooks how often that much time is awaited. A copy that is still older after that
+	// comes from an API server restored from a backup.
+	cacheLag = 50 * time.Millisecond
+	maxLooks = 1200
+	// While a source fails, it is asked again after minRetry, then after twice that, up to
+	// maxRetry.
+	minRetry = 200 * time.Millisecond
+	maxRetry = time.Minute
 )

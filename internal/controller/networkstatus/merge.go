@@ -31,16 +31,17 @@ type desired struct {
 }
 
 // merge puts the answers of all sources together. What a source without a report stated
-// before stays. last is what this process wrote into the Network's status, if it did.
-func merge(network *extensionsv1alpha1.Network, last written, answers []answer, now time.Time) desired {
+// before stays. applied is the providerStatus that this process wrote last, nil if it wrote
+// none.
+func merge(network *extensionsv1alpha1.Network, applied map[string]any, answers []answer, now time.Time) desired {
 	present := providerStatusOf(network)
 	d := desired{conditions: network.Status.Conditions, providerStatus: map[string]any{}}
 	for i := range answers {
 		a := &answers[i]
-		before, applied := part(present, a.ProviderStatus), part(last.providerStatus, a.ProviderStatus)
+		before, ours := part(present, a.ProviderStatus), part(applied, a.ProviderStatus)
 		if a.err != nil {
-			if last.known() {
-				before = applied
+			if applied != nil {
+				before = ours
 			}
 			maps.Copy(d.providerStatus, before)
 			continue
@@ -50,7 +51,7 @@ func merge(network *extensionsv1alpha1.Network, last written, answers []answer, 
 		// Keys inside the source's part that another writer left there are not removed by
 		// an apply, and are no reason for one.
 		same := reflect.DeepEqual(before, wanted) ||
-			last.known() && reflect.DeepEqual(applied, wanted) && includes(before, wanted)
+			applied != nil && reflect.DeepEqual(ours, wanted) && includes(before, wanted)
 		d.changed = d.changed || !same
 		d.requeueSoon(a.report.RequeueAfter)
 		for _, conditionType := range a.Conditions {

@@ -73,7 +73,7 @@ func TestTimesOfConditions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			d := merge(networkWith("", test.before...), written{}, []answer{answered(test.part, test.wanted)}, now)
+			d := merge(networkWith("", test.before...), nil, []answer{answered(test.part, test.wanted)}, now)
 			g.Expect(d.changed).To(Equal(test.update == 0))
 			g.Expect(d.conditions).To(HaveLen(1))
 			g.Expect(now.Sub(d.conditions[0].LastTransitionTime.Time)).To(Equal(test.transition))
@@ -85,31 +85,29 @@ func TestTimesOfConditions(t *testing.T) {
 
 func TestOnlyWhatTheStatusLacksIsAChange(t *testing.T) {
 	fine := conditionAt("T", "True", "Fine", "fine", time.Hour, time.Hour)
-	wrote := func(part any) written {
-		return written{version: "1", providerStatus: map[string]any{"part": part}}
-	}
+	wrote := func(part any) map[string]any { return map[string]any{"part": part} }
 	two := map[string]any{"a": true, "b": int64(2)}
 	for name, test := range map[string]struct {
 		network *extensionsv1alpha1.Network
-		last    written
+		applied map[string]any
 		answer  answer
 		changed bool
 	}{
-		"nothing said yet":                            {networkWith(""), written{}, answered(two, fine), true},
-		"the same":                                    {networkWith(`{"part":{"b":2,"a":true}}`, fine), written{}, answered(two, fine), false},
-		"another value":                               {networkWith(`{"part":{"b":3,"a":true}}`, fine), written{}, answered(two, fine), true},
-		"a key less":                                  {networkWith(`{"part":{"b":2,"a":true,"c":1}}`, fine), written{}, answered(two, fine), true},
+		"nothing said yet":                            {networkWith(""), nil, answered(two, fine), true},
+		"the same":                                    {networkWith(`{"part":{"b":2,"a":true}}`, fine), nil, answered(two, fine), false},
+		"another value":                               {networkWith(`{"part":{"b":3,"a":true}}`, fine), nil, answered(two, fine), true},
+		"a key less":                                  {networkWith(`{"part":{"b":2,"a":true,"c":1}}`, fine), nil, answered(two, fine), true},
 		"a key of another writer":                     {networkWith(`{"part":{"b":2,"a":true,"c":1}}`, fine), wrote(two), answered(two, fine), false},
 		"a key that was ours":                         {networkWith(`{"part":{"b":2,"a":true,"c":1}}`, fine), wrote(map[string]any{"a": true, "b": int64(2), "c": int64(1)}), answered(two, fine), true},
 		"nothing any more":                            {networkWith(`{"part":{"b":2,"a":true}}`, fine), wrote(two), answered(nil, fine), true},
-		"nothing, before and now":                     {networkWith(`{"part":{},"else":1}`, fine), written{}, answered(nil, fine), false},
-		"no condition any more":                       {networkWith("", fine), written{}, answered(nil), true},
-		"a condition and a key of another":            {networkWith(`{"else":1}`, conditionAt("Other", "True", "r", "m", 0, 0)), written{}, answered(nil), false},
-		"a providerStatus that is no object":          {networkWith(`[]`, fine), written{}, answered(two, fine), true},
-		"a condition with a list of codes of its own": {networkWith("", fine), written{}, answered(nil, withCode(fine)), true},
+		"nothing, before and now":                     {networkWith(`{"part":{},"else":1}`, fine), nil, answered(nil, fine), false},
+		"no condition any more":                       {networkWith("", fine), nil, answered(nil), true},
+		"a condition and a key of another":            {networkWith(`{"else":1}`, conditionAt("Other", "True", "r", "m", 0, 0)), nil, answered(nil), false},
+		"a providerStatus that is no object":          {networkWith(`[]`, fine), nil, answered(two, fine), true},
+		"a condition with a list of codes of its own": {networkWith("", fine), nil, answered(nil, withCode(fine)), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := merge(test.network, test.last, []answer{test.answer}, now)
+			d := merge(test.network, test.applied, []answer{test.answer}, now)
 			NewWithT(t).Expect(d.changed).To(Equal(test.changed))
 		})
 	}
@@ -132,14 +130,14 @@ func TestWhatAFailingSourceStatedIsStatedAgain(t *testing.T) {
 	fine := conditionAt("T", "True", "Fine", "fine", 0, 0)
 	network := networkWith(`{"part":{"ours":1,"foreign":2}}`, fine)
 
-	last := written{version: "1", providerStatus: map[string]any{"part": map[string]any{"ours": int64(1)}}}
-	d := merge(network, last, []answer{failing, other}, now)
+	applied := map[string]any{"part": map[string]any{"ours": int64(1)}}
+	d := merge(network, applied, []answer{failing, other}, now)
 	g.Expect(d.changed).To(BeTrue())
 	g.Expect(condition.Value(d.conditions, "T")).To(Equal(fine))
 	g.Expect(d.providerStatus).To(Equal(map[string]any{"part": map[string]any{"ours": int64(1)}, "o": []any{int64(1)}}))
 	g.Expect(d.requeueAfter).To(Equal(time.Minute))
 
-	d = merge(network, written{}, []answer{failing, other}, now)
+	d = merge(network, nil, []answer{failing, other}, now)
 	g.Expect(d.providerStatus).To(HaveKeyWithValue("part", map[string]any{"ours": int64(1), "foreign": int64(2)}),
 		"after a restart the status tells what was stated")
 }

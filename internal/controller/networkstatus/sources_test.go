@@ -129,3 +129,13 @@ func TestASourceThatFailsIsIsolated(t *testing.T) {
 		})
 	}
 }
+
+// The back-off of a source that fails grows, and the others still report when they want to.
+func TestASourceThatFailsDoesNotDelayTheOthers(t *testing.T) {
+	failing, punctual := &another{}, &another{}
+	failing.answers(func(source.Input) (source.Report, error) { return source.Report{}, errors.New("no") })
+	punctual.reports(source.Report{RequeueAfter: 10 * time.Millisecond})
+	e := setup(t, never, failing.registration(), source.Registration{Name: "punctual", Source: punctual})
+	e.network(e.component("agent", "DaemonSet", "agent"))
+	e.Eventually(punctual.asked.Load).Should(BeNumerically(">", 50), "with the back-off alone that takes hours")
+}

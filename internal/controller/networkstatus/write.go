@@ -9,8 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -25,36 +23,13 @@ import (
 // what its manager has stated. The name is on Networks in the field, so it stays.
 const fieldManager = client.FieldOwner("trellis-health")
 
-// written is what was written into a Network's status, when, and the version of the
-// Network that this made. The zero value means that this process has written nothing.
-type written struct {
-	uid            types.UID
-	version        string
-	at             time.Time
-	providerStatus map[string]any
-}
-
-func (w written) known() bool { return w.version != "" }
-
-// isNewerThan reports whether a Network from the cache is older than what was written,
-// so that nothing can be decided by it. Versions are comparable since Kubernetes 1.35
-// (KEP-5504), and were in practice before.
-func (w written) isNewerThan(network *extensionsv1alpha1.Network, now time.Time) bool {
-	if !w.known() {
-		return false
-	}
-	order, err := resourceversion.CompareResourceVersion(network.ResourceVersion, w.version)
-	return err == nil && order < 0 && network.UID == w.uid && now.Before(w.at.Add(maxLag))
-}
-
 // write writes what the sources report into the Network's status, if that changes it. It
 // returns when the sources must report again; 0 means after an event.
 func (r *reconciler) write(ctx context.Context, network *extensionsv1alpha1.Network, answers []answer, now time.Time) (time.Duration, error) {
 	key := client.ObjectKeyFromObject(network)
-	last, _ := r.written.Get(key)
-	wanted := merge(network, last, answers, now)
-	if !wanted.changed || last.isNewerThan(network, now) {
-		// The event that brings the cache up to date has the Network observed again.
+	applied, _ := r.applied.Get(key)
+	wanted := merge(network, applied, answers, now)
+	if !wanted.changed {
 		return wanted.requeueAfter, nil
 	}
 	conditions, err := encode(wanted)
@@ -74,7 +49,8 @@ func (r *reconciler) write(ctx context.Context, network *extensionsv1alpha1.Netw
 	if err := r.client.Status().Apply(ctx, apply, fieldManager, client.ForceOwnership); err != nil {
 		return 0, fmt.Errorf("write the status of the Network: %w", err)
 	}
-	r.written.Set(key, written{object.GetUID(), object.GetResourceVersion(), r.options.Clock.Now(), wanted.providerStatus})
+	r.applied.Set(key, wanted.providerStatus)
+	r.expected.Expect(key, "", object.GetResourceVersion())
 	logTransitions(ctx, network, wanted.conditions, now)
 	return wanted.requeueAfter, nil
 }

@@ -26,7 +26,8 @@ type Source interface {
 	// What the shoot does wrong is part of the report, for example as a condition with
 	// the status Unknown. An error means that there is no report: what the source
 	// reported before stays in the status, the other sources' reports are written, and
-	// the controller tries again with back-off. A panic counts as an error.
+	// the controller asks again with back-off, or earlier when another source wants to
+	// report again. A panic counts as an error.
 	Report(ctx context.Context, in Input) (Report, error)
 	// Forget drops what the source remembers of a Network that no longer exists.
 	Forget(network types.NamespacedName)

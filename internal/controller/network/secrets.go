@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"context"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/bundle"
+	"github.com/trellis-network/trellis/internal/outcome"
+)
+
+// restoreSecrets puts back the Secrets that bundles have lost, for example because the
+// garbage collector deleted one at the moment in which its content came back.
+func (w *bundleWriter) restoreSecrets(ctx context.Context, run *run) outcome.Outcome {
+	for i := range run.wanted {
+		each := &run.wanted[i]
+		if !run.withoutSecret[each.Name] || !each.content.Written(run.managed[each.Name]) {
+			continue // or it gets another one along with its ManagedResource
+		}
+		if err := each.content.WriteSecret(ctx, w.client); err != nil {
+			failed := outcome.TryAgain(err, w.codes.of(err)...)
+			if run.unchanged { // the network has what it was given
+				return failed.Unreported()
+			}
+			return failed
+		}
+		w.bundles.Expect(client.ObjectKeyFromObject(run.network), each.Name, run.managed[each.Name].ResourceVersion)
+	}
+	return outcome.Continue()
+}
+
+// cleanUp deletes the Secrets of former bundles once the present ones are applied. In a
+// landscape, Gardener's garbage collector does.
+func (w *bundleWriter) cleanUp(ctx context.Context, run *run) outcome.Outcome {
+	if !w.standalone {
+		return outcome.Continue()
+	}
+	labels := client.MatchingLabels{extensionsv1alpha1.NetworkLabel: extensionsv1alpha1.NetworkLabelValue(run.network.Name)}
+	err := bundle.DeleteSuperseded(ctx, w.client, w.cached, run.network.Namespace, labels, run.managed)
+	return outcome.TryAgain(err).Unreported()
+}
