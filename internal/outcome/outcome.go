@@ -178,8 +178,12 @@ func Run[R any](ctx context.Context, run R, stages []Stage[R]) (Outcome, int) {
 
 // IsStale reports whether the API server refused a write only because the writer's
 // cache was late: about the object, or about the end of its namespace. Another attempt
-// succeeds, so users need not be told.
+// succeeds, so users need not be told. Joined errors are stale if all of them are.
 func IsStale(err error) bool {
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
+		return !slices.ContainsFunc(joined.Unwrap(), func(each error) bool { return !IsStale(each) })
+	}
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || errors.Is(err, ErrOvertaken) ||
 		apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }

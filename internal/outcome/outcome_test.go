@@ -5,6 +5,7 @@ package outcome_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -47,6 +48,17 @@ func TestAListThatRanThroughIsDone(t *testing.T) {
 	o, done := outcome.Run(t.Context(), &seen, []outcome.Stage[*visits]{stage("one", outcome.Continue()), stage("two", outcome.Continue())})
 	g.Expect(o.Kind()).To(Equal(outcome.Done))
 	g.Expect(done).To(Equal(2))
+}
+
+// What a late cache causes must not hide another error that came with it.
+func TestJoinedErrorsAreStaleOnlyIfAllAre(t *testing.T) {
+	g := NewWithT(t)
+	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "networks"}, "example", nil)
+	g.Expect(outcome.IsStale(errors.Join(conflict, outcome.ErrOvertaken))).To(BeTrue())
+	g.Expect(outcome.IsStale(errors.Join(conflict, errors.New("broken")))).To(BeFalse())
+	g.Expect(outcome.IsStale(fmt.Errorf("write: %w", errors.Join(errors.New("broken"), conflict)))).To(BeFalse())
+	g.Expect(outcome.IsStale(fmt.Errorf("write: %w", conflict))).To(BeTrue())
+	g.Expect(outcome.IsStale(nil)).To(BeFalse())
 }
 
 func TestWhatControllerRuntimeIsTold(t *testing.T) {
