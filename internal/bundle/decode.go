@@ -16,7 +16,6 @@ import (
 	"github.com/andybalholm/brotli"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -59,11 +58,10 @@ func Decode(secretName string, data map[string][]byte) (documents []Document, pr
 				problems = append(problems, fmt.Sprintf("%s, document %d: %v", where, number, err))
 				break
 			}
-			objects, err := decodeDocument(text)
+			object, err := decodeDocument(text)
 			if err != nil {
 				problems = append(problems, fmt.Sprintf("%s, document %d: %v", where, number, err))
-			}
-			for _, object := range objects {
+			} else if object != nil {
 				documents = append(documents, Document{Object: object, Raw: data[key]})
 			}
 		}
@@ -85,9 +83,8 @@ func decompress(key string, value []byte) ([]byte, error) {
 	return content, nil
 }
 
-// decodeDocument returns the objects of a document: none if it is empty, the
-// items if it is a list, otherwise one.
-func decodeDocument(text []byte) ([]*unstructured.Unstructured, error) {
+// decodeDocument returns the object in a document, nil if it is empty.
+func decodeDocument(text []byte) (*unstructured.Unstructured, error) {
 	content := bytes.TrimSpace(text) // whose end may belong to a value: a line break does
 	if len(content) == 0 {
 		return nil, nil
@@ -105,37 +102,13 @@ func decodeDocument(text []byte) ([]*unstructured.Unstructured, error) {
 	if err := object.UnmarshalJSON(text); err != nil {
 		return nil, err
 	}
-	var items []*unstructured.Unstructured
-	var broken []error
-	keep := func(each runtime.Object) error {
-		one := each.(*unstructured.Unstructured)
-		if err := check(one); err != nil {
-			broken = append(broken, err)
-		} else {
-			items = append(items, one)
-		}
-		return nil
-	}
-	if !object.IsList() {
-		_ = keep(object)
-	} else if err := object.EachListItem(keep); err != nil {
-		broken = append(broken, err)
-	}
-	return items, errors.Join(broken...)
-}
-
-// check says what keeps an object from being applied that no API server need be
-// asked for.
-func check(object *unstructured.Unstructured) error {
 	switch {
 	case object.GetAPIVersion() == "":
-		return errors.New("apiVersion is missing")
-	case object.GetKind() == "":
-		return errors.New("kind is missing")
+		return nil, errors.New("apiVersion is missing")
 	case object.GetName() == "":
-		return fmt.Errorf("%s without metadata.name", object.GetKind())
+		return nil, fmt.Errorf("%s without metadata.name", object.GetKind())
 	}
-	return nil
+	return object, nil
 }
 
 // Read returns the objects that a ManagedResource's Secrets hold. A Secret that is

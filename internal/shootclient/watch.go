@@ -109,13 +109,6 @@ func (s *Shoot) Cached(ctx context.Context, kind schema.GroupVersionKind, key ty
 	return object, err
 }
 
-// Live returns an object from the API server, in the form in which Cached returns it.
-func (s *Shoot) Live(ctx context.Context, kind schema.GroupVersionKind, key types.NamespacedName) (client.Object, error) {
-	object := s.declared.of(kind).empty()
-	err := s.Client.Get(ctx, key, object)
-	return object, err
-}
-
 // reader reads from the cache, and only what the cache is meant for.
 type reader struct{ shoot *Shoot }
 

@@ -41,28 +41,6 @@ var annotationStories = []*story{
 		},
 	},
 	{
-		name:  "mode Ignore releases",
-		first: func(w *world) []plugin.Object { return objects(content(w, "a", "red"), content(w, "b", "red")) },
-		second: func(w *world) []plugin.Object {
-			return objects(content(w, "a", "blue"), content(w, "b", "blue", resourcesv1alpha1.Mode+"=Ignore"))
-		},
-		check: func(w *world) {
-			released := there(w, "b", &corev1.ConfigMap{})
-			w.Expect(released.Data).To(HaveKeyWithValue("content", "red"))
-			w.Expect(hasOurs(released)).To(BeFalse())
-			w.Expect(there(w, "a", &corev1.ConfigMap{}).Data).To(HaveKeyWithValue("content", "blue"))
-		},
-	},
-	storyOf("ignore on an object", func(w *world, text string) plugin.Object {
-		return content(w, "a", text, resourcesv1alpha1.Ignore+"=true")
-	}, func(w *world) {
-		change(w, "a", &corev1.ConfigMap{}, func(cm *corev1.ConfigMap) { cm.Data["theirs"] = "yes" })
-	}, func(w *world) {
-		cm := there(w, "a", &corev1.ConfigMap{})
-		w.Expect(cm.Data).To(Equal(map[string]string{"content": "red", "theirs": "yes"}))
-		w.Expect(hasOurs(cm)).To(BeFalse())
-	}),
-	{
 		name:  "ignore on a ManagedResource that is deleted",
 		first: func(w *world) []plugin.Object { return objects(content(w, "a", "red")) },
 		then:  ignore,
@@ -75,25 +53,6 @@ var annotationStories = []*story{
 		goes:   []string{"agent"},
 		check: func(w *world) {
 			w.Expect(there(w, "agent", &appsv1.Deployment{}).Spec.Selector.MatchLabels).To(HaveKeyWithValue("app", "two"))
-		},
-	},
-	{
-		name:  "deletion-propagation-on-invalid-update",
-		first: func(w *world) []plugin.Object { return objects(orphaning(w, "one")) },
-		then: func(w *world) {
-			d := there(w, "agent", &appsv1.Deployment{})
-			w.Expect(w.api.client.Create(w.ctx, named(w, "agent", &appsv1.ReplicaSet{
-				ObjectMeta: metav1.ObjectMeta{OwnerReferences: []metav1.OwnerReference{
-					*metav1.NewControllerRef(d, appsv1.SchemeGroupVersion.WithKind("Deployment")),
-				}},
-				Spec: appsv1.ReplicaSetSpec{Selector: d.Spec.Selector, Template: d.Spec.Template},
-			}))).To(Succeed())
-		},
-		second: func(w *world) []plugin.Object { return objects(orphaning(w, "two")) },
-		goes:   []string{"agent"},
-		check: func(w *world) {
-			w.Expect(there(w, "agent", &appsv1.Deployment{}).Spec.Selector.MatchLabels).To(HaveKeyWithValue("app", "two"))
-			w.Expect(there(w, "agent", &appsv1.ReplicaSet{}).OwnerReferences).To(BeEmpty())
 		},
 	},
 	{
@@ -188,19 +147,6 @@ var annotationStories = []*story{
 		}
 	}),
 	{
-		name: "finalize-deletion-after",
-		first: func(w *world) []plugin.Object {
-			return objects(content(w, "a", "red"), content(w, "b", "red", resourcesv1alpha1.FinalizeDeletionAfter+"=1s"))
-		},
-		then:   func(w *world) { w.hold("b") },
-		second: func(w *world) []plugin.Object { return objects(content(w, "a", "blue")) },
-		goes:   []string{"b"},
-		check: func(w *world) {
-			w.Expect(w.isThere("b", &corev1.ConfigMap{})).To(BeFalse())
-			w.Expect(there(w, "a", &corev1.ConfigMap{}).Data).To(HaveKeyWithValue("content", "blue"))
-		},
-	},
-	{
 		name:  "a finalizer of another class",
 		first: func(w *world) []plugin.Object { return objects(content(w, "a", "red")) },
 		manage: func(_ *world, mr *resourcesv1alpha1.ManagedResource) {
@@ -246,12 +192,6 @@ func selecting(w *world, app string) *appsv1.Deployment {
 	return annotated(d, resourcesv1alpha1.DeleteOnInvalidUpdate+"=true")
 }
 
-// orphaning is selecting with the annotation by which the ReplicaSets outlive the Deployment.
-func orphaning(w *world, app string) *appsv1.Deployment {
-	return annotated(selecting(w, app), resourcesv1alpha1.DeleteOnInvalidUpdate+"=true",
-		resourcesv1alpha1.DeletionPropagationOnInvalidUpdate+"=Orphan")
-}
-
 func immutable(w *world, text string) *corev1.ConfigMap {
 	cm := content(w, "a", text)
 	cm.Immutable = ptr.To(true)
@@ -263,7 +203,7 @@ func immutable(w *world, text string) *corev1.ConfigMap {
 func referring(w *world, text string) []plugin.Object {
 	cm := content(w, text, text)
 	cm.Labels = map[string]string{resourcesv1alpha1.GarbageCollectable: "true"}
-	return objects(cm, annotated(deployment(w, text), resourcesv1alpha1.ReferenceConfigMap+text+"="+cm.Name))
+	return objects(cm, annotated(deployment(w, text), resourcesv1alpha1.ReferencePrefix+"configmap-"+text+"="+cm.Name))
 }
 
 func reasonOf(mr *resourcesv1alpha1.ManagedResource) string {

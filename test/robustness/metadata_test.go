@@ -7,7 +7,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/ptr"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/plugin"
@@ -46,42 +45,6 @@ var metadataStories = []*story{
 		cm := there(w, "a", &corev1.ConfigMap{})
 		w.Expect(cm.Labels).To(And(HaveKey("example.org/blue"), Not(HaveKey("example.org/red"))))
 		w.Expect(cm.Annotations).To(And(HaveKey("example.org/blue"), Not(HaveKey("example.org/red"))))
-	}),
-	{
-		name:  "forceOverwriteLabels",
-		first: func(w *world) []plugin.Object { return objects(content(w, "a", "red")) },
-		then: func(w *world) {
-			change(w, "a", &corev1.ConfigMap{}, func(cm *corev1.ConfigMap) { metav1.SetMetaDataLabel(&cm.ObjectMeta, theirs, "yes") })
-		},
-		manage: func(_ *world, mr *resourcesv1alpha1.ManagedResource) { mr.Spec.ForceOverwriteLabels = ptr.To(true) },
-		second: func(w *world) []plugin.Object { return objects(content(w, "a", "blue")) },
-		check: func(w *world) {
-			w.Expect(there(w, "a", &corev1.ConfigMap{}).Labels).To(Equal(map[string]string{resourcesv1alpha1.ManagedBy: w.run, noCleanup: "true"}))
-		},
-	},
-	{
-		name:  "forceOverwriteAnnotations",
-		first: func(w *world) []plugin.Object { return objects(service(corev1.ServiceTypeClusterIP)(w, "red")) },
-		then: func(w *world) {
-			change(w, "agent", &corev1.Service{}, func(s *corev1.Service) {
-				s.Annotations[theirs], s.Annotations[loadBalancers] = "yes", "1"
-			})
-		},
-		manage: func(_ *world, mr *resourcesv1alpha1.ManagedResource) {
-			mr.Spec.ForceOverwriteAnnotations = ptr.To(true)
-		},
-		second: func(w *world) []plugin.Object { return objects(service(corev1.ServiceTypeClusterIP)(w, "blue")) },
-		check: func(w *world) {
-			w.Expect(there(w, "agent", &corev1.Service{}).Annotations).To(And(
-				HaveLen(3), HaveKeyWithValue(loadBalancers, "1"), HaveKey(resourcesv1alpha1.Origin), HaveKey(resourcesv1alpha1.Description)))
-		},
-	},
-	storyOf("references by other clients", func(w *world, text string) plugin.Object { return content(w, "a", text) }, func(w *world) {
-		change(w, "a", &corev1.ConfigMap{}, func(cm *corev1.ConfigMap) {
-			cm.Annotations[resourcesv1alpha1.ReferenceSecret+"0123abcd"] = "theirs"
-		})
-	}, func(w *world) {
-		w.Expect(there(w, "a", &corev1.ConfigMap{}).Annotations).NotTo(HaveKey(HavePrefix(resourcesv1alpha1.ReferencePrefix)))
 	}),
 	{
 		name:  "owners",

@@ -10,7 +10,6 @@ import (
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
@@ -174,10 +173,6 @@ func annotated[T client.Object](object T, annotations ...string) T {
 }
 
 func objects(all ...plugin.Object) []plugin.Object { return all }
-
-func hasOurs(object metav1.Object) bool {
-	return object.GetAnnotations()[resourcesv1alpha1.Origin] != ""
-}
 
 func managers(object client.Object, field string) []string {
 	var found []string

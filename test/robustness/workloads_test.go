@@ -5,7 +5,6 @@ package robustness
 import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -13,7 +12,6 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/plugin"
 )
 
@@ -45,32 +43,6 @@ func resize(w *world) {
 	})
 }
 
-// storage returns a template for a StatefulSet's claims. It cannot be changed.
-func storage(size string) corev1.PersistentVolumeClaim {
-	return corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Name: "data"},
-		Spec: corev1.PersistentVolumeClaimSpec{
-			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			Resources:   corev1.VolumeResourceRequirements{Requests: quantities("storage", size)},
-		},
-	}
-}
-
-func statefulSet(w *world, color, size string) *appsv1.StatefulSet {
-	d := deployment(w, color)
-	return named(w, "agent", &appsv1.StatefulSet{
-		TypeMeta: typeMeta("apps/v1", "StatefulSet"),
-		Spec: appsv1.StatefulSetSpec{
-			Selector: d.Spec.Selector, Template: d.Spec.Template, VolumeClaimTemplates: []corev1.PersistentVolumeClaim{storage(size)},
-		},
-	})
-}
-
-// stateful returns a StatefulSet whose claims have another size for each color.
-func stateful(w *world, color string) plugin.Object {
-	return statefulSet(w, color, map[string]string{"red": "1Gi", "blue": "2Gi"}[color])
-}
-
 // jobTemplate returns the spec of a Job and of a CronJob's template.
 func jobTemplate() batchv1.JobSpec {
 	pod := podSpec("red")
@@ -80,16 +52,6 @@ func jobTemplate() batchv1.JobSpec {
 
 func restart(template *corev1.PodTemplateSpec) {
 	template.Annotations = map[string]string{restartedAt: "now", theirs: "yes"}
-}
-
-// autoscale creates an autoscaler for the Deployment, and changes the replicas as it would.
-func autoscale(w *world) {
-	w.Expect(w.api.client.Create(w.ctx, named(w, "agent", &autoscalingv2.HorizontalPodAutoscaler{
-		Spec: autoscalingv2.HorizontalPodAutoscalerSpec{
-			MaxReplicas: 9, ScaleTargetRef: autoscalingv2.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: w.run + "-agent"},
-		},
-	}))).To(Succeed())
-	scale(w)
 }
 
 var onlyRestarted = Equal(map[string]string{restartedAt: "now"})
@@ -107,15 +69,6 @@ var workloadStories = []*story{
 		return d
 	}, scale, func(w *world) {
 		w.Expect(there(w, "agent", &appsv1.Deployment{}).Spec.Replicas).To(HaveValue(Equal(int32(0))))
-	}),
-	storyOf("replicas that an autoscaler owns", func(w *world, text string) plugin.Object {
-		d := deployment(w, text)
-		d.Spec.Replicas = ptr.To[int32](1)
-		return d
-	}, autoscale, func(w *world) {
-		d := there(w, "agent", &appsv1.Deployment{})
-		w.Expect(d.Spec.Replicas).To(HaveValue(Equal(int32(3))))
-		w.Expect(colorOf(&d.Spec.Template)).To(Equal("blue"))
 	}),
 	storyOf("restartedAt of a DaemonSet", func(w *world, text string) plugin.Object { return daemonSet(w.run, text) }, func(w *world) {
 		change(w, "agent", &appsv1.DaemonSet{}, func(d *appsv1.DaemonSet) { restart(&d.Spec.Template) })
@@ -136,7 +89,12 @@ var workloadStories = []*story{
 		w.Expect(resources.Requests.Cpu().String()).To(Equal("10m"))
 		w.Expect(resources.Limits).To(BeEmpty())
 	}),
-	storyOf("replicas, restartedAt and claims of a StatefulSet", stateful, func(w *world) {
+	storyOf("replicas and restartedAt of a StatefulSet", func(w *world, text string) plugin.Object {
+		d := deployment(w, text)
+		return named(w, "agent", &appsv1.StatefulSet{
+			TypeMeta: typeMeta("apps/v1", "StatefulSet"), Spec: appsv1.StatefulSetSpec{Selector: d.Spec.Selector, Template: d.Spec.Template},
+		})
+	}, func(w *world) {
 		change(w, "agent", &appsv1.StatefulSet{}, func(s *appsv1.StatefulSet) {
 			s.Spec.Replicas = ptr.To[int32](3)
 			restart(&s.Spec.Template)
@@ -146,22 +104,7 @@ var workloadStories = []*story{
 		w.Expect(s.Spec.Replicas).To(HaveValue(Equal(int32(3))))
 		w.Expect(s.Spec.Template.Annotations).To(onlyRestarted)
 		w.Expect(colorOf(&s.Spec.Template)).To(Equal("blue"))
-		w.Expect(s.Spec.VolumeClaimTemplates[0].Spec.Resources.Requests.Storage().String()).To(Equal("1Gi"))
-		w.Expect(s.Spec.VolumeClaimTemplates[0].Labels).To(HaveKeyWithValue(resourcesv1alpha1.ManagedBy, w.run))
 	}),
-	{
-		// spec.deletePersistentVolumeClaims is not implemented: see docs/resource-manager.md.
-		name:  "claims outlive their StatefulSet",
-		first: func(w *world) []plugin.Object { return objects(stateful(w, "red")) },
-		then: func(w *world) {
-			claim := storage("1Gi")
-			w.Expect(w.api.client.Create(w.ctx, named(w, "agent", &claim))).To(Succeed())
-		},
-		check: func(w *world) {
-			w.Expect(w.isThere("agent", &appsv1.StatefulSet{})).To(BeFalse())
-			w.Expect(there(w, "agent", &corev1.PersistentVolumeClaim{}).DeletionTimestamp).To(BeNil())
-		},
-	},
 	storyOf("the selector of a Job", func(w *world, text string) plugin.Object {
 		j := named(w, "a", &batchv1.Job{TypeMeta: typeMeta("batch/v1", "Job"), Spec: jobTemplate()})
 		j.Labels = map[string]string{"color": text}

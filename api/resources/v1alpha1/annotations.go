@@ -4,13 +4,8 @@ package v1alpha1
 
 // Labels and annotations of Gardener's resource manager.
 const (
-	// Ignore on a ManagedResource stops its reconciliation. On an object of a
-	// ManagedResource, it prevents updates after the creation.
+	// Ignore on a ManagedResource stops its reconciliation.
 	Ignore = "resources.gardener.cloud/ignore"
-	// Mode with the value ModeIgnore on an object of a ManagedResource releases the object.
-	Mode = "resources.gardener.cloud/mode"
-	// ModeIgnore is the value of Mode that releases an object.
-	ModeIgnore = "Ignore"
 	// KeepObject on an object in the target prevents its deletion.
 	KeepObject = "resources.gardener.cloud/keep-object"
 	// PreserveReplicas on an object of a ManagedResource keeps the replicas that other
@@ -22,12 +17,6 @@ const (
 	// DeleteOnInvalidUpdate on an object of a ManagedResource makes the resource manager
 	// delete and recreate the object if the API server rejects an update as invalid.
 	DeleteOnInvalidUpdate = "resources.gardener.cloud/delete-on-invalid-update"
-	// DeletionPropagationOnInvalidUpdate on such an object is the propagation policy of
-	// that deletion: Background, Foreground or Orphan.
-	DeletionPropagationOnInvalidUpdate = "resources.gardener.cloud/deletion-propagation-on-invalid-update"
-	// FinalizeDeletionAfter on an object is the time that its deletion may take, as a Go
-	// duration. Afterwards the resource manager removes its finalizers.
-	FinalizeDeletionAfter = "resources.gardener.cloud/finalize-deletion-after"
 	// SkipHealthCheck on an object of a ManagedResource excludes it from health checks.
 	SkipHealthCheck = "resources.gardener.cloud/skip-health-check"
 	// OptionalKind with a true value on an object of a ManagedResource makes Trellis' own
@@ -45,8 +34,4 @@ const (
 	GarbageCollectable = "resources.gardener.cloud/garbage-collectable-reference"
 	// ReferencePrefix is the prefix of annotations that refer to such objects.
 	ReferencePrefix = "reference.resources.gardener.cloud/"
-	// ReferenceSecret and ReferenceConfigMap are the prefixes for the two kinds. The rest
-	// of the key is a hash of the name. The value is the name.
-	ReferenceSecret    = ReferencePrefix + "secret-"
-	ReferenceConfigMap = ReferencePrefix + "configmap-"
 )

@@ -63,10 +63,12 @@ type ManagedResourceSpec struct {
 	// pod template.
 	// +optional
 	InjectLabels map[string]string `json:"injectLabels,omitempty"`
-	// ForceOverwriteLabels removes the labels that other clients have added.
+	// ForceOverwriteLabels removes the labels that other clients have added. Trellis' own
+	// resource manager ignores it.
 	// +optional
 	ForceOverwriteLabels *bool `json:"forceOverwriteLabels,omitempty"`
 	// ForceOverwriteAnnotations removes the annotations that other clients have added.
+	// Trellis' own resource manager ignores it.
 	// +optional
 	ForceOverwriteAnnotations *bool `json:"forceOverwriteAnnotations,omitempty"`
 	// KeepObjects keeps the objects in the target when the ManagedResource is deleted.

@@ -6,30 +6,16 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trellis-network/trellis/test/contract"
 )
 
-// claim is what a StatefulSet makes claims of; it can never be changed.
-func claim(storage string) corev1.PersistentVolumeClaim {
-	return corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Name: "data"},
-		Spec: corev1.PersistentVolumeClaimSpec{
-			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{"storage": resource.MustParse(storage)}},
-		},
-	}
-}
-
-// What Kubernetes itself puts into objects stays in each of their
-// updates, and what can never be updated is no reason to fail.
+// What Kubernetes itself puts into objects stays in each of their updates.
 func TestWhatKubernetesPutsIntoObjectsStays(t *testing.T) {
 	contract.Shows(t, "R30")
 	e := newEnv(t)
@@ -39,10 +25,6 @@ func TestWhatKubernetesPutsIntoObjectsStays(t *testing.T) {
 			RestartPolicy: corev1.RestartPolicyNever, NodeSelector: map[string]string{"no": "node"},
 			Containers: []corev1.Container{{Name: "c", Image: "registry.example/c:1"}},
 		}}}}
-	d := e.deployment("set", nil)
-	set := &appsv1.StatefulSet{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "StatefulSet"}, ObjectMeta: meta("set"),
-		Spec: appsv1.StatefulSetSpec{Selector: d.Spec.Selector, Template: d.Spec.Template,
-			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{claim("1Gi")}}}
 	account := &corev1.ServiceAccount{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"}, ObjectMeta: meta("account")}
 	role := &rbacv1.ClusterRole{TypeMeta: metav1.TypeMeta{APIVersion: "rbac.authorization.k8s.io/v1", Kind: "ClusterRole"},
 		ObjectMeta: metav1.ObjectMeta{Name: e.namespace}, AggregationRule: &rbacv1.AggregationRule{
@@ -50,7 +32,7 @@ func TestWhatKubernetesPutsIntoObjectsStays(t *testing.T) {
 	part := &rbacv1.ClusterRole{TypeMeta: role.TypeMeta, ObjectMeta: metav1.ObjectMeta{Name: e.namespace + "-part",
 		Labels: map[string]string{"aggregate": e.namespace}},
 		Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get"}}}}
-	all := []client.Object{job, set, account, role, part}
+	all := []client.Object{job, account, role, part}
 	mr := e.state("network", all...)
 	e.operator()
 	applied := HaveKeyWithValue("ResourcesApplied", "True ApplySucceeded")
@@ -70,14 +52,12 @@ func TestWhatKubernetesPutsIntoObjectsStays(t *testing.T) {
 		labels["later"] = "yes"
 		each.SetLabels(labels)
 	}
-	set.Spec.VolumeClaimTemplates[0] = claim("2Gi")
 	e.state("network", all...)
 	for _, each := range all {
 		e.Eventually(func() map[string]string { return live(e, each).GetLabels() }).Should(HaveKey("later"))
 	}
 	e.Eventually(e.conditions("network")).Should(And(applied, Not(HaveKey("outdated"))))
 	e.Expect(live(e, job).Spec.Selector).To(Equal(selector))
-	e.Expect(live(e, set).Spec.VolumeClaimTemplates[0].Spec.Resources.Requests.Storage().String()).To(Equal("1Gi"))
 	e.Expect(live(e, account).Secrets).To(HaveLen(1))
 	e.Expect(live(e, account).ImagePullSecrets).To(HaveLen(1))
 	e.Eventually(func() []rbacv1.PolicyRule { return live(e, role).Rules }).Should(HaveLen(1))

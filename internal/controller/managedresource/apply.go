@@ -6,13 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
-	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/shootclient"
 )
 
@@ -41,10 +39,8 @@ type applier struct {
 	// its objects were in the shoot.
 	before     map[identity]*reference
 	wasApplied bool
-	// forceLabels and forceAnnotations mean that others may not have any on the objects.
-	forceLabels, forceAnnotations bool
-	// missing is called before an object is created again that was applied.
-	missing func(context.Context, identity) error
+	// missing is the last object that was applied before and is created again.
+	missing *identity
 }
 
 // apply brings all items into the shoot, in their order, and stops at the first
@@ -130,9 +126,7 @@ func (a *applier) isEstablished(ctx context.Context, crd *item) bool {
 		return false
 	}
 	served, ok := cached.(*apiextensionsv1.CustomResourceDefinition)
-	return ok && slices.ContainsFunc(served.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool {
-		return c.Type == apiextensionsv1.Established && c.Status == apiextensionsv1.ConditionTrue
-	})
+	return ok && apihelpers.IsCRDConditionTrue(served, apiextensionsv1.Established)
 }
 
 // ensure makes sure that one item is in the shoot as desired. It sends no request if the
@@ -141,11 +135,9 @@ func (a *applier) ensure(ctx context.Context, i *item) error {
 	cached, err := a.shoot.Cached(ctx, kindOf(&i.ref), i.id.NamespacedName)
 	_, observed := a.observed.objects[i.id]
 	switch {
-	case err == nil && i.createOnly:
-		return a.leaveAlone(ctx, i, cached)
 	case err == nil && a.observed.isUnchanged(i, cached):
 		return nil
-	case apierrors.IsNotFound(err) && !i.createOnly && !observed && !a.isExpected(i):
+	case apierrors.IsNotFound(err) && !observed && !a.isExpected(i):
 		// Most likely the shoot does not have it, or it lacks the label that the cache
 		// selects by.
 		return a.create(ctx, i)
@@ -168,25 +160,12 @@ func (a *applier) isExpected(i *item) bool { return a.wasApplied && a.before[i.i
 // correct corrects an object that was read from the API server.
 func (a *applier) correct(ctx context.Context, i *item, live *unstructured.Unstructured) error {
 	switch {
-	case i.createOnly:
-		return a.leaveAlone(ctx, i, live)
 	case live.GetDeletionTimestamp() != nil:
 		return errBeingDeleted
 	case a.observed.isUnchanged(i, live):
 		return nil
 	}
 	return a.update(ctx, i, live)
-}
-
-// leaveAlone removes the warning that changes are reverted from an object that was
-// created once and is left to others since (R8).
-func (a *applier) leaveAlone(ctx context.Context, i *item, live metav1.Object) error {
-	if !has(live.GetAnnotations(), resourcesv1alpha1.Description) {
-		return nil
-	}
-	object := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: i.id.Namespace, Name: i.id.Name}}
-	object.SetGroupVersionKind(kindOf(&i.ref))
-	return patchMetadata(ctx, a.shoot, object, `{"annotations":{%q:null}}`, resourcesv1alpha1.Description)
 }
 
 // patchMetadata applies a merge patch, formatted with args, to the metadata of an object.
@@ -213,9 +192,7 @@ const noVersion = "1"
 func (a *applier) create(ctx context.Context, i *item) error {
 	if a.isExpected(i) {
 		log.FromContext(ctx).Info("An object is missing in the shoot and is created again", "object", i.id.String())
-		if err := a.missing(ctx, i.id); err != nil {
-			return err
-		}
+		a.missing = &i.id
 	}
 	object := i.object.DeepCopy()
 	object.SetResourceVersion(noVersion)
@@ -243,7 +220,7 @@ func (a *applier) create(ctx context.Context, i *item) error {
 }
 
 // send applies an object and replaces it by the answer.
-func (a *applier) send(ctx context.Context, object *unstructured.Unstructured) error {
+func (a *applier) send(ctx context.Context, object *unstructured.Unstructured, options ...client.ApplyOption) error {
 	return a.shoot.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object),
-		client.ForceOwnership, client.FieldOwner(FieldManager))
+		append(options, client.ForceOwnership, client.FieldOwner(FieldManager))...)
 }

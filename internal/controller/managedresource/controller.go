@@ -40,7 +40,7 @@ func Add(mgr manager.Manager, options Options) error {
 	return builder.ControllerManagedBy(mgr).
 		Named(options.controllerName()).
 		For(&resourcesv1alpha1.ManagedResource{}, builder.WithPredicates(exceptStatus())).
-		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.requestsForSecret)).
+		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(requestsForSecret(mgr.GetClient()))).
 		WatchesRawSource(options.Shoots.Source(requestsForEvent)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: options.MaxConcurrentReconciles,
@@ -62,20 +62,21 @@ func exceptStatus() predicate.Predicate {
 
 // requestsForSecret returns the ManagedResources that refer to a Secret, or all in its
 // namespace if it has the kubeconfig of the shoot.
-func (r *Reconciler) requestsForSecret(ctx context.Context, secret client.Object) []reconcile.Request {
-	list := &resourcesv1alpha1.ManagedResourceList{}
-	if err := r.client.List(ctx, list, client.InNamespace(secret.GetNamespace())); err != nil {
-		return nil
-	}
-	var requests []reconcile.Request
-	for i := range list.Items {
-		mr := &list.Items[i]
-		if secret.GetName() == shootclient.SecretName ||
-			slices.Contains(mr.Spec.SecretRefs, corev1.LocalObjectReference{Name: secret.GetName()}) {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(mr)})
+func requestsForSecret(cached client.Reader) handler.MapFunc {
+	return func(ctx context.Context, secret client.Object) (requests []reconcile.Request) {
+		list := &resourcesv1alpha1.ManagedResourceList{}
+		if err := cached.List(ctx, list, client.InNamespace(secret.GetNamespace())); err != nil {
+			return nil
 		}
+		for i := range list.Items {
+			mr := &list.Items[i]
+			if secret.GetName() == shootclient.SecretName ||
+				slices.Contains(mr.Spec.SecretRefs, corev1.LocalObjectReference{Name: secret.GetName()}) {
+				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(mr)})
+			}
+		}
+		return requests
 	}
-	return requests
 }
 
 // requestsForEvent returns the ManagedResource of a changed object, and none if the

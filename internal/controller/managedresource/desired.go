@@ -8,13 +8,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
@@ -31,10 +30,8 @@ type item struct {
 	ref reference
 	// object is what is applied; nil in an item that is only remembered.
 	object *unstructured.Unstructured
-	// hash of object, and of the settings that decide on others' fields.
+	// hash of object.
 	hash string
-	// createOnly reports whether the object is left alone once it exists (R8).
-	createOnly bool
 }
 
 // desired is what a ManagedResource desires in its shoot.
@@ -43,8 +40,6 @@ type desired struct {
 	items []*item
 	// inventory refers to the items, sorted as in the status.
 	inventory []reference
-	// released are objects that are left to others (R7).
-	released []reference
 	// leftOut are objects of optional kinds that the shoot lacks.
 	leftOut []*item
 	// checksum of the Secrets' content.
@@ -88,8 +83,6 @@ func (c *composer) compose(ctx context.Context, content *content) (*desired, err
 		case seen[id]:
 			d.problems = append(d.problems, fmt.Sprintf("%s is stated more than once; only the first one counts", id))
 			continue
-		case doc.Object.GetAnnotations()[resourcesv1alpha1.Mode] == resourcesv1alpha1.ModeIgnore:
-			d.released = append(d.released, newReference(doc.Object))
 		case absent:
 			d.leftOut = append(d.leftOut, c.item(id, doc.Object))
 		default:
@@ -112,7 +105,7 @@ func (c *composer) compose(ctx context.Context, content *content) (*desired, err
 // Kubernetes' own are always there.
 func (c *composer) isLeftOut(ctx context.Context, object *unstructured.Unstructured) (bool, error) {
 	kind := object.GroupVersionKind()
-	optional := c.options.Confined || truthy(object.GetAnnotations()[resourcesv1alpha1.OptionalKind])
+	optional := c.options.Confined || isMarked(object, resourcesv1alpha1.OptionalKind)
 	if _, defined := c.scopes[kind.GroupKind()]; defined || !optional || clientgoscheme.Scheme.Recognizes(kind) {
 		return false, nil
 	}
@@ -128,27 +121,23 @@ func (c *composer) isLeftOut(ctx context.Context, object *unstructured.Unstructu
 }
 
 func (c *composer) item(id identity, object *unstructured.Unstructured) *item {
-	i := &item{id: id, object: object, createOnly: truthy(object.GetAnnotations()[resourcesv1alpha1.Ignore])}
 	unstructured.RemoveNestedField(object.Object, "status")
 	for _, field := range []string{"managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink"} {
 		unstructured.RemoveNestedField(object.Object, "metadata", field)
 	}
-	labels := map[string]string{}
-	if !i.createOnly {
-		maps.Copy(labels, c.mr.Spec.InjectLabels)
+	added := labels.Merge(c.mr.Spec.InjectLabels, labels.Set{resourcesv1alpha1.ManagedBy: c.options.ManagedBy})
+	object.SetLabels(labels.Merge(object.GetLabels(), added))
+	if template := podTemplate(object); template != nil {
+		template := unstructured.Unstructured{Object: template}
+		unstructured.RemoveNestedField(template.Object, "metadata", "creationTimestamp")
+		template.SetLabels(labels.Merge(template.GetLabels(), added))
 	}
-	labels[resourcesv1alpha1.ManagedBy] = c.options.ManagedBy
-	object.SetLabels(merged(object.GetLabels(), labels))
-	addToTemplates(object, labels)
-	i.ref = newReference(object)
-	if !i.createOnly {
-		object.SetAnnotations(merged(object.GetAnnotations(), map[string]string{
-			resourcesv1alpha1.Origin:      client.ObjectKeyFromObject(c.mr).String(),
-			resourcesv1alpha1.Description: description,
-		}))
-	}
-	i.hash = fmt.Sprint(hashOf(object), ptr.Deref(c.mr.Spec.ForceOverwriteLabels, false), ptr.Deref(c.mr.Spec.ForceOverwriteAnnotations, false))
-	return i
+	ref := newReference(object)
+	object.SetAnnotations(labels.Merge(object.GetAnnotations(), labels.Set{
+		resourcesv1alpha1.Origin:      client.ObjectKeyFromObject(c.mr).String(),
+		resourcesv1alpha1.Description: description,
+	}))
+	return &item{id: id, ref: ref, object: object, hash: hashOf(object)}
 }
 
 // setNamespace gives an object of a namespaced kind the namespace "default" if it has
@@ -192,41 +181,16 @@ func definedBy(crd *unstructured.Unstructured) schema.GroupKind {
 	return schema.GroupKind{Group: group, Kind: kind}
 }
 
-// addToTemplates adds labels to the templates of a workload's pods and claims.
-func addToTemplates(object *unstructured.Unstructured, labels map[string]string) {
-	template := podTemplate(object)
-	if template == nil {
-		return
-	}
-	spec := object.Object["spec"].(map[string]any)
-	claims, _ := spec["volumeClaimTemplates"].([]any)
-	for _, each := range append([]any{template}, claims...) {
-		if each, ok := each.(map[string]any); ok {
-			each := unstructured.Unstructured{Object: each}
-			unstructured.RemoveNestedField(each.Object, "metadata", "creationTimestamp")
-			each.SetLabels(merged(each.GetLabels(), labels))
-		}
-	}
-}
-
 // podTemplate returns spec.template of a workload, or nil.
 func podTemplate(object *unstructured.Unstructured) map[string]any {
 	switch object.GroupVersionKind().GroupKind() {
 	case schema.GroupKind{Group: "apps", Kind: "DaemonSet"}, schema.GroupKind{Group: "apps", Kind: "Deployment"},
-		schema.GroupKind{Group: "apps", Kind: "StatefulSet"}, schema.GroupKind{Group: "apps", Kind: "ReplicaSet"},
-		schema.GroupKind{Kind: "ReplicationController"}, schema.GroupKind{Group: "batch", Kind: "Job"}:
+		schema.GroupKind{Group: "apps", Kind: "StatefulSet"}, schema.GroupKind{Group: "batch", Kind: "Job"}:
 		spec, _ := object.Object["spec"].(map[string]any)
 		template, _ := spec["template"].(map[string]any)
 		return template
 	}
 	return nil
-}
-
-func merged(a, b map[string]string) map[string]string {
-	all := make(map[string]string, len(a)+len(b))
-	maps.Copy(all, a)
-	maps.Copy(all, b)
-	return all
 }
 
 // hashOf tells one content of an object from all others; encoding/json sorts
@@ -235,6 +199,11 @@ func hashOf(object *unstructured.Unstructured) string {
 	raw, _ := json.Marshal(object.Object)
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:16])
+}
+
+// isMarked reports whether an object has an annotation whose value is true.
+func isMarked(object client.Object, annotation string) bool {
+	return truthy(object.GetAnnotations()[annotation])
 }
 
 // truthy reports whether the value of an annotation is true, as Gardener parses it.

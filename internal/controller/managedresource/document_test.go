@@ -46,7 +46,7 @@ func TestThePageNamesAllReasons(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	for _, reason := range []string{
 		reasonApplySucceeded, reasonApplyProgressing, reasonApplyFailed, reasonDecodingFailed, reasonCannotReadSecret,
-		reasonDeletionPending, reasonDeletionFailed, reasonReleaseFailed, reasonIgnored, reasonChecksPending,
+		reasonDeletionPending, reasonDeletionFailed, reasonIgnored, reasonChecksPending,
 		reasonHealthCheckError, reasonResourcesHealthy, reasonResourcesRolled,
 		"<Kind>" + suffixMissing, "<Kind>" + suffixUnhealthy, "<Kind>" + suffixProgressing,
 	} {

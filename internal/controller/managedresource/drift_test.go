@@ -177,11 +177,6 @@ func TestToleratedFields(t *testing.T) {
 	e.Expect(now.Labels).To(And(HaveKeyWithValue("theirs", "yes"), Not(HaveKey("ours"))))
 	e.Expect(now.Annotations).To(HaveKeyWithValue("theirs", "yes"))
 	e.Expect(now.Spec.Template.Annotations).To(HaveKeyWithValue(restartedAt, "today"))
-
-	e.edit("network", func(mr *resourcesv1alpha1.ManagedResource) { mr.Spec.ForceOverwriteLabels = ptr.To(true) })
-	e.becomesGood("network")
-	change(e, agent, func(ds *appsv1.DaemonSet) { ds.Labels["more"] = "yes" })
-	e.Eventually(func() map[string]string { return live(e, agent).Labels }).ShouldNot(Or(HaveKey("theirs"), HaveKey("more")))
 }
 
 func (e *env) deployment(name string, annotations map[string]string) *appsv1.Deployment {

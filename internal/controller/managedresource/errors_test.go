@@ -9,7 +9,6 @@ import (
 
 	. "github.com/onsi/gomega"
 
-	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/test/contract"
 )
 
@@ -48,21 +47,4 @@ func TestDeletionsThatFail(t *testing.T) {
 		HaveKeyWithValue("ResourcesProgressing", "True DeletionPending")))
 	e.refuse(nil)
 	e.isGone(mr)
-}
-
-func TestReleasesThatFail(t *testing.T) {
-	contract.Shows(t, "R31")
-	e := newEnv(t)
-	one := e.configMap("one")
-	e.state("network", one)
-	e.operator()
-	e.becomesGood("network")
-	e.refuseInShoot(http.MethodPatch)
-	released := one.DeepCopy()
-	released.Annotations = map[string]string{resourcesv1alpha1.Mode: resourcesv1alpha1.ModeIgnore}
-	e.state("network", released)
-	e.Eventually(e.conditions("network")).Should(HaveKeyWithValue("ResourcesApplied", "False ReleaseOfOrphanedResourcesFailed"))
-	e.refuse(nil)
-	e.becomesGood("network")
-	e.Expect(live(e, one).Annotations).NotTo(HaveKey(resourcesv1alpha1.Origin))
 }

@@ -3,9 +3,12 @@
 package managedresource
 
 import (
+	"context"
 	"errors"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
@@ -19,21 +22,25 @@ import (
 const eventRecreated = "ObjectRecreated"
 
 // announce records an event if the run ended differently than the one before: new content
-// was applied, or an object was deleted to be created again, or the run failed.
-func (r *Reconciler) announce(run *run, ended outcome.Outcome) {
+// was applied, or an object was deleted to be created again, or the run failed. A terminal
+// error is logged then; controller-runtime logs the others.
+func announce(ctx context.Context, recorder events.EventRecorder, run *run, ended outcome.Outcome) {
 	before := condition.Value(run.initial.Status.Conditions, resourcesv1alpha1.ResourcesApplied)
 	now := condition.Value(run.mr.Status.Conditions, resourcesv1alpha1.ResourcesApplied)
 	isNew := run.initial.Status.ObservedGeneration != run.mr.Status.ObservedGeneration
 	switch {
 	case run.finalized:
 	case now.Status == corev1beta1.ConditionTrue && (before.Status != now.Status || isNew):
-		outcome.Announce(r.recorder, run.mr, corev1.EventTypeNormal, now.Reason, now.Message)
+		outcome.Announce(recorder, run.mr, corev1.EventTypeNormal, now.Reason, now.Message)
 	case now.Status == corev1beta1.ConditionFalse && (before.Status != now.Status || before.Message != now.Message):
 		reason := now.Reason
 		var failed *failure
 		if errors.As(ended.Err(), &failed) && errors.As(failed.err, new(*recreating)) {
 			reason = eventRecreated
 		}
-		outcome.Announce(r.recorder, run.mr, corev1.EventTypeWarning, reason, now.Message)
+		outcome.Announce(recorder, run.mr, corev1.EventTypeWarning, reason, now.Message)
+		if ended.Kind() == outcome.Terminal {
+			log.FromContext(ctx).Info("Cannot apply the ManagedResource until something changes", "codes", ended.Codes(), "cause", now.Message)
+		}
 	}
 }

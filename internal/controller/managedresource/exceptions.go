@@ -24,65 +24,40 @@ type exceptions struct {
 	labels, annotations func(key string) bool
 }
 
-// circumstances are what exceptions depend on besides the object.
-type circumstances struct {
-	// before is the object in the inventory that the run began with, or nil.
-	before *reference
-	// labels and annotations are those that the object has.
-	labels, annotations map[string]string
-	// scaled reports whether a HorizontalPodAutoscaler sets the replicas.
-	scaled bool
-	// forceLabels and forceAnnotations mean that others may not have any.
-	forceLabels, forceAnnotations bool
-}
-
 // restartedAt is the annotation that `kubectl rollout restart` sets on pod templates (R12).
 const restartedAt = "kubectl.kubernetes.io/restartedAt"
 
-// allocated are fields that the API server or one of Kubernetes' controllers sets. A
-// field with "?" is an exception only if the bundle does not state it.
+// allocated are fields that the API server or one of Kubernetes' controllers sets.
 var allocated = map[schema.GroupKind][]string{
-	{Kind: "Service"}:                    {"spec.clusterIP", "spec.clusterIPs", "spec.healthCheckNodePort", "spec.loadBalancerIP?"},
-	{Kind: "ServiceAccount"}:             {"secrets", "imagePullSecrets"},
-	{Kind: "PersistentVolumeClaim"}:      {"spec.volumeName", "spec.storageClassName"},
-	{Kind: "PersistentVolume"}:           {"spec.claimRef"},
-	{Group: "apps", Kind: "StatefulSet"}: {"spec.volumeClaimTemplates"},
-	{Group: "batch", Kind: "Job"}:        {"spec.selector", "spec.template.metadata.labels"},
-	{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}: {
-		"spec.conversion?", "spec.conversion.webhook.clientConfig.caBundle",
-	},
+	{Kind: "Service"}:             {"spec.clusterIP", "spec.clusterIPs", "spec.healthCheckNodePort", "spec.loadBalancerIP"},
+	{Kind: "ServiceAccount"}:      {"secrets", "imagePullSecrets"},
+	{Group: "batch", Kind: "Job"}: {"spec.selector", "spec.template.metadata.labels"},
 }
 
-func exceptionsFor(i *item, c circumstances) *exceptions {
-	before := c.before
+// exceptionsFor returns the exceptions for an object. before is the object in the inventory
+// that the run began with, or nil.
+func exceptionsFor(i *item, before *reference, live *unstructured.Unstructured) *exceptions {
 	if before == nil {
 		before = &reference{}
 	}
 	e := &exceptions{paths: [][]string{{"status"}}}
 	e.labels = func(key string) bool {
-		return !c.forceLabels && !has(i.object.GetLabels(), key) && !isFormer(before.Labels, c.labels, key)
+		return !has(i.object.GetLabels(), key) && !isFormer(before.Labels, live.GetLabels(), key)
 	}
 	e.annotations = func(key string) bool {
-		if isKubernetesAnnotation(key) {
-			return true
-		}
-		return (!c.forceAnnotations || isLoadBalancerAnnotation(i, key)) && !strings.HasPrefix(key, resourcesv1alpha1.ReferencePrefix) &&
-			!has(i.object.GetAnnotations(), key) && !isFormer(before.Annotations, c.annotations, key)
+		return !has(i.object.GetAnnotations(), key) && !isFormer(before.Annotations, live.GetAnnotations(), key)
 	}
 	if podTemplate(i.object) != nil && i.id.Group == "apps" {
 		e.allow("spec", "template", "metadata", "annotations", restartedAt)
 	}
-	if keepsReplicas(i, c.scaled) {
+	if keepsReplicas(i) {
 		e.allow("spec", "replicas")
 	}
-	if i.object.GetAnnotations()[resourcesv1alpha1.PreserveResources] == "true" {
+	if isMarked(i.object, resourcesv1alpha1.PreserveResources) {
 		e.allowResources(i.object)
 	}
 	for _, field := range allocated[i.id.GroupKind] {
-		field, unlessStated := strings.CutSuffix(field, "?")
-		if path := strings.Split(field, "."); !unlessStated || !states(i.object, path...) {
-			e.allow(path...)
-		}
+		e.allow(strings.Split(field, ".")...)
 	}
 	if i.id.Kind == "ClusterRole" && states(i.object, "aggregationRule") {
 		e.allow("rules")
@@ -99,27 +74,11 @@ func isFormer(before, now map[string]string, key string) bool {
 	return has(before, key) && has(now, key) && before[key] == now[key]
 }
 
-// isKubernetesAnnotation reports whether Kubernetes' controllers set an annotation. If it
-// was removed they would set it again.
-func isKubernetesAnnotation(key string) bool {
-	return strings.HasPrefix(key, "deployment.kubernetes.io/") || key == "deprecated.daemonset.template.generation"
-}
-
-// isLoadBalancerAnnotation reports whether a cloud's controller finds the load balancer
-// of a Service by an annotation. It stays even where all others' annotations go.
-func isLoadBalancerAnnotation(i *item, key string) bool {
-	return i.id.GroupKind == schema.GroupKind{Kind: "Service"} && strings.HasPrefix(key, "loadbalancer.")
-}
-
 // keepsReplicas reports whether the replicas of an existing object are not for the
 // bundle to set (R11).
-func keepsReplicas(i *item, scaled bool) bool {
-	return isScalable(i.id.GroupKind) &&
-		(!states(i.object, "spec", "replicas") || scaled || i.object.GetAnnotations()[resourcesv1alpha1.PreserveReplicas] == "true")
-}
-
-func isScalable(kind schema.GroupKind) bool {
-	return kind.Group == "apps" && (kind.Kind == "Deployment" || kind.Kind == "StatefulSet")
+func keepsReplicas(i *item) bool {
+	return i.id.Group == "apps" && (i.id.Kind == "Deployment" || i.id.Kind == "StatefulSet") &&
+		(!states(i.object, "spec", "replicas") || isMarked(i.object, resourcesv1alpha1.PreserveReplicas))
 }
 
 func (e *exceptions) allow(path ...string) { e.paths = append(e.paths, path) }

@@ -217,6 +217,13 @@ func change[T client.Object](e *env, object T, f func(T)) {
 	e.Expect(e.shoot.Patch(e.ctx, fresh, patch, client.FieldOwner("kubectl-edit"))).To(Succeed())
 }
 
+// runs waits until the operator has looked at the shoot so many times.
+func (e *env) runs(n int) {
+	e.t.Helper()
+	e.audit.reset()
+	e.Eventually(func() int { return len(e.audit.sent("shoot GET")) }).Should(BeNumerically(">=", n))
+}
+
 func (e *env) exists(object client.Object) func() bool {
 	return func() (exists bool) {
 		u := &unstructured.Unstructured{}

@@ -17,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
@@ -93,11 +92,6 @@ func TestHealthRules(t *testing.T) {
 		"Deployment that cannot create pods": {object: deploymentWith(1, appsv1.DeploymentStatus{Replicas: 1},
 			"Available", "True", "", "ReplicaFailure", "True", "", "Progressing", "True", "NewReplicaSetAvailable"),
 			unhealthy: "cannot create pods: the reason"},
-		"StatefulSet, too few": {object: &appsv1.StatefulSet{Spec: appsv1.StatefulSetSpec{Replicas: ptr.To[int32](2)},
-			Status: appsv1.StatefulSetStatus{ReadyReplicas: 1, UpdatedReplicas: 2}}, unhealthy: "has 1 of 2 pods ready"},
-		"StatefulSet, partitioned": {object: &appsv1.StatefulSet{Spec: appsv1.StatefulSetSpec{Replicas: ptr.To[int32](2),
-			UpdateStrategy: appsv1.StatefulSetUpdateStrategy{RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: ptr.To[int32](1)}}},
-			Status: appsv1.StatefulSetStatus{ReadyReplicas: 2, UpdatedReplicas: 1}}},
 		"Job": {object: &batchv1.Job{Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{
 			{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Message: "why"}}}}, unhealthy: "has failed: why"},
 		"VerticalPodAutoscaler": {object: &vpav1.VerticalPodAutoscaler{Status: vpav1.VerticalPodAutoscalerStatus{

@@ -22,7 +22,6 @@ import (
 var typedKinds = []shootclient.Watch{
 	{Kind: appsv1.SchemeGroupVersion.WithKind("DaemonSet"), Typed: true},
 	{Kind: appsv1.SchemeGroupVersion.WithKind("Deployment"), Typed: true},
-	{Kind: appsv1.SchemeGroupVersion.WithKind("StatefulSet"), Typed: true},
 	{Kind: batchv1.SchemeGroupVersion.WithKind("Job"), Typed: true},
 	{Kind: vpav1.SchemeGroupVersion.WithKind("VerticalPodAutoscaler"), Typed: true},
 	{Kind: apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"), Typed: true},
@@ -37,8 +36,6 @@ func unhealthy(object client.Object) string {
 		return cmp.Or(unobserved(o.Generation, o.Status.ObservedGeneration), unhealthyDaemonSet(o))
 	case *appsv1.Deployment:
 		return cmp.Or(unobserved(o.Generation, o.Status.ObservedGeneration), unhealthyDeployment(o))
-	case *appsv1.StatefulSet:
-		return cmp.Or(unobserved(o.Generation, o.Status.ObservedGeneration), tooFew("ready", o.Status.ReadyReplicas, ptr.Deref(o.Spec.Replicas, 1)))
 	case *apiextensionsv1.CustomResourceDefinition:
 		return unhealthyCRD(o)
 	case *batchv1.Job:
@@ -62,14 +59,11 @@ func unhealthy(object client.Object) string {
 func progressing(object client.Object) string {
 	switch o := object.(type) {
 	case *appsv1.DaemonSet:
-		return cmp.Or(unobserved(o.Generation, o.Status.ObservedGeneration),
-			tooFew("updated", o.Status.UpdatedNumberScheduled, o.Status.DesiredNumberScheduled))
-	case *appsv1.StatefulSet:
-		wanted := ptr.Deref(o.Spec.Replicas, 1)
-		if rolling := o.Spec.UpdateStrategy.RollingUpdate; rolling != nil {
-			wanted -= ptr.Deref(rolling.Partition, 0)
+		if s := o.Status; s.UpdatedNumberScheduled < s.DesiredNumberScheduled {
+			return cmp.Or(unobserved(o.Generation, s.ObservedGeneration),
+				fmt.Sprintf("has %d of %d pods updated", s.UpdatedNumberScheduled, s.DesiredNumberScheduled))
 		}
-		return cmp.Or(unobserved(o.Generation, o.Status.ObservedGeneration), tooFew("updated", o.Status.UpdatedReplicas, wanted))
+		return unobserved(o.Generation, o.Status.ObservedGeneration)
 	case *appsv1.Deployment:
 		return cmp.Or(unobserved(o.Generation, o.Status.ObservedGeneration), progressingDeployment(o))
 	}
@@ -161,13 +155,6 @@ func unhealthyCRD(crd *apiextensionsv1.CustomResourceDefinition) string {
 func unobserved(generation, observed int64) string {
 	if observed < generation {
 		return fmt.Sprintf("has not been observed by its controller yet (generation %d, observed %d)", generation, observed)
-	}
-	return ""
-}
-
-func tooFew(what string, pods, wanted int32) string {
-	if pods < wanted {
-		return fmt.Sprintf("has %d of %d pods %s", pods, wanted, what)
 	}
 	return ""
 }

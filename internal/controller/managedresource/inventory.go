@@ -4,7 +4,6 @@ package managedresource
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -39,25 +38,11 @@ func kindOf(ref *reference) schema.GroupVersionKind {
 }
 
 func identityOf(ref *reference) identity {
-	return identity{canonical(kindOf(ref).GroupKind()), types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}}
+	return identity{kindOf(ref).GroupKind(), types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}}
 }
 
 func identityOfObject(object client.Object) identity {
-	return identity{canonical(object.GetObjectKind().GroupVersionKind().GroupKind()), client.ObjectKeyFromObject(object)}
-}
-
-// canonical returns the present group of a kind that Kubernetes once served in the group
-// extensions: one object was in both (R28).
-func canonical(kind schema.GroupKind) schema.GroupKind {
-	if kind.Group == "extensions" {
-		switch kind.Kind {
-		case "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet":
-			kind.Group = "apps"
-		case "Ingress", "NetworkPolicy":
-			kind.Group = "networking.k8s.io"
-		}
-	}
-	return kind
+	return identity{object.GetObjectKind().GroupVersionKind().GroupKind(), client.ObjectKeyFromObject(object)}
 }
 
 func newReference(object client.Object) reference {
@@ -92,14 +77,6 @@ func without(refs, others []reference) []reference {
 		skip[identityOf(&others[i])] = true
 	}
 	return slices.DeleteFunc(slices.Clone(refs), func(ref reference) bool { return skip[identityOf(&ref)] })
-}
-
-// sameInventory reports whether two sorted inventories are equal.
-func sameInventory(a, b []reference) bool {
-	return slices.EqualFunc(a, b, func(x, y reference) bool {
-		return x.ObjectReference == y.ObjectReference &&
-			maps.Equal(x.Labels, y.Labels) && maps.Equal(x.Annotations, y.Annotations)
-	})
 }
 
 // contains reports whether an inventory has an object.

@@ -60,7 +60,7 @@ func (o *observations) complete(inputs string, d *desired) {
 func (o *observations) isIntact(ctx context.Context, shoot *shootclient.Shoot) bool {
 	for _, each := range o.items {
 		cached, err := shoot.Cached(ctx, kindOf(&each.ref), each.id.NamespacedName)
-		if err != nil || !each.createOnly && !o.isUnchanged(each, cached) {
+		if err != nil || !o.isUnchanged(each, cached) {
 			return false
 		}
 	}

@@ -3,6 +3,7 @@
 package managedresource
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -39,9 +40,6 @@ const (
 	slowClusterRetry = time.Second
 	// cacheLag is the time that the shoot's cache gets to show what was applied.
 	cacheLag = time.Second
-	// unwatchedInterval is when the health of unhealthy objects is checked that carry no
-	// origin, so that their events reach no ManagedResource.
-	unwatchedInterval = 5 * time.Second
 	// absentFor is how long a kind that the cluster lacks is not asked about again.
 	absentFor = 10 * time.Second
 )
@@ -87,17 +85,11 @@ type Options struct {
 
 func (o *Options) setDefaults() {
 	o.Class = withoutDefault(o.Class)
-	setDefault(&o.ManagedBy, "gardener")
-	setDefault(&o.SyncPeriod, time.Minute)
-	setDefault(&o.DeletionInterval, 5*time.Second)
-	setDefault(&o.MaxConcurrentReconciles, 10)
-	setDefault[clock.PassiveClock](&o.Clock, clock.RealClock{})
-}
-
-func setDefault[T comparable](field *T, value T) {
-	if *field == *new(T) {
-		*field = value
-	}
+	o.ManagedBy = cmp.Or(o.ManagedBy, "gardener")
+	o.SyncPeriod = cmp.Or(o.SyncPeriod, time.Minute)
+	o.DeletionInterval = cmp.Or(o.DeletionInterval, 5*time.Second)
+	o.MaxConcurrentReconciles = cmp.Or(o.MaxConcurrentReconciles, 10)
+	o.Clock = cmp.Or[clock.PassiveClock](o.Clock, clock.RealClock{})
 }
 
 // ClassOf returns the class of a ManagedResource. The default class is the empty one.

@@ -11,9 +11,9 @@ import (
 // Kinds that are not listed, such as custom resources, come last.
 var applyOrder = rank(
 	"PriorityClass", "Namespace", "NetworkPolicy", "ResourceQuota", "LimitRange", "PodSecurityPolicy",
-	"PodDisruptionBudget", "ServiceAccount", "Secret", "SecretList", "ConfigMap", "StorageClass",
-	"PersistentVolume", "PersistentVolumeClaim", "CustomResourceDefinition", "ClusterRole", "ClusterRoleList",
-	"ClusterRoleBinding", "ClusterRoleBindingList", "Role", "RoleList", "RoleBinding", "RoleBindingList",
+	"PodDisruptionBudget", "ServiceAccount", "Secret", "ConfigMap", "StorageClass",
+	"PersistentVolume", "PersistentVolumeClaim", "CustomResourceDefinition", "ClusterRole",
+	"ClusterRoleBinding", "Role", "RoleBinding",
 	"Service", "DaemonSet", "Pod", "ReplicationController", "ReplicaSet", "Deployment",
 	"HorizontalPodAutoscaler", "StatefulSet", "Job", "CronJob", "IngressClass", "Ingress", "APIService",
 	"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",

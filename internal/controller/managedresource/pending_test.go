@@ -10,8 +10,6 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 )
 
 // What blocks a deletion is named: which objects, since when, by which finalizers;
@@ -22,7 +20,6 @@ func TestWhatBlocksADeletionIsNamed(t *testing.T) {
 	for i := range mostNamed + 2 {
 		held := e.configMap(fmt.Sprintf("held-%d", i))
 		held.Finalizers = []string{holder, "example.com/other"}
-		held.Annotations = map[string]string{resourcesv1alpha1.FinalizeDeletionAfter: "soon"}
 		objects = append(objects, held)
 	}
 	mr := e.state("network", objects...)
@@ -32,14 +29,12 @@ func TestWhatBlocksADeletionIsNamed(t *testing.T) {
 	e.Eventually(e.message("network", "ResourcesApplied")).Should(HavePrefix("Waiting until these are deleted: "))
 	message := e.message("network", "ResourcesApplied")()
 	e.Expect(message).To(And(HaveSuffix(" and 2 more."), ContainSubstring(fmt.Sprintf(
-		`ConfigMap %s/held-0 (deleted at %s; held by %s, example.com/other; `+
-			`its annotation %s is "soon", which is no duration such as 5m), ConfigMap`,
-		e.namespace, live(e, objects[0].(*corev1.ConfigMap)).DeletionTimestamp.UTC().Format(time.RFC3339), holder,
-		resourcesv1alpha1.FinalizeDeletionAfter))))
+		`ConfigMap %s/held-0 (deleted at %s; held by %s, example.com/other), ConfigMap`,
+		e.namespace, live(e, objects[0].(*corev1.ConfigMap)).DeletionTimestamp.UTC().Format(time.RFC3339), holder))))
 
 	// A pass that began before the cache had the message may try to write it again.
 	e.Eventually(func() []string {
-		e.passes(4 * len(objects))
+		e.runs(4 * len(objects))
 		return e.audit.writes()
 	}).Should(BeEmpty(), "nothing has changed")
 	for _, each := range objects {

@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/shootclient"
@@ -105,22 +104,9 @@ func (p *pruner) delete(ctx context.Context, ref *reference) (*metav1.PartialObj
 		if err := p.requestDeletion(ctx, ref, live); err != nil {
 			return nil, err
 		}
-		if live, err = liveMetadata(ctx, p.shoot, ref); err != nil || live == nil {
-			return nil, err
-		}
-	} else if err := p.nudge(ctx, live); err != nil {
-		return nil, err
+		return liveMetadata(ctx, p.shoot, ref)
 	}
-	if after, limited := finalizeAfter(ref, live); !limited || live.DeletionTimestamp.IsZero() || len(live.Finalizers) == 0 ||
-		p.options.Clock.Now().Before(live.DeletionTimestamp.Add(after)) {
-		return live, nil
-	}
-	log.FromContext(ctx).Info("The deletion of an object took too long, so its finalizers are removed",
-		"object", identityOf(ref).String(), "finalizers", live.Finalizers, "since", live.DeletionTimestamp)
-	if err := patchMetadata(ctx, p.shoot, live, `{"resourceVersion":%q,"finalizers":null}`, live.ResourceVersion); err != nil {
-		return nil, err
-	}
-	return liveMetadata(ctx, p.shoot, ref)
+	return live, p.nudge(ctx, live)
 }
 
 // isOfOther reports whether another ManagedResource has the object now: the origin
@@ -140,7 +126,7 @@ func (p *pruner) isOfOther(ctx context.Context, ref *reference, live *metav1.Par
 func (p *pruner) requestDeletion(ctx context.Context, ref *reference, live *metav1.PartialObjectMetadata) error {
 	options := &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(live.UID)}}
 	switch kindOf(ref).Group {
-	case "apps", "extensions", "batch":
+	case "apps", "batch":
 		options.PropagationPolicy = ptr.To(metav1.DeletePropagationForeground)
 	}
 	return client.IgnoreNotFound(p.shoot.Client.Delete(ctx, live, options))
@@ -156,17 +142,6 @@ func (p *pruner) nudge(ctx context.Context, live *metav1.PartialObjectMetadata) 
 		return nil
 	}
 	return patchMetadata(ctx, p.shoot, live, `{"annotations":{%q:%q}}`, nudgedAnnotation, now.UTC().Format(time.RFC3339))
-}
-
-// finalizeAfter returns how long the deletion of an object may take, if its annotation,
-// or else that of the bundle, limits it (R19). A text that is no duration is no limit.
-func finalizeAfter(ref *reference, live *metav1.PartialObjectMetadata) (after time.Duration, limited bool) {
-	text, stated := live.Annotations[resourcesv1alpha1.FinalizeDeletionAfter]
-	if !stated {
-		text = ref.Annotations[resourcesv1alpha1.FinalizeDeletionAfter]
-	}
-	after, err := time.ParseDuration(text)
-	return after, err == nil
 }
 
 // liveMetadata returns nil if the object, or its kind, does not exist. If the shoot does
@@ -186,16 +161,4 @@ func liveMetadata(ctx context.Context, shoot *shootclient.Shoot, ref *reference)
 		return nil, client.IgnoreNotFound(ignoreNoMatch(err))
 	}
 	return live, nil
-}
-
-// releaseObject removes our annotations from an object that is left to others.
-func releaseObject(ctx context.Context, shoot *shootclient.Shoot, mr *resourcesv1alpha1.ManagedResource, ref *reference) error {
-	live, err := liveMetadata(ctx, shoot, ref)
-	if err != nil || live == nil {
-		return err
-	}
-	if owner, _ := parseOrigin(live.Annotations[resourcesv1alpha1.Origin]); owner != client.ObjectKeyFromObject(mr) {
-		return nil
-	}
-	return patchMetadata(ctx, shoot, live, `{"annotations":{%q:null,%q:null}}`, resourcesv1alpha1.Origin, resourcesv1alpha1.Description)
 }

@@ -77,28 +77,6 @@ func (e *env) isGone(mr client.Object) {
 	}).Should(BeTrue())
 }
 
-// A released object stays, and nothing on it says any more that it is ours.
-func TestReleasedObjects(t *testing.T) {
-	contract.Shows(t, "R7")
-	e := newEnv(t)
-	one := e.configMap("one", "key", "value")
-	e.state("network", one)
-	e.operator()
-	e.becomesGood("network")
-
-	released := one.DeepCopy()
-	released.Annotations = map[string]string{resourcesv1alpha1.Mode: resourcesv1alpha1.ModeIgnore}
-	mr := e.state("network", released)
-	e.Eventually(func() map[string]string { return live(e, one).Annotations }).Should(BeEmpty())
-	e.becomesGood("network")
-	e.Expect(e.get("network").Status.Resources).To(BeEmpty())
-
-	change(e, one, func(cm *corev1.ConfigMap) { cm.Data["key"] = "theirs" })
-	e.Expect(e.seed.Delete(e.ctx, mr)).To(Succeed())
-	e.isGone(mr)
-	e.Expect(live(e, one).Data).To(HaveKeyWithValue("key", "theirs"))
-}
-
 // An object that another ManagedResource has taken over is not deleted with the
 // one which stated it first.
 func TestObjectsMoveBetweenManagedResources(t *testing.T) {

@@ -55,7 +55,6 @@ func (r *Reconciler) reconciliation() []stage {
 		{Name: "compose the desired objects", Run: ifChanged(r.compose)},
 		{Name: "record the inventory", Run: ifChanged(r.record)},
 		{Name: "prune", Run: ifChanged(r.prune)},
-		{Name: "release", Run: ifChanged(r.release)},
 		{Name: "apply", Run: ifChanged(r.apply)},
 		{Name: "check health", Run: r.checkHealth},
 	}
@@ -64,15 +63,15 @@ func (r *Reconciler) reconciliation() []stage {
 // deletion deletes the objects of a ManagedResource that is being deleted, or that was
 // given to another class.
 func (r *Reconciler) deletion(keepObjects bool) []stage {
-	release := stage{Name: "remove the finalizer", Run: r.removeFinalizer}
+	end := stage{Name: "remove the finalizer", Run: r.removeFinalizer}
 	if keepObjects {
-		return []stage{release}
+		return []stage{end}
 	}
 	return []stage{
 		{Name: "plan the deletion", Run: r.planDeletion},
 		{Name: "connect to the shoot", Run: r.connect},
 		{Name: "delete the objects", Run: r.prune},
-		release,
+		end,
 	}
 }
 
@@ -122,8 +121,8 @@ type run struct {
 	ignored bool
 	// deleting reports that all objects are being deleted.
 	deleting bool
-	// missing reports that the run found an object missing.
-	missing bool
+	// missing is an object that is not in the shoot any more and cannot be created again.
+	missing *identity
 	// applied is a message, empty unless everything was applied.
 	applied string
 	// health of the objects, nil while it cannot be told.

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -39,46 +38,6 @@ func TestDeleteOnInvalidUpdate(t *testing.T) {
 	e.state("network", other)
 	e.becomesGood("network")
 	e.Expect(live(e, d).UID).NotTo(Equal(uid))
-}
-
-// The author says what becomes of the dependents of an object that is made anew.
-func TestPropagationOfDeletionOnInvalidUpdate(t *testing.T) {
-	contract.Shows(t, "R34")
-	for policy, survives := range map[metav1.DeletionPropagation]bool{
-		metav1.DeletePropagationOrphan: true, metav1.DeletePropagationForeground: false, metav1.DeletePropagationBackground: false,
-	} {
-		t.Run(string(policy), func(t *testing.T) {
-			e := newEnv(t)
-			d := e.deployment("d", nil)
-			e.state("network", d)
-			e.operator()
-			e.becomesGood("network")
-			before := e.replicaSets()
-			e.Expect(before).To(HaveLen(1))
-
-			d.Annotations = map[string]string{
-				resourcesv1alpha1.DeleteOnInvalidUpdate: "true", resourcesv1alpha1.DeletionPropagationOnInvalidUpdate: string(policy),
-			}
-			d.Spec.Selector.MatchLabels["more"], d.Spec.Template.Labels["more"] = "x", "x"
-			e.state("network", d)
-			e.becomesGood("network")
-			if survives {
-				e.Expect(e.replicaSets()).To(ContainElement(before[0]))
-			} else {
-				e.Eventually(e.replicaSets).ShouldNot(ContainElement(before[0]))
-			}
-		})
-	}
-}
-
-func (e *env) replicaSets() []string {
-	list := &appsv1.ReplicaSetList{}
-	e.Expect(e.shoot.List(e.ctx, list, client.InNamespace(e.namespace))).To(Succeed())
-	var names []string
-	for _, each := range list.Items {
-		names = append(names, each.Name)
-	}
-	return names
 }
 
 // An immutable object that is to change is deleted, that is told as an error,

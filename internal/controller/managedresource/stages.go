@@ -5,14 +5,13 @@ package managedresource
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/outcome"
@@ -102,7 +101,7 @@ func (r *Reconciler) compose(ctx context.Context, run *run) outcome.Outcome {
 		return failed(reasonApplyFailed, run.shoot.Failure(err))
 	}
 	run.desired, run.recorded = d, k.inScope(run.mr.Status.Resources)
-	run.inventory, run.obsolete = d.inventory, without(without(run.recorded, d.inventory), d.released)
+	run.inventory, run.obsolete = d.inventory, without(run.recorded, d.inventory)
 	if len(d.problems) > 0 {
 		// Any of the obsolete objects may be in what could not be decoded.
 		run.inventory, run.obsolete = union(d.inventory, run.recorded), nil
@@ -114,7 +113,7 @@ func (r *Reconciler) compose(ctx context.Context, run *run) outcome.Outcome {
 // applied. It is the one stage that must write the status: if the process died after an
 // object was created that no inventory names, the object would never be deleted.
 func (r *Reconciler) record(ctx context.Context, run *run) outcome.Outcome {
-	if sameInventory(run.recorded, run.inventory) && ptr.Deref(run.mr.Status.SecretsDataChecksum, "") == run.desired.checksum {
+	if apiequality.Semantic.DeepEqual(run.recorded, run.inventory) && ptr.Deref(run.mr.Status.SecretsDataChecksum, "") == run.desired.checksum {
 		return outcome.Continue()
 	}
 	run.setApplyProgressing()
@@ -139,33 +138,13 @@ func (r *Reconciler) prune(ctx context.Context, run *run) outcome.Outcome {
 	return outcome.Continue()
 }
 
-// release leaves objects to others that were applied before and now have the mode
-// Ignore (R7).
-func (r *Reconciler) release(ctx context.Context, run *run) outcome.Outcome {
-	for i := range run.mr.Status.Resources {
-		ref := &run.mr.Status.Resources[i]
-		if !contains(run.desired.released, identityOf(ref)) {
-			continue
-		}
-		if err := releaseObject(ctx, run.shoot, run.mr, ref); err != nil {
-			return failed(reasonReleaseFailed, run.shoot.Failure(fmt.Errorf("release %s: %w", identityOf(ref), err)))
-		}
-	}
-	return outcome.Continue()
-}
-
 // apply applies the desired objects.
 func (r *Reconciler) apply(ctx context.Context, run *run) outcome.Outcome {
 	a := &applier{
 		shoot: run.shoot, observed: run.observed, before: run.before, wasApplied: isApplied(run.mr), items: run.desired.items,
-		forceLabels: ptr.Deref(run.mr.Spec.ForceOverwriteLabels, false), forceAnnotations: ptr.Deref(run.mr.Spec.ForceOverwriteAnnotations, false),
-		missing: func(ctx context.Context, id identity) error {
-			run.missing = true
-			run.setCondition(resourcesv1alpha1.ResourcesHealthy, corev1beta1.ConditionFalse, id.Kind+suffixMissing, fmt.Sprintf("%s is missing in the shoot.", id))
-			return r.writer.writeStatus(ctx, run)
-		},
 	}
 	if err := a.apply(ctx); err != nil {
+		run.missing = a.missing
 		return failed(reasonApplyFailed, err)
 	}
 	run.mr.Status.Resources = run.inventory
@@ -181,15 +160,14 @@ func (r *Reconciler) apply(ctx context.Context, run *run) outcome.Outcome {
 
 // checkHealth checks the health of the objects in the inventory.
 func (r *Reconciler) checkHealth(ctx context.Context, run *run) outcome.Outcome {
-	checker := &healthChecker{shoot: run.shoot, observed: run.observed}
-	found, again, err := checker.check(ctx, run.mr.Status.Resources)
+	found, err := healthOf(ctx, run.shoot, run.observed, run.mr.Status.Resources)
 	if err != nil {
 		return outcome.TryAgain(&failure{reasonHealthCheckError, err})
 	}
 	run.health = found
 	ended := outcome.Finish().Within(r.options.SyncPeriod)
-	if again > 0 {
-		ended = ended.Within(again)
+	if found == nil {
+		return ended.Within(cacheLag)
 	}
 	return ended
 }

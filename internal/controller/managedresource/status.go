@@ -5,12 +5,12 @@ package managedresource
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
@@ -29,7 +29,6 @@ const (
 	reasonCannotReadSecret = "CannotReadSecret"
 	reasonDeletionPending  = "DeletionPending"
 	reasonDeletionFailed   = "DeletionFailed"
-	reasonReleaseFailed    = "ReleaseOfOrphanedResourcesFailed"
 	reasonIgnored          = "ManagedResourceIgnored"
 	reasonChecksPending    = "ChecksPending"
 	reasonHealthCheckError = "HealthCheckError"
@@ -42,7 +41,8 @@ const (
 )
 
 // report turns the outcome of a run into the metrics, the status, the event, the log line
-// and the answer for controller-runtime.
+// and the answer for controller-runtime. A run that ended with a terminal error is repeated
+// every sync period, since the shoot can change without an event.
 func (r *Reconciler) report(ctx context.Context, run *run, ended outcome.Outcome, began time.Time) (reconcile.Result, error) {
 	metrics.Reconciled(r.options.controllerName(), "", ended, r.options.Clock.Since(began))
 	if ctx.Err() != nil || ended.Kind() == outcome.Stale {
@@ -52,11 +52,9 @@ func (r *Reconciler) report(ctx context.Context, run *run, ended outcome.Outcome
 	if err := r.writer.writeStatus(ctx, run); err != nil && ended.Kind() != outcome.Retry {
 		return outcome.TryAgain(err).Result()
 	}
-	r.announce(run, ended)
+	announce(ctx, r.recorder, run, ended)
 	if ended.Kind() == outcome.Terminal {
 		ended = ended.Within(r.options.SyncPeriod)
-		log.FromContext(ctx).Info("Cannot apply the ManagedResource until something changes",
-			"outcome", ended.Kind(), "codes", ended.Codes(), "cause", condition.Shorten(ended.Err().Error(), mostMessage))
 	}
 	return ended.Result()
 }
@@ -66,9 +64,8 @@ func (r *Reconciler) report(ctx context.Context, run *run, ended outcome.Outcome
 // merge patch replaces the list of finalizers.
 type writer struct{ client client.Client }
 
-// writeStatus patches the status if it has changed. Besides report, two stages call it,
-// since the process may die after them: record before new content is applied, and apply
-// before a missing object is created again.
+// writeStatus patches the status if it has changed. Besides report, only the stage record
+// calls it, since the process may die while new content is applied.
 func (w writer) writeStatus(ctx context.Context, run *run) error {
 	if run.finalized || apiequality.Semantic.DeepEqual(run.stored.Status, run.mr.Status) {
 		return nil
@@ -145,14 +142,17 @@ func (r *run) setHealth() {
 	r.setCondition(resourcesv1alpha1.ResourcesProgressing, status, reason, message)
 }
 
-// setChecksPending withdraws what the conditions tell about health and progress. That
-// an object is missing stays, if this run found it out.
+// setChecksPending withdraws what the conditions tell about health and progress, and
+// reports an object that this run found missing.
 func (r *run) setChecksPending() {
 	const message = "Health is checked once all objects are applied."
-	if !r.missing {
-		r.setCondition(resourcesv1alpha1.ResourcesHealthy, corev1beta1.ConditionUnknown, reasonChecksPending, message)
-	}
 	r.setCondition(resourcesv1alpha1.ResourcesProgressing, corev1beta1.ConditionUnknown, reasonChecksPending, message)
+	if r.missing != nil {
+		r.setCondition(resourcesv1alpha1.ResourcesHealthy, corev1beta1.ConditionFalse, r.missing.Kind+suffixMissing,
+			fmt.Sprintf("%s is missing in the shoot.", r.missing))
+		return
+	}
+	r.setCondition(resourcesv1alpha1.ResourcesHealthy, corev1beta1.ConditionUnknown, reasonChecksPending, message)
 }
 
 // setApplyProgressing sets the conditions while new content is applied (R24). A failure

@@ -9,9 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fluxcd/pkg/ssa"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,11 +45,7 @@ func (a *applier) update(ctx context.Context, i *item, live *unstructured.Unstru
 }
 
 func (a *applier) tryUpdate(ctx context.Context, i *item, live *unstructured.Unstructured) error {
-	scaled, err := a.isScaled(ctx, i)
-	if err != nil {
-		return err
-	}
-	owners, err := takeOwnership(live, a.exceptionsFor(i, live, scaled))
+	owners, err := takeOwnership(live, exceptionsFor(i, a.before[i.id], live))
 	if err != nil {
 		return err
 	}
@@ -63,7 +58,7 @@ func (a *applier) tryUpdate(ctx context.Context, i *item, live *unstructured.Uns
 			return err
 		}
 	}
-	wanted := preserving(i, live, owners, scaled)
+	wanted := preserving(i, live, owners)
 	if last, observed := a.observed.objects[i.id]; !observed || last.hash == i.hash {
 		// The content is not known to be new, so the object may be as desired.
 		differs, err := a.differs(ctx, live, wanted)
@@ -79,7 +74,7 @@ func (a *applier) tryUpdate(ctx context.Context, i *item, live *unstructured.Uns
 	if err := a.send(ctx, wanted); err != nil {
 		return err
 	}
-	if owners, err = takeOwnership(wanted, a.exceptionsFor(i, wanted, scaled)); err != nil {
+	if owners, err = takeOwnership(wanted, exceptionsFor(i, a.before[i.id], wanted)); err != nil {
 		return err
 	}
 	if owners.moved { // Another client set more after live was read.
@@ -89,48 +84,22 @@ func (a *applier) tryUpdate(ctx context.Context, i *item, live *unstructured.Uns
 	return nil
 }
 
-func (a *applier) exceptionsFor(i *item, live *unstructured.Unstructured, scaled bool) *exceptions {
-	return exceptionsFor(i, circumstances{
-		before: a.before[i.id], labels: live.GetLabels(), annotations: live.GetAnnotations(), scaled: scaled,
-		forceLabels: a.forceLabels, forceAnnotations: a.forceAnnotations,
-	})
-}
-
-// isScaled reports whether a HorizontalPodAutoscaler sets the item's replicas (R11).
-func (a *applier) isScaled(ctx context.Context, i *item) (bool, error) {
-	if !isScalable(i.id.GroupKind) {
-		return false, nil
-	}
-	list := &autoscalingv2.HorizontalPodAutoscalerList{}
-	if err := a.shoot.Client.List(ctx, list, client.InNamespace(i.id.Namespace)); err != nil {
-		return false, err
-	}
-	return slices.ContainsFunc(list.Items, func(scaler autoscalingv2.HorizontalPodAutoscaler) bool {
-		target := scaler.Spec.ScaleTargetRef
-		return target.Name == i.id.Name && canonical(schema.FromAPIVersionAndKind(target.APIVersion, target.Kind).GroupKind()) == i.id.GroupKind
-	}), nil
-}
-
 // differs reports whether applying wanted would change live, by a dry-run.
 func (a *applier) differs(ctx context.Context, live, wanted *unstructured.Unstructured) (bool, error) {
-	manager := ssa.NewResourceManager(&preloaded{a.shoot.Client, live}, nil, ssa.Owner{Field: FieldManager, Group: "trellis.network"})
-	entry, _, _, err := manager.Diff(ctx, wanted.DeepCopy(), ssa.DefaultDiffOptions())
-	if err != nil {
+	answer := wanted.DeepCopy()
+	if err := a.send(ctx, answer, client.DryRunAll); err != nil {
 		return false, err
 	}
-	return entry.Action != ssa.UnchangedAction, nil
+	return !apiequality.Semantic.DeepEqual(contentOf(answer), contentOf(live)), nil
 }
 
-// preloaded is a client that has just read one object.
-type preloaded struct {
-	client.Client
-	object *unstructured.Unstructured
-}
-
-// Get implements client.Client.
-func (c *preloaded) Get(_ context.Context, _ client.ObjectKey, object client.Object, _ ...client.GetOption) error {
-	c.object.DeepCopyInto(object.(*unstructured.Unstructured))
-	return nil
+// contentOf returns an object without what changes though its content does not.
+func contentOf(object *unstructured.Unstructured) map[string]any {
+	content := object.DeepCopy()
+	content.SetManagedFields(nil)
+	content.SetResourceVersion("")
+	unstructured.RemoveNestedField(content.Object, "status")
+	return content.Object
 }
 
 // recreate deletes an object whose update was refused as invalid, if its annotation asks
@@ -141,16 +110,11 @@ func (a *applier) recreate(ctx context.Context, i *item, refused error) error {
 	if err != nil {
 		return refused
 	}
-	annotations := i.object.GetAnnotations()
-	if !isImmutable(live, refused) && !hasOtherRole(live, i.object) && !truthy(annotations[resourcesv1alpha1.DeleteOnInvalidUpdate]) {
+	if !isImmutable(live, refused) && !hasOtherRole(live, i.object) && !isMarked(i.object, resourcesv1alpha1.DeleteOnInvalidUpdate) {
 		return refused
 	}
-	options := &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(live.GetUID())}}
-	switch policy := metav1.DeletionPropagation(annotations[resourcesv1alpha1.DeletionPropagationOnInvalidUpdate]); policy {
-	case metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan:
-		options.PropagationPolicy = &policy
-	}
-	if err := client.IgnoreNotFound(a.shoot.Client.Delete(ctx, live, options)); err != nil {
+	unchanged := client.Preconditions{UID: ptr.To(live.GetUID())}
+	if err := client.IgnoreNotFound(a.shoot.Client.Delete(ctx, live, unchanged)); err != nil {
 		return err
 	}
 	delete(a.observed.objects, i.id)
