@@ -26,17 +26,13 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/trellis-network/trellis/test/sandbox"
 )
 
-const (
-	// parentInterval is how often gotest looks whether its parent is still there.
-	parentInterval = 300 * time.Millisecond
-	// grace is how long `go test` may take to end after an interrupt.
-	grace = 3 * time.Second
-	// listed is how many packages the list has.
-	listed = 10
-)
+// grace is how long `go test` may take to end after an interrupt.
+const grace = 3 * time.Second
 
 func main() {
 	runtime.LockOSThread() // `go test` is killed when the thread that started it ends
@@ -51,7 +47,10 @@ func main() {
 func test(args []string) (status int, err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	go stopWithParent(stop)
+	// Linux sends this process a signal when its parent ends, as `make` does when it is killed.
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGTERM), 0, 0, 0); err != nil {
+		return 0, err
+	}
 	file, unlock, err := sandboxFile()
 	if err != nil {
 		return 0, err
@@ -75,26 +74,11 @@ func test(args []string) (status int, err error) {
 	command.WaitDelay = grace
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	err = command.Run()
-	printSlowest(os.Stdout, output.String())
-	if ctx.Err() != nil {
-		return 0, context.Cause(ctx)
-	}
-	if exit := (&exec.ExitError{}); errors.As(err, &exit) {
+	printSlowest(output.String())
+	if exit := (&exec.ExitError{}); errors.As(err, &exit) && ctx.Err() == nil {
 		return max(1, exit.ExitCode()), nil
 	}
-	return 0, err
-}
-
-// stopWithParent calls stop when the process that started this one is gone, as `make` is
-// when it was killed.
-func stopWithParent(stop func()) {
-	parent := os.Getppid()
-	for range time.Tick(parentInterval) {
-		if os.Getppid() != parent {
-			stop()
-			return
-		}
-	}
+	return 0, cmp.Or(context.Cause(ctx), err)
 }
 
 // sandboxFile is where the sandbox is described. Its name is the same in each run of a
@@ -126,19 +110,13 @@ func sandboxFile() (path string, unlock func(), err error) {
 var verdict = regexp.MustCompile(`(?m)^(?:ok  |FAIL)\t(\S+)\t([0-9.]+)s`)
 
 // printSlowest prints the packages that took longest.
-func printSlowest(to io.Writer, output string) {
-	type took struct {
-		name    string
-		seconds float64
-	}
-	var all []took
-	for _, match := range verdict.FindAllStringSubmatch(output, -1) {
-		seconds, _ := strconv.ParseFloat(match[2], 64)
-		all = append(all, took{match[1], seconds})
-	}
-	slices.SortFunc(all, func(a, b took) int { return cmp.Compare(b.seconds, a.seconds) })
-	fmt.Fprintln(to, "\nThe packages that took longest:")
-	for _, one := range all[:min(listed, len(all))] {
-		fmt.Fprintf(to, "%7.1fs %s\n", one.seconds, one.name)
+func printSlowest(output string) {
+	const listed = 10
+	all := verdict.FindAllStringSubmatch(output, -1)
+	seconds := func(match []string) float64 { s, _ := strconv.ParseFloat(match[2], 64); return s }
+	slices.SortFunc(all, func(a, b []string) int { return cmp.Compare(seconds(b), seconds(a)) })
+	fmt.Println("\nThe packages that took longest:")
+	for _, match := range all[:min(listed, len(all))] {
+		fmt.Printf("%7.1fs %s\n", seconds(match), match[1])
 	}
 }
