@@ -26,8 +26,6 @@ import (
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
-	"github.com/trellis-network/trellis/test/contract/gardenlet"
-	"github.com/trellis-network/trellis/test/contract/resourcemanager"
 	"github.com/trellis-network/trellis/test/harness"
 )
 
@@ -39,14 +37,14 @@ type controlPlane struct {
 	shoot     *cluster
 	namespace string
 	observer  *observer
-	gardenlet *gardenlet.Gardenlet
-	resources *resourcemanager.Manager
+	gardenlet *gardenlet
+	resources *resourceManager
 	trellis   *process
 	start     func() // starts Trellis, again
 	// manager is the process of the resource manager.
 	manager  *process
 	requests harness.Requests // of Trellis
-	// clock is everybody's.
+	// clock is that of all of them.
 	clock clock.PassiveClock
 }
 
@@ -71,10 +69,10 @@ func newControlPlane(t *testing.T, in, shoot *cluster, namespace string, change 
 	var err error
 	p.observer, err = watchNetworks(ctx, in.client, namespace, p.hasApplied)
 	p.Expect(err).NotTo(HaveOccurred())
-	p.gardenlet = &gardenlet.Gardenlet{
+	p.gardenlet = &gardenlet{
 		Seed: in.client, Name: types.NamespacedName{Namespace: namespace, Name: "network"}, Clock: p.clock,
 		Spec:     map[string]any{"type": "example", "podCIDR": "10.1.0.0/16", "serviceCIDR": "10.2.0.0/16"},
-		Patience: gardenlet.Gardeners(p.observer.next),
+		Patience: gardenerWaitTimes(p.observer.next),
 	}
 	p.manager = p.resourceManager()
 	p.start()
@@ -142,12 +140,12 @@ func (p *controlPlane) requestsAbout(group string) []string {
 // resourceManager starts Gardener's, for both classes.
 func (p *controlPlane) resourceManager() *process {
 	return p.run(nil, func(mgr ctrl.Manager) (err error) {
-		options := resourcemanager.Options{Target: p.shoot.client, Again: 100 * time.Millisecond, Clock: p.clock}
-		if p.resources, err = resourcemanager.Add(mgr, options); err != nil {
+		options := resourceManagerOptions{Target: p.shoot.client, Again: 100 * time.Millisecond, Clock: p.clock}
+		if p.resources, err = addResourceManager(mgr, options); err != nil {
 			return err
 		}
 		options.Target, options.Class = p.seed.client, "seed"
-		_, err = resourcemanager.Add(mgr, options)
+		_, err = addResourceManager(mgr, options)
 		return err
 	})
 }
@@ -204,7 +202,7 @@ func (p *controlPlane) now() *extensionsv1alpha1.Network {
 // shows the Network as it is.
 func (p *controlPlane) standstill() (goOn func()) {
 	before := p.gardenlet.Patience
-	p.gardenlet.Patience = gardenlet.Gardeners(func(ctx context.Context) (*unstructured.Unstructured, error) {
+	p.gardenlet.Patience = gardenerWaitTimes(func(ctx context.Context) (*unstructured.Unstructured, error) {
 		n := &unstructured.Unstructured{}
 		n.SetGroupVersionKind(extensionsv1alpha1.GroupVersion.WithKind("Network"))
 		return n, p.seed.client.Get(ctx, p.gardenlet.Name, n)

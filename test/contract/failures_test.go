@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
-	"github.com/trellis-network/trellis/test/contract/gardenlet"
 )
 
 // What the API server of the shoot will never take is an error at once, of the
@@ -110,7 +109,7 @@ func newControlPlaneWithClock(t *testing.T) (*controlPlane, *clocktesting.FakePa
 
 // patiently has the gardenlet's time pass until it gives up. Between any two of its
 // polls the resource manager makes an attempt, and Trellis takes note of it.
-func (p *controlPlane) patiently(moved *clocktesting.FakePassiveClock) *gardenlet.GaveUp {
+func (p *controlPlane) patiently(moved *clocktesting.FakePassiveClock) *gaveUpError {
 	p.t.Helper()
 	goOn := p.standstill()
 	defer goOn()
@@ -122,7 +121,7 @@ func (p *controlPlane) patiently(moved *clocktesting.FakePassiveClock) *gardenle
 		p.Eventually(p.resources.Attempts).Should(BeNumerically(">", attempts+1))
 		return now(ctx)
 	}
-	gaveUp := &gardenlet.GaveUp{}
+	gaveUp := &gaveUpError{}
 	p.Expect(errors.As(p.gardenlet.WaitReady(p.t.Context()), &gaveUp)).To(BeTrue())
 	p.t.Logf("the gardenlet %s", gaveUp)
 	return gaveUp

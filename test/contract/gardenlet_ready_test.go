@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package gardenlet
+package contract
 
 import (
 	"encoding/json"
@@ -10,37 +10,37 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Class is how a gardenlet takes it that a Network is not ready.
-type Class string
+// severity is how a gardenlet takes it that a Network is not ready.
+type severity string
 
 const (
-	// Minor is waited for until the timeout.
-	Minor Class = "minor"
-	// Retriable is waited for a shorter while: something went wrong, and has codes.
-	Retriable Class = "retriable with codes"
-	// Severe ends the wait at once.
-	Severe Class = "severe"
+	// minorProblem is waited for until the timeout.
+	minorProblem severity = "minor"
+	// retriableProblem is waited for a shorter while: something went wrong, and has codes.
+	retriableProblem severity = "retriable with codes"
+	// severeProblem ends the wait at once.
+	severeProblem severity = "severe"
 )
 
-// NotReady is why a Network is not ready.
-type NotReady struct {
-	Class   Class
+// notReady is why a Network is not ready.
+type notReady struct {
+	Class   severity
 	Message string
 	// Codes are those of the Network's lastError.
 	Codes []string
 }
 
 // Error implements error.
-func (n *NotReady) Error() string { return n.Message }
+func (n *notReady) Error() string { return n.Message }
 
-func minor(format string, values ...any) *NotReady {
-	return &NotReady{Class: Minor, Message: fmt.Sprintf(format, values...)}
+func minor(format string, values ...any) *notReady {
+	return &notReady{Class: minorProblem, Message: fmt.Sprintf(format, values...)}
 }
 
-func severe(err error) *NotReady { return &NotReady{Class: Severe, Message: err.Error()} }
+func severe(err error) *notReady { return &notReady{Class: severeProblem, Message: err.Error()} }
 
-// status is what a gardenlet reads of a Network's status.
-type status struct {
+// networkStatus is what a gardenlet reads of a Network's status.
+type networkStatus struct {
 	ObservedGeneration int64 `json:"observedGeneration"`
 	LastError          *struct {
 		Description string   `json:"description"`
@@ -53,18 +53,18 @@ type status struct {
 	} `json:"lastOperation"`
 }
 
-func statusOf(n *unstructured.Unstructured) (status, error) {
+func statusOf(n *unstructured.Unstructured) (networkStatus, error) {
 	raw, err := json.Marshal(n.Object["status"])
 	if err != nil {
-		return status{}, err
+		return networkStatus{}, err
 	}
-	s := status{}
+	s := networkStatus{}
 	return s, json.Unmarshal(raw, &s)
 }
 
 // Ready returns nil if the Network is ready by what the gardenlet has asked for
 // last, or the first reason why not. The order of the checks is Gardener's.
-func (g *Gardenlet) Ready(n *unstructured.Unstructured) *NotReady {
+func (g *gardenlet) Ready(n *unstructured.Unstructured) *notReady {
 	annotations := n.GetAnnotations()
 	if timestamp := annotations[timestampAnnotation]; timestamp != g.timestamp {
 		return minor("the annotation %s is %q, not yet %q", timestampAnnotation, timestamp, g.timestamp)
@@ -74,7 +74,7 @@ func (g *Gardenlet) Ready(n *unstructured.Unstructured) *NotReady {
 		return severe(err)
 	}
 	if e := s.LastError; e != nil {
-		return &NotReady{Class: Retriable, Message: "error during reconciliation: " + e.Description, Codes: e.Codes}
+		return &notReady{Class: retriableProblem, Message: "error during reconciliation: " + e.Description, Codes: e.Codes}
 	}
 	if generation := n.GetGeneration(); s.ObservedGeneration != generation {
 		return minor("observed generation outdated (%d/%d)", s.ObservedGeneration, generation)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package gardenlet
+package contract
 
 import (
 	"context"
@@ -11,26 +11,26 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// State is what of a Network moves to another seed.
-type State struct {
+// networkState is what of a Network moves to another seed.
+type networkState struct {
 	// State and Resources are the status' fields of these names, nil where the
 	// Network has none.
 	State, Resources any
 }
 
 // Save reads what moves.
-func (g *Gardenlet) Save(ctx context.Context) (*State, error) {
+func (g *gardenlet) Save(ctx context.Context) (*networkState, error) {
 	n, err := g.get(ctx)
 	if err != nil {
 		return nil, err
 	}
 	state, _, _ := unstructured.NestedFieldCopy(n.Object, "status", "state")
 	resources, _, _ := unstructured.NestedFieldCopy(n.Object, "status", "resources")
-	return &State{State: state, Resources: resources}, nil
+	return &networkState{State: state, Resources: resources}, nil
 }
 
 // putState copies the state, only if there is none.
-func (g *Gardenlet) putState(ctx context.Context, saved *State) error {
+func (g *gardenlet) putState(ctx context.Context, saved *networkState) error {
 	n, err := g.get(ctx)
 	if err != nil || saved == nil {
 		return err
@@ -53,7 +53,7 @@ func (g *Gardenlet) putState(ctx context.Context, saved *State) error {
 // CleanUp does what a gardenlet does to ManagedResources after a forced deletion:
 // none keeps its objects, all are deleted, and those for the shoot lose their
 // finalizers.
-func (g *Gardenlet) CleanUp(ctx context.Context) error {
+func (g *gardenlet) CleanUp(ctx context.Context) error {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(schema.GroupVersionKind{Group: "resources.gardener.cloud", Version: "v1alpha1", Kind: "ManagedResourceList"})
 	if err := g.Seed.List(ctx, list, client.InNamespace(g.Name.Namespace)); err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package gardenlet
+package contract
 
 import (
 	"context"
@@ -24,18 +24,20 @@ const (
 
 // Operations that it asks for.
 const (
-	reconcile    = "reconcile"
-	migrate      = "migrate"
-	waitForState = "wait-for-state"
-	restore      = "restore"
+	operationReconcile    = "reconcile"
+	operationMigrate      = "migrate"
+	operationWaitForState = "wait-for-state"
+	operationRestore      = "restore"
 )
 
-// kind is the kind of a Network.
-var kind = schema.GroupVersionKind{Group: "extensions.gardener.cloud", Version: "v1alpha1", Kind: "Network"}
+// networkKind is the kind of a Network.
+var networkKind = schema.GroupVersionKind{Group: "extensions.gardener.cloud", Version: "v1alpha1", Kind: "Network"}
 
-// Gardenlet is responsible for one Network in one seed. It is not safe for
-// concurrent use: a gardenlet does one thing after the other.
-type Gardenlet struct {
+// gardenlet does what Gardener's gardenlet does with one Network in one seed: what it
+// writes, in which order it reads what comes back, and when it gives up (C1 to C4). It goes
+// by the contract's names and does not use Trellis' API types: it does not find a field
+// that these misspell. It is not safe for concurrent use.
+type gardenlet struct {
 	// Seed is the API server with the Network.
 	Seed client.Client
 	// Name of the Network; its namespace is the shoot's control plane.
@@ -45,36 +47,36 @@ type Gardenlet struct {
 	// Clock gives the timestamps.
 	Clock clock.PassiveClock
 	// Patience is how long it waits.
-	Patience Patience
+	Patience waitTimes
 
 	// timestamp is what was written last.
 	timestamp string
 }
 
 // Deploy writes the Network and asks for it to be reconciled.
-func (g *Gardenlet) Deploy(ctx context.Context) error { return g.deploy(ctx, reconcile) }
+func (g *gardenlet) Deploy(ctx context.Context) error { return g.deploy(ctx, operationReconcile) }
 
 // Migrate asks for the Network to be left to another seed.
-func (g *Gardenlet) Migrate(ctx context.Context) error {
-	return g.patch(ctx, func(n *unstructured.Unstructured) { g.ask(n, migrate) })
+func (g *gardenlet) Migrate(ctx context.Context) error {
+	return g.patch(ctx, func(n *unstructured.Unstructured) { g.ask(n, operationMigrate) })
 }
 
 // Restore writes the Network on the seed that it comes to, puts the state there
 // that another gardenlet has saved, unless there is one already, and asks for the
 // Network to be restored.
-func (g *Gardenlet) Restore(ctx context.Context, saved *State) error {
-	if err := g.deploy(ctx, waitForState); err != nil {
+func (g *gardenlet) Restore(ctx context.Context, saved *networkState) error {
+	if err := g.deploy(ctx, operationWaitForState); err != nil {
 		return err
 	}
 	if err := g.putState(ctx, saved); err != nil {
 		return err
 	}
-	return g.patch(ctx, func(n *unstructured.Unstructured) { g.ask(n, restore) })
+	return g.patch(ctx, func(n *unstructured.Unstructured) { g.ask(n, operationRestore) })
 }
 
 // Delete confirms the deletion, with a new timestamp, and deletes the Network.
 // One that is not there is no error.
-func (g *Gardenlet) Delete(ctx context.Context) error {
+func (g *gardenlet) Delete(ctx context.Context) error {
 	err := g.patch(ctx, func(n *unstructured.Unstructured) {
 		g.stamp(n)
 		annotate(n, confirmation, "true")
@@ -87,7 +89,7 @@ func (g *Gardenlet) Delete(ctx context.Context) error {
 
 // deploy gets the Network or creates it; one that is there has its whole spec, and
 // the annotations, merged into it.
-func (g *Gardenlet) deploy(ctx context.Context, operation string) error {
+func (g *gardenlet) deploy(ctx context.Context, operation string) error {
 	shape := func(n *unstructured.Unstructured) {
 		n.Object["spec"] = (&unstructured.Unstructured{Object: g.Spec}).DeepCopy().Object
 		g.ask(n, operation)
@@ -103,7 +105,7 @@ func (g *Gardenlet) deploy(ctx context.Context, operation string) error {
 
 // patch sends, as a JSON merge patch without a lock, what change makes of the
 // Network.
-func (g *Gardenlet) patch(ctx context.Context, change func(*unstructured.Unstructured)) error {
+func (g *gardenlet) patch(ctx context.Context, change func(*unstructured.Unstructured)) error {
 	n, err := g.get(ctx)
 	if err != nil {
 		return err
@@ -113,26 +115,26 @@ func (g *Gardenlet) patch(ctx context.Context, change func(*unstructured.Unstruc
 	return g.Seed.Patch(ctx, n, client.MergeFrom(before))
 }
 
-func (g *Gardenlet) ask(n *unstructured.Unstructured, operation string) {
+func (g *gardenlet) ask(n *unstructured.Unstructured, operation string) {
 	annotate(n, operationAnnotation, operation)
 	g.stamp(n)
 }
 
 // stamp puts the time on the Network, to the nanosecond.
-func (g *Gardenlet) stamp(n *unstructured.Unstructured) {
+func (g *gardenlet) stamp(n *unstructured.Unstructured) {
 	g.timestamp = g.Clock.Now().UTC().Format(time.RFC3339Nano)
 	annotate(n, timestampAnnotation, g.timestamp)
 }
 
-func (g *Gardenlet) get(ctx context.Context) (*unstructured.Unstructured, error) {
+func (g *gardenlet) get(ctx context.Context) (*unstructured.Unstructured, error) {
 	n := g.empty()
 	return n, g.Seed.Get(ctx, g.Name, n)
 }
 
 // empty is the Network without anything but its name.
-func (g *Gardenlet) empty() *unstructured.Unstructured {
+func (g *gardenlet) empty() *unstructured.Unstructured {
 	n := &unstructured.Unstructured{}
-	n.SetGroupVersionKind(kind)
+	n.SetGroupVersionKind(networkKind)
 	n.SetNamespace(g.Name.Namespace)
 	n.SetName(g.Name.Name)
 	return n

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package gardenlet
+package contract
 
 import (
 	"context"
@@ -12,42 +12,42 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Patience is how long a gardenlet waits. Its time passes with its polls: the
+// waitTimes is how long a gardenlet waits. Its time passes with its polls: the
 // first one is at once, each further one an Interval later.
-type Patience struct {
+type waitTimes struct {
 	Interval, Severe, Timeout time.Duration
 	// Poll returns the Network as it is when the next poll is due, or an error of
 	// the API server's.
 	Poll func(context.Context) (*unstructured.Unstructured, error)
 }
 
-// Gardeners are the times that a real gardenlet waits for Networks.
-func Gardeners(poll func(context.Context) (*unstructured.Unstructured, error)) Patience {
-	return Patience{Interval: 5 * time.Second, Severe: 30 * time.Second, Timeout: 3 * time.Minute, Poll: poll}
+// gardenerWaitTimes are the times that a real gardenlet waits for Networks.
+func gardenerWaitTimes(poll func(context.Context) (*unstructured.Unstructured, error)) waitTimes {
+	return waitTimes{Interval: 5 * time.Second, Severe: 30 * time.Second, Timeout: 3 * time.Minute, Poll: poll}
 }
 
-// GaveUp is a wait that ended without what was waited for.
-type GaveUp struct {
+// gaveUpError is a wait that ended without what was waited for.
+type gaveUpError struct {
 	// After is how long it was waited, in the gardenlet's time, and Polls how often
 	// it was looked.
 	After time.Duration
 	Polls int
 	// Last is what was wrong in the end.
-	Last *NotReady
+	Last *notReady
 }
 
 // Error implements error.
-func (g *GaveUp) Error() string {
+func (g *gaveUpError) Error() string {
 	return fmt.Sprintf("gave up after %d polls in %s: %s", g.Polls, g.After, g.Last.Message)
 }
 
 // Unwrap returns what was wrong in the end.
-func (g *GaveUp) Unwrap() error { return g.Last }
+func (g *gaveUpError) Unwrap() error { return g.Last }
 
-// WaitReady waits until the Network is ready. Its error is a GaveUp, or the end of
+// WaitReady waits until the Network is ready. Its error is a gaveUpError, or the end of
 // ctx.
-func (g *Gardenlet) WaitReady(ctx context.Context) error {
-	return g.wait(ctx, func(n *unstructured.Unstructured, err error) *NotReady {
+func (g *gardenlet) WaitReady(ctx context.Context) error {
+	return g.wait(ctx, func(n *unstructured.Unstructured, err error) *notReady {
 		switch {
 		case apierrors.IsNotFound(err):
 			return minor("the Network is not there")
@@ -59,8 +59,8 @@ func (g *Gardenlet) WaitReady(ctx context.Context) error {
 }
 
 // WaitMigrated waits until the Network's status reports that it has left this seed.
-func (g *Gardenlet) WaitMigrated(ctx context.Context) error {
-	return g.wait(ctx, func(n *unstructured.Unstructured, err error) *NotReady {
+func (g *gardenlet) WaitMigrated(ctx context.Context) error {
+	return g.wait(ctx, func(n *unstructured.Unstructured, err error) *notReady {
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
@@ -80,8 +80,8 @@ func (g *Gardenlet) WaitMigrated(ctx context.Context) error {
 
 // WaitGone waits until the Network is gone. What its lastError said in the end is
 // what the error says.
-func (g *Gardenlet) WaitGone(ctx context.Context) error {
-	return g.wait(ctx, func(n *unstructured.Unstructured, err error) *NotReady {
+func (g *gardenlet) WaitGone(ctx context.Context) error {
+	return g.wait(ctx, func(n *unstructured.Unstructured, err error) *notReady {
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
@@ -103,7 +103,7 @@ func (g *Gardenlet) WaitGone(ctx context.Context) error {
 // wait polls until check is content, the time is over, or something is severe. A
 // retriable error becomes severe when more polls have gone by than fit into the
 // severe threshold.
-func (g *Gardenlet) wait(ctx context.Context, check func(*unstructured.Unstructured, error) *NotReady) error {
+func (g *gardenlet) wait(ctx context.Context, check func(*unstructured.Unstructured, error) *notReady) error {
 	for polls := 1; ; polls++ {
 		n, err := g.Patience.Poll(ctx)
 		if ctx.Err() != nil {
@@ -114,10 +114,10 @@ func (g *Gardenlet) wait(ctx context.Context, check func(*unstructured.Unstructu
 			return nil
 		}
 		after := time.Duration(polls-1) * g.Patience.Interval
-		abort := wrong.Class == Severe ||
-			wrong.Class == Retriable && polls > int(g.Patience.Severe/g.Patience.Interval)
+		abort := wrong.Class == severeProblem ||
+			wrong.Class == retriableProblem && polls > int(g.Patience.Severe/g.Patience.Interval)
 		if abort || after >= g.Patience.Timeout {
-			return &GaveUp{After: after, Polls: polls, Last: wrong}
+			return &gaveUpError{After: after, Polls: polls, Last: wrong}
 		}
 	}
 }

@@ -25,7 +25,6 @@ import (
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/controller/managedresource"
 	"github.com/trellis-network/trellis/internal/shootclient"
-	"github.com/trellis-network/trellis/test/contract/resourcemanager"
 )
 
 // trellisManager starts Trellis' own resource manager.
@@ -194,7 +193,7 @@ func TestResourceManagersTakeTurns(t *testing.T) {
 		p.handOver(to)
 		p.isAs(before)
 		if to == "Trellis" {
-			p.ownsNothing(resourcemanager.FieldManager)
+			p.ownsNothing(resourceManagerName)
 		}
 		// It changes what the other has applied.
 		p.hasExtra("")

@@ -14,15 +14,14 @@ import (
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/controller/network"
-	"github.com/trellis-network/trellis/test/contract/gardenlet"
 )
 
 // givesUp has the gardenlet wait while nothing happens.
-func (p *controlPlane) givesUp() *gardenlet.GaveUp {
+func (p *controlPlane) givesUp() *gaveUpError {
 	p.t.Helper()
 	goOn := p.standstill()
 	defer goOn()
-	gaveUp := &gardenlet.GaveUp{}
+	gaveUp := &gaveUpError{}
 	p.Expect(errors.As(p.gardenlet.WaitReady(p.t.Context()), &gaveUp)).To(BeTrue())
 	return gaveUp
 }
@@ -44,7 +43,7 @@ func TestTheTimeOfAnOperationCounts(t *testing.T) {
 		p.Eventually(func() string { return p.now().Annotations["gardener.cloud/operation"] }).Should(BeEmpty())
 		p.becomes("Reconcile", "Succeeded")
 		gaveUp := p.givesUp()
-		p.Expect(gaveUp.Last.Class).To(Equal(gardenlet.Minor))
+		p.Expect(gaveUp.Last.Class).To(Equal(minorProblem))
 		p.Expect(gaveUp.Last.Message).To(HavePrefix("the last operation is of 2026-01-01T12:00:05Z, before it was asked for"))
 
 		trellis.SetTime(asked.Add(time.Second))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package resourcemanager
+package contract
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 // apply creates an object, or PUTs what it becomes when it is merged into the live
 // one. It does so each time, as where Gardener runs it.
-func (m *Manager) apply(ctx context.Context, wanted, mr *unstructured.Unstructured, old []reference) error {
+func (m *resourceManager) apply(ctx context.Context, wanted, mr *unstructured.Unstructured, old []reference) error {
 	if err := m.refused(); err != nil {
 		return err
 	}
@@ -24,7 +24,7 @@ func (m *Manager) apply(ctx context.Context, wanted, mr *unstructured.Unstructur
 	live := object.DeepCopy()
 	err := m.Target.Get(ctx, client.ObjectKeyFromObject(object), live)
 	if apierrors.IsNotFound(err) {
-		return m.Target.Create(ctx, object, client.FieldOwner(FieldManager))
+		return m.Target.Create(ctx, object, client.FieldOwner(resourceManagerName))
 	}
 	if err != nil {
 		return err
@@ -35,7 +35,7 @@ func (m *Manager) apply(ctx context.Context, wanted, mr *unstructured.Unstructur
 			before = each
 		}
 	}
-	return m.Target.Update(ctx, merge(object, live, before), client.FieldOwner(FieldManager))
+	return m.Target.Update(ctx, merge(object, live, before), client.FieldOwner(resourceManagerName))
 }
 
 // merge returns what is PUT: the wanted object with what of the live one stays.

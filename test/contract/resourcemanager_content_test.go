@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package resourcemanager
+package contract
 
 import (
 	"bytes"
@@ -53,7 +53,7 @@ func secretsOf(mr *unstructured.Unstructured) []string {
 }
 
 // read reads the Secrets and decodes what they hold.
-func (m *Manager) read(ctx context.Context, mr *unstructured.Unstructured) (*wanted, error) {
+func (m *resourceManager) read(ctx context.Context, mr *unstructured.Unstructured) (*wanted, error) {
 	w := &wanted{unknown: map[*unstructured.Unstructured]error{}}
 	sum := sha256.New()
 	for _, name := range secretsOf(mr) {
@@ -103,7 +103,7 @@ func decode(data []byte) (objects []*unstructured.Unstructured, err error) {
 
 // complete gives an object its namespace and the labels that are injected. A kind
 // that the target does not have is taken for one in namespaces, and is an error.
-func (m *Manager) complete(object, mr *unstructured.Unstructured) error {
+func (m *resourceManager) complete(object, mr *unstructured.Unstructured) error {
 	gvk := object.GroupVersionKind()
 	mapping, err := m.Target.RESTMapper().RESTMapping(gvk.GroupKind(), gvk.Version)
 	switch {

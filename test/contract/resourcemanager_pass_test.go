@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package resourcemanager
+package contract
 
 import (
 	"cmp"
@@ -56,7 +56,7 @@ func referenceTo(object *unstructured.Unstructured) reference {
 }
 
 // pass makes the target what a ManagedResource states. An error has it repeated.
-func (m *Manager) pass(ctx context.Context, mr *unstructured.Unstructured) (reconcile.Result, error) {
+func (m *resourceManager) pass(ctx context.Context, mr *unstructured.Unstructured) (reconcile.Result, error) {
 	w, err := m.read(ctx, mr)
 	if err != nil {
 		return reconcile.Result{}, m.failed(ctx, mr, "CannotReadSecret", err)
@@ -98,7 +98,7 @@ func (m *Manager) pass(ctx context.Context, mr *unstructured.Unstructured) (reco
 }
 
 // succeed writes the status of a complete pass.
-func (m *Manager) succeed(ctx context.Context, mr *unstructured.Unstructured, w *wanted, inventory []reference) error {
+func (m *resourceManager) succeed(ctx context.Context, mr *unstructured.Unstructured, w *wanted, inventory []reference) error {
 	setInventory(mr, inventory)
 	_ = unstructured.SetNestedField(mr.Object, w.checksum, "status", "secretsDataChecksum")
 	_ = unstructured.SetNestedField(mr.Object, mr.GetGeneration(), "status", "observedGeneration")
@@ -106,7 +106,7 @@ func (m *Manager) succeed(ctx context.Context, mr *unstructured.Unstructured, w 
 		return m.failed(ctx, mr, "DecodingFailed", errors.Join(w.problems...))
 	}
 	m.mutex.Lock()
-	m.applied = append(m.applied, Applied{mr.GetName(), mr.GetGeneration(), w.objects})
+	m.applied = append(m.applied, appliedPass{mr.GetName(), mr.GetGeneration(), w.objects})
 	m.mutex.Unlock()
 	m.setCondition(mr, applied, "True", "ApplySucceeded", "All resources are applied.")
 	m.setCondition(mr, healthy, "True", "ResourcesHealthy", "All resources are healthy.")
@@ -115,14 +115,14 @@ func (m *Manager) succeed(ctx context.Context, mr *unstructured.Unstructured, w 
 }
 
 // failed writes why a pass failed, and returns it to be retried.
-func (m *Manager) failed(ctx context.Context, mr *unstructured.Unstructured, reason string, cause error) error {
+func (m *resourceManager) failed(ctx context.Context, mr *unstructured.Unstructured, reason string, cause error) error {
 	m.setCondition(mr, applied, "False", reason, cause.Error())
 	return errors.Join(cause, m.source.Status().Update(ctx, mr))
 }
 
 // remove deletes everything that a ManagedResource has applied, unless that must be
 // kept, and removes the ManagedResource's finalizer.
-func (m *Manager) remove(ctx context.Context, mr *unstructured.Unstructured) (reconcile.Result, error) {
+func (m *resourceManager) remove(ctx context.Context, mr *unstructured.Unstructured) (reconcile.Result, error) {
 	keep, _, _ := unstructured.NestedBool(mr.Object, "spec", "keepObjects")
 	if !keep || mr.GetDeletionTimestamp() == nil {
 		if pending := m.delete(ctx, inventoryOf(mr)); pending != "" {
@@ -139,7 +139,7 @@ func (m *Manager) remove(ctx context.Context, mr *unstructured.Unstructured) (re
 
 // delete deletes objects, all at once, and says which of them are still there. One
 // that has only just been deleted counts as such.
-func (m *Manager) delete(ctx context.Context, obsolete []reference) (pending string) {
+func (m *resourceManager) delete(ctx context.Context, obsolete []reference) (pending string) {
 	for _, each := range obsolete {
 		object := each.object()
 		err := m.Target.Get(ctx, client.ObjectKeyFromObject(object), object)

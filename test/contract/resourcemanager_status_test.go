@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package resourcemanager
+package contract
 
 import (
 	"time"
@@ -18,7 +18,7 @@ const (
 
 // begun writes into the conditions that there is new content. What failed or is
 // pending stays to be read.
-func (m *Manager) begun(mr *unstructured.Unstructured) {
+func (m *resourceManager) begun(mr *unstructured.Unstructured) {
 	m.setCondition(mr, healthy, "Unknown", "ChecksPending", "Health checks are pending.")
 	m.setCondition(mr, progressing, "Unknown", "ChecksPending", "Checks are pending.")
 	reason, message := "ApplyProgressing", "The resources are currently being reconciled."
@@ -47,7 +47,7 @@ func conditionsOf(mr *unstructured.Unstructured) []map[string]any {
 
 // setCondition sets a condition. It has two times: of the last change of its
 // status, and of any.
-func (m *Manager) setCondition(mr *unstructured.Unstructured, conditionType, status, reason, message string) {
+func (m *resourceManager) setCondition(mr *unstructured.Unstructured, conditionType, status, reason, message string) {
 	now := m.Clock.Now().UTC().Format(time.RFC3339)
 	fresh := map[string]any{
 		"type": conditionType, "status": status, "reason": reason, "message": message,

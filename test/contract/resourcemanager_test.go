@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package resourcemanager
+package contract
 
 import (
 	"context"
@@ -23,16 +23,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// FieldManager is under which name objects are PUT.
-const FieldManager = "gardener-resource-manager"
+// resourceManagerName is under which name objects are PUT.
+const resourceManagerName = "gardener-resource-manager"
 
 // finalizer of ManagedResources of the default class.
 const finalizer = "resources.gardener.cloud/gardener-resource-manager"
 
-var kind = schema.GroupVersionKind{Group: "resources.gardener.cloud", Version: "v1alpha1", Kind: "ManagedResource"}
+var managedResourceKind = schema.GroupVersionKind{Group: "resources.gardener.cloud", Version: "v1alpha1", Kind: "ManagedResource"}
 
-// Options are the settings of a resource manager.
-type Options struct {
+// resourceManagerOptions are the settings of a resource manager.
+type resourceManagerOptions struct {
 	// Target is the cluster that objects are applied in.
 	Target client.Client
 	// Class of the ManagedResources that it carries out; empty is the default one.
@@ -43,31 +43,35 @@ type Options struct {
 	Clock clock.PassiveClock
 }
 
-// Manager is a running resource manager.
-type Manager struct {
-	Options
+// resourceManager does with ManagedResources what Gardener's resource manager does, as far
+// as a network's objects need it: it PUTs whole objects, merges labels and annotations
+// three ways by what the status remembers, deletes all obsolete objects before it applies
+// anything, and PUTs the status at the end of a pass. Like the gardenlet it goes by the
+// contract's names. It judges no object's health: what is applied counts as healthy.
+type resourceManager struct {
+	resourceManagerOptions
 	source client.Client
 	live   client.Reader
 
 	mutex    sync.Mutex
 	held     chan struct{} // closed when nothing holds it; nil is the same
-	applied  []Applied
+	applied  []appliedPass
 	attempts int
 	refusal  error
 }
 
-// Applied is one complete pass.
-type Applied struct {
+// appliedPass is one complete pass.
+type appliedPass struct {
 	ManagedResource string
 	Generation      int64
 	Objects         []*unstructured.Unstructured
 }
 
-// Add adds a resource manager for the namespaces that mgr's cache is about.
-func Add(mgr ctrl.Manager, options Options) (*Manager, error) {
-	m := &Manager{Options: options, source: mgr.GetClient(), live: mgr.GetAPIReader()}
+// addResourceManager adds a resource manager for the namespaces that mgr's cache is about.
+func addResourceManager(mgr ctrl.Manager, options resourceManagerOptions) (*resourceManager, error) {
+	m := &resourceManager{resourceManagerOptions: options, source: mgr.GetClient(), live: mgr.GetAPIReader()}
 	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(kind)
+	object.SetGroupVersionKind(managedResourceKind)
 	const fast, slow = 50 * time.Millisecond, 100 * time.Millisecond
 	return m, ctrl.NewControllerManagedBy(mgr).
 		Named("gardener-resource-manager"+options.Class).
@@ -80,7 +84,7 @@ func Add(mgr ctrl.Manager, options Options) (*Manager, error) {
 }
 
 // Hold makes it do nothing until release is called. What is under way goes on.
-func (m *Manager) Hold() (release func()) {
+func (m *resourceManager) Hold() (release func()) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	held := make(chan struct{})
@@ -90,20 +94,20 @@ func (m *Manager) Hold() (release func()) {
 }
 
 // Refuse makes each object fail to be applied, for this reason; nil ends that.
-func (m *Manager) Refuse(reason error) {
+func (m *resourceManager) Refuse(reason error) {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	m.refusal = reason
 }
 
-func (m *Manager) refused() error {
+func (m *resourceManager) refused() error {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	return m.refusal
 }
 
 // Attempts is how many passes have ended, whichever way.
-func (m *Manager) Attempts() int {
+func (m *resourceManager) Attempts() int {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
 	return m.attempts
@@ -111,13 +115,13 @@ func (m *Manager) Attempts() int {
 
 // Applied returns the complete passes so far. A pass is among them before any
 // status says so.
-func (m *Manager) Applied() []Applied {
+func (m *resourceManager) Applied() []appliedPass {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
-	return append([]Applied(nil), m.applied...)
+	return append([]appliedPass(nil), m.applied...)
 }
 
-func (m *Manager) awaitRelease(ctx context.Context) {
+func (m *resourceManager) awaitRelease(ctx context.Context) {
 	m.mutex.Lock()
 	held := m.held
 	m.mutex.Unlock()
@@ -131,7 +135,7 @@ func (m *Manager) awaitRelease(ctx context.Context) {
 }
 
 // Reconcile implements reconcile.Reconciler.
-func (m *Manager) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+func (m *resourceManager) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	m.awaitRelease(ctx)
 	defer func() {
 		m.mutex.Lock()
@@ -139,7 +143,7 @@ func (m *Manager) Reconcile(ctx context.Context, request reconcile.Request) (rec
 		m.attempts++
 	}()
 	mr := &unstructured.Unstructured{}
-	mr.SetGroupVersionKind(kind)
+	mr.SetGroupVersionKind(managedResourceKind)
 	if err := m.live.Get(ctx, request.NamespacedName, mr); err != nil {
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
@@ -163,7 +167,7 @@ func (m *Manager) Reconcile(ctx context.Context, request reconcile.Request) (rec
 	return m.pass(ctx, mr)
 }
 
-func (m *Manager) finalizer() string {
+func (m *resourceManager) finalizer() string {
 	if m.Class == "" {
 		return finalizer
 	}
@@ -171,7 +175,7 @@ func (m *Manager) finalizer() string {
 }
 
 // isOthers reports whether a resource manager of another class still holds mr.
-func (m *Manager) isOthers(mr *unstructured.Unstructured) bool {
+func (m *resourceManager) isOthers(mr *unstructured.Unstructured) bool {
 	for _, each := range mr.GetFinalizers() {
 		if strings.HasPrefix(each, finalizer) && each != m.finalizer() {
 			return true
@@ -181,9 +185,9 @@ func (m *Manager) isOthers(mr *unstructured.Unstructured) bool {
 }
 
 // referring returns the ManagedResources that refer to a Secret.
-func (m *Manager) referring(ctx context.Context, secret client.Object) []reconcile.Request {
+func (m *resourceManager) referring(ctx context.Context, secret client.Object) []reconcile.Request {
 	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(kind)
+	list.SetGroupVersionKind(managedResourceKind)
 	if err := m.source.List(ctx, list, client.InNamespace(secret.GetNamespace())); err != nil {
 		return nil
 	}
