@@ -4,6 +4,8 @@ package cli
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -19,19 +21,14 @@ func addOriginsFlag(cmd *cobra.Command, show *bool, where string) {
 
 // origins reports each value in force with its origin.
 func (r *reporter) origins(result *pipeline.Result) {
-	values, err := result.Values()
-	if err != nil {
-		r.line("error", "", err.Error())
-		return
-	}
-	if len(values) == 0 {
+	if len(result.Values) == 0 {
 		return
 	}
 	var table strings.Builder
 	aligned := tabwriter.NewWriter(&table, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(aligned, "PATH\tVALUE\tORIGIN")
-	for _, value := range values {
-		fmt.Fprintf(aligned, "%s\t%s\t%s\n", value.Path, oneLine(shown(value.Value)), value.Origin)
+	for _, path := range slices.Sorted(maps.Keys(result.Values)) {
+		fmt.Fprintf(aligned, "%s\t%s\t%s\n", path, oneLine(shown(result.Values[path])), result.Origins[path])
 	}
 	_ = aligned.Flush() // to memory
 	for line := range strings.Lines(table.String()) {

@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -60,7 +61,7 @@ func giveAccess(pod *corev1.PodSpec, access *plugin.PodAccess) {
 }
 
 func giveToken(pod *corev1.PodSpec) {
-	refused := pod.AutomountServiceAccountToken != nil && !*pod.AutomountServiceAccountToken
+	refused := !ptr.Deref(pod.AutomountServiceAccountToken, true)
 	has := slices.ContainsFunc(pod.Volumes, func(v corev1.Volume) bool { return strings.HasPrefix(v.Name, "kube-api-access-") })
 	if refused || has || pod.ServiceAccountName == "" || pod.ServiceAccountName == "default" {
 		return
@@ -82,29 +83,24 @@ func forContainers(pod *corev1.PodSpec, do func(*corev1.Container)) {
 }
 
 func setEnv(container *corev1.Container, name, value string) {
-	has := slices.ContainsFunc(container.Env, func(e corev1.EnvVar) bool { return e.Name == name })
-	if !has {
+	if !slices.ContainsFunc(container.Env, func(e corev1.EnvVar) bool { return e.Name == name }) {
 		container.Env = append(container.Env, corev1.EnvVar{Name: name, Value: value})
 	}
 }
 
 func projectedToken() corev1.Volume {
-	seconds, mode := int64(tokenSeconds), int32(0o444)
-	return corev1.Volume{
-		Name: tokenVolume,
-		VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
-			DefaultMode: &mode,
-			Sources: []corev1.VolumeProjection{
-				{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{ExpirationSeconds: &seconds, Path: "token"}},
-				{ConfigMap: &corev1.ConfigMapProjection{
-					LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"},
-					Items:                []corev1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}},
-				}},
-				{DownwardAPI: &corev1.DownwardAPIProjection{Items: []corev1.DownwardAPIVolumeFile{{
-					Path:     "namespace",
-					FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.namespace"},
-				}}}},
-			},
-		}},
-	}
+	return corev1.Volume{Name: tokenVolume, VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+		DefaultMode: ptr.To[int32](0o444),
+		Sources: []corev1.VolumeProjection{
+			{ServiceAccountToken: &corev1.ServiceAccountTokenProjection{ExpirationSeconds: ptr.To[int64](tokenSeconds), Path: "token"}},
+			{ConfigMap: &corev1.ConfigMapProjection{
+				LocalObjectReference: corev1.LocalObjectReference{Name: "kube-root-ca.crt"},
+				Items:                []corev1.KeyToPath{{Key: "ca.crt", Path: "ca.crt"}},
+			}},
+			{DownwardAPI: &corev1.DownwardAPIProjection{Items: []corev1.DownwardAPIVolumeFile{{
+				Path:     "namespace",
+				FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.namespace"},
+			}}}},
+		},
+	}}}
 }

@@ -43,10 +43,6 @@ func New(plugins []plugin.Plugin, providers []plugin.Provider) (*Pipeline, error
 // Types are the network types that there is a plugin for, sorted.
 func (p *Pipeline) Types() []string { return slices.Sorted(maps.Keys(p.plugins)) }
 
-// Infrastructures are the infrastructure types that there is a provider for,
-// sorted.
-func (p *Pipeline) Infrastructures() []string { return slices.Sorted(maps.Keys(p.providers)) }
-
 // Plugin returns the plugin for a network type.
 func (p *Pipeline) Plugin(networkType string) (plugin.Plugin, bool) {
 	found, ok := p.plugins[networkType]
@@ -64,7 +60,9 @@ type Result struct {
 	// Config is the effective config, every default explicit, in the plugin's
 	// first config version.
 	Config json.RawMessage
-	// Origins are where the values of Config come from, by path.
+	// Values are those of Config, by path, for example overlay.enabled.
+	Values map[string]any `json:"-"`
+	// Origins are where they come from, by path.
 	Origins map[string]plugin.Origin
 	// Changes are how Config differs from what was applied last.
 	Changes []Change
@@ -133,9 +131,9 @@ type build struct {
 	config  any // the effective config
 	result  Result
 
-	// What the configs have, by path: that of the user, that in the spec, the
-	// effective one, and the one applied last.
-	byUser, inSpec, values, applied map[string]any
+	// What the configs have, by path: that of the user, that in the spec, and the one
+	// applied last.
+	byUser, inSpec, applied map[string]any
 	// noted is what the plugin's defaults say of why values are what they are.
 	noted map[string]plugin.Origin
 

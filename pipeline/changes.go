@@ -70,9 +70,9 @@ func (b *build) compare() error {
 		then.Facts = accepted.Facts
 	}
 	all := maps.Clone(b.applied)
-	maps.Copy(all, b.values)
+	maps.Copy(all, b.result.Values)
 	for _, path := range slices.Sorted(maps.Keys(all)) {
-		b.classify(path, b.applied[path], b.values[path], plugin.At(b.paths.config, path), before, &then)
+		b.classify(path, b.applied[path], b.result.Values[path], plugin.At(b.paths.config, path), before, &then)
 	}
 	for _, fact := range plugin.AllFacts() {
 		path := plugin.At(nil, string(fact))

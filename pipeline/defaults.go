@@ -45,11 +45,11 @@ func (b *build) defaultsOver(base any) (err error) {
 	if b.result.Config, err = b.plugin.Encode(b.config); err != nil {
 		return err
 	}
-	if b.values, err = flatten(b.config); err != nil {
+	if b.result.Values, err = flatten(b.config); err != nil {
 		return err
 	}
-	b.result.Origins = make(map[string]plugin.Origin, len(b.values))
-	for path, value := range b.values {
+	b.result.Origins = make(map[string]plugin.Origin, len(b.result.Values))
+	for path, value := range b.result.Values {
 		b.result.Origins[path] = b.originOf(path, value)
 	}
 	return nil
@@ -72,7 +72,7 @@ func (b *build) originOf(path string, value any) plugin.Origin {
 // (of the plugin or the infrastructure) now and was one then, and defaults once
 // more, so that whatever follows from the kept values follows.
 func (b *build) keepApplied() error {
-	kept, today := map[string]any{}, b.values
+	kept, today := map[string]any{}, b.result.Values
 	for path, before := range b.applied {
 		value, still := today[path]
 		if still && !reflect.DeepEqual(value, before) &&
@@ -92,7 +92,7 @@ func (b *build) keepApplied() error {
 		return err
 	}
 	for path, before := range kept {
-		if !reflect.DeepEqual(b.values[path], before) {
+		if !reflect.DeepEqual(b.result.Values[path], before) {
 			continue // the plugin does not let it be kept, and has said why
 		}
 		b.result.Origins[path] = plugin.Origin{

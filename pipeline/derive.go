@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
@@ -29,10 +30,7 @@ func NetworkForShoot(shoot *corev1beta1.Shoot) (*extensionsv1alpha1.Network, err
 	if len(shoot.Spec.Provider.Workers) == 0 {
 		return nil, ErrWorkerless
 	}
-	networking := shoot.Spec.Networking
-	if networking == nil {
-		networking = &corev1beta1.Networking{}
-	}
+	networking := ptr.Deref(shoot.Spec.Networking, corev1beta1.Networking{})
 	network := &extensionsv1alpha1.Network{
 		TypeMeta: metav1.TypeMeta{
 			APIVersion: extensionsv1alpha1.GroupVersion.String(),
@@ -41,7 +39,7 @@ func NetworkForShoot(shoot *corev1beta1.Shoot) (*extensionsv1alpha1.Network, err
 		ObjectMeta: metav1.ObjectMeta{Name: shoot.Name, Namespace: ControlPlaneNamespace(shoot)},
 		Spec: extensionsv1alpha1.NetworkSpec{
 			DefaultSpec: extensionsv1alpha1.DefaultSpec{
-				Type:           deref(networking.Type),
+				Type:           ptr.Deref(networking.Type, ""),
 				ProviderConfig: networking.ProviderConfig.DeepCopy(),
 			},
 		},
@@ -53,12 +51,9 @@ func NetworkForShoot(shoot *corev1beta1.Shoot) (*extensionsv1alpha1.Network, err
 	for _, family := range families {
 		network.Spec.IPFamilies = append(network.Spec.IPFamilies, extensionsv1alpha1.IPFamily(family))
 	}
-	var status corev1beta1.NetworkingStatus
-	if shoot.Status.Networking != nil {
-		status = *shoot.Status.Networking
-	}
-	network.Spec.PodCIDR = primaryCIDR(deref(networking.Pods), status.Pods, families, DefaultPodCIDR)
-	network.Spec.ServiceCIDR = primaryCIDR(deref(networking.Services), status.Services, families, DefaultServiceCIDR)
+	status := ptr.Deref(shoot.Status.Networking, corev1beta1.NetworkingStatus{})
+	network.Spec.PodCIDR = primaryCIDR(ptr.Deref(networking.Pods, ""), status.Pods, families, DefaultPodCIDR)
+	network.Spec.ServiceCIDR = primaryCIDR(ptr.Deref(networking.Services, ""), status.Services, families, DefaultServiceCIDR)
 	return network, nil
 }
 
@@ -92,11 +87,4 @@ func primaryCIDR(spec string, status, families []string, ipv4Default string) str
 		return ""
 	}
 	return ipv4Default
-}
-
-func deref(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }

@@ -17,7 +17,7 @@ import (
 func (b *build) warnOverridden() {
 	for _, path := range slices.Sorted(maps.Keys(b.byUser)) {
 		wrote := b.byUser[path]
-		value, has := b.values[path]
+		value, has := b.result.Values[path]
 		if isNothing(wrote) || has && reflect.DeepEqual(value, wrote) {
 			continue
 		}

@@ -58,7 +58,7 @@ func versions(p *plugin.Plugin) []string {
 
 // node is a part of a JSON schema.
 type node struct {
-	Type        typeName         `json:"type"`
+	Type        any              `json:"type"` // of an optional field, a list with null
 	Description string           `json:"description"`
 	Properties  map[string]*node `json:"properties"`
 	Items       *node            `json:"items"`
@@ -69,26 +69,6 @@ type node struct {
 	Maximum     *int64           `json:"maximum"`
 	AnyOf       []*node          `json:"anyOf"`
 	Examples    []any            `json:"examples"`
-}
-
-// typeName is a type. In a schema an optional field has a list of a type and null; the
-// null is left out here.
-type typeName string
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (t *typeName) UnmarshalJSON(raw []byte) error {
-	var name string
-	if json.Unmarshal(raw, &name) == nil {
-		*t = typeName(name)
-		return nil
-	}
-	var names []string
-	if err := json.Unmarshal(raw, &names); err != nil {
-		return err
-	}
-	names = slices.DeleteFunc(names, func(name string) bool { return name == "null" })
-	*t = typeName(strings.Join(names, " or "))
-	return nil
 }
 
 func parse(p *plugin.Plugin) (*node, error) {
@@ -125,25 +105,17 @@ func (n *node) instead(root *node, networkType, where, name string) string {
 	if near := fielderror.Nearest(name, names); near != "" {
 		meant = []string{where + "." + near}
 	} else {
-		meant = root.called(name, networkType)
+		for _, path := range root.leaves("") {
+			if strings.EqualFold(path[strings.LastIndex(path, ".")+1:], name) {
+				meant = append(meant, networkType+"."+path)
+			}
+		}
 	}
 	const most = 3
 	if len(meant) == 0 || len(meant) > most {
 		return there
 	}
 	return there + "; did you mean " + strings.Join(meant, " or ") + "?"
-}
-
-// called returns the paths of all fields of this name, in any letter case.
-func (n *node) called(name, path string) []string {
-	var found []string
-	for _, each := range n.names() {
-		if strings.EqualFold(each, name) {
-			found = append(found, path+"."+each)
-		}
-		found = append(found, n.fields()[each].called(name, path+"."+each)...)
-	}
-	return found
 }
 
 // fields returns the fields of an object, or of the objects in a list.
@@ -158,17 +130,23 @@ func (n *node) names() []string { return slices.Sorted(maps.Keys(n.fields())) }
 
 // typeName returns the type for users.
 func (n *node) typeName() string {
-	switch {
-	case n.Items != nil:
+	if n.Items != nil {
 		return "list of " + n.Items.typeName()
-	case len(n.AnyOf) > 0:
-		var names []string
-		for _, each := range n.AnyOf {
-			names = append(names, each.typeName())
-		}
-		return strings.Join(names, " or ")
 	}
-	return string(n.Type)
+	var names []string
+	for _, each := range n.AnyOf {
+		names = append(names, each.typeName())
+	}
+	types, isList := n.Type.([]any)
+	if !isList {
+		types = []any{n.Type}
+	}
+	for _, each := range types {
+		if name, isName := each.(string); isName && name != "null" {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, " or ")
 }
 
 // allowed returns the values that a user may write, and nil if there is no list of them.
@@ -176,7 +154,7 @@ func (n *node) allowed() []any {
 	switch {
 	case len(n.Enum) > 0:
 		return slices.DeleteFunc(slices.Clone(n.Enum), func(value any) bool { return value == nil })
-	case n.Type == "boolean":
+	case n.typeName() == "boolean":
 		return []any{true, false}
 	}
 	return nil

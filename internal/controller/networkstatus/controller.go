@@ -33,7 +33,6 @@ import (
 	"github.com/trellis-network/trellis/internal/keyed"
 	"github.com/trellis-network/trellis/internal/metrics"
 	"github.com/trellis-network/trellis/internal/outcome"
-	"github.com/trellis-network/trellis/internal/pages"
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/internal/state"
 )
@@ -68,7 +67,7 @@ func (o *Options) setDefaults() {
 	o.Period = cmp.Or(o.Period, defaultPeriod)
 	o.ProgressingThreshold = cmp.Or(o.ProgressingThreshold, defaultProgressingThreshold)
 	o.MaxConcurrentReconciles = cmp.Or(o.MaxConcurrentReconciles, 5)
-	o.PageSize = cmp.Or(o.PageSize, pages.Size)
+	o.PageSize = cmp.Or(o.PageSize, 500)
 }
 
 // +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=networks,verbs=get;list;watch

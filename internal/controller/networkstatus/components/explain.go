@@ -15,7 +15,6 @@ import (
 
 	"github.com/trellis-network/trellis/internal/controller/networkstatus/rollout"
 	"github.com/trellis-network/trellis/internal/keyed"
-	"github.com/trellis-network/trellis/internal/pages"
 )
 
 const (
@@ -132,15 +131,21 @@ func (e *explainer) key(w workload) rolloutKey { return rolloutKey{e.network, w.
 // pods to a roll-out; without one it reads no more pages than it must.
 func (e *explainer) worstPod(ctx context.Context, w workload, pods client.MatchingLabelsSelector, roll *rollout.Rollout) (problem, error) {
 	var found problem
-	err := pages.Each(ctx, e.live, e.pageSize, func() *corev1.PodList { return &corev1.PodList{} }, func(page *corev1.PodList) bool {
+	for next := ""; ; {
+		page := &corev1.PodList{}
+		if err := e.live.List(ctx, page, client.InNamespace(w.component.Namespace), pods, client.Limit(e.pageSize), client.Continue(next)); err != nil {
+			return found, err
+		}
 		if p := worstOf(page.Items); p.severity > found.severity {
 			found = p
 		}
 		roll.Add(page.Items, e.now)
-		return roll != nil || found.severity == 0
-	}, client.InNamespace(w.component.Namespace), pods)
-	if err != nil || found.severity > 0 {
-		return found, err
+		if next = page.Continue; next == "" || roll == nil && found.severity > 0 {
+			break
+		}
+	}
+	if found.severity > 0 {
+		return found, nil
 	}
 	if message := cmp.Or(w.creationError, e.failedCreate(ctx, w).Message); message != "" {
 		found = problem{stuck, "pods cannot be created: " + oneLine(message)}
