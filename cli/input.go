@@ -4,7 +4,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -223,9 +222,3 @@ func single(works []work, problems []manifest.Problem, r *reporter) (*work, erro
 	}
 	return &works[0], nil
 }
-
-// manyFiles reports whether messages must name the file.
-func (in *input) manyFiles() bool { return len(in.files) > 1 }
-
-// networkType returns the network's type for messages.
-func (w *work) networkType() string { return cmp.Or(w.request.Spec.Type, "no type") }

@@ -13,7 +13,6 @@ import (
 	"github.com/trellis-network/trellis/cli/internal/manifest"
 	"github.com/trellis-network/trellis/internal/jsonequal"
 	"github.com/trellis-network/trellis/pipeline"
-	"github.com/trellis-network/trellis/plugin"
 )
 
 // running is the network that a plan compares with.
@@ -38,26 +37,29 @@ type running struct {
 // to returns the plan for a change to the wanted network. Nil stands for the network's
 // own spec.
 func (r *running) to(p *pipeline.Pipeline, wanted *manifest.Subject) (*plan, error) {
-	next := follower{network: r.network, shoot: r.shoot, author: pipeline.AuthorNetwork}
 	made := &plan{old: r.work, new: work{name: r.work.name}}
+	after, shoot, author := r.network, r.shoot, pipeline.AuthorNetwork
 	if wanted != nil {
-		next = r.follower(wanted)
-		made.new = work{source: wanted.Source, name: wanted.String(), warnings: next.warnings}
+		after, shoot = r.with(wanted)
+		author = wanted.Author
+		made.new = work{source: wanted.Source, name: wanted.String(), warnings: wanted.Contradictions()}
 	}
-	request, err := r.request(next.network, next.shoot)
+	request, err := r.request(after, shoot)
 	if err != nil {
 		return nil, err
 	}
-	request.Author, request.Applied = next.author, r.applied
-	if next.edited {
-		request.Written = nil
+	request.Author, request.Applied = author, r.applied
+	if wanted != nil && wanted.Shoot == nil {
+		if same, err := jsonequal.Values(after.Spec.ProviderConfig, r.network.Spec.ProviderConfig); err != nil || !same {
+			request.Written = nil // the Network has another config than its Shoot
+		}
 	}
-	if r.network.Spec.Type != next.network.Spec.Type {
+	if r.network.Spec.Type != after.Spec.Type {
 		request.Applied = nil // it is the config of another plugin
 	}
 	made.new.request = request
 	made.result = p.Build(request)
-	made.refuseFixed(&r.network.Spec, &next.network.Spec, next.author)
+	made.refuseFixed(&r.network.Spec, &after.Spec, author)
 	if len(made.result.Errors) > 0 {
 		return made, nil
 	}
@@ -71,41 +73,22 @@ func (r *running) to(p *pipeline.Pipeline, wanted *manifest.Subject) (*plan, err
 	return made, nil
 }
 
-// follower is the network after the change.
-type follower struct {
-	network  *extensionsv1alpha1.Network
-	shoot    *corev1beta1.Shoot
-	author   pipeline.Author
-	warnings []plugin.Warning
-	// edited reports whether the Network has another config than its Shoot.
-	edited bool
-}
-
-// follower returns the running network with the wanted spec.
-func (r *running) follower(wanted *manifest.Subject) follower {
-	next := follower{
-		network: r.network.DeepCopy(), shoot: wanted.Shoot, author: wanted.Author,
-		warnings: wanted.Contradictions(),
+// with returns the running network and its Shoot with the wanted specs.
+func (r *running) with(wanted *manifest.Subject) (*extensionsv1alpha1.Network, *corev1beta1.Shoot) {
+	after, shoot := r.network.DeepCopy(), r.shoot
+	wanted.Network.Spec.DeepCopyInto(&after.Spec)
+	if wanted.Shoot != nil {
+		shoot = r.complete(wanted.Shoot)
 	}
-	spec := wanted.Network.Spec.DeepCopy()
-	switch {
-	case wanted.Shoot == nil:
-		next.shoot = r.shoot
-		next.edited = !sameConfig(spec, &r.network.Spec)
-	case wanted.Author == pipeline.AuthorShoot:
-		next.shoot = r.complete(wanted.Shoot)
-		if derived, err := pipeline.NetworkForShoot(next.shoot); err == nil {
-			spec = &derived.Spec
-		}
-		spec.Class, spec.CloudProvider = r.network.Spec.Class, r.network.Spec.CloudProvider
-	default:
-		next.shoot = r.complete(wanted.Shoot)
-	}
-	next.network.Spec = *spec
 	if wanted.Author == pipeline.AuthorNetwork {
-		next.network.Annotations = wanted.Network.Annotations
+		after.Annotations = wanted.Network.Annotations
+		return after, shoot
 	}
-	return next
+	if derived, err := pipeline.NetworkForShoot(shoot); err == nil {
+		after.Spec = derived.Spec
+	}
+	after.Spec.Class, after.Spec.CloudProvider = r.network.Spec.Class, r.network.Spec.CloudProvider
+	return after, shoot
 }
 
 // complete adds to a Shoot what its manifest lacks: the status, and the ranges and
@@ -127,10 +110,4 @@ func (r *running) complete(shoot *corev1beta1.Shoot) *corev1beta1.Shoot {
 		to.IPFamilies = from.IPFamilies
 	}
 	return shoot
-}
-
-// sameConfig reports whether two specs have the same config, however it is written.
-func sameConfig(one, other *extensionsv1alpha1.NetworkSpec) bool {
-	same, err := jsonequal.Values(one.ProviderConfig, other.ProviderConfig)
-	return err == nil && same
 }

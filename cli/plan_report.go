@@ -58,7 +58,7 @@ func (p *plan) refuseFixed(before, after *extensionsv1alpha1.NetworkSpec, author
 	}
 	for _, change := range p.result.Changes {
 		if change.Class == plugin.Forbidden {
-			p.fixed = append(p.fixed, change.Path+": "+shortly(change.Before))
+			p.fixed = append(p.fixed, change.Path+": "+shown(brief(change.Before)))
 		}
 	}
 }

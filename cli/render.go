@@ -50,7 +50,7 @@ func render(cmd *cobra.Command, p *pipeline.Pipeline, in *input, out *output, ta
 	if err != nil {
 		return err
 	}
-	report := &reporter{to: cmd.ErrOrStderr(), manyFiles: in.manyFiles()}
+	report := &reporter{to: cmd.ErrOrStderr(), manyFiles: len(in.files) > 1}
 	one, err := single(works, problems, report)
 	if err != nil {
 		return err

@@ -92,11 +92,17 @@ func (r *reporter) findings(w *work, result *pipeline.Result) {
 // told returns an error with its value shortened, so that there is room for the allowed
 // values.
 func told(err *field.Error) string {
-	brief := *err
-	if raw, failed := json.Marshal(err.BadValue); failed == nil && len(raw) > maxValue {
-		brief.BadValue = fielderror.AbbreviateJSON(raw)
+	short := *err
+	short.BadValue = brief(err.BadValue)
+	return short.Error()
+}
+
+// brief returns a value that is short enough for a line.
+func brief(value any) any {
+	if raw, err := json.Marshal(value); err == nil && len(raw) > maxValue {
+		return fielderror.AbbreviateJSON(raw)
 	}
-	return brief.Error()
+	return value
 }
 
 func (r *reporter) lines(severity, label string, messages []string) {
@@ -115,7 +121,7 @@ func readable(messages []string) []string {
 
 // verdict reports in one line whether a network is valid.
 func (r *reporter) verdict(w *work, result *pipeline.Result) {
-	verdict, details := "valid", []string{w.networkType()}
+	verdict, details := "valid", []string{cmp.Or(w.request.Spec.Type, "no type")}
 	if n := len(result.Errors); n > 0 {
 		verdict = "invalid"
 		details = append(details, count(n, "error"))
@@ -135,7 +141,7 @@ func (r *reporter) changes(w *work, result *pipeline.Result) {
 	var lines []string
 	for _, change := range allowedChanges(result) {
 		lines = append(lines, fmt.Sprintf("%s: %s, from %s to %s: %s", change.Path, change.Class,
-			shortly(change.Before), shortly(change.After), cmp.Or(change.Reason, "the plugin states no reason")))
+			shown(brief(change.Before)), shown(brief(change.After)), cmp.Or(change.Reason, "the plugin states no reason")))
 	}
 	r.lines("change", w.source.Label(r.manyFiles, false), lines)
 }
@@ -153,14 +159,6 @@ func allowedChanges(result *pipeline.Result) []pipeline.Change {
 		}
 	}
 	return allowed
-}
-
-// shortly returns a value that is short enough for a line.
-func shortly(value any) string {
-	if raw, err := json.Marshal(value); err == nil && len(raw) > maxValue {
-		value = fielderror.AbbreviateJSON(raw)
-	}
-	return shown(value)
 }
 
 func warningsOf(w *work, result *pipeline.Result) []plugin.Warning {

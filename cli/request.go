@@ -46,7 +46,7 @@ func dumpRequest(cmd *cobra.Command, p *pipeline.Pipeline, in *input) error {
 	if err != nil {
 		return err
 	}
-	one, err := single(works, problems, &reporter{to: cmd.ErrOrStderr(), manyFiles: in.manyFiles()})
+	one, err := single(works, problems, &reporter{to: cmd.ErrOrStderr(), manyFiles: len(in.files) > 1})
 	if err != nil {
 		return err
 	}

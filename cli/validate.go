@@ -43,7 +43,7 @@ func validate(cmd *cobra.Command, p *pipeline.Pipeline, in *input, origins bool)
 	if err != nil {
 		return err
 	}
-	report := &reporter{to: cmd.OutOrStdout(), manyFiles: in.manyFiles()}
+	report := &reporter{to: cmd.OutOrStdout(), manyFiles: len(in.files) > 1}
 	report.problems(problems)
 	valid := len(problems) == 0
 	for i := range works {

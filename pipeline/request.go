@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"reflect"
 
+	"k8s.io/utils/ptr"
+
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/plugin"
@@ -111,33 +113,25 @@ func isMade(shoot *corev1beta1.Shoot) bool {
 func shootFacts(facts *plugin.Facts, shoot *corev1beta1.Shoot) {
 	spec := &shoot.Spec
 	facts.KubernetesVersion = spec.Kubernetes.Version
-	if proxy := spec.Kubernetes.KubeProxy; proxy != nil {
-		facts.KubeProxy.Enabled = proxy.Enabled == nil || *proxy.Enabled
-		if proxy.Mode != nil {
-			facts.KubeProxy.Mode = *proxy.Mode
-		}
+	proxy := ptr.Deref(spec.Kubernetes.KubeProxy, corev1beta1.KubeProxy{})
+	facts.KubeProxy = plugin.KubeProxy{Enabled: ptr.Deref(proxy.Enabled, true), Mode: ptr.Deref(proxy.Mode, "")}
+	api := ptr.Deref(spec.Kubernetes.KubeAPIServer, corev1beta1.KubeAPIServer{})
+	facts.APIServer = plugin.APIServer{
+		FeatureGates: api.FeatureGates, RuntimeConfig: api.RuntimeConfig,
+		ExternalHost: externalHost(shoot.Status.AdvertisedAddresses),
 	}
-	if api := spec.Kubernetes.KubeAPIServer; api != nil {
-		facts.APIServer = plugin.APIServer{FeatureGates: api.FeatureGates, RuntimeConfig: api.RuntimeConfig}
-	}
-	if vpa := spec.Kubernetes.VerticalPodAutoscaler; vpa != nil {
-		facts.VPA = vpa.Enabled
-	}
+	facts.VPA = ptr.Deref(spec.Kubernetes.VerticalPodAutoscaler, corev1beta1.VerticalPodAutoscaler{}).Enabled
 	if system := spec.SystemComponents; system != nil && system.NodeLocalDNS != nil {
 		facts.NodeLocalDNS = system.NodeLocalDNS.Enabled
 	}
 	facts.Hibernated = shoot.IsHibernated()
-	if n := spec.Networking; n != nil && n.Nodes != nil {
-		facts.NodeCIDR = *n.Nodes
-	}
+	facts.NodeCIDR = ptr.Deref(ptr.Deref(spec.Networking, corev1beta1.Networking{}).Nodes, "")
 	for _, worker := range spec.Provider.Workers {
 		facts.NodesAtLeast += worker.Minimum
 		facts.NodesAtMost += worker.Maximum
 	}
-	facts.APIServer.ExternalHost = externalHost(shoot.Status.AdvertisedAddresses)
-	if n := shoot.Status.Networking; n != nil {
-		facts.PodCIDRs, facts.ServiceCIDRs, facts.NodeCIDRs = n.Pods, n.Services, n.Nodes
-	}
+	reported := ptr.Deref(shoot.Status.Networking, corev1beta1.NetworkingStatus{})
+	facts.PodCIDRs, facts.ServiceCIDRs, facts.NodeCIDRs = reported.Pods, reported.Services, reported.Nodes
 }
 
 // externalAddress is the name of the address by which an API server is reached from
