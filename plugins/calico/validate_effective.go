@@ -17,9 +17,13 @@ func validateEffective(effective, written *v1alpha1.NetworkConfig, in *plugin.In
 	var found plugin.Findings
 	validateKubeProxy(&found, effective, in)
 	warnNodeRange(&found, in)
-	warnVXLANOverlay(&found, effective, written, in, path)
-	warnVXLANPool(&found, effective, written, path)
-	warnings.Warn(&found, effective, in, path)
+	w := warner{&found, path}
+	w.vxlanOverlay(effective, written, in)
+	w.vxlanPool(effective, written)
+	w.encapsulation(effective)
+	w.ipv6(effective)
+	w.addresses(effective, in)
+	w.helpers(effective, in)
 	return found
 }
 
@@ -40,44 +44,29 @@ func validateKubeProxy(found *plugin.Findings, effective *v1alpha1.NetworkConfig
 // warnNodeRange warns that a network of IPv4 does not use the nodes' IPv6 range. It does
 // not warn of one that is on the way to IPv6, which will use it.
 func warnNodeRange(found *plugin.Findings, in *plugin.Input) {
-	if wantsIPv6(in) || !isIPv6Range(in.NodeCIDR) {
-		return
-	}
-	found.Warn(plugin.At(nil, string(plugin.FactNodeRange)),
+	warner{found, nil}.warnIf(!wantsIPv6(in) && isIPv6Range(in.NodeCIDR), string(plugin.FactNodeRange),
 		"the nodes' range is of IPv6, and the network has IPv4 only, so neither do nodes find their address by it nor is it kept from being masqueraded; state the nodes' IPv4 range")
 }
 
-// warnVXLANOverlay warns users who asked for an overlay, but not for VXLAN, that they get
+// vxlanOverlay warns users who asked for an overlay, but not for VXLAN, that they get
 // VXLAN.
-func warnVXLANOverlay(found *plugin.Findings, effective, written *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) {
+func (w warner) vxlanOverlay(effective, written *v1alpha1.NetworkConfig, in *plugin.Input) {
 	asked := written.VXLAN != nil && written.VXLAN.Enabled
-	if !in.Infrastructure.NoIPIP || !vxlanOverlay(effective) || asked {
-		return
-	}
-	found.Warn(plugin.At(path, "overlay.enabled"), fmt.Sprintf(
+	w.warnIf(in.Infrastructure.NoIPIP && vxlanOverlay(effective) && !asked, "overlay.enabled", fmt.Sprintf(
 		"IP-in-IP is not available on %s, so the overlay uses VXLAN; and VXLAN needs calico-ipam",
 		cmp.Or(in.Infrastructure.Type, "this infrastructure")))
 }
 
-// warnVXLANPool warns users who wrote ipv4.pool: vxlan that nothing is encapsulated,
+// vxlanPool warns users who wrote ipv4.pool: vxlan that nothing is encapsulated,
 // unless they wrote so themselves or a warning at vxlan.enabled tells them.
-func warnVXLANPool(found *plugin.Findings, effective, written *v1alpha1.NetworkConfig, path *field.Path) {
-	if effective.VXLAN.Enabled || !poolIs(effective, v1alpha1.PoolVXLAN) || forbidsEncapsulation(written.IPv4) {
+func (w warner) vxlanPool(effective, written *v1alpha1.NetworkConfig) {
+	forbidden := written.IPv4 != nil && written.IPv4.Mode != nil && !encapsulates(*written.IPv4.Mode)
+	if effective.VXLAN.Enabled || !poolIs(effective, v1alpha1.PoolVXLAN) || forbidden {
 		return
 	}
 	const none = "packets are still not encapsulated, since ipv4.mode is Never with backend none; leave it out"
-	warn := func(message string) { found.Warn(plugin.At(path, "ipv4.pool"), message) }
 	byNone := effective.Overlay == nil && hasBackend(effective, v1alpha1.None) && !encapsulates(*effective.IPv4.Mode)
-	switch {
-	case overlayOff(effective):
-		warn("packets are still not encapsulated, since overlay.enabled is false; leave it out")
-	case byNone && hasIPv6(effective):
-		warn(none)
-	case byNone:
-		warn(none + ", or in a new network " + forVXLAN)
-	}
-}
-
-func forbidsEncapsulation(written *v1alpha1.IPv4) bool {
-	return written != nil && written.Mode != nil && !encapsulates(*written.Mode)
+	w.warnIf(overlayOff(effective), "ipv4.pool", "packets are still not encapsulated, since overlay.enabled is false; leave it out")
+	w.warnIf(byNone && hasIPv6(effective), "ipv4.pool", none)
+	w.warnIf(byNone && !hasIPv6(effective), "ipv4.pool", none+", or in a new network "+forVXLAN)
 }
