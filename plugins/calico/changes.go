@@ -15,27 +15,44 @@ type (
 )
 
 // restarts begins the reason of changes that calico-node picks up by restarting. What
-// Felix has set up stays in place meanwhile, with the exception that classify makes.
+// Felix has set up stays in place meanwhile, with the exception of withPodRoutes.
 const (
 	restarts = "calico-node restarts node after node, " + goesOn
 	goesOn   = "and traffic goes on meanwhile"
+	isCutOff = "and while calico-node starts on a node, pods there do not reach those of other nodes: " +
+		"without overlay it first removes BIRD's routes, which overlay.createPodRoutes brings back"
 )
 
-// classify is the policy's, with another reason for restarts that are not harmless: without
-// overlay calico-node first removes BIRD's routes when it starts, and then
-// overlay.createPodRoutes brings them back.
-func classify(c change) (plugin.ChangeClass, string) {
-	class, reason := changePolicy.Classify(c)
-	if usesBIRD(c.Before.Config) && createsPodRoutes(c.After.Config) {
-		reason = strings.Replace(reason, goesOn, isCutOff, 1)
+// withPodRoutes puts, before each rule by which calico-node restarts, one for networks with
+// overlay.createPodRoutes, where restarts interrupt traffic.
+func withPodRoutes(policy plugin.ChangePolicy[v1alpha1.NetworkConfig]) plugin.ChangePolicy[v1alpha1.NetworkConfig] {
+	for path, rules := range policy {
+		var all []rule
+		for _, r := range rules {
+			// poolStays is for networks without the block overlay.
+			if strings.Contains(r.Reason, goesOn) && r.Reason != poolStays {
+				when := "with overlay.createPodRoutes"
+				if r.When != "" && r.When != withOverlay {
+					when += ", " + r.When
+				}
+				all = append(all, rule{
+					Class:  plugin.Disruptive,
+					Reason: strings.Replace(r.Reason, goesOn, isCutOff, 1),
+					When:   when,
+					If: func(c change) bool {
+						return usesBIRD(c.Before.Config) && createsPodRoutes(c.After.Config) && (r.If == nil || r.If(c))
+					},
+				})
+			}
+			all = append(all, r)
+		}
+		policy[path] = all
 	}
-	return class, reason
+	return policy
 }
 
-const isCutOff = "and while calico-node starts on a node, pods there do not reach those of other nodes: " +
-	"without overlay it first removes BIRD's routes, which overlay.createPodRoutes brings back"
-
 const (
+	withOverlay      = "with overlay"
 	requestsChange   = "calico-node and Typha may restart one after the other with other requests, " + goesOn
 	poolStays        = restarts + "; the address pool that is there stays as it is, since calico-node makes one only where there is none"
 	poolIsOverlays   = restarts + "; how packets travel is said by the address pool that comes with overlay, be it on or off"
@@ -51,7 +68,7 @@ const (
 // changePolicy has an entry for every value of NetworkConfig, and for the facts that calico-node
 // is told of. IPv4 or IPv6 comes and goes with a change of that family's mode: a network
 // has a mode for each of its families.
-var changePolicy = plugin.ChangePolicy[v1alpha1.NetworkConfig]{
+var changePolicy = withPodRoutes(plugin.ChangePolicy[v1alpha1.NetworkConfig]{
 	"backend":   {{Class: plugin.Disruptive, Reason: othersMakeRoutes}},
 	"ipam.type": ipamRules,
 	"ipam.cidr": {
@@ -65,14 +82,14 @@ var changePolicy = plugin.ChangePolicy[v1alpha1.NetworkConfig]{
 		{Class: plugin.Disruptive, Reason: "pods that start from then on get addresses of the other range, to which the routes between nodes may not lead"},
 	},
 	"ipv4.pool": {
-		{Class: plugin.Rolling, When: "with overlay", If: hasOverlayAfter, Reason: poolIsOverlays},
+		{Class: plugin.Rolling, When: withOverlay, If: hasOverlayAfter, Reason: poolIsOverlays},
 		{Class: plugin.Rolling, Reason: poolStays},
 	},
 	"ipv4.mode": {
 		{Class: plugin.Disruptive, When: "if the network loses IPv4", If: func(c change) bool {
 			return hasIPv4(c.Before.Config) && !hasIPv4(c.After.Config)
 		}, Reason: familyGoes},
-		{Class: plugin.Rolling, When: "with overlay", If: hasOverlayAfter, Reason: poolIsOverlays},
+		{Class: plugin.Rolling, When: withOverlay, If: hasOverlayAfter, Reason: poolIsOverlays},
 		{Class: plugin.Rolling, Reason: poolStays},
 	},
 	"ipv4.autoDetectionMethod": {{Class: plugin.Rolling, Reason: otherAddress}},
@@ -197,7 +214,7 @@ var changePolicy = plugin.ChangePolicy[v1alpha1.NetworkConfig]{
 			return hasIPv4(c.Before.Config) && hasIPv4(c.After.Config) && podRangeIPv4(c.Before.Input) != podRangeIPv4(c.After.Input)
 		}, Reason: restarts + "; what pods send within the new IPv4 range is not masqueraded"},
 	},
-}
+})
 
 const masqueradedFromThenOn = "what pods send to nodes of the old range is masqueraded from then on"
 

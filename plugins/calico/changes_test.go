@@ -17,6 +17,7 @@ func TestWhatChangesMeanForARunningNetwork(t *testing.T) {
 		vxlanOverlay = "{overlay: {enabled: true}, vxlan: {enabled: true}}"
 		off          = "overlay: {enabled: false}"
 		on           = "overlay: {enabled: true}"
+		podRoutes    = "overlay: {enabled: false, createPodRoutes: true}"
 		calicoIPAM   = "ipam: {type: calico-ipam}"
 		vxlanAlone   = "{ipam: {type: calico-ipam}, vxlan: {enabled: true}}"
 	)
@@ -32,8 +33,10 @@ func TestWhatChangesMeanForARunningNetwork(t *testing.T) {
 		{"", "ebpfDataplane: {enabled: true}", "ebpfDataplane.enabled", plugin.Disruptive},
 		{"", "ipam: {type: calico-ipam}", "ipam.type", plugin.Forbidden},
 		{"", "ipam: {cidr: usePodCIDR}", "ipam.cidr", plugin.Rolling},
-		{"ipv4: {mode: Never}", "overlay: {enabled: false, createPodRoutes: true}", "overlay.createPodRoutes", plugin.Rolling}, // BIRD either way
-		{on, "overlay: {enabled: false, createPodRoutes: true}", "overlay.createPodRoutes", plugin.Disruptive},
+		{"ipv4: {mode: Never}", podRoutes, "overlay.createPodRoutes", plugin.Disruptive}, // BIRD either way, but its routes go while calico-node starts
+		{podRoutes, "{overlay: {enabled: false, createPodRoutes: true}, typha: {enabled: false}}", "typha.enabled", plugin.Disruptive},
+		{podRoutes, "{overlay: {enabled: false, createPodRoutes: true}, autoScaling: {mode: static}}", "autoScaling.mode", plugin.Disruptive},
+		{on, podRoutes, "overlay.createPodRoutes", plugin.Disruptive},
 		{"", "ipam: {cidr: 100.64.0.0/24}", "ipam.cidr", plugin.Disruptive},
 		{"ipam: {cidr: 100.64.1.0/24}", "ipam: {cidr: 100.64.2.0/24}", "ipam.cidr", plugin.Disruptive},
 		{vxlanOverlay, "{overlay: {enabled: true}, vxlan: {enabled: true}, ipam: {cidr: 100.64.1.0/24}}", "ipam.cidr", plugin.Rolling}, // calico-ipam
@@ -46,8 +49,8 @@ func TestWhatChangesMeanForARunningNetwork(t *testing.T) {
 		{"ipv4: {mode: CrossSubnet}", on, "overlay.enabled", plugin.Disruptive},
 		{"", on, "overlay.createPodRoutes", plugin.Safe},
 		{"backend: none", off, "overlay.enabled", plugin.Rolling}, // the cloud's routes either way
-		{off, "overlay: {enabled: false, createPodRoutes: true}", "overlay.createPodRoutes", plugin.Disruptive},
-		{off, "overlay: {enabled: false, createPodRoutes: true}", "backend", plugin.Disruptive},
+		{off, podRoutes, "overlay.createPodRoutes", plugin.Disruptive},
+		{off, podRoutes, "backend", plugin.Disruptive},
 		{on, vxlanOverlay, "ipam.type", plugin.Forbidden},
 		{on, vxlanOverlay, "vxlan.enabled", plugin.Disruptive},
 		{vxlanOverlay, on, "ipam.type", plugin.Forbidden},
@@ -116,8 +119,8 @@ func TestVXLANWithoutOverlayOnlyChangesThePoolToMake(t *testing.T) {
 	g.Expect(after).To(Equal(before))
 }
 
-// What remembers so little nobody has written who knew the network.
-func TestAnIPAMThatNobodyRemembersIsNotHeldAgainstTheUser(t *testing.T) {
+// A status without ipam is damaged: Trellis always writes it.
+func TestAnIPAMThatTheStatusLacksIsNotHeldAgainstTheUser(t *testing.T) {
 	g := NewWithT(t)
 	request := requestFor(t, "")
 	request.Applied = &pipeline.Applied{Config: []byte(`{"backend":"bird"}`)}

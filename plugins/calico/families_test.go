@@ -138,7 +138,7 @@ func TestIPv6RangeOfThePods(t *testing.T) {
 	}
 }
 
-// Who states one range for two families states that of IPv4, but nobody has to.
+// A user who states one range for two families states that of IPv4, but need not.
 func TestIPv4PoolHasARangeOfIPv4(t *testing.T) {
 	for _, test := range []struct {
 		name, spec string
@@ -318,10 +318,11 @@ func TestValuesOfNoUseToIPv6AreSafeToChange(t *testing.T) {
 	}
 }
 
-// BIRD makes them with an overlay and without, and IPv6 never travels otherwise.
-func TestPodRoutesOfIPv6OnlyRestart(t *testing.T) {
+// BIRD makes them with an overlay and without, and IPv6 never travels otherwise. But without
+// overlay calico-node removes them when it starts.
+func TestPodRoutesOfIPv6InterruptTraffic(t *testing.T) {
 	n := changed(t, "overlay: {enabled: true}", "overlay: {enabled: false, createPodRoutes: true}", ipv6Only)
-	NewWithT(t).Expect(n.Classes()).To(HaveKeyWithValue("overlay.createPodRoutes", plugin.Rolling))
+	NewWithT(t).Expect(n.Classes()).To(HaveKeyWithValue("overlay.createPodRoutes", plugin.Disruptive))
 }
 
 func TestIPv6SourceNATIsOnlyDisruptiveWhenItGoes(t *testing.T) {

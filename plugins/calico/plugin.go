@@ -69,7 +69,7 @@ func (definition) ValidateEffective(effective, written *v1alpha1.NetworkConfig, 
 }
 
 func (definition) Classify(change plugin.Change[v1alpha1.NetworkConfig]) (plugin.ChangeClass, string) {
-	return classify(change)
+	return changePolicy.Classify(change)
 }
 
 func (definition) Render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (plugin.Objects, error) {
