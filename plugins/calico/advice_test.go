@@ -21,7 +21,7 @@ import (
 // edit changes a config. What is nil is left out.
 type edit map[string]any
 
-// advice is what warnings tell people to do, by how they say it. A message may give
+// advice is what warnings tell users to do, by how they say it. A message may give
 // more than one.
 var advice = map[string]edit{
 	"write bird":                        {"backend": "bird"},
@@ -39,8 +39,8 @@ var advice = map[string]edit{
 
 var soundsLikeAdvice = regexp.MustCompile(`\b(write|leave) `)
 
-// Who does what a warning advises does not read of it again, nor of anything else that
-// was not to be read before; and may do so in a running network, unless it says otherwise.
+// A user who does what a warning advises is not warned of it again, nor of anything else;
+// and may do so in a running network, unless the warning says otherwise.
 func TestAdviceLeadsToAConfigThatIsNotWarnedOf(t *testing.T) {
 	families := map[string]option{"IPv4": withNodes("", nil), "both families": dualStack, "IPv6": ipv6Only, "IPv4 without IP-in-IP": onAzure}
 	followed := map[string]bool{}
@@ -68,11 +68,11 @@ func TestAdviceLeadsToAConfigThatIsNotWarnedOf(t *testing.T) {
 						}
 					}
 				}
-				NewWithT(t).Expect(given || !soundsLikeAdvice.MatchString(warning.Message)).To(BeTrue(), "nobody follows the advice of %v", warning)
+				NewWithT(t).Expect(given || !soundsLikeAdvice.MatchString(warning.Message)).To(BeTrue(), "the advice of %v is not followed", warning)
 			}
 		}
 	}
-	NewWithT(t).Expect(followed).To(HaveLen(len(advice)), "some advice is given by nobody")
+	NewWithT(t).Expect(followed).To(HaveLen(len(advice)), "no warning gives some advice")
 }
 
 func isForNewNetworks(message, words string) bool {

@@ -25,8 +25,8 @@ func TestNodesFindTheirAddressInTheirRange(t *testing.T) {
 		{"nothing is known", "", withNodes("", nil), "", false},
 		{"the user knows", users, withNodes("", nil), "first-found", false},
 		{"only the status knows", users, withNodes("", []string{nodeCIDR}), "first-found", false},
-		{"the spec goes before the user", users, withNodes(nodeCIDR, nil), "cidr=" + nodeCIDR, true},
-		{"the status goes before the spec", "", withNodes(nodeCIDR, []string{"10.1.0.0/16", "2001:db8::/56", "10.2.0.0/16"}), "cidr=10.1.0.0/16,10.2.0.0/16", false},
+		{"the spec takes precedence over the user", users, withNodes(nodeCIDR, nil), "cidr=" + nodeCIDR, true},
+		{"the status takes precedence over the spec", "", withNodes(nodeCIDR, []string{"10.1.0.0/16", "2001:db8::/56", "10.2.0.0/16"}), "cidr=10.1.0.0/16,10.2.0.0/16", false},
 		{"a status without IPv4", users, withNodes(nodeCIDR, []string{"2001:db8::/56"}), "", true},
 		{"an empty method", "ipv4: {autoDetectionMethod: ''}", withNodes("", nil), "", false},
 	} {

@@ -19,7 +19,7 @@ func TestAutoscalingModes(t *testing.T) {
 	for _, test := range []struct {
 		name, config string
 		options      []option
-		proportional bool // whether cpva scales, and not VPA or nobody
+		proportional bool // cpva scales, and not VPA
 		vpa          bool
 		preserves    bool
 		node, typha  string

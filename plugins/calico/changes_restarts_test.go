@@ -10,7 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 )
 
-// Nobody reads that calico-node restarts where its pods stay as they are.
+// Users are not told that calico-node restarts where its pods stay as they are.
 func TestRestartsAreToldOnlyWhereCalicoNodeChanges(t *testing.T) {
 	families := map[string]option{"IPv4": withNodes(nodeCIDR, nil), "IPv6": ipv6Only, "both families": dualStack}
 	for _, base := range []string{"", "overlay: {enabled: false}, "} {

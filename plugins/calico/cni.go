@@ -3,6 +3,7 @@
 package calico
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -21,14 +22,12 @@ const (
 	backendKey       = "calico_backend"
 	mtuKey           = "veth_mtu"
 	cniConfigKey     = "cni_network_config"
-	noTypha          = "none"
-	mtuPlaceholder   = "__CNI_MTU__"
 	cniConfigName    = "10-calico.conflist"
 	cniSchemaVersion = "0.3.1"
 )
 
 func (n *network) cniConfig() *corev1.ConfigMap {
-	typhaService := noTypha
+	typhaService := "none"
 	if n.config.Typha.Enabled {
 		typhaService = typhaName
 	}
@@ -54,24 +53,19 @@ func mtuOf(c *v1alpha1.NetworkConfig) string {
 	return strconv.Itoa(number)
 }
 
-// networkConfigList is the CNI configuration that container install-cni writes on
-// each node, after it has put the node's values where the placeholders are.
-type networkConfigList struct {
-	Name       string `json:"name"`
-	CNIVersion string `json:"cniVersion"`
-	Plugins    []any  `json:"plugins"`
-}
+// networkConfigTemplate is the CNI configuration that container install-cni writes on each
+// node. It puts the node's values where the placeholders are; that of the MTU is not in
+// quotes, since the value is a number. __IPAM__ is for ipamPlugin.
+//
+//go:embed cni/10-calico.conflist
+var networkConfigTemplate string
 
-type calicoPlugin struct {
-	Type          string         `json:"type"`
-	LogLevel      string         `json:"log_level"`
-	LogFilePath   string         `json:"log_file_path"`
-	DatastoreType string         `json:"datastore_type"`
-	NodeName      string         `json:"nodename"`
-	MTU           string         `json:"mtu"`
-	IPAM          ipamPlugin     `json:"ipam"`
-	Policy        policyConfig   `json:"policy"`
-	Kubernetes    kubeconfigFile `json:"kubernetes"`
+func (n *network) networkConfigList() string {
+	ipam, err := json.MarshalIndent(n.ipamPlugin(), "      ", "  ")
+	if err != nil {
+		panic(fmt.Sprintf("the CNI configuration cannot be encoded: %v", err))
+	}
+	return strings.TrimSpace(strings.Replace(networkConfigTemplate, "__IPAM__", string(ipam), 1))
 }
 
 type ipamPlugin struct {
@@ -84,52 +78,6 @@ type ipamPlugin struct {
 
 type ipamRange struct {
 	Subnet string `json:"subnet"`
-}
-
-type policyConfig struct {
-	Type string `json:"type"`
-}
-
-type kubeconfigFile struct {
-	Kubeconfig string `json:"kubeconfig"`
-}
-
-type portmapPlugin struct {
-	Type         string              `json:"type"`
-	SNAT         bool                `json:"snat"`
-	Capabilities portmapCapabilities `json:"capabilities"`
-}
-
-type portmapCapabilities struct {
-	PortMappings bool `json:"portMappings"`
-}
-
-func (n *network) networkConfigList() string {
-	list := networkConfigList{
-		Name:       "k8s-pod-network",
-		CNIVersion: cniSchemaVersion,
-		Plugins: []any{
-			calicoPlugin{
-				Type:          "calico",
-				LogLevel:      "error",
-				LogFilePath:   "/var/log/calico/cni/cni.log",
-				DatastoreType: datastore,
-				NodeName:      "__KUBERNETES_NODE_NAME__",
-				MTU:           mtuPlaceholder,
-				IPAM:          n.ipamPlugin(),
-				Policy:        policyConfig{Type: "k8s"},
-				Kubernetes:    kubeconfigFile{Kubeconfig: "__KUBECONFIG_FILEPATH__"},
-			},
-			portmapPlugin{Type: "portmap", SNAT: true, Capabilities: portmapCapabilities{PortMappings: true}},
-		},
-	}
-	document, err := json.MarshalIndent(list, "", "  ")
-	if err != nil {
-		panic(fmt.Sprintf("the CNI configuration cannot be encoded: %v", err))
-	}
-	// The number that comes there must not be in quotes, and JSON has no other
-	// way to leave it open.
-	return strings.Replace(string(document), `"`+mtuPlaceholder+`"`, mtuPlaceholder, 1)
 }
 
 // ipamPlugin says where pods get their addresses from. With two families they get

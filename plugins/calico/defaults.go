@@ -51,7 +51,7 @@ func (d *defaulting) dropDeprecated() {
 // vxlan reports that only an overlay has VXLAN by itself, so that VXLAN is not kept where
 // the overlay goes.
 func (d *defaulting) vxlan() {
-	vxlan := orDefault(&d.config.VXLAN, v1alpha1.VXLAN{})
+	vxlan := plugin.OrDefault(&d.config.VXLAN, v1alpha1.VXLAN{})
 	switch {
 	case !overlayOn(d.config):
 		d.origins.Rule("vxlan.enabled", "overlay.enabled is not true")
@@ -65,7 +65,7 @@ func (d *defaulting) createPodRoutes() {
 	if d.config.Overlay == nil {
 		return
 	}
-	orDefault(&d.config.Overlay.CreatePodRoutes, false)
+	plugin.OrDefault(&d.config.Overlay.CreatePodRoutes, false)
 	if d.config.Overlay.Enabled {
 		*d.config.Overlay.CreatePodRoutes = false
 		d.origins.Rule("overlay.createPodRoutes", "overlay.enabled is true, and an overlay needs no such routes")
@@ -81,7 +81,7 @@ func (d *defaulting) backend() {
 		d.config.Backend = new(v1alpha1.None)
 		d.origins.Infrastructure("backend", d.noIPIP())
 	case d.config.Overlay == nil:
-		orDefault(&d.config.Backend, v1alpha1.Bird)
+		plugin.OrDefault(&d.config.Backend, v1alpha1.Bird)
 	case vxlanOverlay(d.config):
 		d.config.Backend = new(v1alpha1.VXLANBackend)
 		d.origins.Rule("backend", "overlay.enabled and vxlan.enabled are true")
@@ -98,7 +98,7 @@ func (d *defaulting) backend() {
 }
 
 func (d *defaulting) ipam() {
-	ipam := orDefault(&d.config.IPAM, v1alpha1.IPAM{})
+	ipam := plugin.OrDefault(&d.config.IPAM, v1alpha1.IPAM{})
 	ipam.Type = cmp.Or(ipam.Type, v1alpha1.HostLocal)
 	if d.vxlanBringsIPAM() {
 		ipam.Type = v1alpha1.CalicoIPAM
@@ -127,7 +127,7 @@ func (d *defaulting) ipamRange(ipam *v1alpha1.IPAM) {
 	case isNodesRange && d.config.IPv4 == nil:
 		set("the network has IPv6 only")
 	case ipam.CIDR == nil || isNodesRange && dualStack:
-		orDefault(&ipam.CIDR, nodesRange)
+		plugin.OrDefault(&ipam.CIDR, nodesRange)
 	case dualStack:
 		set("with two IP families each node uses its own ranges")
 	case ipam.Type != v1alpha1.HostLocal && !d.vxlanBringsIPAM():
@@ -137,7 +137,7 @@ func (d *defaulting) ipamRange(ipam *v1alpha1.IPAM) {
 
 func (d *defaulting) snatToUpstreamDNS() {
 	if overlayOff(d.config) {
-		orDefault(&d.config.SnatToUpstreamDNS, v1alpha1.SnatToUpstreamDNS{Enabled: true})
+		plugin.OrDefault(&d.config.SnatToUpstreamDNS, v1alpha1.SnatToUpstreamDNS{Enabled: true})
 		return
 	}
 	d.config.SnatToUpstreamDNS = &v1alpha1.SnatToUpstreamDNS{}
@@ -146,12 +146,12 @@ func (d *defaulting) snatToUpstreamDNS() {
 
 // switches are the values that depend on nothing.
 func (d *defaulting) switches() {
-	orDefault(&d.config.Typha, v1alpha1.Typha{Enabled: true})
-	orDefault(&d.config.VethMTU, "0")
-	orDefault(&d.config.EBPFDataplane, v1alpha1.EBPFDataplane{})
-	orDefault(&d.config.WireguardEncryption, false)
-	orDefault(&d.config.BirdExporter, v1alpha1.BirdExporter{})
-	multus := orDefault(&d.config.Multus, v1alpha1.Multus{})
+	plugin.OrDefault(&d.config.Typha, v1alpha1.Typha{Enabled: true})
+	plugin.OrDefault(&d.config.VethMTU, "0")
+	plugin.OrDefault(&d.config.EBPFDataplane, v1alpha1.EBPFDataplane{})
+	plugin.OrDefault(&d.config.WireguardEncryption, false)
+	plugin.OrDefault(&d.config.BirdExporter, v1alpha1.BirdExporter{})
+	multus := plugin.OrDefault(&d.config.Multus, v1alpha1.Multus{})
 	if !multus.Enabled {
 		multus.InstallCNIPlugins = false
 		d.origins.Rule("multus.installCNIPlugins", "multus.enabled is false")
@@ -159,7 +159,7 @@ func (d *defaulting) switches() {
 }
 
 func (d *defaulting) autoScaling() {
-	scaling := orDefault(&d.config.AutoScaling, v1alpha1.AutoScaling{})
+	scaling := plugin.OrDefault(&d.config.AutoScaling, v1alpha1.AutoScaling{})
 	scaling.Mode = cmp.Or(scaling.Mode, v1alpha1.ClusterProportional)
 	if scaling.Mode == v1alpha1.VPA && !d.in.VPA {
 		scaling.Mode = v1alpha1.ClusterProportional
@@ -171,7 +171,7 @@ func (d *defaulting) autoScaling() {
 		return
 	}
 	if scaling.Mode == v1alpha1.Static {
-		resources := orDefault(&scaling.Resources, v1alpha1.StaticResources{})
+		resources := plugin.OrDefault(&scaling.Resources, v1alpha1.StaticResources{})
 		resources.Node = system.RequestsWith(resources.Node, nodeCPU, nodeMemory)
 		resources.Typha = system.RequestsWith(resources.Typha, typhaCPU, typhaMemory)
 	}
@@ -183,13 +183,4 @@ func (d *defaulting) autoScaling() {
 
 func (d *defaulting) noIPIP() string {
 	return cmp.Or(d.in.Infrastructure.Type, "the infrastructure") + " has no IP-in-IP"
-}
-
-// orDefault returns what is at field, after putting value there if there was
-// nothing.
-func orDefault[T any](field **T, value T) *T {
-	if *field == nil {
-		*field = &value
-	}
-	return *field
 }

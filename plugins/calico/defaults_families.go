@@ -29,13 +29,13 @@ func deploysIPv6(in *plugin.Input) bool { return in.HasIPFamily(extensionsv1alph
 // families gives each family of the network its block.
 func (d *defaulting) families() {
 	if deploysIPv4(d.in) {
-		orDefault(&d.config.IPv4, v1alpha1.IPv4{})
+		plugin.OrDefault(&d.config.IPv4, v1alpha1.IPv4{})
 	} else {
 		d.config.IPv4 = nil
 		d.origins.Rule("ipv4", "the network has no IPv4")
 	}
 	if deploysIPv6(d.in) {
-		orDefault(&d.config.IPv6, v1alpha1.IPv6{})
+		plugin.OrDefault(&d.config.IPv6, v1alpha1.IPv6{})
 	} else {
 		d.config.IPv6 = nil
 		d.origins.Rule("ipv6", "the network has no IPv6")
@@ -61,7 +61,7 @@ func (d *defaulting) ipv4Pool() {
 		*pool = new(v1alpha1.PoolVXLAN)
 		d.origins.Rule("ipv4.pool", "vxlan.enabled is true")
 	default:
-		orDefault(pool, v1alpha1.PoolIPIP)
+		plugin.OrDefault(pool, v1alpha1.PoolIPIP)
 	}
 }
 
@@ -97,7 +97,7 @@ func (d *defaulting) ipv6() {
 		return
 	}
 	ipv6 := d.config.IPv6
-	orDefault(&ipv6.Pool, v1alpha1.IPv6PoolVXLAN)
+	plugin.OrDefault(&ipv6.Pool, v1alpha1.IPv6PoolVXLAN)
 	switch {
 	case overlayOn(d.config):
 		ipv6.Mode = new(v1alpha1.Always)
@@ -110,7 +110,7 @@ func (d *defaulting) ipv6() {
 		ipv6.SourceNATEnabled = new(true)
 		d.origins.Rule("ipv6.sourceNATEnabled", "wireguardEncryption is true")
 	}
-	orDefault(&ipv6.SourceNATEnabled, false)
+	plugin.OrDefault(&ipv6.SourceNATEnabled, false)
 	d.autoDetection(&ipv6.AutoDetectionMethod, ipv6Method, netip.Addr.Is6)
 }
 

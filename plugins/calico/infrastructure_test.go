@@ -16,7 +16,7 @@ func onAzure(facts *plugin.Input) {
 	facts.Infrastructure = plugin.Infrastructure{Type: "azure", NoIPIP: true, PodRoutes: true, OwnNetwork: true}
 }
 
-func TestWithoutIPIPNobodyDistributesRoutesUnlessAsked(t *testing.T) {
+func TestWithoutIPIPNoRoutesAreDistributedUnlessAsked(t *testing.T) {
 	for _, config := range []string{"", "backend: bird", "backend: vxlan", "backend: none"} {
 		t.Run(config, func(t *testing.T) {
 			g := NewWithT(t)
@@ -135,7 +135,7 @@ func TestWhoMayShareANetworkIsToldToKeepPodRangesApart(t *testing.T) {
 		want         bool
 	}{
 		{"no overlay", "overlay: {enabled: false}", []option{shared}, true},
-		{"nobody's routes but the cloud's", "backend: none", []option{shared}, true},
+		{"only the cloud's routes", "backend: none", []option{shared}, true},
 		{"both families", "", []option{dualStack, shared}, true},
 		{"an overlay hides pods", "overlay: {enabled: true}", []option{shared}, false},
 		{"and so does the default", "", []option{shared}, false},

@@ -45,7 +45,7 @@ func TestInventoryOfADefaultNetwork(t *testing.T) {
 	))
 }
 
-func TestComponentsAreWhatPeopleJudgeTheNetworkBy(t *testing.T) {
+func TestComponentsAreTheWorkloadsWhoseHealthIsReported(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(build(t, "").Objects.Components).To(Equal([]plugin.Component{
 		{Name: "calicoNodes", Kind: "DaemonSet", Workload: "calico-node", Namespace: "kube-system"},

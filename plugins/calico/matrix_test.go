@@ -42,7 +42,7 @@ var matrix = []row{
 		backend: "vxlan", poolIPIP: "Never", poolVXLAN: "Always", felixVXLN: "true", ipam: "calico-ipam", pool: "Never/Always", kubeControllers: true, ensurer: true},
 	{name: "A4 overlay with a VXLAN pool only", config: "{overlay: {enabled: true}, ipv4: {pool: vxlan}}",
 		backend: "bird", poolVXLAN: "Always", felixIPIP: "true", ipam: "host-local", pool: "Always/Never", kubeControllers: true, ensurer: true, birdProbes: true},
-	{name: "A5 overlay goes before backend and mode", config: "{overlay: {enabled: true}, backend: none, ipv4: {mode: CrossSubnet}}",
+	{name: "A5 overlay takes precedence over backend and mode", config: "{overlay: {enabled: true}, backend: none, ipv4: {mode: CrossSubnet}}",
 		backend: "bird", poolIPIP: "Always", felixIPIP: "true", ipam: "host-local", pool: "Always/Never", kubeControllers: true, ensurer: true, birdProbes: true},
 	{name: "A6 no overlay", config: "overlay: {enabled: false}",
 		backend: "none", poolIPIP: "Never", felixIPIP: "false", ipam: "host-local", pool: "Never/Never", noSNATPool: true, cleanupRoutes: true, snat: true},

@@ -31,7 +31,7 @@ func (n *network) multus() []plugin.Object {
 func (n *network) multusDaemonSet() *appsv1.DaemonSet {
 	return &appsv1.DaemonSet{
 		TypeMeta:   system.TypeMeta("apps/v1", "DaemonSet"),
-		ObjectMeta: system.Named(multusName, multusLabels()),
+		ObjectMeta: system.Named(multusName, criticalApp(multusName)),
 		Spec: appsv1.DaemonSetSpec{
 			Selector:       system.Selecting(system.App(multusName)),
 			UpdateStrategy: system.RollOut(n.in),
@@ -57,14 +57,8 @@ func (n *network) multusDaemonSet() *appsv1.DaemonSet {
 	}
 }
 
-func multusLabels() map[string]string {
-	labels := system.SystemApp(multusName)
-	labels[system.CriticalLabel] = "true"
-	return labels
-}
-
 func multusPodLabels() map[string]string {
-	labels := multusLabels()
+	labels := criticalApp(multusName)
 	labels[system.ToAPIServer], labels[system.ToDNS] = system.Allowed, system.Allowed
 	return labels
 }

@@ -36,18 +36,16 @@ func (n *network) nodeAccess() []plugin.Object {
 	return slices.Concat(nodeRole(), []plugin.Object{system.ClusterRoleBinding(nodeName, subjects...)}, cniAccess())
 }
 
-func (n *network) node() []plugin.Object { return []plugin.Object{n.nodeDaemonSet()} }
-
 func (n *network) nodeDaemonSet() *appsv1.DaemonSet {
 	daemonSet := &appsv1.DaemonSet{
 		TypeMeta:   system.TypeMeta("apps/v1", "DaemonSet"),
-		ObjectMeta: system.Named(nodeName, nodeLabels()),
+		ObjectMeta: system.Named(nodeName, criticalApp(nodeName)),
 		Spec: appsv1.DaemonSetSpec{
 			Selector:             system.Selecting(system.App(nodeName)),
 			RevisionHistoryLimit: new(int32(2)),
 			UpdateStrategy:       system.RollOut(n.in),
 			Template: corev1.PodTemplateSpec{
-				ObjectMeta: system.PodMeta(system.MayReachOut(nodeLabels())),
+				ObjectMeta: system.PodMeta(system.MayReachOut(criticalApp(nodeName))),
 				Spec: corev1.PodSpec{
 					ServiceAccountName:            nodeName,
 					HostNetwork:                   true,
@@ -68,8 +66,9 @@ func (n *network) nodeDaemonSet() *appsv1.DaemonSet {
 	return daemonSet
 }
 
-func nodeLabels() map[string]string {
-	labels := system.SystemApp(nodeName)
+// criticalApp are the labels of what a node needs before it takes other pods.
+func criticalApp(name string) map[string]string {
+	labels := system.SystemApp(name)
 	labels[system.CriticalLabel] = "true"
 	return labels
 }

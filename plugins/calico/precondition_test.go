@@ -62,7 +62,7 @@ func TestAnOverlayGoesOnceTheCloudHasMadeRoutes(t *testing.T) {
 	}
 }
 
-// It concerns whoever has tunnels, which the variables of calico-node tell.
+// It concerns networks with tunnels, which the variables of calico-node tell.
 func TestOnlyAnOverlayThatIsThereConcerns(t *testing.T) {
 	wanted := build(t, "{overlay: {enabled: false}}", switches).Precondition
 	for name, test := range map[string]struct {

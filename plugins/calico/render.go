@@ -39,15 +39,15 @@ func render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (plugin.Objects
 			n.nodeAccess(), // node.go
 			crds(),         // manifests/crds
 			[]plugin.Object{n.calicoConfig},
-			n.pools(),           // ippools.go
-			n.node(),            // node.go, node_env.go, node_init.go, node_sidecars.go, node_volumes.go
-			n.typha(),           // typha.go
-			typhaPolicy(),       // manifests/typha-policy.yaml
-			n.autoscalers(),     // autoscalers.go
-			n.kubeControllers(), // kubecontrollers.go
-			n.podAutoscalers(),  // vpa.go
-			n.multus(),          // multus.go
-			n.monitoring(),      // monitoring.go
+			n.pools(),                          // ippools.go
+			[]plugin.Object{n.nodeDaemonSet()}, // node.go, node_env.go, node_init.go, node_sidecars.go, node_volumes.go
+			n.typha(),                          // typha.go
+			typhaPolicy(),                      // manifests/typha-policy.yaml
+			n.autoscalers(),                    // autoscalers.go
+			n.kubeControllers(),                // kubecontrollers.go
+			n.podAutoscalers(),                 // vpa.go
+			n.multus(),                         // multus.go
+			n.monitoring(),                     // monitoring.go
 		)),
 		plugin.SeedBundle(bundleName+"-seed", n.seedMonitoring()), // monitoring.go
 	), nil

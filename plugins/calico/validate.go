@@ -16,19 +16,19 @@ import (
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
-// validate judges what the user wrote.
+// validate checks what the user wrote.
 func validate(written *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
-	oneOf(&found, path.Child("backend"), written.Backend, v1alpha1.Bird, v1alpha1.None, v1alpha1.VXLANBackend)
+	plugin.OneOf(&found, path.Child("backend"), written.Backend, v1alpha1.Bird, v1alpha1.None, v1alpha1.VXLANBackend)
 	validateIPAM(&found, written.IPAM, path.Child("ipam"))
 	validateFamilies(&found, written, in, path)
 	if written.VethMTU != nil {
 		validateMTU(&found, path.Child("vethMTU"), *written.VethMTU)
 	}
 	validateAutoScaling(&found, written.AutoScaling, path.Child("autoScaling"))
-	oneOf(&found, path.Child("serviceLoopPrevention"), written.ServiceLoopPrevention,
+	plugin.OneOf(&found, path.Child("serviceLoopPrevention"), written.ServiceLoopPrevention,
 		v1alpha1.ServiceLoopDisabled, v1alpha1.ServiceLoopDrop, v1alpha1.ServiceLoopReject)
-	oneOf(&found, path.Child("ipip"), written.IPIP, poolModes...)
+	plugin.OneOf(&found, path.Child("ipip"), written.IPIP, poolModes...)
 	if method := written.IPAutodetectionMethod; method != nil {
 		validateAutoDetection(&found, path.Child("ipAutodetectionMethod"), *method)
 	}
@@ -40,7 +40,7 @@ func validateIPAM(found *plugin.Findings, ipam *v1alpha1.IPAM, path *field.Path)
 		return
 	}
 	if ipam.Type != "" {
-		oneOf(found, path.Child("type"), &ipam.Type, v1alpha1.HostLocal, v1alpha1.CalicoIPAM)
+		plugin.OneOf(found, path.Child("type"), &ipam.Type, v1alpha1.HostLocal, v1alpha1.CalicoIPAM)
 	}
 	if ipam.CIDR == nil || strings.EqualFold(*ipam.CIDR, v1alpha1.UsePodCIDR) {
 		return
@@ -54,8 +54,8 @@ func validateIPAM(found *plugin.Findings, ipam *v1alpha1.IPAM, path *field.Path)
 var poolModes = []v1alpha1.PoolMode{v1alpha1.Always, v1alpha1.Never, v1alpha1.CrossSubnet, v1alpha1.Off}
 
 func validatePool(found *plugin.Findings, path *field.Path, pool *v1alpha1.Pool, mode *v1alpha1.PoolMode, method *string, pools ...v1alpha1.Pool) {
-	oneOf(found, path.Child("pool"), pool, pools...)
-	oneOf(found, path.Child("mode"), mode, poolModes...)
+	plugin.OneOf(found, path.Child("pool"), pool, pools...)
+	plugin.OneOf(found, path.Child("mode"), mode, poolModes...)
 	if pool != nil && *pool == v1alpha1.PoolVXLAN && mode != nil && slices.Contains(poolModes, *mode) {
 		withVXLAN := []v1alpha1.PoolMode{v1alpha1.Always, v1alpha1.Never}
 		if !slices.Contains(withVXLAN, *mode) {
@@ -77,7 +77,7 @@ func validateAutoScaling(found *plugin.Findings, scaling *v1alpha1.AutoScaling, 
 	if scaling == nil {
 		return
 	}
-	oneOf(found, path.Child("mode"), &scaling.Mode, v1alpha1.ClusterProportional, v1alpha1.VPA, v1alpha1.Static)
+	plugin.OneOf(found, path.Child("mode"), &scaling.Mode, v1alpha1.ClusterProportional, v1alpha1.VPA, v1alpha1.Static)
 	if resources := scaling.Resources; resources != nil {
 		validateResources(found, path.Child("resources", "node"), resources.Node)
 		validateResources(found, path.Child("resources", "typha"), resources.Typha)
@@ -99,16 +99,4 @@ func validateResources(found *plugin.Findings, path *field.Path, list corev1.Res
 			found.Error(field.Invalid(at, quantity.String(), "must be greater than or equal to 0"))
 		}
 	}
-}
-
-// oneOf finds an error in a value that is there and not allowed.
-func oneOf[T ~string](found *plugin.Findings, path *field.Path, value *T, allowed ...T) {
-	if value == nil || slices.Contains(allowed, *value) {
-		return
-	}
-	names := make([]string, 0, len(allowed))
-	for _, name := range allowed {
-		names = append(names, string(name))
-	}
-	found.Error(field.Invalid(path, string(*value), "must be one of "+strings.Join(names, ", ")))
 }

@@ -102,7 +102,7 @@ func TestErrorsSayWhatIsAllowed(t *testing.T) {
 	}
 }
 
-func TestSomebodyMustImplementServices(t *testing.T) {
+func TestServicesNeedAnImplementation(t *testing.T) {
 	const ebpf = "ebpfDataplane: {enabled: true}"
 	for _, test := range []struct {
 		name, config string
@@ -112,8 +112,8 @@ func TestSomebodyMustImplementServices(t *testing.T) {
 		{"kube-proxy", "", withKubeProxy(true, corev1beta1.ProxyModeIPVS), nil},
 		{"kube-proxy and eBPF", ebpf, withKubeProxy(true, corev1beta1.ProxyModeIPTables), nil},
 		{"eBPF", ebpf, withKubeProxy(false, ""), nil},
-		{"nobody", "", withKubeProxy(false, ""), []string{"Forbidden @ spec.kubernetes.kubeProxy.enabled"}},
-		{"nobody, with a mode", "", withKubeProxy(false, corev1beta1.ProxyModeIPVS), []string{"Forbidden @ spec.kubernetes.kubeProxy.enabled"}},
+		{"none", "", withKubeProxy(false, ""), []string{"Forbidden @ spec.kubernetes.kubeProxy.enabled"}},
+		{"none, with a mode", "", withKubeProxy(false, corev1beta1.ProxyModeIPVS), []string{"Forbidden @ spec.kubernetes.kubeProxy.enabled"}},
 		{"eBPF, with a mode for kube-proxy", ebpf, withKubeProxy(false, corev1beta1.ProxyModeIPVS), []string{"Forbidden @ spec.kubernetes.kubeProxy.mode"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -98,7 +98,7 @@ func TestUsersAreToldWhatIsNotInForce(t *testing.T) {
 	}
 }
 
-// Whatever is combined, nobody reads of one field twice.
+// Whatever is combined, users are not warned of one field twice.
 func TestEachFieldOfTheEncapsulationIsWarnedOfOnce(t *testing.T) {
 	families := map[string]option{"IPv4": func(*plugin.Input) {}, "both families": dualStack, "IPv4 without IP-in-IP": onAzure}
 	for _, config := range combined(

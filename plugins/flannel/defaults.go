@@ -18,20 +18,20 @@ const (
 
 // setDefaults makes config what is in force.
 func setDefaults(config *v1alpha1.NetworkConfig, in *plugin.Input, origins *plugin.Origins) {
-	setBackend(orDefault(&config.Backend, v1alpha1.Backend{}), origins)
+	setBackend(plugin.OrDefault(&config.Backend, v1alpha1.Backend{}), origins)
 	setFamilies(config, in, origins)
-	orDefault(&config.NFTables, false)
-	resources := orDefault(&config.Resources, v1alpha1.Resources{})
+	plugin.OrDefault(&config.NFTables, false)
+	resources := plugin.OrDefault(&config.Resources, v1alpha1.Resources{})
 	resources.Requests = system.RequestsWith(resources.Requests, nodeCPU, nodeMemory)
 }
 
 // setBackend takes away what host-gw does not have. Users must not write it there, but
 // it may have been applied before.
 func setBackend(backend *v1alpha1.Backend, origins *plugin.Origins) {
-	if *orDefault(&backend.Type, v1alpha1.VXLAN) == v1alpha1.VXLAN {
-		orDefault(&backend.Port, defaultPort)
-		orDefault(&backend.VNI, defaultVNI)
-		orDefault(&backend.DirectRouting, false)
+	if *plugin.OrDefault(&backend.Type, v1alpha1.VXLAN) == v1alpha1.VXLAN {
+		plugin.OrDefault(&backend.Port, defaultPort)
+		plugin.OrDefault(&backend.VNI, defaultVNI)
+		plugin.OrDefault(&backend.DirectRouting, false)
 		return
 	}
 	backend.Port, backend.VNI, backend.DirectRouting = nil, nil, nil
@@ -52,13 +52,4 @@ func setFamilies(config *v1alpha1.NetworkConfig, in *plugin.Input, origins *plug
 	}
 	config.IPFamilies = families
 	origins.Rule("ipFamilies", reason)
-}
-
-// orDefault returns what is at field, after putting value there if there was
-// nothing.
-func orDefault[T any](field **T, value T) *T {
-	if *field == nil {
-		*field = &value
-	}
-	return *field
 }

@@ -34,9 +34,7 @@ var images = plugin.ParseImages(imagesDocument)
 
 type definition struct{}
 
-var (
-	_ plugin.Definition[v1alpha1.NetworkConfig] = definition{}
-)
+var _ plugin.Definition[v1alpha1.NetworkConfig] = definition{}
 
 func (definition) Describe() plugin.Description {
 	return plugin.Description{

@@ -42,7 +42,7 @@ func TestAPodIsReadyOnceItsOwnDaemonHasWritten(t *testing.T) {
 }
 
 // An empty file starts no pod.
-func TestAnEmptyFileMakesNobodyReady(t *testing.T) {
+func TestAnEmptyFileMakesNoPodReady(t *testing.T) {
 	g := NewWithT(t)
 	node := newNode(t)
 	g.Expect(node.start(": > $FILE")).To(Succeed())

@@ -3,20 +3,31 @@
 package flannel
 
 import (
+	"embed"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/manifest"
 	"github.com/trellis-network/trellis/plugins/flannel/v1alpha1"
 )
 
-// network is one network to render: what is in force, and what is known of its
-// cluster.
-// bundleName is the name of the ManagedResource.
-const bundleName = "extension-networking-flannel-config"
+const (
+	// bundleName is the name of the ManagedResource.
+	bundleName = "extension-networking-flannel-config"
+	// account is the name of the daemon's identity.
+	account = "flannel"
+)
 
+//go:embed manifests
+var manifests embed.FS
+
+// access is what the daemon may do.
+var access = manifest.Constants(manifests, "manifests/access.yaml")
+
+// network is one network to render: what is in force, and what is known of its cluster.
 type network struct {
 	config *v1alpha1.NetworkConfig
 	in     *plugin.Input
@@ -33,7 +44,7 @@ func render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (plugin.Objects
 	}
 	components := []plugin.Component{{Name: "nodes", Kind: "DaemonSet", Workload: nodeName, Namespace: metav1.NamespaceSystem}}
 	return plugin.NewObjects(components, plugin.NetworkBundle(bundleName, slices.Concat(
-		access,                                   // rbac.go
+		access(),                                 // manifests/access.yaml
 		[]plugin.Object{n.settings, n.nodeSet()}, // settings.go, node.go
 	))), nil
 }

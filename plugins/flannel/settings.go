@@ -3,8 +3,8 @@
 package flannel
 
 import (
-	"bytes"
 	"encoding/json"
+	"errors"
 	"net/netip"
 
 	corev1 "k8s.io/api/core/v1"
@@ -62,19 +62,13 @@ type delegate struct {
 }
 
 func (n *network) makeSettings() (*corev1.ConfigMap, error) {
-	cni, err := document(n.cniConf())
-	if err != nil {
-		return nil, err
-	}
-	net, err := document(n.netConf())
-	if err != nil {
-		return nil, err
-	}
+	cni, cniErr := json.MarshalIndent(n.cniConf(), "", "  ")
+	net, netErr := json.MarshalIndent(n.netConf(), "", "  ")
 	return &corev1.ConfigMap{
 		TypeMeta:   system.TypeMeta("v1", "ConfigMap"),
 		ObjectMeta: system.Named(configName, labels()),
-		Data:       map[string]string{cniKey: cni, netKey: net},
-	}, nil
+		Data:       map[string]string{cniKey: string(cni) + "\n", netKey: string(net) + "\n"},
+	}, errors.Join(cniErr, netErr)
 }
 
 func (n *network) netConf() netConf {
@@ -110,13 +104,4 @@ func (n *network) cniConf() cniConf {
 			{Type: "portmap", Capabilities: map[string]bool{"portMappings": true}},
 		},
 	}
-}
-
-// document is JSON, indented for users who read it on a node.
-func document(conf any) (string, error) {
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetIndent("", "  ")
-	err := encoder.Encode(conf)
-	return text.String(), err
 }

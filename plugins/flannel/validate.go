@@ -22,7 +22,7 @@ const (
 	mostVNI           = 1<<24 - 1
 )
 
-// validate judges what the user wrote.
+// validate checks what the user wrote.
 func validate(written *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	if written.Backend != nil {

@@ -15,7 +15,7 @@ import (
 // leastIPv6MTU is what every link with IPv6 carries.
 const leastIPv6MTU = 1280
 
-// validateEffective judges what is in force.
+// validateEffective checks what is in force.
 func validateEffective(effective *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	validateKubeProxy(&found, in)

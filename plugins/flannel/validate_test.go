@@ -51,7 +51,7 @@ func TestWhatIsRefused(t *testing.T) {
 }
 
 // The path is the Shoot's, wherever the config was written.
-func TestSomebodyMustImplementServices(t *testing.T) {
+func TestServicesNeedAnImplementation(t *testing.T) {
 	contract.Shows(t, "N27")
 	for _, mode := range []corev1beta1.ProxyMode{"", corev1beta1.ProxyModeIPTables, corev1beta1.ProxyModeIPVS, corev1beta1.ProxyModeNFTables} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestUsersAreWarned(t *testing.T) {
 	}{
 		{name: "nothing to tell of a default network"},
 		{name: "nor among others", options: []option{among}},
-		{name: "routes that nobody makes", config: "backend: {type: host-gw}", options: []option{alone}, want: map[string]string{"backend.type": segment}},
+		{name: "routes that no component makes", config: "backend: {type: host-gw}", options: []option{alone}, want: map[string]string{"backend.type": segment}},
 		{name: "routes that the cloud makes", config: "backend: {type: host-gw}"},
 		{name: "others' pods", config: "backend: {type: host-gw}", options: []option{among}, want: map[string]string{"backend.type": overlap}},
 		{name: "others' pods, in part", config: "backend: {directRouting: true}", options: []option{among}, want: map[string]string{"backend.directRouting": overlap}},
