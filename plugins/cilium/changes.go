@@ -27,9 +27,8 @@ const (
 )
 
 // changePolicy has an entry for every value of NetworkConfig, and for the facts that agents and
-// cilium-operator are told of.
-var changePolicy = plugin.ChangePolicy[v1alpha1.NetworkConfig]{
-	"debug":                    {{Class: plugin.Rolling, Reason: restarts}},
+// cilium-operator are told of. fields.go has those of ordinary fields.
+var changePolicy = withOrdinaryFields(plugin.ChangePolicy[v1alpha1.NetworkConfig]{
 	"kubeproxy.k8sServiceHost": {{Class: plugin.Safe, Reason: onlyOperator}},
 	"kubeproxy.k8sServicePort": {{Class: plugin.Safe, Reason: onlyOperator}},
 	"hubble.enabled":           {{Class: plugin.Rolling, Reason: restarts + "; flows that they have recorded are lost"}},
@@ -48,28 +47,6 @@ var changePolicy = plugin.ChangePolicy[v1alpha1.NetworkConfig]{
 		{Class: plugin.Rolling, When: "if the network gets IPv6", If: func(c change) bool { return hasIPv6(c.After.Config) },
 			Reason: restarts + "; pods that start from then on get an IPv6 address as well"},
 		{Class: plugin.Rolling, Reason: restarts},
-	},
-	"bpfSocketLBHostnsOnly.enabled": {
-		idleWithKubeProxy,
-		{Class: plugin.Rolling, Reason: restarts + "; only connections that pods open from then on are made in the other way"},
-	},
-	"cni.exclusive": {{Class: plugin.Rolling, Reason: restarts + "; pods that start from then on go through the other plugins as well, or no longer do"}},
-	"egressGateway.enabled": {
-		{Class: plugin.Rolling, When: "if switched on", If: func(c change) bool {
-			return c.After.Config.EgressGateway != nil && c.After.Config.EgressGateway.Enabled
-		}, Reason: restarts + "; connections that selected pods open from then on go through gateways"},
-		{Class: plugin.Disruptive, Reason: "connections through gateways break, and new ones come from the addresses of the pods' own nodes"},
-	},
-	"mtu": {{Class: plugin.Rolling, Reason: restarts + "; running pods may keep their MTU until they restart"}},
-	"devices": {
-		{Class: plugin.Disruptive, When: "if an interface may cease to be handled", If: losesDevice,
-			Reason: "traffic of Services that comes in through an interface that is not listed any more is not handled"},
-		{Class: plugin.Rolling, Reason: restarts + "; no interface ceases to be handled"},
-	},
-	"directRoutingDevice": {{Class: plugin.Disruptive, Reason: "nodes pass on packets to Services through another interface, and a connection that is open does not follow"}},
-	"loadBalancingMode": {
-		idleWithKubeProxy,
-		{Class: plugin.Disruptive, Reason: "connections from outside that are open break where another node than the pod's answers for the Service"},
 	},
 	"l2Announcements.enabled": {
 		idleAnnouncements,
@@ -108,18 +85,7 @@ var changePolicy = plugin.ChangePolicy[v1alpha1.NetworkConfig]{
 		{Class: plugin.Disruptive, When: "if switched on", If: func(c change) bool { return isTrue(c.After.Config.EnableIPv6Masquerade) }, Reason: fromNodes},
 		{Class: plugin.Disruptive, Reason: fromPods},
 	},
-	"enableBPFMasquerade": masqueraderRules,
-	"bgpControlPlane.enabled": {
-		{Class: plugin.Rolling, When: "if switched on", If: func(c change) bool {
-			return c.After.Config.BGPControlPlane != nil && c.After.Config.BGPControlPlane.Enabled
-		}, Reason: restarts},
-		{Class: plugin.Disruptive, Reason: "routers outside lose the routes that were announced to them"},
-	},
-	"policyAuditMode": {
-		{Class: plugin.Rolling, When: "if switched on", If: func(c change) bool { return isTrue(c.After.Config.PolicyAuditMode) },
-			Reason: restarts + "; NetworkPolicies are not enforced from then on"},
-		{Class: plugin.Disruptive, Reason: "NetworkPolicies block from then on what they only reported"},
-	},
+	"enableBPFMasquerade":          masqueraderRules,
 	"encryption.enabled":           encryptionRules,
 	"encryption.mode":              encryptionRules,
 	"encryption.nodeToNodeEnabled": {{Class: plugin.Rolling, Reason: restarts + "; two nodes encrypt what they send to each other as soon as both do"}},
@@ -148,7 +114,7 @@ var changePolicy = plugin.ChangePolicy[v1alpha1.NetworkConfig]{
 		after, _ := operatorAPIServer(c.After.Config, c.After.Input)
 		return before != after
 	}, Reason: onlyOperator}},
-}
+})
 
 // Values that have no effect in a cluster restart agents nevertheless.
 var (

@@ -5,7 +5,6 @@ package cilium
 import (
 	"maps"
 	"strconv"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -23,9 +22,12 @@ const (
 // Cilium's own default.
 func (n *network) ciliumConfig() *corev1.ConfigMap {
 	config := copyOf[*corev1.ConfigMap](fixedConfig()) // manifests/cilium-config.yaml
+	for _, each := range ordinaryFields {
+		each.tell(n.config, config.Data)
+	}
 	for _, added := range []settings{
-		n.families(), n.routing(), n.masquerading(), n.ipam(), n.services(), n.kubeProxy(),
-		n.l2Announcements(), n.hubble(), n.encryption(), n.switches(),
+		n.families(), n.routing(), n.masquerading(), n.ipam(), n.services(),
+		n.l2Announcements(), n.hubble(), n.encryption(),
 	} {
 		maps.Copy(config.Data, added)
 	}
@@ -71,11 +73,6 @@ func (n *network) routing() settings {
 	if range6 := podRangeIPv6(n.in); range6 != "" {
 		s.setIf(*n.config.IPv6NativeRoutingCIDREnabled, "ipv6-native-routing-cidr", range6)
 	}
-	s.setIf(*n.config.MTU != 0, "mtu", strconv.Itoa(*n.config.MTU))
-	s.setIf(len(n.config.Devices) > 0, "devices", strings.Join(n.config.Devices, " "))
-	if device := n.config.DirectRoutingDevice; device != nil {
-		s["direct-routing-device"] = *device
-	}
 	return s
 }
 
@@ -86,7 +83,6 @@ func (n *network) masquerading() settings {
 		"enable-ipv6-masquerade": boolean(*n.config.EnableIPv6Masquerade),
 	}
 	s.setIf(knowsBPFMasquerade(n.config), "enable-bpf-masquerade", boolean(*n.config.EnableBPFMasquerade))
-	s.setIf(n.config.EgressGateway.Enabled, egressGatewayKey, yes)
 	return s
 }
 
@@ -119,27 +115,8 @@ func (n *network) ipam() settings {
 	return s
 }
 
-// switches are settings that depend on one value of the config each.
-func (n *network) switches() settings {
-	s := settings{
-		"cni-exclusive":            boolean(n.config.CNI.Exclusive),
-		"debug":                    boolean(*n.config.Debug),
-		"enable-bgp-control-plane": boolean(n.config.BGPControlPlane.Enabled),
-	}
-	s.setIf(*n.config.PolicyAuditMode, "policy-audit-mode", yes)
-	return s
-}
-
 // services is how traffic to Services gets to pods.
 func (n *network) services() settings {
-	s := settings{"bpf-lb-mode": string(*n.config.LoadBalancingMode)}
-	s.setIf(n.config.BPFSocketLBHostnsOnly.Enabled, "bpf-lb-sock-hostns-only", yes)
-	s.setIf(n.in.NodeLocalDNS, "enable-local-redirect-policy", yes)
-	return s
-}
-
-// kubeProxy is what agents do in its place.
-func (n *network) kubeProxy() settings {
 	replaces := replacesKubeProxy(n.in)
 	s := settings{
 		"enable-health-check-loadbalancer-ip": boolean(replaces),
@@ -147,6 +124,7 @@ func (n *network) kubeProxy() settings {
 	}
 	s.setIf(replaces, "kube-proxy-replacement", yes)
 	s.setIf(replaces, "kube-proxy-replacement-healthz-bind-address", "0.0.0.0:10256")
+	s.setIf(n.in.NodeLocalDNS, "enable-local-redirect-policy", yes)
 	return s
 }
 

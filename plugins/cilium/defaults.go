@@ -33,7 +33,7 @@ func setDefaults(config *v1alpha1.NetworkConfig, in *plugin.Input, origins *plug
 	d.tunnel()
 	d.nativeRouting()
 	d.kubeProxy()
-	d.switches()
+	d.independent()
 	d.masquerading()
 	d.encryption()
 	d.l2Announcements()
@@ -116,19 +116,16 @@ func (d *defaulting) kubeProxy() {
 	}
 }
 
-// switches are the values that depend on nothing.
-func (d *defaulting) switches() {
-	orDefault(&d.config.Debug, false)
+// independent sets the values that depend on nothing.
+func (d *defaulting) independent() {
+	for _, each := range ordinaryFields {
+		if each.setDefault != nil {
+			each.setDefault(d.config)
+		}
+	}
 	orDefault(&d.config.Hubble, v1alpha1.Hubble{})
-	orDefault(&d.config.BPFSocketLBHostnsOnly, v1alpha1.BPFSocketLBHostnsOnly{})
-	orDefault(&d.config.CNI, v1alpha1.CNI{Exclusive: true})
-	orDefault(&d.config.EgressGateway, v1alpha1.EgressGateway{})
-	orDefault(&d.config.MTU, 0)
-	orDefault(&d.config.LoadBalancingMode, v1alpha1.SNAT)
 	orDefault(&d.config.SnatToUpstreamDNS, v1alpha1.SnatToUpstreamDNS{})
 	orDefault(&d.config.SnatOutOfCluster, v1alpha1.SnatOutOfCluster{})
-	orDefault(&d.config.BGPControlPlane, v1alpha1.BGPControlPlane{})
-	orDefault(&d.config.PolicyAuditMode, false)
 }
 
 func (d *defaulting) masquerading() {

@@ -11,35 +11,6 @@ import (
 	"github.com/trellis-network/trellis/test/built"
 )
 
-func TestEveryDefaultIsExplicitButTheThirdStateOfOverlay(t *testing.T) {
-	g := NewWithT(t)
-	g.Expect(build(t, "").Config).To(MatchJSON(built.JSON(t, `
-apiVersion: cilium.networking.extensions.gardener.cloud/v1alpha1
-kind: NetworkConfig
-debug: false
-hubble: {enabled: false}
-tunnel: vxlan
-ipv4: {enabled: true}
-ipv6: {enabled: false}
-bpfSocketLBHostnsOnly: {enabled: false}
-cni: {exclusive: true}
-egressGateway: {enabled: false}
-mtu: 0
-loadBalancingMode: snat
-l2Announcements: {enabled: false}
-ipv4NativeRoutingCIDREnabled: false
-ipv6NativeRoutingCIDREnabled: false
-snatToUpstreamDNS: {enabled: false}
-snatOutOfCluster: {enabled: false}
-enableIpv4Masquerade: true
-enableIpv6Masquerade: false
-enableBPFMasquerade: true
-bgpControlPlane: {enabled: false}
-policyAuditMode: false
-encryption: {enabled: false, nodeToNodeEnabled: false, strictMode: false}
-`)))
-}
-
 func TestABlockThatIsThereIsWrittenInFull(t *testing.T) {
 	for config, want := range map[string]string{
 		"overlay: {}":         `{"enabled": false, "createPodRoutes": false}`,

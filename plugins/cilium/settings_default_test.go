@@ -3,165 +3,48 @@
 package cilium_test
 
 import (
+	"os"
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"sigs.k8s.io/yaml"
+
+	"github.com/trellis-network/trellis/test/built"
 )
 
-// defaultSettings are all that agents and operator are told in a network of IPv4 whose
-// user wrote nothing.
-var defaultSettings = map[string]string{
-	"agent-health-port":                              "9879",
-	"agent-not-ready-taint-key":                      "node.cilium.io/agent-not-ready",
-	"annotate-k8s-node":                              "true",
-	"arping-refresh-period":                          "30s",
-	"auto-direct-node-routes":                        "false",
-	"bpf-ct-global-any-max":                          "262144",
-	"bpf-ct-global-tcp-max":                          "524288",
-	"bpf-distributed-lru":                            "false",
-	"bpf-events-drop-enabled":                        "true",
-	"bpf-events-policy-verdict-enabled":              "true",
-	"bpf-events-trace-enabled":                       "true",
-	"bpf-lb-external-clusterip":                      "false",
-	"bpf-lb-map-max":                                 "65536",
-	"bpf-lb-mode":                                    "snat",
-	"bpf-lb-sock":                                    "false",
-	"bpf-map-dynamic-size-ratio":                     "0.0025",
-	"bpf-nat-global-max":                             "524288",
-	"bpf-policy-map-max":                             "65536",
-	"bpf-policy-stats-map-max":                       "65536",
-	"bpf-root":                                       "/sys/fs/bpf",
-	"cgroup-root":                                    "/run/cilium/cgroupv2",
-	"cilium-endpoint-gc-interval":                    "5m0s",
-	"cluster-name":                                   "default",
-	"clustermesh-cache-ttl":                          "0s",
-	"clustermesh-enable-endpoint-sync":               "false",
-	"clustermesh-enable-mcs-api":                     "false",
-	"clustermesh-mcs-api-install-crds":               "true",
-	"cni-exclusive":                                  "true",
-	"cni-log-file":                                   "/var/run/cilium/cilium-cni.log",
-	"controller-group-metrics":                       "write-cni-file sync-host-ips sync-lb-maps-with-k8s-services",
-	"datapath-mode":                                  "veth",
-	"debug":                                          "false",
-	"default-lb-service-ipam":                        "none",
-	"direct-routing-skip-unreachable":                "false",
-	"dnsproxy-enable-transparent-mode":               "true",
-	"dnsproxy-socket-linger-timeout":                 "10",
-	"egress-gateway-reconciliation-trigger-interval": "1s",
-	"enable-api-rate-limit":                          "false",
-	"enable-auto-protect-node-port-range":            "true",
-	"enable-bgp-control-plane":                       "false",
-	"enable-bpf-masquerade":                          "true",
-	"enable-drift-checker":                           "true",
-	"enable-dynamic-config":                          "true",
-	"enable-endpoint-health-checking":                "true",
-	"enable-endpoint-lockdown-on-policy-overflow":    "false",
-	"enable-health-check-loadbalancer-ip":            "false",
-	"enable-health-check-nodeport":                   "false",
-	"enable-ipv4":                                    "true",
-	"enable-ipv4-big-tcp":                            "false",
-	"enable-ipv4-masquerade":                         "true",
-	"enable-ipv6":                                    "false",
-	"enable-ipv6-big-tcp":                            "false",
-	"enable-ipv6-masquerade":                         "false",
-	"enable-k8s-networkpolicy":                       "true",
-	"enable-l7-proxy":                                "true",
-	"enable-lb-ipam":                                 "true",
-	"enable-masquerade-to-route-source":              "false",
-	"enable-metrics":                                 "true",
-	"enable-no-service-endpoints-routable":           "true",
-	"enable-node-selector-labels":                    "false",
-	"enable-non-default-deny-policies":               "true",
-	"enable-policy":                                  "default",
-	"enable-runtime-device-detection":                "true",
-	"enable-sctp":                                    "false",
-	"enable-service-topology":                        "true",
-	"enable-session-affinity":                        "true",
-	"enable-source-ip-verification":                  "true",
-	"enable-svc-source-range-check":                  "true",
-	"enable-tcx":                                     "true",
-	"enable-vtep":                                    "false",
-	"enable-well-known-identities":                   "false",
-	"enable-xt-socket-fallback":                      "true",
-	"envoy-access-log-buffer-size":                   "4096",
-	"envoy-base-id":                                  "0",
-	"envoy-keep-cap-netbindservice":                  "false",
-	"external-envoy-proxy":                           "true",
-	"health-check-icmp-failure-threshold":            "3",
-	"http-retry-count":                               "3",
-	"http-stream-idle-timeout":                       "300",
-	"hubble-disable-tls":                             "false",
-	"hubble-tls-auto-enabled":                        "true",
-	"hubble-tls-cert-file":                           "/var/lib/cilium/tls/hubble/server.crt",
-	"hubble-tls-client-ca-files":                     "/var/lib/cilium/tls/hubble/client-ca.crt",
-	"hubble-tls-key-file":                            "/var/lib/cilium/tls/hubble/server.key",
-	"identity-allocation-mode":                       "crd",
-	"identity-management-mode":                       "agent",
-	"install-iptables-rules":                         "true",
-	"install-no-conntrack-iptables-rules":            "false",
-	"ipam":                                           "kubernetes",
-	"iptables-random-fully":                          "true",
-	"k8s-require-ipv4-pod-cidr":                      "true",
-	"label-prefix-file":                              "/tmp/cilium/label-prefix/label-prefix",
-	"mesh-auth-enabled":                              "false",
-	"mesh-auth-gc-interval":                          "5m0s",
-	"mesh-auth-queue-size":                           "1024",
-	"mesh-auth-rotated-identities-queue-size":        "1024",
-	"metrics-sampling-interval":                      "5m",
-	"monitor-aggregation":                            "medium",
-	"monitor-aggregation-flags":                      "all",
-	"monitor-aggregation-interval":                   "5s",
-	"nat-map-stats-entries":                          "32",
-	"nat-map-stats-interval":                         "30s",
-	"node-port-bind-protection":                      "false",
-	"nodeport-addresses":                             "",
-	"nodes-gc-interval":                              "5m0s",
-	"operator-api-serve-addr":                        "127.0.0.1:9234",
-	"operator-prometheus-serve-addr":                 ":6942",
-	"packetization-layer-pmtud-mode":                 "blackhole",
-	"policy-cidr-match-mode":                         "nodes",
-	"policy-default-local-cluster":                   "true",
-	"policy-deny-response":                           "none",
-	"preallocate-bpf-maps":                           "false",
-	"procfs":                                         "/host/proc",
-	"prometheus-serve-addr":                          ":9090",
-	"proxy-cluster-max-connections":                  "1024",
-	"proxy-cluster-max-requests":                     "1024",
-	"proxy-connect-timeout":                          "2",
-	"proxy-idle-timeout-seconds":                     "60",
-	"proxy-initial-fetch-timeout":                    "30",
-	"proxy-max-active-downstream-connections":        "50000",
-	"proxy-max-concurrent-retries":                   "128",
-	"proxy-max-connection-duration-seconds":          "0",
-	"proxy-max-requests-per-connection":              "0",
-	"proxy-use-original-source-address":              "true",
-	"proxy-xff-num-trusted-hops-egress":              "0",
-	"proxy-xff-num-trusted-hops-ingress":             "0",
-	"remove-cilium-node-taints":                      "true",
-	"routing-mode":                                   "tunnel",
-	"service-no-backend-response":                    "reject",
-	"set-cilium-is-up-condition":                     "true",
-	"set-cilium-node-taints":                         "true",
-	"tofqdns-dns-reject-response-code":               "refused",
-	"tofqdns-enable-dns-compression":                 "true",
-	"tofqdns-enable-poller":                          "false",
-	"tofqdns-endpoint-max-ip-per-hostname":           "1000",
-	"tofqdns-idle-connection-grace-period":           "0s",
-	"tofqdns-max-deferred-connection-deletes":        "10000",
-	"tofqdns-preallocate-identities":                 "true",
-	"tofqdns-proxy-response-max-delay":               "100ms",
-	"tunnel-protocol":                                "vxlan",
-	"tunnel-source-port-range":                       "0-0",
-	"unmanaged-pod-watcher-interval":                 "15s",
-	"vtep-cidr":                                      "",
-	"vtep-endpoint":                                  "",
-	"vtep-mac":                                       "",
-	"vtep-mask":                                      "",
-	"write-cni-conf-when-ready":                      "/host/etc/cni/net.d/05-cilium.conflist",
+// What a network of IPv4 has whose user wrote nothing: its config in force, and all that
+// agents and operator are told. UPDATE=1 writes both files.
+const (
+	defaultConfig   = "testdata/default-config.yaml"
+	defaultSettings = "testdata/default-settings.yaml"
+)
+
+// expectGolden fails unless a file has value, and writes it with UPDATE=1.
+func expectGolden(t *testing.T, file string, value any) {
+	t.Helper()
+	g := NewWithT(t)
+	content, err := yaml.Marshal(value)
+	g.Expect(err).NotTo(HaveOccurred())
+	if os.Getenv("UPDATE") != "" {
+		g.Expect(os.WriteFile(file, content, 0o644)).To(Succeed())
+	}
+	g.Expect(string(content)).To(Equal(built.File(t, file)), "UPDATE=1 go test ./plugins/cilium writes %s", file)
+}
+
+func settingsOf(t *testing.T, file string) settings {
+	t.Helper()
+	var all settings
+	NewWithT(t).Expect(yaml.UnmarshalStrict([]byte(built.File(t, file)), &all)).To(Succeed())
+	return all
 }
 
 func TestEverySettingOfADefaultNetwork(t *testing.T) {
-	g := NewWithT(t)
-	g.Expect(defaultSettings).To(HaveLen(147))
-	g.Expect(build(t, "").data("cilium-config")).To(Equal(defaultSettings))
+	expectGolden(t, defaultSettings, build(t, "").data("cilium-config"))
+}
+
+func TestEveryDefaultIsExplicitButTheThirdStateOfOverlay(t *testing.T) {
+	var config map[string]any
+	decode(t, string(build(t, "").Config), &config)
+	expectGolden(t, defaultConfig, config)
+	NewWithT(t).Expect(config).NotTo(HaveKey("overlay"))
 }

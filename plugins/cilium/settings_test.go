@@ -169,15 +169,16 @@ var matrix = []row{
 }
 
 func TestWhatAgentsAndOperatorAreTold(t *testing.T) {
+	defaults := settingsOf(t, defaultSettings)
 	for _, each := range matrix {
 		t.Run(each.name, func(t *testing.T) {
-			want := maps.Clone(defaultSettings)
+			want := maps.Clone(defaults)
 			for name, value := range each.want {
 				if want[name] = value; value == absent {
 					delete(want, name)
 				}
 			}
-			NewWithT(t).Expect(build(t, each.config, each.options...).data("cilium-config")).To(Equal(want))
+			NewWithT(t).Expect(build(t, each.config, each.options...).data("cilium-config")).To(Equal(map[string]string(want)))
 		})
 	}
 }

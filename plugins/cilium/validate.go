@@ -21,16 +21,11 @@ func validate(written *v1alpha1.NetworkConfig, _ *plugin.Input, path *field.Path
 	validateAPIServer(&found, written.KubeProxy, path.Child("kubeproxy"))
 	oneOf(&found, path.Child("tunnel"), written.TunnelMode, v1alpha1.VXLAN, v1alpha1.Geneve, v1alpha1.Disabled)
 	oneOf(&found, path.Child("store"), written.Store, v1alpha1.KubernetesStore)
-	if mtu := written.MTU; mtu != nil && (*mtu < 0 || *mtu > longestPacket) {
-		found.Error(field.Invalid(path.Child("mtu"), *mtu, "must be a number from 1 to 65535; 0 lets Cilium find out"))
+	for _, each := range ordinaryFields {
+		if each.validate != nil {
+			each.validate(written, &found, plugin.At(path, each.path))
+		}
 	}
-	for i, device := range written.Devices {
-		validateDevice(&found, path.Child("devices").Index(i), device)
-	}
-	if device := written.DirectRoutingDevice; device != nil {
-		validateDevice(&found, path.Child("directRoutingDevice"), *device)
-	}
-	oneOf(&found, path.Child("loadBalancingMode"), written.LoadBalancingMode, v1alpha1.SNAT, v1alpha1.DSR, v1alpha1.Hybrid)
 	validateEncryption(&found, written.Encryption, path.Child("encryption"))
 	return found
 }

@@ -4,7 +4,8 @@ package pairwise
 
 var detection = []string{`"first-found"`, `"interface=eth.*"`, `"can-reach=192.0.2.1"`}
 
-// calicoFields are all options of Calico's NetworkConfig.
+// calicoFields are options of Calico's NetworkConfig, with values that make a difference. Fields
+// that are missing here get values from their types (otherFields).
 var calicoFields = []option{
 	setting("backend", `"bird"`, `"none"`, `"vxlan"`),
 	setting("ipam.type", `"host-local"`, `"calico-ipam"`),

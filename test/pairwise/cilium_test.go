@@ -2,7 +2,8 @@
 
 package pairwise
 
-// ciliumFields are all options of Cilium's NetworkConfig.
+// ciliumFields are options of Cilium's NetworkConfig, with values that make a difference. Fields
+// that are missing here get values from their types (otherFields).
 var ciliumFields = []option{
 	setting("debug", "true", "false"),
 	setting("kubeproxy", `{"k8sServiceHost":"192.0.2.1","k8sServicePort":443}`, `{"k8sServiceHost":"api.example.com"}`),

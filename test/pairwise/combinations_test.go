@@ -46,7 +46,7 @@ func TestTheAPIServerTakesEveryCombination(t *testing.T) {
 
 func tryCombinations(t *testing.T, of *subject) {
 	start := time.Now()
-	all := of.options()
+	all := of.options(t)
 	dims := dimensions(all)
 	c := newCombinations(t, of.Type, all)
 	rows, alone := Cover(dims, c.valid)
@@ -68,7 +68,7 @@ func tryCombinations(t *testing.T, of *subject) {
 		landscape.Get(t).KubernetesVersion, len(rows)-rowsOf(refused), len(rows), len(dims), math.Log10(possible), objects, len(documents))
 	t.Logf("%d pairs of values exclude each other; the pipeline rejected %d combinations with a path, for %d reasons. Finding the combinations took %s, applying them %s.",
 		len(alone), c.refusals, len(c.reasons), covering.Round(time.Millisecond), time.Since(start).Round(time.Millisecond))
-	for _, line := range explain(dims, rows, alone) {
+	for _, line := range impossible(dims, rows, alone) {
 		t.Log(line)
 	}
 	if len(rows) < 20 {
@@ -95,9 +95,9 @@ func TestTheAPIServerIsStrict(t *testing.T) {
 	}
 }
 
-// explain lists the values that no valid combination has, and the pairs of other values that
+// impossible lists the values that no valid combination has, and the pairs of other values that
 // exclude each other.
-func explain(dims []Dimension, rows []Row, alone []Pair) []string {
+func impossible(dims []Dimension, rows []Row, alone []Pair) []string {
 	var lines []string
 	never := map[[2]int]bool{}
 	for d, dimension := range dims {

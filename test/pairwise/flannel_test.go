@@ -2,7 +2,8 @@
 
 package pairwise
 
-// flannelFields are all options of flannel's NetworkConfig.
+// flannelFields are options of flannel's NetworkConfig, with values that make a difference. Fields
+// that are missing here get values from their types (otherFields).
 var flannelFields = []option{
 	setting("backend.type", `"vxlan"`, `"host-gw"`),
 	setting("backend.port", "4789"),

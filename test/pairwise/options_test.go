@@ -12,6 +12,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	"github.com/trellis-network/trellis/internal/explain"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins/calico"
 	calicov1alpha1 "github.com/trellis-network/trellis/plugins/calico/v1alpha1"
@@ -87,7 +88,8 @@ func facts(p plugin.Plugin) []option {
 // subject is a plugin to test.
 type subject struct {
 	plugin.Plugin
-	// config is the type of the plugin's NetworkConfig, and fields are all its options.
+	// config is the type of its NetworkConfig, and fields are options of that, with values
+	// that make a difference.
 	config reflect.Type
 	fields []option
 }
@@ -98,7 +100,42 @@ var subjects = []subject{
 	{flannel.New(), reflect.TypeFor[flannelv1alpha1.NetworkConfig](), flannelFields},
 }
 
-func (s *subject) options() []option { return slices.Concat(facts(s.Plugin), s.fields) }
+func (s *subject) options(t *testing.T) []option {
+	t.Helper()
+	return slices.Concat(facts(s.Plugin), s.fields, s.otherFields(t))
+}
+
+// otherFields are options for all fields that fields lacks: both booleans, all values of an
+// enum, or the examples.
+func (s *subject) otherFields(t *testing.T) []option {
+	t.Helper()
+	g := NewWithT(t)
+	tried := "\n" + strings.Join(triedPaths(t, s.fields), "\n") + "\n"
+	config, err := explain.Of(&s.Plugin)
+	g.Expect(err).NotTo(HaveOccurred())
+	var others []option
+	for _, path := range leavesOf(s.config, "") {
+		if strings.Contains(tried, "\n"+path+"\n") || strings.Contains(tried, "\n"+path+".") {
+			continue
+		}
+		field, err := config.Field(path)
+		g.Expect(err).NotTo(HaveOccurred())
+		values := slices.Concat(field.Allowed, field.Examples)
+		if field.Type == "boolean" {
+			values = []any{true, false}
+		}
+		g.Expect(values).NotTo(BeEmpty(), "%s of %s has neither an enum nor an example: "+
+			"add +kubebuilder:example=… to the field, or setting(%[1]q, …) to %[2]sFields", path, s.Type)
+		documents := make([]string, len(values))
+		for i, value := range values {
+			raw, err := json.Marshal(value)
+			g.Expect(err).NotTo(HaveOccurred())
+			documents[i] = string(raw)
+		}
+		others = append(others, setting(path, documents...))
+	}
+	return others
+}
 
 func dimensions(options []option) []Dimension {
 	list := make([]Dimension, 0, len(options))
@@ -108,16 +145,25 @@ func dimensions(options []option) []Dimension {
 	return list
 }
 
-// The table of a type has each of its fields.
+// A field for which no values are known fails this test.
 func TestEveryFieldIsAnOption(t *testing.T) {
 	for _, one := range subjects {
-		t.Run(one.Type, func(t *testing.T) {
-			tried := "\n" + strings.Join(triedPaths(t, one.fields), "\n") + "\n"
-			for _, path := range leavesOf(one.config, "") {
-				NewWithT(t).Expect(tried).To(Or(ContainSubstring("\n"+path+"\n"), ContainSubstring("\n"+path+".")), path)
-			}
-		})
+		t.Run(one.Type, func(t *testing.T) { one.otherFields(t) })
 	}
+}
+
+// Fields that are in no table get values from their types.
+func TestValuesOfFieldsComeFromTheirTypes(t *testing.T) {
+	g := NewWithT(t)
+	derived := map[string][]string{}
+	for _, o := range (&subject{Plugin: cilium.New(), config: reflect.TypeFor[ciliumv1alpha1.NetworkConfig]()}).otherFields(t) {
+		derived[o.Name] = o.Values
+	}
+	g.Expect(derived).To(And(
+		HaveKeyWithValue("debug", []string{"absent", "true", "false"}),
+		HaveKeyWithValue("loadBalancingMode", []string{"absent", `"snat"`, `"dsr"`, `"hybrid"`}),
+		HaveKeyWithValue("devices", []string{"absent", `["eth0","eth1"]`}),
+		HaveKeyWithValue("kubeproxy.k8sServicePort", []string{"absent", "443"})))
 }
 
 // triedPaths returns the paths of all values that the options set.
