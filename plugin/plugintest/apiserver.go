@@ -39,7 +39,7 @@ const (
 // unknown and duplicate fields are errors.
 func apiServer(s *suite, found *report) {
 	if s.apiServer == nil {
-		found.skipped = "NOT CHECKED: whether an API server accepts the objects is not known; tell Run of one with plugintest.WithAPIServer"
+		found.skipped = "NOT CHECKED: whether an API server accepts the objects is not known; pass one to Run with plugintest.WithAPIServer"
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), enough)

@@ -117,7 +117,7 @@ var brokenDefaults = []broken{
 				m.Fresh = new(word("automatic"))
 			}
 		}), readme: freshRow("`automatic`", plugin.Safe)},
-	{check: "defaults", how: "objects of what is not remembered", says: "has other objects once it has been encoded and decoded", wrong: func(f *fake[config]) {
+	{check: "defaults", how: "objects of what is not remembered", says: "the objects differ once the config in force has been encoded and decoded", wrong: func(f *fake[config]) {
 		f.render = func(c *config, facts *plugin.Input) (plugin.Objects, error) {
 			objects, err := soundRender(c, facts)
 			if err == nil {

@@ -33,7 +33,7 @@ func classified(change func(*fake[config]), classify func(plugin.Change[config])
 	}
 }
 
-// inCluster tells what a change of mtu means where there is no kube-proxy.
+// inCluster classifies a change of mtu where there is no kube-proxy.
 func inCluster(class plugin.ChangeClass, reason string) func() plugin.Plugin {
 	return classified(func(f *fake[config]) { declaring(f, "mtu", class) }, func(c plugin.Change[config]) (plugin.ChangeClass, string) {
 		if c.Path == "mtu" && !c.Before.KubeProxy.Enabled && !c.After.KubeProxy.Enabled {
@@ -43,10 +43,10 @@ func inCluster(class plugin.ChangeClass, reason string) func() plugin.Plugin {
 	})
 }
 
-// telling tells agents of kube-proxy's mode, which restarts them.
-func telling(class plugin.ChangeClass, reason string) func() plugin.Plugin {
+// restarting makes agents depend on kube-proxy's mode, of which a change has the class.
+func restarting(class plugin.ChangeClass, reason string) func() plugin.Plugin {
 	return classified(func(f *fake[config]) {
-		tellMode(f)
+		restartForMode(f)
 		declaring(f, string(plugin.FactKubeProxyMode), class)
 	}, func(c plugin.Change[config]) (plugin.ChangeClass, string) {
 		if c.Path == string(plugin.FactKubeProxyMode) {
@@ -56,10 +56,10 @@ func telling(class plugin.ChangeClass, reason string) func() plugin.Plugin {
 	})
 }
 
-func tellMode(f *fake[config]) { tell(f, plugin.FactKubeProxyMode) }
+func restartForMode(f *fake[config]) { restartFor(f, plugin.FactKubeProxyMode) }
 
-// tell tells agents of a fact, which restarts them.
-func tell(f *fake[config], fact plugin.Fact) {
+// restartFor makes agents depend on a fact, so that they restart when it changes.
+func restartFor(f *fake[config], fact plugin.Fact) {
 	inner := f.render
 	f.render = func(c *config, facts *plugin.Input) (plugin.Objects, error) {
 		objects, err := inner(c, facts)
@@ -75,14 +75,14 @@ func tell(f *fake[config], fact plugin.Fact) {
 
 // brokenFacts do not say, or do not say properly, what a change of a Shoot means.
 var brokenFacts = []broken{
-	{check: "changes", how: "a fact that restarts agents without a word", wrong: tellMode,
-		says: "DaemonSet kube-system/agent restarts when spec.kubernetes.kubeProxy.mode changes, of which users are not told; give that change in Classify"},
-	{check: "changes", how: "a class of a fact that there is not", says: `Classify has the class "harmless" for spec.kubernetes.kubeProxy.mode`,
-		plugin: telling("harmless", "agents restart")},
-	{check: "changes", how: "a fact that is said to restart nothing", says: "restarts when spec.kubernetes.kubeProxy.mode changes, of which users are not told", plugin: telling(plugin.Safe, "agents notice")},
-	{check: "changes", how: "a fact without reason", says: "Classify has no reason why a change of spec.kubernetes.kubeProxy.mode", plugin: telling(plugin.Rolling, " ")},
-	{check: "changes", how: "a fact with a period", says: `ends with a period: "Agents restart."`, plugin: telling(plugin.Rolling, "Agents restart.")},
-	{check: "changes", how: "a class in some clusters that there is not", says: `has the class "harmless" for mtu`, plugin: inCluster("harmless", "agents restart")},
+	{check: "changes", how: "a fact that restarts agents without a word", wrong: restartForMode,
+		says: "DaemonSet kube-system/agent restarts when spec.kubernetes.kubeProxy.mode changes, and users get no warning; return a class other than safe for that change in Classify"},
+	{check: "changes", how: "a class of a fact that does not exist", says: `Classify has the class "harmless" for spec.kubernetes.kubeProxy.mode`,
+		plugin: restarting("harmless", "agents restart")},
+	{check: "changes", how: "a fact that is declared to restart nothing", says: "restarts when spec.kubernetes.kubeProxy.mode changes, and users get no warning", plugin: restarting(plugin.Safe, "agents notice")},
+	{check: "changes", how: "a fact without reason", says: "Classify has no reason why a change of spec.kubernetes.kubeProxy.mode", plugin: restarting(plugin.Rolling, " ")},
+	{check: "changes", how: "a fact with a period", says: `ends with a period: "Agents restart."`, plugin: restarting(plugin.Rolling, "Agents restart.")},
+	{check: "changes", how: "a class in some clusters that does not exist", says: `has the class "harmless" for mtu`, plugin: inCluster("harmless", "agents restart")},
 	{check: "changes", how: "no reason in some clusters", says: "has no reason why a change of mtu is safe", plugin: inCluster(plugin.Safe, "")},
 	{check: "changes", how: "a class that is not declared", says: "Classify says that a change of mode can be safe, and the Changes of Description do not",
 		plugin: classified(nil, func(c plugin.Change[config]) (plugin.ChangeClass, string) {
@@ -120,7 +120,7 @@ var brokenFacts = []broken{
 }
 
 func TestAPluginMayHaveClassesForFacts(t *testing.T) {
-	NewWithT(t).Expect(problems(t, telling(plugin.Rolling, "agents restart")(), soundOptions())).To(BeEmpty())
+	NewWithT(t).Expect(problems(t, restarting(plugin.Rolling, "agents restart")(), soundOptions())).To(BeEmpty())
 	NewWithT(t).Expect(problems(t, inCluster(plugin.Safe, "nothing uses it")(), soundOptions())).To(BeEmpty())
 }
 
@@ -130,13 +130,13 @@ func TestEveryFactThatRestartsAgentsIsNoticed(t *testing.T) {
 			g := NewWithT(t)
 			f := sound()
 			f.validateEffective = func(_, _ *config, _ *plugin.Input, _ *field.Path) plugin.Findings { return plugin.Findings{} } // also without kube-proxy
-			tell(f, fact)
+			restartFor(f, fact)
 			s, err := newSuite(plugin.New[config](f), nil)
 			g.Expect(err).NotTo(HaveOccurred())
 			found := reportOn(s, check{"facts", func(s *suite, found *report) {
 				(&classification{suite: s, report: found, given: sets.New[given]()}).checkFacts()
 			}})
-			g.Expect(found.problems).To(ContainElement(ContainSubstring("restarts when " + string(fact) + " changes, of which users are not told")))
+			g.Expect(found.problems).To(ContainElement(ContainSubstring("restarts when " + string(fact) + " changes, and users get no warning")))
 		})
 	}
 }

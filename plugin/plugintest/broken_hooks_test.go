@@ -45,7 +45,7 @@ var brokenHooks = []broken{
 			return objects, err
 		}
 	}},
-	{check: "purity", how: "an object is shared", says: "DaemonSet agent is one object for all networks", wrong: func(f *fake[config]) {
+	{check: "purity", how: "an object is shared", says: "DaemonSet kube-system/agent, or a struct, a list or a map in it, is also in another network", wrong: func(f *fake[config]) {
 		shared := agent(&config{}, &plugin.Input{Decisions: plugin.Decisions{MaxUnavailable: atATime}})
 		replace(f, func(o plugin.Object) plugin.Object {
 			if _, ok := o.(*appsv1.DaemonSet); ok {
@@ -57,11 +57,11 @@ var brokenHooks = []broken{
 			return o
 		})
 	}},
-	{check: "purity", how: "a part of an object is shared", says: "DaemonSet kube-system/agent shares something", wrong: func(f *fake[config]) {
+	{check: "purity", how: "a part of an object is shared", says: "DaemonSet kube-system/agent, or a struct, a list", wrong: func(f *fake[config]) {
 		volumes := agent(&config{}, &plugin.Input{}).Spec.Template.Spec.Volumes
 		changeAgent(func(d *appsv1.DaemonSet) { d.Spec.Template.Spec.Volumes = volumes[:1:1] })(f)
 	}},
-	{check: "purity", how: "labels are shared", says: "ConfigMap kube-system/agent shares something", wrong: func(f *fake[config]) {
+	{check: "purity", how: "labels are shared", says: "ConfigMap kube-system/agent, or a struct, a list or a map", wrong: func(f *fake[config]) {
 		labels := system.App("agent")
 		replace(f, func(o plugin.Object) plugin.Object {
 			if configMap, ok := o.(*corev1.ConfigMap); ok {
@@ -80,7 +80,7 @@ var brokenHooks = []broken{
 			}
 		})
 	}},
-	{check: "defaults", how: "not idempotent", says: "makes something else of what it has made before", wrong: func(f *fake[config]) {
+	{check: "defaults", how: "not idempotent", says: "Default changes its own result", wrong: func(f *fake[config]) {
 		f.defaults = func(c *config, facts *plugin.Input, origins *plugin.Origins) {
 			c.Logging = &logging{Enabled: c.Logging == nil, Level: "info"}
 			origins.Rule("logging", "it is odd")
@@ -147,7 +147,7 @@ var brokenHooks = []broken{
 			return soundRender(c, facts)
 		}
 	}},
-	{check: "changes", how: "a class that there is not", says: `has the class "harmless" for mtu`, wrong: func(f *fake[config]) {
+	{check: "changes", how: "a class that does not exist", says: `has the class "harmless" for mtu`, wrong: func(f *fake[config]) {
 		f.classify = func(c plugin.Change[config]) (plugin.ChangeClass, string) {
 			if c.Path == "mtu" {
 				return "harmless", "rolling" // README says rolling

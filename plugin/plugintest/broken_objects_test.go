@@ -12,7 +12,7 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// replace lets f render other objects for the shoot.
+// replace makes f render other objects for the shoot.
 func replace(f *fake[config], with func(plugin.Object) plugin.Object) {
 	f.render = func(c *config, facts *plugin.Input) (plugin.Objects, error) {
 		objects, err := soundRender(c, facts)
@@ -93,9 +93,9 @@ var brokenObjects = []broken{
 	{check: "rendering", how: "a role that is not there", says: "ClusterRoleBinding agent refers to ClusterRole agent", wrong: withoutRole},
 	{check: "rendering", how: "a justification for what is there", says: `WithMissing("ClusterRole agent") justifies nothing`,
 		options: []Option{WithMissing("ClusterRole agent", "it was missing once")}},
-	{check: "rendering", how: "a justification that is none", says: `WithMissing("ClusterRole agent") gives no reason`, wrong: withoutRole,
+	{check: "rendering", how: "a justification without a reason", says: `WithMissing("ClusterRole agent") gives no reason`, wrong: withoutRole,
 		options: []Option{WithMissing("ClusterRole agent", " ")}},
-	{check: "rendering", how: "nothing by which to judge its health", says: "a network has no Components", wrong: func(f *fake[config]) {
+	{check: "rendering", how: "no components", says: "a network has no Components", wrong: func(f *fake[config]) {
 		f.render = func(c *config, facts *plugin.Input) (plugin.Objects, error) {
 			objects, err := soundRender(c, facts)
 			objects.Components = nil

@@ -32,7 +32,7 @@ func changeRole(rule rbacv1.PolicyRule) func(*fake[config]) {
 
 // brokenRights are too many, or are justified and not there.
 var brokenRights = []broken{
-	{check: "rights", how: "all verbs", says: `ClusterRole agent has a right to all verbs; name what is needed, or tell Run why it must be so: plugintest.WithWildcard("ClusterRole agent", reason)`,
+	{check: "rights", how: "all verbs", says: `ClusterRole agent has a right to all verbs; name what is needed, or justify it: plugintest.WithWildcard("ClusterRole agent", reason)`,
 		wrong: changeRole(system.Rule("", []string{"nodes"}, "*"))},
 	{check: "rights", how: "all resources", says: "has a right to all resources", wrong: changeRole(system.Rule("", []string{"*"}, "get"))},
 	{check: "rights", how: "all groups", says: "has a right in all API groups", wrong: changeRole(system.Rule("*", []string{"nodes"}, "get"))},

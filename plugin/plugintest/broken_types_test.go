@@ -46,7 +46,7 @@ var brokenTypes = []broken{
 	{check: "changes", how: "a new field", says: "Classify has no class for fresh", plugin: func() plugin.Plugin {
 		return plugin.New[grown](adapted(sound(), func(g *grown) *config { return &g.config }))
 	}, readme: func(text string) string { return text + "| `fresh` | absent | safe |\n" }},
-	{check: "readme", how: "a new field", says: "does not tell what `fresh` is", plugin: func() plugin.Plugin {
+	{check: "readme", how: "a new field", says: "does not describe `fresh`", plugin: func() plugin.Plugin {
 		f := adapted(sound(), func(g *grown) *config { return &g.config })
 		declaring(f, "fresh", plugin.Safe)
 		inner := f.classify

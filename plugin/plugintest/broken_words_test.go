@@ -9,13 +9,13 @@ import (
 // brokenWords are READMEs that say something else than the types do.
 var brokenWords = []broken{
 	{check: "readme", how: "none", says: "there is no README for users", options: []Option{WithREADME("testdata/none.md")}},
-	{check: "readme", how: "a field is missing", says: "does not tell what `mtu` is", readme: func(text string) string {
+	{check: "readme", how: "a field is missing", says: "does not describe `mtu`", readme: func(text string) string {
 		return strings.Replace(text, "| `mtu` | `1400` | rolling |\n", "", 1)
 	}},
 	{check: "readme", how: "a field of what is in a list is missing", says: "does not name `peers[].address`", readme: func(text string) string {
 		return strings.Replace(text, "; each has an `peers[].address`", "", 1)
 	}},
-	{check: "readme", how: "a field that there is not", says: "has a row for `size`, which is no field", readme: func(text string) string {
+	{check: "readme", how: "a field that does not exist", says: "has a row for `size`, which is no field", readme: func(text string) string {
 		return text + "| `size` | absent | safe |\n"
 	}},
 	{check: "readme", how: "another number than is in force", says: "says that the default of `mtu` is \"`1500`\", and 1400 is in force", readme: func(text string) string {

@@ -22,7 +22,7 @@ var brokenWorkloads = []broken{
 	{check: "workloads", how: "no system component", says: "lacks the label gardener.cloud/role: system-component", wrong: changeAgent(func(d *appsv1.DaemonSet) {
 		d.Labels = map[string]string{system.CriticalLabel: "true"}
 	})},
-	{check: "workloads", how: "replaced one by one", says: "is not replaced on as many nodes at a time as Input.MaxUnavailable says", wrong: changeAgent(func(d *appsv1.DaemonSet) {
+	{check: "workloads", how: "replaced one by one", says: "is not replaced on as many nodes at a time as Input.MaxUnavailable states", wrong: changeAgent(func(d *appsv1.DaemonSet) {
 		d.Spec.UpdateStrategy = appsv1.DaemonSetUpdateStrategy{}
 	})},
 	{check: "workloads", how: "no priority", says: "has no priority class", wrong: changeAgent(func(d *appsv1.DaemonSet) {
@@ -57,7 +57,7 @@ var brokenWorkloads = []broken{
 	})},
 	{check: "workloads", how: "a justification for what restarts", says: `WithWatched("DaemonSet kube-system/agent", "ConfigMap kube-system/agent") justifies nothing`,
 		options: []Option{WithWatched("DaemonSet kube-system/agent", "ConfigMap kube-system/agent", "it looks every minute")}},
-	{check: "workloads", how: "a justification that is none", says: `WithWatched("DaemonSet kube-system/agent", "ConfigMap kube-system/agent") gives no reason`,
+	{check: "workloads", how: "a justification without a reason", says: `WithWatched("DaemonSet kube-system/agent", "ConfigMap kube-system/agent") gives no reason`,
 		wrong:   changeAgent(func(d *appsv1.DaemonSet) { d.Spec.Template.Annotations = nil }),
 		options: []Option{WithWatched("DaemonSet kube-system/agent", "ConfigMap kube-system/agent", "")}},
 	{check: "images", how: "none", says: "container agent of DaemonSet kube-system/agent has no image", wrong: changeAgent(func(d *appsv1.DaemonSet) {

@@ -5,7 +5,6 @@ package plugintest
 import (
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -17,11 +16,7 @@ import (
 
 var classes = []plugin.ChangeClass{plugin.Safe, plugin.Rolling, plugin.Disruptive, plugin.Forbidden}
 
-// steps is how many changes between networks are tried at most for a class that is
-// declared.
-const steps = 20_000
-
-// changes: users are told what a change means before they make it.
+// changes: every change that matters to users has a class and a reason.
 func changes(s *suite, found *report) {
 	c := &classification{suite: s, report: found, given: sets.New[given]()}
 	for _, in := range clustersFor(s.plugin) {
@@ -29,7 +24,7 @@ func changes(s *suite, found *report) {
 			continue
 		}
 		// Networks of old releases may have any value or none.
-		empty := c.empty(network{request: s.request(Case{}, in)})
+		empty := emptied(s, network{request: s.request(Case{}, in)})
 		for _, v := range s.values {
 			for _, path := range v.paths() {
 				if !v.inList && c.classify(path, empty, empty) == "" {
@@ -60,9 +55,9 @@ type given struct {
 	class plugin.ChangeClass
 }
 
-// empty is a network in which no value is set.
-func (c *classification) empty(n network) network {
-	n.config, n.inForce = reflect.New(c.suite.config).Interface(), nil
+// emptied is a network in which no value is set.
+func emptied(s *suite, n network) network {
+	n.config, n.inForce = reflect.New(s.config).Interface(), nil
 	return n
 }
 
@@ -81,7 +76,7 @@ func (c *classification) classify(path string, before, after network) plugin.Cha
 	case strings.HasSuffix(reason, "."):
 		c.breach("the reason of Classify for %s ends with a period: %q; it stands within a sentence", path, reason)
 	case !slices.ContainsFunc(possible, func(p plugin.PossibleChange) bool { return p.Class == class }):
-		c.breach("Classify says that a change of %s can be %s, and the Changes of Description do not; declare it, since users are told of those", path, class)
+		c.breach("Classify says that a change of %s can be %s, and the Changes of Description do not; declare it, since trellis explain prints those", path, class)
 	}
 	c.given.Insert(given{path, class})
 	return class
@@ -139,26 +134,27 @@ func (c *classification) checkDeclared() {
 // search removes from missing what Classify gives between any two networks, of which one
 // may be of a release that kept no config.
 func (c *classification) search(missing map[given][]string) {
-	networks := slices.DeleteFunc(slices.Concat(c.networks(), c.varied(), c.drawn()), func(n network) bool { return !n.renders() || n.config == nil })
-	random := rand.New(rand.NewPCG(5, 6))
-	for step := range steps {
-		if len(missing) == 0 || len(networks) == 0 {
-			return
-		}
-		before, after := pick(random, networks), pick(random, networks)
-		if step%100 == 0 {
-			before = c.empty(before)
-		}
-		then, now := before.input(), after.input()
-		maps.DeleteFunc(missing, func(one given, leaves []string) bool {
-			return slices.ContainsFunc(leaves, func(leaf string) bool {
-				fact := plugin.Fact(leaf)
-				if before.inForce[leaf] == after.inForce[leaf] && reflect.DeepEqual(then.Value(fact), now.Value(fact)) {
-					return false
+	networks := slices.DeleteFunc(slices.Concat(c.drawn(), c.varied(), c.networks()), func(n network) bool { return !n.renders() || n.config == nil })
+	for i := range networks {
+		for _, before := range []network{networks[i], emptied(c.suite, networks[i])} {
+			for _, after := range networks {
+				if len(missing) == 0 {
+					return
 				}
-				class, _ := c.plugin.Classify(leaf, before.config, after.config, then, now)
-				return class == one.class
-			})
-		})
+				maps.DeleteFunc(missing, func(one given, leaves []string) bool {
+					return slices.ContainsFunc(leaves, func(leaf string) bool { return c.isGiven(given{leaf, one.class}, before, after) })
+				})
+			}
+		}
 	}
+}
+
+// isGiven reports whether Classify gives a class for a path that differs between networks.
+func (c *classification) isGiven(wanted given, before, after network) bool {
+	fact := plugin.Fact(wanted.path)
+	if before.inForce[wanted.path] == after.inForce[wanted.path] && reflect.DeepEqual(before.request.Facts.Value(fact), after.request.Facts.Value(fact)) {
+		return false
+	}
+	class, _ := c.plugin.Classify(wanted.path, before.config, after.config, before.input(), after.input())
+	return class == wanted.class
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// checkFacts looks at what a plugin says of clusters that change under a network: there
-// is a class, and a reason, wherever agents restart for it.
+// checkFacts changes the clusters of networks: there must be a class, and a reason,
+// wherever agents restart.
 func (c *classification) checkFacts() {
 	for _, before := range slices.Concat(c.plainNetworks(), c.varied()) {
 		for _, fact := range plugin.AllFacts() {
@@ -44,23 +44,23 @@ func (c *classification) successor(before network, in *plugin.Input) network {
 // checkStep compares a network before and after a change of its cluster.
 func (c *classification) checkStep(before, after network) {
 	then, now := before.input(), after.input()
-	told := string(before.result.Config) != string(after.result.Config)
+	isShown := string(before.result.Config) != string(after.result.Config)
 	var changed []string
 	for _, fact := range plugin.AllFacts() {
 		if !reflect.DeepEqual(then.Value(fact), now.Value(fact)) {
 			changed = append(changed, string(fact))
 			class := c.classify(string(fact), before, after)
-			told = told || class != "" && class != plugin.Safe
+			isShown = isShown || class != "" && class != plugin.Safe
 		}
 	}
-	if told {
+	if isShown {
 		return
 	}
 	c.where = fmt.Sprintf("%s, of which another network has %s", before.name, strings.Join(changed, " and "))
 	agents := c.agents(after.result.Objects.For(plugin.Shoot))
 	for name, was := range c.agents(before.result.Objects.For(plugin.Shoot)) {
 		if is, both := agents[name]; both && !equality.Semantic.DeepEqual(was.Spec.Template, is.Spec.Template) {
-			c.breach("%s restarts when %s changes, of which users are not told; give that change in Classify a class other than safe",
+			c.breach("%s restarts when %s changes, and users get no warning; return a class other than safe for that change in Classify",
 				name, strings.Join(changed, " or "))
 		}
 	}

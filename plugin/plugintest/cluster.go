@@ -3,6 +3,7 @@
 package plugintest
 
 import (
+	_ "embed"
 	"fmt"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
@@ -145,7 +146,7 @@ func (c cluster) input(gates []plugin.FeatureGate, change func(*plugin.Input)) p
 }
 
 // setRanges sets those of the spec, which for both families are those of IPv4, and
-// those of all families that a Shoot's status tells.
+// those of all families that a Shoot's status has.
 func (c cluster) setRanges(facts *plugin.Input) {
 	spec := ipv4Ranges
 	facts.NodeCIDR = ipv4Ranges.nodes
@@ -167,13 +168,6 @@ func (c cluster) setRanges(facts *plugin.Input) {
 
 // certificate belongs to no server, and its key was thrown away. API servers only check
 // that it is a certificate.
-const certificate = `-----BEGIN CERTIFICATE-----
-MIIBQDCB86ADAgECAhQiujft0IMgnYnlxkOIU9ozj192+DAFBgMrZXAwFTETMBEG
-A1UEAwwKcGx1Z2ludGVzdDAgFw0yNjExMjEyMDMyMjZaGA8yMTI2MTAyODIwMzIy
-NlowFTETMBEGA1UEAwwKcGx1Z2ludGVzdDAqMAUGAytlcAMhAOj+223ALLeNcC/S
-M1b3HzYq21hdXw8Zxnm74NBWkSJ+o1MwUTAdBgNVHQ4EFgQUzwabO+6hM+IvkXRZ
-6e/Omv/g7XAwHwYDVR0jBBgwFoAUzwabO+6hM+IvkXRZ6e/Omv/g7XAwDwYDVR0T
-AQH/BAUwAwEB/zAFBgMrZXADQQBGflagE7GBia3iULKVqLNoknbAdFc7wPWlPM3a
-zoNf3LuF9M/xpCLzFrqq/XWiZvFBcTiM5gbm/u/Z6nqAiHEP
------END CERTIFICATE-----
-`
+//
+//go:embed testdata/webhook-ca.crt
+var certificate string

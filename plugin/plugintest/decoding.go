@@ -15,11 +15,15 @@ func decoding(s *suite, found *report) {
 	for _, b := range s.blocks {
 		mustRefuse(s, found, b.around(`{"noSuchField":true}`), "noSuchField", "a field that does not exist")
 		if b.path != "" && !strings.HasSuffix(b.path, "[]") {
-			mustRefuse(s, found, b.around(`["a"]`), b.path[strings.LastIndex(b.path, ".")+1:], "a list for an object")
+			mustRefuse(s, found, b.around(list), b.path[strings.LastIndex(b.path, ".")+1:], "a list for an object")
 		}
 	}
 	for _, v := range s.values {
-		for _, wrong := range wrongFor(v.kind) {
+		wrongs, known := wrongFor[v.kind]
+		if !known {
+			wrongs = []string{list}
+		}
+		for _, wrong := range wrongs {
 			mustRefuse(s, found, v.document(wrong), v.name, fmt.Sprintf("%s for a value of another type", wrong))
 		}
 		mustRefuse(s, found, v.in.around(fmt.Sprintf(`{%q:null,%q:null}`, v.name, v.name)), v.name, "a duplicate field")
@@ -45,7 +49,7 @@ func mustRefuse(s *suite, found *report, config, name, what string) {
 	found.where = "the config " + config
 	_, errs := s.plugin.Decode([]byte(config), field.NewPath("config"))
 	if len(errs) == 0 {
-		found.breach("%s is accepted: %s; let the type of the field say all that may stand there, and leave decoding to it", what, config)
+		found.breach("%s is accepted: %s; give the field a type that only has valid values, and no decoding of its own", what, config)
 		return
 	}
 	for _, err := range errs {
@@ -56,20 +60,15 @@ func mustRefuse(s *suite, found *report, config, name, what string) {
 	found.breach("%s is refused in %s, but no error names %s: %v", what, config, name, errs.ToAggregate())
 }
 
-// wrongFor are values in JSON that do not fit a kind.
-func wrongFor(kind reflect.Kind) []string {
-	switch kind {
-	case reflect.Bool:
-		return []string{`"true"`, "1", `["a"]`}
-	case reflect.String:
-		return []string{"7", "true", `["a"]`}
-	case reflect.Int:
-		return []string{`"7"`, "1.5", `["a"]`}
-	case reflect.Float64:
-		return []string{`"1.5"`, `["a"]`}
-	case reflect.Slice:
-		return []string{`{"noSuchField":true}`, "true"}
-	default: // maps, and what decodes itself
-		return []string{`["a"]`}
-	}
+// list is JSON that only fits lists.
+const list = `["a"]`
+
+// wrongFor are values in JSON that do not fit a kind. Maps, and what decodes itself, are no
+// lists.
+var wrongFor = map[reflect.Kind][]string{
+	reflect.Bool:    {`"true"`, "1", list},
+	reflect.String:  {"7", "true", list},
+	reflect.Int:     {`"7"`, "1.5", list},
+	reflect.Float64: {`"1.5"`, list},
+	reflect.Slice:   {`{"noSuchField":true}`, "true"},
 }

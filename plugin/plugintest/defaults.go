@@ -61,12 +61,12 @@ func sameFacts(s *suite) [][]network {
 func checkIdempotence(s *suite, found *report, n network) {
 	config, errs := s.plugin.Decode(n.result.Config, nil)
 	if len(errs) > 0 {
-		found.breach("Default makes a config that cannot be decoded again; let the type write what it reads: %v", errs.ToAggregate())
+		found.breach("Default makes a config that cannot be decoded again; its type must accept what it writes: %v", errs.ToAggregate())
 		return
 	}
 	s.plugin.Default(config, n.input(), &plugin.Origins{})
 	if again := s.encoded(config); again != string(n.result.Config) {
-		found.breach("Default makes something else of what it has made before; let it depend on what is in force, not on what is absent:\n%s\nbecomes\n%s", n.result.Config, again)
+		found.breach("Default changes its own result; it must not depend on what is absent:\n%s\nbecomes\n%s", n.result.Config, again)
 	}
 }
 
@@ -76,7 +76,7 @@ func checkRemade(s *suite, found *report, n network) {
 		return
 	}
 	if objects, err := s.plugin.Render(n.config, n.input()); err != nil || textOfObjects(objects) != textOfObjects(n.result.Objects) && !s.unstable {
-		found.breach("what Default makes has other objects once it has been encoded and decoded; let Render go by nothing that the type does not write, such as whether a list is empty or absent, or whether a user wrote apiVersion and kind:\n%s", n.result.Config)
+		found.breach("the objects differ once the config in force has been encoded and decoded; Render must not depend on what the type does not write, such as whether a list is empty or absent, or whether a user wrote apiVersion and kind:\n%s", n.result.Config)
 	}
 }
 
@@ -107,11 +107,6 @@ func checkOrigins(s *suite, found *report, n network) {
 			found.breach("Default notes %s without a reason; say why the value is what it is", path)
 		}
 	}
-	for path := range inForce {
-		if n.result.Origins[path].Source == "" {
-			found.breach("the value of %s has no origin", path)
-		}
-	}
 }
 
 // checkRemembered applies the same network once more.
@@ -129,8 +124,8 @@ func checkRemembered(s *suite, found *report, n network) {
 	}
 }
 
-// checkReplaced lets one network take the place of another. What the user does not say
-// any more must leave nothing behind.
+// checkReplaced replaces one network by another. What the user does not say any more must
+// leave nothing behind.
 func checkReplaced(s *suite, found *report, before, after network) {
 	request := after.request
 	request.Applied = before.result.Applied()
@@ -153,7 +148,7 @@ func checkExplicit(s *suite, found *report, base network) {
 		switch {
 		case shown && value == v.json && base.result.Origins[v.path].Source == plugin.FromDefault:
 			if (!isSame || !bytes.Equal(v.result.Config, base.result.Config)) && !s.unstable {
-				found.breach("%s: %s is the default, and a user who states it gets another network; let Default and Render go by the value, wherever it comes from", v.path, v.json)
+				found.breach("%s: %s is the default, and a user who states it gets another network; Default and Render must not depend on where the value comes from", v.path, v.json)
 			}
 		case shown:
 		case !isSame:
@@ -200,7 +195,7 @@ func checkLost(s *suite, found *report, v value) {
 	in := clustersFor(s.plugin)[0]
 	found.where = where(stated, in)
 	if got := outcome(s, stated, in); got != "" && got != outcome(s, absent, in) && !s.unstable {
-		found.breach("%s: %s makes another network than no %s, and gets lost where it is remembered, since omitempty leaves it out; leave out omitempty, make the field a pointer, or let both mean the same",
+		found.breach("%s: %s makes another network than no %s, and gets lost where it is remembered, since omitempty leaves it out; leave out omitempty, make the field a pointer, or give both the same meaning",
 			v.path, empty, v.path)
 		return
 	}

@@ -42,7 +42,7 @@ func determinism(s *suite, found *report) {
 				mutex.Lock()
 				s.unstable = true
 				found.where = fmt.Sprintf("%s, where one line was once\n%s", networks[at].name, difference(want[at], got))
-				found.breach("the same Request does not give the same bytes each time; look for the order of a map, chance, the time, or a variable that outlives Render")
+				found.breach("the same Request does not give the same bytes each time; the cause may be the order of a map, chance, the time, or a variable that outlives Render")
 				mutex.Unlock()
 			}
 		})

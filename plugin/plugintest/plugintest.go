@@ -62,7 +62,7 @@ type Option interface{ apply(*suite) }
 
 // Case is a network that the plugin must be able to make. Run tries it in clusters of
 // all IP families and kube-proxy modes, and of other kinds; it must have objects in
-// one of them at least, and in the others either objects or errors that tell why not.
+// one of them at least, and in the others either objects or errors that say why not.
 type Case struct {
 	// Name tells cases apart.
 	Name string

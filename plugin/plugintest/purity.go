@@ -51,7 +51,7 @@ func checkArguments(s *suite, found *report, n network) {
 				continue
 			}
 			found.where = fmt.Sprintf("%s, where it made\n%s\ninto\n%s", n.name, before[name], after)
-			found.breach("%s changes %s; let it work on a copy", hook, name)
+			found.breach("%s changes %s; change a copy instead", hook, name)
 			found.where = n.name
 		}
 	})
@@ -68,14 +68,9 @@ func checkShared(found *report, first, second plugin.Objects) {
 		eachReference(reflect.ValueOf(object), func(p unsafe.Pointer) { known.Insert(p) })
 	}
 	for _, object := range ownObjects(second) {
-		if known.Has(reflect.ValueOf(object).UnsafePointer()) {
-			found.breach("%s %s is one object for all networks, so that a change for one changes all; make it anew in Render, or use a plugin.Constant",
-				object.GetObjectKind().GroupVersionKind().Kind, object.GetName())
-			continue
-		}
 		eachReference(reflect.ValueOf(object), func(p unsafe.Pointer) {
 			if known.Has(p) {
-				found.breach("%s shares something with an object of another network, a map, a list or a struct, so that a change for one changes all; make it anew in Render", nameOf(object))
+				found.breach("%s, or a struct, a list or a map in it, is also in another network, so that a change for one changes both; make it anew in Render, or use a plugin.Constant", nameOf(object))
 			}
 		})
 	}

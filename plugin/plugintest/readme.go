@@ -16,15 +16,15 @@ import (
 )
 
 // readme: what users read is what there is. Options stand in a table whose first column
-// is called Field, one is called Default, and whose last one tells the class of a
+// is called Field, one is called Default, and the last one has the class of a
 // change.
 func readme(s *suite, found *report) {
 	text, name, rows := readREADME(s), filepath.Base(s.readme), optionRows(readREADME(s))
 	if text == "" {
-		found.breach("there is no README for users at %s; write one, or tell Run where it is with WithREADME", s.readme)
+		found.breach("there is no README for users at %s; write one, or pass its path to Run with WithREADME", s.readme)
 		return
 	}
-	empty := (&classification{suite: s}).empty(network{request: s.request(Case{}, clustersFor(s.plugin)[0])})
+	empty := emptied(s, network{request: s.request(Case{}, clustersFor(s.plugin)[0])})
 	for _, v := range s.values {
 		if v.inList && !strings.Contains(text, "`"+v.path+"`") {
 			found.breach("%s does not name `%s`", name, v.path)
@@ -35,7 +35,7 @@ func readme(s *suite, found *report) {
 			switch {
 			case v.inList:
 			case !has:
-				found.breach("%s does not tell what `%s` is; add a row to the table that begins with Field", name, path)
+				found.breach("%s does not describe `%s`; add a row to the table that begins with Field", name, path)
 			case !strings.Contains(r.change, string(class)):
 				found.breach("%s says in its last column that a change of `%s` is %q, and Classify says %s", name, path, r.change, class)
 			}
@@ -109,7 +109,7 @@ func checkDefaults(s *suite, found *report, rows map[string]row) {
 	}
 	for _, path := range slices.Sorted(maps.Keys(rows)) {
 		if match := unconditional.FindStringSubmatch(rows[path].byDefault); match != nil && !somewhere[path] {
-			found.breach("%s says that the default of `%s` is %s, and that is in force in no network; let Default fill it in, write \"absent\" and what that means, or add a Case in which it is",
+			found.breach("%s says that the default of `%s` is %s, and that is in force in no network; fill it in in Default, write \"absent\" and what that means, or add a Case in which it is",
 				name, path, match[1])
 		}
 	}

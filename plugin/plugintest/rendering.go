@@ -51,7 +51,7 @@ func rendering(s *suite, found *report) {
 		case !isServed && proxy.fact.Enabled:
 			found.breach("no case has objects in a cluster with %s; add a Case", proxy.name)
 		case !isServed && !s.needsKubeProxy:
-			found.breach("no case has objects in a cluster with %s; add a Case, or tell Run NeedsKubeProxy", proxy.name)
+			found.breach("no case has objects in a cluster with %s; add a Case, or pass NeedsKubeProxy to Run", proxy.name)
 		case isServed && !proxy.fact.Enabled && s.needsKubeProxy:
 			found.breach("a cluster with %s gets objects, and nothing implements Services there; refuse it in ValidateEffective at spec.kubernetes.kubeProxy.enabled, or leave out NeedsKubeProxy", proxy.name)
 		}
@@ -92,7 +92,7 @@ func checkReferences(s *suite, found *report, n network) {
 	for _, object := range inShoot {
 		for _, name := range s.referencesIn(object) {
 			if exception := fmt.Sprintf("WithMissing(%q)", name); !there.Has(name) && !s.isJustified(exception) {
-				found.breach("%s refers to %s, which is not among the objects; render it, mark the reference as optional, or tell Run why it must be so: %s",
+				found.breach("%s refers to %s, which is not among the objects; render it, mark the reference as optional, or justify it: %s",
 					nameOf(object), name, withReason(exception))
 			}
 		}

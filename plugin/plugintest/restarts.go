@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -56,7 +55,7 @@ func compareReads(s *suite, found *report, agents, configMap string, was, now se
 	}
 	if exception := fmt.Sprintf("WithWatched(%q, %q)", agents, configMap); !s.isJustified(exception) && !s.unstable {
 		found.where = fmt.Sprintf("%s, whose pods are those in %s, where what they read was once\n%s", now.network, was.network, difference(was.content, now.content))
-		found.breach("%s reads %s and does not restart when that changes; annotate its pods with system.ChecksumAnnotation and system.Checksum, or tell Run that they notice: %s",
+		found.breach("%s reads %s and does not restart when that changes; annotate its pods with system.ChecksumAnnotation and system.Checksum, or justify that they notice by themselves: %s",
 			agents, configMap, withReason(exception))
 		found.where = ""
 	}
@@ -67,19 +66,11 @@ func contentOf(configMap plugin.Object, keys []string) string {
 	var all corev1.ConfigMap
 	// What is no ConfigMap has no data. The API server refuses it.
 	_ = json.Unmarshal([]byte(documentOf(configMap).raw), &all)
-	for name, data := range all.BinaryData {
-		if all.Data == nil {
-			all.Data = map[string]string{}
-		}
-		all.Data[name] = string(data)
-	}
-	var lines []string
-	for _, name := range slices.Sorted(maps.Keys(all.Data)) {
-		if keys == nil || slices.Contains(keys, name) {
-			lines = append(lines, fmt.Sprintf("%s: %q", name, all.Data[name]))
-		}
-	}
-	return strings.Join(lines, "\n")
+	isUnread := func(name string) bool { return keys != nil && !slices.Contains(keys, name) }
+	maps.DeleteFunc(all.Data, func(name, _ string) bool { return isUnread(name) })
+	maps.DeleteFunc(all.BinaryData, func(name string, _ []byte) bool { return isUnread(name) })
+	text, _ := json.MarshalIndent(corev1.ConfigMap{Data: all.Data, BinaryData: all.BinaryData}, "", " ")
+	return string(text)
 }
 
 // readBy are the ConfigMaps that a pod reads, with the keys that it reads; nil for all.

@@ -17,7 +17,7 @@ func rights(s *suite, found *report) {
 	for _, d := range s.documents() {
 		for _, wildcard := range wildcardsIn(d) {
 			if exception := fmt.Sprintf("WithWildcard(%q)", d); !s.isJustified(exception) {
-				found.breach("%s %s; name what is needed, or tell Run why it must be so: %s", d, wildcard, withReason(exception))
+				found.breach("%s %s; name what is needed, or justify it: %s", d, wildcard, withReason(exception))
 			}
 		}
 	}

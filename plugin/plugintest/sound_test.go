@@ -184,9 +184,9 @@ func soundClassify(change plugin.Change[config]) (plugin.ChangeClass, string) {
 }
 
 func soundRender(c *config, facts *plugin.Input) (plugin.Objects, error) {
-	told := *c
-	told.TypeMeta = metav1.TypeMeta{} // which has no effect
-	settings, err := json.Marshal(told)
+	shown := *c
+	shown.TypeMeta = metav1.TypeMeta{} // which has no effect
+	settings, err := json.Marshal(shown)
 	if err != nil {
 		return plugin.Objects{}, err
 	}
@@ -194,13 +194,13 @@ func soundRender(c *config, facts *plugin.Input) (plugin.Objects, error) {
 		TypeMeta: system.TypeMeta("v1", "ConfigMap"), ObjectMeta: system.Named("agent", nil),
 		Data: map[string]string{"config": string(settings), "pods": facts.PodCIDR},
 	}
-	shown := configMap.DeepCopy()
-	shown.Namespace = facts.Namespace
+	inSeed := configMap.DeepCopy()
+	inSeed.Namespace = facts.Namespace
 	components := []plugin.Component{{Name: "agents", Kind: "DaemonSet", Workload: "agent", Namespace: "kube-system"}}
 	return plugin.NewObjects(components,
 		plugin.NetworkBundle("sound", append(slices.Clone(soundAccess), configMap, restarted(agent(c, facts), configMap), controller())),
 		plugin.ExtrasBundle("sound-later", []plugin.Object{custom("plugintest.example.com", "Brought")}),
-		plugin.SeedBundle("sound-seed", []plugin.Object{shown})), nil
+		plugin.SeedBundle("sound-seed", []plugin.Object{inSeed})), nil
 }
 
 var soundAccess = plugin.Constants(

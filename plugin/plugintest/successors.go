@@ -69,29 +69,25 @@ func mode(to corev1beta1.ProxyMode) func(*plugin.Input) {
 	}
 }
 
-// rangesOf are what may become of a list of ranges: another one for each IP family, one
-// more, and none known.
+// rangesOf are what may become of a list of ranges: another one for the first or the last
+// IP family, one more, and none known.
 func rangesOf(field func(*plugin.Input) *[]string) []func(*plugin.Input) {
-	replace := func(isIPv6 bool) func(*plugin.Input) {
+	change := func(of func(list []string) []string) func(*plugin.Input) {
 		return func(f *plugin.Input) {
-			list := slices.Clone(*field(f))
-			for i, one := range list {
-				if strings.Contains(one, ":") == isIPv6 {
-					list[i] = another(one)
-				}
+			if list := field(f); len(*list) > 0 {
+				*list = of(slices.Clone(*list))
 			}
-			*field(f) = list
 		}
 	}
+	replace := func(list []string, i int) []string {
+		list[i] = another(list[i])
+		return list
+	}
 	return []func(*plugin.Input){
-		replace(false), replace(true),
-		func(f *plugin.Input) {
-			for _, one := range *field(f) {
-				*field(f) = append(slices.Clone(*field(f)), another(one))
-				return
-			}
-		},
-		func(f *plugin.Input) { *field(f) = nil },
+		change(func(list []string) []string { return replace(list, 0) }),
+		change(func(list []string) []string { return replace(list, len(list)-1) }),
+		change(func(list []string) []string { return append(list, another(list[0])) }),
+		change(func([]string) []string { return nil }),
 	}
 }
 

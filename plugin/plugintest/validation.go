@@ -28,7 +28,7 @@ func validation(s *suite, found *report) {
 	}
 }
 
-// try judges a config as the pipeline does, without the errors of the Network itself.
+// try checks a config as the pipeline does, without the errors of the Network itself.
 func try(s *suite, found *report, config string, in cluster) {
 	written, errs := s.plugin.Decode([]byte(config), configPath)
 	if len(errs) > 0 {

@@ -52,14 +52,14 @@ var (
 	}
 )
 
-// checkDaemonSet looks for what a part of the network on every node needs.
+// checkDaemonSet checks what the agents on every node need.
 func checkDaemonSet(found *report, d document, w *workload) {
 	checkTolerations(found, d, w, "every node needs its part of the network, whatever else it is for", slices.Concat(taintsWithoutNetwork, taintsOfAnyNode))
 	if w.Metadata.Labels[system.RoleLabel] != system.SystemComponent {
-		found.breach("%s lacks the label %s: %s, by which Gardener tells the cluster's own components; take system.SystemApp", d, system.RoleLabel, system.SystemComponent)
+		found.breach("%s lacks the label %s: %s, by which Gardener finds the cluster's own components; use system.SystemApp", d, system.RoleLabel, system.SystemComponent)
 	}
 	if rolling := w.Spec.UpdateStrategy.RollingUpdate; rolling == nil || rolling.MaxUnavailable == nil || rolling.MaxUnavailable.IntValue() != atATime {
-		found.breach("%s is not replaced on as many nodes at a time as Input.MaxUnavailable says; take system.RollOut as its updateStrategy", d)
+		found.breach("%s is not replaced on as many nodes at a time as Input.MaxUnavailable states; use system.RollOut as its updateStrategy", d)
 	}
 	if !w.Spec.Template.Spec.HostNetwork {
 		return
@@ -81,15 +81,15 @@ func tolerates(tolerations []corev1.Toleration, taint corev1.Taint) bool {
 	return slices.ContainsFunc(tolerations, func(t corev1.Toleration) bool { return t.ToleratesTaint(logr.Discard(), &taint, false) })
 }
 
-// checkPriority looks for what keeps users' pods from taking the place of the network's.
+// checkPriority checks that users' pods do not take the place of the network's.
 func checkPriority(found *report, d document, w *workload) {
 	if w.Spec.Template.Spec.PriorityClassName == "" {
-		found.breach("%s has no priority class, so users' pods may take its place; take %s for what every node needs, or %s for what the cluster needs",
+		found.breach("%s has no priority class, so users' pods may take its place; use %s for what every node needs, or %s for what the cluster needs",
 			d, system.NodePriority, system.ClusterPriority)
 	}
 }
 
-// checkEgress looks for the labels by which pods in the network may use it.
+// checkEgress checks the labels of pods that talk to the API server.
 func checkEgress(found *report, d document, w *workload) {
 	pod := &w.Spec.Template.Spec
 	noToken := pod.AutomountServiceAccountToken != nil && !*pod.AutomountServiceAccountToken
@@ -98,7 +98,7 @@ func checkEgress(found *report, d document, w *workload) {
 	}
 	for _, label := range []string{system.ToAPIServer, system.ToDNS} {
 		if w.Spec.Template.Labels[label] != system.Allowed {
-			found.breach("pods of %s lack the label %s: %s, without which Gardener's NetworkPolicies keep them from the API server that they have an identity for; take system.MayReachOut",
+			found.breach("pods of %s lack the label %s: %s, without which Gardener's NetworkPolicies keep them from the API server that their ServiceAccount is for; use system.MayReachOut",
 				d, label, system.Allowed)
 		}
 	}
