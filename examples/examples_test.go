@@ -28,7 +28,7 @@ var results = map[string]string{
 	"shoot-johndoe-azure.yaml": "shoot garden-dev/johndoe-azure: valid (calico, 2 warnings)",
 }
 
-func TestEveryExampleIsWhatItIsMeantToBe(t *testing.T) {
+func TestEveryExampleValidatesAsDescribed(t *testing.T) {
 	for _, file := range manifests(t) {
 		t.Run(file, func(t *testing.T) {
 			g := NewWithT(t)
@@ -49,7 +49,7 @@ func TestEveryExampleIsWhatItIsMeantToBe(t *testing.T) {
 	}
 }
 
-func TestTypesWithoutAPluginSayWhichThereAre(t *testing.T) {
+func TestAnUnknownTypeListsTheKnownTypes(t *testing.T) {
 	g := NewWithT(t)
 	_, report := trellis("validate", "-f", "network-gardenet.yaml")
 	g.Expect(report).To(ContainSubstring(`error: spec.type: Unsupported value: "gardenet": supported values: `))
@@ -64,7 +64,7 @@ func TestTheBrokenExampleNamesBothMistakes(t *testing.T) {
 	))
 }
 
-func TestExamplesSayWhereTheyAreFromAndHaveNoPlaceholders(t *testing.T) {
+func TestExamplesNameTheirSourceAndHaveNoPlaceholders(t *testing.T) {
 	for _, file := range manifests(t) {
 		g := NewWithT(t)
 		text, err := os.ReadFile(file)

@@ -60,7 +60,7 @@ func TestPlugin(t *testing.T) {
 	}
 }
 
-func TestRangesThatAreNoneAreRefused(t *testing.T) {
+func TestInvalidRangesAreRejected(t *testing.T) {
 	gardenet := variants["hand-made"]
 	for cidr, fine := range map[string]bool{
 		"": true, "usePodCIDR": true, "10.1.0.0/16": true,
@@ -84,7 +84,7 @@ func TestCommandLine(t *testing.T) {
 	gardenet := variants["hand-made"]
 	for config, wants := range map[string]struct {
 		status int
-		said   string
+		output string
 	}{
 		"{gardenetCustomConfigField: roses}": {cli.ExitOK, ""},
 		"{ipam: {type: none}}":               {cli.ExitInvalid, `spec.providerConfig.ipam.type: Unsupported value: "none"`},
@@ -97,7 +97,7 @@ func TestCommandLine(t *testing.T) {
 			streams := cli.Streams{In: &bytes.Buffer{}, Out: &out, Err: &errs}
 			status := cli.Run([]string{"validate", "-f", file}, streams, []plugin.Plugin{gardenet}, providers.All())
 			g.Expect(status).To(Equal(wants.status), errs.String())
-			g.Expect(out.String() + errs.String()).To(ContainSubstring(wants.said))
+			g.Expect(out.String() + errs.String()).To(ContainSubstring(wants.output))
 		})
 	}
 }

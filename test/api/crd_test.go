@@ -181,7 +181,7 @@ func TestWhatGardenerMakesImmutableInAShootIsImmutable(t *testing.T) {
 
 // Once a cluster uses the default range, a user cannot set another one, since the cluster
 // would not have it. If a spec already has a wrong range, the user can remove it.
-func TestOnlyRangesInUseCanBeStatedLater(t *testing.T) {
+func TestOnlyRangesInUseCanBeSetLater(t *testing.T) {
 	_, c := setup(t, "shoots")
 	const used, other = "100.96.0.0/11", "10.9.0.0/16"
 	for name, test := range map[string]struct {

@@ -125,7 +125,7 @@ func constants(objects []plugin.Object) int {
 	return count
 }
 
-func TestWhatNeverChangesIsEncodedOnce(t *testing.T) {
+func TestMostObjectsAreConstants(t *testing.T) {
 	objects := newSubject(t, 0).objects(t)
 	if count := constants(objects); count < len(objects)/2 {
 		t.Errorf("only %d of %d objects are constants", count, len(objects))

@@ -62,7 +62,7 @@ func documents(t *testing.T) []string {
 	return all
 }
 
-func TestLinksLeadSomewhere(t *testing.T) {
+func TestLinkedFilesExist(t *testing.T) {
 	for _, document := range documents(t) {
 		content, err := os.ReadFile(filepath.Join(root, document))
 		NewWithT(t).Expect(err).NotTo(HaveOccurred())

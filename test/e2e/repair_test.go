@@ -56,7 +56,7 @@ func TestDeletedObjectsComeBack(t *testing.T) {
 
 // Trellis reverts every edit in the shoot: changes of its fields, and fields that another
 // client has added to its objects.
-func TestEditedObjectsArePutRight(t *testing.T) {
+func TestEditsOfObjectsAreReverted(t *testing.T) {
 	w := setup(t, forOthers)
 	w.apply(w.johndoe())
 	w.succeeds()

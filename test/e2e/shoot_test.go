@@ -78,7 +78,7 @@ func TestAShootGetsItsNetworkAndLeavesNothingBehind(t *testing.T) {
 }
 
 // An invalid Shoot changes nothing in the running network. A user can correct or delete it.
-func TestABrokenShootHarmsNothing(t *testing.T) {
+func TestAnInvalidShootChangesNothing(t *testing.T) {
 	w := setup(t, forOthers)
 	w.apply(w.johndoe())
 	w.succeeds()

@@ -170,16 +170,16 @@ func (l *fleet) send(object any) {
 	if !ok {
 		return
 	}
-	told := news{at: time.Now()}
+	change := news{at: time.Now()}
 	config := exampleConfig{}
-	if _, err := fmt.Sscanf(n.Namespace, "shoot--fleet--%d", &told.shoot); err != nil || json.Unmarshal(n.Spec.ProviderConfig.Raw, &config) != nil {
+	if _, err := fmt.Sscanf(n.Namespace, "shoot--fleet--%d", &change.shoot); err != nil || json.Unmarshal(n.Spec.ProviderConfig.Raw, &config) != nil {
 		return
 	}
-	told.round = config.Round
+	change.round = config.Round
 	last := n.Status.LastOperation
-	told.done = last != nil && last.State == corev1beta1.LastOperationStateSucceeded && n.Status.ObservedGeneration == n.Generation
+	change.done = last != nil && last.State == corev1beta1.LastOperationStateSucceeded && n.Status.ObservedGeneration == n.Generation
 	for _, c := range n.Status.Conditions {
-		told.healthy = told.healthy || c.Status == corev1beta1.ConditionTrue
+		change.healthy = change.healthy || c.Status == corev1beta1.ConditionTrue
 	}
-	l.news <- told
+	l.news <- change
 }

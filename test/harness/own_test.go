@@ -35,7 +35,7 @@ var own = map[string]string{
 
 var starts = regexp.MustCompile(`\b(sandbox\.(Share|ForTest|Start)|harness\.Own)\(`)
 
-func TestOnlyTheseHaveASandboxOfTheirOwn(t *testing.T) {
+func TestOnlyListedPackagesHaveASandboxOfTheirOwn(t *testing.T) {
 	g := NewWithT(t)
 	found := map[string]bool{}
 	root := filepath.Join("..", "..")

@@ -22,7 +22,7 @@ import (
 // except for changes of that spec. So a controller's test that passes with one set of CRDs
 // passes with the other. Only tests of these fields and of what API servers reject need
 // both sets, and test/contract has seeds with each.
-func TestWhatGardenersSchemasHaveOtherwise(t *testing.T) {
+func TestDifferencesFromGardenersSchemas(t *testing.T) {
 	g := NewWithT(t)
 	ours, gardeners := definitions(g, config.Manifests, "crd/*.yaml"), definitions(g, gardener, "gardener/crd/*.yaml")
 	differences := map[string][]string{}

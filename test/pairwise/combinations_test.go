@@ -38,7 +38,7 @@ type document struct {
 
 // A real API server accepts every field of what a valid combination renders. The pipeline
 // rejects every other combination with the path of the wrong field.
-func TestTheAPIServerTakesEveryCombination(t *testing.T) {
+func TestTheAPIServerAcceptsEveryCombination(t *testing.T) {
 	for _, one := range subjects {
 		t.Run(one.Type, func(t *testing.T) { tryCombinations(t, &one) })
 	}
@@ -82,14 +82,14 @@ func TestTheAPIServerIsStrict(t *testing.T) {
 	config := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}}
 	config.Name, config.Namespace = "strict", "kube-system"
 	const start = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"strict","namespace":"kube-system"}`
-	for name, test := range map[string]struct{ rest, says string }{
+	for name, test := range map[string]struct{ rest, wants string }{
 		"fine":             {`,"data":{"a":"b"}}`, ""},
 		"an unknown field": {`,"date":{}}`, "date"},
 		"a field twice":    {`,"data":{"a":"b"},"data":{"a":"c"}}`, "data"},
 		"a wrong type":     {`,"data":{"a":1}}`, ""},
 	} {
 		err := server.try(document{object: config, raw: start + test.rest})
-		if (err == nil) != (name == "fine") || err != nil && !strings.Contains(err.Error(), test.says) {
+		if (err == nil) != (name == "fine") || err != nil && !strings.Contains(err.Error(), test.wants) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -66,7 +66,7 @@ func TestRowsAreFewAndTheSameEachTime(t *testing.T) {
 }
 
 // Some pairs are only valid together with a third value.
-func TestPairsThatNeedCompanyFindIt(t *testing.T) {
+func TestPairsThatNeedAThirdValueAreCovered(t *testing.T) {
 	g := NewWithT(t)
 	dimensions := dimensionsOf([]int{2, 2, 2, 2})
 	rows, alone := Cover(dimensions, func(row Row) bool {

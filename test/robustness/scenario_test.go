@@ -79,7 +79,7 @@ const (
 
 func done(operation string) func(w *world) {
 	return func(w *world) {
-		w.says(operation, "Succeeded")
+		w.reports(operation, "Succeeded")
 		w.settled()
 	}
 }
@@ -90,7 +90,7 @@ func gone(w *world) {
 }
 
 func moved(w *world) {
-	w.says("Migrate", "Succeeded")
+	w.reports("Migrate", "Succeeded")
 	w.Eventually(func() []string {
 		return append(w.read().Finalizers, w.read().Annotations[extensionsv1alpha1.OperationAnnotation])
 	}).

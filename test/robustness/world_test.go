@@ -196,8 +196,8 @@ func (w *world) managed(name string) *resourcesv1alpha1.ManagedResource {
 	return mr
 }
 
-// says waits until the Network reports this last operation.
-func (w *world) says(operation, state string) {
+// reports waits until the Network reports this last operation.
+func (w *world) reports(operation, state string) {
 	w.t.Helper()
 	w.Eventually(func() string {
 		n := w.read()

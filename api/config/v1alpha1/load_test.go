@@ -26,7 +26,7 @@ func TestLoadGivesDefaultsForAnEmptyDocument(t *testing.T) {
 	g.Expect(c.Webhooks).To(Equal(Webhooks{BindAddress: ":10250", SecretName: "trellis-webhooks"}))
 }
 
-func TestLoadKeepsWhatIsStated(t *testing.T) {
+func TestLoadKeepsTheFieldsOfTheFile(t *testing.T) {
 	g := NewWithT(t)
 	c, err := Load([]byte("controllers: {health: {syncPeriod: 10s, concurrentSyncs: 3, progressingThreshold: 90s}}"))
 	g.Expect(err).NotTo(HaveOccurred())
@@ -35,7 +35,7 @@ func TestLoadKeepsWhatIsStated(t *testing.T) {
 	g.Expect(c.Controllers.Health.ProgressingThreshold.Duration).To(Equal(90 * time.Second))
 }
 
-func TestLoadNamesWhatIsWrong(t *testing.T) {
+func TestLoadNamesTheInvalidField(t *testing.T) {
 	for name, test := range map[string]struct{ document, wants string }{
 		"unknown field":   {"modus: Gardener", `unknown field "modus"`},
 		"unknown mode":    {"mode: gardener", `mode: Unsupported value: "gardener"`},

@@ -58,7 +58,7 @@ func TestChangesOfKnownFieldsAreWritten(t *testing.T) {
 	}
 }
 
-func TestShootsMadeInGoAreWrittenPlainly(t *testing.T) {
+func TestShootsWithoutADocumentAreEncodedAsTheyAre(t *testing.T) {
 	g := NewWithT(t)
 	made, err := json.Marshal(&Shoot{Spec: ShootSpec{Provider: Provider{Type: "local"}}})
 	g.Expect(err).NotTo(HaveOccurred())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package helmchart renders the objects of a network from a Helm chart, for plugins whose
-// objects there is a chart for already. Copy it into your own module.
+// Package helmchart renders the objects of a network with a Helm chart, for plugins that
+// already have a chart. Copy it into your own module.
 //
 //	//go:embed all:mychart
 //	var files embed.FS
@@ -13,13 +13,12 @@
 //		return plugin.NewObjects(nil, plugin.NetworkBundle("my-network", shoot)), err
 //	}
 //
-// Nothing is looked up in a cluster or by DNS. But a template that calls now, randAlphaNum
-// or genCA gives another result each time, and a new roll-out with it. plugintest detects
-// that.
+// Templates cannot look up objects in a cluster, or names by DNS. A template that calls now,
+// randAlphaNum or genCA gives another result each time, and thereby causes a roll-out each
+// time. plugintest detects that.
 //
-// Hooks are errors, since there is no release: what Helm would keep in a cluster does not
-// exist. Rendering takes a hundred times longer than building objects in Go; see
-// test/bench.
+// Hooks are errors, since Trellis makes no Helm release. Rendering takes a hundred times
+// longer than building objects in Go: see test/bench.
 package helmchart
 
 import (
@@ -43,11 +42,11 @@ import (
 	"github.com/trellis-network/trellis/plugin/manifest"
 )
 
-// notes is what Helm shows to its user after an installation.
+// notes is the file that Helm prints after an installation.
 const notes = "NOTES.txt"
 
-// Chart is a Helm chart. Any number of goroutines may render it; they take turns,
-// since Helm's libraries write into a chart while they render it.
+// Chart is a Helm chart. Any number of goroutines may render it. A lock lets one render at a
+// time, since Helm's libraries write into a chart while they render it.
 type Chart struct {
 	mutex sync.Mutex
 	chart *chart.Chart
@@ -78,8 +77,8 @@ func Load(files fs.FS, folder string) (*Chart, error) {
 	return &Chart{chart: loaded}, nil
 }
 
-// MustLoad is Load for charts that are part of the program. It panics on one that
-// cannot be loaded: plugins load them while the program starts.
+// MustLoad is Load for charts that are part of the program. It panics if the chart cannot be
+// loaded. Plugins call it when the program starts.
 func MustLoad(files fs.FS, folder string) *Chart {
 	loaded, err := Load(files, folder)
 	if err != nil {
@@ -88,12 +87,12 @@ func MustLoad(files fs.FS, folder string) *Chart {
 	return loaded
 }
 
-// Render returns the chart's objects: the definitions in crds/ first, and then those of
-// the templates in the order in which Helm installs them. values must encode as
-// a JSON object; values.yaml has the rest. The release is called
-// as the chart and is in kube-system; .Capabilities has the shoot's version.
+// Render returns the chart's objects: the CRDs in crds/ first, and then the objects of the
+// templates in the order in which Helm installs them. values must encode as a JSON object. The
+// chart's values.yaml has the defaults. The release has the name of the chart and the namespace
+// kube-system. .Capabilities has the shoot's version.
 func (c *Chart) Render(values any, in *plugin.Input) ([]plugin.Object, error) {
-	stated, err := mapOf(values)
+	given, err := mapOf(values)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +104,7 @@ func (c *Chart) Render(values any, in *plugin.Input) ([]plugin.Object, error) {
 		}
 		capabilities.KubeVersion = *version
 	}
-	files, err := c.execute(stated, capabilities)
+	files, err := c.execute(given, capabilities)
 	if err != nil {
 		return nil, err
 	}

@@ -44,30 +44,30 @@ func TestAChartGivesTypedObjectsInOrder(t *testing.T) {
 	g.Expect(string(documents)).To(ContainSubstring(`"size":1000000`))
 }
 
-func TestWhatIsNotStatedIsAsInTheChart(t *testing.T) {
+func TestMissingValuesComeFromTheChart(t *testing.T) {
 	g := NewWithT(t)
 	objects, err := exampleChart.Render(nil, &plugin.Input{})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(objects[1].GetAnnotations()).To(HaveKeyWithValue("text", "hello"))
 }
 
-func TestChartsThatCannotBeRenderedSayWhy(t *testing.T) {
+func TestAnErrorOfRenderNamesTheCause(t *testing.T) {
 	for name, test := range map[string]struct {
 		values any
 		facts  plugin.Input
-		says   string
+		wants  string
 	}{
 		"a hook":                     {values{Broken: "hook"}, plugin.Input{}, "example/templates/account.yaml is a hook, and Trellis runs no hooks"},
-		"no YAML":                    {values{Broken: "yaml"}, plugin.Input{}, "example/templates/account.yaml"},
-		"a field that there is not":  {values{Broken: "field"}, plugin.Input{}, `unknown field "spec.noSuchField"`},
-		"a value that is missing":    {map[string]any{"text": ""}, plugin.Input{}, "text must be set"},
-		"values that are no object":  {"text", plugin.Input{}, "the values are no JSON object"},
-		"values that are not values": {func() {}, plugin.Input{}, "encode the values"},
-		"no version":                 {nil, plugin.Input{Facts: plugin.Facts{KubernetesVersion: "newest"}}, `the Kubernetes version "newest"`},
+		"invalid YAML":               {values{Broken: "yaml"}, plugin.Input{}, "example/templates/account.yaml"},
+		"an unknown field":           {values{Broken: "field"}, plugin.Input{}, `unknown field "spec.noSuchField"`},
+		"a missing value":            {map[string]any{"text": ""}, plugin.Input{}, "text must be set"},
+		"values that are a string":   {"text", plugin.Input{}, "the values are no JSON object"},
+		"values that are a function": {func() {}, plugin.Input{}, "encode the values"},
+		"an invalid version":         {nil, plugin.Input{Facts: plugin.Facts{KubernetesVersion: "newest"}}, `the Kubernetes version "newest"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := exampleChart.Render(test.values, &test.facts)
-			NewWithT(t).Expect(err).To(MatchError(ContainSubstring(test.says)))
+			NewWithT(t).Expect(err).To(MatchError(ContainSubstring(test.wants)))
 		})
 	}
 }

@@ -20,7 +20,7 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	started, said := time.Now(), time.Time{}
+	started, reminded := time.Now(), time.Time{}
 	for ; ; time.Sleep(100 * time.Millisecond) {
 		if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
 			return func() { _ = file.Close() }, nil
@@ -29,8 +29,8 @@ func lock(ctx context.Context, path string) (unlock func(), err error) {
 			_ = file.Close()
 			return nil, context.Cause(ctx)
 		}
-		if time.Since(said) > reminder {
-			said = time.Now()
+		if time.Since(reminded) > reminder {
+			reminded = time.Now()
 			fmt.Fprintf(os.Stderr, "sandbox: another build is running; waiting for %s\n", time.Since(started).Round(time.Second))
 		}
 	}
