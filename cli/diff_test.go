@@ -29,8 +29,8 @@ func decoded(t *testing.T, text string) []located {
 	found, problems := bundle.Decode("s", map[string][]byte{"k": []byte(text)})
 	NewWithT(t).Expect(problems).To(BeEmpty())
 	var all []located
-	for _, document := range found {
-		all = append(all, located{targetShoot, document.Object.Object})
+	for _, object := range found {
+		all = append(all, located{targetShoot, object.Object})
 	}
 	return all
 }

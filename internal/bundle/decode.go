@@ -31,16 +31,9 @@ const (
 	mostDecompressed = 64 << 20
 )
 
-// Document is an object as it is in a Secret.
-type Document struct {
-	Object *unstructured.Unstructured
-	// Raw is the whole value of the key that it was in.
-	Raw []byte
-}
-
 // Decode returns the objects in a Secret's data, by sorted keys, and what could
 // not be decoded, as sentences. One broken document does not affect the others.
-func Decode(secretName string, data map[string][]byte) (documents []Document, problems []string) {
+func Decode(secretName string, data map[string][]byte) (objects []*unstructured.Unstructured, problems []string) {
 	for _, key := range slices.Sorted(maps.Keys(data)) {
 		where := fmt.Sprintf("Secret %s, key %s", secretName, key)
 		content, err := decompress(key, data[key])
@@ -62,11 +55,11 @@ func Decode(secretName string, data map[string][]byte) (documents []Document, pr
 			if err != nil {
 				problems = append(problems, fmt.Sprintf("%s, document %d: %v", where, number, err))
 			} else if object != nil {
-				documents = append(documents, Document{Object: object, Raw: data[key]})
+				objects = append(objects, object)
 			}
 		}
 	}
-	return documents, problems
+	return objects, problems
 }
 
 func decompress(key string, value []byte) ([]byte, error) {
@@ -120,12 +113,12 @@ func Read(ctx context.Context, c client.Reader, mr *resourcesv1alpha1.ManagedRes
 		if err := c.Get(ctx, client.ObjectKey{Namespace: mr.Namespace, Name: ref.Name}, secret); err != nil {
 			return nil, fmt.Errorf("read the Secret %s of the ManagedResource %s: %w", ref.Name, mr.Name, err)
 		}
-		documents, problems := Decode(secret.Name, secret.Data)
+		decoded, problems := Decode(secret.Name, secret.Data)
 		if len(problems) > 0 {
 			return nil, fmt.Errorf("decode the ManagedResource %s: %s", mr.Name, strings.Join(problems, "; "))
 		}
-		for _, document := range documents {
-			objects = append(objects, *document.Object)
+		for _, object := range decoded {
+			objects = append(objects, *object)
 		}
 	}
 	return objects, nil

@@ -73,7 +73,7 @@ func TestSecretsAreDecoded(t *testing.T) {
 			documents, problems := Decode("s", c.data)
 			var names []string
 			for _, document := range documents {
-				names = append(names, document.Object.GetName())
+				names = append(names, document.GetName())
 			}
 			g.Expect(names).To(Equal(c.names))
 			g.Expect(problems).To(HaveLen(len(c.problems)))
@@ -89,7 +89,7 @@ func TestTheEndOfADocumentIsKept(t *testing.T) {
 	g := NewWithT(t)
 	documents, problems := Decode("s", map[string][]byte{"a": []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: |\n    b\n---\n")})
 	g.Expect(problems).To(BeEmpty())
-	g.Expect(documents[0].Object.Object["data"]).To(Equal(map[string]any{"a": "b\n"}))
+	g.Expect(documents[0].Object["data"]).To(Equal(map[string]any{"a": "b\n"}))
 }
 
 // FuzzDecode: no content of a Secret makes the operator panic.

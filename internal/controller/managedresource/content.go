@@ -4,10 +4,15 @@ package managedresource
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"maps"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
@@ -17,9 +22,11 @@ import (
 
 // content is what the Secrets of a ManagedResource hold.
 type content struct {
-	documents []bundle.Document
+	objects []*unstructured.Unstructured
 	// problems are the documents that cannot be decoded, as sentences.
 	problems []string
+	// checksum of all values.
+	checksum string
 	// inputs are the versions of everything that the content depends on.
 	inputs string
 }
@@ -32,18 +39,21 @@ type contentReader struct {
 
 // read reads and decodes all Secrets of a run.
 func (r *contentReader) read(ctx context.Context, run *run) outcome.Outcome {
-	c := &content{}
+	c, sum := &content{}, sha256.New()
 	var secrets []metav1.Object
 	for _, ref := range run.mr.Spec.SecretRefs {
 		secret := &corev1.Secret{}
 		if err := r.live.Get(ctx, client.ObjectKey{Namespace: run.mr.Namespace, Name: ref.Name}, secret); err != nil {
 			return failed(reasonCannotReadSecret, fmt.Errorf("cannot read Secret %s: %w", ref.Name, err))
 		}
-		documents, problems := bundle.Decode(secret.Name, secret.Data)
-		c.documents, c.problems = append(c.documents, documents...), append(c.problems, problems...)
+		for _, key := range slices.Sorted(maps.Keys(secret.Data)) {
+			sum.Write(secret.Data[key])
+		}
+		objects, problems := bundle.Decode(secret.Name, secret.Data)
+		c.objects, c.problems = append(c.objects, objects...), append(c.problems, problems...)
 		secrets = append(secrets, secret)
 	}
-	c.inputs = inputsOf(run.mr, secrets)
+	c.inputs, c.checksum = inputsOf(run.mr, secrets), hex.EncodeToString(sum.Sum(nil))
 	run.content = c
 	return outcome.Continue()
 }

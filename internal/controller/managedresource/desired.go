@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
-	"github.com/trellis-network/trellis/internal/bundle"
 )
 
 // description is the annotation on the objects that warns users.
@@ -42,8 +41,6 @@ type desired struct {
 	inventory []reference
 	// leftOut are objects of optional kinds that the shoot lacks.
 	leftOut []*item
-	// checksum of the Secrets' content.
-	checksum string
 	// problems are what keeps documents from being applied, as sentences.
 	problems []string
 }
@@ -53,26 +50,25 @@ type composer struct {
 	mr      *resourcesv1alpha1.ManagedResource
 	options *Options
 	kinds   kinds
-	// scopes are the kinds that CRDs among the documents define, and whether their objects
+	// scopes are the kinds that CRDs among the objects define, and whether their objects
 	// are in namespaces.
 	scopes map[schema.GroupKind]bool
 	// served reports which of the optional kinds the shoot has.
 	served map[schema.GroupVersionKind]bool
 }
 
-// compose gives every document its namespace, labels and annotations. An error
+// compose gives each object its namespace, labels and annotations. An error
 // means that the shoot could not be asked about a kind.
 func (c *composer) compose(ctx context.Context, content *content) (*desired, error) {
 	d := &desired{problems: content.problems}
-	sum := sha256.New()
 	seen := map[identity]bool{}
-	c.scopes, c.served = scopesOf(content.documents), map[schema.GroupVersionKind]bool{}
-	for _, doc := range content.documents {
-		if err := c.setNamespace(doc.Object); err != nil {
+	c.scopes, c.served = scopesOf(content.objects), map[schema.GroupVersionKind]bool{}
+	for _, object := range content.objects {
+		if err := c.setNamespace(object); err != nil {
 			return nil, err
 		}
-		id := identityOfObject(doc.Object)
-		absent, err := c.isLeftOut(ctx, doc.Object)
+		id := identityOfObject(object)
+		absent, err := c.isLeftOut(ctx, object)
 		if err != nil {
 			return nil, err
 		}
@@ -84,10 +80,9 @@ func (c *composer) compose(ctx context.Context, content *content) (*desired, err
 			d.problems = append(d.problems, fmt.Sprintf("%s is stated more than once; only the first one counts", id))
 			continue
 		case absent:
-			d.leftOut = append(d.leftOut, c.item(id, doc.Object))
+			d.leftOut = append(d.leftOut, c.item(id, object))
 		default:
-			d.items = append(d.items, c.item(id, doc.Object))
-			sum.Write(doc.Raw)
+			d.items = append(d.items, c.item(id, object))
 		}
 		seen[id] = true
 	}
@@ -96,7 +91,6 @@ func (c *composer) compose(ctx context.Context, content *content) (*desired, err
 		d.inventory = append(d.inventory, each.ref)
 	}
 	sortInventory(d.inventory)
-	d.checksum = hex.EncodeToString(sum.Sum(nil))
 	return d, nil
 }
 
@@ -159,12 +153,12 @@ func (c *composer) setNamespace(object *unstructured.Unstructured) (err error) {
 	return nil
 }
 
-func scopesOf(documents []bundle.Document) map[schema.GroupKind]bool {
+func scopesOf(objects []*unstructured.Unstructured) map[schema.GroupKind]bool {
 	scopes := map[schema.GroupKind]bool{}
-	for _, doc := range documents {
-		if isCRD(doc.Object.GroupVersionKind().GroupKind()) {
-			scope, _, _ := unstructured.NestedString(doc.Object.Object, "spec", "scope")
-			scopes[definedBy(doc.Object)] = scope == "Namespaced"
+	for _, object := range objects {
+		if isCRD(object.GroupVersionKind().GroupKind()) {
+			scope, _, _ := unstructured.NestedString(object.Object, "spec", "scope")
+			scopes[definedBy(object)] = scope == "Namespaced"
 		}
 	}
 	return scopes

@@ -16,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
@@ -94,11 +93,6 @@ func TestHealthRules(t *testing.T) {
 			unhealthy: "cannot create pods: the reason"},
 		"Job": {object: &batchv1.Job{Status: batchv1.JobStatus{Conditions: []batchv1.JobCondition{
 			{Type: batchv1.JobFailed, Status: corev1.ConditionTrue, Message: "why"}}}}, unhealthy: "has failed: why"},
-		"VerticalPodAutoscaler": {object: &vpav1.VerticalPodAutoscaler{Status: vpav1.VerticalPodAutoscalerStatus{
-			Conditions: []vpav1.VerticalPodAutoscalerCondition{
-				{Type: vpav1.RecommendationProvided, Status: corev1.ConditionTrue},
-				{Type: vpav1.ConfigUnsupported, Status: corev1.ConditionTrue, Message: "why"},
-			}}}, unhealthy: "is not supported as it is configured: why"},
 		"CustomResourceDefinition": {object: &apiextensionsv1.CustomResourceDefinition{Status: apiextensionsv1.CustomResourceDefinitionStatus{
 			Conditions: []apiextensionsv1.CustomResourceDefinitionCondition{
 				{Type: apiextensionsv1.NamesAccepted, Status: apiextensionsv1.ConditionTrue},

@@ -9,9 +9,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,7 +23,6 @@ var typedKinds = []shootclient.Watch{
 	{Kind: appsv1.SchemeGroupVersion.WithKind("DaemonSet"), Typed: true},
 	{Kind: appsv1.SchemeGroupVersion.WithKind("Deployment"), Typed: true},
 	{Kind: batchv1.SchemeGroupVersion.WithKind("Job"), Typed: true},
-	{Kind: vpav1.SchemeGroupVersion.WithKind("VerticalPodAutoscaler"), Typed: true},
 	{Kind: apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"), Typed: true},
 }
 
@@ -42,12 +41,6 @@ func unhealthy(object client.Object) string {
 		for _, c := range o.Status.Conditions {
 			if c.Type == batchv1.JobFailed && c.Status == corev1.ConditionTrue {
 				return "has failed: " + c.Message
-			}
-		}
-	case *vpav1.VerticalPodAutoscaler:
-		for _, c := range o.Status.Conditions {
-			if c.Type == vpav1.ConfigUnsupported && c.Status == corev1.ConditionTrue {
-				return "is not supported as it is configured: " + c.Message
 			}
 		}
 	}
@@ -136,17 +129,16 @@ func progressingDeployment(d *appsv1.Deployment) string {
 }
 
 func unhealthyCRD(crd *apiextensionsv1.CustomResourceDefinition) string {
-	status := map[apiextensionsv1.CustomResourceDefinitionConditionType]apiextensionsv1.CustomResourceDefinitionCondition{}
-	for _, c := range crd.Status.Conditions {
-		status[c.Type] = c
+	find := func(t apiextensionsv1.CustomResourceDefinitionConditionType) apiextensionsv1.CustomResourceDefinitionCondition {
+		return ptr.Deref(apihelpers.FindCRDCondition(crd, t), apiextensionsv1.CustomResourceDefinitionCondition{})
 	}
-	if c := status[apiextensionsv1.NamesAccepted]; c.Status != apiextensionsv1.ConditionTrue {
+	if c := find(apiextensionsv1.NamesAccepted); c.Status != apiextensionsv1.ConditionTrue {
 		return "does not have its names accepted: " + c.Message
 	}
-	if c := status[apiextensionsv1.Established]; c.Status != apiextensionsv1.ConditionTrue {
+	if c := find(apiextensionsv1.Established); c.Status != apiextensionsv1.ConditionTrue {
 		return "is not established: " + c.Message
 	}
-	if status[apiextensionsv1.Terminating].Status == apiextensionsv1.ConditionTrue {
+	if find(apiextensionsv1.Terminating).Status == apiextensionsv1.ConditionTrue {
 		return "is being deleted"
 	}
 	return ""

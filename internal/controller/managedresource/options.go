@@ -105,19 +105,16 @@ func withoutDefault(class string) string {
 }
 
 // finalizer returns the finalizer of the controller's class.
-func (o *Options) finalizer() string {
-	if o.Class == "" {
-		return Finalizer
-	}
-	return Finalizer + "-" + o.Class
-}
+func (o *Options) finalizer() string { return o.ofClass(Finalizer) }
 
 // controllerName returns the controller's name in logs and metrics.
-func (o *Options) controllerName() string {
+func (o *Options) controllerName() string { return o.ofClass("managedresource") }
+
+func (o *Options) ofClass(name string) string {
 	if o.Class == "" {
-		return "managedresource"
+		return name
 	}
-	return "managedresource-" + o.Class
+	return name + "-" + o.Class
 }
 
 // hasOtherFinalizer reports whether the resource manager of another class still has

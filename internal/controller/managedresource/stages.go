@@ -113,7 +113,7 @@ func (r *Reconciler) compose(ctx context.Context, run *run) outcome.Outcome {
 // applied. It is the one stage that must write the status: if the process died after an
 // object was created that no inventory names, the object would never be deleted.
 func (r *Reconciler) record(ctx context.Context, run *run) outcome.Outcome {
-	if apiequality.Semantic.DeepEqual(run.recorded, run.inventory) && ptr.Deref(run.mr.Status.SecretsDataChecksum, "") == run.desired.checksum {
+	if apiequality.Semantic.DeepEqual(run.recorded, run.inventory) && ptr.Deref(run.mr.Status.SecretsDataChecksum, "") == run.content.checksum {
 		return outcome.Continue()
 	}
 	run.setApplyProgressing()
@@ -148,7 +148,7 @@ func (r *Reconciler) apply(ctx context.Context, run *run) outcome.Outcome {
 		return failed(reasonApplyFailed, err)
 	}
 	run.mr.Status.Resources = run.inventory
-	run.mr.Status.SecretsDataChecksum = &run.desired.checksum
+	run.mr.Status.SecretsDataChecksum = &run.content.checksum
 	run.mr.Status.ObservedGeneration = run.mr.Generation
 	if len(run.desired.problems) > 0 {
 		return failed(reasonDecodingFailed, errors.New(strings.Join(run.desired.problems, "; ")))

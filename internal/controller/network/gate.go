@@ -63,8 +63,8 @@ func (k gatekeeper) present(ctx context.Context, run *run) (objects []unstructur
 			return nil, false, err
 		}
 		decoded, _ := bundle.Decode("", map[string][]byte{"": documents})
-		for _, document := range decoded {
-			objects = append(objects, *document.Object)
+		for _, object := range decoded {
+			objects = append(objects, *object)
 		}
 	}
 	return objects, true, nil
