@@ -9,7 +9,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -80,25 +79,16 @@ func documentOf(object plugin.Object) document {
 	}
 }
 
-// workload is what workloads of all kinds have in common, and how those of DaemonSets
-// are replaced.
-type workload struct {
-	Metadata metav1.ObjectMeta `json:"metadata"`
-	Spec     struct {
-		UpdateStrategy appsv1.DaemonSetUpdateStrategy `json:"updateStrategy"`
-		Template       corev1.PodTemplateSpec         `json:"template"`
-	} `json:"spec"`
-}
-
-// workload decodes a DaemonSet, Deployment, StatefulSet or Job; nil for other objects.
-func (s *suite) workload(d document) *workload {
+// workload decodes a Deployment, StatefulSet or Job like a DaemonSet, which has all that
+// is checked of them; nil for other objects.
+func (s *suite) workload(d document) *appsv1.DaemonSet {
 	if !d.is("apps", "DaemonSet", "Deployment", "StatefulSet") && !d.is("batch", "Job") {
 		return nil
 	}
 	if w, known := s.parsed[d.raw]; known {
 		return w
 	}
-	w := &workload{}
+	w := &appsv1.DaemonSet{}
 	if json.Unmarshal([]byte(d.raw), w) != nil {
 		w = nil
 	}
@@ -107,8 +97,8 @@ func (s *suite) workload(d document) *workload {
 }
 
 // agents are the DaemonSets among objects, by name.
-func (s *suite) agents(objects []plugin.Object) map[string]*workload {
-	agents := map[string]*workload{}
+func (s *suite) agents(objects []plugin.Object) map[string]*appsv1.DaemonSet {
+	agents := map[string]*appsv1.DaemonSet{}
 	for _, object := range objects {
 		if object.GetObjectKind().GroupVersionKind().Kind == "DaemonSet" {
 			if w := s.workload(documentOf(object)); w != nil {

@@ -32,7 +32,7 @@ func checkReads(s *suite, found *report) {
 			}
 		}
 		for name, agents := range s.agents(inShoot) {
-			for configMap, keys := range readBy(agents.Metadata.Namespace, &agents.Spec.Template.Spec) {
+			for configMap, keys := range readBy(agents.Namespace, &agents.Spec.Template.Spec) {
 				own, is := configMaps[configMap]
 				if !is {
 					continue

@@ -24,19 +24,11 @@ func rights(s *suite, found *report) {
 	checkJustifications(s, found, "WithWildcard", "there is no wildcard in what is called so, with its kind and namespace")
 }
 
-// ruled are the parts of roles and bindings that matter here.
-type ruled struct {
-	Rules           []rbacv1.PolicyRule     `json:"rules"`
-	AggregationRule *rbacv1.AggregationRule `json:"aggregationRule"`
-	RoleRef         rbacv1.RoleRef          `json:"roleRef"`
-	Subjects        []rbacv1.Subject        `json:"subjects"`
-}
-
-func ruledOf(d document) ruled {
-	var parsed ruled
-	// What is no role or binding has none of the fields.
-	_ = json.Unmarshal([]byte(d.raw), &parsed)
-	return parsed
+// rightsOf decodes a role or a binding as both: what it is not has no fields then.
+func rightsOf(d document) (role rbacv1.ClusterRole, binding rbacv1.ClusterRoleBinding) {
+	_ = json.Unmarshal([]byte(d.raw), &role)
+	_ = json.Unmarshal([]byte(d.raw), &binding)
+	return role, binding
 }
 
 // The role and the group that have all rights.
@@ -51,20 +43,20 @@ func wildcardsIn(d document) []string {
 	if !d.is(rbacv1.GroupName, "Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding") {
 		return nil
 	}
-	parsed := ruledOf(d)
+	role, binding := rightsOf(d)
 	var all []string
-	if parsed.RoleRef.Kind == "ClusterRole" && parsed.RoleRef.Name == everything {
+	if binding.RoleRef.Kind == "ClusterRole" && binding.RoleRef.Name == everything {
 		all = append(all, "gives "+everything)
 	}
-	for _, subject := range parsed.Subjects {
+	for _, subject := range binding.Subjects {
 		if subject.Kind == rbacv1.GroupKind && subject.Name == masters {
 			all = append(all, "gives its role to the group "+masters+", whose rights cannot be taken away")
 		}
 	}
-	if rule := parsed.AggregationRule; rule != nil && slices.ContainsFunc(rule.ClusterRoleSelectors, selectsAll) {
+	if rule := role.AggregationRule; rule != nil && slices.ContainsFunc(rule.ClusterRoleSelectors, selectsAll) {
 		all = append(all, "has all rights of all ClusterRoles, since its aggregationRule selects them whatever their labels are")
 	}
-	for _, rule := range parsed.Rules {
+	for _, rule := range role.Rules {
 		for _, name := range slices.Concat(rule.Resources, rule.NonResourceURLs) {
 			if what := partlyEverything(name); what != "" {
 				all = append(all, what)
@@ -113,16 +105,16 @@ func partlyEverything(name string) string {
 // bindingReferences are the role and the identities that a binding names. Roles and
 // users of Kubernetes' own are always there.
 func bindingReferences(d document) []string {
-	parsed := ruledOf(d)
+	_, binding := rightsOf(d)
 	var all []string
-	if role := parsed.RoleRef; !strings.HasPrefix(role.Name, "system:") && !slices.Contains([]string{everything, "admin", "edit", "view"}, role.Name) {
+	if role := binding.RoleRef; !strings.HasPrefix(role.Name, "system:") && !slices.Contains([]string{everything, "admin", "edit", "view"}, role.Name) {
 		namespace := ""
 		if role.Kind == "Role" {
 			namespace = d.namespace
 		}
 		all = append(all, keyOf(role.Kind, namespace, role.Name))
 	}
-	for _, subject := range parsed.Subjects {
+	for _, subject := range binding.Subjects {
 		if subject.Kind == rbacv1.ServiceAccountKind {
 			all = append(all, keyOf(subject.Kind, subject.Namespace, subject.Name))
 		}

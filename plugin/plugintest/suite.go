@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/rest"
@@ -52,13 +53,13 @@ type suite struct {
 	drawn  func() []network
 	varied func() []network
 	// parsed are the workloads among documents that were looked into, by their JSON.
-	parsed map[string]*workload
+	parsed map[string]*appsv1.DaemonSet
 }
 
 func newSuite(p plugin.Plugin, options []Option) (*suite, error) {
 	s := &suite{
 		plugin: p, cases: []Case{{Name: "no config"}}, readme: "README.md",
-		reasons: map[string]string{}, needed: sets.New[string](), parsed: map[string]*workload{},
+		reasons: map[string]string{}, needed: sets.New[string](), parsed: map[string]*appsv1.DaemonSet{},
 	}
 	for _, one := range options {
 		one.apply(s)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trellis-network/trellis/plugin/system"
@@ -53,9 +54,9 @@ var (
 )
 
 // checkDaemonSet checks what the agents on every node need.
-func checkDaemonSet(found *report, d document, w *workload) {
+func checkDaemonSet(found *report, d document, w *appsv1.DaemonSet) {
 	checkTolerations(found, d, w, "every node needs its part of the network, whatever else it is for", slices.Concat(taintsWithoutNetwork, taintsOfAnyNode))
-	if w.Metadata.Labels[system.RoleLabel] != system.SystemComponent {
+	if w.Labels[system.RoleLabel] != system.SystemComponent {
 		found.breach("%s lacks the label %s: %s, by which Gardener finds the cluster's own components; use system.SystemApp", d, system.RoleLabel, system.SystemComponent)
 	}
 	if rolling := w.Spec.UpdateStrategy.RollingUpdate; rolling == nil || rolling.MaxUnavailable == nil || rolling.MaxUnavailable.IntValue() != atATime {
@@ -64,12 +65,12 @@ func checkDaemonSet(found *report, d document, w *workload) {
 	if !w.Spec.Template.Spec.HostNetwork {
 		return
 	}
-	if w.Metadata.Labels[system.CriticalLabel] != "true" || w.Spec.Template.Labels[system.CriticalLabel] != "true" {
+	if w.Labels[system.CriticalLabel] != "true" || w.Spec.Template.Labels[system.CriticalLabel] != "true" {
 		found.breach("%s, or its pods, lack the label %s: \"true\", without which a node takes other pods before it has a network; set it on both", d, system.CriticalLabel)
 	}
 }
 
-func checkTolerations(found *report, d document, w *workload, reason string, taints []corev1.Taint) {
+func checkTolerations(found *report, d document, w *appsv1.DaemonSet, reason string, taints []corev1.Taint) {
 	for _, taint := range taints {
 		if !tolerates(w.Spec.Template.Spec.Tolerations, taint) {
 			found.breach("%s does not tolerate the taint %s:%s; %s. system.TolerateAll makes the tolerations", d, taint.Key, taint.Effect, reason)
@@ -82,7 +83,7 @@ func tolerates(tolerations []corev1.Toleration, taint corev1.Taint) bool {
 }
 
 // checkPriority checks that users' pods do not take the place of the network's.
-func checkPriority(found *report, d document, w *workload) {
+func checkPriority(found *report, d document, w *appsv1.DaemonSet) {
 	if w.Spec.Template.Spec.PriorityClassName == "" {
 		found.breach("%s has no priority class, so users' pods may take its place; use %s for what every node needs, or %s for what the cluster needs",
 			d, system.NodePriority, system.ClusterPriority)
@@ -90,7 +91,7 @@ func checkPriority(found *report, d document, w *workload) {
 }
 
 // checkEgress checks the labels of pods that talk to the API server.
-func checkEgress(found *report, d document, w *workload) {
+func checkEgress(found *report, d document, w *appsv1.DaemonSet) {
 	pod := &w.Spec.Template.Spec
 	noToken := pod.AutomountServiceAccountToken != nil && !*pod.AutomountServiceAccountToken
 	if pod.ServiceAccountName == "" || pod.ServiceAccountName == "default" || noToken {

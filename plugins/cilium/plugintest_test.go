@@ -18,7 +18,7 @@ var landscape = sandbox.Share(sandbox.Options{})
 
 func TestMain(m *testing.M) { os.Exit(landscape.Main(m)) }
 
-// What every plugin owes is tested in package plugintest; the tests beside this one are
+// What every plugin must fulfil is tested in package plugintest; the tests beside this one are
 // about Cilium.
 func TestPromises(t *testing.T) {
 	contract.Shows(t, "P2", "P3", "P4")

@@ -14,7 +14,7 @@ import (
 	"github.com/trellis-network/trellis/test/sandbox"
 )
 
-// What every plugin owes is tested in package plugintest; the tests beside this one are
+// What every plugin must fulfil is tested in package plugintest; the tests beside this one are
 // about flannel.
 func TestPromises(t *testing.T) {
 	contract.Shows(t, "P2", "P3", "P4")
