@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -12,24 +13,12 @@ import (
 // jsonSchema turns a schema as CRDs have it into one for editors: strict, and
 // without Kubernetes' extensions.
 func jsonSchema(s *apiextensionsv1.JSONSchemaProps) map[string]any {
-	out := map[string]any{}
-	set(out, "type", s.Type)
-	set(out, "description", s.Description)
-	set(out, "pattern", s.Pattern)
-	if s.Minimum != nil && s.Type != "object" {
-		out["minimum"] = *s.Minimum
-	}
-	if s.Maximum != nil {
-		out["maximum"] = *s.Maximum
-	}
-	if len(s.Enum) > 0 {
-		out["enum"] = s.Enum
-	}
+	out := encoded(&apiextensionsv1.JSONSchemaProps{
+		Type: s.Type, Description: s.Description, Pattern: s.Pattern,
+		Minimum: s.Minimum, Maximum: s.Maximum, Enum: s.Enum, Required: s.Required,
+	})
 	if s.Example != nil {
 		out["examples"] = []any{s.Example}
-	}
-	if len(s.Required) > 0 {
-		out["required"] = s.Required
 	}
 	if s.Items != nil && s.Items.Schema != nil {
 		out["items"] = jsonSchema(s.Items.Schema)
@@ -43,10 +32,24 @@ func jsonSchema(s *apiextensionsv1.JSONSchemaProps) map[string]any {
 		}
 	}
 	if s.Type == "object" {
+		delete(out, "minimum") // that of its values
 		addProperties(out, s)
 	}
 	if len(s.AnyOf) == 2 && s.AnyOf[0].Not != nil { // see narrowed
-		out["if"], out["then"] = properties(s.AnyOf[0].Not), properties(&s.AnyOf[1])
+		out["if"], out["then"] = encoded(s.AnyOf[0].Not), encoded(&s.AnyOf[1])
+	}
+	return out
+}
+
+// encoded returns the fields that a schema has.
+func encoded(s *apiextensionsv1.JSONSchemaProps) map[string]any {
+	raw, err := json.Marshal(s)
+	out := map[string]any{}
+	if err == nil {
+		err = json.Unmarshal(raw, &out)
+	}
+	if err != nil {
+		panic(err) // a marker has a value that is not JSON
 	}
 	return out
 }
@@ -68,7 +71,10 @@ func addProperties(out map[string]any, s *apiextensionsv1.JSONSchemaProps) {
 		}
 		property.Description = called(name, property.Description)
 		if property.XIntOrString && property.Description == "" {
-			property.Description = name + " is a quantity" + moreThanZero(s) + ": a number, with or without a suffix, such as 250m or 100Mi."
+			property.Description = name + " is a quantity: a number, with or without a suffix, such as 250m or 100Mi."
+			if s.ExclusiveMinimum {
+				property.Description = strings.Replace(property.Description, "quantity", "quantity of more than zero", 1)
+			}
 		}
 		inner := jsonSchema(&property)
 		if !slices.Contains(s.Required, name) {
@@ -81,31 +87,6 @@ func addProperties(out map[string]any, s *apiextensionsv1.JSONSchemaProps) {
 	}
 }
 
-// properties is a schema of some fields' values.
-func properties(s *apiextensionsv1.JSONSchemaProps) map[string]any {
-	out := map[string]any{}
-	if len(s.Required) > 0 {
-		out["required"] = s.Required
-	}
-	fields := map[string]any{}
-	for name, property := range s.Properties {
-		enum := property.Enum
-		if len(s.Required) == 0 {
-			enum = append(slices.Clone(enum), apiextensionsv1.JSON{Raw: []byte("null")})
-		}
-		fields[name] = map[string]any{"enum": enum}
-	}
-	out["properties"] = fields
-	return out
-}
-
-func moreThanZero(s *apiextensionsv1.JSONSchemaProps) string {
-	if s.ExclusiveMinimum {
-		return " of more than zero"
-	}
-	return ""
-}
-
 // allowNull lets a field be null, which is decoded as if it was left out: in YAML
 // it is what stands there when all that was in a block is commented out. There
 // are no quantities that are null.
@@ -115,8 +96,8 @@ func allowNull(schema map[string]any) {
 		return
 	}
 	schema["type"] = []any{name, "null"}
-	if enum, has := schema["enum"].([]apiextensionsv1.JSON); has {
-		schema["enum"] = append(slices.Clone(enum), apiextensionsv1.JSON{Raw: []byte("null")})
+	if enum, has := schema["enum"].([]any); has {
+		schema["enum"] = append(enum, nil)
 	}
 }
 
@@ -129,10 +110,4 @@ func called(name, description string) string {
 		return name + " " + rest
 	}
 	return description
-}
-
-func set(out map[string]any, name, value string) {
-	if value != "" {
-		out[name] = value
-	}
 }

@@ -76,16 +76,19 @@ func (n narrowed) ApplyToSchema(_ *crdmarkers.SchemaContext, schema *apiextensio
 	if len(n) < 4 {
 		return errors.New("+trellis:narrowed takes the name of a field, its value, the name of another field, and that one's values")
 	}
-	whenever := propertyOf(n[0], n[1:2])
-	whenever.Required = []string{n[0]}
-	schema.AnyOf = []apiextensionsv1.JSONSchemaProps{{Not: &whenever}, propertyOf(n[2], n[3:])}
-	return nil
-}
-
-func propertyOf(name string, values []string) apiextensionsv1.JSONSchemaProps {
-	var enum []apiextensionsv1.JSON
-	for _, value := range values {
-		enum = append(enum, apiextensionsv1.JSON{Raw: []byte(strconv.Quote(value))})
+	enum := func(values ...string) (list []apiextensionsv1.JSON) {
+		for _, value := range values {
+			list = append(list, apiextensionsv1.JSON{Raw: []byte(strconv.Quote(value))})
+		}
+		return list
 	}
-	return apiextensionsv1.JSONSchemaProps{Properties: map[string]apiextensionsv1.JSONSchemaProps{name: {Enum: enum}}}
+	whenever := apiextensionsv1.JSONSchemaProps{
+		Required: []string{n[0]}, Properties: map[string]apiextensionsv1.JSONSchemaProps{n[0]: {Enum: enum(n[1])}},
+	}
+	null := apiextensionsv1.JSON{Raw: []byte("null")}
+	schema.AnyOf = []apiextensionsv1.JSONSchemaProps{
+		{Not: &whenever},
+		{Properties: map[string]apiextensionsv1.JSONSchemaProps{n[2]: {Enum: append(enum(n[3:]...), null)}}},
+	}
+	return nil
 }
