@@ -20,7 +20,7 @@ import (
 func main() {
 	build := gobuild.Build{
 		Name:      "trellis",
-		Preparing: "looking what is to be compiled (a fresh machine loads modules first)",
+		Preparing: "finding what must be compiled (a fresh machine loads modules first)",
 		Long:      "compiling takes some minutes on two cores; this is needed once",
 	}
 	flag.StringVar(&build.Output, "o", "", "what to write the programs to, as with go build")

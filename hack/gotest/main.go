@@ -2,7 +2,7 @@
 
 // Command gotest is `go test` with one sandbox for all packages that share one (see
 // test/harness), and with a list of the packages that took longest. It ends with the
-// process that started it, and whatever it started ends with it.
+// process that started it, and so does everything that it started.
 //
 //	gotest -timeout 20m ./...
 package main

@@ -100,7 +100,7 @@ func pretend(address string) []byte {
 }
 
 // A shoot that is dead is found out quickly, and not asked again all the time.
-func TestDeadShootsDelayNobody(t *testing.T) {
+func TestDeadShootsDelayNoOtherShoot(t *testing.T) {
 	refusing, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestDeadShootsDelayNobody(t *testing.T) {
 	for name, address := range map[string]string{
 		"refuses connections":           refusing.Addr().String(),
 		"takes them and says nothing":   silent.Addr().String(),
-		"has a name that nobody serves": "shoot.invalid:443",
+		"has a name that no server has": "shoot.invalid:443",
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := testclock.NewFakePassiveClock(time.Now())
@@ -162,7 +162,7 @@ func TestOneWaitsForADeadShoot(t *testing.T) {
 					close(entered)
 					<-release
 				}
-				return nil, errors.New("nobody is there")
+				return nil, errors.New("there is no server")
 			})
 		}
 	})

@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -134,10 +136,7 @@ func (c *Clients) Start(ctx context.Context) error {
 func (c *Clients) Close() {
 	c.mu.Lock()
 	c.closed = true
-	namespaces := make([]string, 0, len(c.slots))
-	for namespace := range c.slots {
-		namespaces = append(namespaces, namespace)
-	}
+	namespaces := slices.Collect(maps.Keys(c.slots))
 	c.mu.Unlock()
 	for _, namespace := range namespaces {
 		c.Forget(namespace)

@@ -10,7 +10,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 )
 
@@ -23,16 +22,7 @@ func Fingerprint(kind schema.GroupKind, object metav1.Object) string {
 	if object.GetGeneration() != 0 && generationIsReliable(kind) {
 		version = ""
 	}
-	raw, _ := json.Marshal(struct {
-		UID         types.UID
-		Generation  int64
-		Version     string
-		Deleting    bool
-		Labels      map[string]string
-		Annotations map[string]string
-		Owners      []metav1.OwnerReference
-		Finalizers  []string
-	}{
+	raw, _ := json.Marshal([]any{ // fails for none of these types
 		object.GetUID(), object.GetGeneration(), version, object.GetDeletionTimestamp() != nil,
 		object.GetLabels(), object.GetAnnotations(), object.GetOwnerReferences(), object.GetFinalizers(),
 	})

@@ -13,59 +13,50 @@ import (
 )
 
 // handler turns what the watch of one kind sees into events.
-type handler struct {
-	shoot *Shoot
-	kind  schema.GroupVersionKind
-}
-
-var _ toolscache.ResourceEventHandler = &handler{}
-
-// OnAdd implements toolscache.ResourceEventHandler.
-func (h *handler) OnAdd(added any, isInInitialList bool) {
-	if object, ok := added.(metav1.Object); ok && !isInInitialList {
-		h.tell(Created, object)
+func (s *Shoot) handler(kind schema.GroupVersionKind) toolscache.ResourceEventHandler {
+	return toolscache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(added any, isInInitialList bool) {
+			if object, ok := added.(metav1.Object); ok && !isInInitialList {
+				s.tellOf(kind, Created, object)
+			}
+		},
+		UpdateFunc: func(before, after any) {
+			old, okOld := before.(metav1.Object)
+			object, ok := after.(metav1.Object)
+			if !okOld || !ok || old.GetResourceVersion() == object.GetResourceVersion() {
+				return
+			}
+			change := Edited
+			if kind := kind.GroupKind(); Fingerprint(kind, old) == Fingerprint(kind, object) {
+				change = StatusChanged
+			}
+			s.tellOf(kind, change, old, object)
+		},
+		DeleteFunc: func(deleted any) {
+			if tombstone, ok := deleted.(toolscache.DeletedFinalStateUnknown); ok {
+				deleted = tombstone.Obj
+			}
+			if crd, ok := deleted.(*apiextensionsv1.CustomResourceDefinition); ok {
+				s.unwatchKind(schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind})
+			}
+			if object, ok := deleted.(metav1.Object); ok {
+				s.tellOf(kind, Deleted, object)
+			}
+		},
 	}
 }
 
-// OnUpdate implements toolscache.ResourceEventHandler.
-func (h *handler) OnUpdate(before, after any) {
-	old, okOld := before.(metav1.Object)
-	object, ok := after.(metav1.Object)
-	if !okOld || !ok || old.GetResourceVersion() == object.GetResourceVersion() {
-		return
-	}
-	change := Edited
-	if kind := h.kind.GroupKind(); Fingerprint(kind, old) == Fingerprint(kind, object) {
-		change = StatusChanged
-	}
-	h.tell(change, old, object)
-}
-
-// OnDelete implements toolscache.ResourceEventHandler.
-func (h *handler) OnDelete(deleted any) {
-	if tombstone, ok := deleted.(toolscache.DeletedFinalStateUnknown); ok {
-		deleted = tombstone.Obj
-	}
-	if crd, ok := deleted.(*apiextensionsv1.CustomResourceDefinition); ok {
-		h.shoot.unwatchKind(schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind})
-	}
-	if object, ok := deleted.(metav1.Object); ok {
-		h.tell(Deleted, object)
-	}
-}
-
-// tell sends an event for each origin that the states of the object name.
-func (h *handler) tell(change Change, states ...metav1.Object) {
+// tellOf sends an event for each origin that the states of an object name.
+func (s *Shoot) tellOf(kind schema.GroupVersionKind, change Change, states ...metav1.Object) {
 	told := map[string]bool{}
 	for _, object := range states {
 		origin := object.GetAnnotations()[resourcesv1alpha1.Origin]
-		if told[origin] {
-			continue
+		if !told[origin] {
+			told[origin] = true
+			s.tell(Event{
+				Namespace: s.Namespace, Kind: kind, Change: change, Origin: origin,
+				Object: types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()},
+			})
 		}
-		told[origin] = true
-		h.shoot.tell(Event{
-			Namespace: h.shoot.Namespace, Kind: h.kind, Change: change, Origin: origin,
-			Object: types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()},
-		})
 	}
 }

@@ -3,6 +3,7 @@
 package shootclient
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
@@ -66,21 +67,12 @@ func (o *Options) setDefaults() {
 	if len(o.SecretNames) == 0 {
 		o.SecretNames = []string{SecretName}
 	}
-	setDefault(&o.ManagedBy, "gardener")
-	setDefault(&o.QPS, 50)
-	setDefault(&o.Burst, 100)
-	setDefault(&o.RequestTimeout, 10*time.Second)
-	setDefault(&o.ConnectTimeout, 3*time.Second)
-	setDefault(&o.SyncTimeout, 5*time.Second)
-	setDefault(&o.RetryAfter, 5*time.Second)
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
-	}
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
+	o.ManagedBy = cmp.Or(o.ManagedBy, "gardener")
+	o.QPS = cmp.Or(o.QPS, 50)
+	o.Burst = cmp.Or(o.Burst, 100)
+	o.RequestTimeout = cmp.Or(o.RequestTimeout, 10*time.Second)
+	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 3*time.Second)
+	o.SyncTimeout = cmp.Or(o.SyncTimeout, 5*time.Second)
+	o.RetryAfter = cmp.Or(o.RetryAfter, 5*time.Second)
+	o.Clock = cmp.Or[clock.PassiveClock](o.Clock, clock.RealClock{})
 }

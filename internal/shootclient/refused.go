@@ -5,8 +5,6 @@ package shootclient
 import (
 	"context"
 	"errors"
-	"slices"
-	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -50,22 +48,18 @@ func (r *refusals) note(kind schema.GroupVersionKind, err error) bool {
 // refusal returns a *RefusedError about those of the kinds that are refused, or
 // nil, and ends their watches.
 func (s *Shoot) refusal(kinds []schema.GroupVersionKind) error {
-	var names []string
+	var denied []schema.GroupVersionKind
 	var answer error
 	for _, kind := range kinds {
 		if refused, ok := s.refused.Get(kind); ok {
 			s.unwatchKind(kind.GroupKind())
-			names, answer = append(names, kind.Kind), refused.err
+			denied, answer = append(denied, kind), refused.err
 		}
 	}
-	if len(names) == 0 || s.secret == "" {
+	if len(denied) == 0 || s.secret == "" {
 		return answer
 	}
-	slices.Sort(names)
-	return &RefusedError{
-		Server: s.Server, Secret: s.secret, Err: answer,
-		Denied: "list and watch " + strings.Join(slices.Compact(names), ", ") + " objects",
-	}
+	return &RefusedError{Server: s.Server, Secret: s.secret, Err: answer, Denied: "list and watch " + kindNames(denied) + " objects"}
 }
 
 // askAgain forgets refusals that do not hold any more, and asks for that only once

@@ -34,8 +34,8 @@ func (e *env) as(t *testing.T, token string) []byte {
 	return kubeconfig
 }
 
-// nobody creates a ServiceAccount without rights and returns a token of it.
-func (e *env) nobody() string {
+// powerless creates a ServiceAccount without rights and returns a token of it.
+func (e *env) powerless() string {
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: e.namespace, Namespace: "default"}}
 	e.Expect(e.shoot.Create(e.ctx, account)).To(Succeed())
 	request := &authenticationv1.TokenRequest{}
@@ -94,7 +94,7 @@ func TestDeadCredentialsAreTold(t *testing.T) {
 // Credentials that die in use end the access to what the cache still has.
 func TestCredentialsThatDieInUseAreTold(t *testing.T) {
 	e := newEnv(t)
-	token := e.nobody()
+	token := e.powerless()
 	e.allow("*")
 	e.grant(e.as(t, token))
 	shoot, err := e.clients.For(e.ctx, e.namespace)
@@ -113,7 +113,7 @@ func TestCredentialsThatDieInUseAreTold(t *testing.T) {
 func TestMissingRightsAreTold(t *testing.T) {
 	clock := testclock.NewFakePassiveClock(time.Now())
 	e := newEnv(t, func(o *Options) { o.Clock, o.SyncTimeout, o.RequestTimeout = clock, time.Hour, time.Minute })
-	e.grant(e.as(t, e.nobody()))
+	e.grant(e.as(t, e.powerless()))
 	shoot, err := e.clients.For(e.ctx, e.namespace)
 	e.Expect(err).NotTo(HaveOccurred())
 	watch := func() error { return shoot.Watch(e.ctx, daemonSets, configMaps) }
@@ -127,7 +127,7 @@ func TestMissingRightsAreTold(t *testing.T) {
 	e.Expect(err).To(MatchError(HavePrefix("the credentials in the Secret %s/gardener may not list and watch ConfigMap, DaemonSet objects in the shoot: ", e.namespace)))
 	e.Expect(err).To(MatchError(HaveSuffix("grant them the rights of cluster-admin, or put another kubeconfig there")))
 	e.Expect(apierrors.IsForbidden(err)).To(BeTrue())
-	e.Eventually(func() int { return goroutines("(*Reflector)") }).Should(BeZero(), "nobody asks in vain")
+	e.Eventually(func() int { return goroutines("(*Reflector)") }).Should(BeZero(), "no informer asks in vain")
 	sent := e.requests.Load()
 	e.Expect(watch()).To(BeAssignableToTypeOf(&RefusedError{}))
 	e.Expect(e.requests.Load()).To(Equal(sent), "they were refused a moment ago")

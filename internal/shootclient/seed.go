@@ -34,7 +34,7 @@ func NewSeed(config *rest.Config, requests *http.Client, options Options) (*Seed
 	return s, err
 }
 
-// For returns access to the seed, whatever the namespace.
+// For returns access to the seed, which is the same for each namespace.
 func (s *Seed) For(context.Context, string) (*Shoot, error) { return s.shoot, nil }
 
 // Forget does nothing: the seed is needed as long as the operator runs.

@@ -52,15 +52,20 @@ func (s *Shoot) Watch(ctx context.Context, kinds ...schema.GroupVersionKind) err
 		return refused
 	}
 	if err != nil {
-		var names []string
-		for kind := range waiting {
-			names = append(names, kind.Kind)
-		}
-		slices.Sort(names)
 		return s.Failure(fmt.Errorf("the shoot did not list its objects of kind %s within %s",
-			strings.Join(names, ", "), s.options.SyncTimeout))
+			kindNames(slices.Collect(maps.Keys(waiting))), s.options.SyncTimeout))
 	}
 	return nil
+}
+
+// kindNames lists the names of kinds.
+func kindNames(kinds []schema.GroupVersionKind) string {
+	var names []string
+	for _, kind := range kinds {
+		names = append(names, kind.Kind)
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), ", ")
 }
 
 func (s *Shoot) watch(ctx context.Context, kind schema.GroupVersionKind) (toolscache.InformerSynced, error) {
@@ -79,7 +84,7 @@ func (s *Shoot) watch(ctx context.Context, kind schema.GroupVersionKind) (toolsc
 	}
 	s.watched[kind] = informer.HasSynced
 	if !declared.Silent {
-		registration, err := informer.AddEventHandler(&handler{shoot: s, kind: kind})
+		registration, err := informer.AddEventHandler(s.handler(kind))
 		if err != nil {
 			return nil, err
 		}

@@ -93,7 +93,7 @@ func TestEvents(t *testing.T) {
 		_, err := shoot.Cached(e.ctx, daemonSets, client.ObjectKeyFromObject(ds))
 		return apierrors.IsNotFound(err)
 	}).Should(BeTrue())
-	tells("", "") // nobody listens any more
+	tells("", "") // no subscriber is left
 }
 
 // Unless more is declared, the cache holds metadata of what is managed, and refuses to

@@ -18,33 +18,33 @@ import (
 	"github.com/trellis-network/trellis/internal/strictjson"
 )
 
-// tree has a field of each sort that configs have.
-type tree struct {
+// config has a field of each sort that configs have.
+type config struct {
 	metav1.TypeMeta `json:",inline"`
 	Name            string              `json:"name"`
-	Tall            *bool               `json:"tall,omitempty"`
-	Age             int32               `json:"age"`
-	Leaves          uint64              `json:"leaves"`
-	Height          float32             `json:"height"`
-	Branches        []branch            `json:"branches,omitempty"`
-	Sap             corev1.ResourceList `json:"sap,omitempty"`
-	Birds           map[string]int8     `json:"birds,omitempty"`
-	Rings           []byte              `json:"rings,omitempty"`
+	Enabled         *bool               `json:"enabled,omitempty"`
+	Count           int32               `json:"count"`
+	Size            uint64              `json:"size"`
+	Ratio           float32             `json:"ratio"`
+	Items           []item              `json:"items,omitempty"`
+	Resources       corev1.ResourceList `json:"resources,omitempty"`
+	Weights         map[string]int8     `json:"weights,omitempty"`
+	Data            []byte              `json:"data,omitempty"`
 	Port            intstr.IntOrString  `json:"port"`
-	Planted         metav1.Time         `json:"planted"`
-	Legend          any                 `json:"legend"`
+	Since           metav1.Time         `json:"since"`
+	Extra           any                 `json:"extra"`
 	Untagged        string
 	Secret          string `json:"-"`
 }
 
-type branch struct {
-	Sound bool     `json:"sound"`
-	Twigs []branch `json:"twigs,omitempty"`
+type item struct {
+	Active bool   `json:"active"`
+	Items  []item `json:"items,omitempty"`
 }
 
 func check(document string) []string {
 	var lines []string
-	for _, err := range strictjson.Check(field.NewPath("tree"), []byte(document), reflect.TypeFor[tree](), strictjson.RefuseUnknown) {
+	for _, err := range strictjson.Check(field.NewPath("config"), []byte(document), reflect.TypeFor[config](), strictjson.RefuseUnknown) {
 		lines = append(lines, err.Error())
 	}
 	return lines
@@ -52,30 +52,30 @@ func check(document string) []string {
 
 func TestWhatDoesNotFitIsToldWithPathValueAndWhatIsAllowed(t *testing.T) {
 	for document, wants := range map[string]string{
-		`{"name":"oak","tall":true,"branches":[{"twigs":[{}]}],"sap":{"cpu":"1"},"legend":{"any":["thing"]}}`: "",
-		`{"name":null,"branches":null,"sap":null,"age":null}`:                                                 "",
-		`7`:               `tree: Invalid value: 7: must be an object, not a number`,
-		`{"name":7}`:      `tree.name: Invalid value: 7: must be a string, not a number; write it in quotes`,
-		`{"name":false}`:  `tree.name: Invalid value: false: must be a string, not true or false; write it in quotes`,
-		`{"name":["a"]}`:  `tree.name: Invalid value: ["a"]: must be a string, not a list`,
-		`{"tall":"yes"}`:  `tree.tall: Invalid value: "yes": must be true or false, not a string`,
-		`{"age":"old"}`:   `tree.age: Invalid value: "old": must be a whole number from -2147483648 to 2147483647, not a string`,
-		`{"age":1.5}`:     `tree.age: Invalid value: 1.5: must be a whole number from -2147483648 to 2147483647`,
-		`{"leaves":-1}`:   `tree.leaves: Invalid value: -1: must be a whole number from 0 to 18446744073709551615`,
-		`{"height":"x"}`:  `tree.height: Invalid value: "x": must be a number, not a string`,
-		`{"branches":{}}`: `tree.branches: Invalid value: {}: must be a list, not an object`,
-		`{"branches":[{},{"twigs":[{"sound":1}]}]}`: `tree.branches[1].twigs[0].sound: Invalid value: 1: must be true or false, not a number`,
-		`{"sap":{"cpu":"abc"}}`:                     `tree.sap.cpu: Invalid value: "abc": is not a Quantity: quantities must match the regular expression`,
-		`{"sap":{"example.com/sun":[]}}`:            `tree.sap[example.com/sun]: Invalid value: []: is not a Quantity`,
-		`{"birds":{"owl":128}}`:                     `tree.birds.owl: Invalid value: 128: must be a whole number from -128 to 127`,
-		`{"rings":"?"}`:                             `tree.rings: Invalid value: "?": must be a string in base64`,
-		`{"planted":"once"}`:                        `tree.planted: Invalid value: "once": is not a Time`,
-		`{"port":{}}`:                               `tree.port: Invalid value: {}: is not a IntOrString`,
-		`{"nmae":{"a":[1]}}`:                        `tree.nmae: Invalid value: {"a":[1]}: is not a field here; did you mean name? There are Untagged, age, apiVersion, birds, branches`,
-		`{"roots":1}`:                               `tree.roots: Invalid value: 1: is not a field here; there are Untagged, age`,
-		`{"Name":"oak"}`:                            `tree.Name: Invalid value: "oak": is not a field here; write name: names are case-sensitive`,
-		`{"Secret":""}`:                             `tree.Secret: Invalid value: "": is not a field here`,
-		`{"branches":[{"":1}]}`:                     `tree.branches[0][]: Invalid value: 1: is not a field here; there are sound, twigs`,
+		`{"name":"one","enabled":true,"items":[{"items":[{}]}],"resources":{"cpu":"1"},"extra":{"any":["thing"]}}`: "",
+		`{"name":null,"items":null,"resources":null,"count":null}`:                                                 "",
+		`7`:                 `config: Invalid value: 7: must be an object, not a number`,
+		`{"name":7}`:        `config.name: Invalid value: 7: must be a string, not a number; write it in quotes`,
+		`{"name":false}`:    `config.name: Invalid value: false: must be a string, not true or false; write it in quotes`,
+		`{"name":["a"]}`:    `config.name: Invalid value: ["a"]: must be a string, not a list`,
+		`{"enabled":"yes"}`: `config.enabled: Invalid value: "yes": must be true or false, not a string`,
+		`{"count":"many"}`:  `config.count: Invalid value: "many": must be a whole number from -2147483648 to 2147483647, not a string`,
+		`{"count":1.5}`:     `config.count: Invalid value: 1.5: must be a whole number from -2147483648 to 2147483647`,
+		`{"size":-1}`:       `config.size: Invalid value: -1: must be a whole number from 0 to 18446744073709551615`,
+		`{"ratio":"x"}`:     `config.ratio: Invalid value: "x": must be a number, not a string`,
+		`{"items":{}}`:      `config.items: Invalid value: {}: must be a list, not an object`,
+		`{"items":[{},{"items":[{"active":1}]}]}`: `config.items[1].items[0].active: Invalid value: 1: must be true or false, not a number`,
+		`{"resources":{"cpu":"abc"}}`:             `config.resources.cpu: Invalid value: "abc": is not a Quantity: quantities must match the regular expression`,
+		`{"resources":{"example.com/gpu":[]}}`:    `config.resources[example.com/gpu]: Invalid value: []: is not a Quantity`,
+		`{"weights":{"first":128}}`:               `config.weights.first: Invalid value: 128: must be a whole number from -128 to 127`,
+		`{"data":"?"}`:                            `config.data: Invalid value: "?": must be a string in base64`,
+		`{"since":"once"}`:                        `config.since: Invalid value: "once": is not a Time`,
+		`{"port":{}}`:                             `config.port: Invalid value: {}: is not a IntOrString`,
+		`{"nmae":{"a":[1]}}`:                      `config.nmae: Invalid value: {"a":[1]}: is not a field here; did you mean name? There are Untagged, apiVersion, count, data`,
+		`{"missing":1}`:                           `config.missing: Invalid value: 1: is not a field here; there are Untagged, apiVersion`,
+		`{"Name":"one"}`:                          `config.Name: Invalid value: "one": is not a field here; write name: names are case-sensitive`,
+		`{"Secret":""}`:                           `config.Secret: Invalid value: "": is not a field here`,
+		`{"items":[{"":1}]}`:                      `config.items[0][]: Invalid value: 1: is not a field here; there are active, items`,
 	} {
 		t.Run(document, func(t *testing.T) {
 			g := NewWithT(t)
@@ -91,13 +91,13 @@ func TestWhatDoesNotFitIsToldWithPathValueAndWhatIsAllowed(t *testing.T) {
 
 func TestEverythingIsToldAtOnce(t *testing.T) {
 	g := NewWithT(t)
-	g.Expect(check(`{"name":1,"age":"x","branches":[1,{"sound":0,"fruit":1}],"sap":{"cpu":"?","memory":{}}}`)).To(HaveLen(7))
+	g.Expect(check(`{"name":1,"count":"x","items":[1,{"active":0,"missing":1}],"resources":{"cpu":"?","memory":{}}}`)).To(HaveLen(7))
 }
 
 func TestLongValuesAreCutInMessages(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	for name, document := range map[string]string{
-		"a string":  `{"tall":"` + long + `"}`,
+		"a string":  `{"enabled":"` + long + `"}`,
 		"a number":  `{"name":1` + strings.Repeat("0", 1<<20) + `}`,
 		"a list":    `{"name":[` + strings.Repeat(`"x",`, 1<<18) + `1]}`,
 		"an object": `{"name":{"a":{"` + long + `":1},"b":[2]}}`,
@@ -116,9 +116,9 @@ func TestLongValuesAreCutInMessages(t *testing.T) {
 // are not the checker's business.
 func FuzzCheckAgreesWithTheDecoder(f *testing.F) {
 	for _, seed := range []string{
-		`{}`, `null`, `[]`, `{"name":1}`, `{"age":1e3,"leaves":18446744073709551615,"height":1e400}`, `{"branches":[{"twigs":[null]}]}`,
-		`{"sap":{"cpu":0.5,"memory":"1Gi"}}`, `{"birds":{"a":1}}`, `{"rings":[1,2]}`, `{"rings":"aGk="}`, `{"port":"http"}`, `{"port":1.5}`,
-		`{"planted":"2026-01-01T00:00:00Z"}`, `{"legend":{"a":{"b":[]}}}`, ` { "Untagged" : "\u0000" } `, `{"kind":7}`,
+		`{}`, `null`, `[]`, `{"name":1}`, `{"count":1e3,"size":18446744073709551615,"ratio":1e400}`, `{"items":[{"items":[null]}]}`,
+		`{"resources":{"cpu":0.5,"memory":"1Gi"}}`, `{"weights":{"a":1}}`, `{"data":[1,2]}`, `{"data":"aGk="}`, `{"port":"http"}`, `{"port":1.5}`,
+		`{"since":"2026-01-01T00:00:00Z"}`, `{"extra":{"a":{"b":[]}}}`, ` { "Untagged" : "\u0000" } `, `{"kind":7}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -127,7 +127,7 @@ func FuzzCheckAgreesWithTheDecoder(f *testing.F) {
 		if duplicates, err := kjson.UnmarshalStrict(document, &value); err != nil || len(duplicates) > 0 || !json.Valid(document) {
 			return
 		}
-		strict, err := kjson.UnmarshalStrict(document, &tree{})
+		strict, err := kjson.UnmarshalStrict(document, &config{})
 		fits := err == nil && len(strict) == 0
 		if found := check(string(document)); fits != (len(found) == 0) {
 			t.Errorf("the decoder says %v and %v, Check %q", err, strict, found)

@@ -20,15 +20,15 @@ func Stub(body string) string {
 	return "#!/bin/sh\necho \"${0##*/} $*\" >>\"$CALLS\"\n" + body + "\n"
 }
 
-// UntilSecondPause is a sleep that does not wait, and sends who sleeps for the second
-// time SIGTERM.
+// UntilSecondPause is a sleep that does not wait. At the second call it sends SIGTERM to
+// the script.
 var UntilSecondPause = Stub(`if [ -e "$CALLS.paused" ]; then kill -TERM "$PPID"; fi; : >"$CALLS.paused"`)
 
 // Ran is what has come of a script.
 type Ran struct {
 	// Calls are those of its tools, in their order.
 	Calls []string
-	// Output is what it has written, to whatever.
+	// Output is what it has written to standard output and standard error.
 	Output string
 	// Err is how it has failed.
 	Err error

@@ -154,7 +154,7 @@ func flatten(path string, value any, leaves map[string]string) {
 }
 
 // ownsNothing means that no field of the objects is a manager's, but for such as
-// everybody may own: the maps of labels and annotations themselves, and what
+// any manager may own: the maps of labels and annotations themselves, and what
 // Kubernetes' own controllers note.
 func (p *controlPlane) ownsNothing(manager string) {
 	p.t.Helper()

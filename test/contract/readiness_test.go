@@ -52,8 +52,8 @@ func TestTheTimeOfAnOperationCounts(t *testing.T) {
 	})
 }
 
-// Whatever is asked for and not picked up is waited for. What is asked for
-// again while Trellis works is picked up in the end, be it the same or something
+// A gardenlet waits for an operation that it asked for until it is picked up. Trellis also
+// picks up what the gardenlet asks for while Trellis works, be it the same or something
 // new.
 func TestEachRequestIsPickedUp(t *testing.T) {
 	Shows(t, "C3")
@@ -124,7 +124,7 @@ func (p *controlPlane) edit(change func(*extensionsv1alpha1.Network)) {
 
 // An operator that ends in the middle and starts again misleads no client,
 // wherever it ends.
-func TestRestartsMisleadNobody(t *testing.T) {
+func TestRestartsAreNotMisleading(t *testing.T) {
 	Shows(t, "N19")
 	inBothSchemas(t, func(t *testing.T, in, _, shoot *cluster) {
 		p := newControlPlane(t, in, shoot, newNamespace())

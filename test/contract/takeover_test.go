@@ -81,7 +81,7 @@ func TestAnotherExtensionsSecretIsCollected(t *testing.T) {
 	p.Expect(collectable(p, secret)).To(BeTrue())
 }
 
-// With a ManagedResource go the Secrets that it refers to, whatever their names.
+// With a ManagedResource go the Secrets that it refers to, no matter what their names are.
 func TestAnotherExtensionsSecretIsDeleted(t *testing.T) {
 	Shows(t, "L7")
 	t.Parallel()

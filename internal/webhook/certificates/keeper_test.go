@@ -78,7 +78,7 @@ func (r *replicas) stored() map[string][]byte {
 	return r.secret.Data
 }
 
-// trusts says whether a client that was told of a bundle trusts what is served.
+// trusts returns an error unless a client that was told of a bundle trusts what is served.
 func (r *replicas) trusts(bundle []byte, keeper *certificates.Keeper) error {
 	served, err := keeper.Certificate(&tls.ClientHelloInfo{})
 	if err != nil {

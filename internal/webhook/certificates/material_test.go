@@ -36,7 +36,7 @@ func renew(t rapid.TB, m *material, now time.Time) *material {
 	return decoded
 }
 
-// trusts says whether a client that was told of told trusts what m serves.
+// trusts returns an error unless a client that knows the authorities of told trusts what m serves.
 func trusts(told, m *material, now time.Time) error {
 	pool := x509.NewCertPool()
 	for _, authority := range told.authorities {
