@@ -20,11 +20,11 @@ import (
 )
 
 const (
-	mainName  = "string-config"
-	laterName = "string-config-later"
-	seedName  = "string-config-seed"
-	guardName = "string-guard"
-	holder    = "resources.gardener.cloud/gardener-resource-manager"
+	mainName      = "example-config"
+	laterName     = "example-config-later"
+	seedName      = "example-config-seed"
+	admissionName = "example-admission"
+	holder        = "resources.gardener.cloud/gardener-resource-manager"
 )
 
 // names are those of the ManagedResources that there are.
@@ -51,18 +51,18 @@ func (e *env) secrets() []string {
 
 // What comes later, what is for the seed, and what changes or refuses others' objects
 // travel in ManagedResources of their own, of the class that says where their objects
-// go. Nobody waits for them.
+// go. No operation waits for them.
 func TestEachGroupOfObjectsHasItsManagedResource(t *testing.T) {
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
-		n := e.finished(asked, withConfig(`{"knots":"three","ear":"left","guard":"big"}`))
-		e.Expect(e.names()).To(ConsistOf(mainName, laterName, seedName, guardName))
-		later, inSeed, guard := e.managedResourceOf(laterName), e.managedResourceOf(seedName), e.managedResourceOf(guardName)
+		n := e.finished(asked, withConfig(`{"extras":"three","monitoring":"left","admission":"big"}`))
+		e.Expect(e.names()).To(ConsistOf(mainName, laterName, seedName, admissionName))
+		later, inSeed, admission := e.managedResourceOf(laterName), e.managedResourceOf(seedName), e.managedResourceOf(admissionName)
 		e.Expect(later.Spec.Class).To(BeNil())
 		e.Expect(later.Spec.InjectLabels).To(HaveKey("shoot.gardener.cloud/no-cleanup"))
 		e.Expect(*inSeed.Spec.Class).To(Equal("seed"))
 		e.Expect(inSeed.Spec.InjectLabels).To(BeEmpty())
-		e.Expect(inSeed.Labels).To(HaveKeyWithValue("origin", "string"))
-		for mr, content := range map[*resourcesv1alpha1.ManagedResource]string{later: "three", inSeed: "left", guard: "big"} {
+		e.Expect(inSeed.Labels).To(HaveKeyWithValue("origin", "example"))
+		for mr, content := range map[*resourcesv1alpha1.ManagedResource]string{later: "three", inSeed: "left", admission: "big"} {
 			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: mr.Spec.SecretRefs[0].Name, Namespace: e.namespace}}
 			e.get(secret)
 			e.Expect(secret.Name).To(HavePrefix("managedresource-" + mr.Name + "-"))
@@ -76,8 +76,8 @@ func TestEachGroupOfObjectsHasItsManagedResource(t *testing.T) {
 			e.Expect(written.Secret).To(Equal(e.managedResourceOf(written.Name).Spec.SecretRefs[0].Name))
 			e.Expect(e.managedResourceOf(written.Name).Labels).To(HaveKeyWithValue(extensionsv1alpha1.NetworkLabel, n.Name))
 		}
-		e.Expect(names).To(Equal([]string{seedName, mainName, laterName, guardName}))
-		e.Expect(guard.Spec.Class).To(BeNil())
+		e.Expect(names).To(Equal([]string{seedName, mainName, laterName, admissionName}))
+		e.Expect(admission.Spec.Class).To(BeNil())
 	})
 }
 
@@ -85,9 +85,9 @@ func TestEachGroupOfObjectsHasItsManagedResource(t *testing.T) {
 // leaves its old Secret to the garbage collector.
 func TestGroupsChangeAndGo(t *testing.T) {
 	e := setup(t)
-	n := e.finished(withConfig(`{"knots":"three","ear":"left"}`))
+	n := e.finished(withConfig(`{"extras":"three","monitoring":"left"}`))
 	before := e.managedResourceOf(seedName).Spec.SecretRefs[0].Name
-	e.patch(n, withConfig(`{"knots":"three","ear":"right"}`))
+	e.patch(n, withConfig(`{"extras":"three","monitoring":"right"}`))
 	e.Eventually(func() string { return e.managedResourceOf(seedName).Spec.SecretRefs[0].Name }).ShouldNot(Equal(before))
 	e.becomes(n, again, fine)
 	old := &corev1.Secret{}
@@ -100,10 +100,10 @@ func TestGroupsChangeAndGo(t *testing.T) {
 	e.Eventually(e.secrets).Should(HaveLen(1))
 }
 
-// Whatever somebody deletes of them comes back.
+// What a user deletes of them comes back.
 func TestDeletedGroupsComeBack(t *testing.T) {
 	e := setup(t)
-	n := e.finished(withConfig(`{"knots":"three","ear":"left"}`))
+	n := e.finished(withConfig(`{"extras":"three","monitoring":"left"}`))
 	for _, name := range []string{laterName, seedName} {
 		gone := e.managedResourceOf(name)
 		e.Expect(e.client.Delete(t.Context(), gone)).To(Succeed())
@@ -112,10 +112,10 @@ func TestDeletedGroupsComeBack(t *testing.T) {
 	}
 }
 
-// One that nobody wants goes, also if it was overlooked when the others were written.
+// One that the spec does not ask for goes, also if it was overlooked when the others were written.
 func TestAGroupTooManyGoes(t *testing.T) {
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
-		n := e.finished(asked, withConfig(`{"ear":"left"}`))
+		n := e.finished(asked, withConfig(`{"monitoring":"left"}`))
 		e.Expect(e.client.Create(t.Context(), &resourcesv1alpha1.ManagedResource{
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: e.namespace, Name: laterName, Labels: map[string]string{extensionsv1alpha1.NetworkLabel: n.Name},
@@ -131,13 +131,13 @@ func TestAGroupTooManyGoes(t *testing.T) {
 // getting on, nor is it written about again and again.
 func TestAGroupThatHangsIsNotWaitedFor(t *testing.T) {
 	e := setup(t)
-	n := e.finished(withConfig(`{"ear":"left"}`))
+	n := e.finished(withConfig(`{"monitoring":"left"}`))
 	hanging := e.managedResourceOf(seedName)
 	before := hanging.DeepCopy()
 	controllerutil.AddFinalizer(hanging, holder+"-seed")
 	e.Expect(e.client.Patch(t.Context(), hanging, client.MergeFrom(before))).To(Succeed())
 	e.Expect(e.client.Delete(t.Context(), hanging)).To(Succeed())
-	e.patch(n, withConfig(`{"backend":"none","ear":"left"}`))
+	e.patch(n, withConfig(`{"backend":"none","monitoring":"left"}`))
 	mr := e.managedResource()
 	e.Eventually(func() int64 { e.get(mr); return mr.Generation }).Should(BeEquivalentTo(2))
 	e.applied()
@@ -156,8 +156,8 @@ func TestAGroupThatHangsIsNotWaitedFor(t *testing.T) {
 func TestGroupsAreDeletedOneAfterTheOther(t *testing.T) {
 	contract.Shows(t, "N31")
 	e := setup(t)
-	n := e.finished(withConfig(`{"knots":"three","ear":"left","guard":"big"}`))
-	order := []string{guardName, laterName, mainName, seedName}
+	n := e.finished(withConfig(`{"extras":"three","monitoring":"left","admission":"big"}`))
+	order := []string{admissionName, laterName, mainName, seedName}
 	held := map[string]*resourcesv1alpha1.ManagedResource{}
 	for _, name := range order {
 		mr := e.managedResourceOf(name)
@@ -182,7 +182,7 @@ func TestGroupsAreDeletedOneAfterTheOther(t *testing.T) {
 
 func TestAFreshNetworkWithASeedBundleCostsFewRequests(t *testing.T) {
 	e := setup(t)
-	e.finished(withConfig(`{"ear":"left"}`))
+	e.finished(withConfig(`{"monitoring":"left"}`))
 	requests := e.requests.All()
 	t.Logf("%d requests:\n%s", len(requests), strings.Join(requests, "\n"))
 	e.Expect(len(requests)).To(BeNumerically("<=", 8))

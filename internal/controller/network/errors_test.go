@@ -27,10 +27,10 @@ import (
 func TestInvalidConfigsAreErrorsAndChangeNothing(t *testing.T) {
 	contract.Shows(t, "N3", "N4", "N5", "N6", "N7", "N24")
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
-		n := e.network(asked, withConfig(`{"backend":"tangled"}`))
+		n := e.network(asked, withConfig(`{"backend":"unknown"}`))
 		e.becomes(n, create, erroneous)
 		e.Expect(n.Status.LastOperation.Progress).To(BeEquivalentTo(50))
-		e.Expect(n.Status.LastOperation.Description).To(HavePrefix(`Error reconciling Network: spec.providerConfig.backend: Unsupported value: "tangled"`))
+		e.Expect(n.Status.LastOperation.Description).To(HavePrefix(`Error reconciling Network: spec.providerConfig.backend: Unsupported value: "unknown"`))
 		e.Expect(n.Status.LastError.Description).To(Equal(n.Status.LastOperation.Description))
 		e.Expect(n.Status.LastError.Codes).To(ConsistOf(corev1beta1.ErrorConfigurationProblem))
 		e.Expect(n.Status.LastError.TaskID).To(BeNil())
@@ -38,7 +38,7 @@ func TestInvalidConfigsAreErrorsAndChangeNothing(t *testing.T) {
 		e.Expect(n.Status.ObservedGeneration).To(Equal(n.Generation))
 		e.stays(n)
 
-		e.patch(n, func(n *extensionsv1alpha1.Network) { withConfig(`{"backend":"taut"}`)(n); asked(n) })
+		e.patch(n, func(n *extensionsv1alpha1.Network) { withConfig(`{"backend":"overlay"}`)(n); asked(n) })
 		mr := e.managedResource()
 		e.becomes(n, create, working)
 		e.Expect(n.Status.LastError).NotTo(BeNil(), "what was wrong stays known until it is right")
@@ -47,7 +47,7 @@ func TestInvalidConfigsAreErrorsAndChangeNothing(t *testing.T) {
 		e.Expect(n.Status.LastError).To(BeNil())
 
 		secret := mr.Spec.SecretRefs
-		e.patch(n, func(n *extensionsv1alpha1.Network) { withConfig(`{"backend":"tangled"}`)(n); asked(n) })
+		e.patch(n, func(n *extensionsv1alpha1.Network) { withConfig(`{"backend":"unknown"}`)(n); asked(n) })
 		e.becomes(n, again, erroneous)
 		e.get(mr)
 		e.Expect(mr.Spec.SecretRefs).To(Equal(secret))
@@ -97,13 +97,13 @@ func TestConfigsWithoutKindAreTaken(t *testing.T) {
 	e.Expect(string(n.Status.ProviderStatus.Raw)).To(ContainSubstring(`"backend":"none"`))
 }
 
-// Standalone, nobody else would tell the user about a wrong type.
+// Standalone, no other extension would tell the user about a wrong type.
 func TestUnknownTypesAreErrorsWhenStandalone(t *testing.T) {
 	contract.Shows(t, "N22")
 	e := setup(t)
 	n := e.network(func(n *extensionsv1alpha1.Network) { n.Spec.Type = "rope" })
 	e.becomes(n, create, erroneous)
-	e.Expect(n.Status.LastError.Description).To(ContainSubstring(`Unsupported value: "rope": supported values: "string"`))
+	e.Expect(n.Status.LastError.Description).To(ContainSubstring(`Unsupported value: "rope": supported values: "example"`))
 	e.Expect(e.client.Delete(t.Context(), n)).To(Succeed())
 	e.gone(n)
 }
@@ -134,9 +134,9 @@ func TestObjectsThatCannotBeAppliedAreErrors(t *testing.T) {
 		state           corev1beta1.LastOperationState
 		codes           []corev1beta1.ErrorCode
 	}{
-		"invalid":               {"False", "ApplyFailed", `error during apply of object "v1/ConfigMap/kube-system/string": ConfigMap "string" is invalid: data`, 0, erroneous, []corev1beta1.ErrorCode{corev1beta1.ErrorConfigurationProblem}},
-		"forbidden, just now":   {"False", "ApplyFailed", `error during apply of object "v1/ConfigMap/kube-system/string": configmaps "string" is forbidden: no`, time.Minute, working, nil},
-		"forbidden for long":    {"False", "ApplyFailed", `error during apply of object "v1/ConfigMap/kube-system/string": configmaps "string" is forbidden: no`, 2 * time.Minute, erroneous, nil},
+		"invalid":               {"False", "ApplyFailed", `error during apply of object "v1/ConfigMap/kube-system/example": ConfigMap "example" is invalid: data`, 0, erroneous, []corev1beta1.ErrorCode{corev1beta1.ErrorConfigurationProblem}},
+		"forbidden, just now":   {"False", "ApplyFailed", `error during apply of object "v1/ConfigMap/kube-system/example": configmaps "example" is forbidden: no`, time.Minute, working, nil},
+		"forbidden for long":    {"False", "ApplyFailed", `error during apply of object "v1/ConfigMap/kube-system/example": configmaps "example" is forbidden: no`, 2 * time.Minute, erroneous, nil},
 		"undecodable":           {"False", "DecodingFailed", "not YAML", 0, erroneous, []corev1beta1.ErrorCode{corev1beta1.ErrorConfigurationProblem}},
 		"unreachable, just now": {"False", "ApplyFailed", "connection refused", time.Minute, working, nil},
 		"unreachable for long":  {"False", "ApplyFailed", "connection refused", 2 * time.Minute, erroneous, nil},
@@ -144,7 +144,7 @@ func TestObjectsThatCannotBeAppliedAreErrors(t *testing.T) {
 		"held up for long":      {"Progressing", "DeletionPending", "ConfigMap kube-system/old is still there", 2 * time.Minute, erroneous, []corev1beta1.ErrorCode{corev1beta1.ErrorCleanupClusterResources}},
 		"held up, just now":     {"Progressing", "DeletionPending", "ConfigMap kube-system/old is still there", time.Minute, working, nil},
 		"at work":               {"Progressing", "ApplyProgressing", "applying", 2 * time.Minute, working, nil},
-		"at work for long":      {"Progressing", "ApplyProgressing", "the ManagedResource string-config was awaited for 3m0s in vain: its resource manager reports: applying", 3 * time.Minute, erroneous, nil},
+		"at work for long":      {"Progressing", "ApplyProgressing", "the ManagedResource example-config was awaited for 3m0s in vain: its resource manager reports: applying", 3 * time.Minute, erroneous, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := clocktesting.NewFakePassiveClock(begin)
@@ -173,7 +173,7 @@ func TestObjectsThatCannotBeAppliedAreErrors(t *testing.T) {
 	}
 }
 
-const refusal = `error during apply of object "v1/ConfigMap/kube-system/string": ConfigMap "string" is invalid: data`
+const refusal = `error during apply of object "v1/ConfigMap/kube-system/example": ConfigMap "example" is invalid: data`
 
 // refusedAt is a Network, at a moment, whose objects were refused.
 func refusedAt(t *testing.T, begin time.Time) (*env, *extensionsv1alpha1.Network, *clocktesting.FakePassiveClock) {
@@ -227,7 +227,7 @@ func TestADeletedManagedResourceIsPutBack(t *testing.T) {
 // One that is still going when it is wanted again is written once it is gone.
 func TestAManagedResourceThatGoesIsWrittenAnewAfterwards(t *testing.T) {
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
-		n := e.finished(asked, withConfig(`{"ear":"left"}`))
+		n := e.finished(asked, withConfig(`{"monitoring":"left"}`))
 		for _, name := range []string{seedName, mainName} {
 			going := e.holding(e.managedResourceOf(name))
 			e.Expect(e.client.Delete(t.Context(), going)).To(Succeed())

@@ -19,11 +19,6 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// event records an event about the Network.
-func (w *statusWriter) event(run *run, eventType, reason, note string) {
-	outcome.Announce(w.recorder, run.network, eventType, reason, note)
-}
-
 // announceTransition logs and announces a change of the last operation.
 func (w *statusWriter) announceTransition(ctx context.Context, run *run, before *extensionsv1alpha1.Network) {
 	if run.network.Status.LastOperation == nil {
@@ -40,8 +35,7 @@ func (w *statusWriter) announceTransition(ctx context.Context, run *run, before 
 	transition.Announce(w.recorder, run.network)
 }
 
-// announceWarnings records an event of the warnings that the status did not have before:
-// one event, because the API server takes events that differ only in their notes for one.
+// announceWarnings records an event of the warnings that the status did not have before.
 func (w *statusWriter) announceWarnings(run *run, before *runtime.RawExtension) {
 	var lines []string
 	for _, warning := range run.state.Written.Warnings {
@@ -50,9 +44,7 @@ func (w *statusWriter) announceWarnings(run *run, before *runtime.RawExtension) 
 			lines = append(lines, warning.String())
 		}
 	}
-	if len(lines) > 0 {
-		w.event(run, corev1.EventTypeWarning, "ConfigurationWarning", strings.Join(lines, "; "))
-	}
+	w.warn(run, "ConfigurationWarning", lines)
 }
 
 // announceChanges records an event of what interrupts traffic, before it is written.
@@ -63,7 +55,13 @@ func (w *statusWriter) announceChanges(run *run) {
 			lines = append(lines, change.Path+": "+change.Reason)
 		}
 	}
+	w.warn(run, "DisruptiveChange", lines)
+}
+
+// warn records one event about the Network, because the API server takes events that differ
+// only in their notes for one.
+func (w *statusWriter) warn(run *run, reason string, lines []string) {
 	if len(lines) > 0 {
-		w.event(run, corev1.EventTypeWarning, "DisruptiveChange", strings.Join(lines, "; "))
+		outcome.Announce(w.recorder, run.network, corev1.EventTypeWarning, reason, strings.Join(lines, "; "))
 	}
 }

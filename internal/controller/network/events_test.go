@@ -25,9 +25,9 @@ func (e *env) events() []string {
 // interrupt it is not.
 func TestADisruptiveChangeIsAnnounced(t *testing.T) {
 	e := setup(t)
-	n := e.finished(withConfig(`{"knots":"three","backend":"wool"}`))
-	e.patch(n, withConfig(`{"knots":"four","backend":"hemp"}`))
-	e.Eventually(e.events).Should(ContainElement("Warning DisruptiveChange: knots: the string is cut"))
+	n := e.finished(withConfig(`{"extras":"three","backend":"wool"}`))
+	e.patch(n, withConfig(`{"extras":"four","backend":"hemp"}`))
+	e.Eventually(e.events).Should(ContainElement("Warning DisruptiveChange: extras: the extras are replaced"))
 	e.Expect(e.events()).NotTo(ContainElement(ContainSubstring("backend")))
 }
 
@@ -35,7 +35,7 @@ func TestEachChangeOfStateIsALineAndEachEndOfAnOperationAnEvent(t *testing.T) {
 	e := setup(t)
 	n := e.finished()
 	e.Eventually(e.events).Should(ConsistOf("Normal Reconciled: Successfully reconciled Network"))
-	e.patch(n, withConfig(`{"backend":"tangled"}`))
+	e.patch(n, withConfig(`{"backend":"unknown"}`))
 	e.becomes(n, again, erroneous)
 	e.Eventually(e.events).Should(ContainElement(HavePrefix(
 		"Warning ReconcileError: Error reconciling Network: spec.providerConfig.backend: Unsupported value")))
@@ -44,7 +44,7 @@ func TestEachChangeOfStateIsALineAndEachEndOfAnOperationAnEvent(t *testing.T) {
 	e.Eventually(e.events).Should(ContainElement("Normal Deleted: Successfully deleted Network"))
 
 	line := func(operation, state, message string) string {
-		return `"msg"="Network changed state" "network"="` + e.namespace + `/tin" "type"="string" "operation"="` + operation +
+		return `"msg"="Network changed state" "network"="` + e.namespace + `/example" "type"="example" "operation"="` + operation +
 			`" "state"="` + state + `" "message"="` + message + `.*" "duration"=""`
 	}
 	e.Expect(e.log.With("Network changed state")).To(HaveExactElements(

@@ -38,12 +38,12 @@ func TestASecondFamilyWaitsForTheNodes(t *testing.T) {
 		n := e.finished(asked, func(n *extensionsv1alpha1.Network) {
 			n.Spec.IPFamilies = []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4, extensionsv1alpha1.IPv6}
 		})
-		e.Expect(e.written()).To(Equal("taut"))
+		e.Expect(e.written()).To(Equal("overlay"))
 		e.Expect(n.Status.IPFamilies).To(HaveExactElements(extensionsv1alpha1.IPv4))
 
 		e.cluster(nodesReady(corev1beta1.ConditionTrue))
 		e.patch(n, asked)
-		e.Eventually(e.written).Should(Equal("taut twice"))
+		e.Eventually(e.written).Should(Equal("overlay dual-stack"))
 		e.get(n)
 		e.Expect(n.Status.IPFamilies).To(HaveExactElements(extensionsv1alpha1.IPv4), "the second one is not applied yet")
 		e.applied()
@@ -52,19 +52,19 @@ func TestASecondFamilyWaitsForTheNodes(t *testing.T) {
 	})
 }
 
-// Without the constraint nobody waits.
+// Without the constraint no write waits.
 func TestBothFamiliesAreThereFromTheStart(t *testing.T) {
 	contract.Shows(t, "N26")
 	e := setup(t)
 	n := e.finished(func(n *extensionsv1alpha1.Network) {
 		n.Spec.IPFamilies = []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4, extensionsv1alpha1.IPv6}
 	})
-	e.Expect(e.written()).To(Equal("taut twice"))
+	e.Expect(e.written()).To(Equal("overlay dual-stack"))
 	e.Expect(n.Status.IPFamilies).To(HaveExactElements(extensionsv1alpha1.IPv4, extensionsv1alpha1.IPv6))
 }
 
 // Who cannot route Services says so.
-func TestWithoutKubeProxySomebodyHasToRouteServices(t *testing.T) {
+func TestWithoutKubeProxyTheNetworkMustRouteServices(t *testing.T) {
 	contract.Shows(t, "N27")
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
 		e.cluster(func(s *corev1beta1.Shoot) {
@@ -72,7 +72,7 @@ func TestWithoutKubeProxySomebodyHasToRouteServices(t *testing.T) {
 		})
 		n := e.network(asked)
 		e.becomes(n, create, erroneous)
-		e.Expect(n.Status.LastError.Description).To(ContainSubstring("spec.kubernetes.kubeProxy.enabled: Forbidden: strings do not route Services"))
+		e.Expect(n.Status.LastError.Description).To(ContainSubstring("spec.kubernetes.kubeProxy.enabled: Forbidden: this network does not route Services"))
 		e.Expect(n.Status.LastError.Codes).To(ConsistOf(corev1beta1.ErrorConfigurationProblem))
 	})
 }

@@ -28,8 +28,8 @@ func (e *env) isBack(secret *corev1.Secret) {
 	e.Eventually(func() error { return e.client.Get(e.t.Context(), keyOf(secret), secret) }).Should(Succeed())
 }
 
-// Whoever has deleted the Secret of a bundle: it is put back at once, and nobody has to
-// ask for it. That is no operation.
+// The Secret of a bundle that a user has deleted is put back at once, without a request.
+// That is no operation.
 func TestADeletedSecretIsPutBack(t *testing.T) {
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
 		n := e.finished(asked)

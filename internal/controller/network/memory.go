@@ -8,7 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	"github.com/trellis-network/trellis/internal/expectations"
 	"github.com/trellis-network/trellis/internal/keyed"
 	"github.com/trellis-network/trellis/internal/metrics"
@@ -34,16 +33,11 @@ type start struct {
 }
 
 // begin remembers since when a spec is being carried out. Further attempts, and the removal
-// of the annotation that asked for it, are no new beginning. What another process began, it
-// began when it reported so.
+// of the annotation that asked for it, are no new beginning.
 func (m *memory) begin(run *run, now time.Time) {
 	m.starts.Update(client.ObjectKeyFromObject(run.network), func(s start, known bool) (start, bool) {
 		if known && (s.request == run.request || s.request.generation == run.request.generation && run.request.operation == "") {
 			return s, true
-		}
-		last := run.network.Status.LastOperation
-		if !known && !run.asked && last != nil && last.State == corev1beta1.LastOperationStateProcessing {
-			now = last.LastUpdateTime.Time
 		}
 		return start{run.request, now}, true
 	})

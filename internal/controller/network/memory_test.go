@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/outcome"
 )
@@ -44,8 +43,4 @@ func TestTheTimeOfFailedAttemptsCounts(t *testing.T) {
 	m.remember(&run{network: n}, outcome.Finish())
 	n.Annotations = nil
 	g.Expect(attempt(7, unchanged)).To(BeEquivalentTo(7), "the one before has come to its end")
-
-	m.forget(client.ObjectKeyFromObject(n))
-	n.Status.LastOperation = &corev1beta1.LastOperation{State: corev1beta1.LastOperationStateProcessing, LastUpdateTime: metav1.NewTime(start.Add(5))}
-	g.Expect(attempt(8, unchanged)).To(BeEquivalentTo(5), "another process began")
 }

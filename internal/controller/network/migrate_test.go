@@ -41,9 +41,9 @@ func TestANetworkWhoseStateIsBeingWrittenIsLeftAlone(t *testing.T) {
 func TestAMigratedNetworkLeavesItsObjectsInTheShoot(t *testing.T) {
 	contract.Shows(t, "N10", "N30")
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
-		n := e.finished(asked, withConfig(`{"knots":"two","ear":"left","guard":"big"}`))
+		n := e.finished(asked, withConfig(`{"extras":"two","monitoring":"left","admission":"big"}`))
 		var held []*resourcesv1alpha1.ManagedResource
-		for _, name := range []string{guardName, laterName, mainName, seedName} {
+		for _, name := range []string{admissionName, laterName, mainName, seedName} {
 			held = append(held, e.holding(e.managedResourceOf(name)))
 		}
 		e.patch(n, func(n *extensionsv1alpha1.Network) {
@@ -65,7 +65,7 @@ func TestAMigratedNetworkLeavesItsObjectsInTheShoot(t *testing.T) {
 	})
 }
 
-// Whoever waits for Succeeded may delete the Network at once.
+// Gardenlet, which waits for Succeeded, may delete the Network at once.
 func TestTheOrderOfAMigrationsWrites(t *testing.T) {
 	contract.Shows(t, "N10")
 	e := setup(t)
@@ -73,7 +73,7 @@ func TestTheOrderOfAMigrationsWrites(t *testing.T) {
 	e.requests.Forget()
 	e.patch(n, asking("migrate"))
 	e.Eventually(func() map[string]string { e.get(n); return n.Annotations }).ShouldNot(HaveKey(extensionsv1alpha1.OperationAnnotation))
-	path := "/apis/extensions.gardener.cloud/v1alpha1/namespaces/" + e.namespace + "/networks/tin"
+	path := "/apis/extensions.gardener.cloud/v1alpha1/namespaces/" + e.namespace + "/networks/example"
 	var writes []string
 	e.Eventually(func() []string { // a request is noted when its answer is read
 		writes = nil
@@ -170,7 +170,7 @@ func TestAMigrationThatTakesLongSaysWhy(t *testing.T) {
 	e.patch(n, asking("migrate"))
 	e.becomes(n, migrating, erroneous)
 	e.Expect(n.Status.LastError.Description).To(And(
-		HavePrefix("Error migrating Network: the ManagedResource string-config is still being deleted: ")))
+		HavePrefix("Error migrating Network: the ManagedResource example-config is still being deleted: ")))
 	e.letGo(mr)
 	e.becomes(n, migrating, fine)
 	e.Expect(n.Status.LastError).To(BeNil())
@@ -224,7 +224,7 @@ func (e *env) stateOfAnother(change ...func(*extensionsv1alpha1.Network)) *runti
 func TestTheAnnotationOfAFailedRestorationStays(t *testing.T) {
 	contract.Shows(t, "N9", "N35")
 	modes(t, func(t *testing.T, e *env, _ func(*extensionsv1alpha1.Network)) {
-		n := e.network(asking("restore"), withConfig(`{"backend":"tangled"}`))
+		n := e.network(asking("restore"), withConfig(`{"backend":"unknown"}`))
 		e.becomes(n, restoring, erroneous)
 		e.Expect(n.Status.LastError.Description).To(HavePrefix("Error restoring Network: "))
 		e.stays(n)

@@ -18,7 +18,7 @@ import (
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 )
 
-// Who asks again while a reconciliation begins is heard, whichever of its first two
+// A request that arrives while a reconciliation begins is answered, whichever of its first two
 // writes that comes before, and an error is none of the spec that it is not about.
 func TestARequestThatOvertakesAnotherIsCarriedOut(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -39,7 +39,7 @@ func TestARequestThatOvertakesAnotherIsCarriedOut(t *testing.T) {
 				if request.Method == http.MethodPatch && strings.HasSuffix(request.URL.Path, "/networks/"+again.Name+test.write) {
 					once.Do(func() {
 						e.patch(again, func(n *extensionsv1alpha1.Network) {
-							withConfig(`{"knots":"three"}`)(n)
+							withConfig(`{"extras":"three"}`)(n)
 							asking("reconcile")(n)
 							n.Annotations[extensionsv1alpha1.TimestampAnnotation] = "2026-01-01T00:00:01Z"
 						})
@@ -60,7 +60,7 @@ func TestARequestThatOvertakesAnotherIsCarriedOut(t *testing.T) {
 	}
 }
 
-// Nobody is told of a migration that has not happened, though it was asked for while
+// The status reports no migration that has not happened, though it was asked for while
 // something else was carried out.
 func TestAReconciliationIsNotTakenForTheMigrationThatOvertakesIt(t *testing.T) {
 	e := setup(t, inGardener)

@@ -12,108 +12,108 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// stringConfig is the config of the network that these tests are about.
-type stringConfig struct {
+// exampleConfig is the config of the network that these tests are about.
+type exampleConfig struct {
 	metav1.TypeMeta `json:",inline"`
 	Backend         string `json:"backend,omitempty"`
-	// Knots, if stated, come later, Ear, if stated, is an object in the seed, and
-	// Guard, if stated, one that looks after what others write: "who asks" whoever
+	// Extras, if stated, come later, Monitoring, if stated, is an object in the seed, and
+	// Admission, if stated, one that looks after what others write: "webhook" whoever
 	// answers, if anybody does.
-	Knots string `json:"knots,omitempty"`
-	Ear   string `json:"ear,omitempty"`
-	Guard string `json:"guard,omitempty"`
+	Extras     string `json:"extras,omitempty"`
+	Monitoring string `json:"monitoring,omitempty"`
+	Admission  string `json:"admission,omitempty"`
 }
 
-type stringPlugin struct{}
+type examplePlugin struct{}
 
-func (stringPlugin) Describe() plugin.Description {
+func (examplePlugin) Describe() plugin.Description {
 	return plugin.Description{
-		Type:           "string",
-		ConfigVersions: []schema.GroupVersion{{Group: "string.example.org", Version: "v1"}},
-		Origin:         "string",
-		Adopts:         []plugin.Bundle{plugin.NetworkBundle("string-config", nil), plugin.AdmissionBundle("string-guard", nil)},
+		Type:           "example",
+		ConfigVersions: []schema.GroupVersion{{Group: "example.trellis.network", Version: "v1"}},
+		Origin:         "example",
+		Adopts:         []plugin.Bundle{plugin.NetworkBundle("example-config", nil), plugin.AdmissionBundle("example-admission", nil)},
 		IPFamilies:     plugin.IPFamilySupport{IPv4: true, DualStack: true},
 	}
 }
 
-func (stringPlugin) Validate(written *stringConfig, facts *plugin.Input, path *field.Path) plugin.Findings {
+func (examplePlugin) Validate(written *exampleConfig, facts *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	if !facts.KubeProxy.Enabled {
-		found.Error(field.Forbidden(field.NewPath("spec", "kubernetes", "kubeProxy", "enabled"), "strings do not route Services"))
+		found.Error(field.Forbidden(field.NewPath("spec", "kubernetes", "kubeProxy", "enabled"), "this network does not route Services"))
 	}
-	if written.Backend == "tangled" {
-		found.Error(field.NotSupported(path.Child("backend"), written.Backend, []string{"none", "taut"}))
+	if written.Backend == "unknown" {
+		found.Error(field.NotSupported(path.Child("backend"), written.Backend, []string{"none", "overlay"}))
 	}
 	return found
 }
 
-func (stringPlugin) Default(config *stringConfig, _ *plugin.Input, _ *plugin.Origins) {
+func (examplePlugin) Default(config *exampleConfig, _ *plugin.Input, _ *plugin.Origins) {
 	if config.Backend == "" {
-		config.Backend = "taut"
+		config.Backend = "overlay"
 	}
 }
 
-func (stringPlugin) ValidateEffective(effective, _ *stringConfig, _ *plugin.Input, path *field.Path) plugin.Findings {
+func (examplePlugin) ValidateEffective(effective, _ *exampleConfig, _ *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	if effective.Backend == "none" {
-		found.Warn(path.Child("backend"), "nobody will hear you")
+		found.Warn(path.Child("backend"), "pods cannot talk to each other")
 	}
 	return found
 }
 
-func (stringPlugin) Classify(change plugin.Change[stringConfig]) (plugin.ChangeClass, string) {
-	if change.Path == "knots" {
-		return plugin.Disruptive, "the string is cut"
+func (examplePlugin) Classify(change plugin.Change[exampleConfig]) (plugin.ChangeClass, string) {
+	if change.Path == "extras" {
+		return plugin.Disruptive, "the extras are replaced"
 	}
-	return plugin.Safe, "it is only string"
+	return plugin.Safe, "nothing is interrupted"
 }
 
-func (stringPlugin) Render(effective *stringConfig, facts *plugin.Input) (plugin.Objects, error) {
+func (examplePlugin) Render(effective *exampleConfig, facts *plugin.Input) (plugin.Objects, error) {
 	content := effective.Backend + facts.IPAM
 	if len(facts.IPFamilies) > 1 {
-		content += " twice"
+		content += " dual-stack"
 	}
-	var knots, guard, ear []plugin.Object
-	if effective.Knots != "" {
-		knots = []plugin.Object{configMap("kube-system", "knots", effective.Knots)}
+	var extras, admission, monitoring []plugin.Object
+	if effective.Extras != "" {
+		extras = []plugin.Object{configMap("kube-system", "extras", effective.Extras)}
 	}
 	switch ask := facts.Webhook; {
-	case effective.Guard == "who asks" && ask != nil:
-		guard = []plugin.Object{configMap("kube-system", "guard", ask.URL+" "+string(ask.CABundle))}
-	case effective.Guard != "" && effective.Guard != "who asks":
-		guard = []plugin.Object{configMap("kube-system", "guard", effective.Guard)}
+	case effective.Admission == "webhook" && ask != nil:
+		admission = []plugin.Object{configMap("kube-system", "admission", ask.URL+" "+string(ask.CABundle))}
+	case effective.Admission != "" && effective.Admission != "webhook":
+		admission = []plugin.Object{configMap("kube-system", "admission", effective.Admission)}
 	}
-	if effective.Ear != "" {
-		ear = []plugin.Object{configMap(facts.Namespace, "ear", effective.Ear)}
+	if effective.Monitoring != "" {
+		monitoring = []plugin.Object{configMap(facts.Namespace, "monitoring", effective.Monitoring)}
 	}
 	return plugin.NewObjects(
-		[]plugin.Component{{Name: "cans", Kind: "DaemonSet", Namespace: "kube-system", Workload: "cans"}},
-		plugin.NetworkBundle("string-config", []plugin.Object{configMap("kube-system", "string", content)}),
-		plugin.ExtrasBundle("string-config-later", knots),
-		plugin.AdmissionBundle("string-guard", guard),
-		plugin.SeedBundle("string-config-seed", ear)), nil
+		[]plugin.Component{{Name: "agent", Kind: "DaemonSet", Namespace: "kube-system", Workload: "agent"}},
+		plugin.NetworkBundle("example-config", []plugin.Object{configMap("kube-system", "example", content)}),
+		plugin.ExtrasBundle("example-config-later", extras),
+		plugin.AdmissionBundle("example-admission", admission),
+		plugin.SeedBundle("example-config-seed", monitoring)), nil
 }
 
-// Precondition is that of a loose string, which a taut one must not become before
-// the nodes have knots.
-func (stringPlugin) Precondition(effective *stringConfig, _ *plugin.Input) *plugin.Precondition {
-	if effective.Backend != "loose" {
+// Precondition is that of a routed string, which a overlay one must not become before
+// the nodes have extras.
+func (examplePlugin) Precondition(effective *exampleConfig, _ *plugin.Input) *plugin.Precondition {
+	if effective.Backend != "routed" {
 		return nil
 	}
 	return &plugin.Precondition{
 		Concerns: func(present []unstructured.Unstructured) bool {
 			content, _, _ := unstructured.NestedString(present[0].Object, "data", "content")
-			return content == "taut"
+			return content == "overlay"
 		},
-		Condition: "Knotted", Status: corev1.ConditionTrue, Reason: "Twice",
-		Because: "a loose string would fall off",
+		Condition: "Prepared", Status: corev1.ConditionTrue, Reason: "Verified",
+		Because: "routed pods need prepared nodes",
 	}
 }
 
 // IPAM is what a string that was there before holds.
-func (stringPlugin) IPAM(present []unstructured.Unstructured) string {
-	heirloom, _, _ := unstructured.NestedString(present[0].Object, "data", "heirloom")
-	return heirloom
+func (examplePlugin) IPAM(present []unstructured.Unstructured) string {
+	ipam, _, _ := unstructured.NestedString(present[0].Object, "data", "ipam")
+	return ipam
 }
 
 func configMap(namespace, name, content string) *corev1.ConfigMap {

@@ -35,7 +35,7 @@ func (e *env) nodes() {
 	}
 }
 
-// node makes a node that has, or has not, the condition which a loose string needs.
+// node makes a node that has, or has not, the condition which a routed string needs.
 func (e *env) node(reason string) *corev1.Node {
 	e.nodes()
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{GenerateName: "peg-"}}
@@ -50,7 +50,7 @@ func (e *env) knotted(node *corev1.Node, reason string) {
 		return
 	}
 	before := node.DeepCopy()
-	node.Status.Conditions = []corev1.NodeCondition{{Type: "Knotted", Status: corev1.ConditionTrue, Reason: reason}}
+	node.Status.Conditions = []corev1.NodeCondition{{Type: "Prepared", Status: corev1.ConditionTrue, Reason: reason}}
 	e.Expect(e.client.Status().Patch(e.t.Context(), node, client.MergeFrom(before))).To(Succeed())
 }
 
@@ -61,19 +61,19 @@ func TestAChangeWaitsForTheNodes(t *testing.T) {
 		n := e.finished(asked)
 		mr := e.managedResource()
 		before := mr.Spec.SecretRefs
-		e.node("Twice")
-		node := e.node("Once")
-		e.patch(n, func(n *extensionsv1alpha1.Network) { withConfig(`{"backend":"loose"}`)(n); asked(n) })
+		e.node("Verified")
+		node := e.node("Pending")
+		e.patch(n, func(n *extensionsv1alpha1.Network) { withConfig(`{"backend":"routed"}`)(n); asked(n) })
 		e.becomes(n, again, erroneous)
 		e.Expect(n.Status.LastError.Description).To(HaveSuffix("the network is not changed until each node has the condition " +
-			"Knotted=True with the reason Twice, because a loose string would fall off: " +
-			"node " + node.Name + " has the condition Knotted=True with the reason Once"))
+			"Prepared=True with the reason Verified, because routed pods need prepared nodes: " +
+			"node " + node.Name + " has the condition Prepared=True with the reason Pending"))
 		e.Expect(n.Status.LastError.Codes).To(BeEmpty(), "it is retried")
-		e.Expect(string(n.Status.ProviderStatus.Raw)).To(ContainSubstring("taut"))
+		e.Expect(string(n.Status.ProviderStatus.Raw)).To(ContainSubstring("overlay"))
 		e.get(mr)
 		e.Expect(mr.Spec.SecretRefs).To(Equal(before))
 
-		e.knotted(node, "Twice")
+		e.knotted(node, "Verified")
 		e.Eventually(func() []corev1.LocalObjectReference { e.get(mr); return mr.Spec.SecretRefs }).ShouldNot(Equal(before))
 		e.applied()
 		e.becomes(n, again, fine)
@@ -86,7 +86,7 @@ func TestAChangeIsNotMadeBlindly(t *testing.T) {
 		spoil func(e *env, bundle string)
 		says  string
 	}{
-		"no access to the shoot": {func(*env, string) {}, "look at the nodes before the network is changed (a loose string would fall off): there is no access to the shoot"},
+		"no access to the shoot": {func(*env, string) {}, "look at the nodes before the network is changed (routed pods need prepared nodes): there is no access to the shoot"},
 		"a missing bundle": {func(e *env, bundle string) {
 			e.stop() // it would put it back
 			e.Expect(e.client.Delete(e.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: bundle, Namespace: e.namespace}})).To(Succeed())
@@ -97,7 +97,7 @@ func TestAChangeIsNotMadeBlindly(t *testing.T) {
 			n := e.finished(asking("reconcile"))
 			mr := e.managedResource()
 			test.spoil(e, mr.Spec.SecretRefs[0].Name)
-			e.patch(n, func(n *extensionsv1alpha1.Network) { withConfig(`{"backend":"loose"}`)(n); asking("reconcile")(n) })
+			e.patch(n, func(n *extensionsv1alpha1.Network) { withConfig(`{"backend":"routed"}`)(n); asking("reconcile")(n) })
 			e.restart()
 			e.becomes(n, again, erroneous)
 			e.Expect(n.Status.LastError.Description).To(ContainSubstring(test.says))
@@ -113,21 +113,21 @@ func TestWhatCannotBeInterruptedIsNotWaitedFor(t *testing.T) {
 		e := setup(t)
 		e.withShoot()
 		e.nodes()
-		e.finished(withConfig(`{"backend":"loose"}`))
+		e.finished(withConfig(`{"backend":"routed"}`))
 	})
 	t.Run("something else", func(t *testing.T) {
 		e := setup(t)
-		e.node("Once")
+		e.node("Pending")
 		n := e.finished(withConfig(`{"backend":"none"}`))
-		e.patch(n, withConfig(`{"backend":"loose"}`))
+		e.patch(n, withConfig(`{"backend":"routed"}`))
 		e.becomes(n, again, working)
 	})
 	t.Run("asleep", func(t *testing.T) {
 		e := setup(t)
-		e.node("Once")
+		e.node("Pending")
 		n := e.finished()
 		e.cluster(func(s *corev1beta1.Shoot) { s.Spec.Hibernation = &corev1beta1.Hibernation{Enabled: ptr.To(true)} })
-		e.patch(n, withConfig(`{"backend":"loose"}`))
+		e.patch(n, withConfig(`{"backend":"routed"}`))
 		e.becomes(n, again, fine)
 	})
 }
@@ -139,16 +139,16 @@ func TestARestoredNetworkIsNotChangedBlindly(t *testing.T) {
 		before, reason string
 		state          corev1beta1.LastOperationState
 	}{
-		"from taut to loose":               {`{}`, "Once", erroneous},
-		"from taut to loose, nodes ready":  {`{}`, "Twice", working},
-		"loose already, whatever the node": {`{"backend":"none"}`, "Once", working},
+		"from overlay to routed":              {`{}`, "Pending", erroneous},
+		"from overlay to routed, nodes ready": {`{}`, "Verified", working},
+		"routed already, whatever the node":   {`{"backend":"none"}`, "Pending", working},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := setup(t, inGardener)
 			state := e.stateOfAnother(asking("reconcile"), withConfig(test.before))
 			e.withShoot()
 			e.node(test.reason)
-			n := e.network(asking("wait-for-state"), withConfig(`{"backend":"loose"}`))
+			n := e.network(asking("wait-for-state"), withConfig(`{"backend":"routed"}`))
 			before := n.DeepCopy()
 			n.Status.State = state
 			e.Expect(e.client.Status().Patch(t.Context(), n, client.MergeFrom(before))).To(Succeed())
@@ -167,12 +167,12 @@ func TestARestoredNetworkIsNotChangedBlindly(t *testing.T) {
 func TestAClusterWithNodesIsNoNewOne(t *testing.T) {
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
 		e.withShoot()
-		node := e.node("Once")
-		n := e.network(asked, withConfig(`{"backend":"loose"}`))
+		node := e.node("Pending")
+		n := e.network(asked, withConfig(`{"backend":"routed"}`))
 		e.becomes(n, create, erroneous)
-		e.Expect(n.Status.LastError.Description).To(HaveSuffix("node " + node.Name + " has the condition Knotted=True with the reason Once"))
+		e.Expect(n.Status.LastError.Description).To(HaveSuffix("node " + node.Name + " has the condition Prepared=True with the reason Pending"))
 		e.Expect(e.names()).To(BeEmpty())
-		e.knotted(node, "Twice")
+		e.knotted(node, "Verified")
 		e.managedResource()
 		e.applied()
 		e.becomes(n, create, fine)

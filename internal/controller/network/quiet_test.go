@@ -26,8 +26,8 @@ func TestAFreshNetworkCostsFewRequests(t *testing.T) {
 		most   int
 	}{
 		"objects for the shoot": {`{}`, 5},
-		"for the seed, too":     {`{"ear":"left"}`, 7},
-		"and such as come later, which only few networks have": {`{"ear":"left","knots":"two"}`, 9},
+		"for the seed, too":     {`{"monitoring":"left"}`, 7},
+		"and such as come later, which only few networks have": {`{"monitoring":"left","extras":"two"}`, 9},
 	} {
 		t.Run(name, func(t *testing.T) {
 			modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
@@ -43,7 +43,7 @@ func TestAFreshNetworkCostsFewRequests(t *testing.T) {
 	}
 }
 
-// judging plays whoever reports the network's health: as soon as a Network says
+// judging plays the controller that reports the network's health: as soon as a Network says
 // what to look at, a condition is written into its status.
 func (e *env) judging() {
 	networks, err := e.client.Watch(e.t.Context(), &extensionsv1alpha1.NetworkList{}, client.InNamespace(e.namespace))

@@ -79,9 +79,9 @@ func TestTheStatusShowsWhatIsInForce(t *testing.T) {
 	var shown map[string]any
 	e.Expect(json.Unmarshal(n.Status.ProviderStatus.Raw, &shown)).To(Succeed())
 	e.Expect(shown).To(Equal(map[string]any{
-		"apiVersion": "string.example.org/v1", "kind": "NetworkStatus",
+		"apiVersion": "example.trellis.network/v1", "kind": "NetworkStatus",
 		"config":   map[string]any{"backend": "none", "clusterCIDR": "10.1.0.0/16", "serviceCIDR": "10.2.0.0/16"},
-		"warnings": []any{map[string]any{"field": "spec.providerConfig.backend", "message": "nobody will hear you"}},
+		"warnings": []any{map[string]any{"field": "spec.providerConfig.backend", "message": "pods cannot talk to each other"}},
 	}))
 	e.Expect(string(n.Spec.ProviderConfig.Raw)).To(MatchJSON(`{"backend":"none"}`))
 }
@@ -93,8 +93,8 @@ func TestTheBundleIsImmutableAndHashed(t *testing.T) {
 	e.finished()
 	mr := e.managedResource()
 	first := mr.Spec.SecretRefs[0].Name
-	e.Expect(first).To(MatchRegexp(`^managedresource-string-config-[0-9a-f]{8}$`))
-	e.Expect(mr.Labels).To(HaveKeyWithValue("origin", "string"))
+	e.Expect(first).To(MatchRegexp(`^managedresource-example-config-[0-9a-f]{8}$`))
+	e.Expect(mr.Labels).To(HaveKeyWithValue("origin", "example"))
 	e.Expect(mr.Spec.InjectLabels).To(Equal(map[string]string{"shoot.gardener.cloud/no-cleanup": "true"}))
 	e.Expect(mr.Spec.Class).To(BeNil())
 	e.Expect(mr.Annotations).To(ContainElement(first))
@@ -146,7 +146,7 @@ func TestInGardenerOnlyTheAnnotationTriggers(t *testing.T) {
 	e.becomes(n, again, working)
 }
 
-// An edit that nobody asked to carry out is not passed off as carried out when
+// An edit without a request to carry it out is not passed off as carried out when
 // an earlier one succeeds.
 func TestWaitingDoesNotPickUpEdits(t *testing.T) {
 	e := setup(t, inGardener)
@@ -157,7 +157,7 @@ func TestWaitingDoesNotPickUpEdits(t *testing.T) {
 	e.becomes(n, create, fine)
 	e.Expect(n.Generation).To(BeEquivalentTo(2))
 	e.Expect(n.Status.ObservedGeneration).To(BeEquivalentTo(1))
-	e.Expect(string(n.Status.ProviderStatus.Raw)).To(ContainSubstring(`"backend":"taut"`))
+	e.Expect(string(n.Status.ProviderStatus.Raw)).To(ContainSubstring(`"backend":"overlay"`))
 	e.stays(mr)
 }
 
@@ -255,7 +255,7 @@ func TestAWrongAPIServerAddressIsNamed(t *testing.T) {
 }
 
 // Unlike a missing Cluster, one that cannot be decoded is not only about to come:
-// somebody has to be told, while the Network is made and while it is deleted.
+// the user must be told, while the Network is made and while it is deleted.
 func TestAnUndecodableClusterIsAnError(t *testing.T) {
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
 		spoil := func() {
@@ -288,8 +288,8 @@ func TestAnUndecodableClusterIsAnError(t *testing.T) {
 	})
 }
 
-// In a landscape a Network that nobody asks about says nothing new.
-func TestAnUndecodableClusterIsNobodysErrorUnasked(t *testing.T) {
+// In a landscape the status of a Network without a request does not change.
+func TestAnUndecodableClusterIsNoErrorWithoutARequest(t *testing.T) {
 	e := setup(t, inGardener)
 	n := e.finished(asking("reconcile"))
 	e.patchCluster(func(c *extensionsv1alpha1.Cluster) { c.Spec.Shoot.Raw = []byte(`{"metadata":7}`) })
@@ -318,7 +318,7 @@ func TestTheGenerationOfTheShootIsNoted(t *testing.T) {
 	e.Expect(e.requests.All()).To(HaveLen(1))
 	e.Expect(n.Status.LastOperation.Type).To(Equal(create), "nothing was reconciled")
 
-	e.patch(n, withConfig(`{"backend":"tangled"}`))
+	e.patch(n, withConfig(`{"backend":"unknown"}`))
 	e.becomes(n, again, erroneous)
 	e.cluster(func(s *corev1beta1.Shoot) { s.Generation = 5 })
 	e.Eventually(noted).Should(BeEquivalentTo(5), "an error is about the present Shoot, too")

@@ -78,8 +78,8 @@ func TestADeletedNetworkWithoutOurFinalizerIsNotOurs(t *testing.T) {
 	e.Expect(n.Status.LastOperation).To(BeNil())
 }
 
-// In a landscape, somebody else's news about a Network that goes is no reason
-// to look again; that somebody asks is.
+// In a landscape, a change by another controller of a Network that is being deleted is no
+// reason to reconcile it again; a request is.
 func TestInGardenerADeletionIsLookedAtWhenAsked(t *testing.T) {
 	contract.Shows(t, "N20")
 	e := setup(t, inGardener)
@@ -129,13 +129,13 @@ func TestForcedDeletionWaitsForNothingInTheShoot(t *testing.T) {
 	})
 }
 
-// A ManagedResource that somebody deletes while its Network stays has to go before there
+// A ManagedResource that a user deletes while its Network stays has to go before there
 // can be another one. What keeps it is told, once it has for long.
 func TestAManagedResourceThatDoesNotGoIsAnError(t *testing.T) {
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
 		n := e.finished(asked)
 		mr := e.held()
-		e.resourceManager("Progressing", "DeletionPending", "ConfigMap kube-system/string has the finalizer example.org/no", time.Now())
+		e.resourceManager("Progressing", "DeletionPending", "ConfigMap kube-system/example has the finalizer example.org/no", time.Now())
 		e.Expect(e.client.Delete(t.Context(), mr)).To(Succeed())
 		e.patch(n, func(n *extensionsv1alpha1.Network) { asked(n); withConfig(`{"backend":"none"}`)(n) })
 		e.Eventually(func() string { e.get(n); return string(n.Status.State.Raw) }).Should(ContainSubstring(`"providerConfig":{"backend":"none"}`))
@@ -155,21 +155,21 @@ func TestAnInvalidNetworkCanBeDeleted(t *testing.T) {
 	e := setup(t)
 	n := e.finished()
 	mr := e.managedResource()
-	e.patch(n, withConfig(`{"backend":"tangled","no such":"field"}`))
+	e.patch(n, withConfig(`{"backend":"unknown","no such":"field"}`))
 	e.becomes(n, again, erroneous)
 	e.Expect(e.client.Delete(t.Context(), n)).To(Succeed())
 	e.gone(n)
 	e.gone(mr)
 }
 
-// Whoever waits for a deletion is told what keeps it.
+// The user who waits for a deletion is told what keeps it.
 func TestADeletionThatTakesLongSaysWhy(t *testing.T) {
 	contract.Shows(t, "N36")
 	later := clocktesting.NewFakePassiveClock(time.Now().Add(time.Hour))
 	e := setup(t, at(later))
 	n := e.finished()
 	mr := e.held()
-	e.resourceManager("Progressing", "DeletionPending", "ConfigMap kube-system/string has the finalizer example.org/no", time.Now())
+	e.resourceManager("Progressing", "DeletionPending", "ConfigMap kube-system/example has the finalizer example.org/no", time.Now())
 	e.Expect(e.client.Delete(t.Context(), n)).To(Succeed())
 	e.becomes(n, deleting, erroneous)
 	e.Expect(n.Status.LastError.Description).To(And(HavePrefix("Error deleting Network: "), HaveSuffix("has the finalizer example.org/no")))

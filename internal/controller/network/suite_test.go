@@ -54,7 +54,7 @@ func setup(t *testing.T, change ...func(*network.Options)) *env {
 	e := &env{WithT: NewWithT(t), t: t, client: seed, namespace: seed.Namespace(t, "shoot--test--")}
 	e.cluster(func(*corev1beta1.Shoot) {})
 
-	built, err := pipeline.New([]plugin.Plugin{plugin.New(stringPlugin{})}, nil)
+	built, err := pipeline.New([]plugin.Plugin{plugin.New(examplePlugin{})}, nil)
 	e.Expect(err).NotTo(HaveOccurred())
 	options := network.Options{Pipeline: built, Trigger: network.TriggerGeneration, Standalone: true, MaxConcurrentReconciles: 2, Clock: clock.RealClock{}}
 	options.Shoots = shootclient.New(shootclient.Options{Metadata: seed, Secrets: seed})
@@ -79,7 +79,7 @@ func (e *env) restart() {
 // plain one.
 func (e *env) cluster(change func(*corev1beta1.Shoot)) {
 	e.t.Helper()
-	s := &corev1beta1.Shoot{ObjectMeta: metav1.ObjectMeta{Name: "tin", Namespace: "garden-test"}}
+	s := &corev1beta1.Shoot{ObjectMeta: metav1.ObjectMeta{Name: "example", Namespace: "garden-test"}}
 	change(s)
 	e.client.PutShoot(e.t, e.namespace, s)
 }
@@ -93,9 +93,9 @@ func (e *env) patchCluster(change func(*extensionsv1alpha1.Cluster)) {
 // network creates the test's Network.
 func (e *env) network(change ...func(*extensionsv1alpha1.Network)) *extensionsv1alpha1.Network {
 	n := &extensionsv1alpha1.Network{
-		ObjectMeta: metav1.ObjectMeta{Name: "tin", Namespace: e.namespace},
+		ObjectMeta: metav1.ObjectMeta{Name: "example", Namespace: e.namespace},
 		Spec: extensionsv1alpha1.NetworkSpec{
-			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "string"},
+			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "example"},
 			PodCIDR:     "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
 		},
 	}
@@ -132,7 +132,7 @@ func (e *env) get(object client.Object) {
 // managedResource returns the Network's ManagedResource, once it is there.
 func (e *env) managedResource() *resourcesv1alpha1.ManagedResource {
 	e.t.Helper()
-	return e.managedResourceOf("string-config")
+	return e.managedResourceOf("example-config")
 }
 
 func (e *env) managedResourceOf(name string) *resourcesv1alpha1.ManagedResource {

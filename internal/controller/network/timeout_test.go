@@ -32,7 +32,7 @@ func TestAReconciliationEndsWithWhatHeldItUp(t *testing.T) {
 		n := e.network(asked)
 		e.becomes(n, create, erroneous)
 		e.Eventually(func() string { e.get(n); return n.Status.LastError.Description }).Should(And(
-			HavePrefix("Error reconciling Network: not done within 3s: write the bundle string-config: write the bundle's Secret: "),
+			HavePrefix("Error reconciling Network: not done within 3s: write the bundle example-config: write the bundle's Secret: "),
 			HaveSuffix("context deadline exceeded")))
 		e.requests.Before(nil)
 		e.managedResource()
@@ -41,7 +41,7 @@ func TestAReconciliationEndsWithWhatHeldItUp(t *testing.T) {
 	}, func(o *network.Options) { o.Timeout = 3 * time.Second })
 }
 
-// A bundle that nobody applies is waited for as long as the caller waits, and the status
+// A bundle that no resource manager applies is waited for as long as gardenlet waits, and the status
 // says for what.
 func TestWhatIsWaitedForInVainIsTold(t *testing.T) {
 	contract.Shows(t, "N33")
@@ -54,7 +54,7 @@ func TestWhatIsWaitedForInVainIsTold(t *testing.T) {
 	e.restart()
 	e.becomes(n, create, erroneous)
 	e.Expect(n.Status.LastError.Description).To(Equal(
-		"Error reconciling Network: the ManagedResource string-config was awaited for 3m0s in vain: no resource manager has begun to apply it"))
+		"Error reconciling Network: the ManagedResource example-config was awaited for 3m0s in vain: no resource manager has begun to apply it"))
 	e.Expect(n.Status.LastError.Codes).To(BeEmpty())
 	e.stays(mr)
 	e.applied()

@@ -87,24 +87,20 @@ func (f follower) writeFollowers(ctx context.Context, run *run, built []plugin.B
 			return err
 		}
 	}
-	bundles := make([]state.Bundle, 0, len(run.state.Bundles)+len(wanted))
-	for _, before := range run.state.Bundles {
-		if !before.FollowsWebhook {
-			bundles = append(bundles, before)
-			continue
-		}
-		if slices.ContainsFunc(wanted, func(b wantedBundle) bool { return b.Name == before.Name }) {
-			continue
-		}
-		if mr := run.managed[before.Name]; mr != nil && !isBeingDeleted(mr) {
-			delete(run.managed, before.Name)
-			if _, err := bundle.Delete(ctx, f.writer.client, f.writer.live, run.network.Namespace, before.Name); err != nil {
-				return err
-			}
-		}
-	}
+	bundles := slices.DeleteFunc(slices.Clone(run.state.Bundles), func(b state.Bundle) bool { return b.FollowsWebhook })
 	for i := range wanted {
 		bundles = append(bundles, wanted[i].Bundle)
+	}
+	for _, before := range run.state.Bundles {
+		mr := run.managed[before.Name]
+		isWanted := slices.ContainsFunc(bundles, func(b state.Bundle) bool { return b.Name == before.Name })
+		if isWanted || mr == nil || isBeingDeleted(mr) {
+			continue
+		}
+		delete(run.managed, before.Name)
+		if _, err := bundle.Delete(ctx, f.writer.client, f.writer.live, run.network.Namespace, before.Name); err != nil {
+			return err
+		}
 	}
 	slices.SortStableFunc(bundles, func(a, b state.Bundle) int { return a.Phase - b.Phase })
 	run.state.Bundles = bundles

@@ -20,18 +20,18 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// Mutate makes a string a Mutator, whose guard asks.
-func (stringPlugin) Mutate(*unstructured.Unstructured) (bool, error) { return false, nil }
+// Mutate makes the plugin a Mutator.
+func (examplePlugin) Mutate(*unstructured.Unstructured) (bool, error) { return false, nil }
 
-// answerer is a webhook server: empty if there is none, else whom to trust.
-type answerer struct {
+// webhookServer is the CA of a webhook server, empty if there is none.
+type webhookServer struct {
 	trusted atomic.Pointer[string]
 	changed chan struct{}
 }
 
-// answering lets shoots ask.
-func answering(trusted string) (*answerer, func(*network.Options)) {
-	a := &answerer{changed: make(chan struct{}, 1)}
+// servingWebhook gives shoots a webhook.
+func servingWebhook(trusted string) (*webhookServer, func(*network.Options)) {
+	a := &webhookServer{changed: make(chan struct{}, 1)}
 	a.trusted.Store(&trusted)
 	return a, func(options *network.Options) {
 		options.WebhookChanged = a.changed
@@ -45,28 +45,28 @@ func answering(trusted string) (*answerer, func(*network.Options)) {
 	}
 }
 
-func (a *answerer) becomes(trusted string) {
+func (a *webhookServer) becomes(trusted string) {
 	a.trusted.Store(&trusted)
 	a.changed <- struct{}{}
 }
 
-// answeringModes runs a test in both ways to run, with somebody who answers.
-func answeringModes(t *testing.T, test func(e *env, a *answerer, n *extensionsv1alpha1.Network)) {
+// webhookModes runs a test in both ways to run, with a webhook.
+func webhookModes(t *testing.T, test func(e *env, a *webhookServer, n *extensionsv1alpha1.Network)) {
 	for name, mode := range map[string]func(*network.Options){"Gardener": inGardener, "standalone": func(*network.Options) {}} {
 		t.Run(name, func(t *testing.T) {
-			a, asked := answering("Ann")
+			a, asked := servingWebhook("first")
 			e := setup(t, mode, asked)
-			n := e.finished(asking("reconcile"), withConfig(`{"guard":"who asks"}`))
-			e.Expect(e.guard()).To(Equal("https://trellis.garden/shoot/string Ann"))
+			n := e.finished(asking("reconcile"), withConfig(`{"admission":"webhook"}`))
+			e.Expect(e.admission()).To(Equal("https://trellis.garden/shoot/example first"))
 			test(e, a, n)
 		})
 	}
 }
 
-// guard is what the shoot is told of whom to ask.
-func (e *env) guard() string {
+// admission is what the shoot has about the webhook.
+func (e *env) admission() string {
 	e.t.Helper()
-	return e.contentOf(guardName)
+	return e.contentOf(admissionName)
 }
 
 func (e *env) contentOf(name string) string {
@@ -79,15 +79,15 @@ func (e *env) contentOf(name string) string {
 	return content
 }
 
-// Whoever answers with a certificate that the shoot does not trust makes it refuse
-// objects, so the shoot is told at once. Nothing else is touched, and it is no operation.
-func TestShootsAreToldWhoAnswersNow(t *testing.T) {
-	answeringModes(t, func(e *env, a *answerer, n *extensionsv1alpha1.Network) {
+// A webhook whose certificate the shoot does not trust makes it refuse objects, so the
+// bundle follows the webhook at once. Nothing else is touched, and it is no operation.
+func TestShootsFollowTheWebhook(t *testing.T) {
+	webhookModes(t, func(e *env, a *webhookServer, n *extensionsv1alpha1.Network) {
 		before, main := n.DeepCopy(), e.managedResource()
 		e.requests.Forget()
-		a.becomes("Ann and Bob")
-		e.Eventually(e.guard).Should(Equal("https://trellis.garden/shoot/string Ann and Bob"))
-		e.Eventually(func() string { return e.guardSecret(n) }).Should(Equal(e.managedResourceOf(guardName).Spec.SecretRefs[0].Name))
+		a.becomes("both")
+		e.Eventually(e.admission).Should(Equal("https://trellis.garden/shoot/example both"))
+		e.Eventually(func() string { return e.admissionSecret(n) }).Should(Equal(e.managedResourceOf(admissionName).Spec.SecretRefs[0].Name))
 		e.stays(n)
 		e.Expect(n.Status.LastOperation).To(Equal(before.Status.LastOperation))
 		e.Expect(e.managedResource().ResourceVersion).To(Equal(main.ResourceVersion))
@@ -100,11 +100,11 @@ func TestShootsAreToldWhoAnswersNow(t *testing.T) {
 	})
 }
 
-// guardSecret is the name of the Secret of the bundle that follows the webhook, as the
+// admissionSecret is the name of the Secret of the bundle that follows the webhook, as the
 // Network's state has it.
-func (e *env) guardSecret(n *extensionsv1alpha1.Network) string {
-	guard, _ := e.kept(n).Bundle(guardName)
-	return guard.Secret
+func (e *env) admissionSecret(n *extensionsv1alpha1.Network) string {
+	admission, _ := e.kept(n).Bundle(admissionName)
+	return admission.Secret
 }
 
 func (e *env) kept(n *extensionsv1alpha1.Network) *state.State {
@@ -116,38 +116,38 @@ func (e *env) kept(n *extensionsv1alpha1.Network) *state.State {
 
 // Gardener's contract leaves an edit alone until it is asked for.
 func TestTellingShootsPicksUpNoEdit(t *testing.T) {
-	a, asked := answering("Ann")
+	a, asked := servingWebhook("first")
 	e := setup(t, inGardener, asked)
-	n := e.finished(asking("reconcile"), withConfig(`{"guard":"who asks"}`))
-	e.patch(n, withConfig(`{"guard":"nobody","backend":"none"}`))
-	a.becomes("Bob")
-	e.Eventually(e.guard).Should(HaveSuffix(" Bob"))
+	n := e.finished(asking("reconcile"), withConfig(`{"admission":"webhook"}`))
+	e.patch(n, withConfig(`{"admission":"none","backend":"none"}`))
+	a.becomes("second")
+	e.Eventually(e.admission).Should(HaveSuffix(" second"))
 	e.stays(e.managedResource())
-	e.Expect(e.contentOf(mainName)).To(Equal("taut"))
+	e.Expect(e.contentOf(mainName)).To(Equal("overlay"))
 	e.patch(n, asking("reconcile"))
-	e.Eventually(e.guard).Should(Equal("nobody"))
+	e.Eventually(e.admission).Should(Equal("none"))
 }
 
 func TestAnInvalidSpecDoesNotKeepShootsFromBeingTold(t *testing.T) {
-	answeringModes(t, func(e *env, a *answerer, n *extensionsv1alpha1.Network) {
+	webhookModes(t, func(e *env, a *webhookServer, n *extensionsv1alpha1.Network) {
 		e.patch(n, func(n *extensionsv1alpha1.Network) {
-			withConfig(`{"guard":"who asks","backend":"tangled"}`)(n)
+			withConfig(`{"admission":"webhook","backend":"unknown"}`)(n)
 			asking("reconcile")(n)
 		})
 		e.becomes(n, again, erroneous)
-		a.becomes("Bob")
-		e.Eventually(e.guard).Should(HaveSuffix(" Bob"))
-		e.Eventually(func() string { return string(e.kept(n).Applied.Accepted.Webhook.CABundle) }).Should(Equal("Bob"))
+		a.becomes("second")
+		e.Eventually(e.admission).Should(HaveSuffix(" second"))
+		e.Eventually(func() string { return string(e.kept(n).Applied.Accepted.Webhook.CABundle) }).Should(Equal("second"))
 		e.stays(n)
-		e.Expect(n.Status.LastError.Description).To(ContainSubstring("tangled"))
+		e.Expect(n.Status.LastError.Description).To(ContainSubstring("unknown"))
 	})
 }
 
-// refuseGuard makes the API server refuse to change the bundle that follows the webhook.
-func (e *env) refuseGuard() {
+// refuseAdmission makes the API server refuse to change the bundle that follows the webhook.
+func (e *env) refuseAdmission() {
 	e.requests.Before(func(request *http.Request) error {
-		if request.Method == http.MethodPatch && strings.HasSuffix(request.URL.Path, "/managedresources/"+guardName) {
-			return errors.New("no such luck")
+		if request.Method == http.MethodPatch && strings.HasSuffix(request.URL.Path, "/managedresources/"+admissionName) {
+			return errors.New("refused")
 		}
 		return nil
 	})
@@ -155,63 +155,63 @@ func (e *env) refuseGuard() {
 
 // A shoot that trusts the former CA refuses objects, so the user must learn why.
 func TestTheStatusReportsThatAShootCannotBeTold(t *testing.T) {
-	answeringModes(t, func(e *env, a *answerer, n *extensionsv1alpha1.Network) {
-		e.refuseGuard()
-		a.becomes("Bob")
+	webhookModes(t, func(e *env, a *webhookServer, n *extensionsv1alpha1.Network) {
+		e.refuseAdmission()
+		a.becomes("second")
 		e.becomes(n, again, erroneous)
 		e.Expect(n.Status.LastError.Description).To(ContainSubstring("tell the shoot of the webhook's new address"))
 		e.requests.Before(nil)
 		e.becomes(n, again, fine)
-		e.Expect(e.guard()).To(HaveSuffix(" Bob"))
+		e.Expect(e.admission()).To(HaveSuffix(" second"))
 	})
 }
 
 func TestAShootThatCannotBeToldGetsNoEdit(t *testing.T) {
-	a, asked := answering("Ann")
+	a, asked := servingWebhook("first")
 	e := setup(t, inGardener, asked)
-	n := e.finished(asking("reconcile"), withConfig(`{"guard":"who asks"}`))
+	n := e.finished(asking("reconcile"), withConfig(`{"admission":"webhook"}`))
 	before := n.Generation
-	e.patch(n, withConfig(`{"guard":"nobody","backend":"none"}`))
-	e.refuseGuard()
-	a.becomes("Bob")
+	e.patch(n, withConfig(`{"admission":"none","backend":"none"}`))
+	e.refuseAdmission()
+	a.becomes("second")
 	e.becomes(n, again, erroneous)
 	e.Expect(n.Status.ObservedGeneration).To(Equal(before))
 	e.requests.Before(nil)
 	e.becomes(n, again, fine)
 	e.Expect(n.Status.ObservedGeneration).To(Equal(before))
-	e.Expect(e.guard()).To(HaveSuffix(" Bob"))
-	e.Expect(e.contentOf(mainName)).To(Equal("taut"))
+	e.Expect(e.admission()).To(HaveSuffix(" second"))
+	e.Expect(e.contentOf(mainName)).To(Equal("overlay"))
 }
 
-// What happened while no process ran is made up for.
+// The webhook may change while no process runs.
 func TestShootsAreToldAfterARestart(t *testing.T) {
-	answeringModes(t, func(e *env, a *answerer, n *extensionsv1alpha1.Network) {
+	webhookModes(t, func(e *env, a *webhookServer, n *extensionsv1alpha1.Network) {
 		e.stop()
-		trusted := "Bob"
+		trusted := "second"
 		a.trusted.Store(&trusted)
 		e.stop = e.start()
-		e.Eventually(e.guard).Should(HaveSuffix(" Bob"))
+		e.Eventually(e.admission).Should(HaveSuffix(" second"))
 	})
 }
 
-// Nothing in the shoot may ask somebody who is not there.
-func TestWhenNobodyAnswersAnyMoreNobodyIsAsked(t *testing.T) {
-	answeringModes(t, func(e *env, a *answerer, n *extensionsv1alpha1.Network) {
+// Nothing in the shoot may call a webhook that is not there.
+func TestWithoutWebhookItsBundleIsDeleted(t *testing.T) {
+	webhookModes(t, func(e *env, a *webhookServer, n *extensionsv1alpha1.Network) {
 		a.becomes("")
 		e.Eventually(e.names).Should(ConsistOf(mainName))
-		e.Eventually(func() string { return e.guardSecret(n) }).Should(BeEmpty())
-		a.becomes("Ann")
-		e.Eventually(e.names).Should(ConsistOf(mainName, guardName))
+		e.Eventually(func() string { return e.admissionSecret(n) }).Should(BeEmpty())
+		a.becomes("first")
+		e.Eventually(e.names).Should(ConsistOf(mainName, admissionName))
 	})
 }
 
-// A Network that goes is not told anything.
-func TestNobodyTellsWhatGoes(t *testing.T) {
-	answeringModes(t, func(e *env, a *answerer, n *extensionsv1alpha1.Network) {
+// A Network that has migrated does not follow the webhook.
+func TestAMigratedNetworkDoesNotFollowTheWebhook(t *testing.T) {
+	webhookModes(t, func(e *env, a *webhookServer, n *extensionsv1alpha1.Network) {
 		e.patch(n, asking("migrate"))
 		e.becomes(n, "Migrate", fine)
 		e.Eventually(func() map[string]string { e.get(n); return n.Annotations }).Should(BeEmpty())
-		a.becomes("Bob")
+		a.becomes("second")
 		e.stays(n)
 		e.Expect(e.names()).To(BeEmpty())
 	})

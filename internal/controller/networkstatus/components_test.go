@@ -3,6 +3,7 @@
 package networkstatus_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -48,11 +49,24 @@ func TestADaemonSetWithoutNodesIsHealthy(t *testing.T) {
 	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful", "agent (no nodes)")
 }
 
+// isUnschedulable reports whether the shoot's control plane has found that the pods of a
+// Deployment fit no node.
+func (e *env) isUnschedulable(d *appsv1.Deployment) bool {
+	e.t.Helper()
+	e.shoot.Read(e.t, d)
+	pods := &corev1.PodList{}
+	e.Expect(e.shoot.List(e.t.Context(), pods, client.InNamespace(d.Namespace), client.MatchingLabels(d.Spec.Selector.MatchLabels))).To(Succeed())
+	return d.Status.UnavailableReplicas > 0 && len(pods.Items) > 0 && slices.ContainsFunc(pods.Items[0].Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse
+	})
+}
+
 // For five minutes it may be a rollout; after that it is a failure.
 func TestAnUnhealthyNetworkProgressesAndThenFails(t *testing.T) {
 	contract.Shows(t, "H1")
 	e := setup(t, often)
 	d := e.deployment("controller", func(p *corev1.PodSpec) { p.NodeSelector = map[string]string{"no": "where"} })
+	e.Eventually(func() bool { return e.isUnschedulable(d) }).Should(BeTrue(), "a message that is new does not change while the clock stands still")
 	n := e.network(e.component("controller", "Deployment", "controller"))
 	e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing",
 		"controller: 0 of 1 pods of the Deployment kube-system/"+d.Name+" are available", "cannot be scheduled")

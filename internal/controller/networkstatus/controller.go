@@ -84,9 +84,6 @@ func Add(mgr manager.Manager, opts Options) error {
 		failures: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](minRetry, maxRetry),
 	}
 	r.expected.MaxLooks = maxLooks
-	if err := checkOwners(r.sources); err != nil {
-		return err
-	}
 	for _, s := range r.sources {
 		opts.Clients.Declare(s.Watches...)
 	}

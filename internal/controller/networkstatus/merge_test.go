@@ -4,6 +4,7 @@ package networkstatus
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -149,6 +150,27 @@ func TestASourceMayOnlyStateWhatItOwns(t *testing.T) {
 	a.report.ProviderStatus = map[string]any{"config": 1}
 	g.Expect(a.check()).To(MatchError(ContainSubstring("providerStatus.config does not belong")))
 	g.Expect(answered(func() {}).err).To(MatchError(ContainSubstring("encode the providerStatus")))
+}
+
+// checkOwners returns an error if two sources own the same part of the status.
+func checkOwners(sources []source.Registration) error {
+	owners := map[string]string{}
+	for _, s := range sources {
+		var parts []string
+		for _, conditionType := range s.Conditions {
+			parts = append(parts, "the condition "+conditionType)
+		}
+		for _, key := range s.ProviderStatus {
+			parts = append(parts, "providerStatus."+key)
+		}
+		for _, part := range parts {
+			if other, taken := owners[part]; taken {
+				return fmt.Errorf("the sources %s and %s both own %s", other, s.Name, part)
+			}
+			owners[part] = s.Name
+		}
+	}
+	return nil
 }
 
 func TestEachPartOfTheStatusHasOneOwner(t *testing.T) {

@@ -41,29 +41,29 @@ func (a *another) reports(r source.Report) {
 }
 
 func (a *another) registration() source.Registration {
-	return source.Registration{Name: "another", Source: a, Conditions: []string{"PodsWellFed"}, ProviderStatus: []string{"meals", "diet"}}
+	return source.Registration{Name: "another", Source: a, Conditions: []string{"ExampleHealthy"}, ProviderStatus: []string{"example", "other"}}
 }
 
-func wellFed(status corev1beta1.ConditionStatus, meals int) source.Report {
+func exampleReport(status corev1beta1.ConditionStatus, count int) source.Report {
 	return source.Report{
-		Conditions:     []corev1beta1.Condition{{Type: "PodsWellFed", Status: status, Reason: "Fed", Message: "as observed"}},
-		ProviderStatus: map[string]any{"meals": map[string]int{"lunch": meals}},
+		Conditions:     []corev1beta1.Condition{{Type: "ExampleHealthy", Status: status, Reason: "Observed", Message: "as observed"}},
+		ProviderStatus: map[string]any{"example": map[string]int{"count": count}},
 	}
 }
 
-// statesFed waits until the second source's part of the status is this.
-func (e *env) statesFed(n *extensionsv1alpha1.Network, status corev1beta1.ConditionStatus, providerStatus string) {
+// statesExample waits until the second source's part of the status is this.
+func (e *env) statesExample(n *extensionsv1alpha1.Network, status corev1beta1.ConditionStatus, providerStatus string) {
 	e.t.Helper()
 	e.Eventually(func(g Gomega) {
 		g.Expect(e.seed.Get(context.Background(), types.NamespacedName{Namespace: n.Namespace, Name: n.Name}, n)).To(Succeed())
-		g.Expect(condition.Value(n.Status.Conditions, "PodsWellFed").Status).To(Equal(status))
+		g.Expect(condition.Value(n.Status.Conditions, "ExampleHealthy").Status).To(Equal(status))
 		g.Expect(string(n.Status.ProviderStatus.Raw)).To(MatchJSON(providerStatus))
 	}).Should(Succeed())
 }
 
 func TestTheReportsOfAllSourcesAreWrittenAtOnce(t *testing.T) {
 	second := &another{}
-	second.reports(wellFed(corev1beta1.ConditionTrue, 1))
+	second.reports(exampleReport(corev1beta1.ConditionTrue, 1))
 	e := setup(t, often, second.registration())
 	d := e.daemonSet("agent", plain)
 	e.Eventually(func() int32 { e.shoot.Read(t, d); return d.Status.NumberAvailable }).Should(BeNumerically("==", 2))
@@ -76,7 +76,7 @@ func TestTheReportsOfAllSourcesAreWrittenAtOnce(t *testing.T) {
 	})
 	e.requests.Forget()
 	e.keep(n, e.component("agent", "DaemonSet", "agent"))
-	e.statesFed(n, corev1beta1.ConditionTrue, `{"config":{"controller":3},"components":{"agent":true},"meals":{"lunch":1}}`)
+	e.statesExample(n, corev1beta1.ConditionTrue, `{"config":{"controller":3},"components":{"agent":true},"example":{"count":1}}`)
 	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
 	e.Expect(e.aboutNetworks()).To(HaveLen(1))
 	e.Expect(condition.Value(n.Status.Conditions, "ControlPlaneHealthy").Message).To(Equal("fine"))
@@ -88,8 +88,8 @@ func TestTheReportsOfAllSourcesAreWrittenAtOnce(t *testing.T) {
 	e.Expect(second.asked.Load()).To(BeNumerically(">", asked), "the source is asked every period")
 
 	e.clock.SetTime(noon.Add(time.Minute))
-	second.reports(source.Report{ProviderStatus: map[string]any{"diet": "none"}})
-	e.statesFed(n, "", `{"config":{"controller":3},"components":{"agent":true},"diet":"none"}`)
+	second.reports(source.Report{ProviderStatus: map[string]any{"other": "none"}})
+	e.statesExample(n, "", `{"config":{"controller":3},"components":{"agent":true},"other":"none"}`)
 	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
 	e.Expect(n.Status.Conditions).To(HaveLen(2), "a condition that is not reported any more is removed")
 	e.Expect(condition.Value(n.Status.Conditions, "ControlPlaneHealthy").Message).To(Equal("fine"))
@@ -105,27 +105,27 @@ func TestASourceThatFailsIsIsolated(t *testing.T) {
 		"an error": func(source.Input) (source.Report, error) { return source.Report{}, errors.New("no") },
 		"a panic":  func(in source.Input) (source.Report, error) { panic("oh") },
 		"not its own": func(source.Input) (source.Report, error) {
-			r := wellFed(corev1beta1.ConditionTrue, 2)
+			r := exampleReport(corev1beta1.ConditionTrue, 2)
 			r.ProviderStatus = map[string]any{"components": map[string]bool{"agent": true}}
 			return r, nil
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			second := &another{}
-			second.reports(wellFed(corev1beta1.ConditionFalse, 1))
+			second.reports(exampleReport(corev1beta1.ConditionFalse, 1))
 			e := setup(t, often, second.registration())
 			d := e.daemonSet("agent", plain)
 			n := e.network(e.component("agent", "DaemonSet", "agent"))
 			e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
-			e.statesFed(n, corev1beta1.ConditionFalse, `{"components":{"agent":true},"meals":{"lunch":1}}`)
+			e.statesExample(n, corev1beta1.ConditionFalse, `{"components":{"agent":true},"example":{"count":1}}`)
 
 			second.answers(fails)
 			e.Expect(e.shoot.Delete(t.Context(), d)).To(Succeed())
 			e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing", "does not exist")
-			e.statesFed(n, corev1beta1.ConditionFalse, `{"components":{"agent":false},"meals":{"lunch":1}}`)
+			e.statesExample(n, corev1beta1.ConditionFalse, `{"components":{"agent":false},"example":{"count":1}}`)
 
-			second.reports(wellFed(corev1beta1.ConditionTrue, 3))
-			e.statesFed(n, corev1beta1.ConditionTrue, `{"components":{"agent":false},"meals":{"lunch":3}}`)
+			second.reports(exampleReport(corev1beta1.ConditionTrue, 3))
+			e.statesExample(n, corev1beta1.ConditionTrue, `{"components":{"agent":false},"example":{"count":3}}`)
 		})
 	}
 }

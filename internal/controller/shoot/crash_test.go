@@ -65,7 +65,7 @@ func (e *env) dieAfter(k int, end func()) {
 	e.stop = func() {}
 }
 
-// moves says whether the controller dies or sends a request within a second.
+// moves reports whether the controller dies or sends a request within a second.
 func (e *env) moves(before int) bool {
 	ticks := time.NewTicker(20 * time.Millisecond)
 	defer ticks.Stop()

@@ -196,11 +196,11 @@ func TestARollOutMayWaitForPodsThatCannotBeMade(t *testing.T) {
 		refused int
 		want    string
 	}{
-		"for long":              {map[string]int{"a": 90, "b": 90}, 20, stalled + " because of node b"},
-		"on one of many nodes":  {map[string]int{"a": 90, "b": 90, "windows": 90}, 20, stalled},
-		"since a while":         {map[string]int{"a": 90, "b": 90}, 9, ""},
-		"or comes in a moment":  {map[string]int{"a": 90, "b": 90}, 0, ""},
-		"where a node is to be": {map[string]int{"a": 90}, 20, stalled},
+		"for long":                {map[string]int{"a": 90, "b": 90}, 20, stalled + " because of node b"},
+		"on one of many nodes":    {map[string]int{"a": 90, "b": 90, "windows": 90}, 20, stalled},
+		"since a while":           {map[string]int{"a": 90, "b": 90}, 9, ""},
+		"or comes in a moment":    {map[string]int{"a": 90, "b": 90}, 0, ""},
+		"where a node is planned": {map[string]int{"a": 90}, 20, stalled},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

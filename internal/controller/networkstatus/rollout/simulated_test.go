@@ -21,7 +21,7 @@ type simulated struct {
 	nodes          []*simulatedNode
 	joined         int
 	progress       []availability
-	// since is what is to be found: since when there has been no progress.
+	// since is what must be found: since when there has been no progress.
 	since int
 }
 
