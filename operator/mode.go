@@ -5,6 +5,7 @@ package operator
 import (
 	"context"
 	"fmt"
+	"os"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,6 +14,7 @@ import (
 
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	"github.com/trellis-network/trellis/internal/seedclient"
+	"github.com/trellis-network/trellis/internal/shootclient"
 )
 
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=shoots.core.gardener.cloud,verbs=get
@@ -40,4 +42,17 @@ func (o *Options) mode(ctx context.Context) (configv1alpha1.Mode, error) {
 	default:
 		return "", fmt.Errorf("detect whether Gardener runs here (set mode in the configuration to skip this): %w", err)
 	}
+}
+
+// shootClientVariable is the environment variable with which Gardener makes extensions
+// connect to shoots from outside of the seed (Gardener contract, S1).
+const shootClientVariable = "GARDENER_SHOOT_CLIENT"
+
+// accessSecrets returns the names of the Secrets with kubeconfigs of shoots, the preferred
+// one first. In a landscape the API servers of shoots run in the seed.
+func accessSecrets(mode configv1alpha1.Mode) []string {
+	if mode == configv1alpha1.ModeGardener && os.Getenv(shootClientVariable) != "external" {
+		return []string{shootclient.InternalSecretName, shootclient.SecretName}
+	}
+	return []string{shootclient.SecretName}
 }

@@ -4,9 +4,12 @@ package shoot
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -54,13 +57,11 @@ type copiedAccess struct {
 }
 
 // takeOver copies the user's kubeconfig. A copy that a user deleted although the Shoot
-// stays goes once nothing needs it, and the next run creates it again.
+// stays is in use until the control plane is deleted.
 func (a *access) takeOver(ctx context.Context, run *run) outcome.Outcome {
 	var err error
-	if run.apiServer, err = a.copy(ctx, run); err != nil {
-		return fail(err)
-	}
-	return fail(a.releaseUnneeded(ctx, run.namespace))
+	run.apiServer, err = a.copy(ctx, run)
+	return fail(err)
 }
 
 // keep copies the user's kubeconfig while a control plane is being deleted, since the old
@@ -85,29 +86,6 @@ func (a *access) delete(ctx context.Context, run *run) outcome.Outcome {
 		return fail(err)
 	}
 	return fail(a.removeFinalizer(ctx, run.namespace))
-}
-
-// release lets a copy go that is being deleted, unless something needs it.
-func (a *access) release(ctx context.Context, run *run) outcome.Outcome {
-	if run.hasDependents() {
-		return outcome.Continue()
-	}
-	return fail(a.removeFinalizer(ctx, run.namespace))
-}
-
-// releaseUnneeded lets a copy go that is being deleted, unless something in the namespace
-// needs it.
-func (a *access) releaseUnneeded(ctx context.Context, namespace string) error {
-	secret := partialMetadata("Secret")
-	err := a.cached.Get(ctx, client.ObjectKey{Namespace: namespace, Name: accessSecret}, secret)
-	if err != nil || !isDeleting(secret) {
-		return client.IgnoreNotFound(err)
-	}
-	networks, managed, err := a.dependents(ctx, namespace)
-	if err != nil || len(networks)+len(managed) > 0 {
-		return err
-	}
-	return a.removeFinalizer(ctx, namespace)
 }
 
 // copy keeps the copy up to date, and returns the address of the shoot's API server. It
@@ -212,4 +190,23 @@ func (a *access) removeFinalizer(ctx context.Context, namespace string) error {
 // versionOf identifies one content of one object.
 func versionOf(object metav1.Object) string {
 	return string(object.GetUID()) + "/" + object.GetResourceVersion()
+}
+
+// apiServerAddress returns "<host>:<port>" of the API server in a kubeconfig. It accepts
+// the kubeconfigs that the components of the seed accept.
+func apiServerAddress(kubeconfig []byte) (string, error) {
+	config, err := shootclient.Config(kubeconfig)
+	if err != nil {
+		return "", err
+	}
+	return addressOf(config.Host)
+}
+
+func addressOf(server string) (string, error) {
+	parsed, err := url.Parse(server)
+	if err != nil || parsed.Hostname() == "" || parsed.Scheme != "https" && parsed.Scheme != "http" {
+		return "", errors.New("the server of the kubeconfig's cluster must be a URL such as https://api.example.com:6443")
+	}
+	port := map[string]string{"http": "80", "https": "443"}[parsed.Scheme]
+	return net.JoinHostPort(parsed.Hostname(), cmp.Or(parsed.Port(), port)), nil
 }

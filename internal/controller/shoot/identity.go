@@ -77,13 +77,8 @@ func checkName(namespace string) error {
 	if len(reasons) == 0 {
 		return nil
 	}
-	if tooLong := len(namespace) - validation.DNS1123LabelMaxLength; tooLong > 0 {
-		return userError{fmt.Errorf("the control-plane namespace would be called %s, which has %d characters; at most %d are allowed: "+
-			"create the Shoot under a name that is %d shorter, or in a namespace with a shorter name",
-			namespace, len(namespace), validation.DNS1123LabelMaxLength, tooLong)}
-	}
-	return userError{fmt.Errorf("the control-plane namespace would be called %s, which is not allowed (%s): create the Shoot under another name",
-		namespace, strings.Join(reasons, "; "))}
+	return userError{fmt.Errorf("the control-plane namespace would be called %s, which is not allowed (%s): "+
+		"create the Shoot under another name, or in a namespace with a shorter name", namespace, strings.Join(reasons, "; "))}
 }
 
 // checkUnchanged refuses changes that a running network can't follow. The CRD of Shoots

@@ -16,7 +16,7 @@ import (
 
 func TestNamesThatMakeNoNamespaceAreRefused(t *testing.T) {
 	for name, test := range map[string]struct{ name, wanted string }{
-		"too long": {strings.Repeat("x", 60), "at most 63 are allowed"},
+		"too long": {strings.Repeat("x", 60), "must be no more than 63"},
 		"a dot":    {"example.tree", "another name"},
 	} {
 		t.Run(name, func(t *testing.T) {

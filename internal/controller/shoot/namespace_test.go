@@ -47,7 +47,7 @@ func TestADeletedNamespaceIsTakenDownInOrderAndComesBack(t *testing.T) {
 	for _, object := range []client.Object{n, managed, access} {
 		e.isDeleted(object)
 	}
-	e.becomes(s, reconcile, processing, "the namespace "+e.controlPlane+", which is being deleted")
+	e.becomes(s, reconcile, processing, "Waiting until the Network "+e.controlPlane+"/example is gone")
 	e.announces("Warning NetworkRemoved", e.controlPlane)
 	e.get(access)
 

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/bundle"
 	"github.com/trellis-network/trellis/internal/outcome"
@@ -93,4 +94,16 @@ func (p prerequisites) await(ctx context.Context, run *run) outcome.Outcome {
 		until += appliedMessage(current)
 	}
 	return outcome.Wait(until, 0)
+}
+
+// appliedMessage returns what the resource manager reports of a ManagedResource, to be
+// appended to a description. A failure may be about an older generation: the resource
+// manager does not mark as observed what it cannot apply.
+func appliedMessage(mr *resourcesv1alpha1.ManagedResource) string {
+	applied := appliedCondition(mr)
+	current := mr.Status.ObservedGeneration == mr.Generation
+	if applied.Message == "" || !current && applied.Status != corev1beta1.ConditionFalse {
+		return ""
+	}
+	return ": " + applied.Message
 }

@@ -81,24 +81,10 @@ func (r *Reconciler) reconciliation() []stage {
 	}
 }
 
-// recreation waits until a control-plane namespace is gone that a user deleted although
-// the Shoot stays. Everything in it is being deleted, and with it everything in the
-// shoot, which takes the kubeconfig and the Cluster. Then a reconciliation creates all
-// of it again.
-func (r *Reconciler) recreation() []stage {
-	return []stage{
-		{Name: "Establishing the identity of the Shoot", Run: r.identities.establish},
-		{Name: "Finding what the control plane has", Run: r.contents.find},
-		{Name: "Keeping the access to the shoot", Run: ifNeeded(r.access.keep)},
-		{Name: "Keeping the Cluster", Run: ifNeeded(r.clusters.deploy)},
-		{Name: "Releasing the access to the shoot", Run: r.access.release},
-		{Name: "Waiting for the control-plane namespace", Run: r.namespaces.awaitGone},
-	}
-}
-
-// deletion deletes the control plane of a Shoot that is being deleted. Each object is
-// deleted once nothing needs it any longer.
-func (r *Reconciler) deletion() []stage {
+// removal deletes the control plane. Each object is deleted once nothing needs it any
+// longer. When a user has deleted the namespace, all of it is being deleted, and with it
+// everything in the shoot, which takes the kubeconfig and the Cluster.
+func (r *Reconciler) removal() []stage {
 	return []stage{
 		{Name: "Finding what the control plane has", Run: r.contents.find},
 		{Name: "Keeping the access to the shoot", Run: ifNeeded(r.access.keep)},
@@ -107,8 +93,18 @@ func (r *Reconciler) deletion() []stage {
 		{Name: "Deleting the ManagedResources", Run: r.contents.deleteManagedResources},
 		{Name: "Deleting the access to the shoot", Run: r.access.delete},
 		{Name: "Deleting the control plane", Run: r.namespaces.delete},
-		{Name: "Releasing the Shoot", Run: r.identities.release},
 	}
+}
+
+// recreation removes a control plane whose namespace a user has deleted although the Shoot
+// stays. Then a reconciliation creates all of it again.
+func (r *Reconciler) recreation() []stage {
+	return append(r.removal(), stage{Name: "Waiting for the end of the namespace", Run: r.namespaces.awaitGone})
+}
+
+// deletion removes the control plane of a Shoot that is being deleted, and lets the Shoot go.
+func (r *Reconciler) deletion() []stage {
+	return append(r.removal(), stage{Name: "Releasing the Shoot", Run: r.identities.release})
 }
 
 // stagesFor returns what must be done for a Shoot now.
@@ -225,7 +221,11 @@ func (r *Reconciler) releaseAbandoned(ctx context.Context, shoot types.Namespace
 	if owner, known := r.owners.annotated(ctx, namespace); !known || owner != shoot {
 		return nil
 	}
-	return r.access.releaseUnneeded(ctx, namespace)
+	networks, managed, err := r.dependents(ctx, namespace)
+	if err != nil || len(networks)+len(managed) > 0 {
+		return err
+	}
+	return r.access.removeFinalizer(ctx, namespace)
 }
 
 // userError is an error that the user can correct in the Shoot, or in the Secret with the
