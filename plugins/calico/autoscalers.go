@@ -38,13 +38,13 @@ func autoscalerObjects(file string) func() ([]plugin.Object, string) {
 	})
 }
 
-// requestsGrow reports whether autoscalers of ours write requests.
+// requestsGrow reports whether cluster-proportional autoscalers write the requests.
 func (n *network) requestsGrow() bool {
 	return n.config.AutoScaling.Mode == v1alpha1.ClusterProportional
 }
 
-// nodeRequests are what calico-node starts with; in mode vpa also where the user
-// wants it to start.
+// nodeRequests returns the requests that calico-node starts with, in modes static and vpa
+// those of the config.
 func (n *network) nodeRequests() corev1.ResourceList {
 	if resources := n.config.AutoScaling.Resources; resources != nil {
 		return system.RequestsWith(resources.Node, nodeCPU, nodeMemory)
@@ -52,8 +52,8 @@ func (n *network) nodeRequests() corev1.ResourceList {
 	return system.Requests(nodeCPU, nodeMemory)
 }
 
-// typhaRequests are what Typha starts with. In mode vpa the user only says what it
-// gets at least.
+// typhaRequests returns the requests that Typha starts with, in mode static those of the
+// config. In mode vpa the config has the minimum only.
 func (n *network) typhaRequests() corev1.ResourceList {
 	if resources := n.config.AutoScaling.Resources; resources != nil && n.config.AutoScaling.Mode == v1alpha1.Static {
 		return system.RequestsWith(resources.Typha, typhaCPU, typhaMemory)
@@ -61,7 +61,7 @@ func (n *network) typhaRequests() corev1.ResourceList {
 	return system.Requests(typhaCPU, typhaMemory)
 }
 
-// letAutoscalersWrite keeps what they wrote from being taken back.
+// letAutoscalersWrite makes the resource manager keep the requests that autoscalers wrote.
 func (n *network) letAutoscalersWrite(meta *metav1.ObjectMeta) {
 	if n.config.AutoScaling.Mode == v1alpha1.Static {
 		return

@@ -14,6 +14,9 @@ type (
 	rule   = plugin.ChangeRule[v1alpha1.NetworkConfig]
 )
 
+// Classify returns what the policy says.
+func (definition) Classify(c change) (plugin.ChangeClass, string) { return changePolicy.Classify(c) }
+
 // restarts begins the reason of changes that calico-node picks up by restarting. What
 // Felix has set up stays in place meanwhile, with the exception of withPodRoutes.
 const (
@@ -65,9 +68,9 @@ const (
 	asBeforeUnless   = "packets between nodes travel as before, unless ipv4.pool or ipv4.mode was changed since the network was made: then they do from now on as overlay.enabled says, and nodes that have changed may not reach those that have not"
 )
 
-// changePolicy has an entry for every value of NetworkConfig, and for the facts that calico-node
-// is told of. IPv4 or IPv6 comes and goes with a change of that family's mode: a network
-// has a mode for each of its families.
+// changePolicy has an entry for every value of NetworkConfig, and for the facts that reach
+// calico-node. A network has a mode for each of its IP families, so a family comes or goes with
+// a change of its mode.
 var changePolicy = withPodRoutes(plugin.ChangePolicy[v1alpha1.NetworkConfig]{
 	"backend":   {{Class: plugin.Disruptive, Reason: othersMakeRoutes}},
 	"ipam.type": ipamRules,
@@ -148,8 +151,8 @@ var changePolicy = withPodRoutes(plugin.ChangePolicy[v1alpha1.NetworkConfig]{
 	"snatToUpstreamDNS.enabled": {{Class: plugin.Rolling, Reason: restarts + "; what was masqueraded stays so until the node is replaced"}},
 	"autoScaling.mode":          {{Class: plugin.Rolling, Reason: requestsChange}},
 	"autoScaling.resources":     {{Class: plugin.Rolling, Reason: requestsChange}},
-	// Without overlay the value reaches the same variables as ipv4.pool and ipv4.mode. Felix
-	// is told the same of tunnels as before.
+	// Without overlay the value reaches the same variables as ipv4.pool and ipv4.mode. What
+	// Felix reads about tunnels stays the same.
 	"vxlan.enabled": {
 		{Class: plugin.Safe, When: "with IPv6 alone", If: func(c change) bool {
 			before, after := c.Before.Config, c.After.Config
@@ -190,8 +193,8 @@ var changePolicy = withPodRoutes(plugin.ChangePolicy[v1alpha1.NetworkConfig]{
 			return usesNFTables(c.Before.Input) != usesNFTables(c.After.Input)
 		}, Reason: "kube-proxy and Felix write their rules anew, each in its own time, and packets to Services and what policies allow may be lost until both have"},
 	},
-	// The rules are about pool no-snat-for-node-cidr. The range is also where nodes look for
-	// their address, which a change of ipv4.autoDetectionMethod tells.
+	// The rules are about pool no-snat-for-node-cidr. Nodes also look for their address in the
+	// range, but that is a change of ipv4.autoDetectionMethod.
 	string(plugin.FactNodeRange): {
 		{Class: plugin.Safe, When: "if there was no range", If: func(c change) bool {
 			was, _, changes := unmasqueradedRanges(c)
@@ -220,7 +223,7 @@ const masqueradedFromThenOn = "what pods send to nodes of the old range is masqu
 
 const keepAddresses = "pods that run keep addresses which the other IPAM does not know of and would give to others; "
 
-// ipamRules go by what the user wants of IP families, also while only the first is there.
+// ipamRules use the IP families that the user wants, even while only the first is deployed.
 var ipamRules = []rule{
 	{Class: plugin.Disruptive, When: "if the former type is not known", If: func(c change) bool { // as only a damaged status has it
 		before := c.Before.Config.IPAM
@@ -230,7 +233,7 @@ var ipamRules = []rule{
 		return isOn(c.After.Config.VXLAN) && !isOn(c.Before.Config.VXLAN)
 	}, Reason: keepAddresses + "VXLAN brings calico-ipam with it, so leave vxlan and overlay as they were, or create a new cluster"},
 	{Class: plugin.Forbidden, When: "if vxlan.enabled becomes false and overlay.enabled changes", If: func(c change) bool {
-		// It could be written, but to addresses of calico-ipam no cloud makes routes.
+		// The user could write calico-ipam, but clouds make no routes to its addresses.
 		return vxlanGoes(c) && overlayGoes(c.Before.Config, c.After.Config)
 	}, Reason: keepAddresses + "leave vxlan and overlay as they were, or create a new cluster"},
 	{Class: plugin.Forbidden, When: "if vxlan.enabled becomes false, with IPv6", If: func(c change) bool {

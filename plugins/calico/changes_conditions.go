@@ -56,7 +56,7 @@ func onlyCrossSubnet(c *v1alpha1.NetworkConfig) bool {
 	return c.Overlay == nil && c.IPv4 != nil && c.IPv4.Mode != nil && *c.IPv4.Mode == v1alpha1.CrossSubnet
 }
 
-// usesBIRD also takes a config of another release that lacks a backend.
+// usesBIRD accepts a config of another release that lacks a backend.
 func usesBIRD(c *v1alpha1.NetworkConfig) bool {
 	return c.Backend != nil && hasBackend(c, v1alpha1.Bird)
 }
@@ -65,8 +65,7 @@ func createsPodRoutes(c *v1alpha1.NetworkConfig) bool {
 	return overlayOff(c) && c.Overlay.CreatePodRoutes != nil && *c.Overlay.CreatePodRoutes
 }
 
-// encapsulationChanges takes a config of another release that lacks a value for one with
-// another encapsulation.
+// encapsulationChanges reports a change for a config of another release that lacks a value.
 func encapsulationChanges(c change) bool {
 	before, after := c.Before.Config, c.After.Config
 	return !isComplete(before) || !isComplete(after) || encapsulationOf(before) != encapsulationOf(after)

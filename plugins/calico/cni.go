@@ -43,8 +43,8 @@ func (n *network) cniConfig() *corev1.ConfigMap {
 	}
 }
 
-// mtuOf is the number as JSON spells it, since it comes into the CNI configuration as it
-// is: no plus and no zero before it.
+// mtuOf returns the number as JSON spells it, without plus and leading zeros, since it is in
+// the CNI configuration without quotes.
 func mtuOf(c *v1alpha1.NetworkConfig) string {
 	number, err := strconv.Atoi(*c.VethMTU)
 	if err != nil {
@@ -80,8 +80,8 @@ type ipamRange struct {
 	Subnet string `json:"subnet"`
 }
 
-// ipamPlugin says where pods get their addresses from. With two families they get
-// one of each, from the node's own ranges.
+// ipamPlugin configures where pods get their addresses from. In dual-stack they get one of
+// each family, from the node's own ranges.
 func (n *network) ipamPlugin() ipamPlugin {
 	ipam := ipamPlugin{
 		Type:       string(n.config.IPAM.Type),

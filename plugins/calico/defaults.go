@@ -17,15 +17,15 @@ const (
 	typhaCPU, typhaMemory = "200m", "100Mi"
 )
 
-// defaulting is the making of one effective config.
+// defaulting makes one effective config.
 type defaulting struct {
 	config  *v1alpha1.NetworkConfig
 	in      *plugin.Input
 	origins *plugin.Origins
 }
 
-// setDefaults makes config what is in force. Each step relies on those before it.
-func setDefaults(config *v1alpha1.NetworkConfig, in *plugin.Input, origins *plugin.Origins) {
+// Default makes config what is in force. Each step relies on those before it.
+func (definition) Default(config *v1alpha1.NetworkConfig, in *plugin.Input, origins *plugin.Origins) {
 	d := &defaulting{config, in, origins}
 	d.dropDeprecated()
 	d.families()
@@ -40,7 +40,7 @@ func setDefaults(config *v1alpha1.NetworkConfig, in *plugin.Input, origins *plug
 	d.autoScaling()
 }
 
-// dropDeprecated leaves aside what Gardener's extension reads and never uses.
+// dropDeprecated removes fields that Gardener's extension reads and never uses.
 func (d *defaulting) dropDeprecated() {
 	d.config.IPIP = nil
 	d.origins.Rule("ipip", "it is deprecated; write ipv4.mode instead")
@@ -48,8 +48,8 @@ func (d *defaulting) dropDeprecated() {
 	d.origins.Rule("ipAutodetectionMethod", "it is deprecated; write ipv4.autoDetectionMethod instead")
 }
 
-// vxlan reports that only an overlay has VXLAN by itself, so that VXLAN is not kept where
-// the overlay goes.
+// vxlan switches VXLAN on for an overlay without IP-in-IP. Without overlay the value follows a
+// rule, so that it is not kept when the overlay is switched off.
 func (d *defaulting) vxlan() {
 	vxlan := plugin.OrDefault(&d.config.VXLAN, v1alpha1.VXLAN{})
 	switch {
@@ -109,9 +109,9 @@ func (d *defaulting) ipam() {
 
 func (d *defaulting) vxlanBringsIPAM() bool { return d.config.VXLAN.Enabled && d.config.IPv4 != nil }
 
-// ipamRange says what host-local takes addresses from. A range stays as written
-// where it is VXLAN that brought calico-ipam, which does not look at it: so it is in
-// the CNI configuration of Gardener's extension, which a takeover is not to change.
+// ipamRange sets the range that host-local takes addresses from. If VXLAN brought calico-ipam,
+// which ignores the range, it stays as written: Gardener's extension writes it into the CNI
+// configuration, which a takeover must not change.
 func (d *defaulting) ipamRange(ipam *v1alpha1.IPAM) {
 	dualStack := d.config.IPv4 != nil && d.config.IPv6 != nil
 	nodesRange := v1alpha1.UsePodCIDR
@@ -144,7 +144,7 @@ func (d *defaulting) snatToUpstreamDNS() {
 	d.origins.Rule("snatToUpstreamDNS.enabled", "it is only there for networks with overlay.enabled: false")
 }
 
-// switches are the values that depend on nothing.
+// switches sets the values that depend on no other value.
 func (d *defaulting) switches() {
 	plugin.OrDefault(&d.config.Typha, v1alpha1.Typha{Enabled: true})
 	plugin.OrDefault(&d.config.VethMTU, "0")

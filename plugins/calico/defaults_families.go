@@ -65,8 +65,8 @@ func (d *defaulting) ipv4Pool() {
 	}
 }
 
-// ipv4Mode lets overlay decide the mode, but for dual-stack: there it decides that
-// of IPv6 only, and the user's one of IPv4 stays.
+// ipv4Mode lets overlay decide the mode, except in dual-stack: there overlay decides the mode
+// of IPv6 only, and the user's mode of IPv4 stays.
 func (d *defaulting) ipv4Mode() {
 	mode, alone := &d.config.IPv4.Mode, d.config.IPv6 == nil
 	set := func(value v1alpha1.PoolMode, reason string) {
@@ -90,8 +90,8 @@ func (d *defaulting) ipv4Mode() {
 	}
 }
 
-// ipv6 gives what is stated of the IPv6 address pool. The pool itself never
-// encapsulates, whatever the mode says.
+// ipv6 sets the values of the IPv6 address pool. The pool itself never encapsulates,
+// whatever the mode is.
 func (d *defaulting) ipv6() {
 	if d.config.IPv6 == nil {
 		return
@@ -114,9 +114,8 @@ func (d *defaulting) ipv6() {
 	d.autoDetection(&ipv6.AutoDetectionMethod, ipv6Method, netip.Addr.Is6)
 }
 
-// autoDetection lets nodes find their address in the range that the Shoot states
-// for them. What its status reports is more exact than its spec, which only
-// counts for IPv4.
+// autoDetection lets nodes find their address in the Shoot's range of nodes. The ranges in
+// the Shoot's status take precedence over the range in its spec, which is for IPv4 only.
 func (d *defaulting) autoDetection(method **string, path string, isOfFamily func(netip.Addr) bool) {
 	if *method != nil && **method == "" {
 		*method = nil
@@ -135,8 +134,8 @@ func (d *defaulting) autoDetection(method **string, path string, isOfFamily func
 	}
 }
 
-// inRanges is the method that looks for an address in ranges; none if there are
-// no ranges.
+// inRanges returns the method that looks for an address in ranges; nil if there are no
+// ranges.
 func inRanges(ranges []string) *string {
 	if len(ranges) == 0 {
 		return nil
@@ -144,7 +143,7 @@ func inRanges(ranges []string) *string {
 	return new("cidr=" + strings.Join(ranges, ","))
 }
 
-// rangesOf are those of one family.
+// rangesOf returns the ranges of one family.
 func rangesOf(cidrs []string, isOfFamily func(netip.Addr) bool) []string {
 	var ranges []string
 	for _, cidr := range cidrs {
@@ -157,8 +156,8 @@ func rangesOf(cidrs []string, isOfFamily func(netip.Addr) bool) []string {
 
 func isIPv6Range(cidr string) bool { return len(rangesOf([]string{cidr}, netip.Addr.Is6)) > 0 }
 
-// podRangeIPv4 is the pods' IPv4 range: the Network's own, or else, where that is one of
-// IPv6, the first one that the Shoot's status reports. It is empty if neither is known.
+// podRangeIPv4 returns the pods' IPv4 range: the Network's own, or, if that is one of IPv6,
+// the first one in the Shoot's status. It is empty if neither is known.
 func podRangeIPv4(in *plugin.Input) string {
 	if ranges := rangesOf(append([]string{in.PodCIDR}, in.PodCIDRs...), netip.Addr.Is4); len(ranges) > 0 {
 		return ranges[0]
@@ -166,8 +165,8 @@ func podRangeIPv4(in *plugin.Input) string {
 	return ""
 }
 
-// podRangeIPv6 is the pods' IPv6 range: the last one that the Shoot's status
-// reports, or else the Network's own. It is empty if neither is known.
+// podRangeIPv6 returns the pods' IPv6 range: the last one in the Shoot's status, or the
+// Network's own. It is empty if neither is known.
 func podRangeIPv6(in *plugin.Input) string {
 	if ranges := rangesOf(in.PodCIDRs, netip.Addr.Is6); len(ranges) > 0 {
 		return ranges[len(ranges)-1]

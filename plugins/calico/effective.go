@@ -7,11 +7,11 @@ import (
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
-// What an effective config means. Defaults, warnings, changes and objects all ask
-// here, so that they never disagree.
+// What an effective config means. Defaults, warnings, changes and objects use these
+// functions, so that they never disagree.
 
-// hasIPv4, hasIPv6 and isDualStack say which families the network has. A family
-// that it does not have has no block.
+// hasIPv4, hasIPv6 and isDualStack report which families the network has. A family that it
+// does not have has no block.
 func hasIPv4(c *v1alpha1.NetworkConfig) bool     { return c.IPv4 != nil }
 func hasIPv6(c *v1alpha1.NetworkConfig) bool     { return c.IPv6 != nil }
 func isDualStack(c *v1alpha1.NetworkConfig) bool { return hasIPv4(c) && hasIPv6(c) }
@@ -29,12 +29,12 @@ func hasBackend(c *v1alpha1.NetworkConfig, backend v1alpha1.Backend) bool {
 
 func usesHostLocal(c *v1alpha1.NetworkConfig) bool { return c.IPAM.Type == v1alpha1.HostLocal }
 
-// hasKubeControllers reports whether Calico's controllers run. Without routes of
-// Calico's own there is nothing for them to do.
+// hasKubeControllers reports whether Calico's controllers run. They have nothing to do
+// where Calico makes no routes.
 func hasKubeControllers(c *v1alpha1.NetworkConfig) bool { return !hasBackend(c, v1alpha1.None) }
 
-// felixUsesIPIP reports whether Felix sets up IP-in-IP tunnels. It does not go by the
-// mode of a pool, and in a network with IPv6 there are none.
+// felixUsesIPIP reports whether Felix sets up IP-in-IP tunnels, whatever the mode of a pool.
+// There are none in a network with IPv6.
 func felixUsesIPIP(c *v1alpha1.NetworkConfig) bool {
 	return !hasIPv6(c) && !vxlanOverlay(c) && !overlayOff(c) && !hasBackend(c, v1alpha1.None)
 }
@@ -42,19 +42,18 @@ func felixUsesIPIP(c *v1alpha1.NetworkConfig) bool {
 // nonPrivilegedGate is the operator's switch for a calico-node with few rights.
 const nonPrivilegedGate = "NonPrivilegedCalicoNode"
 
-// isPrivileged reports whether calico-node is. eBPF programs cannot be loaded
-// otherwise.
+// isPrivileged reports whether calico-node is privileged, which it must be to load eBPF
+// programs.
 func isPrivileged(c *v1alpha1.NetworkConfig, in *plugin.Input) bool {
 	return !in.FeatureGates[nonPrivilegedGate] || c.EBPFDataplane.Enabled
 }
 
-// poolIs reports whether the IPv4 pool that calico-node makes by itself is of this
-// kind.
+// poolIs reports whether the IPv4 pool that calico-node makes is of this kind.
 func poolIs(c *v1alpha1.NetworkConfig, pool v1alpha1.Pool) bool {
 	return hasIPv4(c) && *c.IPv4.Pool == pool
 }
 
-// encapsulation is how packets of pods are to travel from node to node.
+// encapsulation is how packets of pods travel from node to node.
 type encapsulation string
 
 const (
@@ -63,7 +62,7 @@ const (
 	vxlan          encapsulation = "VXLAN"
 )
 
-// encapsulationOf is that of IPv4 packets. Those of IPv6 have none.
+// encapsulationOf returns the encapsulation of IPv4 packets. IPv6 packets have none.
 func encapsulationOf(c *v1alpha1.NetworkConfig) encapsulation {
 	switch {
 	case !hasIPv4(c):

@@ -52,16 +52,16 @@ func (p *ipPool) DeepCopyObject() runtime.Object {
 	return &copied
 }
 
-// pools are the address pools that are stated. Without overlay in the config there
-// is none for IPv4, and calico-node makes its own when it first starts.
+// pools returns the address pools among the network's objects. Without overlay in the config
+// there is none for IPv4, and calico-node makes one when it first starts.
 func (n *network) pools() []plugin.Object {
 	var pools []plugin.Object
 	if hasIPv4(n.config) && n.config.Overlay != nil {
 		pools = append(pools, n.ipv4Pool())
 	}
 	if nodes := unmasqueraded(n.config, n.in); nodes != "" {
-		// What is sent into any pool keeps its source address. A pool that gives no
-		// addresses therefore lets nodes see pods as they are.
+		// Packets into any pool keep their source address. So a pool that gives no addresses
+		// lets nodes see the addresses of pods.
 		pools = append(pools, pool(noSNATPoolName, ipPoolSpec{CIDR: nodes, Disabled: true, DisableBGPExport: true}))
 	}
 	if hasIPv6(n.config) {
@@ -70,8 +70,8 @@ func (n *network) pools() []plugin.Object {
 	return pools
 }
 
-// unmasqueraded is the range of the nodes that are to see pods as they are; empty if
-// there is none. Pods that have no IPv6 do not reach one of IPv6.
+// unmasqueraded returns the range of the nodes that see the addresses of pods; empty if there
+// is none. Pods without IPv6 do not reach an IPv6 range.
 func unmasqueraded(c *v1alpha1.NetworkConfig, in *plugin.Input) string {
 	if !hasIPv4(c) || !overlayOff(c) || !hasIPv6(c) && isIPv6Range(in.NodeCIDR) {
 		return ""
@@ -90,12 +90,12 @@ func (n *network) ipv4Pool() *ipPool {
 	return pool(ipv4PoolName, spec)
 }
 
-// ipv6Pool never encapsulates: for IPv6 there is native routing only.
+// ipv6Pool never encapsulates: Calico only routes IPv6.
 func (n *network) ipv6Pool() *ipPool {
 	return pool(ipv6PoolName, podPool(podRangeIPv6(n.in), ipv6BlockSize, *n.config.IPv6.SourceNATEnabled))
 }
 
-// podPool is a pool that pods and tunnels get addresses of, without encapsulation.
+// podPool is a pool for the addresses of pods and tunnels, without encapsulation.
 func podPool(cidr string, blockSize int, natOutgoing bool) ipPoolSpec {
 	return ipPoolSpec{
 		AllowedUses:  []string{"Workload", "Tunnel"},

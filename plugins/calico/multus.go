@@ -19,8 +19,8 @@ const (
 	hostCNIBin    = "/host/opt/cni/bin"
 )
 
-// multus gives pods further networks. It stands before Calico in the nodes' CNI
-// configuration and calls it for the first network of each pod.
+// multus gives pods further networks. The container runtime calls Multus, which calls Calico
+// for the first network of each pod.
 func (n *network) multus() []plugin.Object {
 	if !n.config.Multus.Enabled {
 		return nil
@@ -63,8 +63,8 @@ func multusPodLabels() map[string]string {
 	return labels
 }
 
-// multusInitContainers put onto the node what the container runtime calls: Multus
-// itself and, where the user wants them, the plugins of further networks.
+// multusInitContainers install the programs that the container runtime calls: Multus and,
+// if the user wants them, the CNI plugins of further networks.
 func (n *network) multusInitContainers() []corev1.Container {
 	install := installer("install-multus-cni", n.image(multusImage))
 	install.Command = []string{"/install_multus"}

@@ -30,7 +30,7 @@ var configChecksum = system.ChecksumAnnotation("calico")
 func (n *network) nodeAccess() []plugin.Object {
 	subjects := []rbacv1.Subject{system.Account(nodeName)}
 	if n.config.Typha.Enabled {
-		// Typha watches for the nodes what they may watch, and has no role of its own.
+		// Typha watches the API server for the nodes, with their role.
 		subjects = append(subjects, system.Account(typhaName))
 	}
 	return slices.Concat(nodeRole(), []plugin.Object{system.ClusterRoleBinding(nodeName, subjects...)}, cniAccess())
@@ -142,8 +142,8 @@ func (n *network) nodeSecurityContext() *corev1.SecurityContext {
 	}
 }
 
-// serviceEndpoint lets users of a cluster without kube-proxy state the API server's
-// address, in an optional ConfigMap.
+// serviceEndpoint lets users of a cluster without kube-proxy write the API server's address
+// into an optional ConfigMap.
 func serviceEndpoint() []corev1.EnvFromSource {
 	return []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{
 		LocalObjectReference: corev1.LocalObjectReference{Name: "kubernetes-services-endpoint"},

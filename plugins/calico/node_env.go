@@ -10,15 +10,15 @@ import (
 	"github.com/trellis-network/trellis/plugin/system"
 )
 
-// The environment of container calico-node. It is all that calico-node is told,
-// besides FelixConfigurations which belong to the user.
+// The environment of container calico-node. It is all of calico-node's configuration, besides
+// FelixConfigurations, which belong to the user.
 
-// kubeProxyHealthPort is where Felix answers health checks for the kube-proxy
-// inside it, as long as the real one runs and has the usual port.
+// kubeProxyHealthPort is where Felix answers health checks for its built-in kube-proxy
+// while the real kube-proxy runs, which has the usual port.
 const kubeProxyHealthPort = "10257"
 
-// mainInterfaces are Calico's own default but for interfaces named enP…, the virtual
-// functions beside a node's main ones: an eBPF program on them breaks the node.
+// mainInterfaces are Calico's own default without interfaces named enP…, the virtual
+// functions beside a node's main interfaces: an eBPF program on them breaks the node.
 const mainInterfaces = `^((en|wl|ww|sl|ib)[opsx].*|(eth|wlan|wwan).*|tunl0$|vxlan.calico$|wireguard.cali$|wg-v6.cali$)`
 
 func (n *network) nodeEnv() system.Environment {
@@ -41,7 +41,7 @@ func (n *network) nodeEnv() system.Environment {
 	env.Set("CALICO_DISABLE_FILE_LOGGING", "true")
 	// Felix would otherwise drop what a pod sends to its own node.
 	env.Set("FELIX_DEFAULTENDPOINTTOHOSTACTION", "ACCEPT")
-	// With a VXLAN overlay Felix finds out about IP-in-IP from the address pool.
+	// With a VXLAN overlay Felix reads from the address pool whether to use IP-in-IP.
 	env.SetIf(!vxlanOverlay(n.config), "FELIX_IPINIPENABLED", strconv.FormatBool(felixUsesIPIP(n.config)))
 	n.dataplaneEnv(&env)
 	env.Set("FELIX_HEALTHENABLED", "true")
@@ -51,7 +51,7 @@ func (n *network) nodeEnv() system.Environment {
 		env.Set("FELIX_SERVICELOOPPREVENTION", string(*prevention))
 	}
 	env.SetIf(usesNFTables(n.in), "FELIX_NFTABLESMODE", "Enabled")
-	// The rule that masquerades has to stay before Felix's own ones.
+	// The masquerading rule must stay before Felix's rules.
 	env.SetIf(n.config.SnatToUpstreamDNS.Enabled, "FELIX_CHAININSERTMODE", "Append")
 	env.SetIf(*n.config.WireguardEncryption, "FELIX_WIREGUARDENABLED", "true")
 	env.SetIf(*n.config.WireguardEncryption, "FELIX_WIREGUARDENABLEDV6", "true")
@@ -63,8 +63,8 @@ func (n *network) nodeEnv() system.Environment {
 	return env
 }
 
-// ipv4Env says how the node finds its IPv4 address, and describes the pool that
-// calico-node makes if there is none.
+// ipv4Env sets how the node finds its IPv4 address, and the pool that calico-node makes if
+// there is none.
 func (n *network) ipv4Env(env *system.Environment) {
 	if !hasIPv4(n.config) {
 		env.Set("IP", "none")
@@ -90,12 +90,11 @@ func (n *network) ipv6Env(env *system.Environment) {
 	env.Set("CALICO_IPV6POOL_CIDR", podRangeIPv6(n.in))
 	env.SetKnown("IP6_AUTODETECTION_METHOD", n.config.IPv6.AutoDetectionMethod)
 	env.Set("CALICO_IPV6POOL_NAT_OUTGOING", strconv.FormatBool(*n.config.IPv6.SourceNATEnabled))
-	// BIRD takes its ID from the node's IPv4 address, which there may not be.
+	// By default BIRD takes its ID from the node's IPv4 address, which may be absent.
 	env.Set("CALICO_ROUTER_ID", "hash")
 }
 
-// dataplaneEnv says how Felix enforces policies and whether it stands in for
-// kube-proxy.
+// dataplaneEnv sets how Felix enforces policies, and whether it replaces kube-proxy.
 func (n *network) dataplaneEnv(env *system.Environment) {
 	ebpf, kubeProxy := n.config.EBPFDataplane.Enabled, n.in.KubeProxy
 	env.Set("FELIX_BPFENABLED", strconv.FormatBool(ebpf))

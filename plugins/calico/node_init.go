@@ -10,8 +10,8 @@ import (
 	"github.com/trellis-network/trellis/plugin/system"
 )
 
-// nodeInitContainers prepare a node. Their order matters: what an overlay left
-// behind has to be gone before pods get interfaces.
+// nodeInitContainers prepare a node. Their order matters: the routes of a former overlay
+// must be gone before pods get interfaces.
 func (n *network) nodeInitContainers() []corev1.Container {
 	var containers []corev1.Container
 	if overlayOff(n.config) {
@@ -27,7 +27,7 @@ func (n *network) nodeInitContainers() []corev1.Container {
 	return containers
 }
 
-// script runs a script of ours in the node's network, with all rights.
+// script runs a script in the node's network, privileged.
 func (n *network) script(name, source string) corev1.Container {
 	return corev1.Container{
 		Name:            name,
@@ -58,8 +58,7 @@ func (n *network) installCNI() corev1.Container {
 	}
 }
 
-// ebpfBootstrap mounts the file systems that eBPF programs are kept in, for the
-// host to see.
+// ebpfBootstrap mounts the file systems of eBPF programs on the host.
 func (n *network) ebpfBootstrap() corev1.Container {
 	return corev1.Container{
 		Name:            "ebpf-bootstrap",

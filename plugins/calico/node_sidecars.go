@@ -33,7 +33,8 @@ func (n *network) snatContainer() corev1.Container {
 	return container
 }
 
-// masqueradedRange is that of IPv4 in a network of both families, as in the address pool.
+// masqueradedRange returns the IPv4 range in a network of both families, as in the address
+// pool.
 func (n *network) masqueradedRange() string {
 	if hasIPv4(n.config) {
 		return podRangeIPv4(n.in)
@@ -41,10 +42,10 @@ func (n *network) masqueradedRange() string {
 	return n.in.PodCIDR
 }
 
-// conditionEnsurer says once more that the node's network is available, because
-// the pod that ends says the contrary and may come last. With backend none the
-// condition belongs to the cloud's route controller. It looks for the node's
-// addresses as calico-node does, by whose environment it goes.
+// conditionEnsurer sets the condition that the node's network is available once more, since the
+// former pod of calico-node sets the opposite when it ends, which may be later. With backend
+// none the condition belongs to the cloud's route controller. The container detects the
+// node's addresses as calico-node does, with the same variables.
 func (n *network) conditionEnsurer(node system.Environment) corev1.Container {
 	env := node.Only("CALICO_NETWORKING_BACKEND", "IP", "IP_AUTODETECTION_METHOD", "IP6", "IP6_AUTODETECTION_METHOD")
 	env.Set("NO_DEFAULT_POOLS", "true")

@@ -8,7 +8,7 @@ import (
 	"github.com/trellis-network/trellis/plugin/system"
 )
 
-// Types of paths on the host. anyPath takes what is there.
+// Types of paths on the host. anyPath accepts any type.
 const (
 	anyPath      = corev1.HostPathUnset
 	directory    = corev1.HostPathDirectory
@@ -63,8 +63,7 @@ func (n *network) nodeMounts() []corev1.VolumeMount {
 	return append(mounts, corev1.VolumeMount{Name: "cni-log-dir", MountPath: "/var/log/calico/cni", ReadOnly: true})
 }
 
-// hostFolders are those whose parts a calico-node that is not privileged takes
-// over from root.
+// hostFolders are the folders of which an unprivileged calico-node owns parts.
 func hostFolders() []corev1.VolumeMount {
 	return []corev1.VolumeMount{
 		{Name: "var-run", MountPath: "/var/run"},

@@ -4,19 +4,18 @@
 // that BIRD distributes, or through IP-in-IP or VXLAN tunnels, and Felix enforces
 // NetworkPolicies on every node.
 //
-// It turns a NetworkConfig and the facts of a cluster into the objects that
-// Calico consists of there. It refuses to know how they get into the cluster,
-// and any infrastructure by name: it goes by the facts that a provider states.
+// It makes the objects of Calico from a NetworkConfig and the facts of a cluster. It does not
+// know how they get into the cluster, and no infrastructure by name: it uses the facts that a
+// provider states.
 //
-// To change what calico-node is told, see node_env.go. Every other component has
-// a file of its own; render.go lists them.
+// The environment of calico-node is in node_env.go. Every other component has a file of its
+// own; render.go lists them.
 package calico
 
 import (
 	_ "embed"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
@@ -33,6 +32,8 @@ var imagesDocument []byte
 
 var images = plugin.ParseImages(imagesDocument)
 
+// definition has its hooks in defaults.go, validate.go, validate_effective.go, changes.go,
+// render.go and precondition.go.
 type definition struct{}
 
 var (
@@ -54,28 +55,4 @@ func (definition) Describe() plugin.Description {
 		Changes:      changePolicy.Possible(),
 		ConfigSchema: v1alpha1.Schema,
 	}
-}
-
-func (definition) Validate(written *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
-	return validate(written, in, path)
-}
-
-func (definition) Default(config *v1alpha1.NetworkConfig, in *plugin.Input, origins *plugin.Origins) {
-	setDefaults(config, in, origins)
-}
-
-func (definition) ValidateEffective(effective, written *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
-	return validateEffective(effective, written, in, path)
-}
-
-func (definition) Classify(change plugin.Change[v1alpha1.NetworkConfig]) (plugin.ChangeClass, string) {
-	return changePolicy.Classify(change)
-}
-
-func (definition) Render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (plugin.Objects, error) {
-	return render(effective, in)
-}
-
-func (definition) Precondition(effective *v1alpha1.NetworkConfig, in *plugin.Input) *plugin.Precondition {
-	return precondition(effective, in)
 }

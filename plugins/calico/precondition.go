@@ -12,14 +12,13 @@ import (
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
-// seamlessSwitchGate is the operator's switch for precondition.
+// seamlessSwitchGate is the operator's switch for Precondition.
 const seamlessSwitchGate = "SeamlessOverlaySwitch"
 
-// precondition lets an overlay be taken away only once the cloud has made routes
-// to every node's pods. Otherwise traffic would stop until they are there. It can
-// only be known where something keeps Calico from saying the same of its overlay,
-// which takes MutatingAdmissionPolicies.
-func precondition(effective *v1alpha1.NetworkConfig, in *plugin.Input) *plugin.Precondition {
+// Precondition keeps an overlay until the cloud has made routes to every node's pods. Otherwise
+// traffic would stop until then. The nodes' conditions show the routes only if a
+// MutatingAdmissionPolicy keeps Calico from setting the same condition for its overlay.
+func (definition) Precondition(effective *v1alpha1.NetworkConfig, in *plugin.Input) *plugin.Precondition {
 	if !in.FeatureGates[seamlessSwitchGate] || !overlayOff(effective) || in.MutatingAdmissionPolicies() == "" {
 		return nil
 	}
@@ -42,7 +41,7 @@ func hasOverlay(objects []unstructured.Unstructured) bool {
 	})
 }
 
-// hasTunnels reports whether a container of calico-node is told to set up tunnels.
+// hasTunnels reports whether a container of calico-node sets up tunnels.
 func hasTunnels(container any) bool {
 	fields, _ := container.(map[string]any)
 	env, _, _ := unstructured.NestedSlice(fields, "env")

@@ -15,7 +15,7 @@ import (
 const (
 	// bundleName is the name of the ManagedResource, as Gardener's extension has it.
 	bundleName = "extension-networking-calico-config"
-	// namespace is where everything is that has a namespace.
+	// namespace is the namespace of all objects that have one.
 	namespace = metav1.NamespaceSystem
 	// datastore is where Calico keeps its state.
 	datastore = "kubernetes"
@@ -29,9 +29,9 @@ type network struct {
 	calicoConfig *corev1.ConfigMap
 }
 
-// render returns the objects of a network. Every component has a file of its own. What of
-// it is the same in every network is in manifests/.
-func render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (plugin.Objects, error) {
+// Render returns the objects of a network. Every component has a file of its own. Objects
+// that are the same in every network are in manifests/.
+func (definition) Render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (plugin.Objects, error) {
 	n := &network{config: effective, in: in}
 	n.calicoConfig = n.cniConfig() // cni.go
 	return plugin.NewObjects(n.components(),

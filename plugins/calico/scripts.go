@@ -4,8 +4,8 @@ package calico
 
 import _ "embed"
 
-// Scripts of helper containers. Their images are small, so they get by with what a
-// POSIX shell has, cp, ip, iptables, mv and sleep.
+// Scripts of helper containers. Their images are small, so the scripts use a POSIX shell, cp,
+// ip, iptables, mv and sleep only.
 var (
 	//go:embed scripts/iptables.sh
 	iptables string

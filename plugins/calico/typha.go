@@ -17,14 +17,14 @@ const (
 	// typhaName is the name of Typha's Service, ServiceAccount and budget, and its
 	// app label.
 	typhaName = "calico-typha"
-	// typhaDeployment differs from it, as it has in Gardener ever since a
-	// Deployment calico-typha with 0 replicas had to go.
+	// typhaDeployment differs from it, as in Gardener's extension, which had to remove a
+	// Deployment calico-typha with 0 replicas.
 	typhaDeployment = "calico-typha-deploy"
 	typhaPort       = 5473
 	typhaHealthPort = 9098
 	typhaUser       = 65534
-	// typhaGraceSeconds is the time in which an instance that ends sheds its
-	// clients, a few at a time.
+	// typhaGraceSeconds is the time in which a terminating instance disconnects its clients,
+	// a few at a time.
 	typhaGraceSeconds = 300
 )
 
@@ -42,7 +42,7 @@ func (n *network) typhaDeployment() *appsv1.Deployment {
 		Spec: appsv1.DeploymentSpec{
 			// The horizontal autoscaler states the number of replicas.
 			RevisionHistoryLimit: new(int32(2)),
-			// Clients move once, to instances that are new already.
+			// Clients move once, to new instances.
 			Strategy: appsv1.DeploymentStrategy{
 				Type: appsv1.RollingUpdateDeploymentStrategyType,
 				RollingUpdate: &appsv1.RollingUpdateDeployment{

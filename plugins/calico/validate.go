@@ -16,8 +16,8 @@ import (
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
-// validate checks what the user wrote.
-func validate(written *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
+// Validate checks what the user wrote.
+func (definition) Validate(written *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	plugin.OneOf(&found, path.Child("backend"), written.Backend, v1alpha1.Bird, v1alpha1.None, v1alpha1.VXLANBackend)
 	validateIPAM(&found, written.IPAM, path.Child("ipam"))
@@ -84,8 +84,7 @@ func validateAutoScaling(found *plugin.Findings, scaling *v1alpha1.AutoScaling, 
 	}
 }
 
-// validateResources finds two errors in a negative quantity, as Gardener's
-// extension does.
+// validateResources returns two errors for a negative quantity, as Gardener's extension does.
 func validateResources(found *plugin.Findings, path *field.Path, list corev1.ResourceList) {
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		quantity, at := list[name], path.Child(string(name))

@@ -28,8 +28,7 @@ var autoDetectionMethods = []struct {
 	{"cidr", "RANGE", isCIDR, "one IP range such as 10.250.0.0/16"},
 }
 
-// validateAutoDetection finds an error in a method that Calico would not
-// understand.
+// validateAutoDetection refuses a method that Calico does not understand.
 func validateAutoDetection(found *plugin.Findings, path *field.Path, method string) {
 	name, parameter, hasParameter := strings.Cut(method, "=")
 	known := make([]string, 0, len(autoDetectionMethods))
@@ -60,8 +59,7 @@ func isHost(s string) bool {
 	return net.ParseIP(s) != nil || len(validation.IsDNS1123Subdomain(s)) == 0
 }
 
-// longestRegexp is far beyond what matches names of interfaces, and still cheap to
-// compile.
+// longestRegexp is more than enough to match names of interfaces, and still cheap to compile.
 const longestRegexp = 4096
 
 func isRegexp(s string) bool {

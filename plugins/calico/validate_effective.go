@@ -12,8 +12,8 @@ import (
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
-// validateEffective checks what is in force.
-func validateEffective(effective, written *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
+// ValidateEffective checks what is in force.
+func (definition) ValidateEffective(effective, written *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	validateKubeProxy(&found, effective, in)
 	warnNodeRange(&found, in)

@@ -10,8 +10,8 @@ import (
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
-// validateFamilies finds errors in what is said about each IP family, and about a
-// family that the network does not have.
+// validateFamilies checks the values of each IP family, and refuses those of a family that the
+// network does not have.
 func validateFamilies(found *plugin.Findings, written *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) {
 	if ipv4 := written.IPv4; ipv4 != nil {
 		validatePool(found, path.Child("ipv4"), ipv4.Pool, ipv4.Mode, ipv4.AutoDetectionMethod, v1alpha1.PoolIPIP, v1alpha1.PoolVXLAN)

@@ -10,9 +10,8 @@ import (
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
-// podAutoscalers are what the Shoot's vertical pod autoscaler is to scale. That
-// brings the CRD of these objects, so there is none without it. kube-controllers
-// is scaled in every mode.
+// podAutoscalers returns objects for the Shoot's vertical pod autoscaler; none if the Shoot has
+// no such autoscaler, which brings their CRD. It scales kube-controllers in every mode.
 func (n *network) podAutoscalers() []plugin.Object {
 	if !n.in.VPA {
 		return nil
@@ -31,8 +30,8 @@ func (n *network) podAutoscalers() []plugin.Object {
 	return objects
 }
 
-// nodePodAutoscaler scales calico-node itself. What runs beside it needs next to
-// nothing, however large the cluster.
+// nodePodAutoscaler scales container calico-node only. The other containers of the pod need
+// few resources in clusters of any size.
 func (n *network) nodePodAutoscaler() plugin.Object {
 	return system.PodAutoscaler(nodeName, "DaemonSet", nodeName,
 		system.Scaled(nodeName, n.leastResources().Node),
@@ -44,7 +43,7 @@ func (n *network) typhaPodAutoscaler() plugin.Object {
 		system.Scaled(vpav1.DefaultContainerResourcePolicy, n.leastResources().Typha))
 }
 
-// leastResources are what the user wants containers to get at least.
+// leastResources returns the user's minimum of the containers' requests.
 func (n *network) leastResources() v1alpha1.StaticResources {
 	if resources := n.config.AutoScaling.Resources; resources != nil {
 		return *resources

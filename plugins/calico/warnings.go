@@ -13,9 +13,8 @@ import (
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
-// warner tells users of values that are all in force and together do not do what users
-// expect. Where Gardener's extension contradicts itself, the result stays the same here, and
-// the user is told.
+// warner warns users of values in force that together do not do what users expect. Where
+// Gardener's extension contradicts itself, the objects are the same here, with a warning.
 type warner struct {
 	found *plugin.Findings
 	path  *field.Path
@@ -32,8 +31,7 @@ func (w warner) warnIf(applies bool, at, message string) {
 const (
 	withoutRoutes    = "packets travel as they are, since ipv4.mode is Never or Off, and for such packets backend vxlan makes no routes"
 	poolWithoutVXLAN = "a network with backend none is none of VXLAN, although its address pool says so; "
-	// forVXLAN is what gives a network VXLAN. It takes another ipam.type, which only
-	// a new network can get.
+	// forVXLAN gives a network VXLAN. It changes ipam.type, which only a new network can do.
 	forVXLAN       = "write overlay.enabled: true and vxlan.enabled: true, without backend, ipv4.pool and ipv4.mode"
 	nativeIPv6     = "IPv6 packets still travel as they are: the pool default-ipv6-ippool never encapsulates; "
 	withIPv6       = "IPv6 only travels as it is, so leave "

@@ -7,8 +7,8 @@ import (
 	"github.com/trellis-network/trellis/plugins/flannel/v1alpha1"
 )
 
-// restarts begins the reason of changes that flannel picks up by restarting. Routes and
-// rules that it has made stay meanwhile.
+// restarts is the beginning of the reason of changes for which flannel restarts. Its routes
+// and rules stay meanwhile.
 const restarts = "flannel restarts node after node, and traffic goes on meanwhile"
 
 const onlyNewPods = restarts + "; only pods that start from then on get the new MTU"
@@ -18,9 +18,12 @@ type (
 	rule   = plugin.ChangeRule[v1alpha1.NetworkConfig]
 )
 
+// Classify returns what the policy says.
+func (definition) Classify(c change) (plugin.ChangeClass, string) { return changePolicy.Classify(c) }
+
 // changePolicy has an entry for every value of NetworkConfig, and for the pods' ranges, which
-// the daemon is told. What it says of backend.type was measured on real nodes: packets in
-// flight on the way there and back are lost in ones and twos, and no connection is.
+// the daemon reads. The rules of backend.type were measured on real nodes: a change either way
+// loses one or two packets and no connection.
 var changePolicy = plugin.ChangePolicy[v1alpha1.NetworkConfig]{
 	"backend.type": {
 		{Class: plugin.Rolling, When: "from vxlan", If: func(c change) bool {
@@ -74,7 +77,8 @@ func tunnelRules(reason string) []rule {
 	}
 }
 
-// inForce returns a config whose families are known, also for one of another release.
+// inForce returns a config that has families, also for a config of another release without
+// them.
 func inForce(c *v1alpha1.NetworkConfig) *v1alpha1.NetworkConfig {
 	if len(c.IPFamilies) > 0 {
 		return c

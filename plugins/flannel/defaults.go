@@ -16,8 +16,8 @@ const (
 	nodeCPU, nodeMemory = "100m", "50Mi"
 )
 
-// setDefaults makes config what is in force.
-func setDefaults(config *v1alpha1.NetworkConfig, in *plugin.Input, origins *plugin.Origins) {
+// Default makes config what is in force.
+func (definition) Default(config *v1alpha1.NetworkConfig, in *plugin.Input, origins *plugin.Origins) {
 	setBackend(plugin.OrDefault(&config.Backend, v1alpha1.Backend{}), origins)
 	setFamilies(config, in, origins)
 	plugin.OrDefault(&config.NFTables, false)
@@ -25,8 +25,8 @@ func setDefaults(config *v1alpha1.NetworkConfig, in *plugin.Input, origins *plug
 	resources.Requests = system.RequestsWith(resources.Requests, nodeCPU, nodeMemory)
 }
 
-// setBackend takes away what host-gw does not have. Users must not write it there, but
-// it may have been applied before.
+// setBackend removes the fields that host-gw does not have. Validation refuses them, but an
+// older config may have them.
 func setBackend(backend *v1alpha1.Backend, origins *plugin.Origins) {
 	if *plugin.OrDefault(&backend.Type, v1alpha1.VXLAN) == v1alpha1.VXLAN {
 		plugin.OrDefault(&backend.Port, defaultPort)
@@ -40,7 +40,7 @@ func setBackend(backend *v1alpha1.Backend, origins *plugin.Origins) {
 	}
 }
 
-// setFamilies leaves the order to the user, for whom it means nothing.
+// setFamilies keeps the user's order, which has no effect.
 func setFamilies(config *v1alpha1.NetworkConfig, in *plugin.Input, origins *plugin.Origins) {
 	families := familiesOf(in.IPFamilies)
 	if sameFamilies(config.IPFamilies, families) {

@@ -11,8 +11,8 @@ import (
 	"github.com/trellis-network/trellis/plugins/flannel/v1alpha1"
 )
 
-// What an effective config means. Validation, changes and objects all ask here, so that
-// they never disagree.
+// What an effective config means. Validation, changes and objects use these functions, so
+// that they never disagree.
 
 func encapsulates(c *v1alpha1.NetworkConfig) bool {
 	return c.Backend != nil && c.Backend.Type != nil && *c.Backend.Type == v1alpha1.VXLAN
@@ -27,7 +27,7 @@ func hasFamily(c *v1alpha1.NetworkConfig, family v1alpha1.IPFamily) bool {
 	return slices.Contains(c.IPFamilies, family)
 }
 
-// encapsulation is what flannel takes from packets for VXLAN, of either IP family.
+// encapsulation is how many bytes of a packet flannel uses for VXLAN, of either IP family.
 const encapsulation = 50
 
 // podMTU is the MTU that pods get; 0 if each node finds out.
@@ -42,7 +42,7 @@ func podMTU(c *v1alpha1.NetworkConfig) int32 {
 	}
 }
 
-// familiesOf are those to deploy now, as they are called here.
+// familiesOf converts the families to deploy now.
 func familiesOf(families []extensionsv1alpha1.IPFamily) []v1alpha1.IPFamily {
 	if len(families) == 0 {
 		return []v1alpha1.IPFamily{v1alpha1.IPv4}
@@ -63,8 +63,8 @@ func sameFamilies(one, other []v1alpha1.IPFamily) bool {
 // ofFamily has, for each IP family, a function that reports whether an address is of it.
 var ofFamily = map[v1alpha1.IPFamily]func(netip.Addr) bool{v1alpha1.IPv4: netip.Addr.Is4, v1alpha1.IPv6: netip.Addr.Is6}
 
-// podRange is the pods' range of an IP family: the Network's, or else the last one that
-// the Shoot's status reports. It is empty if neither is known.
+// podRange returns the pods' range of an IP family: the Network's, or the last one in the
+// Shoot's status. It is empty if neither is known.
 func podRange(in *plugin.Input, isOfFamily func(netip.Addr) bool) string {
 	known := append(slices.Clone(in.PodCIDRs), in.PodCIDR)
 	for _, cidr := range slices.Backward(known) {

@@ -12,8 +12,8 @@ import (
 const (
 	// nodeName is the name of the DaemonSet.
 	nodeName = "kube-flannel-ds"
-	// settled is how many seconds a pod must have worked before the next is replaced:
-	// a daemon that cannot start on a node says so sooner.
+	// settled is how many seconds a pod must be ready before the next one is replaced. A
+	// daemon that cannot start on a node fails sooner.
 	settled = 10
 
 	appLabel, app   = "app", "flannel"
@@ -73,8 +73,8 @@ func (n *network) nodeSet() *appsv1.DaemonSet {
 	return daemonSet
 }
 
-// installers put onto the node what the container runtime calls. The CNI configuration
-// comes last: once it is there, the kubelet reports the node as ready.
+// installers install what the container runtime calls. The CNI configuration comes last:
+// once it is on the node, the kubelet reports the node as ready.
 func (n *network) installers() []corev1.Container {
 	const plugins = "/usr/src/cni/bin/"
 	binaries := corev1.VolumeMount{Name: "cni-plugin", MountPath: cniBinaries}
@@ -89,7 +89,7 @@ func (n *network) installers() []corev1.Container {
 	}
 }
 
-// installer is a container that copies files, also over plugins that are running.
+// installer is a container that copies files, and replaces plugins while they run.
 func installer(name, image string, files []string, mounts ...corev1.VolumeMount) corev1.Container {
 	return corev1.Container{
 		Name:            name,
@@ -103,11 +103,11 @@ func installer(name, image string, files []string, mounts ...corev1.VolumeMount)
 }
 
 const (
-	// startDaemon tells the file of an earlier daemon, of this pod or another, by its
-	// time. It stays, since the CNI plugin starts pods with it meanwhile. The daemon
-	// writes the file each time that it starts.
+	// startDaemon sets the time of an earlier daemon's file to 0, by which hasWritten
+	// recognizes it. The file stays, since the CNI plugin starts pods with it meanwhile. The
+	// daemon writes the file each time that it starts.
 	startDaemon = "touch -c -d @0 " + subnetFile + " || rm -f " + subnetFile + "\n" + `exec /opt/bin/flanneld "$@"`
-	// hasWritten succeeds once this daemon has.
+	// hasWritten succeeds once this daemon has written the file.
 	hasWritten = "test -s " + subnetFile + ` && test "$(stat -c %Y ` + subnetFile + `)" -gt 0`
 )
 

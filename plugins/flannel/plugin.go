@@ -4,18 +4,17 @@
 // routes to the pods of the others, through VXLAN or through the nodes themselves.
 // flannel does not enforce NetworkPolicies.
 //
-// It turns a NetworkConfig and the facts of a cluster into the objects that
-// flannel consists of there. It refuses to know how they get into the cluster,
-// and any infrastructure by name: it goes by the facts that a provider states.
+// It makes the objects of flannel from a NetworkConfig and the facts of a cluster. It does not
+// know how they get into the cluster, and no infrastructure by name: it uses the facts that a
+// provider states.
 //
-// What flannel is told is in settings.go; render.go lists the components.
+// flannel's configuration is in settings.go; render.go lists the components.
 package flannel
 
 import (
 	_ "embed"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins/flannel/v1alpha1"
@@ -32,6 +31,8 @@ var imagesDocument []byte
 
 var images = plugin.ParseImages(imagesDocument)
 
+// definition has its hooks in defaults.go, validate.go, validate_effective.go, changes.go and
+// render.go.
 type definition struct{}
 
 var _ plugin.Definition[v1alpha1.NetworkConfig] = definition{}
@@ -45,24 +46,4 @@ func (definition) Describe() plugin.Description {
 		Changes:        changePolicy.Possible(),
 		ConfigSchema:   v1alpha1.Schema,
 	}
-}
-
-func (definition) Validate(written *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
-	return validate(written, in, path)
-}
-
-func (definition) Default(config *v1alpha1.NetworkConfig, in *plugin.Input, origins *plugin.Origins) {
-	setDefaults(config, in, origins)
-}
-
-func (definition) ValidateEffective(effective, written *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
-	return validateEffective(effective, in, path)
-}
-
-func (definition) Classify(change plugin.Change[v1alpha1.NetworkConfig]) (plugin.ChangeClass, string) {
-	return changePolicy.Classify(change)
-}
-
-func (definition) Render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (plugin.Objects, error) {
-	return render(effective, in)
 }

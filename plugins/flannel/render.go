@@ -35,8 +35,8 @@ type network struct {
 	settings *corev1.ConfigMap
 }
 
-// render returns the objects of a network.
-func render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (plugin.Objects, error) {
+// Render returns the objects of a network.
+func (definition) Render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (plugin.Objects, error) {
 	n := &network{config: effective, in: in}
 	var err error
 	if n.settings, err = n.makeSettings(); err != nil {

@@ -21,8 +21,8 @@ const (
 	netKey     = "net-conf.json"
 )
 
-// netConf is what the daemon reads (flannel's Documentation/configuration.md). What it
-// takes as on by itself is stated as well.
+// netConf is what the daemon reads (flannel's Documentation/configuration.md). It has the
+// daemon's own defaults, too.
 type netConf struct {
 	Network        string `json:"Network,omitempty"`
 	IPv6Network    string `json:"IPv6Network,omitempty"`
@@ -54,7 +54,7 @@ type cniPlugin struct {
 	Capabilities map[string]bool `json:"capabilities,omitempty"`
 }
 
-// delegate is handed on to the CNI plugin bridge. Without an mtu it gets the daemon's.
+// delegate configures the CNI plugin bridge. Without mtu, flannel sets that of its daemon.
 type delegate struct {
 	HairpinMode      bool   `json:"hairpinMode"`
 	IsDefaultGateway bool   `json:"isDefaultGateway"`

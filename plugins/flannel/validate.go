@@ -22,8 +22,8 @@ const (
 	mostVNI           = 1<<24 - 1
 )
 
-// validate checks what the user wrote.
-func validate(written *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
+// Validate checks what the user wrote.
+func (definition) Validate(written *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	if written.Backend != nil {
 		validateBackend(&found, written.Backend, path.Child("backend"))
@@ -65,8 +65,8 @@ func inRange(found *plugin.Findings, path *field.Path, value *int32, least, most
 	}
 }
 
-// validateFamilies refuses other families than the network's. Those that the network is
-// on the way to may be written already.
+// validateFamilies refuses other families than the network's. A network that migrates to
+// dual-stack may already have both.
 func validateFamilies(found *plugin.Findings, written []v1alpha1.IPFamily, in *plugin.Input, path *field.Path) {
 	if len(written) == 0 {
 		return

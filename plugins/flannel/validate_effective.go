@@ -15,14 +15,14 @@ import (
 // leastIPv6MTU is what every link with IPv6 carries.
 const leastIPv6MTU = 1280
 
-// validateEffective checks what is in force.
-func validateEffective(effective *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
+// ValidateEffective checks what is in force.
+func (definition) ValidateEffective(effective, _ *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	validateKubeProxy(&found, in)
 	validateRanges(&found, effective, in)
 	validateMTU(&found, effective, path)
 	validateLimits(&found, effective.Resources, path.Child("resources", "limits"))
-	warnWarnings(&found, effective, in, path)
+	warnOfRouting(&found, effective, in, path)
 	return found
 }
 
@@ -35,9 +35,9 @@ func validateKubeProxy(found *plugin.Findings, in *plugin.Input) {
 	}
 }
 
-// validateRanges makes sure that flannel knows the pods' ranges, without which it does
-// not start. The second one is in the Shoot's status, and unknown until the Shoot has
-// been made.
+// validateRanges makes sure that flannel knows the pods' ranges, without which it does not
+// start. The second range is in the Shoot's status, and unknown until the infrastructure is
+// ready.
 func validateRanges(found *plugin.Findings, effective *v1alpha1.NetworkConfig, in *plugin.Input) {
 	if in.Planned {
 		return
@@ -68,8 +68,8 @@ func validateLimits(found *plugin.Findings, resources *v1alpha1.Resources, path 
 	}
 }
 
-// warnWarnings warns of what is in force and may not do what one would think.
-func warnWarnings(found *plugin.Findings, effective *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) {
+// warnOfRouting warns of routes that may not lead to pods, or lead to other clusters' pods.
+func warnOfRouting(found *plugin.Findings, effective *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) {
 	backend := path.Child("backend", "type")
 	if encapsulates(effective) {
 		backend = path.Child("backend", "directRouting")

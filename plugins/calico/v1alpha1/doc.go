@@ -10,7 +10,11 @@
 // +kubebuilder:object:generate=true
 package v1alpha1
 
-import "k8s.io/apimachinery/pkg/runtime/schema"
+import (
+	_ "embed"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
 
 var (
 	// GroupVersion is the API group and version of this package's kinds.
@@ -19,3 +23,9 @@ var (
 	// of network extensions wrote the same kinds; it is still read.
 	FirstProposalGroupVersion = schema.GroupVersion{Group: "calico.extensions.gardener.cloud", Version: "v1alpha1"}
 )
+
+// Schema is the JSON schema of NetworkConfig, as `make generate` makes it of the
+// type. It must not be changed.
+//
+//go:embed zz_generated.networkconfig.schema.json
+var Schema []byte
