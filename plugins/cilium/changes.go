@@ -26,6 +26,9 @@ const (
 	noSuchPackets      = restarts + "; the network had no such packets, or has none"
 )
 
+// Classify returns what the policy says.
+func (definition) Classify(c change) (plugin.ChangeClass, string) { return changePolicy.Classify(c) }
+
 // changePolicy has an entry for every value of NetworkConfig, and for the facts that agents and
 // cilium-operator are told of. fields.go has those of ordinary fields.
 var changePolicy = withOrdinaryFields(plugin.ChangePolicy[v1alpha1.NetworkConfig]{

@@ -25,8 +25,8 @@ type defaulting struct {
 	origins *plugin.Origins
 }
 
-// setDefaults makes config what is in force. Each step relies on those before it.
-func setDefaults(config *v1alpha1.NetworkConfig, in *plugin.Input, origins *plugin.Origins) {
+// Default makes config what is in force. Each step relies on those before it.
+func (definition) Default(config *v1alpha1.NetworkConfig, in *plugin.Input, origins *plugin.Origins) {
 	d := &defaulting{config, in, origins}
 	d.families()
 	d.createPodRoutes()
@@ -52,7 +52,7 @@ func (d *defaulting) createPodRoutes() {
 	if d.config.Overlay == nil {
 		return
 	}
-	orDefault(&d.config.Overlay.CreatePodRoutes, false)
+	plugin.OrDefault(&d.config.Overlay.CreatePodRoutes, false)
 	if d.config.Overlay.Enabled {
 		*d.config.Overlay.CreatePodRoutes = false
 		d.origins.Rule("overlay.createPodRoutes", "overlay.enabled is true, and an overlay needs no such routes")
@@ -69,7 +69,7 @@ func (d *defaulting) tunnel() {
 		*mode = new(v1alpha1.VXLAN)
 		d.origins.Rule("tunnel", "overlay.enabled is true")
 	default:
-		orDefault(mode, v1alpha1.VXLAN)
+		plugin.OrDefault(mode, v1alpha1.VXLAN)
 	}
 }
 
@@ -86,7 +86,7 @@ func (d *defaulting) nativeRouting() {
 	if hasIPv6(d.config) {
 		d.nativelyRouted(&d.config.IPv6NativeRoutingCIDREnabled, ipv6)
 	} else {
-		orDefault(&d.config.IPv6NativeRoutingCIDREnabled, false)
+		plugin.OrDefault(&d.config.IPv6NativeRoutingCIDREnabled, false)
 	}
 }
 
@@ -99,7 +99,7 @@ func (d *defaulting) nativelyRouted(enabled **bool, path string) {
 		*enabled = new(true)
 		d.origins.Rule(path, "overlay.enabled is false")
 	default:
-		orDefault(enabled, false)
+		plugin.OrDefault(enabled, false)
 	}
 }
 
@@ -123,22 +123,22 @@ func (d *defaulting) independent() {
 			each.setDefault(d.config)
 		}
 	}
-	orDefault(&d.config.Hubble, v1alpha1.Hubble{})
-	orDefault(&d.config.SnatToUpstreamDNS, v1alpha1.SnatToUpstreamDNS{})
-	orDefault(&d.config.SnatOutOfCluster, v1alpha1.SnatOutOfCluster{})
+	plugin.OrDefault(&d.config.Hubble, v1alpha1.Hubble{})
+	plugin.OrDefault(&d.config.SnatToUpstreamDNS, v1alpha1.SnatToUpstreamDNS{})
+	plugin.OrDefault(&d.config.SnatOutOfCluster, v1alpha1.SnatOutOfCluster{})
 }
 
 func (d *defaulting) masquerading() {
 	if hasIPv4(d.config) {
-		orDefault(&d.config.EnableIPv4Masquerade, true)
+		plugin.OrDefault(&d.config.EnableIPv4Masquerade, true)
 	} else {
 		d.config.EnableIPv4Masquerade = new(false)
 		d.origins.Rule("enableIpv4Masquerade", "the network has no IPv4")
 	}
-	orDefault(&d.config.EnableIPv6Masquerade, false)
+	plugin.OrDefault(&d.config.EnableIPv6Masquerade, false)
 	switch {
 	case knowsBPFMasquerade(d.config):
-		orDefault(&d.config.EnableBPFMasquerade, true)
+		plugin.OrDefault(&d.config.EnableBPFMasquerade, true)
 		return
 	case !hasIPv4(d.config):
 		d.origins.Rule("enableBPFMasquerade", "the network has no IPv4")
@@ -149,7 +149,7 @@ func (d *defaulting) masquerading() {
 }
 
 func (d *defaulting) encryption() {
-	encryption := orDefault(&d.config.Encryption, v1alpha1.Encryption{})
+	encryption := plugin.OrDefault(&d.config.Encryption, v1alpha1.Encryption{})
 	if encryption.Enabled {
 		return
 	}
@@ -158,22 +158,13 @@ func (d *defaulting) encryption() {
 }
 
 func (d *defaulting) l2Announcements() {
-	announcements := orDefault(&d.config.L2Announcements, v1alpha1.L2Announcements{})
+	announcements := plugin.OrDefault(&d.config.L2Announcements, v1alpha1.L2Announcements{})
 	if !announcements.Enabled {
 		*announcements = v1alpha1.L2Announcements{}
 		d.origins.Rule("l2Announcements", "l2Announcements.enabled is false")
 		return
 	}
-	orDefault(&announcements.LeaseDuration, metav1.Duration{Duration: leaseDuration})
-	orDefault(&announcements.LeaseRenewDeadline, metav1.Duration{Duration: leaseRenewDeadline})
-	orDefault(&announcements.LeaseRetryPeriod, metav1.Duration{Duration: leaseRetryPeriod})
-}
-
-// orDefault returns what is at field, after putting value there if there was
-// nothing.
-func orDefault[T any](field **T, value T) *T {
-	if *field == nil {
-		*field = &value
-	}
-	return *field
+	plugin.OrDefault(&announcements.LeaseDuration, metav1.Duration{Duration: leaseDuration})
+	plugin.OrDefault(&announcements.LeaseRenewDeadline, metav1.Duration{Duration: leaseRenewDeadline})
+	plugin.OrDefault(&announcements.LeaseRetryPeriod, metav1.Duration{Duration: leaseRetryPeriod})
 }

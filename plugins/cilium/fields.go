@@ -33,13 +33,15 @@ type ordinaryField struct {
 var ordinaryFields = []ordinaryField{
 	{
 		path:       "debug",
-		setDefault: func(c *v1alpha1.NetworkConfig) { orDefault(&c.Debug, false) },
+		setDefault: func(c *v1alpha1.NetworkConfig) { plugin.OrDefault(&c.Debug, false) },
 		tell:       func(c *v1alpha1.NetworkConfig, s settings) { s["debug"] = boolean(*c.Debug) },
 		changes:    []rule{{Class: plugin.Rolling, Reason: restarts}},
 	},
 	{
-		path:       "bpfSocketLBHostnsOnly.enabled",
-		setDefault: func(c *v1alpha1.NetworkConfig) { orDefault(&c.BPFSocketLBHostnsOnly, v1alpha1.BPFSocketLBHostnsOnly{}) },
+		path: "bpfSocketLBHostnsOnly.enabled",
+		setDefault: func(c *v1alpha1.NetworkConfig) {
+			plugin.OrDefault(&c.BPFSocketLBHostnsOnly, v1alpha1.BPFSocketLBHostnsOnly{})
+		},
 		tell: func(c *v1alpha1.NetworkConfig, s settings) {
 			s.setIf(c.BPFSocketLBHostnsOnly.Enabled, "bpf-lb-sock-hostns-only", yes)
 		},
@@ -50,7 +52,7 @@ var ordinaryFields = []ordinaryField{
 	},
 	{
 		path:       "cni.exclusive",
-		setDefault: func(c *v1alpha1.NetworkConfig) { orDefault(&c.CNI, v1alpha1.CNI{Exclusive: true}) },
+		setDefault: func(c *v1alpha1.NetworkConfig) { plugin.OrDefault(&c.CNI, v1alpha1.CNI{Exclusive: true}) },
 		tell:       func(c *v1alpha1.NetworkConfig, s settings) { s["cni-exclusive"] = boolean(c.CNI.Exclusive) },
 		changes: []rule{
 			{Class: plugin.Rolling, Reason: restarts + "; pods that start from then on go through the other plugins as well, or no longer do"},
@@ -58,7 +60,7 @@ var ordinaryFields = []ordinaryField{
 	},
 	{
 		path:       "egressGateway.enabled", // validateEgressGateway has what it needs
-		setDefault: func(c *v1alpha1.NetworkConfig) { orDefault(&c.EgressGateway, v1alpha1.EgressGateway{}) },
+		setDefault: func(c *v1alpha1.NetworkConfig) { plugin.OrDefault(&c.EgressGateway, v1alpha1.EgressGateway{}) },
 		tell:       func(c *v1alpha1.NetworkConfig, s settings) { s.setIf(c.EgressGateway.Enabled, egressGatewayKey, yes) },
 		changes: []rule{
 			{Class: plugin.Rolling, When: "if switched on", If: func(c change) bool {
@@ -74,7 +76,7 @@ var ordinaryFields = []ordinaryField{
 				found.Error(field.Invalid(path, *mtu, "must be a number from 1 to 65535; 0 lets Cilium find out"))
 			}
 		},
-		setDefault: func(c *v1alpha1.NetworkConfig) { orDefault(&c.MTU, 0) },
+		setDefault: func(c *v1alpha1.NetworkConfig) { plugin.OrDefault(&c.MTU, 0) },
 		tell:       func(c *v1alpha1.NetworkConfig, s settings) { s.setIf(*c.MTU != 0, "mtu", strconv.Itoa(*c.MTU)) },
 		changes:    []rule{{Class: plugin.Rolling, Reason: restarts + "; running pods may keep their MTU until they restart"}},
 	},
@@ -113,9 +115,9 @@ var ordinaryFields = []ordinaryField{
 	{
 		path: "loadBalancingMode", // validateLoadBalancing has what dsr needs
 		validate: func(written *v1alpha1.NetworkConfig, found *plugin.Findings, path *field.Path) {
-			oneOf(found, path, written.LoadBalancingMode, v1alpha1.SNAT, v1alpha1.DSR, v1alpha1.Hybrid)
+			plugin.OneOf(found, path, written.LoadBalancingMode, v1alpha1.SNAT, v1alpha1.DSR, v1alpha1.Hybrid)
 		},
-		setDefault: func(c *v1alpha1.NetworkConfig) { orDefault(&c.LoadBalancingMode, v1alpha1.SNAT) },
+		setDefault: func(c *v1alpha1.NetworkConfig) { plugin.OrDefault(&c.LoadBalancingMode, v1alpha1.SNAT) },
 		tell:       func(c *v1alpha1.NetworkConfig, s settings) { s["bpf-lb-mode"] = string(*c.LoadBalancingMode) },
 		changes: []rule{
 			idleWithKubeProxy,
@@ -124,7 +126,7 @@ var ordinaryFields = []ordinaryField{
 	},
 	{
 		path:       "bgpControlPlane.enabled",
-		setDefault: func(c *v1alpha1.NetworkConfig) { orDefault(&c.BGPControlPlane, v1alpha1.BGPControlPlane{}) },
+		setDefault: func(c *v1alpha1.NetworkConfig) { plugin.OrDefault(&c.BGPControlPlane, v1alpha1.BGPControlPlane{}) },
 		tell: func(c *v1alpha1.NetworkConfig, s settings) {
 			s["enable-bgp-control-plane"] = boolean(c.BGPControlPlane.Enabled)
 		},
@@ -137,7 +139,7 @@ var ordinaryFields = []ordinaryField{
 	},
 	{
 		path:       "policyAuditMode",
-		setDefault: func(c *v1alpha1.NetworkConfig) { orDefault(&c.PolicyAuditMode, false) },
+		setDefault: func(c *v1alpha1.NetworkConfig) { plugin.OrDefault(&c.PolicyAuditMode, false) },
 		tell:       func(c *v1alpha1.NetworkConfig, s settings) { s.setIf(*c.PolicyAuditMode, "policy-audit-mode", yes) },
 		changes: []rule{
 			{Class: plugin.Rolling, When: "if switched on", If: func(c change) bool { return isTrue(c.After.Config.PolicyAuditMode) },

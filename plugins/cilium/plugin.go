@@ -16,7 +16,6 @@ package cilium
 
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins/cilium/v1alpha1"
@@ -28,11 +27,11 @@ const Type = "cilium"
 // New returns the plugin.
 func New() plugin.Plugin { return plugin.New[v1alpha1.NetworkConfig](definition{}) }
 
+// definition has its hooks in defaults.go, validate.go, validate_effective.go, changes.go,
+// render.go, adopter.go and nodelocaldns_adapt.go.
 type definition struct{}
 
-var (
-	_ plugin.Definition[v1alpha1.NetworkConfig] = definition{}
-)
+var _ plugin.Definition[v1alpha1.NetworkConfig] = definition{}
 
 func (definition) Describe() plugin.Description {
 	return plugin.Description{
@@ -44,26 +43,6 @@ func (definition) Describe() plugin.Description {
 		Changes:        changePolicy.Possible(),
 		ConfigSchema:   v1alpha1.Schema,
 	}
-}
-
-func (definition) Validate(written *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
-	return validate(written, in, path)
-}
-
-func (definition) Default(config *v1alpha1.NetworkConfig, in *plugin.Input, origins *plugin.Origins) {
-	setDefaults(config, in, origins)
-}
-
-func (definition) ValidateEffective(effective, written *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
-	return validateEffective(effective, written, in, path)
-}
-
-func (definition) Classify(change plugin.Change[v1alpha1.NetworkConfig]) (plugin.ChangeClass, string) {
-	return changePolicy.Classify(change)
-}
-
-func (definition) Render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (plugin.Objects, error) {
-	return render(effective, in)
 }
 
 // network is one network to render: what is in force, and what is known of its

@@ -19,9 +19,9 @@ var images = plugin.ParseImages(imagesDocument)
 // bundleName is the name of the ManagedResource, as Gardener's extension has it.
 const bundleName = "extension-networking-cilium-config"
 
-// render returns the objects of a network. Every component has a file of its own for what
+// Render returns the objects of a network. Every component has a file of its own for what
 // depends on the config or the facts; the rest is in the folder manifests (manifests.go).
-func render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (plugin.Objects, error) {
+func (definition) Render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (plugin.Objects, error) {
 	n := &network{effective, in}
 	config := n.ciliumConfig()
 	checksum := system.Checksum(config)

@@ -4,7 +4,6 @@ package cilium
 
 import (
 	"net/netip"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -15,12 +14,12 @@ import (
 	"github.com/trellis-network/trellis/plugins/cilium/v1alpha1"
 )
 
-// validate judges what the user wrote.
-func validate(written *v1alpha1.NetworkConfig, _ *plugin.Input, path *field.Path) plugin.Findings {
+// Validate checks what the user wrote.
+func (definition) Validate(written *v1alpha1.NetworkConfig, _ *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	validateAPIServer(&found, written.KubeProxy, path.Child("kubeproxy"))
-	oneOf(&found, path.Child("tunnel"), written.TunnelMode, v1alpha1.VXLAN, v1alpha1.Geneve, v1alpha1.Disabled)
-	oneOf(&found, path.Child("store"), written.Store, v1alpha1.KubernetesStore)
+	plugin.OneOf(&found, path.Child("tunnel"), written.TunnelMode, v1alpha1.VXLAN, v1alpha1.Geneve, v1alpha1.Disabled)
+	plugin.OneOf(&found, path.Child("store"), written.Store, v1alpha1.KubernetesStore)
 	for _, each := range ordinaryFields {
 		if each.validate != nil {
 			each.validate(written, &found, plugin.At(path, each.path))
@@ -80,16 +79,4 @@ func validateEncryption(found *plugin.Findings, encryption *v1alpha1.Encryption,
 	case encryption.StrictMode && encryption.Mode != v1alpha1.WireGuard:
 		found.Error(field.Invalid(path.Child("mode"), encryption.Mode, "must be wireguard together with strictMode: true"))
 	}
-}
-
-// oneOf finds an error in a value that is there and not allowed.
-func oneOf[T ~string](found *plugin.Findings, path *field.Path, value *T, allowed ...T) {
-	if value == nil || slices.Contains(allowed, *value) {
-		return
-	}
-	names := make([]string, 0, len(allowed))
-	for _, name := range allowed {
-		names = append(names, string(name))
-	}
-	found.Error(field.Invalid(path, string(*value), "must be one of "+strings.Join(names, ", ")))
 }

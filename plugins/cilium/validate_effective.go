@@ -13,8 +13,8 @@ import (
 	"github.com/trellis-network/trellis/plugins/cilium/v1alpha1"
 )
 
-// validateEffective judges what is in force.
-func validateEffective(effective, _ *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
+// ValidateEffective checks what is in force.
+func (definition) ValidateEffective(effective, _ *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	validateEgressGateway(&found, effective, in, path)
 	validateLoadBalancing(&found, effective, path)

@@ -10,7 +10,17 @@
 // +kubebuilder:object:generate=true
 package v1alpha1
 
-import "k8s.io/apimachinery/pkg/runtime/schema"
+import (
+	_ "embed"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
 
 // GroupVersion is the API group and version of this package's kinds.
 var GroupVersion = schema.GroupVersion{Group: "cilium.networking.extensions.gardener.cloud", Version: "v1alpha1"}
+
+// Schema is the JSON schema of NetworkConfig, as `make generate` makes it of the
+// type. It must not be changed.
+//
+//go:embed zz_generated.networkconfig.schema.json
+var Schema []byte
