@@ -40,7 +40,7 @@ func TestANetworkGoesOnWithTheIPAMThatItHas(t *testing.T) {
 	g.Expect(p.IPAM([]unstructured.Unstructured{other})).To(BeEmpty())
 }
 
-// Nobody has to find out twice.
+// The mode is read from the objects once.
 func TestIPAMIsRemembered(t *testing.T) {
 	g := NewWithT(t)
 	n := then(build(t, "", withClusterPool), "debug: true")
@@ -48,8 +48,8 @@ func TestIPAMIsRemembered(t *testing.T) {
 	g.Expect(then(n, "debug: true").data("cilium-config")).To(HaveKeyWithValue("ipam", "cluster-pool"))
 }
 
-// Gardener's extension refuses IPVS with NodeLocalDNS only where the Shoot says that
-// kube-proxy is to run. Where it says nothing, the network runs.
+// Gardener's extension refuses IPVS with NodeLocalDNS only if the Shoot enables kube-proxy
+// explicitly. Otherwise the network runs.
 func TestANetworkWithIPVSAndNodeLocalDNSIsTakenOver(t *testing.T) {
 	g := NewWithT(t)
 	ipvs := func(facts *plugin.Input) { withIPVS(facts); withNodeLocalDNS(facts) }

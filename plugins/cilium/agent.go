@@ -28,8 +28,8 @@ const (
 	labelPrefixFolder = "/tmp/cilium/label-prefix"
 )
 
-// Annotations by which pods restart when what they have read changes. They have the
-// names that they have in Gardener.
+// Annotations that restart pods when a ConfigMap changes that they have read. Gardener uses
+// the same names.
 var (
 	configChecksum      = system.ChecksumAnnotation("cilium")
 	labelPrefixChecksum = system.ChecksumAnnotation("label-prefix")

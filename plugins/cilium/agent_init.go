@@ -8,7 +8,7 @@ import (
 	"github.com/trellis-network/trellis/plugin/system"
 )
 
-// Names of init containers that nodes with AppArmor are told of.
+// Init containers for which the pods have AppArmor annotations.
 const (
 	mountCgroupName = "mount-cgroup"
 	applySysctlName = "apply-sysctl-overwrites"
@@ -70,8 +70,8 @@ func (n *network) buildConfig() corev1.Container {
 }
 
 // mountCgroup mounts the file system of control groups for the host to see. The tool
-// for it runs on the host, of which nothing is known but the folder of CNI plugins, from
-// which programs can be started.
+// for it must run on the host. It is copied to the folder of CNI plugins, the only one that
+// is known to allow programs.
 func (n *network) mountCgroup() corev1.Container {
 	container := n.onHostFromCNIFolder(mountCgroupName, mountCgroup)
 	container.Env = append(container.Env, corev1.EnvVar{Name: "CGROUP_ROOT", Value: cgroupFolder})
@@ -128,8 +128,8 @@ func (n *network) cleanUpKubeProxy() corev1.Container {
 	return container
 }
 
-// mayChangeNetwork lets a container change rules of its node's network, besides what
-// containers may anyway.
+// mayChangeNetwork lets a container change rules of its node's network, besides what all
+// containers may.
 func mayChangeNetwork() *corev1.SecurityContext {
 	return confined(&corev1.SecurityContext{
 		Capabilities: &corev1.Capabilities{Add: []corev1.Capability{"NET_ADMIN"}},

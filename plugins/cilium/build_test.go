@@ -58,7 +58,7 @@ func withNodeLocalDNS(facts *plugin.Input) { facts.NodeLocalDNS = true }
 
 func withClusterPool(facts *plugin.Input) { facts.IPAM = "cluster-pool" }
 
-// standalone is a cluster of nobody but Trellis.
+// standalone is a cluster without Gardener.
 func standalone(facts *plugin.Input) {
 	facts.PodAccess = &plugin.PodAccess{Host: "api.example.com", Port: "443"}
 }

@@ -65,7 +65,7 @@ var changePolicy = withOrdinaryFields(plugin.ChangePolicy[v1alpha1.NetworkConfig
 		before, after := c.Before.Config, c.After.Config // strict mode goes by the value itself
 		same := overlayOff(before) == overlayOff(after) || !isStrict(before) && !isStrict(after)
 		return same && encapsulationOf(before) == encapsulationOf(after)
-	}, Reason: "it only says, or no longer says, what is so anyway: packets between nodes travel as before"}}, encapsulationRules...),
+	}, Reason: "the value only becomes explicit, or ceases to be so: packets between nodes travel as before"}}, encapsulationRules...),
 	"overlay.createPodRoutes": {
 		{Class: plugin.Safe, When: "if the value only becomes explicit, or ceases to be so", If: func(c change) bool {
 			return createsPodRoutes(c.Before.Config) == createsPodRoutes(c.After.Config)

@@ -28,14 +28,14 @@ func TestWhatChangesOfTheClusterMean(t *testing.T) {
 		{"kube-proxy goes", "", nil, withoutKubeProxy, classes{"spec.kubernetes.kubeProxy.enabled": plugin.Disruptive, "status.advertisedAddresses": plugin.Safe}},
 		{"kube-proxy comes", "", at("a.example.com"), func(f *plugin.Input) { f.APIServer.ExternalHost = "a.example.com" },
 			classes{"spec.kubernetes.kubeProxy.enabled": plugin.Disruptive}},
-		{"IPVS, which is kube-proxy's own affair", "", nil, withIPVS, classes{}},
+		{"IPVS, which only kube-proxy uses", "", nil, withIPVS, classes{}},
 		{"a DNS cache", "", nil, func(f *plugin.Input) { withNodeLocalDNS(f); f.Planned = true }, classes{"spec.systemComponents.nodeLocalDNS.enabled": plugin.Rolling}},
 		{"another address", "", at("a.example.com"), at("b.example.com"), classes{"status.advertisedAddresses": plugin.Safe}},
-		{"another address that nobody uses", "kubeproxy: {k8sServiceHost: c.example.com, k8sServicePort: 443}", at("a.example.com"), at("b.example.com"), classes{}},
+		{"another address that is not used", "kubeproxy: {k8sServiceHost: c.example.com, k8sServicePort: 443}", at("a.example.com"), at("b.example.com"), classes{}},
 		{"another IPv6 range, routed", "overlay: {enabled: false}", range6("2001:db8:1::/56"), range6("2001:db8:9::/56"), classes{"status.networking.pods": plugin.Rolling}},
 		{"the nodes' range, where what leaves the cluster is masqueraded", "snatOutOfCluster: {enabled: true}", nodes(""), nodes("10.250.0.0/16"), classes{"spec.networking.nodes": plugin.Rolling}},
 		{"the nodes' range, which tells nodes from pods", "{overlay: {enabled: false}, encryption: {enabled: true, mode: wireguard, strictMode: true}}", nodes("10.250.0.0/16"), nodes(podCIDR), classes{"spec.networking.nodes": plugin.Rolling}},
-		{"the nodes' range, of which nobody asks", "", nodes(""), nodes("10.250.0.0/16"), classes{}},
+		{"the nodes' range, which is not used", "", nodes(""), nodes("10.250.0.0/16"), classes{}},
 		{"another IPv6 range, in a tunnel", "", range6("2001:db8:1::/56"), range6("2001:db8:9::/56"), classes{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -59,7 +59,7 @@ func TestWhatChangesMeanForARunningNetwork(t *testing.T) {
 		{"", "loadBalancingMode: hybrid", "loadBalancingMode", plugin.Rolling}, // kube-proxy's affair
 		{"", "l2Announcements: {enabled: true}", "l2Announcements.enabled", plugin.Rolling},
 		{"", "l2Announcements: {enabled: true}", "l2Announcements.leaseDuration", plugin.Rolling},
-		{"l2Announcements: {enabled: true}", "", "l2Announcements.enabled", plugin.Rolling}, // nobody announced anything
+		{"l2Announcements: {enabled: true}", "", "l2Announcements.enabled", plugin.Rolling}, // nothing was announced
 		{"", "bgpControlPlane: {enabled: true}", "bgpControlPlane.enabled", plugin.Rolling},
 		{"bgpControlPlane: {enabled: true}", "", "bgpControlPlane.enabled", plugin.Disruptive},
 		{"", "policyAuditMode: true", "policyAuditMode", plugin.Rolling},
@@ -104,8 +104,8 @@ func TestWhatChangesMeanWithoutKubeProxy(t *testing.T) {
 	}
 }
 
-// Of what only says what is so anyway, agents are told nothing.
-func TestWhatIsOnlySaidChangesNoObject(t *testing.T) {
+// Agents are told nothing of a value that only becomes explicit.
+func TestAValueThatBecomesExplicitChangesNoObject(t *testing.T) {
 	for _, test := range [][2]string{
 		{"", "overlay: {enabled: true}"},
 		{"{tunnel: disabled, ipv4NativeRoutingCIDREnabled: true}", "overlay: {enabled: false}"},
@@ -120,8 +120,8 @@ func TestWhatIsOnlySaidChangesNoObject(t *testing.T) {
 	}
 }
 
-// Nobody announces for kube-proxy. Of a network whose facts nobody has kept, they are taken
-// as the same.
+// Nodes announce nothing where kube-proxy runs. A network whose facts were not recorded
+// counts as one whose facts stay the same.
 func TestWhatHasNoEffectInterruptsNothing(t *testing.T) {
 	const announced, path = "l2Announcements: {enabled: true}", "l2Announcements.enabled"
 	for _, test := range []struct {
@@ -132,7 +132,7 @@ func TestWhatHasNoEffectInterruptsNothing(t *testing.T) {
 	}{
 		{"kube-proxy stays", nil, nil, false, plugin.Rolling},
 		{"kube-proxy comes", withoutKubeProxy, nil, false, plugin.Disruptive},
-		{"kube-proxy goes, which nobody announced for", nil, withoutKubeProxy, false, plugin.Rolling},
+		{"kube-proxy goes, before nodes announced anything", nil, withoutKubeProxy, false, plugin.Rolling},
 		{"kube-proxy runs", nil, nil, true, plugin.Rolling},
 		{"kube-proxy does not run", withoutKubeProxy, withoutKubeProxy, true, plugin.Disruptive},
 	} {
@@ -147,7 +147,7 @@ func TestWhatHasNoEffectInterruptsNothing(t *testing.T) {
 	}
 }
 
-// Which families may follow on which, the pipeline says.
+// The pipeline decides which families may follow which.
 func TestWhatFamiliesThatComeAndGoMean(t *testing.T) {
 	for _, test := range []struct {
 		name          string

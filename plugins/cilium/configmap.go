@@ -95,7 +95,7 @@ const (
 	poolMaskIPv6 = "120"
 )
 
-// ipam is who gives pods their addresses.
+// ipam is what gives pods their addresses.
 func (n *network) ipam() settings {
 	mode := ipamMode(n.in)
 	s := settings{ipamKey: mode}

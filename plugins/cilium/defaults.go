@@ -18,7 +18,7 @@ const (
 	leaseRetryPeriod   = 2 * time.Second
 )
 
-// defaulting is the making of one effective config.
+// defaulting makes one config effective.
 type defaulting struct {
 	config  *v1alpha1.NetworkConfig
 	in      *plugin.Input
@@ -39,7 +39,7 @@ func (definition) Default(config *v1alpha1.NetworkConfig, in *plugin.Input, orig
 	d.l2Announcements()
 }
 
-// families lets nothing but the network's families decide which ones it has.
+// families are the network's, whatever the user wrote.
 func (d *defaulting) families() {
 	const reason = "the network's IP families decide"
 	d.config.IPv4 = &v1alpha1.IPv4{Enabled: deploysIPv4(d.in)}

@@ -13,10 +13,10 @@ import (
 	"github.com/trellis-network/trellis/plugins/cilium/v1alpha1"
 )
 
-// What an effective config means. Defaults, warnings, changes and objects all ask
-// here, so that they never disagree.
+// What an effective config means. Defaults, warnings, changes and objects all call these
+// functions, so that they never disagree.
 
-// hasIPv4, hasIPv6 and isDualStack say which families the network has.
+// hasIPv4, hasIPv6 and isDualStack report which families the network has.
 func hasIPv4(c *v1alpha1.NetworkConfig) bool     { return c.IPv4 != nil && c.IPv4.Enabled }
 func hasIPv6(c *v1alpha1.NetworkConfig) bool     { return c.IPv6 != nil && c.IPv6.Enabled }
 func isDualStack(c *v1alpha1.NetworkConfig) bool { return hasIPv4(c) && hasIPv6(c) }
@@ -126,7 +126,7 @@ func operatorAPIServer(c *v1alpha1.NetworkConfig, in *plugin.Input) (host, port 
 	}
 }
 
-// Who gives pods their addresses.
+// What gives pods their addresses.
 const (
 	// kubernetesIPAM takes them from the node's own pod range.
 	kubernetesIPAM = "kubernetes"

@@ -24,9 +24,9 @@ const (
 )
 
 // hubbleCertificates make the certificates with which agents and relay know each other.
-// They are made in the cluster: a key has no business here, and the same network would
-// not give the same objects. A Job makes the first ones at once, and a CronJob makes new
-// ones long before they expire.
+// Trellis does not make them itself, since rendering is pure and no key should leave the
+// cluster. A Job makes the first ones at once, and a CronJob makes new ones long before they
+// expire.
 func (n *network) hubbleCertificates() []plugin.Object {
 	return append(certificateAccess(), n.certificatesJob(), n.certificatesCronJob())
 }

@@ -164,7 +164,7 @@ func TestCertificatesAreMadeInTheCluster(t *testing.T) {
 	}
 }
 
-// A Job that is made anew makes a new authority: nothing but its image may change it.
+// A Job that is recreated creates another authority: only its image may change it.
 func TestNoOptionChangesTheCertificatesJob(t *testing.T) {
 	want := need[*batchv1.Job](build(t, hubbleEnabled), "hubble-generate-certs")
 	for _, each := range stock {

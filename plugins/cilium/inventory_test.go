@@ -147,7 +147,7 @@ func TestKindsThatTheOperatorBringsComeLater(t *testing.T) {
 	}
 }
 
-func TestComponentsAreWhatPeopleJudgeTheNetworkBy(t *testing.T) {
+func TestComponentsAreTheWorkloads(t *testing.T) {
 	g := NewWithT(t)
 	usual := []plugin.Component{
 		{Name: "ciliumAgents", Kind: "DaemonSet", Workload: "cilium", Namespace: "kube-system"},
@@ -165,7 +165,7 @@ func TestComponentsAreWhatPeopleJudgeTheNetworkBy(t *testing.T) {
 	}
 }
 
-// Pods say by themselves whether they want a token: their identities do not.
+// Pods ask for a token themselves: their identities do not give one.
 func TestIdentitiesGiveNoTokens(t *testing.T) {
 	g := NewWithT(t)
 	n := build(t, everywhere, everyFact...)
@@ -196,7 +196,7 @@ func TestStandaloneOnlyTheRelayHasNoToken(t *testing.T) {
 	}), "the Job's gets its own from Kubernetes itself")
 }
 
-// The Job would be made anew with another address, and with it the authority.
+// With another address, the Job would be recreated, and the authority with it.
 func TestStandaloneCertificatesAreRenewedFromOutsideOfServices(t *testing.T) {
 	g := NewWithT(t)
 	n := build(t, hubbleEnabled, standalone)
@@ -217,7 +217,7 @@ func TestEveryWorkloadMeetsTheNetworkPoliciesOfKubeSystem(t *testing.T) {
 	}
 }
 
-// Two bindings of Hubble's name ClusterRoles that nobody has made, and so give nothing.
+// Two bindings of Hubble refer to ClusterRoles that do not exist, and so give no rights.
 func TestEveryBindingHasItsRoleAndEveryPodItsAccount(t *testing.T) {
 	g := NewWithT(t)
 	n := build(t, everywhere, everyFact...)

@@ -27,7 +27,7 @@ var (
 	hubbleDashboard string
 )
 
-// dashboards have the names that they have in Gardener, whose own one has two hyphens.
+// dashboards have the names that Gardener's extension gives them, with its two hyphens.
 var dashboards = map[string]string{
 	"cilium-agent-metrics-dashboard.json":     agentDashboard,
 	"cilium-operator-metrics--dashboard.json": operatorDashboard,
@@ -77,8 +77,8 @@ const (
 	serviceWish   = "__meta_kubernetes_service_annotation_prometheus_io_scrape"
 )
 
-// agentTargets are agents behind a Service that asks for being scraped. Which Service
-// leads to them says nothing of the port, so that is stated.
+// agentTargets are agents behind a Service that asks for being scraped. The same Service
+// leads to the ports of several jobs, so each job states its own.
 func agentTargets(job string, port int32) []monitoringv1.RelabelConfig {
 	return targets(job,
 		monitoringv1.RelabelConfig{
@@ -108,8 +108,7 @@ func operatorTargets() []monitoringv1.RelabelConfig {
 
 const metricsPath = "__metrics_path__"
 
-// targets picks what to scrape, and says where its metrics are and what else is known of
-// it.
+// targets selects what to scrape, sets the path of its metrics, and adds labels.
 func targets(job string, which, where monitoringv1.RelabelConfig) []monitoringv1.RelabelConfig {
 	return []monitoringv1.RelabelConfig{
 		{Action: "replace", Replacement: new(job), TargetLabel: "job"},

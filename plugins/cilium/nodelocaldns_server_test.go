@@ -48,7 +48,7 @@ type server struct {
 	client client.Client
 }
 
-// samples are the ones that people have thought of, and some that nobody has.
+// samples returns the objects of the table and random ones.
 func (s *server) samples() []*unstructured.Unstructured {
 	var list []*unstructured.Unstructured
 	for _, each := range cacheObjects {

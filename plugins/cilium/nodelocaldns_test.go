@@ -23,7 +23,7 @@ func withKubernetes(version string) option {
 
 // withWebhook is an operator that answers API servers.
 func withWebhook(f *plugin.Input) {
-	f.Webhook = &plugin.Webhook{URL: "https://trellis.garden:443/shoot/cilium", CABundle: []byte("somebody to trust")}
+	f.Webhook = &plugin.Webhook{URL: "https://trellis.garden:443/shoot/cilium", CABundle: []byte("an authority")}
 }
 
 // withPolicies is an API server that has policies only if it is told to.
@@ -55,11 +55,11 @@ func TestWhatChangesTheCachesObjects(t *testing.T) {
 		"a webhook":                            {[]option{withKubernetes("1.35.7"), withWebhook}, webhook},
 		"a webhook beside an unused gate":      {[]option{withPolicies("v1"), withWebhook}, webhook},
 		"policies":                             {[]option{withKubernetes("1.36.0"), withWebhook}, policies("v1")},
-		"policies that nobody has to answer":   {[]option{withKubernetes("1.37.1")}, policies("v1")},
+		"policies, which need no webhook":      {[]option{withKubernetes("1.37.1")}, policies("v1")},
 		"policies that are not final yet":      {[]option{withPolicies("v1beta1"), withWebhook}, policies("v1beta1")},
 		"policies of the first kind":           {[]option{withPolicies("v1alpha1")}, policies("v1alpha1")},
-		"nothing, where nobody would answer":   {[]option{withKubernetes("1.35.7")}, nil},
-		"nothing, where little is known":       {nil, nil},
+		"nothing, with neither":                {[]option{withKubernetes("1.35.7")}, nil},
+		"nothing, without a version":           {nil, nil},
 		"the same, whether there is a cache":   {[]option{withKubernetes("1.36.0"), withNodeLocalDNS}, policies("v1")},
 		"the same, whether there is a cache 2": {[]option{withKubernetes("1.35.7"), withWebhook, withNodeLocalDNS}, webhook},
 	} {
@@ -77,14 +77,14 @@ func TestWhatChangesTheCachesObjects(t *testing.T) {
 
 // A cluster whose cache does not work has no DNS, so its user is told, if there is a
 // cache and the cluster is there.
-func TestUsersAreToldOfACacheThatNobodyAdapts(t *testing.T) {
+func TestUsersAreWarnedOfACacheThatNothingAdapts(t *testing.T) {
 	const path = "spec.systemComponents.nodeLocalDNS.enabled"
 	planned := func(f *plugin.Input) { f.Planned = true }
 	for name, test := range map[string]struct {
 		options []option
 		warned  bool
 	}{
-		"nobody":           {[]option{withNodeLocalDNS, withKubernetes("1.35.7")}, true},
+		"neither":          {[]option{withNodeLocalDNS, withKubernetes("1.35.7")}, true},
 		"a webhook":        {[]option{withNodeLocalDNS, withKubernetes("1.35.7"), withWebhook}, false},
 		"policies":         {[]option{withNodeLocalDNS, withKubernetes("1.36.0")}, false},
 		"no cache":         {[]option{withKubernetes("1.35.7")}, false},
@@ -109,7 +109,7 @@ func TestTheWebhookIsAsInGardener(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(string(raw)).To(MatchYAML(`
 - name: shoot.networking-cilium.extensions.gardener.cloud
-  clientConfig: {url: "https://trellis.garden:443/shoot/cilium", caBundle: c29tZWJvZHkgdG8gdHJ1c3Q=}
+  clientConfig: {url: "https://trellis.garden:443/shoot/cilium", caBundle: YW4gYXV0aG9yaXR5}
   rules:
   - {apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE, UPDATE], scope: "*"}
   - {apiGroups: [apps], apiVersions: [v1], resources: [daemonsets], operations: [CREATE, UPDATE], scope: "*"}
@@ -124,7 +124,7 @@ func TestTheWebhookIsAsInGardener(t *testing.T) {
 `))
 }
 
-// Where there is no Gardener, nobody gives kube-system the label.
+// Only Gardener sets the label on kube-system.
 func TestStandaloneTheNamespaceIsKnownByItsName(t *testing.T) {
 	config := build(t, "", withWebhook, standalone).Objects.In(admissionResource)[0].(*admissionregistrationv1.MutatingWebhookConfiguration)
 	NewWithT(t).Expect(config.Webhooks[0].NamespaceSelector.MatchExpressions[0].Key).To(Equal("kubernetes.io/metadata.name"))
@@ -169,7 +169,7 @@ var cacheObjects = []cacheObject{
 	{"no Corefile", `{apiVersion: v1, kind: ConfigMap, metadata: {name: node-local-dns-1, namespace: kube-system, labels: {k8s-app: node-local-dns}}, data: {other: bind 1.2.3.4}}`, ""},
 	{"no data", `{apiVersion: v1, kind: ConfigMap, metadata: {name: node-local-dns-1, namespace: kube-system, labels: {k8s-app: node-local-dns}}}`, ""},
 	{"a ConfigMap of another name", `{apiVersion: v1, kind: ConfigMap, metadata: {name: node-local-dns, namespace: kube-system, labels: {k8s-app: node-local-dns}}, data: {Corefile: bind 1.2.3.4}}`, ""},
-	{"a name that is to be made", `{apiVersion: v1, kind: ConfigMap, metadata: {generateName: node-local-dns-, namespace: kube-system, labels: {k8s-app: node-local-dns}}, data: {Corefile: bind 1.2.3.4}}`, ""},
+	{"a generated name", `{apiVersion: v1, kind: ConfigMap, metadata: {generateName: node-local-dns-, namespace: kube-system, labels: {k8s-app: node-local-dns}}, data: {Corefile: bind 1.2.3.4}}`, ""},
 	{"another label", `{apiVersion: v1, kind: ConfigMap, metadata: {name: node-local-dns-1, namespace: kube-system, labels: {k8s-app: dns}}, data: {Corefile: bind 1.2.3.4}}`, ""},
 	{"another namespace", `{apiVersion: v1, kind: ConfigMap, metadata: {name: node-local-dns-1, namespace: default, labels: {k8s-app: node-local-dns}}, data: {Corefile: bind 1.2.3.4}}`, ""},
 	{"a DaemonSet", cacheDaemonSet(`
@@ -260,7 +260,7 @@ func TestTheCachesObjectsAreAdapted(t *testing.T) {
 	}
 }
 
-// An API server would not ask about these, but anybody can.
+// No API server sends these, but any other client may.
 func TestWhatIsNoDaemonSetIsRefused(t *testing.T) {
 	mutator := cilium.New()
 	for name, test := range map[string]struct{ pod, want string }{

@@ -20,7 +20,8 @@ const (
 )
 
 const (
-	// unremedied keeps Gardener from making harmless what it takes for a user's webhook.
+	// unremedied keeps Gardener from weakening the webhook, as it does with users' webhooks
+	// that may block a cluster.
 	unremedied = "remediation.webhook.shoot.gardener.cloud/exclude"
 	// purposeLabel with the value kube-system is on that namespace in Gardener's shoots.
 	purposeLabel = "gardener.cloud/purpose"

@@ -67,7 +67,7 @@ func sharedGroup() *corev1.PodSecurityContext {
 }
 
 // capable gives a container these capabilities of the kernel and no others. It leaves
-// escalation unset: a container that adds SYS_ADMIN may escalate anyway.
+// escalation unset, which has no effect on a container that adds SYS_ADMIN.
 func capable(capabilities ...corev1.Capability) *corev1.SecurityContext {
 	return &corev1.SecurityContext{
 		Capabilities: &corev1.Capabilities{Add: slices.Clone(capabilities), Drop: []corev1.Capability{"ALL"}},

@@ -74,7 +74,7 @@ func (n *network) operatorDeployment(checksum string) *appsv1.Deployment {
 	}
 }
 
-// operatorReplicas is what Gardener makes of the label; until it does, there is one.
+// operatorReplicas leaves the second replica to Gardener, which goes by the label.
 func (n *network) operatorReplicas() int32 {
 	if isHighlyAvailable(n.in) && n.in.PodAccess != nil { // without Gardener, the label has no effect
 		return 2
@@ -97,8 +97,8 @@ func operatorPodMeta(checksum string) metav1.ObjectMeta {
 	return meta
 }
 
-// operatorTolerations let the operator run while no node is ready yet: nodes get ready
-// through it.
+// operatorTolerations let the operator run while no node is ready yet: nodes need it to
+// become ready.
 func operatorTolerations() []corev1.Toleration {
 	var tolerations []corev1.Toleration
 	for _, taint := range []string{

@@ -4,8 +4,7 @@ package cilium
 
 import _ "embed"
 
-// Scripts of helper containers. They get by with what a POSIX shell has, and with the
-// tools of the agent's image.
+// Scripts of helper containers. They need a POSIX shell and the tools of the agent's image.
 var (
 	//go:embed scripts/disable-rp-filter.sh
 	disableRPFilter string

@@ -125,7 +125,7 @@ func TestRulesOfKubeProxyAreRemovedAndNoOthers(t *testing.T) {
 	}), "what has none is not written")
 }
 
-func TestRulesForIPv6ThatCannotBeCleanedHoldNobodyUp(t *testing.T) {
+func TestRulesForIPv6ThatCannotBeCleanedAreNoError(t *testing.T) {
 	g := NewWithT(t)
 	tools := with(system(t, "grep"), rules("iptables", ofKubeProxy, ""), rules("ip6tables", ofKubeProxy, "exit 3"))
 	got := run(t, "cilium-kube-proxy-clean-up", tools)
@@ -215,8 +215,8 @@ func TestRequestsToTheWorldAreMasqueraded(t *testing.T) {
 	}
 }
 
-// The agent makes the chain when it starts, and somebody else's rule would be the last
-// word if it came before those that make exceptions.
+// The agent creates the chain when it starts. A rule that came before the agent's exceptions
+// would override them.
 func TestRulesWaitForTheAgent(t *testing.T) {
 	servers := resolvConf(t, "nameserver 10.0.0.1\n")
 	for container, calls := range map[string]int{"add-snat-rule-to-upstream-dns": 4, "add-snat-rule-to-outside-world": 4} {

@@ -14,10 +14,10 @@ import (
 // absent is a setting that a network does not have, unlike the default one.
 const absent = "(absent)"
 
-// settings are those that are not as in defaultSettings.
+// settings are those that differ from the file defaultSettings.
 type settings map[string]string
 
-// row is a config, and what is then not as in a default network.
+// row is a config, and the settings that then differ from those of a default network.
 type row struct {
 	name, config string
 	options      []option
@@ -48,7 +48,7 @@ var (
 	}
 )
 
-// and is several of these together. The later ones go before.
+// and merges several of these. The later ones take precedence.
 func and(several ...settings) settings {
 	all := settings{}
 	for _, each := range several {
@@ -61,9 +61,9 @@ var matrix = []row{
 	// How packets get from node to node.
 	{name: "A1 nothing", config: "{}"},
 	{name: "A2 overlay", config: "overlay: {enabled: true}"},
-	{name: "A2 overlay goes before tunnel", config: "{overlay: {enabled: true}, tunnel: disabled}"},
+	{name: "A2 overlay takes precedence over tunnel", config: "{overlay: {enabled: true}, tunnel: disabled}"},
 	{name: "A3 overlay with Geneve", config: "{overlay: {enabled: true}, tunnel: geneve}", want: settings{"tunnel-protocol": "geneve"}},
-	{name: "overlay goes before native routing", config: "{overlay: {enabled: true, createPodRoutes: true}, ipv4NativeRoutingCIDREnabled: true}"},
+	{name: "overlay takes precedence over native routing", config: "{overlay: {enabled: true, createPodRoutes: true}, ipv4NativeRoutingCIDREnabled: true}"},
 	{name: "A4 no overlay", config: "overlay: {enabled: false}", want: routed},
 	{name: "A4 an empty block", config: "overlay: {}", want: routed},
 	{name: "A4 no overlay, whatever the tunnel", config: "{overlay: {enabled: false}, tunnel: geneve}", want: routed},
@@ -87,13 +87,13 @@ var matrix = []row{
 		want: settings{"enable-bpf-masquerade": absent}},
 	{name: "SNAT that is off", config: "{snatToUpstreamDNS: {}, snatOutOfCluster: {enabled: false}}"},
 	{name: "iptables masquerades", config: "enableBPFMasquerade: false", want: settings{"enable-bpf-masquerade": "false"}},
-	{name: "nobody masquerades", config: "{enableIpv4Masquerade: false, enableBPFMasquerade: false}",
+	{name: "nothing is masqueraded", config: "{enableIpv4Masquerade: false, enableBPFMasquerade: false}",
 		want: settings{"enable-ipv4-masquerade": "false", "enable-bpf-masquerade": "false"}},
 	{name: "IPv6 masquerading is written whatever the families", config: "enableIpv6Masquerade: true", want: settings{"enable-ipv6-masquerade": "true"}},
 
 	// IP families and IPAM.
 	{name: "B1 IPv6", options: []option{ipv6Only}, want: ofIPv6Only},
-	{name: "B1 IPv6, what is written does not count", options: []option{ipv6Only},
+	{name: "B1 IPv6, written families have no effect", options: []option{ipv6Only},
 		config: "{ipv4: {enabled: true}, ipv6: {enabled: false}, enableIpv4Masquerade: true, enableBPFMasquerade: true}", want: ofIPv6Only},
 	{name: "B2 IPv6, no overlay", config: "overlay: {enabled: false}", options: []option{ipv6Only},
 		want: and(ofIPv6Only, native, settings{"ipv6-native-routing-cidr": podCIDR6})},
@@ -121,7 +121,7 @@ var matrix = []row{
 	{name: "no kube-proxy", options: []option{withoutKubeProxy}, want: replacing},
 	{name: "no kube-proxy, IPv6", options: []option{withoutKubeProxy, ipv6Only}, want: and(replacing, ofIPv6Only)},
 	{name: "kube-proxy with IPVS", options: []option{withIPVS}},
-	{name: "an API server for kube-proxy's place", config: "kubeproxy: {k8sServiceHost: api.example.com, k8sServicePort: 443}",
+	{name: "an address of the API server without kube-proxy", config: "kubeproxy: {k8sServiceHost: api.example.com, k8sServicePort: 443}",
 		options: []option{withoutKubeProxy}, want: replacing},
 	{name: "egress gateway", config: "egressGateway: {enabled: true}", options: []option{withoutKubeProxy},
 		want: and(replacing, settings{"enable-egress-gateway": "true"})},

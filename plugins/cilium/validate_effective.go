@@ -83,7 +83,7 @@ func validateNativeRouting(found *plugin.Findings, effective *v1alpha1.NetworkCo
 			"the network has no IPv6; leave it out"))
 	case *effective.IPv6NativeRoutingCIDREnabled && podRangeIPv6(in) == "" && hasIPv6(effective) && !in.Planned:
 		found.Error(field.Required(field.NewPath("status", "networking", "pods"),
-			"the Shoot's status does not tell the pods' IPv6 range yet, which is to be routed; wait for the infrastructure, or set overlay.enabled of the network's providerConfig to true"))
+			"the Shoot's status does not have the pods' IPv6 range yet, which native routing needs; wait for the infrastructure, or set overlay.enabled of the network's providerConfig to true"))
 	}
 }
 

@@ -108,7 +108,7 @@ func TestWhatWouldFailLateIsRefused(t *testing.T) {
 	}
 }
 
-// A Shoot's status tells nothing before somebody has begun to make the cluster.
+// A Shoot's status is empty until Gardener starts to create the cluster.
 func TestAShootNeedNotTellWhatItsStatusWill(t *testing.T) {
 	for name, options := range map[string][]option{
 		"address of the API server": {func(f *plugin.Input) { f.KubeProxy.Enabled = false }},

@@ -11,9 +11,9 @@ const (
 	// egressGatewayKey is what 1.19 made of enable-ipv4-egress-gateway.
 	egressGatewayKey = "enable-egress-gateway"
 
-	// 1.20 knows these no more, but enable-encryption-strict-mode-egress,
+	// 1.20 replaces these with enable-encryption-strict-mode-egress,
 	// encryption-strict-egress-cidr and
-	// encryption-strict-egress-allow-remote-node-identities, as 1.19 does, too.
+	// encryption-strict-egress-allow-remote-node-identities, which 1.19 also knows.
 	strictModeKey            = "enable-encryption-strict-mode"
 	strictModeCIDRKey        = "encryption-strict-mode-cidr"
 	strictModeRemoteNodesKey = "encryption-strict-mode-allow-remote-node-identities"

@@ -13,7 +13,7 @@ import (
 
 const version = "1.19.7"
 
-// What 1.19 ignores is not written: nobody would know that it does nothing.
+// A setting that Cilium ignores would mislead readers of the ConfigMap.
 func TestNoSettingThatCiliumHasRemoved(t *testing.T) {
 	g := NewWithT(t)
 	told := build(t, "egressGateway: {enabled: true}", withoutKubeProxy).data("cilium-config")

@@ -9,8 +9,8 @@ import (
 	"github.com/trellis-network/trellis/plugins/cilium/v1alpha1"
 )
 
-// warnings are all of them. Gardener's extension accepts these, so the result stays
-// the same here, and the user is told.
+// warnings are about combinations that do not work as users expect. Gardener's extension
+// accepts them, so they are no errors.
 var warnings = slices.Concat(routingWarnings, masqueradeWarnings, serviceWarnings, encryptionWarnings)
 
 // routingWarnings are about how packets get from node to node.

@@ -22,7 +22,7 @@ func TestUsersAreToldWhatTheyWouldNotExpect(t *testing.T) {
 		{name: "nothing to tell of both families", config: off, options: []option{dualStack}},
 		{name: "nothing to tell of an egress gateway", config: "egressGateway: {enabled: true}", options: []option{withoutKubeProxy}},
 
-		// What something else goes before.
+		// What something else takes precedence over.
 		{name: "overlay before tunnel", config: "{overlay: {enabled: true}, tunnel: disabled}",
 			want: map[string]string{"tunnel": "disabled is not in force, vxlan is: overlay.enabled is true"}},
 		{name: "no overlay before tunnel", config: "{overlay: {enabled: false}, tunnel: geneve}",
@@ -40,14 +40,14 @@ func TestUsersAreToldWhatTheyWouldNotExpect(t *testing.T) {
 			want: map[string]string{"kubeproxy.k8sServiceHost": "only count together"}},
 		{name: "SNAT before eBPF", config: "{snatOutOfCluster: {enabled: true}, enableBPFMasquerade: true}",
 			want: map[string]string{"enableBPFMasquerade": "it is iptables that masquerades"}},
-		{name: "leases of nobody", config: "l2Announcements: {leaseDuration: 60s}",
+		{name: "leases without announcements", config: "l2Announcements: {leaseDuration: 60s}",
 			want: map[string]string{"l2Announcements.leaseDuration": "1m0s has no effect: l2Announcements.enabled is false"}},
 		{name: "encryption that is off", config: "encryption: {mode: wireguard, strictMode: true}", want: map[string]string{
 			"encryption.mode": "wireguard has no effect: encryption.enabled is false", "encryption.strictMode": "encryption.enabled is false"}},
 		{name: "IPv4 in a network of IPv6", config: "{enableIpv4Masquerade: true, ipv4NativeRoutingCIDREnabled: true}", options: []option{ipv6Only},
 			want: map[string]string{"enableIpv4Masquerade": "the network has no IPv4", "ipv4NativeRoutingCIDREnabled": "the network has no IPv4"}},
 
-		// What is in force and does not do what one would think.
+		// What is in force and does not do what users expect.
 		{name: "A6", config: "tunnel: disabled", want: map[string]string{"tunnel": "agents do not start"}},
 		{name: "A7", config: "{tunnel: disabled, ipv4NativeRoutingCIDREnabled: true}"},
 		{name: "masquerading of IPv6 without its range", config: "{tunnel: disabled, ipv4NativeRoutingCIDREnabled: true, enableIpv6Masquerade: true}",

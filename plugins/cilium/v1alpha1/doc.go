@@ -4,8 +4,8 @@
 // what they read back: NetworkStatus. Both are wire-compatible with Gardener's
 // cilium.networking.extensions.gardener.cloud/v1alpha1.
 //
-// It refuses to know defaults and rules as code: it only tells them, on each
-// field. They live in the plugin's defaults.go and validate.go.
+// It has defaults and rules as documentation of the fields only. The plugin's fields.go,
+// defaults.go and validate.go implement them.
 //
 // +kubebuilder:object:generate=true
 package v1alpha1
