@@ -61,7 +61,7 @@ lint: sandbox ## gofmt, vet, staticcheck, and whether make generate would change
 	cd examples/gardenet && go vet ./... && ../../bin/staticcheck ./...
 	hack/check-generated.sh $(GENERATED)
 	hack/check-core.sh
-	hack/check-pure.sh plugins plugin/system pipeline
+	hack/check-pure.sh plugins plugin/manifest plugin/system pipeline
 
 generate: ## Deep copies, CRDs, RBAC, JSON schemas and the reference parts of the documents from the Go types
 	go tool controller-gen object:headerFile=hack/boilerplate.go.txt paths="./api/...;./plugins/..."

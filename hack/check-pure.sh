@@ -7,7 +7,9 @@ packages='"(os|os/[a-z]+|io/ioutil|syscall|net/http|crypto/rand|math/rand|math/r
 names='\b(time\.(Now|Since|Until|After|AfterFunc|Tick|NewTimer|NewTicker|Sleep|Local|LoadLocation)|metav1\.Now'
 names+='|runtime\.(NumCPU|GOMAXPROCS|NumGoroutine|GOOS|GOARCH)|filepath\.(Abs|EvalSymlinks|Glob|Walk|WalkDir)'
 names+='|net\.(Dial|Listen|Lookup|Interface|Resolve)[A-Za-z]*)\b'
-if grep -rnE --include='*.go' --exclude='*_test.go' -- "$packages|$names" "$@"; then
+found=$(grep -rnE --include='*.go' --exclude='*_test.go' -- "$packages|$names" "$@") || [ $? -eq 1 ] # 2: a folder is missing
+if [ -n "$found" ]; then
+	echo "$found"
 	echo "the objects of a network may only depend on its config and the input of the hooks (docs/write-a-plugin.md)" >&2
 	exit 1
 fi

@@ -24,7 +24,7 @@ func changes(s *suite, found *report) {
 			continue
 		}
 		// Networks of old releases may have any value or none.
-		empty := emptied(s, network{request: s.request(Case{}, in)})
+		empty := emptied(s, network{name: "a cluster with " + in.name + " and no config", request: s.request(Case{}, in)})
 		for _, v := range s.values {
 			for _, path := range v.paths() {
 				if !v.inList && c.classify(path, empty, empty) == "" {
@@ -63,7 +63,7 @@ func emptied(s *suite, n network) network {
 
 // classify returns the class of a change at path, and checks what Classify says.
 func (c *classification) classify(path string, before, after network) plugin.ChangeClass {
-	c.where = fmt.Sprintf("a change of %s in %s", path, before.name)
+	c.where = fmt.Sprintf("a change of %s from %q, in %s, to %q, in %s", path, before.valueAt(path), before.name, after.valueAt(path), after.name)
 	class, reason := c.plugin.Classify(path, before.config, after.config, before.input(), after.input())
 	possible, _ := plugin.Nearest(c.plugin.Changes, path)
 	switch {
@@ -94,7 +94,7 @@ func (c *classification) checkTransitions() {
 			all := maps.Clone(before.inForce)
 			maps.Copy(all, after.inForce)
 			for _, path := range slices.Sorted(maps.Keys(all)) {
-				if before.inForce[path] != after.inForce[path] && c.classify(path, before, after) == "" {
+				if before.valueAt(path) != after.valueAt(path) && c.classify(path, before, after) == "" {
 					c.breach("Classify has no class for %s; say what a change of it means for a running network", path)
 				}
 			}
@@ -151,8 +151,7 @@ func (c *classification) search(missing map[given][]string) {
 
 // isGiven reports whether Classify gives a class for a path that differs between networks.
 func (c *classification) isGiven(wanted given, before, after network) bool {
-	fact := plugin.Fact(wanted.path)
-	if before.inForce[wanted.path] == after.inForce[wanted.path] && reflect.DeepEqual(before.request.Facts.Value(fact), after.request.Facts.Value(fact)) {
+	if before.valueAt(wanted.path) == after.valueAt(wanted.path) {
 		return false
 	}
 	class, _ := c.plugin.Classify(wanted.path, before.config, after.config, before.input(), after.input())

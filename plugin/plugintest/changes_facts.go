@@ -43,13 +43,12 @@ func (c *classification) successor(before network, in *plugin.Input) network {
 
 // checkStep compares a network before and after a change of its cluster.
 func (c *classification) checkStep(before, after network) {
-	then, now := before.input(), after.input()
 	isShown := string(before.result.Config) != string(after.result.Config)
 	var changed []string
 	for _, fact := range plugin.AllFacts() {
-		if !reflect.DeepEqual(then.Value(fact), now.Value(fact)) {
-			changed = append(changed, string(fact))
-			class := c.classify(string(fact), before, after)
+		if path := string(fact); before.valueAt(path) != after.valueAt(path) {
+			changed = append(changed, path)
+			class := c.classify(path, before, after)
 			isShown = isShown || class != "" && class != plugin.Safe
 		}
 	}

@@ -65,6 +65,14 @@ func (s *suite) plainNetworks() []network {
 // renders reports whether there are objects.
 func (n *network) renders() bool { return len(n.result.Errors) == 0 }
 
+// valueAt is a value in force, as JSON, or a fact; empty if there is none.
+func (n *network) valueAt(path string) string {
+	if fact := n.request.Facts.Value(plugin.Fact(path)); fact != nil {
+		return fmt.Sprint(fact)
+	}
+	return n.inForce[path]
+}
+
 // input is what hooks get for the network, made anew.
 func (n *network) input() *plugin.Input {
 	return &plugin.Input{
