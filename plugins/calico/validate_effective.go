@@ -17,7 +17,7 @@ func (definition) ValidateEffective(effective, written *v1alpha1.NetworkConfig, 
 	var found plugin.Findings
 	validateKubeProxy(&found, effective, in)
 	warnNodeRange(&found, in)
-	w := warner{&found, path}
+	w := warner{plugin.Warner{Found: &found, Path: path}}
 	w.vxlanOverlay(effective, written, in)
 	w.vxlanPool(effective, written)
 	w.encapsulation(effective)
@@ -44,7 +44,7 @@ func validateKubeProxy(found *plugin.Findings, effective *v1alpha1.NetworkConfig
 // warnNodeRange warns that a network of IPv4 does not use the nodes' IPv6 range. It does
 // not warn of one that is on the way to IPv6, which will use it.
 func warnNodeRange(found *plugin.Findings, in *plugin.Input) {
-	warner{found, nil}.warnIf(!wantsIPv6(in) && isIPv6Range(in.NodeCIDR), string(plugin.FactNodeRange),
+	plugin.Warner{Found: found}.WarnIf(!wantsIPv6(in) && isIPv6Range(in.NodeCIDR), string(plugin.FactNodeRange),
 		"the nodes' range is of IPv6, and the network has IPv4 only, so neither do nodes find their address by it nor is it kept from being masqueraded; state the nodes' IPv4 range")
 }
 
@@ -52,7 +52,7 @@ func warnNodeRange(found *plugin.Findings, in *plugin.Input) {
 // VXLAN.
 func (w warner) vxlanOverlay(effective, written *v1alpha1.NetworkConfig, in *plugin.Input) {
 	asked := written.VXLAN != nil && written.VXLAN.Enabled
-	w.warnIf(in.Infrastructure.NoIPIP && vxlanOverlay(effective) && !asked, "overlay.enabled", fmt.Sprintf(
+	w.WarnIf(in.Infrastructure.NoIPIP && vxlanOverlay(effective) && !asked, "overlay.enabled", fmt.Sprintf(
 		"IP-in-IP is not available on %s, so the overlay uses VXLAN; and VXLAN needs calico-ipam",
 		cmp.Or(in.Infrastructure.Type, "this infrastructure")))
 }
@@ -66,7 +66,7 @@ func (w warner) vxlanPool(effective, written *v1alpha1.NetworkConfig) {
 	}
 	const none = "packets are still not encapsulated, since ipv4.mode is Never with backend none; leave it out"
 	byNone := effective.Overlay == nil && hasBackend(effective, v1alpha1.None) && !encapsulates(*effective.IPv4.Mode)
-	w.warnIf(overlayOff(effective), "ipv4.pool", "packets are still not encapsulated, since overlay.enabled is false; leave it out")
-	w.warnIf(byNone && hasIPv6(effective), "ipv4.pool", none)
-	w.warnIf(byNone && !hasIPv6(effective), "ipv4.pool", none+", or in a new network "+forVXLAN)
+	w.WarnIf(overlayOff(effective), "ipv4.pool", "packets are still not encapsulated, since overlay.enabled is false; leave it out")
+	w.WarnIf(byNone && hasIPv6(effective), "ipv4.pool", none)
+	w.WarnIf(byNone && !hasIPv6(effective), "ipv4.pool", none+", or in a new network "+forVXLAN)
 }

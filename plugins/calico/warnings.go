@@ -6,8 +6,6 @@ import (
 	"net/netip"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation/field"
-
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
@@ -15,17 +13,7 @@ import (
 
 // warner warns users of values in force that together do not do what users expect. Where
 // Gardener's extension contradicts itself, the objects are the same here, with a warning.
-type warner struct {
-	found *plugin.Findings
-	path  *field.Path
-}
-
-// warnIf warns at a field, for example overlay.enabled.
-func (w warner) warnIf(applies bool, at, message string) {
-	if applies {
-		w.found.Warn(plugin.At(w.path, at), message)
-	}
-}
+type warner struct{ plugin.Warner }
 
 // What several warnings say.
 const (
@@ -45,27 +33,27 @@ func (w warner) encapsulation(e *v1alpha1.NetworkConfig) {
 	mode := hasIPv4(e) && encapsulates(*e.IPv4.Mode)
 	ipipPool, vxlanPool := mode && poolIs(e, v1alpha1.PoolIPIP), mode && poolIs(e, v1alpha1.PoolVXLAN)
 	onlyVXLAN := undecided && hasBackend(e, v1alpha1.VXLANBackend)
-	w.warnIf(onlyVXLAN && ipipPool, "backend",
+	w.WarnIf(onlyVXLAN && ipipPool, "backend",
 		"the address pool uses IP-in-IP, for which backend vxlan makes no routes; write bird, or in a new network "+forVXLAN)
-	w.warnIf(onlyVXLAN && hasIPv4(e) && !mode && usesHostLocal(e), "backend", withoutRoutes+"; write none where the cloud makes them, or bird")
-	w.warnIf(onlyVXLAN && hasIPv4(e) && !mode && !usesHostLocal(e), "backend", withoutRoutes+"; write bird")
-	w.warnIf(overlayOn(e) && !hasIPv6(e) && !vxlan && poolIs(e, v1alpha1.PoolVXLAN), "ipv4.pool",
+	w.WarnIf(onlyVXLAN && hasIPv4(e) && !mode && usesHostLocal(e), "backend", withoutRoutes+"; write none where the cloud makes them, or bird")
+	w.WarnIf(onlyVXLAN && hasIPv4(e) && !mode && !usesHostLocal(e), "backend", withoutRoutes+"; write bird")
+	w.WarnIf(overlayOn(e) && !hasIPv6(e) && !vxlan && poolIs(e, v1alpha1.PoolVXLAN), "ipv4.pool",
 		"packets still travel through IP-in-IP: the address pool that comes with overlay.enabled takes precedence; leave it out, or in a new network "+forVXLAN)
-	w.warnIf(!vxlan && undecided && none && ipipPool, "ipv4.mode",
+	w.WarnIf(!vxlan && undecided && none && ipipPool, "ipv4.mode",
 		"packets are still not encapsulated: with backend none Felix sets up no IP-in-IP")
-	w.warnIf(vxlan && hasIPv4(e) && overlayOff(e), "vxlan.enabled",
+	w.WarnIf(vxlan && hasIPv4(e) && overlayOff(e), "vxlan.enabled",
 		"packets are still not encapsulated, since overlay.enabled is false"+onlyIPAM)
-	w.warnIf(vxlan && hasIPv4(e) && undecided && !mode, "vxlan.enabled",
+	w.WarnIf(vxlan && hasIPv4(e) && undecided && !mode, "vxlan.enabled",
 		"packets are still not encapsulated, since ipv4.mode is Never or Off"+onlyIPAM)
-	w.warnIf(vxlan && undecided && !none && ipipPool, "vxlan.enabled",
+	w.WarnIf(vxlan && undecided && !none && ipipPool, "vxlan.enabled",
 		"packets still travel through IP-in-IP, since ipv4.pool is ipip"+onlyIPAM)
-	w.warnIf(vxlan && undecided && none && ipipPool, "vxlan.enabled",
+	w.WarnIf(vxlan && undecided && none && ipipPool, "vxlan.enabled",
 		"packets are still not encapsulated, since ipv4.pool is ipip, and with backend none Felix sets up no IP-in-IP"+onlyIPAM)
 	if undecided && none && vxlanPool {
-		w.warnIf(vxlan && !hasIPv6(e), "vxlan.enabled", poolWithoutVXLAN+forVXLAN)
-		w.warnIf(vxlan && hasIPv6(e), "vxlan.enabled", poolWithoutVXLAN+withIPv6+"vxlan, ipv4.pool and ipv4.mode out of a new network")
-		w.warnIf(!vxlan && !hasIPv6(e), "ipv4.pool", poolWithoutVXLAN+"leave ipv4.pool and ipv4.mode out, or in a new network "+forVXLAN)
-		w.warnIf(!vxlan && hasIPv6(e), "ipv4.pool", poolWithoutVXLAN+withIPv6+"ipv4.pool and ipv4.mode out")
+		w.WarnIf(vxlan && !hasIPv6(e), "vxlan.enabled", poolWithoutVXLAN+forVXLAN)
+		w.WarnIf(vxlan && hasIPv6(e), "vxlan.enabled", poolWithoutVXLAN+withIPv6+"vxlan, ipv4.pool and ipv4.mode out of a new network")
+		w.WarnIf(!vxlan && !hasIPv6(e), "ipv4.pool", poolWithoutVXLAN+"leave ipv4.pool and ipv4.mode out, or in a new network "+forVXLAN)
+		w.WarnIf(!vxlan && hasIPv6(e), "ipv4.pool", poolWithoutVXLAN+withIPv6+"ipv4.pool and ipv4.mode out")
 	}
 }
 
@@ -74,59 +62,59 @@ func (w warner) ipv6(e *v1alpha1.NetworkConfig) {
 	if !hasIPv6(e) {
 		return
 	}
-	w.warnIf(overlayOn(e) && usesHostLocal(e), "overlay.enabled", nativeIPv6+withoutOverlay)
-	w.warnIf(overlayOn(e) && !usesHostLocal(e), "overlay.enabled", nativeIPv6+"in a new network "+withoutOverlay)
+	w.WarnIf(overlayOn(e) && usesHostLocal(e), "overlay.enabled", nativeIPv6+withoutOverlay)
+	w.WarnIf(overlayOn(e) && !usesHostLocal(e), "overlay.enabled", nativeIPv6+"in a new network "+withoutOverlay)
 	if hasIPv4(e) {
-		w.warnIf(overlayOn(e) && !e.VXLAN.Enabled, "overlay.enabled",
+		w.WarnIf(overlayOn(e) && !e.VXLAN.Enabled, "overlay.enabled",
 			"the IPv4 pool asks for IP-in-IP, which Felix does not set up in a network with IPv6, so IPv4 packets may not arrive; "+withoutOverlay)
-		w.warnIf(overlayOn(e) && !e.VXLAN.Enabled && poolIs(e, v1alpha1.PoolVXLAN), "ipv4.pool",
+		w.WarnIf(overlayOn(e) && !e.VXLAN.Enabled && poolIs(e, v1alpha1.PoolVXLAN), "ipv4.pool",
 			"the address pool default-ipv4-ippool still says IP-in-IP, since overlay.enabled is true and vxlan.enabled is not")
-		w.warnIf(overlayOn(e) && *e.IPv4.Mode != v1alpha1.Always, "ipv4.mode",
+		w.WarnIf(overlayOn(e) && *e.IPv4.Mode != v1alpha1.Always, "ipv4.mode",
 			"the address pool default-ipv4-ippool still says Always, since overlay.enabled is true")
-		w.warnIf(overlayOff(e) && encapsulates(*e.IPv4.Mode) && !e.VXLAN.Enabled, "ipv4.mode",
+		w.WarnIf(overlayOff(e) && encapsulates(*e.IPv4.Mode) && !e.VXLAN.Enabled, "ipv4.mode",
 			"the address pool default-ipv4-ippool still says Never, since overlay.enabled is false")
 	}
-	w.warnIf(e.VXLAN.Enabled && !hasIPv4(e), "vxlan.enabled",
+	w.WarnIf(e.VXLAN.Enabled && !hasIPv4(e), "vxlan.enabled",
 		"packets are still not encapsulated: VXLAN is for IPv4, which the network does not have")
-	w.warnIf(!usesHostLocal(e), "ipam.type",
+	w.WarnIf(!usesHostLocal(e), "ipam.type",
 		"calico-ipam, which VXLAN brings with it, gives pods IPv6 addresses without routes; in a new network leave backend, overlay, vxlan, ipv4.pool and ipv4.mode out")
 }
 
 // addresses is about the addresses of pods and nodes.
 func (w warner) addresses(e *v1alpha1.NetworkConfig, in *plugin.Input) {
-	w.warnIf(hasIPv4(e) && podRangeIPv4(in) == "", "ipv4",
+	w.WarnIf(hasIPv4(e) && podRangeIPv4(in) == "", "ipv4",
 		"the pods' IPv4 range is not known, since the one that the Network states is of IPv6, and the Shoot's status.networking.pods has none; the address pool of IPv4 stays empty. State the IPv4 range where two families are wanted")
-	w.warnIf(hasIPv6(e) && podRangeIPv6(in) == "", "ipv6",
+	w.WarnIf(hasIPv6(e) && podRangeIPv6(in) == "", "ipv6",
 		"the pods' IPv6 range is not known yet, since the Shoot's status.networking.pods has none; pool default-ipv6-ippool stays empty until then")
-	w.warnIf(!usesHostLocal(e) && !hasKubeControllers(e), "ipam.type",
+	w.WarnIf(!usesHostLocal(e) && !hasKubeControllers(e), "ipam.type",
 		"with backend none there are no kube-controllers, so nothing collects addresses of calico-ipam that pods left behind; and routes that a cloud makes lead to the nodes' own ranges, which calico-ipam does not keep to")
 	cidr := *e.IPAM.CIDR
-	w.warnIf(usesHostLocal(e) && !isNodesRange(cidr), "ipam.cidr",
+	w.WarnIf(usesHostLocal(e) && !isNodesRange(cidr), "ipam.cidr",
 		"every node gives its pods addresses of this one range, so two pods on different nodes can get the same; usePodCIDR gives each node its own")
-	w.warnIf(!usesHostLocal(e) && !isNodesRange(cidr), "ipam.cidr",
+	w.WarnIf(!usesHostLocal(e) && !isNodesRange(cidr), "ipam.cidr",
 		"pods do not get addresses of this range: calico-ipam, which VXLAN brings with it, takes them from the address pool")
-	w.warnIf(usesHostLocal(e) && isOfOtherFamily(cidr, in), "ipam.cidr",
+	w.WarnIf(usesHostLocal(e) && isOfOtherFamily(cidr, in), "ipam.cidr",
 		"the network does not have the family of this range: pods get addresses without routes; usePodCIDR gives each node its own of the right family")
-	w.warnIf(usesHostLocal(e) && overlaps(cidr, in.ServiceCIDR), "ipam.cidr",
+	w.WarnIf(usesHostLocal(e) && overlaps(cidr, in.ServiceCIDR), "ipam.cidr",
 		"it overlaps with the Services' range: a pod with the address of a Service cannot be reached; usePodCIDR gives each node a range of its own")
-	w.warnIf(hasIPv4(e) && looksForFamily(e.IPv4.AutoDetectionMethod, netip.Addr.Is6), ipv4Method,
+	w.WarnIf(hasIPv4(e) && looksForFamily(e.IPv4.AutoDetectionMethod, netip.Addr.Is6), ipv4Method,
 		"no node has an IPv4 address in an IPv6 range, so calico-node does not start; write a range of IPv4")
-	w.warnIf(hasIPv6(e) && looksForFamily(e.IPv6.AutoDetectionMethod, netip.Addr.Is4), ipv6Method,
+	w.WarnIf(hasIPv6(e) && looksForFamily(e.IPv6.AutoDetectionMethod, netip.Addr.Is4), ipv6Method,
 		"no node has an IPv6 address in an IPv4 range, so calico-node does not start; write a range of IPv6")
 	seenOutside := hasIPv4(e) && (encapsulationOf(e) == unencapsulated || hasBackend(e, v1alpha1.None))
-	w.warnIf(seenOutside && !in.Infrastructure.OwnNetwork, "overlay.enabled",
+	w.WarnIf(seenOutside && !in.Infrastructure.OwnNetwork, "overlay.enabled",
 		"without overlay the network between the nodes sees pods' addresses, so if other clusters have nodes in it, their pod ranges must not overlap with this one's; give each a range of its own")
 }
 
 // helpers is about what stands beside calico-node or changes the node.
 func (w warner) helpers(e *v1alpha1.NetworkConfig, in *plugin.Input) {
-	w.warnIf(e.BirdExporter.Enabled && !isPrivileged(e, in), "birdExporter.enabled",
+	w.WarnIf(e.BirdExporter.Enabled && !isPrivileged(e, in), "birdExporter.enabled",
 		"there is only its Service: the exporter cannot run in a calico-node that is not privileged")
-	w.warnIf(e.BirdExporter.Enabled && isPrivileged(e, in) && !hasBackend(e, v1alpha1.Bird), "birdExporter.enabled",
+	w.WarnIf(e.BirdExporter.Enabled && isPrivileged(e, in) && !hasBackend(e, v1alpha1.Bird), "birdExporter.enabled",
 		"there is nothing to export, since BIRD only runs with backend bird")
-	w.warnIf(e.EBPFDataplane.Enabled && in.FeatureGates[nonPrivilegedGate], "ebpfDataplane.enabled",
+	w.WarnIf(e.EBPFDataplane.Enabled && in.FeatureGates[nonPrivilegedGate], "ebpfDataplane.enabled",
 		"calico-node is still privileged: eBPF takes precedence over the operator's feature gate "+nonPrivilegedGate)
-	w.warnIf(e.SnatToUpstreamDNS.Enabled && in.NodeLocalDNS, "snatToUpstreamDNS.enabled",
+	w.WarnIf(e.SnatToUpstreamDNS.Enabled && in.NodeLocalDNS, "snatToUpstreamDNS.enabled",
 		"without overlay NetworkPolicies cannot block pods' DNS requests to the nodes' cache (NodeLocalDNS), whose rules come before Calico's; write false here, switch off NodeLocalDNS, or in a network of IPv4 only switch on the overlay")
 }
 

@@ -22,7 +22,11 @@ func (definition) ValidateEffective(effective, _ *v1alpha1.NetworkConfig, in *pl
 	validateKubeProxy(&found, in)
 	validateAPIServerAddress(&found, effective, in)
 	warnUnadapted(&found, in)
-	warnings.Warn(&found, effective, in, path)
+	w := warner{plugin.Warner{Found: &found, Path: path}}
+	w.routing(effective, in)
+	w.masquerading(effective)
+	w.services(effective, in)
+	w.encryption(effective)
 	return found
 }
 
