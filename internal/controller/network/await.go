@@ -59,7 +59,9 @@ func (a awaiter) await(_ context.Context, run *run) outcome.Outcome {
 		return outcome.Fail(fmt.Errorf("the ManagedResource %s was awaited for %s in vain: %s", pending.Name, a.timeout, whyNotApplied(mr, applied)))
 	}
 	cause := fmt.Errorf("the network's objects could not be applied in the shoot: %s", applied.Message)
-	if codes := a.codes.incurable(applied); len(codes) > 0 && !applied.LastUpdateTime.Before(&begun) {
+	// A failure of former content may be over.
+	isCurrent := applied.Status == corev1beta1.ConditionFalse && !applied.LastUpdateTime.Before(&begun)
+	if codes := a.codes.in(applied); isCurrent && len(codes) > 0 {
 		return outcome.Fail(cause, codes...)
 	}
 	if left := failingFor - a.clock.Since(begun.Time); left > 0 {

@@ -4,32 +4,22 @@ package network
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
-	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/trellis-network/trellis/internal/bundle"
 	"github.com/trellis-network/trellis/internal/metrics"
 	"github.com/trellis-network/trellis/internal/outcome"
 	"github.com/trellis-network/trellis/internal/state"
-	"github.com/trellis-network/trellis/pipeline"
-	"github.com/trellis-network/trellis/plugin"
 )
 
 // bundleBuilder has the pipeline build bundles.
 type bundleBuilder struct {
-	Options
-	cached, live client.Reader
-	codes        codes
+	*requests
+	cached client.Reader
 }
 
 // build builds the bundles, and finds out whether they are written already. What users
@@ -44,7 +34,7 @@ func (b *bundleBuilder) build(ctx context.Context, run *run) outcome.Outcome {
 	if b.Standalone {
 		run.state.ShootGeneration = run.shoot.Generation
 	}
-	request, err := b.newRequest(ctx, run)
+	request, err := b.make(ctx, run)
 	run.state.TakenOver = request.TakenOver
 	if err != nil {
 		return outcome.TryAgain(err, b.codes.of(err)...)
@@ -95,88 +85,6 @@ func (b *bundleBuilder) compare(ctx context.Context, run *run) outcome.Outcome {
 		run.state.Components = run.built.Objects.Components
 	}
 	return outcome.Continue()
-}
-
-// newRequest makes the pipeline's Request for the Network.
-func (b *bundleBuilder) newRequest(ctx context.Context, run *run) (pipeline.Request, error) {
-	request, err := run.known().Request(ctx, b.live, b.Pipeline, plugin.Environment{
-		FeatureGates: b.FeatureGates, Images: b.Images, Webhook: b.webhookOf(run.network.Spec.Type),
-	})
-	request.Nodes = b.countNodes(ctx, run)
-	if err != nil || b.DumpRequests == "" {
-		return request, err
-	}
-	dump, err := json.MarshalIndent(request, "", "  ")
-	if err != nil {
-		return request, err
-	}
-	return request, os.WriteFile(filepath.Join(b.DumpRequests, run.network.Namespace+".json"), dump, 0o600)
-}
-
-// buildAgain builds what was accepted last, with today's webhook.
-func (b *bundleBuilder) buildAgain(ctx context.Context, run *run, last *pipeline.Applied) (pipeline.Result, error) {
-	request, err := b.newRequest(ctx, run)
-	if err != nil {
-		return pipeline.Result{}, err
-	}
-	request = request.Again(last.Accepted)
-	request.Applied = last
-	return b.Pipeline.Build(request), nil
-}
-
-// webhookOf returns how API servers of shoots reach the webhook for a type of networks,
-// nil if there is none.
-func (b *bundleBuilder) webhookOf(networkType string) *plugin.Webhook {
-	if b.Webhook == nil {
-		return nil
-	}
-	return b.Webhook(networkType)
-}
-
-// countNodes returns the number of nodes of a network that runs, as the DaemonSet of its
-// agents counts them, from the cache of the shoot. 0 means that it cannot be seen, which
-// leaves a roll-out as it is.
-func (b *bundleBuilder) countNodes(ctx context.Context, run *run) int32 {
-	if run.state.Applied == nil || run.shoot.IsHibernated() {
-		return 0
-	}
-	ctx, cancel := context.WithTimeout(ctx, nodesTimeout)
-	defer cancel()
-	shoot, err := b.Shoots.For(ctx, run.network.Namespace)
-	if err != nil {
-		return 0
-	}
-	for _, component := range run.state.Components {
-		agents := &appsv1.DaemonSet{}
-		if component.Kind == "DaemonSet" &&
-			shoot.Reader.Get(ctx, client.ObjectKey{Namespace: component.Namespace, Name: component.Workload}, agents) == nil {
-			return agents.Status.DesiredNumberScheduled
-		}
-	}
-	return 0
-}
-
-// contents are slices for the contents of bundles. A run that finds nothing to do only
-// compares what it has built.
-var contents = sync.Pool{New: func() any { return new([]byte) }}
-
-// bundlesOf returns what bundles are written as, in ascending phases.
-func bundlesOf(run *run, bundles []plugin.Bundle) ([]wantedBundle, error) {
-	wanted := make([]wantedBundle, len(bundles))
-	for i := range bundles {
-		each := &bundles[i]
-		data, err := pipeline.AppendDocuments((*contents.Get().(*[]byte))[:0], each.Objects)
-		if err != nil {
-			return nil, fmt.Errorf("encode the objects of the bundle %s: %w", each.Name, err)
-		}
-		content := &bundle.Bundle{
-			Namespace: run.network.Namespace, Name: each.Name, Network: run.network.Name,
-			Origin: run.plugin.Origin, Target: each.Target, Data: data,
-		}
-		wanted[i] = wantedBundle{state.BundleOf(each, content.SecretName()), content, len(each.Objects)}
-	}
-	slices.SortStableFunc(wanted, func(a, b wantedBundle) int { return a.Phase - b.Phase })
-	return wanted, nil
 }
 
 // inOneLine returns all errors as a status shows them, nil if there are none.

@@ -36,15 +36,8 @@ func (c codes) of(cause error) []corev1beta1.ErrorCode {
 // message, too.
 var refusedByAPIServer = regexp.MustCompile(`(?is)error during apply of object .* is invalid:`)
 
-// incurable returns the codes of a failure to apply that retrying does not overcome, or
-// none. Trellis' own resource manager states them. A failure of former content may be over.
-func (c codes) incurable(applied corev1beta1.Condition) []corev1beta1.ErrorCode {
-	if applied.Status != corev1beta1.ConditionFalse {
-		return nil
-	}
-	return c.in(applied)
-}
-
+// in returns the codes in a failure to apply that retrying does not overcome, or none.
+// Trellis' own resource manager states them.
 func (c codes) in(applied corev1beta1.Condition) []corev1beta1.ErrorCode {
 	switch {
 	case len(applied.Codes) > 0 || c.standalone:

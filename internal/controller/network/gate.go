@@ -16,8 +16,8 @@ import (
 
 // gatekeeper asks gates.
 type gatekeeper struct {
-	gates   []gate.Gate
-	builder *bundleBuilder
+	gates    []gate.Gate
+	requests *requests
 }
 
 // gate asks all gates whether what was built may be written now.
@@ -32,7 +32,7 @@ func (k gatekeeper) gate(ctx context.Context, run *run) outcome.Outcome {
 	for _, each := range k.gates {
 		verdict, err := each.Check(ctx, plan)
 		if err = errors.Join(err, verdict.Closed); err != nil {
-			return outcome.TryAgain(err, k.builder.codes.of(err)...)
+			return outcome.TryAgain(err, k.requests.codes.of(err)...)
 		}
 	}
 	return outcome.Continue()
@@ -43,14 +43,14 @@ func (k gatekeeper) gate(ctx context.Context, run *run) outcome.Outcome {
 // the shoot may have a network of which nothing is known.
 func (k gatekeeper) present(ctx context.Context, run *run) (objects []unstructured.Unstructured, known bool, err error) {
 	if now := run.known(); now.IsPresent() {
-		objects, err = now.Present(ctx, k.builder.live)
+		objects, err = now.Present(ctx, k.requests.live)
 		return objects, err == nil, err
 	}
 	applied := run.state.Applied
 	if applied == nil || applied.Accepted == nil {
 		return nil, false, nil
 	}
-	built, err := k.builder.buildAgain(ctx, run, applied)
+	built, err := k.requests.buildAgain(ctx, run, applied)
 	if err != nil || len(built.Errors) > 0 {
 		return nil, false, errors.Join(err, built.Errors.ToAggregate())
 	}

@@ -39,7 +39,7 @@ func newReconciler(c client.Client, cached, live client.Reader, recorder events.
 	codes, memory := codes{options.Standalone}, &memory{}
 	memory.networks.MaxLooks, memory.bundles.MaxLooks = maxLooksAtNetwork, maxLooks
 	status := &statusWriter{client: c, recorder: recorder, clock: options.Clock, memory: memory}
-	builder := &bundleBuilder{Options: options, cached: cached, live: live, codes: codes}
+	requests := &requests{options, live, codes}
 	writer := &bundleWriter{
 		client: c, cached: cached, live: live, standalone: options.Standalone,
 		codes: codes, status: status, clock: options.Clock, memory: memory,
@@ -47,10 +47,10 @@ func newReconciler(c client.Client, cached, live client.Reader, recorder events.
 	return &Reconciler{
 		Options: options, memory: memory, client: c, codes: codes,
 		gatherer: gatherer{client: c, cached: cached, live: live, trigger: options.Trigger, status: status, clock: options.Clock, memory: memory},
-		follower: follower{builder, writer},
-		builder:  builder,
+		follower: follower{requests, writer},
+		builder:  &bundleBuilder{requests, cached},
 		claims:   claims{c, status},
-		gates:    gatekeeper{[]gate.Gate{gate.Nodes{Shoots: options.Shoots, MaxAge: nodesMaxAge}}, builder},
+		gates:    gatekeeper{[]gate.Gate{gate.Nodes{Shoots: options.Shoots, MaxAge: nodesMaxAge}}, requests},
 		writer:   writer,
 		awaiter:  awaiter{codes, options.Clock, options.Timeout},
 		status:   status,

@@ -4,7 +4,9 @@ package network
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"sync"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -69,6 +71,29 @@ type wantedBundle struct {
 	content *bundle.Bundle
 	// objects is the number of objects in it.
 	objects int
+}
+
+// contents are slices for the contents of bundles. A run that finds nothing to do only
+// compares what it has built.
+var contents = sync.Pool{New: func() any { return new([]byte) }}
+
+// bundlesOf returns what bundles are written as, in ascending phases.
+func bundlesOf(run *run, bundles []plugin.Bundle) ([]wantedBundle, error) {
+	wanted := make([]wantedBundle, len(bundles))
+	for i := range bundles {
+		each := &bundles[i]
+		data, err := pipeline.AppendDocuments((*contents.Get().(*[]byte))[:0], each.Objects)
+		if err != nil {
+			return nil, fmt.Errorf("encode the objects of the bundle %s: %w", each.Name, err)
+		}
+		content := &bundle.Bundle{
+			Namespace: run.network.Namespace, Name: each.Name, Network: run.network.Name,
+			Origin: run.plugin.Origin, Target: each.Target, Data: data,
+		}
+		wanted[i] = wantedBundle{state.BundleOf(each, content.SecretName()), content, len(each.Objects)}
+	}
+	slices.SortStableFunc(wanted, func(a, b wantedBundle) int { return a.Phase - b.Phase })
+	return wanted, nil
 }
 
 // newRun returns what the Network alone tells.

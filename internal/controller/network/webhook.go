@@ -19,8 +19,8 @@ import (
 
 // follower keeps shoots up to date with the webhook.
 type follower struct {
-	builder *bundleBuilder
-	writer  *bundleWriter
+	requests *requests
+	writer   *bundleWriter
 }
 
 // followWebhook tells the shoot's API server how it reaches the webhook now, if that has
@@ -35,11 +35,11 @@ func (f follower) followWebhook(ctx context.Context, run *run) outcome.Outcome {
 	if run.state.Written != nil {
 		last = run.state.Written.Config
 	}
-	now := f.builder.webhookOf(run.network.Spec.Type)
+	now := f.requests.webhookOf(run.network.Spec.Type)
 	if last == nil || last.Accepted == nil || reflect.DeepEqual(last.Accepted.Webhook, now) {
 		return outcome.Continue()
 	}
-	built, err := f.builder.buildAgain(ctx, run, last)
+	built, err := f.requests.buildAgain(ctx, run, last)
 	if err == nil && len(built.Errors) > 0 {
 		logf.FromContext(ctx).Info("The shoot could not be told of the webhook's new address", "reason", built.Errors.ToAggregate().Error())
 		return outcome.Continue()
@@ -61,7 +61,7 @@ func (f follower) followWebhook(ctx context.Context, run *run) outcome.Outcome {
 // failed returns the outcome for an error. It is about the spec that was written last, unless
 // that of now is carried out. The error of a spec that was refused stays in the status.
 func (f follower) failed(run *run, err error) outcome.Outcome {
-	ended := outcome.TryAgain(err, f.builder.codes.of(err)...)
+	ended := outcome.TryAgain(err, f.requests.codes.of(err)...)
 	if run.state.Written == nil {
 		return ended.Unreported()
 	}

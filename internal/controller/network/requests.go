@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// requests makes the pipeline's Requests for Networks.
+type requests struct {
+	Options
+	live  client.Reader
+	codes codes
+}
+
+// make makes the pipeline's Request for the Network.
+func (r *requests) make(ctx context.Context, run *run) (pipeline.Request, error) {
+	request, err := run.known().Request(ctx, r.live, r.Pipeline, plugin.Environment{
+		FeatureGates: r.FeatureGates, Images: r.Images, Webhook: r.webhookOf(run.network.Spec.Type),
+	})
+	request.Nodes = r.countNodes(ctx, run)
+	if err != nil || r.DumpRequests == "" {
+		return request, err
+	}
+	dump, err := json.MarshalIndent(request, "", "  ")
+	if err != nil {
+		return request, err
+	}
+	return request, os.WriteFile(filepath.Join(r.DumpRequests, run.network.Namespace+".json"), dump, 0o600)
+}
+
+// buildAgain builds what was accepted last, with today's webhook.
+func (r *requests) buildAgain(ctx context.Context, run *run, last *pipeline.Applied) (pipeline.Result, error) {
+	request, err := r.make(ctx, run)
+	if err != nil {
+		return pipeline.Result{}, err
+	}
+	request = request.Again(last.Accepted)
+	request.Applied = last
+	return r.Pipeline.Build(request), nil
+}
+
+// webhookOf returns how API servers of shoots reach the webhook for a type of networks,
+// nil if there is none.
+func (r *requests) webhookOf(networkType string) *plugin.Webhook {
+	if r.Webhook == nil {
+		return nil
+	}
+	return r.Webhook(networkType)
+}
+
+// countNodes returns the number of nodes of a network that runs, as the DaemonSet of its
+// agents counts them, from the cache of the shoot. 0 means that it cannot be seen, which
+// leaves a roll-out as it is.
+func (r *requests) countNodes(ctx context.Context, run *run) int32 {
+	if run.state.Applied == nil || run.shoot.IsHibernated() {
+		return 0
+	}
+	ctx, cancel := context.WithTimeout(ctx, nodesTimeout)
+	defer cancel()
+	shoot, err := r.Shoots.For(ctx, run.network.Namespace)
+	if err != nil {
+		return 0
+	}
+	for _, component := range run.state.Components {
+		agents := &appsv1.DaemonSet{}
+		if component.Kind == "DaemonSet" &&
+			shoot.Reader.Get(ctx, client.ObjectKey{Namespace: component.Namespace, Name: component.Workload}, agents) == nil {
+			return agents.Status.DesiredNumberScheduled
+		}
+	}
+	return 0
+}
