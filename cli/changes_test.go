@@ -63,7 +63,7 @@ change: monitored: safe, from absent to true: only adds a dashboard
 			stdout: "~change: length: rolling, from absent to " + strings.Repeat("9", 64) + "…: the agents restart",
 		},
 		{
-			name: "what somebody else remembers is no help", args: "validate -f -",
+			name: "a state that Trellis did not write is ignored", args: "validate -f -",
 			stdin: network("net", "ns", "{}") + "status: {state: [7]}\n",
 			stdout: `
 warning: status.state: is ignored, since Trellis did not write it

@@ -35,7 +35,7 @@ func decoded(t *testing.T, text string) []located {
 	return all
 }
 
-// allOf are differences as people read them.
+// allOf are differences as users read them.
 func allOf(found []difference) string {
 	var text strings.Builder
 	for i := range found {
@@ -44,8 +44,7 @@ func allOf(found []difference) string {
 	return text.String()
 }
 
-// testdata/objects.diff is for people: whoever changes how differences are shown reads
-// it.
+// testdata/objects.diff shows reviewers how differences are shown.
 func TestDifferencesAreReadable(t *testing.T) {
 	g := NewWithT(t)
 	found := differences(documents(t, "before.yaml"), documents(t, "after.yaml"))
@@ -129,7 +128,7 @@ func TestTerminalsAreNotConfused(t *testing.T) {
 	}
 }
 
-// Whoever applies a diff to what was before has what is after.
+// A diff, applied to the lines before, gives the lines after.
 func TestADiffLeadsFromOneToTheOther(t *testing.T) {
 	line := rapid.StringMatching(`( {0,4}(- )?[a-c]:( [xy])?)`)
 	rapid.Check(t, func(t *rapid.T) {

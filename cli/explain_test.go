@@ -96,7 +96,7 @@ CHANGE:   forbidden: pods keep the former colour
 			stderr: "~error: noop has no field \"" + strings.Repeat("x", 64) + "…\" (fields: apiVersion",
 		},
 		{name: "a field of what has none", args: "explain noop.colour.hue", exit: 1, stderr: "error: noop.colour has no field \"hue\"\n"},
-		{name: "an unknown type", args: "explain rope.colour", exit: 1, stderr: "error: unknown network type \"rope\" (known: noop)\n"},
+		{name: "an unknown type", args: "explain other.colour", exit: 1, stderr: "error: unknown network type \"other\" (known: noop)\n"},
 		{name: "two at once", args: "explain noop.colour noop.length", exit: 2, stderr: "~accepts at most 1 arg"},
 	})
 }
@@ -117,7 +117,7 @@ func TestSchemaIsForEditors(t *testing.T) {
 	g.Expect(schema.Properties["kind"]).To(HaveKeyWithValue("enum", []any{"NetworkConfig", "", nil}))
 	g.Expect(schema.Properties["colour"]).To(HaveKeyWithValue("enum", []any{"red", "blue"}))
 	runAll(t, []script{
-		{name: "an unknown type", args: "schema rope", exit: 1, stderr: "error: unknown network type \"rope\" (known: noop)\n"},
+		{name: "an unknown type", args: "schema other", exit: 1, stderr: "error: unknown network type \"other\" (known: noop)\n"},
 		{name: "no type", args: "schema", exit: 2, stderr: "~accepts 1 arg"},
 	})
 }

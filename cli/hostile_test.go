@@ -140,7 +140,7 @@ func calicoShootOn(workers string) string {
 	return strings.Replace(calicoShoot("{}", "", ""), "[{name: a, maximum: 3}]", workers, 1)
 }
 
-// Nobody has to wait for the answer, nor to scroll.
+// Users neither wait for the answer nor scroll.
 func TestAMegabyteOfJunkIsRefused(t *testing.T) {
 	fine := fineShoot(t)
 	for name, input := range junk(1 << 20) {

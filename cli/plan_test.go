@@ -132,8 +132,8 @@ refused (1 error): keep spec.podCIDR: 10.1.0.0/16, or create a new cluster
 		},
 		{
 			name: "its type, if there were another one", args: args, exit: cli.ExitInvalid,
-			files: fromTo(old, strings.Replace(old, "type: noop", "type: rope", 1)),
-			stdout: `~error: new.yaml: spec.type: Unsupported value: "rope": supported values: "noop"
+			files: fromTo(old, strings.Replace(old, "type: noop", "type: other", 1)),
+			stdout: `~error: new.yaml: spec.type: Unsupported value: "other": supported values: "noop"
 				no plan: the network is invalid (1 error)`,
 		},
 	})
@@ -148,7 +148,7 @@ refused (1 error): keep spec.podCIDR: 10.1.0.0/16, or create a new cluster
 	g.Expect(stdout).To(ContainSubstring("keep spec.networking.type: calico, or"))
 }
 
-// What NEW does not say is as in OLD, so that nobody need write down what does not
+// What NEW does not say is as in OLD, so that users need not write down what does not
 // change.
 func TestAPlanGoesOnWithWhatIsKnown(t *testing.T) {
 	const args = "plan old.yaml new.yaml"
@@ -200,8 +200,8 @@ func TestAPlanGoesOnWithWhatIsKnown(t *testing.T) {
 	})
 }
 
-// Whoever compares two examples wants to know what differs. Whoever mixes up two clusters
-// has to be told.
+// A user who compares two examples wants to know what differs. A user who mixes up two
+// clusters must be told.
 func TestAPlanIsAboutOneCluster(t *testing.T) {
 	const args = "plan old.yaml new.yaml"
 	named := func(name, namespace, uid string) string {
@@ -259,8 +259,8 @@ func TestAPlanThatCannotBeMadeIsNotTakenForAHarmlessOne(t *testing.T) {
 		{name: "gates that there are not", args: "plan --config c.yaml old.yaml old.yaml", files: with("c.yaml", "featureGates: {Slow: true}"), exit: 4, stderr: "~read c.yaml: featureGates[Slow]: Invalid value"},
 		{name: "a configuration that is none", args: "plan --config c.yaml old.yaml old.yaml", files: with("c.yaml", "colour: red"), exit: 4, stderr: "~read c.yaml: the configuration cannot be decoded"},
 		{name: "no kubeconfig", args: "plan --live --kubeconfig gone", exit: 4, stderr: "~Error: load the kubeconfig of the seed: stat gone: no such file or directory"},
-		{name: "no such context", args: "plan --live --kubeconfig k --context there", files: map[string]string{"k": kubeconfigOfNobody}, exit: 4, stderr: `~context "there" does not exist`},
-		{name: "nobody there", args: "plan --live --kubeconfig k -n ns", files: map[string]string{"k": kubeconfigOfNobody}, exit: 4, stderr: "~Error: \nhttps://127.0.0.1:1\nconnection refused"},
+		{name: "no such context", args: "plan --live --kubeconfig k --context there", files: map[string]string{"k": kubeconfigOfNoServer}, exit: 4, stderr: `~context "there" does not exist`},
+		{name: "no server", args: "plan --live --kubeconfig k -n ns", files: map[string]string{"k": kubeconfigOfNoServer}, exit: 4, stderr: "~Error: \nhttps://127.0.0.1:1\nconnection refused"},
 		{
 			name: "several networks", args: "plan old.yaml new.yaml", exit: 1,
 			files:  fromTo(noopShoot("{}"), shoot("one", "{type: noop}")+"---\n"+shoot("two", "{type: noop}")),
@@ -271,15 +271,15 @@ func TestAPlanThatCannotBeMadeIsNotTakenForAHarmlessOne(t *testing.T) {
 			stdout: "error: new.yaml: document 1: is not an object: a manifest begins with apiVersion and kind\n",
 		},
 		{
-			name: "what NEW is is said before anybody is asked", args: "plan --live --kubeconfig k new.yaml", exit: 1,
-			files:  map[string]string{"k": kubeconfigOfNobody, "new.yaml": "hello\n"},
+			name: "errors in NEW are reported before a seed is asked", args: "plan --live --kubeconfig k new.yaml", exit: 1,
+			files:  map[string]string{"k": kubeconfigOfNoServer, "new.yaml": "hello\n"},
 			stdout: "~is not an object",
 		},
 	})
 }
 
-// kubeconfigOfNobody leads to a port where nobody listens.
-const kubeconfigOfNobody = `{apiVersion: v1, kind: Config, current-context: here,
+// kubeconfigOfNoServer leads to a port where no server listens.
+const kubeconfigOfNoServer = `{apiVersion: v1, kind: Config, current-context: here,
   clusters: [{name: seed, cluster: {server: "https://127.0.0.1:1"}}], users: [{name: me, user: {token: none}}],
   contexts: [{name: here, context: {cluster: seed, user: me, namespace: ns}}]}`
 

@@ -118,20 +118,20 @@ func TestValidateReadsSeveralDocumentsAndFiles(t *testing.T) {
 	runAll(t, []script{
 		{
 			name: "documents are told apart by number", args: "validate -f -", exit: 1,
-			stdin: shoot("one", "{type: noop}") + "---\n# nothing\n---\n" + shoot("two", "{type: rope}"),
+			stdin: shoot("one", "{type: noop}") + "---\n# nothing\n---\n" + shoot("two", "{type: other}"),
 			stdout: `
 shoot garden-dev/one: valid (noop)
-error: document 2: spec.networking.type: Unsupported value: "rope": supported values: "noop"
-shoot garden-dev/two: invalid (rope, 1 error)
+error: document 2: spec.networking.type: Unsupported value: "other": supported values: "noop"
+shoot garden-dev/two: invalid (other, 1 error)
 `,
 		},
 		{
 			name: "files by name", args: "validate -f a.yaml -f b.yaml", exit: 1,
-			files: map[string]string{"a.yaml": shoot("one", "{type: noop}"), "b.yaml": shoot("two", "{type: rope}")},
+			files: map[string]string{"a.yaml": shoot("one", "{type: noop}"), "b.yaml": shoot("two", "{type: other}")},
 			stdout: `
 shoot garden-dev/one: valid (noop)
-error: b.yaml: spec.networking.type: Unsupported value: "rope": supported values: "noop"
-shoot garden-dev/two: invalid (rope, 1 error)
+error: b.yaml: spec.networking.type: Unsupported value: "other": supported values: "noop"
+shoot garden-dev/two: invalid (other, 1 error)
 `,
 		},
 		{
@@ -258,9 +258,9 @@ spec:
 		{
 			name: "who counts where both say different things", args: "validate -f -",
 			stdin: network("net", "shoot--dev--mine", "{}") + "  cloudProvider: infra\n---\n" +
-				shoot("mine", "{type: rope, pods: 10.7.0.0/16, services: 10.8.0.0/16, ipFamilies: [IPv4]}"),
+				shoot("mine", "{type: other, pods: 10.7.0.0/16, services: 10.8.0.0/16, ipFamilies: [IPv4]}"),
 			stdout: `
-warning: document 1: spec.type: is noop, but the Shoot has rope; the Network counts
+warning: document 1: spec.type: is noop, but the Shoot has other; the Network counts
 warning: document 1: spec.podCIDR: is 10.1.0.0/16, but the Shoot has 10.7.0.0/16; the Network counts
 warning: document 1: spec.serviceCIDR: is 10.2.0.0/16, but the Shoot has 10.8.0.0/16; the Network counts
 warning: document 1: spec.cloudProvider: is infra, but the Shoot has dry; the Shoot counts

@@ -15,24 +15,23 @@ import (
 )
 
 const (
-	// tokenVolume and tokenMountPath are where Kubernetes' own admission puts a
-	// pod's token, and where client libraries look for it.
+	// Kubernetes' own admission mounts a pod's token at tokenMountPath, where client
+	// libraries read it.
 	tokenVolume    = "kube-api-access-trellis"
 	tokenMountPath = "/var/run/secrets/kubernetes.io/serviceaccount"
-	// tokenSeconds is how long a token lives: 12 hours, as long as those that
-	// Gardener's resource manager has the kubelet request.
+	// tokenSeconds is the lifetime of a token: 12 hours, as with Gardener's resource
+	// manager.
 	tokenSeconds = 43200
 )
 
-// givePodsAccess lets the network's workloads reach their API server without
-// help of any admission webhook: each pod gets the address, from outside of the
-// Services which do not work before the network does, and a token of its own
-// where its ServiceAccount is not the default one, unless the pod wants none.
+// givePodsAccess gives the network's workloads what they need to reach their API server
+// without an admission webhook: the server's external address, since Services do not work
+// before the network does, and a token if the pod has a ServiceAccount other than the
+// default one and does not refuse a token.
 //
-// A Job's pods cannot be changed: with a new address it would have to run once more, and
-// do again what it has done. So it reaches the API server as every pod does, and retries
-// until the network works. It gets a token unless it asks for one, which its API server
-// then gives it. What a CronJob is to make next can be changed.
+// The template of a Job cannot change, and a Job with a new address would run again. So its
+// pods use the Service, and retry until the network works. A Job that states whether it
+// wants a token gets it from its API server.
 func givePodsAccess(objects []plugin.Object, access *plugin.PodAccess) {
 	for _, object := range objects {
 		switch workload := object.(type) {

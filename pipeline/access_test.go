@@ -17,7 +17,7 @@ import (
 
 func pod(t *testing.T, environment plugin.Environment) corev1.PodSpec {
 	t.Helper()
-	p := newPipeline(t, stringPlugin{})
+	p := newPipeline(t, noopPlugin{})
 	result := p.Build(p.NewRequest(network(""), nil, environment))
 	NewWithT(t).Expect(result.Errors).To(BeEmpty())
 	return result.Objects.For(plugin.Shoot)[1].(*appsv1.DaemonSet).Spec.Template.Spec
@@ -47,7 +47,7 @@ func TestPodsInALandscapeAreLeftAlone(t *testing.T) {
 	g.Expect(spec.InitContainers[0].Env).To(BeEmpty())
 }
 
-// task is a pod that looks at its string once.
+// task is a pod that runs once.
 func task(automount *bool) corev1.PodTemplateSpec {
 	return corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 		ServiceAccountName: "tasks", AutomountServiceAccountToken: automount, Containers: []corev1.Container{{Name: "look"}},
@@ -75,7 +75,7 @@ func TestStandaloneJobsRunOnceWhateverTheAddress(t *testing.T) {
 			g := NewWithT(t)
 			var jobs []*batchv1.Job
 			for _, host := range []string{"a.example.org", "b.example.org"} {
-				p := newPipeline(t, stringPlugin{tasks: func() []plugin.Object { return []plugin.Object{jobOf(test.automount)} }})
+				p := newPipeline(t, noopPlugin{tasks: func() []plugin.Object { return []plugin.Object{jobOf(test.automount)} }})
 				result := p.Build(p.NewRequest(network(""), nil, plugin.Environment{PodAccess: &plugin.PodAccess{Host: host, Port: "443"}}))
 				g.Expect(result.Errors).To(BeEmpty())
 				jobs = append(jobs, result.Objects.In(tasksBundle)[0].(*batchv1.Job))
@@ -89,7 +89,7 @@ func TestStandaloneJobsRunOnceWhateverTheAddress(t *testing.T) {
 
 func TestStandaloneCronJobsCarryTheirAccess(t *testing.T) {
 	g := NewWithT(t)
-	p := newPipeline(t, stringPlugin{tasks: func() []plugin.Object {
+	p := newPipeline(t, noopPlugin{tasks: func() []plugin.Object {
 		return []plugin.Object{&batchv1.CronJob{
 			TypeMeta: metav1.TypeMeta{APIVersion: "batch/v1", Kind: "CronJob"}, ObjectMeta: metav1.ObjectMeta{Name: "look"},
 			Spec: batchv1.CronJobSpec{JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: task(nil)}}},

@@ -40,7 +40,7 @@ func New(plugins []plugin.Plugin, providers []plugin.Provider) (*Pipeline, error
 	return p, nil
 }
 
-// Types are the network types that there is a plugin for, sorted.
+// Types returns the network types that have a plugin, sorted.
 func (p *Pipeline) Types() []string { return slices.Sorted(maps.Keys(p.plugins)) }
 
 // Plugin returns the plugin for a network type.
@@ -49,10 +49,10 @@ func (p *Pipeline) Plugin(networkType string) (plugin.Plugin, bool) {
 	return found, ok
 }
 
-// Result is what a Request comes to.
+// Result is what Build makes of a Request.
 type Result struct {
-	// Errors are why there are no objects. With errors, all below but Warnings
-	// may be incomplete and must not be applied.
+	// Errors are the reasons why there are no objects. With errors, all fields below but
+	// Warnings may be incomplete and must not be applied.
 	Errors field.ErrorList
 	// Warnings are what the user should know.
 	Warnings []plugin.Warning
@@ -64,7 +64,7 @@ type Result struct {
 	Values map[string]any `json:"-"`
 	// Origins are where they come from, by path.
 	Origins map[string]plugin.Origin
-	// Changes are how Config differs from what was applied last.
+	// Changes are the differences between Config and what was applied last.
 	Changes []Change
 	// IPFamilies are the families that the objects are for.
 	IPFamilies []extensionsv1alpha1.IPFamily
@@ -72,16 +72,16 @@ type Result struct {
 	Decisions plugin.Decisions
 	// Objects are the network's objects.
 	Objects plugin.Objects
-	// Precondition is what the shoot's nodes must show before Objects are written,
-	// or nil.
+	// Precondition is the condition that the shoot's nodes must have before Objects are
+	// written, or nil.
 	Precondition *plugin.Precondition `json:"-"`
 
 	accepted *Accepted
 }
 
-// Build runs all stages. A stage that finds errors is the last one: what comes
-// after it could not be trusted. The first stage finds all that is wrong with the
-// spec as it is written, be it in the Network or in the config.
+// Build runs all stages. It stops after a stage that finds errors, since the next one
+// relies on a valid input. The first stage finds all errors in the spec as it is written,
+// both in the Network and in the config.
 func (p *Pipeline) Build(request Request) Result {
 	b := p.begin(&request)
 	return b.run(b.checkWritten, b.applyDefaults, b.validateEffective, b.compare, b.render)
@@ -119,10 +119,11 @@ type build struct {
 	plugin.Findings
 	pipeline *Pipeline
 	request  *Request
-	// last is what was applied last, nil if there is nothing that can be read.
+	// last is what was applied last; nil if there is nothing, or it cannot be read.
 	last  *Applied
 	paths paths
-	// in begins with what the Request has. Build completes the facts and decides.
+	// in has the facts and the environment of the Request. Build completes the facts, and
+	// adds its decisions.
 	in plugin.Input
 
 	plugin  plugin.Plugin
@@ -131,18 +132,19 @@ type build struct {
 	config  any // the effective config
 	result  Result
 
-	// What the configs have, by path: that of the user, that in the spec, and the one
+	// The values by path: of the user's config, of the one in the spec, and of the one
 	// applied last.
 	byUser, inSpec, applied map[string]any
-	// noted is what the plugin's defaults say of why values are what they are.
+	// noted are the origins that the plugin's defaults state.
 	noted map[string]plugin.Origin
 
-	// known are the errors of what was applied last; nil until ratchet needs them.
+	// known are the errors that what was applied last has today; nil until ratchet needs
+	// them.
 	known map[string]bool
 }
 
-// checkWritten finds what is wrong with the spec as it is written, be it in the Network or
-// in the config.
+// checkWritten finds all errors in the spec as it is written, both in the Network and in
+// the config.
 func (b *build) checkWritten() error {
 	spec := &b.request.Spec
 	b.plugin = b.pipeline.plugins[spec.Type]
@@ -207,13 +209,13 @@ func (b *build) render() error {
 	return nil
 }
 
-// identity is what tells objects apart.
+// identity identifies an object.
 type identity struct {
 	kind            schema.GroupKind
 	namespace, name string
 }
 
-// complete checks that objects can be told apart and applied.
+// complete checks that each object can be applied, and occurs once.
 func complete(objects []plugin.Object) error {
 	seen := make(map[identity]struct{}, len(objects))
 	for _, object := range objects {

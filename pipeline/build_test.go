@@ -17,17 +17,17 @@ import (
 // the byte.
 func TestReplayedRequestsGiveTheSameResult(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		config := rapid.SampledFrom([]string{"", `{"mode":"taut"}`, `{"mode":"?"}`, `{"mtu":"9","tunnel":{"enabled":true}}`, `{"x":1}`}).Draw(t, "config")
-		p, err := pipeline.New([]plugin.Plugin{plugin.New(stringPlugin{})}, []plugin.Provider{plains{}})
+		config := rapid.SampledFrom([]string{"", `{"mode":"routed"}`, `{"mode":"?"}`, `{"mtu":"9","tunnel":{"enabled":true}}`, `{"x":1}`}).Draw(t, "config")
+		p, err := pipeline.New([]plugin.Plugin{plugin.New(noopPlugin{})}, []plugin.Provider{infra{}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		request := p.NewRequest(network(config, func(s *spec) {
-			s.CloudProvider = rapid.SampledFrom([]string{"", "plains", "hills"}).Draw(t, "cloud")
+			s.CloudProvider = rapid.SampledFrom([]string{"", "infra", "hills"}).Draw(t, "cloud")
 			s.PodCIDR = rapid.SampledFrom([]string{"10.1.0.0/16", "x", "10.2.0.0/16"}).Draw(t, "pods")
 		}), nil, noEnvironment)
 		if rapid.Bool().Draw(t, "running") {
-			request.Applied = &pipeline.Applied{Config: []byte(`{"mode":"taut","mtu":"1399"}`)}
+			request.Applied = &pipeline.Applied{Config: []byte(`{"mode":"routed","mtu":"1399"}`)}
 		}
 		dumped, err := json.Marshal(request)
 		if err != nil {
@@ -59,19 +59,19 @@ func printed(t failer, result pipeline.Result) string {
 	return string(rest) + lines(result.Errors) + string(documents)
 }
 
-// One plugin's defect is an error of its Networks, and of nobody else's.
+// One plugin's defect is an error of its Networks only.
 func TestDefectsOfAPluginAreErrors(t *testing.T) {
 	for breaks, wants := range map[string]string{
-		"error":    "out of string",
-		"panic":    "the string plugin panicked at fixture_test.go:",
-		"default":  "the string plugin panicked at fixture_test.go:",
+		"error":    "cannot render",
+		"panic":    "the noop plugin panicked at fixture_test.go:",
+		"default":  "the noop plugin panicked at fixture_test.go:",
 		"nameless": "rendered a ConfigMap without a name",
 		"kindless": "without apiVersion or kind",
-		"twice":    "rendered ConfigMap kube-system/string twice",
+		"twice":    "rendered ConfigMap kube-system/noop twice",
 	} {
 		t.Run(breaks, func(t *testing.T) {
 			g := NewWithT(t)
-			p := newPipeline(t, stringPlugin{breaks: breaks})
+			p := newPipeline(t, noopPlugin{breaks: breaks})
 			result := p.Build(p.NewRequest(network(""), nil, noEnvironment))
 			g.Expect(lines(result.Errors)).To(And(ContainSubstring("spec.providerConfig: Internal error"), ContainSubstring(wants)))
 			g.Expect(result.Objects.For(plugin.Shoot)).To(BeEmpty())
@@ -80,11 +80,11 @@ func TestDefectsOfAPluginAreErrors(t *testing.T) {
 }
 
 func TestTwoPluginsOfOneTypeAreRefused(t *testing.T) {
-	one := plugin.New(stringPlugin{})
+	one := plugin.New(noopPlugin{})
 	_, err := pipeline.New([]plugin.Plugin{one, one}, nil)
-	NewWithT(t).Expect(err).To(MatchError(ContainSubstring(`two plugins answer to the network type "string"`)))
-	_, err = pipeline.New(nil, []plugin.Provider{plains{}, plains{}})
-	NewWithT(t).Expect(err).To(MatchError(ContainSubstring(`two providers answer to the infrastructure type "plains"`)))
+	NewWithT(t).Expect(err).To(MatchError(ContainSubstring(`two plugins answer to the network type "noop"`)))
+	_, err = pipeline.New(nil, []plugin.Provider{infra{}, infra{}})
+	NewWithT(t).Expect(err).To(MatchError(ContainSubstring(`two providers answer to the infrastructure type "infra"`)))
 }
 
 func TestDocumentsStateNoStatus(t *testing.T) {

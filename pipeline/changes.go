@@ -21,13 +21,13 @@ type Change struct {
 	// Before and After are the values; nil where there is none.
 	Before any `json:"before,omitempty"`
 	After  any `json:"after,omitempty"`
-	// Class says what the change means for a running network, Reason why.
+	// Class is what the change means for a running network, and Reason the reason.
 	Class  plugin.ChangeClass `json:"class"`
 	Reason string             `json:"reason"`
 }
 
-// readApplied takes apart what was applied last, and gives it up if nothing can be
-// learnt from it. Some facts are what they were then.
+// readApplied reads what was applied last, and ignores it if it is malformed. Some facts
+// stay as they were then.
 func (b *build) readApplied() {
 	if b.last == nil {
 		return
@@ -48,7 +48,7 @@ func (b *build) readApplied() {
 	b.in.IPFamilies = keepBoth(b.in.IPFamilies, b.request.Spec.IPFamilies, accepted.Facts.IPFamilies)
 }
 
-// cannotCompare leaves aside what was applied last, for which its user is not to blame.
+// cannotCompare ignores what was applied last, with a warning: it is no error of the user.
 func (b *build) cannotCompare(err error) {
 	b.applied = nil
 	b.Warn(field.NewPath("status", "state"), "what was applied last cannot be compared: "+err.Error())
@@ -65,7 +65,7 @@ func (b *build) compare() error {
 		b.cannotCompare(errs.ToAggregate())
 		return nil
 	}
-	then := b.in // unless the facts of then were kept, they count as the same
+	then := b.in // without the facts of that time, no fact counts as changed
 	if accepted := b.last.Accepted; accepted != nil {
 		then.Facts = accepted.Facts
 	}

@@ -58,7 +58,7 @@ func checkNetwork(p *plugin.Plugin, spec *extensionsv1alpha1.NetworkSpec, in *pl
 			fmt.Sprintf("is another spelling of podCIDR, which says %s; leave one of them out", spec.PodCIDR)))
 	}
 	pods, services := c.parse(paths.pods, in.PodCIDR), c.parse(paths.services, in.ServiceCIDR)
-	var nodes netip.Prefix // of none, which overlaps with nothing
+	var nodes netip.Prefix // the invalid one overlaps with nothing
 	if in.NodeCIDR != "" {
 		nodes = c.parse(paths.nodes, in.NodeCIDR)
 	}
@@ -69,7 +69,7 @@ func checkNetwork(p *plugin.Plugin, spec *extensionsv1alpha1.NetworkSpec, in *pl
 	return c.Findings
 }
 
-// checkShoot checks what the Shoot states, by the fields where it does.
+// checkShoot checks what the Shoot states. Its errors have the paths of the Shoot's fields.
 func (c *checker) checkShoot() {
 	modes := []corev1beta1.ProxyMode{corev1beta1.ProxyModeIPTables, corev1beta1.ProxyModeIPVS, corev1beta1.ProxyModeNFTables}
 	if mode := c.in.KubeProxy.Mode; mode != "" && !slices.Contains(modes, mode) {
@@ -135,7 +135,7 @@ func (c *checker) checkRanges(pods, services, nodes netip.Prefix) {
 		c.allRanges(c.paths.nodes, nodes, plugin.FactNodeRanges, c.in.NodeCIDRs))
 }
 
-// addressRange is a range of addresses, and where it stands.
+// addressRange is a range of addresses with its field.
 type addressRange struct {
 	path   *field.Path
 	prefix netip.Prefix
@@ -143,8 +143,8 @@ type addressRange struct {
 	made bool
 }
 
-// allRanges are the ranges of one kind: the one that is written, and those of the
-// network's families that the Shoot's status reports, where it stands again.
+// allRanges returns the ranges of one kind: the one in the spec, and those of the network's
+// families in the Shoot's status, which also has the one in the spec.
 func (c *checker) allRanges(path *field.Path, written netip.Prefix, fact plugin.Fact, reported []string) []addressRange {
 	var ranges []addressRange
 	if written.IsValid() {
@@ -166,7 +166,7 @@ func (c *checker) allRanges(path *field.Path, written netip.Prefix, fact plugin.
 	return ranges
 }
 
-// checkOverlaps finds addresses that two could have.
+// checkOverlaps finds addresses that could be given twice.
 func (c *checker) checkOverlaps(pods, services, nodes []addressRange) {
 	for _, one := range services {
 		c.mustBeApart(one, "pods", pods)
@@ -174,9 +174,9 @@ func (c *checker) checkOverlaps(pods, services, nodes []addressRange) {
 	for _, one := range nodes {
 		other, overlaps := overlapping(one, pods)
 		if overlaps && one.made && other.made && one.prefix == other.prefix {
-			continue // gives addresses to nodes and pods alike
+			continue // an infrastructure that gives nodes and pods addresses of one range
 		}
-		if overlaps { // as where pods get addresses of the nodes' own network
+		if overlaps { // as with pods that get addresses of the nodes' network
 			c.Warn(one.path, fmt.Sprintf("%s overlaps with the pods' range %s: a pod's address may be a node's as well, unless something keeps them apart; give each a range of its own",
 				one.prefix, other.prefix))
 		}
@@ -184,9 +184,9 @@ func (c *checker) checkOverlaps(pods, services, nodes []addressRange) {
 	}
 }
 
-// mustBeApart refuses a range that overlaps with one of the others. Where it is the
-// infrastructure that made both, it only warns: there are some that set aside a part of
-// the pods' IPv6 range for Services.
+// mustBeApart refuses a range that overlaps with one of the others. If the infrastructure
+// made both, it only warns: some infrastructures reserve a part of the pods' IPv6 range for
+// Services.
 func (c *checker) mustBeApart(one addressRange, whose string, others []addressRange) {
 	other, overlaps := overlapping(one, others)
 	switch {
@@ -199,8 +199,8 @@ func (c *checker) mustBeApart(one addressRange, whose string, others []addressRa
 	}
 }
 
-// overlapping is the first of the others that a range overlaps with. Ranges of
-// different families never do.
+// overlapping returns the first of the others that a range overlaps with. Ranges of
+// different families never overlap.
 func overlapping(one addressRange, others []addressRange) (addressRange, bool) {
 	for _, other := range others {
 		if one.prefix.Overlaps(other.prefix) {

@@ -26,8 +26,8 @@ func TestNetworksAreChecked(t *testing.T) {
 		"the older spelling":            {func(s *spec) { s.PodCIDR, s.ClusterCIDR = "", s.PodCIDR }, ""},
 		"both spellings, the same":      {func(s *spec) { s.ClusterCIDR = s.PodCIDR }, ""},
 		"both spellings, not the same":  {func(s *spec) { s.ClusterCIDR = "10.9.0.0/16" }, "spec.clusterCIDR: Invalid value: \"10.9.0.0/16\""},
-		"no type":                       {func(s *spec) { s.Type = "" }, "spec.type: Required value: name the network plugin; there are string"},
-		"unknown type":                  {func(s *spec) { s.Type = "rope" }, "spec.type: Unsupported value: \"rope\": supported values: \"string\""},
+		"no type":                       {func(s *spec) { s.Type = "" }, "spec.type: Required value: name the network plugin; there are noop"},
+		"unknown type":                  {func(s *spec) { s.Type = "unknown" }, "spec.type: Unsupported value: \"unknown\": supported values: \"noop\""},
 		"no pod range":                  {func(s *spec) { s.PodCIDR = "" }, "spec.podCIDR: Required value"},
 		"pod range not a range":         {func(s *spec) { s.PodCIDR = "10.1.0.0" }, "spec.podCIDR: Invalid value: \"10.1.0.0\""},
 		"not the first address":         {func(s *spec) { s.PodCIDR = "10.1.0.1/16" }, "spec.podCIDR: Invalid value: \"10.1.0.1/16\": must begin with the first address of the range: 10.1.0.0/16"},
@@ -40,7 +40,7 @@ func TestNetworksAreChecked(t *testing.T) {
 		"a family the plugin lacks": {func(s *spec) {
 			s.IPFamilies = []extensionsv1alpha1.IPFamily{"IPv6"}
 			s.PodCIDR, s.ServiceCIDR = "fd00::/64", "fd01::/112"
-		}, "the string plugin serves [IPv4], both families together"},
+		}, "the noop plugin serves [IPv4], both families together"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -64,7 +64,7 @@ func TestNodeRangeMustNotOverlap(t *testing.T) {
 	} {
 		t.Run(nodes, func(t *testing.T) {
 			g := NewWithT(t)
-			p := newPipeline(t, stringPlugin{})
+			p := newPipeline(t, noopPlugin{})
 			request := p.NewRequest(network(""), nil, noEnvironment)
 			request.Facts.NodeCIDR = nodes
 			g.Expect(lines(p.Build(request).Errors)).To(ContainSubstring(wants))
@@ -85,7 +85,7 @@ func TestWhatTheShootTellsIsChecked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			p := newPipeline(t, stringPlugin{})
+			p := newPipeline(t, noopPlugin{})
 			request := p.NewRequest(network(""), nil, noEnvironment)
 			g.Expect(p.Build(request).Errors).To(BeEmpty())
 			test.change(&request.Facts)
@@ -97,7 +97,7 @@ func TestWhatTheShootTellsIsChecked(t *testing.T) {
 // Gardener's extensions make such networks, and some that run are so.
 func TestNodesAmongPodsAreWarnedOf(t *testing.T) {
 	g := NewWithT(t)
-	p := newPipeline(t, stringPlugin{})
+	p := newPipeline(t, noopPlugin{})
 	request := p.NewRequest(network(""), nil, noEnvironment)
 	request.Facts.NodeCIDR = "10.1.7.0/24"
 	result := p.Build(request)
@@ -109,7 +109,7 @@ func TestNodesAmongPodsAreWarnedOf(t *testing.T) {
 
 func TestANodeRangeThatIsNoneIsToldWithAllElse(t *testing.T) {
 	g := NewWithT(t)
-	p := newPipeline(t, stringPlugin{})
+	p := newPipeline(t, noopPlugin{})
 	request := p.NewRequest(network(""), nil, noEnvironment)
 	request.Spec.PodCIDR, request.Facts.NodeCIDR = "10.1.0.0", "10.3.0.0"
 	g.Expect(lines(p.Build(request).Errors)).To(And(ContainSubstring("spec.podCIDR"), ContainSubstring("shoot.spec.networking.nodes")))
@@ -133,9 +133,9 @@ func TestRangesOfAllFamiliesMustNotOverlap(t *testing.T) {
 		"so in a network of IPv6": {"IPv6", "2001:db8:1::/56", "2001:db8:1:7::/108", "2001:db8:1::/56",
 			ranges{[]string{"2001:db8:1::/56"}, []string{"2001:db8:1:7::/108"}, []string{"2001:db8:1::/56"}}, "",
 			"spec.serviceCIDR: 2001:db8:1:7::/108 overlaps with the pods' range 2001:db8:1::/56: the infrastructure"},
-		"people's ranges of IPv6": {"IPv6", "2001:db8:1::/56", "2001:db8:1:7::/108", "", ranges{},
+		"users' ranges of IPv6": {"IPv6", "2001:db8:1::/56", "2001:db8:1:7::/108", "", ranges{},
 			"spec.serviceCIDR: Invalid value: \"2001:db8:1:7::/108\": overlaps with the pods' range 2001:db8:1::/56", ""},
-		"people's nodes among Services of IPv6": {"IPv6", "2001:db8:1::/56", "2001:db8:2::/108", "2001:db8:2::/64", ranges{},
+		"users' nodes among Services of IPv6": {"IPv6", "2001:db8:1::/56", "2001:db8:2::/108", "2001:db8:2::/64", ranges{},
 			"shoot.spec.networking.nodes: Invalid value: \"2001:db8:2::/64\": overlaps with the Services' range 2001:db8:2::/108", ""},
 		"nodes among pods of IPv6": {"IPv6", "2001:db8:1::/48", "2001:db8:2::/108", "2001:db8:1::/64", ranges{}, "",
 			"shoot.spec.networking.nodes: 2001:db8:1::/64 overlaps with the pods' range 2001:db8:1::/48: a pod's address may be a node's"},
@@ -154,7 +154,7 @@ func TestRangesOfAllFamiliesMustNotOverlap(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			p := newPipeline(t, stringPlugin{ipv6: true})
+			p := newPipeline(t, noopPlugin{ipv6: true})
 			request := p.NewRequest(network("", func(s *spec) {
 				s.IPFamilies, s.PodCIDR, s.ServiceCIDR = familiesIn(test.families), test.pods, test.services
 			}), nil, noEnvironment)

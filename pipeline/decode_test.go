@@ -20,22 +20,22 @@ func TestConfigsAreDecodedStrictly(t *testing.T) {
 	for name, test := range map[string]struct{ config, wants string }{
 		"nothing":              {"", ""},
 		"null":                 {"null", ""},
-		"no version":           {`{"mode":"taut"}`, ""},
-		"empty kind":           {`{"mode":"taut","kind":""}`, ""},
-		"first version":        {`{"apiVersion":"string.example.org/v1","kind":"NetworkConfig"}`, ""},
-		"older version":        {`{"apiVersion":"string.example.org/v1beta1","kind":"NetworkConfig"}`, ""},
-		"another version":      {`{"apiVersion":"rope.example.org/v1"}`, `spec.providerConfig.apiVersion: Unsupported value: "rope.example.org/v1": supported values: "string.example.org/v1"`},
+		"no version":           {`{"mode":"routed"}`, ""},
+		"empty kind":           {`{"mode":"routed","kind":""}`, ""},
+		"first version":        {`{"apiVersion":"noop.example.com/v1","kind":"NetworkConfig"}`, ""},
+		"older version":        {`{"apiVersion":"noop.example.com/v1beta1","kind":"NetworkConfig"}`, ""},
+		"another version":      {`{"apiVersion":"unknown.example.com/v1"}`, `spec.providerConfig.apiVersion: Unsupported value: "unknown.example.com/v1": supported values: "noop.example.com/v1"`},
 		"another kind":         {`{"kind":"Network"}`, `spec.providerConfig.kind: Unsupported value: "Network": supported values: "NetworkConfig"`},
 		"unknown field":        {`{"tunnel":{"enabeld":true}}`, `spec.providerConfig.tunnel.enabeld: Invalid value: true: is not a field here; did you mean enabled? There are enabled, kind`},
-		"wrong case":           {`{"Mode":"taut"}`, `spec.providerConfig.Mode: Invalid value: "taut": is not a field here; write mode`},
-		"field twice":          {`{"mode":"taut","mode":"slack"}`, `spec.providerConfig.mode: Duplicate value: "mode"`},
+		"wrong case":           {`{"Mode":"routed"}`, `spec.providerConfig.Mode: Invalid value: "routed": is not a field here; write mode`},
+		"field twice":          {`{"mode":"routed","mode":"bridged"}`, `spec.providerConfig.mode: Duplicate value: "mode"`},
 		"number as string":     {`{"mtu":1440}`, `spec.providerConfig.mtu: Invalid value: 1440: must be a string, not a number; write it in quotes`},
 		"string as object":     {`{"tunnel":"yes"}`, `spec.providerConfig.tunnel: Invalid value: "yes": must be an object, not a string`},
 		"string as bool":       {`{"tunnel":{"enabled":"yes"}}`, `spec.providerConfig.tunnel.enabled: Invalid value: "yes": must be true or false, not a string`},
 		"a list":               {`[]`, `spec.providerConfig: Invalid value: []: must be an object, not a list`},
 		"a scalar":             {`7`, `spec.providerConfig: Invalid value: 7: must be an object, not a number`},
 		"cut off":              {`{"mode":`, `spec.providerConfig: Invalid value: "{\"mode\":": cannot be decoded`},
-		"value not allowed":    {`{"mode":"tight"}`, `spec.providerConfig.mode: Unsupported value: "tight": supported values: "slack", "taut"`},
+		"value not allowed":    {`{"mode":"tight"}`, `spec.providerConfig.mode: Unsupported value: "tight": supported values: "bridged", "routed"`},
 		"not allowed in force": {`{"mtu":"0"}`, `spec.providerConfig.mtu: Invalid value: "0": must be positive`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestConfigsAreDecodedStrictly(t *testing.T) {
 	}
 }
 
-// Whoever wrote three mistakes is told of three, whichever field they are in.
+// Users are told of all their mistakes, whichever field they are in.
 func TestAllMistakesAreToldAtOnce(t *testing.T) {
 	for name, test := range map[string]struct {
 		config string
@@ -58,9 +58,9 @@ func TestAllMistakesAreToldAtOnce(t *testing.T) {
 		wants  []string
 	}{
 		"types, names, duplicates, version": {
-			config: `{"apiVersion":"rope.example.org/v1","mtu":1,"mode":[2],"tunnel":{"enabled":{"a":"b"},"depth":3,"kind":"a","kind":"b"}}`,
+			config: `{"apiVersion":"unknown.example.com/v1","mtu":1,"mode":[2],"tunnel":{"enabled":{"a":"b"},"depth":3,"kind":"a","kind":"b"}}`,
 			wants: []string{
-				`spec.providerConfig.apiVersion: Unsupported value: "rope.example.org/v1"`,
+				`spec.providerConfig.apiVersion: Unsupported value: "unknown.example.com/v1"`,
 				`spec.providerConfig.mode: Invalid value: [2]: must be a string, not a list`,
 				`spec.providerConfig.mtu: Invalid value: 1: must be a string, not a number; write it in quotes`,
 				`spec.providerConfig.tunnel.depth: Invalid value: 3: is not a field here; there are enabled, kind`,
@@ -131,7 +131,7 @@ func TestThousandsOfMistakesAreCounted(t *testing.T) {
 }
 
 func FuzzBuildNeverPanics(f *testing.F) {
-	for _, seed := range []string{"", "null", "{}", `{"mode":"taut"}`, `{"tunnel":{"enabled":true}}`, `{"mtu":1}`, `[`, `{"a":{"b":[1,{"c":null}]}}`} {
+	for _, seed := range []string{"", "null", "{}", `{"mode":"routed"}`, `{"tunnel":{"enabled":true}}`, `{"mtu":1}`, `[`, `{"a":{"b":[1,{"c":null}]}}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, config []byte) {

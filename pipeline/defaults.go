@@ -10,9 +10,8 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// applyDefaults makes the effective config and notes where its values come from.
-// Values that the user never set stay what they were when the network was first
-// applied, even where today's default is another.
+// applyDefaults makes the effective config, and states the origin of each value. Values
+// that the user never set stay as they were first applied, even if the default has changed.
 func (b *build) applyDefaults() error {
 	// They differ where a webhook has changed the Network on its way.
 	var err error
@@ -33,8 +32,8 @@ func (b *build) applyDefaults() error {
 	return b.keepApplied()
 }
 
-// defaultsOver runs the plugin's defaults over a copy of base, which makes the
-// effective config, and works out each value's origin.
+// defaultsOver makes the effective config: it applies the plugin's defaults to a copy of
+// base, and determines each value's origin.
 func (b *build) defaultsOver(base any) (err error) {
 	if b.config, err = b.plugin.Clone(base); err != nil {
 		return err
@@ -68,9 +67,9 @@ func (b *build) originOf(path string, value any) plugin.Origin {
 	return plugin.Origin{Source: plugin.FromDefault}
 }
 
-// keepApplied goes back to the applied value wherever a value is only a default
-// (of the plugin or the infrastructure) now and was one then, and defaults once
-// more, so that whatever follows from the kept values follows.
+// keepApplied restores the applied value of each field whose value is a default (of the
+// plugin or the infrastructure) both now and then. It applies the defaults once more, since
+// other values may depend on the restored ones.
 func (b *build) keepApplied() error {
 	kept, today := map[string]any{}, b.result.Values
 	for path, before := range b.applied {
@@ -93,7 +92,7 @@ func (b *build) keepApplied() error {
 	}
 	for path, before := range kept {
 		if !reflect.DeepEqual(b.result.Values[path], before) {
-			continue // the plugin does not let it be kept, and has said why
+			continue // the plugin does not allow it, and has stated the reason
 		}
 		b.result.Origins[path] = plugin.Origin{
 			Source: plugin.FromApplied,
@@ -103,7 +102,7 @@ func (b *build) keepApplied() error {
 	return nil
 }
 
-// writtenWith is what the spec has, with these values put in.
+// writtenWith returns the config in the spec with these values.
 func (b *build) writtenWith(values map[string]any) (any, error) {
 	raw, err := b.plugin.Encode(b.written)
 	if err != nil {
@@ -116,8 +115,8 @@ func (b *build) writtenWith(values map[string]any) (any, error) {
 	return base, errs.ToAggregate()
 }
 
-// mayKeep reports whether a value of this source is one that the user left to
-// Trellis. No source means the plugin's default.
+// mayKeep reports whether the user left a value of this source to Trellis. No source means
+// the plugin's default.
 func mayKeep(source plugin.Source) bool {
 	switch source {
 	case "", plugin.FromDefault, plugin.FromInfrastructure, plugin.FromApplied:
@@ -126,7 +125,7 @@ func mayKeep(source plugin.Source) bool {
 	return false
 }
 
-// Applied is what to remember of a Result that gets applied.
+// Applied returns what must be remembered of a Result that is applied.
 func (r *Result) Applied() *Applied {
 	applied := &Applied{Config: json.RawMessage(r.Config), Sources: map[string]plugin.Source{}, Accepted: r.accepted}
 	for path, origin := range r.Origins {

@@ -14,7 +14,7 @@ import (
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 )
 
-// What Gardener's API server writes into a Shoot that does not say.
+// The ranges that Gardener's API server writes into a Shoot without any.
 const (
 	DefaultPodCIDR     = "100.96.0.0/11"
 	DefaultServiceCIDR = "100.64.0.0/13"
@@ -24,8 +24,7 @@ const (
 var ErrWorkerless = errors.New("a Shoot without workers has no pod network")
 
 // NetworkForShoot derives the Network that gardenlet would write for a Shoot.
-// Nothing is checked here: Build does that. It returns ErrWorkerless if there is
-// none.
+// It does not check the Shoot, since Build does. It returns ErrWorkerless if there is none.
 func NetworkForShoot(shoot *corev1beta1.Shoot) (*extensionsv1alpha1.Network, error) {
 	if len(shoot.Spec.Provider.Workers) == 0 {
 		return nil, ErrWorkerless
@@ -66,9 +65,9 @@ func ControlPlaneNamespace(shoot *corev1beta1.Shoot) string {
 	return "shoot--" + strings.TrimPrefix(cmp.Or(shoot.Namespace, "default"), "garden-") + "--" + shoot.Name
 }
 
-// primaryCIDR is the one range that stands in a Network: the spec's; else of
-// what the status reports the first of the primary family, for two families of
-// IPv4; else the default, which exists for IPv4 only.
+// primaryCIDR returns the one range that a Network has: the one in the Shoot's spec;
+// otherwise the first one of the primary family in its status, which is IPv4 for two
+// families; otherwise the default, which exists for IPv4 only.
 func primaryCIDR(spec string, status, families []string, ipv4Default string) string {
 	if spec != "" {
 		return spec

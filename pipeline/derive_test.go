@@ -18,10 +18,10 @@ import (
 
 func shoot(change func(*corev1beta1.Shoot)) *corev1beta1.Shoot {
 	s := &corev1beta1.Shoot{
-		ObjectMeta: metav1.ObjectMeta{Name: "tin", Namespace: "garden-dev"},
+		ObjectMeta: metav1.ObjectMeta{Name: "mine", Namespace: "garden-dev"},
 		Spec: corev1beta1.ShootSpec{
-			Provider:   corev1beta1.Provider{Type: "plains", Workers: []corev1beta1.Worker{{Name: "w", Maximum: 3}}},
-			Networking: &corev1beta1.Networking{Type: ptr.To("string")},
+			Provider:   corev1beta1.Provider{Type: "infra", Workers: []corev1beta1.Worker{{Name: "w", Maximum: 3}}},
+			Networking: &corev1beta1.Networking{Type: ptr.To("noop")},
 		},
 	}
 	change(s)
@@ -49,9 +49,9 @@ func TestNetworksAreDerivedAsGardenletDoes(t *testing.T) {
 			g := NewWithT(t)
 			network, err := pipeline.NetworkForShoot(shoot(test.change))
 			g.Expect(err).NotTo(HaveOccurred())
-			test.wants.Type = "string"
+			test.wants.Type = "noop"
 			g.Expect(network.Spec).To(Equal(test.wants))
-			g.Expect(network.Name + " in " + network.Namespace).To(Equal("tin in shoot--dev--tin"))
+			g.Expect(network.Name + " in " + network.Namespace).To(Equal("mine in shoot--dev--mine"))
 		})
 	}
 }
@@ -65,12 +65,12 @@ func TestShootsWithoutWorkersHaveNoNetwork(t *testing.T) {
 func TestTheControlPlaneNamespaceIsTheTechnicalID(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(pipeline.ControlPlaneNamespace(shoot(func(s *corev1beta1.Shoot) { s.Status.TechnicalID = "shoot--x--y" }))).To(Equal("shoot--x--y"))
-	g.Expect(pipeline.ControlPlaneNamespace(shoot(func(s *corev1beta1.Shoot) { s.Namespace = "team" }))).To(Equal("shoot--team--tin"))
+	g.Expect(pipeline.ControlPlaneNamespace(shoot(func(s *corev1beta1.Shoot) { s.Namespace = "team" }))).To(Equal("shoot--team--mine"))
 }
 
 func TestFactsComeFromTheShoot(t *testing.T) {
 	g := NewWithT(t)
-	p := newPipeline(t, stringPlugin{})
+	p := newPipeline(t, noopPlugin{})
 	facts := p.NewRequest(network(""), shoot(func(s *corev1beta1.Shoot) {
 		s.Spec.Kubernetes = corev1beta1.Kubernetes{
 			Version:               "1.36.3",
@@ -100,7 +100,7 @@ func TestFamiliesWaitForTheNodesToMigrate(t *testing.T) {
 	for status, wants := range map[corev1beta1.ConditionStatus]int{"Progressing": 1, "False": 1, "True": 2, "": 2} {
 		t.Run(string(status), func(t *testing.T) {
 			g := NewWithT(t)
-			p := newPipeline(t, stringPlugin{})
+			p := newPipeline(t, noopPlugin{})
 			facts := p.NewRequest(network("", func(s *spec) { s.IPFamilies = []extensionsv1alpha1.IPFamily{"IPv4", "IPv6"} }),
 				shoot(func(s *corev1beta1.Shoot) {
 					if status != "" {
@@ -116,7 +116,7 @@ func TestFamiliesWaitForTheNodesToMigrate(t *testing.T) {
 // A user who wrote a Shoot reads the paths of a Shoot.
 func TestErrorsAreInTheAuthorsTerms(t *testing.T) {
 	g := NewWithT(t)
-	p := newPipeline(t, stringPlugin{})
+	p := newPipeline(t, noopPlugin{})
 	s := shoot(func(s *corev1beta1.Shoot) {
 		s.Spec.Networking.ProviderConfig = &runtime.RawExtension{Raw: []byte(`{"mode":"tight"}`)}
 	})

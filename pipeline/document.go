@@ -8,8 +8,8 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// Document is an object as it is written into a bundle or printed: without a
-// status, which is not ours to state.
+// Document returns an object as it is written into a bundle or printed: without a status,
+// which its controller writes.
 func Document(object plugin.Object) (map[string]any, error) {
 	raw, err := plugin.AppendJSON(nil, object)
 	if err != nil {

@@ -24,14 +24,14 @@ func TestChangesOfFactsAreClassified(t *testing.T) {
 		"nothing":                          {"", func(*corev1beta1.Shoot) {}, nil, ""},
 		"what this plugin does not go by":  {"", func(s *corev1beta1.Shoot) { s.Status.AdvertisedAddresses = external("https://api.example.org") }, nil, ""},
 		"what this network does not go by": {"", func(s *corev1beta1.Shoot) { s.Spec.Kubernetes.Version = "1.37.0" }, nil, ""},
-		"kube-proxy goes":                  {"", withoutKubeProxy, []pipeline.Change{{Path: "spec.kubernetes.kubeProxy.enabled", Before: true, After: false, Class: plugin.Disruptive, Reason: "calls are put through by somebody else"}}, ""},
-		"forbidden, where the config is slack": {`{"mode":"slack"}`, func(s *corev1beta1.Shoot) { s.Spec.Kubernetes.Version = "1.37.0" },
-			[]pipeline.Change{{Path: version, Before: "1.36.3", After: "1.37.0", Class: plugin.Forbidden, Reason: "a slack string is only for the version that it was made for"}},
-			version + ": Forbidden: cannot change from 1.36.3 to 1.37.0 in a running network: a slack string is only for the version that it was made for"},
+		"kube-proxy goes":                  {"", withoutKubeProxy, []pipeline.Change{{Path: "spec.kubernetes.kubeProxy.enabled", Before: true, After: false, Class: plugin.Disruptive, Reason: "the agents take over from kube-proxy"}}, ""},
+		"forbidden, where the config is bridged": {`{"mode":"bridged"}`, func(s *corev1beta1.Shoot) { s.Spec.Kubernetes.Version = "1.37.0" },
+			[]pipeline.Change{{Path: version, Before: "1.36.3", After: "1.37.0", Class: plugin.Forbidden, Reason: "bridged mode is only for one version of Kubernetes"}},
+			version + ": Forbidden: cannot change from 1.36.3 to 1.37.0 in a running network: bridged mode is only for one version of Kubernetes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			p := newPipeline(t, stringPlugin{})
+			p := newPipeline(t, noopPlugin{})
 			shoot := &corev1beta1.Shoot{}
 			shoot.Spec.Kubernetes.Version = "1.36.3"
 			before := p.Build(p.NewRequest(network(test.config), shoot, noEnvironment))
@@ -54,11 +54,11 @@ func external(url string) []corev1beta1.AdvertisedAddress {
 	return []corev1beta1.AdvertisedAddress{{Name: "external", URL: url}}
 }
 
-// Nobody knows what facts a network was applied for that an older release kept no word
-// of, so nothing is said to change.
-func TestFactsThatNobodyKeptDoNotChange(t *testing.T) {
+// An older release did not keep the facts that a network was applied for, so none counts
+// as changed.
+func TestFactsThatWereNotKeptDoNotChange(t *testing.T) {
 	g := NewWithT(t)
-	p := newPipeline(t, stringPlugin{})
+	p := newPipeline(t, noopPlugin{})
 	shoot := &corev1beta1.Shoot{}
 	withoutKubeProxy(shoot)
 	request := p.NewRequest(network(""), shoot, noEnvironment)

@@ -9,12 +9,12 @@ import (
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 )
 
-// dualStackReady is the Shoot's constraint that, while it is not True, holds a
-// migration to dual-stack at the primary family (Gardener's contract).
+// dualStackReady is the Shoot's constraint that delays a migration to dual-stack while it is
+// not True (Gardener's contract).
 const dualStackReady = "DualStackNodesMigrationReady"
 
-// familiesNow are the families to deploy now: the wanted ones, [IPv4] if none are, and
-// only the first of them until all nodes are ready for two.
+// familiesNow returns the families to deploy now: the wanted ones, [IPv4] if there are none,
+// and only the first one until all nodes are ready for two.
 func familiesNow(network *extensionsv1alpha1.Network, shoot *corev1beta1.Shoot) []extensionsv1alpha1.IPFamily {
 	wanted := network.Spec.IPFamilies
 	if len(wanted) == 0 {
@@ -31,10 +31,9 @@ func familiesNow(network *extensionsv1alpha1.Network, shoot *corev1beta1.Shoot) 
 	return wanted
 }
 
-// keepBoth are the families to deploy now in a network that has some deployed. Nodes that
-// are not ready hold up a second family that is to come. They take none away: one that
-// joined late must not cut off the pods of all others. Only who does not want a family
-// any more takes it away.
+// keepBoth returns the families to deploy now in a network that has some deployed. Nodes
+// that are not ready delay a second family, but never remove one: a node that joins late
+// must not cut off the pods of all others. Only the user removes a family.
 func keepBoth(now, wanted, deployed []extensionsv1alpha1.IPFamily) []extensionsv1alpha1.IPFamily {
 	if len(wanted) > 1 && len(deployed) > 1 {
 		return wanted

@@ -30,8 +30,7 @@ func shootWith(ready corev1beta1.ConditionStatus) *corev1beta1.Shoot {
 	return shoot
 }
 
-// Nodes hold up a family that is to come. They take none away that is there, whoever
-// deployed it; only the user does.
+// Nodes that are not ready delay a new family. Only the user removes a deployed family.
 func TestWhichFamiliesAreDeployed(t *testing.T) {
 	const ready, notReady = corev1beta1.ConditionTrue, corev1beta1.ConditionProgressing
 	for name, test := range map[string]struct {
@@ -53,7 +52,7 @@ func TestWhichFamiliesAreDeployed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			p := newPipeline(t, stringPlugin{})
+			p := newPipeline(t, noopPlugin{})
 			n := network("", func(s *extensionsv1alpha1.NetworkSpec) { s.IPFamilies = familiesIn(test.wanted) })
 			n.Status.IPFamilies = familiesIn(test.status)
 			request := p.NewRequest(n, shootWith(test.nodes), noEnvironment)
@@ -83,7 +82,7 @@ func appliedWith(t *testing.T, p *pipeline.Pipeline, families string) *pipeline.
 func TestWhichFamiliesMayFollow(t *testing.T) {
 	allowed := map[string]bool{"IPv4 to IPv4 IPv6": true, "IPv4 IPv6 to IPv4": true}
 	all := []string{"IPv4", "IPv6", "IPv4 IPv6", "IPv6 IPv4"}
-	p := newPipeline(t, stringPlugin{ipv6: true})
+	p := newPipeline(t, noopPlugin{ipv6: true})
 	for _, before := range all {
 		for _, after := range all {
 			step := before + " to " + after

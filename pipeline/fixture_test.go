@@ -22,9 +22,8 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// stringConfig is the config of "string", a network of tin cans and string that
-// the tests of this package are about.
-type stringConfig struct {
+// noopConfig is the config of "noop", the network plugin of the tests in this package.
+type noopConfig struct {
 	metav1.TypeMeta `json:",inline"`
 	Mode            string  `json:"mode,omitempty"`
 	MTU             string  `json:"mtu,omitempty"`
@@ -36,8 +35,8 @@ type tunnel struct {
 	Kind    string `json:"kind,omitempty"`
 }
 
-// stringPlugin has the knobs that tests turn.
-type stringPlugin struct {
+// noopPlugin has the knobs that tests turn.
+type noopPlugin struct {
 	defaultMTU string
 	breaks     string // what is wrong with it, "" if nothing
 	strict     bool   // whether it refuses what others accept
@@ -45,41 +44,41 @@ type stringPlugin struct {
 	tasks      func() []plugin.Object
 }
 
-var _ plugin.Definition[stringConfig] = stringPlugin{}
+var _ plugin.Definition[noopConfig] = noopPlugin{}
 
-func (p stringPlugin) Describe() plugin.Description {
+func (p noopPlugin) Describe() plugin.Description {
 	return plugin.Description{
-		Type:           "string",
-		ConfigVersions: []schema.GroupVersion{{Group: "string.example.org", Version: "v1"}, {Group: "string.example.org", Version: "v1beta1"}},
-		Origin:         "string",
+		Type:           "noop",
+		ConfigVersions: []schema.GroupVersion{{Group: "noop.example.com", Version: "v1"}, {Group: "noop.example.com", Version: "v1beta1"}},
+		Origin:         "noop",
 		IPFamilies:     plugin.IPFamilySupport{IPv4: true, IPv6: p.ipv6, DualStack: true},
 	}
 }
 
-func (p stringPlugin) Validate(written *stringConfig, facts *plugin.Input, path *field.Path) plugin.Findings {
+func (p noopPlugin) Validate(written *noopConfig, facts *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
-	if p.strict && written.Mode == "slack" {
-		found.Error(field.Forbidden(path.Child("mode"), "strings must be taut"))
+	if p.strict && written.Mode == "bridged" {
+		found.Error(field.Forbidden(path.Child("mode"), "bridged mode is not supported"))
 	}
-	if written.Mode == "slack" && !facts.KubeProxy.Enabled {
-		found.Error(field.Forbidden(path.Child("mode"), "a slack string needs kube-proxy"))
+	if written.Mode == "bridged" && !facts.KubeProxy.Enabled {
+		found.Error(field.Forbidden(path.Child("mode"), "bridged mode needs kube-proxy"))
 	}
-	if written.Mode != "" && written.Mode != "taut" && written.Mode != "slack" {
-		found.Error(field.NotSupported(path.Child("mode"), written.Mode, []string{"slack", "taut"}))
+	if written.Mode != "" && written.Mode != "routed" && written.Mode != "bridged" {
+		found.Error(field.NotSupported(path.Child("mode"), written.Mode, []string{"bridged", "routed"}))
 	}
 	return found
 }
 
-func (p stringPlugin) Default(config *stringConfig, facts *plugin.Input, origins *plugin.Origins) {
+func (p noopPlugin) Default(config *noopConfig, facts *plugin.Input, origins *plugin.Origins) {
 	if p.breaks == "default" {
-		panic("a tangle")
+		panic("broken defaults")
 	}
 	config.MTU = cmp.Or(config.MTU, p.defaultMTU, "1400")
 	if config.Mode == "" {
-		config.Mode = "taut"
+		config.Mode = "routed"
 		if facts.Infrastructure.NoIPIP {
-			config.Mode = "slack"
-			origins.Infrastructure("mode", facts.Infrastructure.Type+" has no poles")
+			config.Mode = "bridged"
+			origins.Infrastructure("mode", facts.Infrastructure.Type+" has no IP-in-IP")
 		}
 	}
 	if config.Tunnel != nil && config.Tunnel.Enabled {
@@ -88,10 +87,10 @@ func (p stringPlugin) Default(config *stringConfig, facts *plugin.Input, origins
 	}
 }
 
-func (p stringPlugin) ValidateEffective(effective, _ *stringConfig, _ *plugin.Input, path *field.Path) plugin.Findings {
+func (p noopPlugin) ValidateEffective(effective, _ *noopConfig, _ *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	if p.strict && effective.MTU == "1300" {
-		found.Error(field.Invalid(path.Child("mtu"), effective.MTU, "brings bad luck"))
+		found.Error(field.Invalid(path.Child("mtu"), effective.MTU, "is not supported"))
 	}
 	if effective.MTU == "0" {
 		found.Error(field.Invalid(path.Child("mtu"), effective.MTU, "must be positive"))
@@ -99,48 +98,48 @@ func (p stringPlugin) ValidateEffective(effective, _ *stringConfig, _ *plugin.In
 	return found
 }
 
-func (stringPlugin) Classify(change plugin.Change[stringConfig]) (plugin.ChangeClass, string) {
+func (noopPlugin) Classify(change plugin.Change[noopConfig]) (plugin.ChangeClass, string) {
 	switch path := change.Path; {
 	case path == "mode":
-		return plugin.Forbidden, "strings snap when their mode changes"
+		return plugin.Forbidden, "running pods keep the former mode"
 	case path == "mtu":
-		return plugin.Rolling, "cans are replaced one by one"
+		return plugin.Rolling, "the agents restart one by one"
 	case path == string(plugin.FactKubeProxy):
-		return plugin.Disruptive, "calls are put through by somebody else"
-	case path == string(plugin.FactKubernetesVersion) && change.After.Config.Mode == "slack":
-		return plugin.Forbidden, "a slack string is only for the version that it was made for"
+		return plugin.Disruptive, "the agents take over from kube-proxy"
+	case path == string(plugin.FactKubernetesVersion) && change.After.Config.Mode == "bridged":
+		return plugin.Forbidden, "bridged mode is only for one version of Kubernetes"
 	}
 	return "", ""
 }
 
 // tasksBundle carries what tests add to the network.
-const tasksBundle = "string-config-later"
+const tasksBundle = "noop-config-later"
 
-func (p stringPlugin) Render(effective *stringConfig, _ *plugin.Input) (plugin.Objects, error) {
+func (p noopPlugin) Render(effective *noopConfig, _ *plugin.Input) (plugin.Objects, error) {
 	config := &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-		ObjectMeta: metav1.ObjectMeta{Name: "string", Namespace: "kube-system"},
+		ObjectMeta: metav1.ObjectMeta{Name: "noop", Namespace: "kube-system"},
 		Data:       map[string]string{"mode": effective.Mode, "mtu": effective.MTU},
 	}
-	cans := &appsv1.DaemonSet{
+	agents := &appsv1.DaemonSet{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "DaemonSet"},
-		ObjectMeta: metav1.ObjectMeta{Name: "cans", Namespace: "kube-system"},
+		ObjectMeta: metav1.ObjectMeta{Name: "agents", Namespace: "kube-system"},
 		Spec: appsv1.DaemonSetSpec{Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
-			ServiceAccountName: "cans",
-			InitContainers:     []corev1.Container{{Name: "drill"}},
-			Containers:         []corev1.Container{{Name: "can", Env: []corev1.EnvVar{{Name: "KUBERNETES_SERVICE_PORT", Value: "1"}}}},
+			ServiceAccountName: "agents",
+			InitContainers:     []corev1.Container{{Name: "init"}},
+			Containers:         []corev1.Container{{Name: "agent", Env: []corev1.EnvVar{{Name: "KUBERNETES_SERVICE_PORT", Value: "1"}}}},
 		}}},
 	}
 	var tasks []plugin.Object
 	if p.tasks != nil {
 		tasks = p.tasks()
 	}
-	objects := plugin.NewObjects(nil, plugin.NetworkBundle("string-config", []plugin.Object{config, cans}), plugin.ExtrasBundle(tasksBundle, tasks))
+	objects := plugin.NewObjects(nil, plugin.NetworkBundle("noop-config", []plugin.Object{config, agents}), plugin.ExtrasBundle(tasksBundle, tasks))
 	switch p.breaks {
 	case "error":
-		return objects, errors.New("out of string")
+		return objects, errors.New("cannot render")
 	case "panic":
-		panic("a knot")
+		panic("broken rendering")
 	case "nameless":
 		config.Name = ""
 	case "kindless":
@@ -151,17 +150,17 @@ func (p stringPlugin) Render(effective *stringConfig, _ *plugin.Input) (plugin.O
 	return objects, nil
 }
 
-// plains is an infrastructure without poles.
-type plains struct{}
+// infra is an infrastructure without IP-in-IP.
+type infra struct{}
 
-func (plains) Type() string { return "plains" }
-func (plains) Infrastructure(*corev1beta1.Shoot) plugin.Infrastructure {
-	return plugin.Infrastructure{Type: "plains", NoIPIP: true}
+func (infra) Type() string { return "infra" }
+func (infra) Infrastructure(*corev1beta1.Shoot) plugin.Infrastructure {
+	return plugin.Infrastructure{Type: "infra", NoIPIP: true}
 }
 
-func newPipeline(t testing.TB, definition stringPlugin) *pipeline.Pipeline {
+func newPipeline(t testing.TB, definition noopPlugin) *pipeline.Pipeline {
 	t.Helper()
-	p, err := pipeline.New([]plugin.Plugin{plugin.New(definition)}, []plugin.Provider{plains{}})
+	p, err := pipeline.New([]plugin.Plugin{plugin.New(definition)}, []plugin.Provider{infra{}})
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return p
 }
@@ -169,9 +168,9 @@ func newPipeline(t testing.TB, definition stringPlugin) *pipeline.Pipeline {
 // network is a Network that is fine but for what change does to it.
 func network(config string, change ...func(*extensionsv1alpha1.NetworkSpec)) *extensionsv1alpha1.Network {
 	n := &extensionsv1alpha1.Network{
-		ObjectMeta: metav1.ObjectMeta{Name: "tin", Namespace: "shoot--dev--tin"},
+		ObjectMeta: metav1.ObjectMeta{Name: "mine", Namespace: "shoot--dev--mine"},
 		Spec: extensionsv1alpha1.NetworkSpec{
-			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "string"},
+			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "noop"},
 			PodCIDR:     "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
 		},
 	}
@@ -186,11 +185,11 @@ func network(config string, change ...func(*extensionsv1alpha1.NetworkSpec)) *ex
 
 func build(t testing.TB, config string, change ...func(*extensionsv1alpha1.NetworkSpec)) pipeline.Result {
 	t.Helper()
-	p := newPipeline(t, stringPlugin{})
+	p := newPipeline(t, noopPlugin{})
 	return p.Build(p.NewRequest(network(config, change...), nil, plugin.Environment{}))
 }
 
-// lines are errors as people see them.
+// lines are errors as users see them.
 func lines(errs field.ErrorList) string {
 	var out []string
 	for _, err := range errs {

@@ -49,8 +49,8 @@ func collect(into map[string]any, prefix string, object map[string]any) {
 	}
 }
 
-// asDecoded is a value as it is once it was encoded and decoded: a number without a
-// fraction is an integer then, whatever it was before.
+// asDecoded returns a value as encoding and decoding would: a number without a fraction is
+// an integer.
 func asDecoded(value any) any {
 	switch v := value.(type) {
 	case float64:
@@ -69,7 +69,7 @@ func asDecoded(value any) any {
 	return value
 }
 
-// withValues returns config with the given values put in.
+// withValues returns the config with the given values.
 func withValues(config json.RawMessage, values map[string]any) (json.RawMessage, error) {
 	var document map[string]any
 	if err := utiljson.Unmarshal(config, &document); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// FeatureGates are those of all plugins, sorted by name.
+// FeatureGates returns those of all plugins, sorted by name.
 func (p *Pipeline) FeatureGates() []plugin.FeatureGate {
 	byName := map[string]plugin.FeatureGate{}
 	for _, networkType := range p.Types() {
@@ -25,9 +25,9 @@ func (p *Pipeline) FeatureGates() []plugin.FeatureGate {
 	return slices.SortedFunc(maps.Values(byName), func(a, b plugin.FeatureGate) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// ResolveFeatureGates completes the gates that are stated with those that are on by
-// default. It is for programs to call once, when they start. It refuses gates that no
-// plugin has: a misspelt gate would silently do nothing.
+// ResolveFeatureGates adds to the stated gates those that are on by default. Programs call
+// it once, when they start. It refuses gates that no plugin has, since a misspelt gate
+// would silently have no effect.
 func (p *Pipeline) ResolveFeatureGates(path *field.Path, stated map[string]bool) (map[string]bool, field.ErrorList) {
 	gates := map[string]bool{}
 	var names []string

@@ -11,20 +11,20 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// Gates are resolved once, by whoever starts; what a Request states is what counts.
+// Gates are resolved once, when a program starts; what a Request states is what counts.
 func TestFeatureGatesAreAsStatedOrAsByDefault(t *testing.T) {
-	p := &Pipeline{plugins: map[string]plugin.Plugin{"string": {Description: plugin.Description{
-		Type: "string", FeatureGates: []plugin.FeatureGate{{Name: "Loose"}, {Name: "Taut", Default: true}},
+	p := &Pipeline{plugins: map[string]plugin.Plugin{"noop": {Description: plugin.Description{
+		Type: "noop", FeatureGates: []plugin.FeatureGate{{Name: "Experimental"}, {Name: "Stable", Default: true}},
 	}}}}
 	for name, test := range map[string]struct {
 		stated, resolved map[string]bool
 		wrong            string
 	}{
-		"nothing stated":     {nil, map[string]bool{"Taut": true}, ""},
-		"the other way":      {map[string]bool{"Taut": false, "Loose": true}, map[string]bool{"Taut": false, "Loose": true}, ""},
-		"one that is not":    {map[string]bool{"Tight": true}, map[string]bool{"Taut": true, "Tight": true}, `gates[Tight]: Invalid value: "true": is not a feature gate; there are Loose, Taut`},
-		"one as by default":  {map[string]bool{"Taut": true}, map[string]bool{"Taut": true}, ""},
-		"one off by default": {map[string]bool{"Loose": false}, map[string]bool{"Loose": false, "Taut": true}, ""},
+		"nothing stated":     {nil, map[string]bool{"Stable": true}, ""},
+		"the other way":      {map[string]bool{"Stable": false, "Experimental": true}, map[string]bool{"Stable": false, "Experimental": true}, ""},
+		"one that is not":    {map[string]bool{"Missing": true}, map[string]bool{"Stable": true, "Missing": true}, `gates[Missing]: Invalid value: "true": is not a feature gate; there are Experimental, Stable`},
+		"one as by default":  {map[string]bool{"Stable": true}, map[string]bool{"Stable": true}, ""},
+		"one off by default": {map[string]bool{"Experimental": false}, map[string]bool{"Experimental": false, "Stable": true}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -19,9 +19,9 @@ func TestEachValueHasAnOrigin(t *testing.T) {
 		wants         map[string]string
 	}{
 		"nothing written":         {"", "", map[string]string{"mode": "default", "mtu": "default"}},
-		"written":                 {`{"mode":"slack"}`, "", map[string]string{"mode": "user", "mtu": "default"}},
-		"written as the default":  {`{"mode":"taut"}`, "", map[string]string{"mode": "user", "mtu": "default"}},
-		"from the infrastructure": {"", "plains", map[string]string{"mode": "infrastructure: plains has no poles", "mtu": "default"}},
+		"written":                 {`{"mode":"bridged"}`, "", map[string]string{"mode": "user", "mtu": "default"}},
+		"written as the default":  {`{"mode":"routed"}`, "", map[string]string{"mode": "user", "mtu": "default"}},
+		"from the infrastructure": {"", "infra", map[string]string{"mode": "infrastructure: infra has no IP-in-IP", "mtu": "default"}},
 		"by a rule": {`{"mtu":"9000","tunnel":{"enabled":true}}`, "", map[string]string{
 			"mode": "default", "mtu": "rule: a tunnel needs room", "tunnel.enabled": "user",
 		}},
@@ -43,11 +43,11 @@ func TestEachValueHasAnOrigin(t *testing.T) {
 // is who wrote the Shoot.
 func TestOriginsGoByTheShoot(t *testing.T) {
 	g := NewWithT(t)
-	p := newPipeline(t, stringPlugin{})
+	p := newPipeline(t, noopPlugin{})
 	shoot := &corev1beta1.Shoot{Spec: corev1beta1.ShootSpec{Networking: &corev1beta1.Networking{
 		ProviderConfig: &runtime.RawExtension{Raw: []byte(`{"mtu":"1300"}`)},
 	}}}
-	result := p.Build(p.NewRequest(network(`{"mtu":"1300","mode":"slack"}`), shoot, plugin.Environment{}))
+	result := p.Build(p.NewRequest(network(`{"mtu":"1300","mode":"bridged"}`), shoot, plugin.Environment{}))
 	g.Expect(result.Origins["mtu"].String()).To(Equal("user"))
 	g.Expect(result.Origins["mode"].String()).To(Equal("infrastructure: set in the Network on its way to the seed"))
 }
@@ -59,9 +59,9 @@ func TestWarningsSayWhatIsNotInForce(t *testing.T) {
 	g.Expect(result.Warnings[0].String()).To(Equal("spec.providerConfig.mtu: 9000 is not in force, 1200 is: a tunnel needs room"))
 }
 
-func TestNobodyIsWarnedAboutWhatAWebhookWrote(t *testing.T) {
+func TestUsersAreNotWarnedAboutWhatAWebhookWrote(t *testing.T) {
 	g := NewWithT(t)
-	p := newPipeline(t, stringPlugin{})
+	p := newPipeline(t, noopPlugin{})
 	shoot := &corev1beta1.Shoot{Spec: corev1beta1.ShootSpec{Networking: &corev1beta1.Networking{
 		ProviderConfig: &runtime.RawExtension{Raw: []byte(`{"tunnel":{"enabled":true}}`)},
 	}}}

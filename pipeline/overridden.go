@@ -11,9 +11,9 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// warnOverridden warns of every value of the user's over which another one takes
-// precedence, with the reason that the defaults gave. The pipeline does this for all
-// plugins, so that none of their rules can forget its warning.
+// warnOverridden warns of each value of the user that another value overrides, with the
+// reason that the defaults gave. The pipeline does this for all plugins, so that no rule of
+// theirs can lack its warning.
 func (b *build) warnOverridden() {
 	for _, path := range slices.Sorted(maps.Keys(b.byUser)) {
 		wrote := b.byUser[path]
@@ -32,7 +32,7 @@ func (b *build) warnOverridden() {
 	}
 }
 
-// isNothing reports that a value states nothing that could be in force.
+// isNothing reports whether a value states nothing that could be in force.
 func isNothing(value any) bool {
 	if value == nil || value == "" {
 		return true

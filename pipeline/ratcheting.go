@@ -11,14 +11,14 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// Accepted is what a network was applied for: the part of a Request that its users
-// answer for, and what Build decided.
+// Accepted is what a network was applied for: the part of a Request that users state, and
+// what Build decided.
 type Accepted struct {
 	Spec      extensionsv1alpha1.NetworkSpec `json:"spec"`
 	Written   json.RawMessage                `json:"written,omitempty"`
 	Facts     plugin.Facts                   `json:"facts"`
 	Decisions plugin.Decisions               `json:"decisions,omitzero"`
-	// Webhook is the one that the shoot was told of.
+	// Webhook is the one that the shoot's objects have.
 	Webhook *plugin.Webhook `json:"webhook,omitempty"`
 }
 
@@ -61,9 +61,9 @@ func (r *Request) Again(accepted *Accepted) Request {
 	return again
 }
 
-// ratchet turns errors into warnings which the network that was applied last would
-// have today as well: a rule that came with a release must not stop a network that
-// runs. Errors that the user's changes bring stay.
+// ratchet turns errors into warnings if the network that was applied last has them too: a
+// rule of a new release must not stop a running network. Errors that the user's changes
+// cause stay errors.
 func (b *build) ratchet(errs field.ErrorList) field.ErrorList {
 	accepted := b.request.TakenOver
 	if b.last != nil {
@@ -89,10 +89,10 @@ func (b *build) ratchet(errs field.ErrorList) field.ErrorList {
 	return remaining
 }
 
-// errorsOf are the errors that today's rules find in what was applied.
+// errorsOf returns the errors that today's rules find in what was applied.
 func (b *build) errorsOf(accepted *Accepted) map[string]bool {
 	request := b.request.Again(accepted)
-	request.MaxUnavailable = "" // is nothing that was accepted
+	request.MaxUnavailable = "" // the annotation is not part of it
 	request.TakenOver = nil
 	request.Applied = nil
 	if b.last != nil {
@@ -102,7 +102,7 @@ func (b *build) errorsOf(accepted *Accepted) map[string]bool {
 	before.paths, before.applied = b.paths, b.applied
 	for _, stage := range []func() error{before.checkWritten, before.applyDefaults, before.validateEffective} {
 		if plugin.Guard(request.Spec.Type, stage) != nil {
-			break // what cannot be judged has no errors that could be known
+			break // after a panic there are no more errors to find
 		}
 	}
 	known := make(map[string]bool, len(before.Errors))

@@ -15,22 +15,22 @@ import (
 // Invariant 9: what was applied is never rejected later, only warned about. What
 // the user changes is judged by today's rules.
 func TestWhatIsAppliedIsNotRejectedLater(t *testing.T) {
-	old, strict := stringPlugin{}, stringPlugin{strict: true}
-	const slackness = "spec.providerConfig.mode: is applied, and would not be accepted any more: Forbidden: strings must be taut"
-	const luck = `spec.providerConfig.mtu: is applied, and would not be accepted any more: Invalid value: "1300": brings bad luck`
+	old, strict := noopPlugin{}, noopPlugin{strict: true}
+	const bridging = "spec.providerConfig.mode: is applied, and would not be accepted any more: Forbidden: bridged mode is not supported"
+	const size = `spec.providerConfig.mtu: is applied, and would not be accepted any more: Invalid value: "1300": is not supported`
 	for name, test := range map[string]struct {
 		before, after string
 		warned        []string
 		refused       string
 	}{
-		"a rule for what is written":         {`{"mode":"slack"}`, `{"mode":"slack"}`, []string{slackness}, ""},
-		"a rule for what is in force":        {`{"mtu":"1300"}`, `{"mtu":"1300"}`, []string{luck}, ""},
-		"both":                               {`{"mode":"slack","mtu":"1300"}`, `{"mode":"slack","mtu":"1300"}`, []string{slackness, luck}, ""},
-		"another field changes":              {`{"mode":"slack"}`, `{"mode":"slack","mtu":"1400"}`, []string{slackness}, ""},
-		"another field becomes wrong":        {`{"mode":"slack"}`, `{"mode":"slack","mtu":"1300"}`, []string{slackness}, `spec.providerConfig.mtu: Invalid value: "1300"`},
+		"a rule for what is written":         {`{"mode":"bridged"}`, `{"mode":"bridged"}`, []string{bridging}, ""},
+		"a rule for what is in force":        {`{"mtu":"1300"}`, `{"mtu":"1300"}`, []string{size}, ""},
+		"both":                               {`{"mode":"bridged","mtu":"1300"}`, `{"mode":"bridged","mtu":"1300"}`, []string{bridging, size}, ""},
+		"another field changes":              {`{"mode":"bridged"}`, `{"mode":"bridged","mtu":"1400"}`, []string{bridging}, ""},
+		"another field becomes wrong":        {`{"mode":"bridged"}`, `{"mode":"bridged","mtu":"1300"}`, []string{bridging}, `spec.providerConfig.mtu: Invalid value: "1300"`},
 		"corrected":                          {`{"mtu":"1300"}`, `{"mtu":"1301"}`, nil, ""},
 		"wrong in another way":               {`{"mtu":"1300"}`, `{"mtu":"0"}`, nil, `spec.providerConfig.mtu: Invalid value: "0"`},
-		"a forbidden change stays forbidden": {`{"mode":"slack"}`, `{"mode":"taut"}`, nil, "cannot change from slack to taut"},
+		"a forbidden change stays forbidden": {`{"mode":"bridged"}`, `{"mode":"routed"}`, nil, "cannot change from bridged to routed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
@@ -53,9 +53,9 @@ func TestWhatIsAppliedIsNotRejectedLater(t *testing.T) {
 // It stays so with the release after that.
 func TestForgivenessLasts(t *testing.T) {
 	g := NewWithT(t)
-	p := newPipeline(t, stringPlugin{strict: true})
+	p := newPipeline(t, noopPlugin{strict: true})
 	request := p.NewRequest(network(`{"mtu":"1300"}`), nil, noEnvironment)
-	request.Applied = rebuildable(t, rebuild(t, stringPlugin{}, `{"mtu":"1300"}`, stringPlugin{strict: true}, `{"mtu":"1300"}`))
+	request.Applied = rebuildable(t, rebuild(t, noopPlugin{}, `{"mtu":"1300"}`, noopPlugin{strict: true}, `{"mtu":"1300"}`))
 	g.Expect(p.Build(request).Errors).To(BeEmpty())
 }
 
@@ -73,7 +73,7 @@ func rebuildable(t *testing.T, result pipeline.Result) *pipeline.Applied {
 func TestWhatEarlierReleasesKeptIsRead(t *testing.T) {
 	g := NewWithT(t)
 	accepted := &pipeline.Accepted{}
-	g.Expect(json.Unmarshal([]byte(`{"spec":{"type":"string"},"maxUnavailableDecided":true,
+	g.Expect(json.Unmarshal([]byte(`{"spec":{"type":"noop"},"maxUnavailableDecided":true,
 		"facts":{"kubeProxy":{"enabled":true},"maxUnavailable":7,"webhook":{"url":"https://trellis.garden","caBundle":"QW5u"}}}`), accepted)).To(Succeed())
 	g.Expect(accepted.Facts.KubeProxy.Enabled).To(BeTrue())
 	g.Expect(accepted.Decisions).To(Equal(plugin.Decisions{MaxUnavailable: 7, FromAnnotation: true}))
@@ -90,27 +90,27 @@ func TestWhatEarlierReleasesKeptIsRead(t *testing.T) {
 // error.
 func TestErrorsThatNewFactsBringAreErrors(t *testing.T) {
 	g := NewWithT(t)
-	p := newPipeline(t, stringPlugin{})
-	request := p.NewRequest(network(`{"mode":"slack"}`), nil, noEnvironment)
+	p := newPipeline(t, noopPlugin{})
+	request := p.NewRequest(network(`{"mode":"bridged"}`), nil, noEnvironment)
 	request.Applied = rebuildable(t, p.Build(request))
 	g.Expect(p.Build(request).Errors).To(BeEmpty())
 	request.Facts.KubeProxy.Enabled = false
-	g.Expect(lines(p.Build(request).Errors)).To(ContainSubstring("a slack string needs kube-proxy"))
+	g.Expect(lines(p.Build(request).Errors)).To(ContainSubstring("bridged mode needs kube-proxy"))
 }
 
 // What an older release remembered says nothing of what was accepted.
 func TestWithoutMemoryNothingIsForgiven(t *testing.T) {
 	g := NewWithT(t)
-	p := newPipeline(t, stringPlugin{strict: true})
+	p := newPipeline(t, noopPlugin{strict: true})
 	request := p.NewRequest(network(`{"mtu":"1300"}`), nil, noEnvironment)
-	request.Applied = &pipeline.Applied{Config: []byte(`{"mode":"taut","mtu":"1300"}`)}
-	g.Expect(lines(p.Build(request).Errors)).To(ContainSubstring("brings bad luck"))
+	request.Applied = &pipeline.Applied{Config: []byte(`{"mode":"routed","mtu":"1300"}`)}
+	g.Expect(lines(p.Build(request).Errors)).To(ContainSubstring("is not supported"))
 }
 
 // What another has made and keeps running is taken over, whatever Trellis would have
 // said. What changes along with that is judged.
 func TestANetworkThatIsTakenOverIsNotRefused(t *testing.T) {
-	p := newPipeline(t, stringPlugin{strict: true})
+	p := newPipeline(t, noopPlugin{strict: true})
 	accepted := func(config string) *pipeline.Accepted {
 		request := p.NewRequest(network(config), nil, noEnvironment)
 		return request.Accepted()
@@ -119,10 +119,10 @@ func TestANetworkThatIsTakenOverIsNotRefused(t *testing.T) {
 		ran             *pipeline.Accepted
 		config, refused string
 	}{
-		"as it is":             {accepted(`{"mode":"slack","mtu":"1300"}`), `{"mode":"slack","mtu":"1300"}`, ""},
-		"with fields unknown":  {accepted(`{"colour":"red"}`), `{"colour":"red"}`, ""},
-		"and made wrong":       {accepted(`{"mode":"slack"}`), `{"mode":"slack","mtu":"1300"}`, "brings bad luck"},
-		"and nobody knows how": {nil, `{"mode":"slack"}`, "strings must be taut"},
+		"as it is":              {accepted(`{"mode":"bridged","mtu":"1300"}`), `{"mode":"bridged","mtu":"1300"}`, ""},
+		"with fields unknown":   {accepted(`{"colour":"red"}`), `{"colour":"red"}`, ""},
+		"and made wrong":        {accepted(`{"mode":"bridged"}`), `{"mode":"bridged","mtu":"1300"}`, "is not supported"},
+		"and it is unknown how": {nil, `{"mode":"bridged"}`, "bridged mode is not supported"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -23,10 +23,10 @@ type Request struct {
 	Namespace string `json:"namespace"`
 	// Spec is the Network's.
 	Spec extensionsv1alpha1.NetworkSpec `json:"spec"`
-	// Author says in whose terms field paths are given.
+	// Author is the resource that field paths are about.
 	Author Author `json:"author"`
-	// Written is the providerConfig as the user wrote it in the Shoot, where that
-	// is known; the spec's may have passed webhooks since. Origins go by it.
+	// Written is the providerConfig as the user wrote it in the Shoot, if that is known.
+	// Webhooks may have changed the spec's since. Origins are about this one.
 	Written json.RawMessage `json:"written,omitempty"`
 	// Facts are what is known of the cluster. Build takes those that the spec states from
 	// there: the CIDRs and the IP families.
@@ -35,17 +35,17 @@ type Request struct {
 	Environment plugin.Environment `json:"environment"`
 	// Nodes is the number of nodes that there are; 0 if unknown.
 	Nodes int32 `json:"nodes,omitempty"`
-	// MaxUnavailable is the annotation that sets on how many nodes the agents may be
-	// missing during a roll-out, or empty.
+	// MaxUnavailable is the annotation with the number of nodes whose agents may be
+	// unavailable during a roll-out, or empty.
 	MaxUnavailable string `json:"maxUnavailable,omitempty"`
 	// Applied is what was applied last; nil for a new network.
 	Applied *Applied `json:"applied,omitempty"`
-	// TakenOver is what a network runs for of which Trellis has not applied anything yet:
-	// one that another has made. What is wrong with that is not an error either.
+	// TakenOver is what a network that another extension has made runs for, until Trellis
+	// has applied it. What is wrong with that is not an error either.
 	TakenOver *Accepted `json:"takenOver,omitempty"`
 }
 
-// Author says which resource a user wrote, and so what field paths look like.
+// Author is the resource that a user wrote, which determines field paths.
 type Author string
 
 const (
@@ -63,15 +63,15 @@ type Applied struct {
 	// Sources are the sources of its values which are not the plugin's defaults,
 	// by path.
 	Sources map[string]plugin.Source `json:"sources,omitempty"`
-	// Accepted is what it was applied for. What is wrong with that is not an error
-	// any more; nil forgives nothing.
+	// Accepted is what it was applied for. What is wrong with that is only a warning. With
+	// nil, all errors are errors.
 	Accepted *Accepted `json:"accepted,omitempty"`
 }
 
-// NewRequest makes the Request for a Network and, where it is known, its Shoot.
-// Facts that neither states have documented defaults: an unknown infrastructure
-// allows everything, kube-proxy runs, the cluster is not hibernated. A Shoot without
-// uid, creation timestamp and status is only planned.
+// NewRequest makes the Request for a Network and, if it is known, its Shoot. Facts that
+// neither states have documented defaults: an unknown infrastructure allows everything,
+// kube-proxy runs, the cluster is not hibernated. A Shoot without uid, creation timestamp
+// and status is only planned.
 func (p *Pipeline) NewRequest(network *extensionsv1alpha1.Network, shoot *corev1beta1.Shoot, env plugin.Environment) Request {
 	request := Request{
 		Name: network.Name, Namespace: network.Namespace,

@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// fewest agents may be missing at a time. One is not enough: an agent may only get
-	// ready once another node has made the same step.
+	// fewest is the least number of agents that may be unavailable at a time. One is not
+	// enough: an agent may only get ready once another node has made the same step.
 	fewest = 2
-	// nodesPerAgent is of how many nodes one may be without its agent.
+	// nodesPerAgent is the number of nodes of which one may be without its agent.
 	nodesPerAgent = 10
-	// leastSlack is by how many nodes a cluster may at least grow or shrink before
-	// what is in force changes.
+	// leastSlack is the number of nodes by which a cluster may at least grow or shrink
+	// before the value in force changes.
 	leastSlack = 5
 )
 
-// planRollout works out on how many nodes the agents may be missing: as many as the
+// planRollout decides on how many nodes the agents may be unavailable: as many as the
 // annotation states, or a tenth of the nodes.
 func (b *build) planRollout() {
 	if text := b.request.MaxUnavailable; text != "" {
@@ -35,17 +35,17 @@ func (b *build) planRollout() {
 		b.in.Decisions = plugin.Decisions{MaxUnavailable: int32(decided), FromAnnotation: true}
 		return
 	}
-	var inForce int32 // unless an annotation decided it, and is gone
+	var inForce int32 // not that of an annotation which is gone
 	if last := b.last; last != nil && last.Accepted != nil && !last.Accepted.Decisions.FromAnnotation {
 		inForce = last.Accepted.Decisions.MaxUnavailable
 	}
 	b.in.MaxUnavailable = maxUnavailable(b.request.Nodes, inForce)
 }
 
-// maxUnavailable is a tenth of the nodes. What is in force stays while the number of
-// nodes is near to one that it is right for, so that a node that joins or leaves does
-// not change the DaemonSets. It also stays while the number is unknown, for example
-// because the operator cannot list the nodes.
+// maxUnavailable returns a tenth of the nodes. The value in force stays while the number of
+// nodes is near to one that it fits, so that a node that joins or leaves does not change the
+// DaemonSets. It also stays while the number is unknown, for example because the operator
+// cannot list the nodes.
 func maxUnavailable(nodes, inForce int32) int32 {
 	if nodes <= 0 {
 		return max(fewest, inForce)

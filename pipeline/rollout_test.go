@@ -29,19 +29,19 @@ func rollout(p *pipeline.Pipeline, annotation string, nodes ...int32) (budgets [
 
 func TestARollOutTakesATenthOfTheNodesAtATime(t *testing.T) {
 	for name, test := range map[string]struct{ nodes, want []int32 }{
-		"nobody knows the nodes": {[]int32{0}, []int32{2}},
-		"few nodes":              {[]int32{1}, []int32{2}},
-		"twenty nodes":           {[]int32{20}, []int32{2}},
-		"one more":               {[]int32{21}, []int32{3}},
-		"many nodes":             {[]int32{1000}, []int32{100}},
-		"a node joins":           {[]int32{20, 21, 25, 26}, []int32{2, 2, 2, 3}},
-		"and leaves again":       {[]int32{26, 20, 16, 15}, []int32{3, 3, 3, 2}},
-		"large ones breathe":     {[]int32{200, 215, 181, 260}, []int32{20, 20, 20, 26}},
-		"nodes cannot be seen":   {[]int32{200, 0}, []int32{20, 20}},
-		"a new cluster grows":    {[]int32{0, 50}, []int32{2, 5}},
+		"the number of nodes is unknown": {[]int32{0}, []int32{2}},
+		"few nodes":                      {[]int32{1}, []int32{2}},
+		"twenty nodes":                   {[]int32{20}, []int32{2}},
+		"one more":                       {[]int32{21}, []int32{3}},
+		"many nodes":                     {[]int32{1000}, []int32{100}},
+		"a node joins":                   {[]int32{20, 21, 25, 26}, []int32{2, 2, 2, 3}},
+		"and leaves again":               {[]int32{26, 20, 16, 15}, []int32{3, 3, 3, 2}},
+		"large ones breathe":             {[]int32{200, 215, 181, 260}, []int32{20, 20, 20, 26}},
+		"nodes cannot be seen":           {[]int32{200, 0}, []int32{20, 20}},
+		"a new cluster grows":            {[]int32{0, 50}, []int32{2, 5}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			NewWithT(t).Expect(rollout(newPipeline(t, stringPlugin{}), "", test.nodes...)).To(Equal(test.want))
+			NewWithT(t).Expect(rollout(newPipeline(t, noopPlugin{}), "", test.nodes...)).To(Equal(test.want))
 		})
 	}
 }
@@ -49,7 +49,7 @@ func TestARollOutTakesATenthOfTheNodesAtATime(t *testing.T) {
 // However a cluster changes, what is in force is right for a number of nodes near to
 // that which it has; and while that does not change, nothing does.
 func TestARollOutFollowsTheNodes(t *testing.T) {
-	p := newPipeline(t, stringPlugin{})
+	p := newPipeline(t, noopPlugin{})
 	rapid.Check(t, func(t *rapid.T) {
 		nodes := rapid.SliceOfN(rapid.Int32Range(1, 5000), 1, 6).Draw(t, "nodes")
 		nodes = append(nodes, nodes[len(nodes)-1])
@@ -67,7 +67,7 @@ func TestARollOutFollowsTheNodes(t *testing.T) {
 
 func TestAnAnnotationGoesBeforeTheNumberOfNodes(t *testing.T) {
 	g := NewWithT(t)
-	p := newPipeline(t, stringPlugin{})
+	p := newPipeline(t, noopPlugin{})
 	g.Expect(rollout(p, "1", 200)).To(Equal([]int32{1}))
 	g.Expect(rollout(p, "500", 200)).To(Equal([]int32{500}))
 

@@ -111,12 +111,12 @@ func TestWhatWasMeantIsGuessed(t *testing.T) {
 
 func TestSchemasThatAreNoneAreErrors(t *testing.T) {
 	for schema, says := range map[string]string{
-		"":                 "the rope plugin has no schema",
-		"{":                "the schema of the rope plugin is broken",
-		"[]":               "the schema of the rope plugin is broken",
+		"":                 "the other plugin has no schema",
+		"{":                "the schema of the other plugin is broken",
+		"[]":               "the schema of the other plugin is broken",
 		`{"properties":1}`: "it has no properties",
 	} {
-		one := plugin.Plugin{Description: plugin.Description{Type: "rope", ConfigSchema: []byte(schema)}}
+		one := plugin.Plugin{Description: plugin.Description{Type: "other", ConfigSchema: []byte(schema)}}
 		_, err := explain.Schema(&one)
 		NewWithT(t).Expect(err).To(MatchError(ContainSubstring(says)), schema)
 	}
