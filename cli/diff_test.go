@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/trellis-network/trellis/internal/bundle"
+	"github.com/trellis-network/trellis/plugin"
 )
 
 // documents are the objects in a file of testdata.
@@ -30,7 +31,7 @@ func decoded(t *testing.T, text string) []located {
 	NewWithT(t).Expect(problems).To(BeEmpty())
 	var all []located
 	for _, object := range found {
-		all = append(all, located{targetShoot, object.Object})
+		all = append(all, located{string(plugin.Shoot), object.Object})
 	}
 	return all
 }

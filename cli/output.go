@@ -25,7 +25,7 @@ const (
 	formatDir  = "dir"
 )
 
-// output is the flag that says in which format objects are written, and where.
+// output is the flag with the format of the objects, and the directory to write them to.
 type output struct{ format, directory string }
 
 // Set implements pflag.Value.
@@ -51,8 +51,8 @@ func (o *output) String() string {
 // Type implements pflag.Value.
 func (o *output) Type() string { return "format" }
 
-// write writes all objects or nothing to w. For a directory it returns the files
-// in it which are not of this network: they are left alone.
+// write writes all objects or nothing to w. For a directory it returns the files in it that
+// are not of this network, which it leaves as they are.
 func (o *output) write(w io.Writer, objects []plugin.Object) (leftAlone []string, err error) {
 	documents, texts := make([]map[string]any, len(objects)), make([][]byte, len(objects))
 	for i, object := range objects {

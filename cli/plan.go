@@ -16,6 +16,7 @@ import (
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/cli/internal/manifest"
 	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
 )
 
 // formatText is the format for users.
@@ -175,7 +176,7 @@ func (o *planOptions) planFiles(cmd *cobra.Command, p *pipeline.Pipeline, names 
 	}
 	differs := mismatchOf(old, next)
 	if differs != nil && differs.path == uidPath {
-		report.line("error", next.Source.Label(true, false), differs.refuse(old.Source.File+" has").Error())
+		report.line("error", next.Source.Label(true, false), differs.refuse(old.Source.File))
 		return nil, cmp.Or(report.err, errInvalid)
 	}
 	work := o.in.workFor(old, p)
@@ -191,7 +192,7 @@ func (o *planOptions) planFiles(cmd *cobra.Command, p *pipeline.Pipeline, names 
 		return nil, err
 	}
 	for _, each := range from.objects {
-		if each.cluster == targetShoot {
+		if each.cluster == string(plugin.Shoot) {
 			from.present = append(from.present, unstructured.Unstructured{Object: each.document})
 		}
 	}
@@ -204,7 +205,7 @@ func (o *planOptions) planFiles(cmd *cobra.Command, p *pipeline.Pipeline, names 
 	}
 	made.files = true
 	if differs != nil {
-		made.new.warnings = append(made.new.warnings, differs.warning(old.Source.File+" has"))
+		made.new.warnings = append(made.new.warnings, differs.warning(old.Source.File))
 	}
 	return made, nil
 }

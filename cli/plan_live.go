@@ -99,7 +99,7 @@ func (o *planOptions) planLive(cmd *cobra.Command, p *pipeline.Pipeline, names [
 		runs := &manifest.Subject{Author: pipeline.AuthorNetwork, Network: from.network, Shoot: from.shoot}
 		if differs := mismatchOf(runs, wanted); differs != nil {
 			report := o.reporter(cmd)
-			report.line("error", wanted.Source.Label(false, false), differs.refuse("namespace "+from.network.Namespace+" has").Error())
+			report.line("error", wanted.Source.Label(false, false), differs.refuse("namespace "+from.network.Namespace))
 			return nil, cmp.Or(report.err, errInvalid)
 		}
 	}

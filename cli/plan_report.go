@@ -35,7 +35,7 @@ type plan struct {
 	differences []difference
 }
 
-// refuseFixed refuses changes that no running network can make, whatever its plugin allows.
+// refuseFixed refuses changes that no running network can make, even if its plugin allows them.
 func (p *plan) refuseFixed(before, after *extensionsv1alpha1.NetworkSpec, author pipeline.Author) {
 	for _, each := range []struct{ path, inShoot, before, after, because string }{
 		{"spec.type", "spec.networking.type", before.Type, after.Type,
@@ -191,7 +191,7 @@ func (p *plan) printJSON(to io.Writer) error {
 		Unknown: p.unknown, Summary: p.summary(),
 	}
 	for _, err := range slices.Concat(p.invalid, p.result.Errors) {
-		content.Errors = append(content.Errors, told(err))
+		content.Errors = append(content.Errors, messageOf(err))
 	}
 	for _, warning := range append(slices.Clone(p.old.warnings), warningsOf(&p.new, &p.result)...) {
 		content.Warnings = append(content.Warnings, warning.String())

@@ -25,14 +25,17 @@ type mismatch struct {
 // uidPath is a field which shows that two clusters certainly differ.
 const uidPath = "metadata.uid"
 
-func (m *mismatch) refuse(other string) error {
-	return field.Invalid(field.NewPath(m.path), m.value,
-		fmt.Sprintf("this is %s, but %s %s; plan compares networks of one cluster", m.of, other, m.other))
+// refuse returns the error about a network that is compared with the one in place.
+func (m *mismatch) refuse(place string) string {
+	return field.Invalid(field.NewPath(m.path), m.value, m.in(place)+"; plan compares networks of one cluster").Error()
 }
 
-func (m *mismatch) warning(other string) plugin.Warning {
-	return plugin.Warning{Field: m.path, Message: fmt.Sprintf(
-		"this is %s, but %s %s; plan compares them as one network", m.of, other, m.other)}
+func (m *mismatch) warning(place string) plugin.Warning {
+	return plugin.Warning{Field: m.path, Message: m.in(place) + "; plan compares them as one network"}
+}
+
+func (m *mismatch) in(place string) string {
+	return fmt.Sprintf("this is %s, but %s has %s", m.of, place, m.other)
 }
 
 // mismatchOf returns the most certain mismatch of two networks, or nil. It ignores fields

@@ -11,17 +11,11 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// The clusters that objects belong to.
-const (
-	targetShoot = "shoot"
-	targetSeed  = "seed"
-)
-
 func newRender(p *pipeline.Pipeline) *cobra.Command {
 	var in input
 	out := output{format: formatYAML}
 	var origins bool
-	target := choice{value: targetShoot, allowed: []string{targetShoot, targetSeed}}
+	target := choice{value: string(plugin.Shoot), allowed: []string{string(plugin.Shoot), string(plugin.Seed)}}
 	cmd := &cobra.Command{
 		Use:   "render -f FILE",
 		Short: "Print the objects of a network",

@@ -68,7 +68,7 @@ func (r *reporter) problems(found []manifest.Problem) {
 		inField, isField := problem.Err.(*field.Error)
 		label, message := problem.Source.Label(r.manyFiles || !isField, !isField), problem.Err.Error()
 		if isField {
-			message = told(inField)
+			message = messageOf(inField)
 		}
 		messages = append(messages, labelled(label, message))
 	}
@@ -79,7 +79,7 @@ func (r *reporter) problems(found []manifest.Problem) {
 func (r *reporter) findings(w *work, result *pipeline.Result) {
 	var errs, warnings []string
 	for _, err := range result.Errors {
-		errs = append(errs, told(err))
+		errs = append(errs, messageOf(err))
 	}
 	for _, warning := range warningsOf(w, result) {
 		warnings = append(warnings, warning.String())
@@ -89,9 +89,9 @@ func (r *reporter) findings(w *work, result *pipeline.Result) {
 	r.lines("warning", label, warnings)
 }
 
-// told returns an error with its value shortened, so that there is room for the allowed
+// messageOf returns the message of an error with its value shortened, so that there is room for the allowed
 // values.
-func told(err *field.Error) string {
+func messageOf(err *field.Error) string {
 	short := *err
 	short.BadValue = brief(err.BadValue)
 	return short.Error()

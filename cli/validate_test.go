@@ -181,7 +181,7 @@ func TestUndecodableInputIsInvalidAndSaysWhy(t *testing.T) {
 		},
 		{
 			name: "more than one value", args: "validate -f -", exit: 1, stdin: `{"a": 1} b` + "\n",
-			stdout: "~error: <stdin>: document 2: cannot be read as YAML: more follows after the end of a document; begin another one with a line that says ---",
+			stdout: "~error: <stdin>: document 2: cannot be read as YAML: more follows after the end of a document; separate documents by a line with ---",
 		},
 		{
 			name: "a number that JSON lacks, with its path", args: "validate -f -", exit: 1, stdin: "a: {b: [1, .nan], c: .inf}\n",

@@ -20,23 +20,21 @@ type paths struct {
 }
 
 func pathsOf(request *Request) paths {
+	spec := field.NewPath("spec")
+	networking := spec.Child("networking")
 	if request.Author == AuthorShoot {
-		networking := field.NewPath("spec", "networking")
 		return paths{
-			networkType: networking.Child("type"), config: networking.Child("providerConfig"),
+			networkType: networking.Child("type"), config: networking.Child("providerConfig"), families: networking.Child("ipFamilies"),
 			pods: networking.Child("pods"), services: networking.Child("services"), nodes: networking.Child("nodes"),
-			families: networking.Child("ipFamilies"),
 		}
 	}
-	spec := field.NewPath("spec")
-	pods := "podCIDR"
+	pods := spec.Child("podCIDR")
 	if request.Spec.PodCIDR == "" && request.Spec.ClusterCIDR != "" {
-		pods = "clusterCIDR"
+		pods = spec.Child("clusterCIDR")
 	}
 	return paths{
-		networkType: spec.Child("type"), config: spec.Child("providerConfig"),
-		pods: spec.Child(pods), services: spec.Child("serviceCIDR"), nodes: field.NewPath("shoot", "spec", "networking", "nodes"),
-		families: spec.Child("ipFamilies"),
+		networkType: spec.Child("type"), config: spec.Child("providerConfig"), families: spec.Child("ipFamilies"),
+		pods: pods, services: spec.Child("serviceCIDR"), nodes: field.NewPath("shoot", "spec", "networking", "nodes"),
 	}
 }
 

@@ -133,11 +133,10 @@ func defaultOf(e *Explanation, name string) string {
 func textOf(description string) Text {
 	var text Text
 	into := &text.Intro
+	sections := map[string]*string{"Default": &text.Default, "Effect": &text.Effect, "Rule": &text.Rule}
 	for line := range strings.Lines(description) {
-		for label, section := range map[string]*string{"Default: ": &text.Default, "Effect: ": &text.Effect, "Rule: ": &text.Rule} {
-			if rest, begins := strings.CutPrefix(line, label); begins {
-				into, line = section, rest
-			}
+		if label, rest, _ := strings.Cut(line, ": "); sections[label] != nil {
+			into, line = sections[label], rest
 		}
 		*into += line
 	}

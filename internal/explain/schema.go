@@ -94,7 +94,7 @@ func (n *node) at(p *plugin.Plugin, path []string) (*node, error) {
 	return n, nil
 }
 
-// instead suggests fields for a name that is no field of n, whose path is where.
+// instead suggests fields for an unknown name in n, whose path is where.
 func (n *node) instead(root *node, networkType, where, name string) string {
 	names := n.names()
 	there := ""

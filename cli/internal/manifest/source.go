@@ -18,8 +18,8 @@ type Source struct {
 	Item int
 }
 
-// Label names the document for users: with its file if asked for, and with its number if
-// asked for, or if the file has several documents.
+// Label names the document for users: with its file if wanted, and with its number if
+// wanted, or if the file has several documents.
 func (s Source) Label(file, number bool) string {
 	var parts []string
 	if file && s.File != "" {
@@ -37,6 +37,6 @@ func (s Source) Label(file, number bool) string {
 // Problem is an error in an input, or in one of its documents.
 type Problem struct {
 	Source Source
-	// Err is a *field.Error where a field is to blame.
+	// Err is a *field.Error if it is about a field.
 	Err error
 }

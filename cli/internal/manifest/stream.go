@@ -106,7 +106,7 @@ func fromYAML(text []byte) []document {
 
 // readable words errors of the YAML library for users.
 var readable = strings.NewReplacer("yaml: ", "", "did not find expected <document start>",
-	"more follows after the end of a document; begin another one with a line that says ---")
+	"more follows after the end of a document; separate documents by a line with ---")
 
 func notYAML(reason string) error { return errors.New("cannot be read as YAML: " + reason) }
 
@@ -120,7 +120,7 @@ func checked(value any, err error) document {
 }
 
 // asJSON converts the value at path to one that JSON has, and charges its size to the
-// budget: an alias costs what it stands for.
+// budget: an alias counts like the value that it refers to.
 func asJSON(path []string, value any, budget *int) (any, error) {
 	refuse := func(reason string) (any, error) {
 		return nil, fmt.Errorf("cannot be read as YAML at %s: %s", strings.Join(append([]string{"$"}, path...), "."), reason)
