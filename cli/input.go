@@ -80,8 +80,8 @@ func (in *input) addRequestFlag(cmd *cobra.Command) {
 	}
 }
 
-// work is one network to build.
-type work struct {
+// candidate is a network to build.
+type candidate struct {
 	source   manifest.Source
 	name     string
 	request  pipeline.Request
@@ -89,7 +89,7 @@ type work struct {
 }
 
 // load reads all input. Problems are errors in the input, and err is a failure to read it.
-func (in *input) load(cmd *cobra.Command, p *pipeline.Pipeline) ([]work, []manifest.Problem, error) {
+func (in *input) load(cmd *cobra.Command, p *pipeline.Pipeline) ([]candidate, []manifest.Problem, error) {
 	if err := in.checkOperatorFlags(cmd, p); err != nil {
 		return nil, nil, err
 	}
@@ -103,11 +103,11 @@ func (in *input) load(cmd *cobra.Command, p *pipeline.Pipeline) ([]work, []manif
 	if err != nil {
 		return nil, nil, err
 	}
-	works := make([]work, 0, len(subjects))
+	candidates := make([]candidate, 0, len(subjects))
 	for i := range subjects {
-		works = append(works, in.workFor(&subjects[i], p))
+		candidates = append(candidates, in.candidateFor(&subjects[i], p))
 	}
-	return works, problems, nil
+	return candidates, problems, nil
 }
 
 func (in *input) checkOperatorFlags(cmd *cobra.Command, p *pipeline.Pipeline) error {
@@ -152,8 +152,8 @@ func (in *input) environment() plugin.Environment {
 	return environment
 }
 
-func (in *input) workFor(subject *manifest.Subject, p *pipeline.Pipeline) work {
-	one := work{source: subject.Source, name: subject.String()}
+func (in *input) candidateFor(subject *manifest.Subject, p *pipeline.Pipeline) candidate {
+	one := candidate{source: subject.Source, name: subject.String()}
 	one.request = p.NewRequest(subject.Network, subject.Shoot, in.environment())
 	one.request.Author = subject.Author
 	one.warnings = subject.Contradictions()
@@ -173,7 +173,7 @@ func isConfig(applied *pipeline.Applied) bool {
 	return applied == nil || bytes.HasPrefix(bytes.TrimSpace(applied.Config), []byte("{"))
 }
 
-func (in *input) loadRequest(cmd *cobra.Command) (works []work, problems []manifest.Problem, err error) {
+func (in *input) loadRequest(cmd *cobra.Command) (candidates []candidate, problems []manifest.Problem, err error) {
 	err = open(cmd, in.requestFile, func(name string, r io.Reader) error {
 		source := manifest.Source{File: name}
 		request, wrong, err := decodeRequest(r)
@@ -181,10 +181,10 @@ func (in *input) loadRequest(cmd *cobra.Command) (works []work, problems []manif
 			problems = []manifest.Problem{{Source: source, Err: wrong}}
 			return nil
 		}
-		works = []work{{source: source, name: "network " + request.Namespace + "/" + request.Name, request: request}}
+		candidates = []candidate{{source: source, name: "network " + request.Namespace + "/" + request.Name, request: request}}
 		return err
 	})
-	return works, problems, err
+	return candidates, problems, err
 }
 
 // open calls read with the named file or standard input.
@@ -207,18 +207,18 @@ func open(cmd *cobra.Command, name string, read func(name string, r io.Reader) e
 }
 
 // single returns the only network of the input, or reports what is wrong.
-func single(works []work, problems []manifest.Problem, r *reporter) (*work, error) {
+func single(candidates []candidate, problems []manifest.Problem, r *reporter) (*candidate, error) {
 	r.problems(problems)
 	switch {
 	case len(problems) > 0:
 		return nil, errInvalid
-	case len(works) > 1:
-		names := make([]string, 0, len(works))
-		for i := range works {
-			names = append(names, works[i].name)
+	case len(candidates) > 1:
+		names := make([]string, 0, len(candidates))
+		for i := range candidates {
+			names = append(names, candidates[i].name)
 		}
-		r.line("error", "", fmt.Sprintf("the input has %d networks (%s); this command takes one", len(works), listed(names)))
+		r.line("error", "", fmt.Sprintf("the input has %d networks (%s); this command takes one", len(candidates), listed(names)))
 		return nil, errInvalid
 	}
-	return &works[0], nil
+	return &candidates[0], nil
 }

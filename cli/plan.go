@@ -179,15 +179,15 @@ func (o *planOptions) planFiles(cmd *cobra.Command, p *pipeline.Pipeline, names 
 		report.line("error", next.Source.Label(true, false), differs.refuse(old.Source.File))
 		return nil, cmp.Or(report.err, errInvalid)
 	}
-	work := o.in.workFor(old, p)
-	if work.request.Applied == nil && runs(old) {
-		work.request.TakenOver = work.request.Accepted()
+	first := o.in.candidateFor(old, p)
+	if first.request.Applied == nil && runs(old) {
+		first.request.TakenOver = first.request.Accepted()
 	}
-	built := p.Build(work.request)
+	built := p.Build(first.request)
 	if len(built.Errors) > 0 {
-		return &plan{old: work, invalid: built.Errors, files: true}, nil
+		return &plan{old: first, invalid: built.Errors, files: true}, nil
 	}
-	from := &running{work: work, network: old.Network, shoot: old.Shoot, applied: built.Applied()}
+	from := &running{old: first, network: old.Network, shoot: old.Shoot, applied: built.Applied()}
 	if from.objects, err = locate(&built.Objects); err != nil {
 		return nil, err
 	}
@@ -238,11 +238,11 @@ func readOne(cmd *cobra.Command, name string, report *reporter) (*manifest.Subje
 	if err != nil {
 		return nil, err
 	}
-	works := make([]work, 0, len(subjects))
+	candidates := make([]candidate, 0, len(subjects))
 	for i := range subjects {
-		works = append(works, work{name: subjects[i].String()})
+		candidates = append(candidates, candidate{name: subjects[i].String()})
 	}
-	if _, err := single(works, problems, report); err != nil {
+	if _, err := single(candidates, problems, report); err != nil {
 		return nil, cmp.Or(report.err, err)
 	}
 	return &subjects[0], nil

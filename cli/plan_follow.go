@@ -17,7 +17,7 @@ import (
 
 // running is the network that a plan compares with.
 type running struct {
-	work    work
+	old     candidate
 	network *extensionsv1alpha1.Network
 	// shoot is nil if it is unknown.
 	shoot *corev1beta1.Shoot
@@ -37,12 +37,12 @@ type running struct {
 // to returns the plan for a change to the wanted network. Nil stands for the network's
 // own spec.
 func (r *running) to(p *pipeline.Pipeline, wanted *manifest.Subject) (*plan, error) {
-	made := &plan{old: r.work, new: work{name: r.work.name}}
+	made := &plan{old: r.old, new: candidate{name: r.old.name}}
 	after, shoot, author := r.network, r.shoot, pipeline.AuthorNetwork
 	if wanted != nil {
 		after, shoot = r.with(wanted)
 		author = wanted.Author
-		made.new = work{source: wanted.Source, name: wanted.String(), warnings: wanted.Contradictions()}
+		made.new = candidate{source: wanted.Source, name: wanted.String(), warnings: wanted.Contradictions()}
 	}
 	request, err := r.request(after, shoot)
 	if err != nil {

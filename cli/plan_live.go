@@ -117,7 +117,7 @@ func (in *access) running(ctx context.Context, p *pipeline.Pipeline, environment
 		return nil, err
 	}
 	from := &running{
-		work:    work{name: "network " + n.Namespace + "/" + n.Name, source: manifest.Source{File: "the seed"}, warnings: warningsAbout(n)},
+		old:     candidate{name: "network " + n.Namespace + "/" + n.Name, source: manifest.Source{File: "the seed"}, warnings: warningsAbout(n)},
 		network: n, shoot: known.Shoot, live: true,
 		applied: known.State.Applied,
 	}
@@ -149,7 +149,7 @@ func (in *access) running(ctx context.Context, p *pipeline.Pipeline, environment
 	if from.foreign = from.applied == nil && known.IsPresent(); !from.foreign {
 		return from, nil
 	}
-	from.work.warnings = append(from.work.warnings, plugin.Warning{
+	from.old.warnings = append(from.old.warnings, plugin.Warning{
 		Field:   "status.state",
 		Message: "is empty, since Trellis did not write the present objects; the effect of replacing them is unknown",
 	})

@@ -21,7 +21,7 @@ import (
 
 // plan is the difference between two networks.
 type plan struct {
-	old, new work
+	old, new candidate
 	// files reports whether both come from files, so that messages must name the file.
 	files bool
 	// invalid are the errors of the old network. If there are any, nothing else is set.
@@ -162,7 +162,7 @@ func (p *plan) print(to io.Writer) error {
 	report := &reporter{to: to, manyFiles: p.files}
 	report.findings(&p.old, &pipeline.Result{Errors: p.invalid})
 	report.findings(&p.new, &p.result)
-	report.changes(&work{}, &p.result)
+	report.changes(&candidate{}, &p.result)
 	for i := range p.differences {
 		if report.wrote {
 			report.write("\n")

@@ -40,12 +40,12 @@ Errors, warnings and changes go to standard error.` + inputHelp + exitHelp,
 }
 
 func render(cmd *cobra.Command, p *pipeline.Pipeline, in *input, out *output, target string, origins bool) error {
-	works, problems, err := in.load(cmd, p)
+	candidates, problems, err := in.load(cmd, p)
 	if err != nil {
 		return err
 	}
 	report := &reporter{to: cmd.ErrOrStderr(), manyFiles: len(in.files) > 1}
-	one, err := single(works, problems, report)
+	one, err := single(candidates, problems, report)
 	if err != nil {
 		return err
 	}

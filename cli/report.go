@@ -76,7 +76,7 @@ func (r *reporter) problems(found []manifest.Problem) {
 }
 
 // findings reports the errors and warnings of a network.
-func (r *reporter) findings(w *work, result *pipeline.Result) {
+func (r *reporter) findings(w *candidate, result *pipeline.Result) {
 	var errs, warnings []string
 	for _, err := range result.Errors {
 		errs = append(errs, messageOf(err))
@@ -120,7 +120,7 @@ func readable(messages []string) []string {
 }
 
 // verdict reports in one line whether a network is valid.
-func (r *reporter) verdict(w *work, result *pipeline.Result) {
+func (r *reporter) verdict(w *candidate, result *pipeline.Result) {
 	verdict, details := "valid", []string{cmp.Or(w.request.Spec.Type, "no type")}
 	if n := len(result.Errors); n > 0 {
 		verdict = "invalid"
@@ -137,7 +137,7 @@ func (r *reporter) verdict(w *work, result *pipeline.Result) {
 
 // changes reports the values that differ from those that were applied last. It leaves
 // out forbidden changes, which are errors.
-func (r *reporter) changes(w *work, result *pipeline.Result) {
+func (r *reporter) changes(w *candidate, result *pipeline.Result) {
 	var lines []string
 	for _, change := range allowedChanges(result) {
 		lines = append(lines, fmt.Sprintf("%s: %s, from %s to %s: %s", change.Path, change.Class,
@@ -161,7 +161,7 @@ func allowedChanges(result *pipeline.Result) []pipeline.Change {
 	return allowed
 }
 
-func warningsOf(w *work, result *pipeline.Result) []plugin.Warning {
+func warningsOf(w *candidate, result *pipeline.Result) []plugin.Warning {
 	return slices.Concat(w.warnings, result.Warnings)
 }
 

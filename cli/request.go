@@ -42,11 +42,11 @@ request does not validate the network, so that it also works for an invalid one.
 }
 
 func dumpRequest(cmd *cobra.Command, p *pipeline.Pipeline, in *input) error {
-	works, problems, err := in.load(cmd, p)
+	candidates, problems, err := in.load(cmd, p)
 	if err != nil {
 		return err
 	}
-	one, err := single(works, problems, &reporter{to: cmd.ErrOrStderr(), manyFiles: len(in.files) > 1})
+	one, err := single(candidates, problems, &reporter{to: cmd.ErrOrStderr(), manyFiles: len(in.files) > 1})
 	if err != nil {
 		return err
 	}

@@ -39,18 +39,18 @@ line with the class of the change and the reason:
 }
 
 func validate(cmd *cobra.Command, p *pipeline.Pipeline, in *input, origins bool) error {
-	works, problems, err := in.load(cmd, p)
+	candidates, problems, err := in.load(cmd, p)
 	if err != nil {
 		return err
 	}
 	report := &reporter{to: cmd.OutOrStdout(), manyFiles: len(in.files) > 1}
 	report.problems(problems)
 	valid := len(problems) == 0
-	for i := range works {
-		result := p.Build(works[i].request)
-		report.findings(&works[i], &result)
-		report.verdict(&works[i], &result)
-		report.changes(&works[i], &result)
+	for i := range candidates {
+		result := p.Build(candidates[i].request)
+		report.findings(&candidates[i], &result)
+		report.verdict(&candidates[i], &result)
+		report.changes(&candidates[i], &result)
 		if origins {
 			report.origins(&result)
 		}
