@@ -33,7 +33,7 @@ import (
 const (
 	// dataKey is the one key of a bundle's Secret.
 	dataKey = "objects.json"
-	// originLabel tells who made a ManagedResource. Gardener's own code leaves
+	// originLabel names the author of a ManagedResource. Gardener's own code leaves
 	// alone what carries another value than its own.
 	originLabel = "origin"
 	// ownerLabel is on the Secrets of a bundle and names its ManagedResource.
@@ -50,7 +50,7 @@ type Bundle struct {
 	// Namespace is the shoot's control-plane namespace, Name that of the
 	// ManagedResource.
 	Namespace, Name string
-	// Origin is the value of the label which tells who made it.
+	// Origin is the value of the label that names its author.
 	Origin string
 	// Network is the name of the Network that the bundle belongs to; empty if there is
 	// none.

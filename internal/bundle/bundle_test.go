@@ -13,7 +13,7 @@ import (
 	"github.com/trellis-network/trellis/test/contract"
 )
 
-// Gardener's garbage collector goes by these names.
+// Gardener's garbage collector selects by these names.
 func TestSecretsAreNamedAsGardenersLibraryDoes(t *testing.T) {
 	contract.Shows(t, "L5")
 	g := NewWithT(t)

@@ -22,8 +22,8 @@ func (e *env) setKubeconfig(kubeconfig []byte) {
 	e.Expect(e.seed.Update(e.ctx, secret)).To(Succeed())
 }
 
-// A shoot that cannot be reached is told in the conditions, and nothing is
-// claimed about its objects. A new kubeconfig is tried at once.
+// The conditions report a shoot that the operator cannot reach, and claim nothing about
+// its objects. The operator tries a new kubeconfig at once.
 func TestUnreachableShoot(t *testing.T) {
 	e := newEnv(t)
 	cm := e.configMap("one")

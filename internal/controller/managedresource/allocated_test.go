@@ -15,7 +15,7 @@ import (
 	"github.com/trellis-network/trellis/test/contract"
 )
 
-// What Kubernetes itself puts into objects stays in each of their updates.
+// Updates keep what Kubernetes itself writes into objects.
 func TestWhatKubernetesPutsIntoObjectsStays(t *testing.T) {
 	contract.Shows(t, "R30")
 	e := newEnv(t)

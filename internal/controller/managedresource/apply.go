@@ -39,7 +39,7 @@ type applier struct {
 	// its objects were in the shoot.
 	before     map[identity]*reference
 	wasApplied bool
-	// missing is the last object that was applied before and is created again.
+	// missing is the object that is being applied, if it was applied before and is gone.
 	missing *identity
 }
 
@@ -50,6 +50,7 @@ func (a *applier) apply(ctx context.Context) error {
 		return err
 	}
 	for _, each := range a.items {
+		a.missing = nil
 		err := a.awaitKind(ctx, each)
 		if err == nil {
 			err = a.shoot.Failure(a.ensure(ctx, each))

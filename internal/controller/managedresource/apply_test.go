@@ -37,7 +37,7 @@ func (e *env) daemonSet(name string) *appsv1.DaemonSet {
 	}
 }
 
-// Objects are created in the order of their kinds, marked as managed.
+// The operator creates objects in the order of their kinds, with its labels and annotations.
 func TestObjectsAreAppliedInOrderAndMarked(t *testing.T) {
 	contract.Shows(t, "R3", "R15", "R33")
 	e := newEnv(t)
@@ -60,9 +60,9 @@ func TestObjectsAreAppliedInOrderAndMarked(t *testing.T) {
 		order = append(order, parts[len(parts)-2])
 	}
 	e.Expect(order).To(Equal([]string{"priorityclasses", "serviceaccounts", "configmaps", "daemonsets"}))
-	e.Expect(e.audit.sent("shoot ", "dry-run")).To(BeEmpty(), "what is not there needs no comparison")
+	e.Expect(e.audit.sent("shoot ", "dry-run")).To(BeEmpty(), "a new object needs no comparison")
 	e.Expect(append(e.audit.sent("shoot GET", "/agent"), e.audit.sent("shoot GET", "/priorityclasses/")...)).
-		To(BeEmpty(), "nor need it be looked for")
+		To(BeEmpty(), "nor a read")
 
 	got := live(e, agent)
 	e.Expect(got.Annotations).To(HaveKeyWithValue(resourcesv1alpha1.Origin, e.namespace+"/network"))
@@ -81,7 +81,7 @@ func TestObjectsAreAppliedInOrderAndMarked(t *testing.T) {
 	e.Expect(*mr.Status.SecretsDataChecksum).To(HaveLen(64))
 }
 
-// With changed content nothing is said of health until all is applied.
+// After a change of the content, health is unknown until all objects are applied.
 func TestChangedContentResetsHealth(t *testing.T) {
 	contract.Shows(t, "R24", "R32")
 	e := newEnv(t)

@@ -27,7 +27,7 @@ const (
 	cleanup   = corev1beta1.ErrorCleanupClusterResources
 )
 
-// The type of an error decides on its code, and not its words.
+// The type of an error decides its code, not its text.
 func TestFailuresHaveCodes(t *testing.T) {
 	configMaps := schema.GroupResource{Resource: "configmaps"}
 	invalid := apierrors.NewInvalid(schema.GroupKind{Kind: "ConfigMap"}, "x", nil)
@@ -48,7 +48,7 @@ func TestFailuresHaveCodes(t *testing.T) {
 		"forbidden by admission":     {reasonApplyFailed, forbidden, []corev1beta1.ErrorCode{retryable}},
 		"deletion forbidden":         {reasonDeletionFailed, forbidden, []corev1beta1.ErrorCode{cleanup}},
 		"in a namespace that ends":   {reasonApplyFailed, ending, nil},
-		"deleted to be made anew":    {reasonApplyFailed, &recreating{invalid}, nil},
+		"deleted to be recreated":    {reasonApplyFailed, &recreating{invalid}, nil},
 		"just words":                 {reasonApplyFailed, errors.New(`error during apply of object "x" is invalid: y`), nil},
 		"unreachable":                {reasonApplyFailed, &shootclient.UnreachableError{Err: errors.New("x")}, nil},
 		"the API server is busy":     {reasonApplyFailed, apierrors.NewTooManyRequests("x", 1), nil},
@@ -61,7 +61,7 @@ func TestFailuresHaveCodes(t *testing.T) {
 	}
 }
 
-// An API server's own verdicts arrive in the condition with their codes.
+// The condition has the codes of errors that an API server returns.
 func TestCodesAreInTheCondition(t *testing.T) {
 	contract.Shows(t, "N36")
 	e := newEnv(t)

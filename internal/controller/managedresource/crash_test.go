@@ -16,8 +16,8 @@ import (
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 )
 
-// dieAfter lets a number of writes through, of both clusters together, and none
-// thereafter, as if the process had died there.
+// dieAfter admits a number of writes, to both clusters together, and no more, as if the
+// process had died then.
 func (e *env) dieAfter(writes int32) (died chan struct{}) {
 	var sent atomic.Int32
 	died = make(chan struct{})
@@ -38,8 +38,8 @@ func (e *env) dieAfter(writes int32) (died chan struct{}) {
 
 func (e *env) revive() { e.refuse(nil) }
 
-// Wherever the process dies, and whatever is stated afterwards, the next one ends
-// in the same state, and nothing is left behind.
+// Wherever a process dies, and whatever the Secrets state afterwards, the next process ends
+// in the same state, and leaves no object behind.
 func TestCrashes(t *testing.T) {
 	for writes := range int32(8) {
 		t.Run(fmt.Sprintf("after %d writes", writes), func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestCrashes(t *testing.T) {
 			e.endsOr(died, func() bool { ok, _ := Equal(good).Match(e.conditions("network")()); return ok })
 			stop()
 			e.revive()
-			// What was stated when it died is never stated again.
+			// The Secrets never state again what they stated when the process died.
 			second := e.configMap("d")
 			mr := e.state("network", second)
 			stop = e.operator()
@@ -90,7 +90,7 @@ func (e *env) ours() []string {
 	return names
 }
 
-// endsOr waits until the process has died, or has come to its end before that.
+// endsOr waits until the process has died, or has finished before.
 func (e *env) endsOr(died chan struct{}, end func() bool) {
 	e.t.Helper()
 	e.Eventually(func() bool {

@@ -16,8 +16,7 @@ import (
 	"github.com/trellis-network/trellis/test/contract"
 )
 
-// widgets returns a definition and a custom resource of it, in a group of its
-// own.
+// widgets returns a CRD and a custom resource of it, in a group for one test.
 func (e *env) widgets(group string) (*apiextensionsv1.CustomResourceDefinition, *unstructured.Unstructured) {
 	group += ".example.com"
 	crd := &apiextensionsv1.CustomResourceDefinition{
@@ -41,8 +40,7 @@ func (e *env) widgets(group string) (*apiextensionsv1.CustomResourceDefinition, 
 	return crd, widget
 }
 
-// A definition and a custom resource of it need no help to come into being
-// together, nor to come back.
+// The operator creates a CRD together with a custom resource of it, and recreates both.
 func TestDefinitionAndCustomResource(t *testing.T) {
 	contract.Shows(t, "R27")
 	e := newEnv(t)
@@ -52,7 +50,7 @@ func TestDefinitionAndCustomResource(t *testing.T) {
 	e.becomesGood("network")
 	e.Expect(live(e, widget).GetLabels()).To(HaveKey("injected"))
 	for _, ref := range e.get("network").Status.Resources {
-		e.Expect(ref.Namespace).To(BeEmpty(), "cluster-scoped, though nobody knew at first")
+		e.Expect(ref.Namespace).To(BeEmpty(), "cluster-scoped, which the operator could not know at first")
 	}
 
 	uid := live(e, crd).UID
@@ -71,8 +69,8 @@ func TestDefinitionAndCustomResource(t *testing.T) {
 	e.Eventually(func() any { return live(e, widget).Object["spec"] }).Should(Equal(widget.Object["spec"]))
 }
 
-// A custom resource without definition is named, and applied as soon
-// as the definition is there.
+// The condition names a custom resource without CRD. The operator applies it as soon as
+// the CRD exists.
 func TestCustomResourceWithoutDefinition(t *testing.T) {
 	e := newEnv(t)
 	crd, widget := e.widgets("alone")

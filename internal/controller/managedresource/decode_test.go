@@ -11,8 +11,8 @@ import (
 	"github.com/trellis-network/trellis/test/contract"
 )
 
-// What can be decoded is applied, and nothing is deleted meanwhile: the
-// broken document may be what seems to be missing.
+// The operator applies the other documents, and deletes nothing: the broken document may
+// be the object that seems to be missing.
 func TestOneBrokenDocument(t *testing.T) {
 	contract.Shows(t, "R2")
 	e := newEnv(t)
@@ -33,7 +33,7 @@ func TestOneBrokenDocument(t *testing.T) {
 	e.Expect(e.exists(one)()).To(BeFalse())
 }
 
-// Nothing happens as long as a Secret is missing.
+// The operator does nothing while a Secret is missing.
 func TestMissingSecret(t *testing.T) {
 	contract.Shows(t, "R4")
 	e := newEnv(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/trellis-network/trellis/test/contract"
 )
 
-// A deleted ManagedResource goes when its objects are gone; custom resources are
-// deleted before their definition.
+// A ManagedResource that is being deleted exists until its objects are gone. The operator
+// deletes custom resources before their CRD.
 func TestDeletion(t *testing.T) {
 	e := newEnv(t)
 	crd, widget := e.widgets("deletions")
@@ -45,7 +45,7 @@ func TestDeletion(t *testing.T) {
 		})))
 }
 
-// Objects that must be kept are not even looked at.
+// With keepObjects, the operator sends no request to the shoot.
 func TestKeepObjects(t *testing.T) {
 	contract.Shows(t, "R18")
 	e := newEnv(t)
@@ -64,7 +64,7 @@ func TestKeepObjects(t *testing.T) {
 	e.Expect(e.audit.sent("shoot ")).To(BeEmpty())
 }
 
-// An ignored ManagedResource is left alone until it is deleted.
+// The operator does not reconcile an ignored ManagedResource until a user deletes it.
 func TestIgnoredManagedResource(t *testing.T) {
 	contract.Shows(t, "R9")
 	e := newEnv(t)
@@ -89,7 +89,7 @@ func TestIgnoredManagedResource(t *testing.T) {
 	e.Expect(e.exists(one)()).To(BeFalse())
 }
 
-// What was said of it goes with the mark, though nothing has changed meanwhile.
+// Without the annotation the conditions are as before, though nothing else has changed.
 func TestAManagedResourceThatIsNotIgnoredAnyMore(t *testing.T) {
 	contract.Shows(t, "R9")
 	e := newEnv(t)
@@ -104,8 +104,8 @@ func TestAManagedResourceThatIsNotIgnoredAnyMore(t *testing.T) {
 	e.becomesGood("network")
 }
 
-// An ignored ManagedResource whose class changes keeps its objects until it is not
-// ignored any more.
+// An ignored ManagedResource whose class changes keeps its objects until a user removes
+// the annotation.
 func TestAnIgnoredManagedResourceThatChangesItsClass(t *testing.T) {
 	contract.Shows(t, "R9", "R17")
 	e := newEnv(t)
@@ -127,7 +127,7 @@ func TestAnIgnoredManagedResourceThatChangesItsClass(t *testing.T) {
 	e.Expect(e.exists(one)()).To(BeFalse())
 }
 
-// The default class has a name, and to state it changes nothing.
+// The default class has a name. Setting it changes nothing.
 func TestTheDefaultClassByItsName(t *testing.T) {
 	contract.Shows(t, "R17")
 	e := newEnv(t)
@@ -147,8 +147,8 @@ func TestTheDefaultClassByItsName(t *testing.T) {
 	e.Expect(e.audit.sent("shoot DELETE")).To(BeEmpty())
 }
 
-// A ManagedResource of another class is none of our business, and one that
-// changes its class takes its objects with it.
+// The operator does not touch a ManagedResource of another class. If the class changes, it
+// deletes the objects.
 func TestOtherClasses(t *testing.T) {
 	contract.Shows(t, "R17")
 	e := newEnv(t)

@@ -41,7 +41,7 @@ type desired struct {
 	inventory []reference
 	// leftOut are objects of optional kinds that the shoot lacks.
 	leftOut []*item
-	// problems are what keeps documents from being applied, as sentences.
+	// problems are why documents cannot be applied, as sentences.
 	problems []string
 }
 
@@ -187,8 +187,7 @@ func podTemplate(object *unstructured.Unstructured) map[string]any {
 	return nil
 }
 
-// hashOf tells one content of an object from all others; encoding/json sorts
-// the keys.
+// hashOf returns a hash of an object's content. encoding/json sorts the keys.
 func hashOf(object *unstructured.Unstructured) string {
 	raw, _ := json.Marshal(object.Object)
 	sum := sha256.Sum256(raw)

@@ -12,5 +12,5 @@
 // applied. The process may die between any two requests: the next run finds every
 // object that could exist in the inventory.
 //
-// The package does not know what the objects are for, or who wrote them.
+// The package does not know the purpose of the objects.
 package managedresource

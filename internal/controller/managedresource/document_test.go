@@ -17,7 +17,7 @@ import (
 
 const page = "../../../docs/resource-manager.md"
 
-// What the page states as an example works as typed, in another namespace.
+// The example of the page works as it is, in another namespace.
 func TestTheExampleOfThePage(t *testing.T) {
 	e := newEnv(t)
 	text, err := os.ReadFile(page)

@@ -22,8 +22,7 @@ import (
 	"github.com/trellis-network/trellis/test/contract"
 )
 
-// Whatever is done to an object is undone at once: the sync period plays
-// no part in this test.
+// The operator reverts each edit of an object at once, without waiting for the sync period.
 func TestDriftOfADaemonSet(t *testing.T) {
 	contract.Shows(t, "R16")
 	e := newEnv(t)
@@ -37,7 +36,7 @@ func TestDriftOfADaemonSet(t *testing.T) {
 		name string
 		edit func(*appsv1.DaemonSet)
 	}{
-		{"a stated field is edited", func(ds *appsv1.DaemonSet) { pod(ds).Containers[0].Image = "registry.example/evil:1" }},
+		{"a stated field is edited", func(ds *appsv1.DaemonSet) { pod(ds).Containers[0].Image = "registry.example/other:1" }},
 		{"a stated variable is edited", func(ds *appsv1.DaemonSet) { pod(ds).Containers[0].Env[0].Value = "2" }},
 		{"a variable is added", func(ds *appsv1.DaemonSet) {
 			pod(ds).Containers[0].Env = append(pod(ds).Containers[0].Env, corev1.EnvVar{Name: "FOO", Value: "bar"})
@@ -45,7 +44,7 @@ func TestDriftOfADaemonSet(t *testing.T) {
 		{"a container is added", func(ds *appsv1.DaemonSet) {
 			pod(ds).Containers = append(pod(ds).Containers, corev1.Container{Name: "more", Image: "registry.example/more:1"})
 		}},
-		{"arguments are added", func(ds *appsv1.DaemonSet) { pod(ds).Containers[0].Args = []string{"--evil"} }},
+		{"arguments are added", func(ds *appsv1.DaemonSet) { pod(ds).Containers[0].Args = []string{"--other"} }},
 		{"a default is edited", func(ds *appsv1.DaemonSet) {
 			ds.Spec.UpdateStrategy.RollingUpdate.MaxUnavailable = ptr.To(intstr.FromInt32(2))
 		}},
@@ -76,8 +75,8 @@ func equalButStatus(a, b *appsv1.DaemonSet) bool {
 	return same(a.Spec, b.Spec) && same(a.Labels, b.Labels) && annotations(a) == annotations(b)
 }
 
-// A binding's role cannot be updated, so one that another client has put in the
-// place of ours is replaced.
+// The role of a binding cannot be updated. The operator replaces a binding that another
+// client has created in place of the stated one.
 func TestABindingToAnotherRoleIsReplaced(t *testing.T) {
 	contract.Shows(t, "R16")
 	e := newEnv(t)
@@ -105,7 +104,7 @@ func TestABindingToAnotherRoleIsReplaced(t *testing.T) {
 	e.becomesGood("network")
 }
 
-// So are changes of kinds that have no generation.
+// The operator also reverts changes of kinds that have no generation.
 func TestDriftOfOtherKinds(t *testing.T) {
 	contract.Shows(t, "R16")
 	e := newEnv(t)
@@ -127,7 +126,7 @@ func TestDriftOfOtherKinds(t *testing.T) {
 	e.Eventually(func() []rbacv1.PolicyRule { return live(e, role).Rules }).Should(Equal(role.Rules))
 }
 
-// A deleted object comes back at once, and the status tells of it.
+// The operator recreates a deleted object at once. The status reports it while that fails.
 func TestDeletedObjectsComeBack(t *testing.T) {
 	contract.Shows(t, "R16", "R22")
 	e := newEnv(t)
@@ -152,8 +151,8 @@ func TestDeletedObjectsComeBack(t *testing.T) {
 		ContainSubstring(`"message":"ConfigMap `+e.namespace+`/one is missing in the shoot."`))))
 }
 
-// What users may have on an object survives its updates; what was ours
-// and is no longer stated goes.
+// Updates of an object keep what users may add to it, and remove what the Secrets no longer
+// state.
 func TestToleratedFields(t *testing.T) {
 	contract.Shows(t, "R10", "R12")
 	e := newEnv(t)
@@ -163,7 +162,7 @@ func TestToleratedFields(t *testing.T) {
 	e.becomesGood("network")
 	change(e, agent, func(ds *appsv1.DaemonSet) {
 		ds.Labels["theirs"], ds.Annotations["theirs"] = "yes", "yes"
-		ds.Spec.Template.Annotations = map[string]string{restartedAt: "today", "other": "goes"}
+		ds.Spec.Template.Annotations = map[string]string{restartedAt: "today", "other": "removed"}
 	})
 	e.Eventually(func() map[string]string { return live(e, agent).Spec.Template.Annotations }).Should(
 		Equal(map[string]string{restartedAt: "today"}))
@@ -188,8 +187,8 @@ func (e *env) deployment(name string, annotations map[string]string) *appsv1.Dep
 	}
 }
 
-// Replicas that are not stated, or marked as others', are others'; stated
-// ones are ours. So with CPU and memory.
+// The operator keeps replicas that the Secrets do not state, or with preserve-replicas, and
+// reverts changes of stated ones. The same holds for CPU and memory.
 func TestPreservedFields(t *testing.T) {
 	contract.Shows(t, "R11")
 	e := newEnv(t)
@@ -234,8 +233,8 @@ func TestPreservedFields(t *testing.T) {
 	e.Expect(state(stated)).To(Equal("registry.example/agent:2 1 10m"))
 }
 
-// Objects that another client made become ours entirely: what they have stated
-// and we do not, goes.
+// The operator takes over objects that another client has created, and removes what the
+// Secrets do not state.
 func TestTakingOverFromOthers(t *testing.T) {
 	e := newEnv(t)
 	agent := e.daemonSet("agent")

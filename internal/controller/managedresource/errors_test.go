@@ -22,7 +22,7 @@ func (e *env) refuseInShoot(method string) {
 	})
 }
 
-// What fails has a reason of its own, and is overcome without help.
+// Each failure has its own reason, and a later attempt overcomes it.
 func TestDeletionsThatFail(t *testing.T) {
 	contract.Shows(t, "R31")
 	e := newEnv(t)

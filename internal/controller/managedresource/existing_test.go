@@ -21,8 +21,8 @@ import (
 	"github.com/trellis-network/trellis/test/contract"
 )
 
-// An object that a user has installed by hand before is not in the cache,
-// which knows only ours. What others own of it stays.
+// The cache lacks an object that a user has created by hand, since it has no label of the
+// operator. The operator keeps what other clients may set on it.
 func TestObjectsInstalledByHandKeepWhatIsOthers(t *testing.T) {
 	contract.Shows(t, "R11")
 	e := newEnv(t)
@@ -49,8 +49,8 @@ func TestObjectsInstalledByHandKeepWhatIsOthers(t *testing.T) {
 	e.Expect(now.Generation).To(BeEquivalentTo(2), "it was updated once, and never to what is not right")
 }
 
-// An object that lost our label while no operator ran is not in the cache either. It is not
-// reported as missing.
+// The cache also lacks an object that lost the label while no operator ran. The status does
+// not report it as missing.
 func TestObjectsThatLostOurLabelKeepWhatIsOthers(t *testing.T) {
 	contract.Shows(t, "R11", "R22")
 	e := newEnv(t)
@@ -71,7 +71,7 @@ func TestObjectsThatLostOurLabelKeepWhatIsOthers(t *testing.T) {
 	e.Expect(e.audit.bodies()).NotTo(ContainElement(ContainSubstring("Missing")))
 }
 
-// An API server that takes no version for what it is to create gets none.
+// If an API server refuses a resourceVersion of a new object, the operator omits it.
 func TestCreationWhereVersionsAreRefused(t *testing.T) {
 	e := newEnv(t)
 	e.refuse(func(cluster string, request *http.Request) error {

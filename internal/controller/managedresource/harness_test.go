@@ -43,14 +43,13 @@ type env struct {
 	namespace string
 	seed      *harness.Cluster
 	shoot     *harness.Cluster
-	// audit has what the operator sent.
+	// audit records what the operator sends.
 	audit *audit
 }
 
 var numbers atomic.Int32
 
-// newEnv makes an environment that no other test has a part in, so that they run
-// at the same time: most of their time they wait.
+// newEnv returns an environment for one test. Tests run in parallel, since they mostly wait.
 func newEnv(t *testing.T) *env {
 	t.Helper()
 	t.Parallel()
@@ -87,7 +86,7 @@ func (e *env) operator(adjust ...func(*Options)) (stop func()) {
 	})
 }
 
-// state writes a ManagedResource which states the objects.
+// state writes a ManagedResource with the objects.
 func (e *env) state(name string, objects ...client.Object) *resourcesv1alpha1.ManagedResource {
 	e.t.Helper()
 	return e.stateData(name, map[string][]byte{"objects.json": e.encode(objects...)})
@@ -104,7 +103,7 @@ func (e *env) encode(objects ...client.Object) []byte {
 	return []byte(strings.Join(documents, "\n---\n"))
 }
 
-// stateData writes a ManagedResource with one Secret, of a new name each time.
+// stateData writes a ManagedResource with one Secret, which has a new name each time.
 func (e *env) stateData(name string, data map[string][]byte) *resourcesv1alpha1.ManagedResource {
 	e.t.Helper()
 	secret := &corev1.Secret{
@@ -176,7 +175,7 @@ func (e *env) message(name, condition string) func() string {
 	}
 }
 
-// good are the conditions of a ManagedResource in good order.
+// good are the conditions of a ManagedResource that is applied, healthy and rolled out.
 var good = map[string]string{
 	"ResourcesApplied":     "True ApplySucceeded",
 	"ResourcesHealthy":     "True ResourcesHealthy",
@@ -200,7 +199,7 @@ func (e *env) configMap(name string, data ...string) *corev1.ConfigMap {
 	return cm
 }
 
-// live reads an object of the shoot again.
+// live reads an object from the shoot.
 func live[T client.Object](e *env, object T) T {
 	e.t.Helper()
 	fresh := object.DeepCopyObject().(T)
@@ -217,7 +216,7 @@ func change[T client.Object](e *env, object T, f func(T)) {
 	e.Expect(e.shoot.Patch(e.ctx, fresh, patch, client.FieldOwner("kubectl-edit"))).To(Succeed())
 }
 
-// runs waits until the operator has looked at the shoot so many times.
+// runs waits until the operator has sent n reads to the shoot.
 func (e *env) runs(n int) {
 	e.t.Helper()
 	e.audit.reset()
@@ -228,7 +227,7 @@ func (e *env) exists(object client.Object) func() bool {
 	return func() (exists bool) {
 		u := &unstructured.Unstructured{}
 		u.SetGroupVersionKind(object.GetObjectKind().GroupVersionKind())
-		// While kinds come and go, discovery fails now and then: that is no answer.
+		// While CRDs are created and deleted, discovery can fail.
 		e.Eventually(func() error {
 			err := e.shoot.Get(e.ctx, client.ObjectKeyFromObject(object), u)
 			if exists = err == nil; apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
@@ -240,7 +239,7 @@ func (e *env) exists(object client.Object) func() bool {
 	}
 }
 
-// audit has what is sent to which cluster.
+// audit records the requests to each cluster.
 type audit struct{ seed, shoot harness.Requests }
 
 // sent returns the requests that contain all parts, such as "shoot PATCH /apis/… dry-run".
@@ -264,7 +263,7 @@ func (a *audit) reset() {
 	a.shoot.Forget()
 }
 
-// bodies returns what the seed was sent in patches.
+// bodies returns the bodies of the patches that the seed got.
 func (a *audit) bodies() []string {
 	var bodies []string
 	for _, request := range a.seed.Sent() {
@@ -282,7 +281,7 @@ func (a *audit) writes() []string {
 	})
 }
 
-// refuse has f fail requests of the operator.
+// refuse makes requests of the operator fail with the error of f; nil admits all.
 func (e *env) refuse(f func(cluster string, request *http.Request) error) {
 	for cluster, requests := range map[string]*harness.Requests{"seed": &e.audit.seed, "shoot": &e.audit.shoot} {
 		if f == nil {

@@ -16,7 +16,7 @@ import (
 // health is the first problem of each sort, in the order of the inventory.
 type health struct{ unhealthy, progressing *problem }
 
-// problem is what the conditions tell of one object.
+// problem is what the conditions report about one object.
 type problem struct{ kind, message string }
 
 // healthOf checks the objects in an inventory, which a run has just found to exist. It

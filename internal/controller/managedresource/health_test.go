@@ -57,7 +57,7 @@ func TestHealthRules(t *testing.T) {
 		"DaemonSet, all is well": {object: daemonSetWith(one, appsv1.DaemonSetStatus{ObservedGeneration: 2,
 			DesiredNumberScheduled: 3, CurrentNumberScheduled: 3, UpdatedNumberScheduled: 3})},
 		"DaemonSet without nodes": {object: daemonSetWith(one, appsv1.DaemonSetStatus{ObservedGeneration: 2})},
-		"DaemonSet, not looked at": {object: daemonSetWith(one, appsv1.DaemonSetStatus{ObservedGeneration: 1}),
+		"DaemonSet, not observed": {object: daemonSetWith(one, appsv1.DaemonSetStatus{ObservedGeneration: 1}),
 			unhealthy:   "has not been observed by its controller yet (generation 2, observed 1)",
 			progressing: "has not been observed by its controller yet (generation 2, observed 1)"},
 		"DaemonSet, pods missing": {object: daemonSetWith(one, appsv1.DaemonSetStatus{ObservedGeneration: 2,
@@ -120,7 +120,7 @@ func TestHealthFollowsTheShoot(t *testing.T) {
 	e.becomesGood("network")
 
 	stuck := agent.DeepCopy()
-	// No node has that many processors, so the pods of the next version wait.
+	// No node has that many processors, so the new pods stay pending.
 	pod(stuck).Containers[0].Resources.Requests = corev1.ResourceList{"cpu": resource.MustParse("100000")}
 	e.state("network", stuck, skipped)
 	e.Eventually(e.conditions("network")).Should(And(
@@ -132,10 +132,9 @@ func TestHealthFollowsTheShoot(t *testing.T) {
 	e.becomesGood("network")
 }
 
-// What fails to be applied is not judged, and nothing that was judged before
-// is passed off as present. Gardener's manager keeps the conditions as they were
-// if the content did not change.
-func TestWhatFailsToBeAppliedIsNotJudged(t *testing.T) {
+// While applying fails, health is unknown. Gardener's resource manager keeps the former
+// conditions if the content did not change.
+func TestHealthIsUnknownWhileApplyingFails(t *testing.T) {
 	contract.Shows(t, "R20")
 	e := newEnv(t)
 	cm := e.configMap("one", "key", "value")

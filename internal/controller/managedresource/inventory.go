@@ -15,8 +15,8 @@ import (
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 )
 
-// identity tells one object in a cluster from all others. The API version is no
-// part of it: an object that moves to a newer one stays the same object.
+// identity identifies an object in a cluster. The API version is no part of it: an object
+// that moves to a newer version is the same object.
 type identity struct {
 	schema.GroupKind
 	types.NamespacedName

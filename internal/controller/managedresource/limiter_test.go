@@ -19,7 +19,7 @@ import (
 	"github.com/trellis-network/trellis/internal/shootclient"
 )
 
-// slowShoots answer when they are let go, and say when they are asked.
+// slowShoots answer when the test releases them, and report each request.
 type slowShoots struct {
 	Shoots
 	asked, let chan struct{}
@@ -35,8 +35,8 @@ func (s *slowShoots) For(context.Context, string) (*shootclient.Shoot, error) {
 
 func (s *slowShoots) Forget(string) {}
 
-// A cluster that keeps a worker for long gets no second one before it answers soon again;
-// others do.
+// A cluster that occupies a worker for long gets no second one until it is fast again.
+// Other clusters do.
 func TestASlowClusterGetsOneWorker(t *testing.T) {
 	e := newEnv(t)
 	other := *e

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 )
 
-// ownership is who owns the fields of an object, once takeOwnership has been applied.
+// ownership states which manager owns which fields of an object after takeOwnership.
 type ownership struct {
 	// entries are what managedFields must be, so that applying the object removes
 	// what others set and may not set.

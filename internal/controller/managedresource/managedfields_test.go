@@ -23,7 +23,7 @@ func workload() *item {
 	return &item{id: identityOfObject(object), object: object}
 }
 
-// What others may own, by the path of the field.
+// The fields that other clients may own.
 func TestExceptions(t *testing.T) {
 	contract.Shows(t, "R10", "R11", "R12")
 	formerly := &reference{
@@ -61,9 +61,9 @@ func TestExceptions(t *testing.T) {
 	}
 }
 
-// Whichever manager owns which fields: afterwards others own exactly those of theirs that
-// they may, we own all else, no field has lost its owner, and a second look
-// finds nothing to do.
+// Whichever managers own which fields: afterwards other managers own exactly the exceptions
+// among their fields, Trellis owns all others, no field has lost its owner, and a second
+// run changes nothing.
 func TestTakingOwnershipKeepsEveryFieldOwned(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		i := workload()
@@ -91,7 +91,7 @@ func TestTakingOwnershipKeepsEveryFieldOwned(t *testing.T) {
 				Subresource: rapid.SampledFrom([]string{"", "", "status"}).Draw(t, "subresource"),
 			})
 		}
-		// Of each manager, operation and subresource an API server has one entry.
+		// An API server has one entry for each manager, operation and subresource.
 		live.SetManagedFields(unique(entries))
 		before := &fieldpath.Set{}
 		for _, entry := range live.GetManagedFields() {
@@ -112,7 +112,7 @@ func TestTakingOwnershipKeepsEveryFieldOwned(t *testing.T) {
 			t.Fatal(err)
 		}
 		if again.moved {
-			t.Fatalf("a second look finds more: %v", again.entries)
+			t.Fatalf("a second run changes more: %v", again.entries)
 		}
 	})
 }

@@ -22,7 +22,7 @@ import (
 // kinds answers questions about the kinds that a shoot has.
 type kinds struct {
 	shoot *shootclient.Shoot
-	// namespace in which objects of a kind are looked for.
+	// namespace in which objects of a kind are listed.
 	namespace string
 }
 
@@ -59,7 +59,7 @@ func (k kinds) served(ctx context.Context, kind schema.GroupVersionKind) (bool, 
 	case meta.IsNoMatchError(err) || apierrors.IsNotFound(err):
 		return false, nil
 	case apierrors.IsForbidden(err):
-		return true, nil // The shoot has it; applying the object tells the rest.
+		return true, nil // The shoot has it; the error of applying the object says more.
 	}
 	return err == nil, k.shoot.Failure(err)
 }

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// A thousand ManagedResources for a seed that lacks a kind ask together.
+// A thousand ManagedResources of a seed that lacks a kind send one request together.
 func TestAnAbsentKindIsAskedAboutNowAndThen(t *testing.T) {
 	g := NewWithT(t)
 	var known absentKinds

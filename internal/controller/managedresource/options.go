@@ -73,7 +73,7 @@ type Options struct {
 	// SyncPeriod is how often a ManagedResource is reconciled without an event.
 	// Default: 1 minute.
 	SyncPeriod time.Duration
-	// DeletionInterval is how often objects are looked up that are being deleted.
+	// DeletionInterval is how often the operator reads objects that are being deleted.
 	// Default: 5 seconds.
 	DeletionInterval time.Duration
 	// MaxConcurrentReconciles is the number of ManagedResources that are reconciled

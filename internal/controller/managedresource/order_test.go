@@ -17,8 +17,8 @@ import (
 	"github.com/trellis-network/trellis/test/contract"
 )
 
-// kindsInOrder are kinds that a network may bring, in the order in which they have
-// to be applied, with what each needs besides a name.
+// kindsInOrder are kinds that a network may have, in the order in which the operator must
+// apply them, with the fields that each needs besides a name.
 var kindsInOrder = []struct {
 	apiVersion, kind, plural string
 	namespaced               bool
@@ -56,7 +56,7 @@ func toRole(kind string) map[string]any {
 	return map[string]any{"roleRef": map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": "none"}}
 }
 
-// workloadSpec has no node to run on, and no pod to wait for.
+// workloadSpec is of a workload that no node can run, so that no test waits for its pods.
 func workloadSpec() map[string]any {
 	labels := map[string]any{"app": "ordered"}
 	return map[string]any{"spec": map[string]any{
@@ -68,7 +68,8 @@ func workloadSpec() map[string]any {
 	}}
 }
 
-// Each kind comes after those that it may need, however they are stated.
+// The operator applies each kind after those that it may need, whatever the order of the
+// documents.
 func TestAllKindsAreAppliedInOrder(t *testing.T) {
 	contract.Shows(t, "R3")
 	e := newEnv(t)
@@ -103,8 +104,8 @@ func TestAllKindsAreAppliedInOrder(t *testing.T) {
 	e.isGone(mr)
 }
 
-// Unlisted kinds come last, by their names; equal kinds by the objects' names. The
-// order does not depend on how they are stated.
+// Kinds that are not in the list come last, by their names; objects of one kind by their
+// names. The order does not depend on that of the documents.
 func TestTheOrderIsTotal(t *testing.T) {
 	contract.Shows(t, "R3")
 	var all []*item

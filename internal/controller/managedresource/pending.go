@@ -28,7 +28,7 @@ func describe(pending []remaining) string {
 	return "these are deleted: " + strings.Join(texts, ", ") + andMore(len(pending)) + "."
 }
 
-// andMore tells how many of all are not named.
+// andMore returns how many of all are not named.
 func andMore(all int) string {
 	if all <= mostNamed {
 		return ""

@@ -12,8 +12,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// What blocks a deletion is named: which objects, since when, by which finalizers;
-// but not all of a hundred.
+// The message names the objects that still exist, since when they are being deleted, and
+// their finalizers, up to a limit.
 func TestWhatBlocksADeletionIsNamed(t *testing.T) {
 	e := newEnv(t)
 	var objects []client.Object
@@ -32,7 +32,7 @@ func TestWhatBlocksADeletionIsNamed(t *testing.T) {
 		`ConfigMap %s/held-0 (deleted at %s; held by %s, example.com/other), ConfigMap`,
 		e.namespace, live(e, objects[0].(*corev1.ConfigMap)).DeletionTimestamp.UTC().Format(time.RFC3339), holder))))
 
-	// A pass that began before the cache had the message may try to write it again.
+	// A run that began before the cache had the message may try to write it again.
 	e.Eventually(func() []string {
 		e.runs(4 * len(objects))
 		return e.audit.writes()

@@ -13,8 +13,8 @@ import (
 	"github.com/trellis-network/trellis/test/contract"
 )
 
-// CPU and memory that are preserved are what the object has, also if no client
-// but us has ever set them; what it has none of is set as stated.
+// With preserve-resources, CPU and memory stay as they are in the shoot, even if no other
+// client has ever set them. The operator sets those that the object lacks.
 func TestPreservedResourcesOutliveWhatIsStatedLater(t *testing.T) {
 	contract.Shows(t, "R11")
 	e := newEnv(t)
@@ -43,8 +43,8 @@ func TestPreservedResourcesOutliveWhatIsStatedLater(t *testing.T) {
 	e.Expect(requests()).To(Equal([]string{"10m", "30Mi", "0"}))
 }
 
-// A label or annotation that is not stated any more goes, unless another client has
-// given it another value meanwhile.
+// The operator removes a label or annotation that the Secrets no longer state, unless
+// another client has changed its value.
 func TestFormerLabelsThatOthersHaveChangedStay(t *testing.T) {
 	contract.Shows(t, "R10")
 	e := newEnv(t)

@@ -134,7 +134,7 @@ func (p *pruner) requestDeletion(ctx context.Context, ref *reference, live *meta
 
 // nudge annotates a CRD whose deletion takes long. The API server deletes a CRD's custom
 // resources first. When that fails, as it does for CRDs that are only seconds old, and
-// its retry meets a conflict, the API server does not look at the CRD for five minutes,
+// its retry meets a conflict, the API server does not retry for five minutes,
 // unless something other than its status changes.
 func (p *pruner) nudge(ctx context.Context, live *metav1.PartialObjectMetadata) error {
 	now := p.options.Clock.Now()

@@ -20,7 +20,7 @@ import (
 
 const holder = "example.com/hold"
 
-// What is no longer stated is deleted before anything else is applied.
+// The operator deletes what the Secrets no longer state before it applies anything.
 func TestObsoleteObjectsAreDeletedFirst(t *testing.T) {
 	contract.Shows(t, "R5")
 	e := newEnv(t)
@@ -49,7 +49,7 @@ func TestObsoleteObjectsAreDeletedFirst(t *testing.T) {
 	e.Expect(deleted).To(BeNumerically("<", applied))
 }
 
-// An object that must be kept survives, whatever happens to its statement.
+// The operator never deletes an object with keep-object.
 func TestKeptObjects(t *testing.T) {
 	contract.Shows(t, "R6")
 	e := newEnv(t)
@@ -77,8 +77,7 @@ func (e *env) isGone(mr client.Object) {
 	}).Should(BeTrue())
 }
 
-// An object that another ManagedResource has taken over is not deleted with the
-// one which stated it first.
+// The operator does not delete an object that another ManagedResource has taken over.
 func TestObjectsMoveBetweenManagedResources(t *testing.T) {
 	e := newEnv(t)
 	one := e.configMap("one")
@@ -87,8 +86,7 @@ func TestObjectsMoveBetweenManagedResources(t *testing.T) {
 	e.becomesGood("first")
 	stop()
 
-	// The first one is deleted unobserved, and only then the second one
-	// states the same object.
+	// The first is deleted while no operator runs. Only then the second states the object.
 	uid := live(e, one).UID
 	e.Expect(e.seed.Delete(e.ctx, e.get("first"))).To(Succeed())
 	e.state("second", one)

@@ -11,8 +11,8 @@ import (
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 )
 
-// A pass over what has not changed sends nothing at all, neither to the seed nor
-// to the shoot; after a restart it compares, and writes nothing.
+// While nothing changes, a run sends no request, neither to the seed nor to the shoot. After
+// a restart it compares by dry-run, and writes nothing.
 func TestQuietWhenNothingChanges(t *testing.T) {
 	e := newEnv(t)
 	crd, widget := e.widgets("quiet")
@@ -26,7 +26,7 @@ func TestQuietWhenNothingChanges(t *testing.T) {
 		g.Consistently(func() []string { return e.audit.sent("") }, "1s").Should(BeEmpty())
 	}
 	e.Eventually(settled).Should(Succeed())
-	e.Consistently(func() []string { return e.audit.sent("") }, "2s").Should(BeEmpty(), "some twenty passes")
+	e.Consistently(func() []string { return e.audit.sent("") }, "2s").Should(BeEmpty(), "some twenty runs")
 
 	stop()
 	e.audit.reset()
@@ -35,7 +35,7 @@ func TestQuietWhenNothingChanges(t *testing.T) {
 	e.Expect(e.audit.writes()).To(BeEmpty())
 	e.Eventually(settled).Should(Succeed())
 
-	// Who asks for an operation gets a comparison, and the annotation taken off.
+	// With the operation annotation, the operator compares all objects and removes it.
 	e.edit("network", func(mr *resourcesv1alpha1.ManagedResource) {
 		mr.Annotations = map[string]string{"gardener.cloud/operation": "reconcile"}
 	})

@@ -121,11 +121,11 @@ type run struct {
 	ignored bool
 	// deleting reports that all objects are being deleted.
 	deleting bool
-	// missing is an object that is not in the shoot any more and cannot be created again.
+	// missing is an object that is gone from the shoot and could not be created again.
 	missing *identity
 	// applied is a message, empty unless everything was applied.
 	applied string
-	// health of the objects, nil while it cannot be told.
+	// health of the objects, nil while it is unknown.
 	health *health
 	// finalized reports that the finalizer was removed, so that nothing must be written.
 	finalized bool

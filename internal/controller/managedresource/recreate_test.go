@@ -16,8 +16,8 @@ import (
 	"github.com/trellis-network/trellis/test/contract"
 )
 
-// An update that the API server refuses leads to a new object, if that is
-// wanted.
+// With delete-on-invalid-update, the operator recreates an object whose update the API
+// server refuses.
 func TestDeleteOnInvalidUpdate(t *testing.T) {
 	contract.Shows(t, "R32", "R34")
 	e := newEnv(t)
@@ -40,11 +40,11 @@ func TestDeleteOnInvalidUpdate(t *testing.T) {
 	e.Expect(live(e, d).UID).NotTo(Equal(uid))
 }
 
-// An immutable object that is to change is deleted, that is told as an error,
-// and it is made anew; also if nothing is remembered of it.
+// The operator deletes an immutable object whose content changes, reports that as an error,
+// and creates it again, also after a restart.
 func TestImmutableObjectsAreReplaced(t *testing.T) {
 	contract.Shows(t, "R14")
-	for name, restarts := range map[string]bool{"as one goes": false, "after a restart": true} {
+	for name, restarts := range map[string]bool{"without a restart": false, "after a restart": true} {
 		t.Run(name, func(t *testing.T) {
 			e := newEnv(t)
 			objects := func(value string) []client.Object {
@@ -80,7 +80,7 @@ func TestImmutableObjectsAreReplaced(t *testing.T) {
 	}
 }
 
-// An immutable object stays where a new one could not be made either.
+// The operator keeps an immutable object if the API server would refuse a new one as well.
 func TestImmutableObjectsOutliveWhatIsInvalid(t *testing.T) {
 	contract.Shows(t, "R14")
 	e := newEnv(t)
@@ -110,8 +110,8 @@ func TestImmutableObjectsOutliveWhatIsInvalid(t *testing.T) {
 	e.Expect(e.audit.sent("shoot DELETE")).To(BeEmpty())
 }
 
-// The type of a Secret can never be updated, which the API server tells in
-// another way than of its content.
+// The type of a Secret cannot be updated. The API server's error differs from that about
+// the content.
 func TestAnImmutableSecretOfAnotherTypeIsReplaced(t *testing.T) {
 	contract.Shows(t, "R14")
 	e := newEnv(t)

@@ -32,7 +32,7 @@ func (e *env) as(token string) []byte {
 	return kubeconfig
 }
 
-// reader returns a token of a user who may see ConfigMaps and write nothing.
+// reader returns a token of a ServiceAccount that may read ConfigMaps and write nothing.
 func (e *env) reader() string {
 	e.t.Helper()
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "reader", Namespace: e.namespace}}
@@ -48,9 +48,9 @@ func (e *env) reader() string {
 	return request.Status.Token
 }
 
-// Credentials that the shoot does not accept, or not for what is needed, are told
-// with the Secret they are in and with Gardener's code for what a user has to
-// mend. They are not tried again all the time; a new kubeconfig is tried at once.
+// The conditions report credentials that the shoot refuses, or whose rights do not suffice,
+// with their Secret and with Gardener's code for a problem that a user must correct. The
+// operator tries a new kubeconfig at once.
 func TestRefusedCredentials(t *testing.T) {
 	e := newEnv(t)
 	reader := e.reader()

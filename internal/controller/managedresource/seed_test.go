@@ -38,7 +38,7 @@ func (e *env) inSeed(name string) *corev1.ConfigMap {
 	return cm
 }
 
-// Objects of class seed are kept right in the seed as others are in the shoot.
+// The operator applies objects of class seed in the seed, and reverts their changes.
 func TestObjectsForTheSeed(t *testing.T) {
 	contract.Shows(t, "R36")
 	e := newEnv(t)
@@ -62,7 +62,7 @@ func TestObjectsForTheSeed(t *testing.T) {
 	e.Expect(e.inSeed("one")).To(BeNil())
 }
 
-// Control planes share the seed: no objects get out of their namespace.
+// Control planes share the seed, so objects must be in the namespace of their ManagedResource.
 func TestObjectsElsewhereInTheSeedAreRefused(t *testing.T) {
 	e := newEnv(t)
 	elsewhere := e.configMap("elsewhere")
@@ -81,8 +81,7 @@ func TestObjectsElsewhereInTheSeedAreRefused(t *testing.T) {
 	e.Expect(apierrors.IsNotFound(e.seed.Get(e.ctx, client.ObjectKeyFromObject(everywhere), &corev1.Namespace{}))).To(BeTrue())
 }
 
-// An inventory that speaks of objects elsewhere is about another cluster; of the
-// seed's nothing is deleted.
+// The operator deletes nothing in other namespaces of the seed, even if an inventory has it.
 func TestNothingElsewhereInTheSeedIsDeleted(t *testing.T) {
 	e := newEnv(t)
 	bystander := e.configMap(e.namespace)
@@ -103,8 +102,8 @@ func TestNothingElsewhereInTheSeedIsDeleted(t *testing.T) {
 	e.Expect(e.seed.Delete(e.ctx, bystander)).To(Succeed())
 }
 
-// What the seed has no kind for is left out and named, comes with the kind, and
-// goes with it.
+// The operator leaves out objects whose kind the seed lacks, and names them. It applies them
+// when the kind appears, and leaves them out again when it is gone.
 func TestKindsThatTheSeedLacksAreLeftOut(t *testing.T) {
 	e := newEnv(t)
 	crd, widget := e.widgets("inseed")
@@ -130,7 +129,7 @@ func TestKindsThatTheSeedLacksAreLeftOut(t *testing.T) {
 	e.isGone(mr)
 }
 
-// In a shoot only what is marked so may be left out.
+// In a shoot the operator leaves out only objects with the annotation.
 func TestMarkedObjectsAreLeftOutOfTheShoot(t *testing.T) {
 	e := newEnv(t)
 	crd, widget := e.widgets("optional")
@@ -147,7 +146,8 @@ func TestMarkedObjectsAreLeftOutOfTheShoot(t *testing.T) {
 	e.Expect(e.shoot.Delete(e.ctx, crd)).To(Succeed())
 }
 
-// A ManagedResource that moves from the shoot to the seed takes its objects along.
+// If a ManagedResource changes from the shoot's class to the seed's, the operator deletes its
+// objects in the shoot and creates them in the seed.
 func TestAChangedClassMovesTheObjects(t *testing.T) {
 	e := newEnv(t)
 	one := e.configMap("one")

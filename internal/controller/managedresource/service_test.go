@@ -14,7 +14,7 @@ import (
 	"github.com/trellis-network/trellis/test/contract"
 )
 
-// What the API server has allocated for a Service stays.
+// The operator keeps what the API server has allocated for a Service.
 func TestServicesKeepWhatWasAllocated(t *testing.T) {
 	contract.Shows(t, "R13")
 	e := newEnv(t)
@@ -26,7 +26,7 @@ func TestServicesKeepWhatWasAllocated(t *testing.T) {
 			Ports: []corev1.ServicePort{{Name: "http", Port: 80}},
 		},
 	}
-	// Another client made it before us, so all its fields are theirs.
+	// Another client has created it, and owns all its fields.
 	e.Expect(e.shoot.Create(e.ctx, service.DeepCopy(), client.FieldOwner("kubectl-create"))).To(Succeed())
 	before := live(e, service)
 	service.Spec.Ports[0].TargetPort = intstr.FromInt32(8080)

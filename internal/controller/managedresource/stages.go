@@ -17,8 +17,8 @@ import (
 	"github.com/trellis-network/trellis/internal/outcome"
 )
 
-// ignore leaves the ManagedResource alone. What its conditions say of that must not stay
-// when the annotation is removed, so the next run is a complete one.
+// ignore leaves the ManagedResource alone. The next run is a complete one, since it must
+// replace the conditions that report this.
 func (r *Reconciler) ignore(_ context.Context, run *run) outcome.Outcome {
 	run.observed.inputs = ""
 	run.ignored = true
@@ -26,7 +26,7 @@ func (r *Reconciler) ignore(_ context.Context, run *run) outcome.Outcome {
 }
 
 // claim adds the finalizer, and removes the annotation that requests a reconciliation.
-// The user who sets it wants everything compared.
+// With it, the run compares all objects.
 func (r *Reconciler) claim(ctx context.Context, run *run) outcome.Outcome {
 	const annotation = extensionsv1alpha1.OperationAnnotation
 	requested := run.mr.Annotations[annotation] == string(extensionsv1alpha1.OperationReconcile)

@@ -142,7 +142,7 @@ func (r *run) setHealth() {
 	r.setCondition(resourcesv1alpha1.ResourcesProgressing, status, reason, message)
 }
 
-// setChecksPending withdraws what the conditions tell about health and progress, and
+// setChecksPending withdraws what the conditions report about health and progress, and
 // reports an object that this run found missing.
 func (r *run) setChecksPending() {
 	const message = "Health is checked once all objects are applied."

@@ -14,7 +14,7 @@ import (
 	"github.com/trellis-network/trellis/test/contract"
 )
 
-// What makes the operator look. The sync period plays no part.
+// The changes that start a run at once, without waiting for the sync period.
 func TestTriggers(t *testing.T) {
 	contract.Shows(t, "R21", "R29")
 	e := newEnv(t)
@@ -55,7 +55,7 @@ func TestTriggers(t *testing.T) {
 		}
 		annotate("gardener.cloud/operation", "")
 	})
-	t.Run("the mark to be ignored, when it comes and when it goes", func(*testing.T) {
+	t.Run("the annotation ignore, when it is set and when it is removed", func(*testing.T) {
 		annotate(resourcesv1alpha1.Ignore, "true")
 		e.Eventually(e.conditions("network")).Should(HaveKeyWithValue("ResourcesHealthy", "True ManagedResourceIgnored"))
 		change(e, cm, func(cm *corev1.ConfigMap) { cm.Data["key"] = "theirs" })
