@@ -104,6 +104,6 @@ func (c *Constant) SetManagedFields([]metav1.ManagedFieldsEntry) { c.refuse() }
 func (c *Constant) copy() Object { return c.object.DeepCopyObject().(Object) }
 
 func (c *Constant) refuse() {
-	panic(fmt.Sprintf("%s %s is a plugin.Constant, which nobody can change; change its DeepCopyObject instead",
+	panic(fmt.Sprintf("%s %s is a plugin.Constant, which cannot be changed; change its DeepCopyObject instead",
 		c.typeMeta.Kind, c.object.GetName()))
 }

@@ -51,8 +51,8 @@ func TestConstantsAreWhatTheyWereMadeOf(t *testing.T) {
 	}
 }
 
-// All goroutines share a Constant, so nothing that anybody does may show.
-func TestNobodyChangesAConstant(t *testing.T) {
+// All goroutines share a Constant, so neither its source nor what its methods return leads into it.
+func TestAConstantCannotBeChanged(t *testing.T) {
 	g := NewWithT(t)
 	source := role()
 	constant := NewConstant(source)

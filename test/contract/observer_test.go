@@ -19,7 +19,7 @@ import (
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 )
 
-// patience is how long anybody waits for what happens by itself. Kubernetes' garbage
+// patience is how long a test waits for what happens by itself. Kubernetes' garbage
 // collector, which deletions wait for, pauses when the kinds of a cluster change.
 const patience = 2 * time.Minute
 

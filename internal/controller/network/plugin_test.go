@@ -16,9 +16,9 @@ import (
 type exampleConfig struct {
 	metav1.TypeMeta `json:",inline"`
 	Backend         string `json:"backend,omitempty"`
-	// Extras, if stated, come later, Monitoring, if stated, is an object in the seed, and
-	// Admission, if stated, one that looks after what others write: "webhook" whoever
-	// answers, if anybody does.
+	// Each adds a bundle if it is stated: Extras one that is applied later, Monitoring one
+	// for the seed, Admission one that admits objects. With the value "webhook" the last
+	// one has the address of the operator's webhook, if the operator serves one.
 	Extras     string `json:"extras,omitempty"`
 	Monitoring string `json:"monitoring,omitempty"`
 	Admission  string `json:"admission,omitempty"`
