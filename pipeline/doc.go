@@ -2,7 +2,7 @@
 
 // Package pipeline turns a Request, with the wanted network and the known facts, into a
 // Result: the effective config with its origins, errors and warnings, changes, and the
-// objects of the network. Command line, operator and admission all call Build, so that
+// objects of the network. The command line and the operator both call Build, so that
 // they agree.
 //
 // Build is pure: no client, no clock, no randomness, no global state. The same

@@ -45,7 +45,7 @@ func (b *build) planRollout() {
 // maxUnavailable returns a tenth of the nodes. The value in force stays while the number of
 // nodes is near to one that it fits, so that a node that joins or leaves does not change the
 // DaemonSets. It also stays while the number is unknown, for example because the operator
-// cannot list the nodes.
+// cannot read the agents' DaemonSet.
 func maxUnavailable(nodes, inForce int32) int32 {
 	if nodes <= 0 {
 		return max(fewest, inForce)

@@ -158,7 +158,7 @@ func (o Outcome) Result() (reconcile.Result, error) {
 // Stage is one step of a reconciliation. Stages change the run that they get, are
 // idempotent, and never call one another.
 type Stage[R any] struct {
-	// Name says what the stage does, for log lines and errors.
+	// Name says what the stage does. A Shoot's status names the stage that failed by it.
 	Name string
 	// Run runs the stage.
 	Run func(ctx context.Context, run R) Outcome

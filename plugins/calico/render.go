@@ -37,7 +37,7 @@ func (definition) Render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (p
 	return plugin.NewObjects(n.components(),
 		plugin.NetworkBundle(bundleName, slices.Concat(
 			n.nodeAccess(), // node.go
-			crds(),         // manifests/crds
+			crds(),         // manifests/crds.yaml
 			[]plugin.Object{n.calicoConfig},
 			n.pools(),                          // ippools.go
 			[]plugin.Object{n.nodeDaemonSet()}, // node.go, node_env.go, node_init.go, node_sidecars.go, node_volumes.go

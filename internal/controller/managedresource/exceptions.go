@@ -15,7 +15,7 @@ import (
 )
 
 // exceptions are the fields of an object that others may set and change (Gardener
-// contract, patch strategy). Everything else that others set is drift.
+// contract, R30). Everything else that others set is drift.
 type exceptions struct {
 	// paths are fields by their names; an element of a list is [key=value] as
 	// fieldpath spells it. A path includes everything beneath it.

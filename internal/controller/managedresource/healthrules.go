@@ -27,7 +27,7 @@ var typedKinds = []shootclient.Watch{
 }
 
 // unhealthy returns what is wrong with an object, as the second half of a sentence, or
-// nothing (R21; Gardener contract, health rules). Of other kinds it is enough that they
+// nothing (R21). Of other kinds it is enough that they
 // exist.
 func unhealthy(object client.Object) string {
 	switch o := object.(type) {

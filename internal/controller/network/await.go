@@ -4,7 +4,6 @@ package network
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -117,31 +116,4 @@ func hinders(applied corev1beta1.Condition) bool {
 		return true
 	}
 	return applied.Status == corev1beta1.ConditionFalse
-}
-
-// awaitDeletion waits, through the watch, for ManagedResources that are being deleted, and
-// reports after a while what keeps them.
-func awaitDeletion(run *run, now time.Time) outcome.Outcome {
-	run.generation = run.network.Generation
-	const until = "the resource manager has deleted the network's objects"
-	for _, name := range run.known().BundleNames() {
-		mr := run.managed[name]
-		if !isBeingDeleted(mr) {
-			continue
-		}
-		if left := failingFor - now.Sub(mr.DeletionTimestamp.Time); left > 0 {
-			return outcome.Wait(until, left)
-		}
-		applied := condition.Value(mr.Status.Conditions, resourcesv1alpha1.ResourcesApplied)
-		reported := errors.New(applied.Message)
-		if applied.Status == "" {
-			reported = errors.New("no resource manager has begun to delete them")
-		}
-		cause := fmt.Errorf("the network's objects in the %s are still being deleted: %w", bundle.TargetOf(mr), reported)
-		if run.operation == corev1beta1.LastOperationTypeMigrate {
-			cause = fmt.Errorf("the ManagedResource %s is still being deleted: %w", name, reported)
-		}
-		return outcome.Fail(cause, append(applied.Codes, corev1beta1.ErrorCleanupClusterResources)...).Within(failingFor)
-	}
-	return outcome.Wait(until, failingFor)
 }

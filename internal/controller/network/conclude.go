@@ -16,10 +16,10 @@ import (
 	"github.com/trellis-network/trellis/internal/outcome"
 )
 
-// conclude turns the outcome of a run into the status, the events, the log line, the
-// metrics, and the answer for controller-runtime. A status is patched earlier only where it
+// conclude turns the outcome of a run into the status, the events, the log line, and the
+// answer for controller-runtime. A status is patched earlier only where it
 // must be before another write: that an operation begins, that a request is pending, and
-// that a Network is gone.
+// that a deletion or a migration has succeeded.
 func (r *Reconciler) conclude(ctx context.Context, run *run, ended outcome.Outcome) (ctrl.Result, error) {
 	defer run.release()
 	defer func() {

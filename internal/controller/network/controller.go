@@ -41,7 +41,8 @@ type Options struct {
 	Pipeline *pipeline.Pipeline
 	// Trigger is what makes the controller carry out a spec.
 	Trigger Trigger
-	// Shoots gives access to the shoots, whose nodes a change may have to wait for.
+	// Shoots gives access to the shoots: a change may have to wait for their nodes, and the
+	// agents' DaemonSet shows how many nodes there are.
 	Shoots shootclient.Access
 	// Standalone is the mode without Gardener: Networks of unknown types are answered
 	// rather than left to another extension, and superseded Secrets are deleted here.

@@ -4,12 +4,17 @@ package network
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/bundle"
+	"github.com/trellis-network/trellis/internal/condition"
 	"github.com/trellis-network/trellis/internal/outcome"
 )
 
@@ -50,4 +55,31 @@ func (w *bundleWriter) deleteBundles(ctx context.Context, run *run) outcome.Outc
 		return awaitDeletion(run, w.clock.Now())
 	}
 	return outcome.Continue()
+}
+
+// awaitDeletion waits, through the watch, for ManagedResources that are being deleted, and
+// reports after a while what keeps them.
+func awaitDeletion(run *run, now time.Time) outcome.Outcome {
+	run.generation = run.network.Generation
+	const until = "the resource manager has deleted the network's objects"
+	for _, name := range run.known().BundleNames() {
+		mr := run.managed[name]
+		if !isBeingDeleted(mr) {
+			continue
+		}
+		if left := failingFor - now.Sub(mr.DeletionTimestamp.Time); left > 0 {
+			return outcome.Wait(until, left)
+		}
+		applied := condition.Value(mr.Status.Conditions, resourcesv1alpha1.ResourcesApplied)
+		reported := errors.New(applied.Message)
+		if applied.Status == "" {
+			reported = errors.New("no resource manager has begun to delete them")
+		}
+		cause := fmt.Errorf("the network's objects in the %s are still being deleted: %w", bundle.TargetOf(mr), reported)
+		if run.operation == corev1beta1.LastOperationTypeMigrate {
+			cause = fmt.Errorf("the ManagedResource %s is still being deleted: %w", name, reported)
+		}
+		return outcome.Fail(cause, append(applied.Codes, corev1beta1.ErrorCleanupClusterResources)...).Within(failingFor)
+	}
+	return outcome.Wait(until, failingFor)
 }

@@ -2,9 +2,9 @@
 
 // Package network reconciles Networks: it has the pipeline build the objects, writes them
 // in bundles, waits until the resource manager has applied these, and reports that in the
-// status. Gardener's contract (N1 to N32) says what callers rely on.
+// status. Gardener's contract (N1 to N37) says what callers rely on.
 //
-// reconcile.go has the lists of stages. Each stage is in a file of its name. The status is
-// written in status.go and nowhere else. The controller owns lastOperation, lastError,
+// reconcile.go has the lists of stages. docs/design.md says which file has which stage.
+// The status is written in status.go and nowhere else. The controller owns lastOperation, lastError,
 // observedGeneration, ipFamilies, state and, of providerStatus, everything but components.
 package network

@@ -4,11 +4,11 @@ package network
 
 import "time"
 
-// How often a Network is reconciled, and how long each part may take. The operator's
-// configuration can change the first (controllers.network.reconciliationTimeout).
+// How often a Network is reconciled, and how long each part may take.
 const (
 	// defaultTimeout bounds how long one reconciliation takes (N33), and how long it awaits
-	// a ManagedResource before that is an error.
+	// a ManagedResource before that is an error. It is for tests: the operator sets
+	// controllers.network.reconciliationTimeout, whose default is in api/config.
 	defaultTimeout = 3 * time.Minute
 	// failingFor is how long the resource manager may fail before the Network reports an
 	// error. Short failures are normal while a shoot starts.

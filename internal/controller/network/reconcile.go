@@ -17,7 +17,7 @@ import (
 )
 
 // Reconciler reconciles Networks. It has the lists of stages; the stages are methods of its
-// parts, each in a file of its name.
+// parts. docs/design.md says which file has which stage.
 type Reconciler struct {
 	Options
 	*memory

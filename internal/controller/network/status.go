@@ -22,8 +22,8 @@ import (
 	"github.com/trellis-network/trellis/internal/outcome"
 )
 
-// statusWriter is the one writer of the status of Networks, of their events and their log
-// lines.
+// statusWriter is the one writer of this controller's part of a Network's status, of its
+// events, and of the log lines about changes of its state.
 type statusWriter struct {
 	client   client.Client
 	recorder events.EventRecorder

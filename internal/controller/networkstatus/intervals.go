@@ -4,8 +4,8 @@ package networkstatus
 
 import "time"
 
-// How often Networks are observed and written. The operator's configuration can change
-// the first two (controllers.health).
+// How often Networks are observed and written. The first two are for tests: the operator
+// sets controllers.health, whose defaults are in api/config.
 const (
 	// defaultPeriod is how often each Network is observed, as in Gardener's health checks.
 	defaultPeriod = 30 * time.Second
