@@ -4,13 +4,10 @@ package main
 
 import (
 	"io"
-	"os"
 	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
-
-	"github.com/trellis-network/trellis/test/contract"
 )
 
 func TestOnlyTestsThatPassedCount(t *testing.T) {
@@ -77,13 +74,4 @@ func TestTheTableNamesTestsByPackage(t *testing.T) {
 	g.Expect(problems).To(BeEmpty())
 	g.Expect(updated).To(Equal(definitions + begin +
 		"| Id | Tests |\n|---|---|\n| N1 | `a`: TestThree<br>`b`: TestOne, TestTwo |\n" + end + "Bye.\n"))
-}
-
-// What tests may state is what the document defines.
-func TestTheDocumentDefinesEachID(t *testing.T) {
-	g := NewWithT(t)
-	text, err := os.ReadFile("../../" + documentPath)
-	g.Expect(err).NotTo(HaveOccurred())
-	_, problems := check(string(text), nil, contract.IDs())
-	g.Expect(problems).NotTo(ContainElement(Not(HavePrefix("no test that passed shows "))))
 }
