@@ -23,8 +23,7 @@ import (
 // collector, which deletions wait for, pauses when the kinds of a cluster change.
 const patience = 2 * time.Minute
 
-// observer sees every version of a Network that there ever is, and judges each at
-// the moment it comes.
+// observer sees every version of a Network, and checks each as soon as it comes.
 type observer struct {
 	mutex    sync.Mutex
 	versions []*unstructured.Unstructured // nil is a Network that is gone
@@ -59,7 +58,7 @@ func watchNetworks(ctx context.Context, c client.WithWatch, namespace string, ap
 func (w *observer) take(n *unstructured.Unstructured, gone bool) {
 	w.mutex.Lock()
 	defer w.mutex.Unlock()
-	w.judge(n)
+	w.checkVersion(n)
 	if gone {
 		n, w.last = nil, nil
 		clear(w.specs)
@@ -69,8 +68,8 @@ func (w *observer) take(n *unstructured.Unstructured, gone bool) {
 	w.more = make(chan struct{})
 }
 
-// judge notes what would mislead a client that reads just this version.
-func (w *observer) judge(raw *unstructured.Unstructured) {
+// checkVersion notes what would mislead a client that reads just this version.
+func (w *observer) checkVersion(raw *unstructured.Unstructured) {
 	n := &extensionsv1alpha1.Network{}
 	text, _ := json.Marshal(raw)
 	if err := json.Unmarshal(text, n); err != nil {
@@ -88,13 +87,13 @@ func (w *observer) judge(raw *unstructured.Unstructured) {
 	}
 	switch operation.State {
 	case "Processing":
-		w.judgeProcessing(n)
+		w.checkProcessing(n)
 	case "Error":
 		if n.Status.LastError == nil || n.Status.LastError.Description != operation.Description {
 			w.lie("lastError is %v, but lastOperation says %q", n.Status.LastError, operation.Description)
 		}
 	case "Succeeded":
-		w.judgeSucceeded(n)
+		w.checkSucceeded(n)
 	default:
 		w.lie("an extension never says %s", operation.State)
 	}
@@ -103,7 +102,7 @@ func (w *observer) judge(raw *unstructured.Unstructured) {
 	}
 }
 
-func (w *observer) judgeProcessing(n *extensionsv1alpha1.Network) {
+func (w *observer) checkProcessing(n *extensionsv1alpha1.Network) {
 	if w.last != nil && w.last.Status.ObservedGeneration != n.Status.ObservedGeneration {
 		w.lie("Processing has changed the observed generation to %d", n.Status.ObservedGeneration)
 	}
@@ -112,7 +111,7 @@ func (w *observer) judgeProcessing(n *extensionsv1alpha1.Network) {
 	}
 }
 
-func (w *observer) judgeSucceeded(n *extensionsv1alpha1.Network) {
+func (w *observer) checkSucceeded(n *extensionsv1alpha1.Network) {
 	if n.Status.LastError != nil {
 		w.lie("it has succeeded with the error %q", n.Status.LastError.Description)
 	}

@@ -47,7 +47,7 @@ type resourceManagerOptions struct {
 // as a network's objects need it: it PUTs whole objects, merges labels and annotations
 // three ways by what the status remembers, deletes all obsolete objects before it applies
 // anything, and PUTs the status at the end of a pass. Like the gardenlet it goes by the
-// contract's names. It judges no object's health: what is applied counts as healthy.
+// contract's names. It does not check the health of objects: what is applied counts as healthy.
 type resourceManager struct {
 	resourceManagerOptions
 	source client.Client

@@ -40,7 +40,7 @@ func TestARealNetworkDespiteKills(t *testing.T) {
 	p.stop()
 	p = w.start(disturbance{})
 	w.calm()
-	w.settled()
+	w.awaitHealth()
 	w.tidied()
 	w.awaitQuiet(atRest)
 	mr := w.managed("extension-networking-calico-config")

@@ -80,7 +80,7 @@ const (
 func done(operation string) func(w *world) {
 	return func(w *world) {
 		w.reports(operation, "Succeeded")
-		w.settled()
+		w.awaitHealth()
 	}
 }
 

@@ -49,7 +49,7 @@ const managedName = "example"
 func (s *story) life() *life {
 	ready := func(w *world) {
 		w.Eventually(func() bool { return w.managed(managedName) != nil }).Should(BeTrue())
-		w.settled()
+		w.awaitHealth()
 	}
 	last := &scenario{
 		name: s.name, withoutNetwork: true, goes: s.goes, everythingGoes: s.second == nil && s.act == nil, check: s.check, finish: ready,

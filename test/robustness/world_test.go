@@ -208,8 +208,8 @@ func (w *world) reports(operation, state string) {
 	}).WithPolling(50 * time.Millisecond).Should(Equal(operation + " " + state))
 }
 
-// settled waits until all ManagedResources are applied, and their health is reported.
-func (w *world) settled() {
+// awaitHealth waits until all ManagedResources are applied, and their health is reported.
+func (w *world) awaitHealth() {
 	w.t.Helper()
 	w.Eventually(func() []string {
 		list := &resourcesv1alpha1.ManagedResourceList{}
