@@ -38,27 +38,12 @@ func autoscalerObjects(file string) func() ([]plugin.Object, string) {
 	})
 }
 
+// autoscalers are the cluster-proportional autoscalers of Typha and calico-node.
+type autoscalers struct{ *network }
+
 // requestsGrow reports whether cluster-proportional autoscalers write the requests.
-func (n *network) requestsGrow() bool {
-	return n.config.AutoScaling.Mode == v1alpha1.ClusterProportional
-}
-
-// nodeRequests returns the requests that calico-node starts with, in modes static and vpa
-// those of the config.
-func (n *network) nodeRequests() corev1.ResourceList {
-	if resources := n.config.AutoScaling.Resources; resources != nil {
-		return system.RequestsWith(resources.Node, nodeCPU, nodeMemory)
-	}
-	return system.Requests(nodeCPU, nodeMemory)
-}
-
-// typhaRequests returns the requests that Typha starts with, in mode static those of the
-// config. In mode vpa the config has the minimum only.
-func (n *network) typhaRequests() corev1.ResourceList {
-	if resources := n.config.AutoScaling.Resources; resources != nil && n.config.AutoScaling.Mode == v1alpha1.Static {
-		return system.RequestsWith(resources.Typha, typhaCPU, typhaMemory)
-	}
-	return system.Requests(typhaCPU, typhaMemory)
+func (a autoscalers) requestsGrow() bool {
+	return a.config.AutoScaling.Mode == v1alpha1.ClusterProportional
 }
 
 // letAutoscalersWrite makes the resource manager keep the requests that autoscalers wrote.
@@ -69,30 +54,30 @@ func (n *network) letAutoscalersWrite(meta *metav1.ObjectMeta) {
 	meta.Annotations = map[string]string{system.PreserveResources: "true"}
 }
 
-func (n *network) autoscalers() []plugin.Object {
+func (a autoscalers) objects() []plugin.Object {
 	var objects []plugin.Object
-	if n.config.Typha.Enabled {
-		objects = append(objects, n.typhaHorizontal()...)
-		if n.requestsGrow() {
-			objects = append(objects, n.typhaVertical()...)
+	if a.config.Typha.Enabled {
+		objects = append(objects, a.typhaHorizontal()...)
+		if a.requestsGrow() {
+			objects = append(objects, a.typhaVertical()...)
 		}
 	}
-	if n.requestsGrow() {
-		objects = append(objects, n.nodeVertical()...)
+	if a.requestsGrow() {
+		objects = append(objects, a.nodeVertical()...)
 	}
 	return objects
 }
 
-func (n *network) typhaHorizontal() []plugin.Object {
+func (a autoscalers) typhaHorizontal() []plugin.Object {
 	objects, checksum := typhaHorizontalObjects()
-	scaler := n.autoscaler(typhaHorizontalName, typhaHorizontalName, "typha-cpha", checksum)
+	scaler := a.autoscaler(typhaHorizontalName, typhaHorizontalName, "typha-cpha", checksum)
 	scalesTypha(scaler)
 	pod := &scaler.Spec.Template.Spec
 	pod.SecurityContext.RunAsUser = new(int64(horizontalUser))
 	pod.SecurityContext.FSGroup = new(int64(horizontalUser))
 	pod.SecurityContext.SupplementalGroups = []int64{horizontalUser}
 	pod.SecurityContext.SeccompProfile = system.RuntimeDefault()
-	pod.Containers[0].Image = n.image("calico-cpa")
+	pod.Containers[0].Image = a.image("calico-cpa")
 	pod.Containers[0].Command = []string{
 		"/cluster-proportional-autoscaler",
 		"--namespace=" + namespace,
@@ -104,20 +89,20 @@ func (n *network) typhaHorizontal() []plugin.Object {
 	return append(objects, scaler)
 }
 
-func (n *network) typhaVertical() []plugin.Object {
+func (a autoscalers) typhaVertical() []plugin.Object {
 	const name = "calico-typha-vertical-autoscaler"
 	objects, checksum := typhaVerticalObjects()
-	scaler := n.autoscaler(name, name, "typha-cpva", checksum)
+	scaler := a.autoscaler(name, name, "typha-cpva", checksum)
 	scalesTypha(scaler)
-	n.scalesRequests(scaler, "deployment/"+typhaDeployment, "typha-autoscaler")
+	a.scalesRequests(scaler, "deployment/"+typhaDeployment, "typha-autoscaler")
 	return append(objects, scaler)
 }
 
-func (n *network) nodeVertical() []plugin.Object {
+func (a autoscalers) nodeVertical() []plugin.Object {
 	objects, checksum := nodeVerticalObjects()
-	scaler := n.autoscaler("calico-node-vertical-autoscaler", "calico-node-autoscaler", "calico-node-cpva", checksum)
+	scaler := a.autoscaler("calico-node-vertical-autoscaler", "calico-node-autoscaler", "calico-node-cpva", checksum)
 	scaler.Spec.Template.Spec.PriorityClassName = system.ClusterPriority
-	n.scalesRequests(scaler, "daemonset/"+nodeName, "node-autoscaler")
+	a.scalesRequests(scaler, "daemonset/"+nodeName, "node-autoscaler")
 	return append(objects, scaler)
 }
 
@@ -129,7 +114,7 @@ func scalesTypha(scaler *appsv1.Deployment) {
 }
 
 // scalesRequests makes an autoscaler one of requests, which reads a key of its ConfigMap.
-func (n *network) scalesRequests(scaler *appsv1.Deployment, target, key string) {
+func (a autoscalers) scalesRequests(scaler *appsv1.Deployment, target, key string) {
 	const mountPath = "/etc/config"
 	pod := &scaler.Spec.Template.Spec
 	pod.SecurityContext.RunAsUser = new(int64(verticalUser))
@@ -139,7 +124,7 @@ func (n *network) scalesRequests(scaler *appsv1.Deployment, target, key string) 
 		LocalObjectReference: corev1.LocalObjectReference{Name: scaler.Name},
 	}}}}
 	container := &pod.Containers[0]
-	container.Image = n.image("calico-cpva")
+	container.Image = a.image("calico-cpva")
 	container.Command = []string{
 		"/cpvpa",
 		"--target=" + target,
@@ -153,7 +138,7 @@ func (n *network) scalesRequests(scaler *appsv1.Deployment, target, key string) 
 }
 
 // autoscaler has what all autoscalers have in common. Its ConfigMap has the same name.
-func (n *network) autoscaler(name, app, account, checksum string) *appsv1.Deployment {
+func (a autoscalers) autoscaler(name, app, account, checksum string) *appsv1.Deployment {
 	template := system.PodMeta(system.MayReachOut(system.App(app)))
 	template.Annotations = map[string]string{system.ChecksumAnnotation(name): checksum}
 	return &appsv1.Deployment{

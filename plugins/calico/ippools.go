@@ -52,22 +52,25 @@ func (p *ipPool) DeepCopyObject() runtime.Object {
 	return &copied
 }
 
-// pools returns the address pools among the network's objects. Without overlay in the config
-// there is none for IPv4, and calico-node makes one when it first starts.
-func (n *network) pools() []plugin.Object {
-	var pools []plugin.Object
-	if hasIPv4(n.config) && n.config.Overlay != nil {
-		pools = append(pools, n.ipv4Pool())
+// pools are the address pools among the network's objects.
+type pools struct{ *network }
+
+// objects returns no pool for IPv4 without overlay in the config; calico-node then makes one
+// when it first starts.
+func (p pools) objects() []plugin.Object {
+	var objects []plugin.Object
+	if hasIPv4(p.config) && p.config.Overlay != nil {
+		objects = append(objects, p.ipv4())
 	}
-	if nodes := unmasqueraded(n.config, n.in); nodes != "" {
+	if nodes := unmasqueraded(p.config, p.in); nodes != "" {
 		// Packets into any pool keep their source address. So a pool that gives no addresses
 		// lets nodes see the addresses of pods.
-		pools = append(pools, pool(noSNATPoolName, ipPoolSpec{CIDR: nodes, Disabled: true, DisableBGPExport: true}))
+		objects = append(objects, pool(noSNATPoolName, ipPoolSpec{CIDR: nodes, Disabled: true, DisableBGPExport: true}))
 	}
-	if hasIPv6(n.config) {
-		pools = append(pools, n.ipv6Pool())
+	if hasIPv6(p.config) {
+		objects = append(objects, p.ipv6())
 	}
-	return pools
+	return objects
 }
 
 // unmasqueraded returns the range of the nodes that see the addresses of pods; empty if there
@@ -79,9 +82,9 @@ func unmasqueraded(c *v1alpha1.NetworkConfig, in *plugin.Input) string {
 	return in.NodeCIDR
 }
 
-func (n *network) ipv4Pool() *ipPool {
-	spec := podPool(podRangeIPv4(n.in), ipv4BlockSize, true)
-	switch encapsulationOf(n.config) {
+func (p pools) ipv4() *ipPool {
+	spec := podPool(podRangeIPv4(p.in), ipv4BlockSize, true)
+	switch encapsulationOf(p.config) {
 	case ipip:
 		spec.IPIPMode = v1alpha1.Always
 	case vxlan:
@@ -90,9 +93,9 @@ func (n *network) ipv4Pool() *ipPool {
 	return pool(ipv4PoolName, spec)
 }
 
-// ipv6Pool never encapsulates: Calico only routes IPv6.
-func (n *network) ipv6Pool() *ipPool {
-	return pool(ipv6PoolName, podPool(podRangeIPv6(n.in), ipv6BlockSize, *n.config.IPv6.SourceNATEnabled))
+// ipv6 never encapsulates: Calico only routes IPv6.
+func (p pools) ipv6() *ipPool {
+	return pool(ipv6PoolName, podPool(podRangeIPv6(p.in), ipv6BlockSize, *p.config.IPv6.SourceNATEnabled))
 }
 
 // podPool is a pool for the addresses of pods and tunnels, without encapsulation.

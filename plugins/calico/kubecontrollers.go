@@ -14,14 +14,16 @@ const kubeControllersName = "calico-kube-controllers"
 
 // kubeControllers are Calico's controllers, which clean up after nodes and give
 // addresses to Services of type LoadBalancer.
-func (n *network) kubeControllers() []plugin.Object {
-	if !hasKubeControllers(n.config) {
+type kubeControllers struct{ *network }
+
+func (k kubeControllers) objects() []plugin.Object {
+	if !hasKubeControllers(k.config) {
 		return nil
 	}
-	return append(kubeControllersAccess(), n.kubeControllersDeployment())
+	return append(kubeControllersAccess(), k.deployment())
 }
 
-func (n *network) kubeControllersDeployment() *appsv1.Deployment {
+func (k kubeControllers) deployment() *appsv1.Deployment {
 	return &appsv1.Deployment{
 		TypeMeta:   system.TypeMeta("apps/v1", "Deployment"),
 		ObjectMeta: system.Named(kubeControllersName, system.SystemApp(kubeControllersName)),
@@ -39,20 +41,20 @@ func (n *network) kubeControllersDeployment() *appsv1.Deployment {
 					DNSPolicy:          corev1.DNSDefault,
 					Tolerations:        system.TolerateAll(corev1.TaintEffectNoSchedule),
 					SecurityContext:    &corev1.PodSecurityContext{SeccompProfile: system.RuntimeDefault()},
-					Containers:         []corev1.Container{n.kubeControllersContainer()},
+					Containers:         []corev1.Container{k.container()},
 				},
 			},
 		},
 	}
 }
 
-func (n *network) kubeControllersContainer() corev1.Container {
+func (k kubeControllers) container() corev1.Container {
 	var env system.Environment
 	env.Set("ENABLED_CONTROLLERS", "node,loadbalancer")
 	env.Set("DATASTORE_TYPE", datastore)
 	return corev1.Container{
 		Name:      kubeControllersName,
-		Image:     n.image("calico-kube-controllers"),
+		Image:     k.image("calico-kube-controllers"),
 		Env:       env,
 		Resources: corev1.ResourceRequirements{Requests: system.Requests("10m", "50Mi")},
 		LivenessProbe: &corev1.Probe{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugin/system"
+	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
 // Ports on which metrics are served, and their names.
@@ -21,8 +22,8 @@ const (
 
 // monitoring are the Services through which a Prometheus finds the endpoints. The
 // one for Typha is there even without Typha, as in Gardener's extension.
-func (n *network) monitoring() []plugin.Object {
-	if n.config.BirdExporter.Enabled {
+func monitoring(c *v1alpha1.NetworkConfig) []plugin.Object {
+	if c.BirdExporter.Enabled {
 		return slices.Concat(metricsServices(), birdMetrics())
 	}
 	return metricsServices()
@@ -59,14 +60,14 @@ var scrapes = []system.Scrape{
 // seedMonitoring is what the shoot's Prometheus and dashboards in the seed need to
 // know. Every network has all of it: the dashboard of a component that does not run is
 // empty, so that users need not wonder whether a dashboard is missing.
-func (n *network) seedMonitoring() []plugin.Object {
-	objects := []plugin.Object{system.Dashboards(n.in.Namespace, "calico-dashboards", map[string]string{
+func seedMonitoring(shootNamespace string) []plugin.Object {
+	objects := []plugin.Object{system.Dashboards(shootNamespace, "calico-dashboards", map[string]string{
 		"calico-felix-dashboard.json": felixDashboard,
 		"calico-typha-dashboard.json": typhaDashboard,
 		"calico-bird-dashboard.json":  birdDashboard,
 	})}
 	for _, s := range scrapes {
-		objects = append(objects, s.Config(n.in.Namespace))
+		objects = append(objects, s.Config(shootNamespace))
 	}
 	return objects
 }

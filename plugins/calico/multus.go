@@ -21,20 +21,22 @@ const (
 
 // multus gives pods further networks. The container runtime calls Multus, which calls Calico
 // for the first network of each pod.
-func (n *network) multus() []plugin.Object {
-	if !n.config.Multus.Enabled {
+type multus struct{ *network }
+
+func (m multus) objects() []plugin.Object {
+	if !m.config.Multus.Enabled {
 		return nil
 	}
-	return append(multusAccess(), n.multusDaemonSet())
+	return append(multusAccess(), m.daemonSet())
 }
 
-func (n *network) multusDaemonSet() *appsv1.DaemonSet {
+func (m multus) daemonSet() *appsv1.DaemonSet {
 	return &appsv1.DaemonSet{
 		TypeMeta:   system.TypeMeta("apps/v1", "DaemonSet"),
 		ObjectMeta: system.Named(multusName, criticalApp(multusName)),
 		Spec: appsv1.DaemonSetSpec{
 			Selector:       system.Selecting(system.App(multusName)),
-			UpdateStrategy: system.RollOut(n.in),
+			UpdateStrategy: system.RollOut(m.in),
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: system.PodMeta(multusPodLabels()),
 				Spec: corev1.PodSpec{
@@ -45,8 +47,8 @@ func (n *network) multusDaemonSet() *appsv1.DaemonSet {
 					NodeSelector:                  map[string]string{corev1.LabelOSStable: "linux"},
 					Tolerations:                   system.TolerateAll(corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute),
 					SecurityContext:               &corev1.PodSecurityContext{SeccompProfile: system.RuntimeDefault()},
-					InitContainers:                n.multusInitContainers(),
-					Containers:                    []corev1.Container{n.multusContainer()},
+					InitContainers:                m.initContainers(),
+					Containers:                    []corev1.Container{m.container()},
 					Volumes: []corev1.Volume{
 						system.HostPath("cni", "/etc/cni/net.d", anyPath),
 						system.HostPath("cnibin", "/opt/cni/bin", anyPath),
@@ -63,15 +65,15 @@ func multusPodLabels() map[string]string {
 	return labels
 }
 
-// multusInitContainers install the programs that the container runtime calls: Multus and,
+// initContainers install the programs that the container runtime calls: Multus and,
 // if the user wants them, the CNI plugins of further networks.
-func (n *network) multusInitContainers() []corev1.Container {
-	install := installer("install-multus-cni", n.image(multusImage))
+func (m multus) initContainers() []corev1.Container {
+	install := installer("install-multus-cni", m.image(multusImage))
 	install.Command = []string{"/install_multus"}
 	install.Args = []string{"--type", "thin"}
 	containers := []corev1.Container{install}
-	if n.config.Multus.InstallCNIPlugins {
-		plugins := installer("install-cni-plugins", n.image("cni-plugins"))
+	if m.config.Multus.InstallCNIPlugins {
+		plugins := installer("install-cni-plugins", m.image("cni-plugins"))
 		plugins.Command = system.Shell(installCNIPlugins)
 		containers = append(containers, plugins)
 	}
@@ -89,12 +91,12 @@ func installer(name, image string) corev1.Container {
 	}
 }
 
-func (n *network) multusContainer() corev1.Container {
+func (m multus) container() corev1.Container {
 	var env system.Environment
 	env.FromField("MULTUS_NODE_NAME", "spec.nodeName")
 	return corev1.Container{
 		Name:    multusName,
-		Image:   n.image(multusImage),
+		Image:   m.image(multusImage),
 		Command: []string{"/thin_entrypoint"},
 		Args: []string{
 			"--cleanup-config-on-exit",

@@ -26,8 +26,11 @@ const (
 // configChecksum has the name that it has in Gardener, not the ConfigMap's.
 var configChecksum = system.ChecksumAnnotation("calico")
 
-// nodeAccess are the identities and rights of what runs on every node.
-func (n *network) nodeAccess() []plugin.Object {
+// node is what runs on every node: DaemonSet calico-node, and its identity and rights.
+type node struct{ *network }
+
+// access are the identities and rights of what runs on every node.
+func (n node) access() []plugin.Object {
 	subjects := []rbacv1.Subject{system.Account(nodeName)}
 	if n.config.Typha.Enabled {
 		// Typha watches the API server for the nodes, with their role.
@@ -36,7 +39,7 @@ func (n *network) nodeAccess() []plugin.Object {
 	return slices.Concat(nodeRole(), []plugin.Object{system.ClusterRoleBinding(nodeName, subjects...)}, cniAccess())
 }
 
-func (n *network) nodeDaemonSet() *appsv1.DaemonSet {
+func (n node) daemonSet() *appsv1.DaemonSet {
 	daemonSet := &appsv1.DaemonSet{
 		TypeMeta:   system.TypeMeta("apps/v1", "DaemonSet"),
 		ObjectMeta: system.Named(nodeName, criticalApp(nodeName)),
@@ -54,9 +57,9 @@ func (n *network) nodeDaemonSet() *appsv1.DaemonSet {
 					NodeSelector:                  map[string]string{corev1.LabelOSStable: "linux"},
 					Tolerations:                   system.TolerateAll(corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute),
 					SecurityContext:               &corev1.PodSecurityContext{SeccompProfile: system.RuntimeDefault()},
-					InitContainers:                n.nodeInitContainers(),
-					Containers:                    n.nodeContainers(),
-					Volumes:                       n.nodeVolumes(),
+					InitContainers:                n.initContainers(),
+					Containers:                    n.containers(),
+					Volumes:                       n.volumes(),
 				},
 			},
 		},
@@ -73,23 +76,23 @@ func criticalApp(name string) map[string]string {
 	return labels
 }
 
-func (n *network) nodeContainers() []corev1.Container {
-	env := n.nodeEnv()
+func (n node) containers() []corev1.Container {
+	env := nodeEnv{n.network}.variables()
 	var containers []corev1.Container
 	if n.config.SnatToUpstreamDNS.Enabled {
-		containers = append(containers, n.snatContainer())
+		containers = append(containers, n.snat())
 	}
 	if !hasBackend(n.config, v1alpha1.None) {
 		containers = append(containers, n.conditionEnsurer(env))
 	}
-	containers = append(containers, n.nodeContainer(env))
+	containers = append(containers, n.container(env))
 	if n.config.BirdExporter.Enabled && n.isPrivileged() {
 		containers = append(containers, n.birdExporter())
 	}
 	return containers
 }
 
-func (n *network) nodeContainer(env system.Environment) corev1.Container {
+func (n node) container(env system.Environment) corev1.Container {
 	return corev1.Container{
 		Name:    nodeName,
 		Image:   n.image(nodeImage),
@@ -98,28 +101,37 @@ func (n *network) nodeContainer(env system.Environment) corev1.Container {
 		Ports: []corev1.ContainerPort{
 			{Name: metricsPortName, ContainerPort: felixMetricsPort, Protocol: corev1.ProtocolTCP},
 		},
-		Resources:       corev1.ResourceRequirements{Requests: n.nodeRequests()},
-		SecurityContext: n.nodeSecurityContext(),
+		Resources:       corev1.ResourceRequirements{Requests: n.requests()},
+		SecurityContext: n.securityContext(),
 		Lifecycle: &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{
 			Exec: &corev1.ExecAction{Command: []string{"/bin/calico-node", "-shutdown"}},
 		}},
 		LivenessProbe: &corev1.Probe{
-			ProbeHandler:        n.nodeProbe("-felix-live", "-bird-live"),
+			ProbeHandler:        n.probe("-felix-live", "-bird-live"),
 			InitialDelaySeconds: 10,
 			PeriodSeconds:       10,
 			TimeoutSeconds:      10,
 			FailureThreshold:    6,
 		},
 		ReadinessProbe: &corev1.Probe{
-			ProbeHandler:   n.nodeProbe("-felix-ready", "-bird-ready"),
+			ProbeHandler:   n.probe("-felix-ready", "-bird-ready"),
 			PeriodSeconds:  10,
 			TimeoutSeconds: 10,
 		},
-		VolumeMounts: n.nodeMounts(),
+		VolumeMounts: n.mounts(),
 	}
 }
 
-func (n *network) nodeProbe(felix, bird string) corev1.ProbeHandler {
+// requests returns the requests that calico-node starts with, in modes static and vpa
+// those of the config.
+func (n node) requests() corev1.ResourceList {
+	if resources := n.config.AutoScaling.Resources; resources != nil {
+		return system.RequestsWith(resources.Node, nodeCPU, nodeMemory)
+	}
+	return system.Requests(nodeCPU, nodeMemory)
+}
+
+func (n node) probe(felix, bird string) corev1.ProbeHandler {
 	command := []string{"/bin/calico-node", felix}
 	if hasBackend(n.config, v1alpha1.Bird) {
 		command = append(command, bird)
@@ -129,7 +141,7 @@ func (n *network) nodeProbe(felix, bird string) corev1.ProbeHandler {
 
 func (n *network) isPrivileged() bool { return isPrivileged(n.config, n.in) }
 
-func (n *network) nodeSecurityContext() *corev1.SecurityContext {
+func (n node) securityContext() *corev1.SecurityContext {
 	if n.isPrivileged() {
 		return system.Privileged()
 	}

@@ -10,9 +10,6 @@ import (
 	"github.com/trellis-network/trellis/plugin/system"
 )
 
-// The environment of container calico-node. It is all of calico-node's configuration, besides
-// FelixConfigurations, which belong to the user.
-
 // kubeProxyHealthPort is where Felix answers health checks for its built-in kube-proxy
 // while the real kube-proxy runs, which has the usual port.
 const kubeProxyHealthPort = "10257"
@@ -21,9 +18,13 @@ const kubeProxyHealthPort = "10257"
 // functions beside a node's main interfaces: an eBPF program on them breaks the node.
 const mainInterfaces = `^((en|wl|ww|sl|ib)[opsx].*|(eth|wlan|wwan).*|tunl0$|vxlan.calico$|wireguard.cali$|wg-v6.cali$)`
 
-func (n *network) nodeEnv() system.Environment {
+// nodeEnv makes the environment of container calico-node. It is all of calico-node's
+// configuration, besides FelixConfigurations, which belong to the user.
+type nodeEnv struct{ *network }
+
+func (e nodeEnv) variables() system.Environment {
 	var env system.Environment
-	env.SetIf(usesHostLocal(n.config), "USE_POD_CIDR", "true")
+	env.SetIf(usesHostLocal(e.config), "USE_POD_CIDR", "true")
 	env.Set("FELIX_PROMETHEUSMETRICSENABLED", "true")
 	env.Set("FELIX_PROMETHEUSMETRICSPORT", strconv.Itoa(felixMetricsPort))
 	env.Set("DATASTORE_TYPE", datastore)
@@ -32,9 +33,9 @@ func (n *network) nodeEnv() system.Environment {
 	env.FromField("NODENAME", "spec.nodeName")
 	env.FromConfigMap("CALICO_NETWORKING_BACKEND", configName, backendKey, nil)
 	env.Set("CLUSTER_TYPE", "k8s,bgp")
-	n.ipv4Env(&env)
-	n.ipv6Env(&env)
-	env.Set("FELIX_IPV6SUPPORT", strconv.FormatBool(hasIPv6(n.config)))
+	e.ipv4(&env)
+	e.ipv6(&env)
+	env.Set("FELIX_IPV6SUPPORT", strconv.FormatBool(hasIPv6(e.config)))
 	env.FromConfigMap("FELIX_IPINIPMTU", configName, mtuKey, nil)
 	env.FromConfigMap("FELIX_VXLANMTU", configName, mtuKey, nil)
 	env.FromConfigMap("FELIX_WIREGUARDMTU", configName, mtuKey, nil)
@@ -42,65 +43,65 @@ func (n *network) nodeEnv() system.Environment {
 	// Felix would otherwise drop what a pod sends to its own node.
 	env.Set("FELIX_DEFAULTENDPOINTTOHOSTACTION", "ACCEPT")
 	// With a VXLAN overlay Felix reads from the address pool whether to use IP-in-IP.
-	env.SetIf(!vxlanOverlay(n.config), "FELIX_IPINIPENABLED", strconv.FormatBool(felixUsesIPIP(n.config)))
-	n.dataplaneEnv(&env)
+	env.SetIf(!vxlanOverlay(e.config), "FELIX_IPINIPENABLED", strconv.FormatBool(felixUsesIPIP(e.config)))
+	e.dataplane(&env)
 	env.Set("FELIX_HEALTHENABLED", "true")
 	// Keeps the source ports of masqueraded connections out of the NodePort range.
 	env.Set("FELIX_NATPORTRANGE", "32768:65535")
-	if prevention := n.config.ServiceLoopPrevention; prevention != nil {
+	if prevention := e.config.ServiceLoopPrevention; prevention != nil {
 		env.Set("FELIX_SERVICELOOPPREVENTION", string(*prevention))
 	}
-	env.SetIf(usesNFTables(n.in), "FELIX_NFTABLESMODE", "Enabled")
+	env.SetIf(usesNFTables(e.in), "FELIX_NFTABLESMODE", "Enabled")
 	// The masquerading rule must stay before Felix's rules.
-	env.SetIf(n.config.SnatToUpstreamDNS.Enabled, "FELIX_CHAININSERTMODE", "Append")
-	env.SetIf(*n.config.WireguardEncryption, "FELIX_WIREGUARDENABLED", "true")
-	env.SetIf(*n.config.WireguardEncryption, "FELIX_WIREGUARDENABLEDV6", "true")
+	env.SetIf(e.config.SnatToUpstreamDNS.Enabled, "FELIX_CHAININSERTMODE", "Append")
+	env.SetIf(*e.config.WireguardEncryption, "FELIX_WIREGUARDENABLED", "true")
+	env.SetIf(*e.config.WireguardEncryption, "FELIX_WIREGUARDENABLEDV6", "true")
 	// The CNI plugin's token expires; calico-node renews it.
 	env.Set("CALICO_MANAGE_CNI", "true")
 	// Calico would otherwise make a pool with IP-in-IP.
-	env.SetIf(vxlanOverlay(n.config), "CALICO_IPV4POOL_IPIP", string(v1alpha1.Never))
-	env.SetIf(vxlanOverlay(n.config), "FELIX_VXLANENABLED", "true")
+	env.SetIf(vxlanOverlay(e.config), "CALICO_IPV4POOL_IPIP", string(v1alpha1.Never))
+	env.SetIf(vxlanOverlay(e.config), "FELIX_VXLANENABLED", "true")
 	return env
 }
 
-// ipv4Env sets how the node finds its IPv4 address, and the pool that calico-node makes if
+// ipv4 sets how the node finds its IPv4 address, and the pool that calico-node makes if
 // there is none.
-func (n *network) ipv4Env(env *system.Environment) {
-	if !hasIPv4(n.config) {
+func (e nodeEnv) ipv4(env *system.Environment) {
+	if !hasIPv4(e.config) {
 		env.Set("IP", "none")
 		return
 	}
 	pool := "CALICO_IPV4POOL_IPIP"
-	if poolIs(n.config, v1alpha1.PoolVXLAN) {
+	if poolIs(e.config, v1alpha1.PoolVXLAN) {
 		pool = "CALICO_IPV4POOL_VXLAN"
 	}
 	env.Set("IP", "autodetect")
-	env.Set(pool, string(*n.config.IPv4.Mode))
-	env.Set("CALICO_IPV4POOL_CIDR", podRangeIPv4(n.in))
-	env.SetKnown("IP_AUTODETECTION_METHOD", n.config.IPv4.AutoDetectionMethod)
+	env.Set(pool, string(*e.config.IPv4.Mode))
+	env.Set("CALICO_IPV4POOL_CIDR", podRangeIPv4(e.in))
+	env.SetKnown("IP_AUTODETECTION_METHOD", e.config.IPv4.AutoDetectionMethod)
 }
 
-// ipv6Env is the same for IPv6.
-func (n *network) ipv6Env(env *system.Environment) {
-	if !hasIPv6(n.config) {
+// ipv6 is the same for IPv6.
+func (e nodeEnv) ipv6(env *system.Environment) {
+	if !hasIPv6(e.config) {
 		return
 	}
 	env.Set("IP6", "autodetect")
-	env.Set("CALICO_IPV6POOL_VXLAN", string(*n.config.IPv6.Mode))
-	env.Set("CALICO_IPV6POOL_CIDR", podRangeIPv6(n.in))
-	env.SetKnown("IP6_AUTODETECTION_METHOD", n.config.IPv6.AutoDetectionMethod)
-	env.Set("CALICO_IPV6POOL_NAT_OUTGOING", strconv.FormatBool(*n.config.IPv6.SourceNATEnabled))
+	env.Set("CALICO_IPV6POOL_VXLAN", string(*e.config.IPv6.Mode))
+	env.Set("CALICO_IPV6POOL_CIDR", podRangeIPv6(e.in))
+	env.SetKnown("IP6_AUTODETECTION_METHOD", e.config.IPv6.AutoDetectionMethod)
+	env.Set("CALICO_IPV6POOL_NAT_OUTGOING", strconv.FormatBool(*e.config.IPv6.SourceNATEnabled))
 	// By default BIRD takes its ID from the node's IPv4 address, which may be absent.
 	env.Set("CALICO_ROUTER_ID", "hash")
 }
 
-// dataplaneEnv sets how Felix enforces policies, and whether it replaces kube-proxy.
-func (n *network) dataplaneEnv(env *system.Environment) {
-	ebpf, kubeProxy := n.config.EBPFDataplane.Enabled, n.in.KubeProxy
+// dataplane sets how Felix enforces policies, and whether it replaces kube-proxy.
+func (e nodeEnv) dataplane(env *system.Environment) {
+	ebpf, kubeProxy := e.config.EBPFDataplane.Enabled, e.in.KubeProxy
 	env.Set("FELIX_BPFENABLED", strconv.FormatBool(ebpf))
 	// Calico before 3.30.5 knows the port by the misspelt name only.
 	env.SetIf(ebpf && kubeProxy.Enabled, "FELIX_BPFKUBEPROXYHEALTZPORT", kubeProxyHealthPort)
 	env.SetIf(ebpf && kubeProxy.Enabled, "FELIX_BPFKUBEPROXYHEALTHZPORT", kubeProxyHealthPort)
 	env.Set("FELIX_BPFKUBEPROXYIPTABLESCLEANUPENABLED", strconv.FormatBool(!kubeProxy.Enabled))
-	env.SetIf(ebpf && n.in.Infrastructure.VirtualFunctions, "FELIX_BPFDATAIFACEPATTERN", mainInterfaces)
+	env.SetIf(ebpf && e.in.Infrastructure.VirtualFunctions, "FELIX_BPFDATAIFACEPATTERN", mainInterfaces)
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/trellis-network/trellis/plugin/system"
 )
 
-// nodeInitContainers prepare a node. Their order matters: the routes of a former overlay
+// initContainers prepare a node. Their order matters: the routes of a former overlay
 // must be gone before pods get interfaces.
-func (n *network) nodeInitContainers() []corev1.Container {
+func (n node) initContainers() []corev1.Container {
 	var containers []corev1.Container
 	if overlayOff(n.config) {
 		containers = append(containers, n.script("cleanup-routes", cleanupRoutes))
@@ -28,7 +28,7 @@ func (n *network) nodeInitContainers() []corev1.Container {
 }
 
 // script runs a script in the node's network, privileged.
-func (n *network) script(name, source string) corev1.Container {
+func (n node) script(name, source string) corev1.Container {
 	return corev1.Container{
 		Name:            name,
 		Image:           n.image(nodeImage),
@@ -37,7 +37,7 @@ func (n *network) script(name, source string) corev1.Container {
 	}
 }
 
-func (n *network) installCNI() corev1.Container {
+func (n node) installCNI() corev1.Container {
 	var env system.Environment
 	env.Set("CNI_CONF_NAME", cniConfigName)
 	env.FromConfigMap("CNI_NETWORK_CONFIG", configName, cniConfigKey, nil)
@@ -59,7 +59,7 @@ func (n *network) installCNI() corev1.Container {
 }
 
 // ebpfBootstrap mounts the file systems of eBPF programs on the host.
-func (n *network) ebpfBootstrap() corev1.Container {
+func (n node) ebpfBootstrap() corev1.Container {
 	return corev1.Container{
 		Name:            "ebpf-bootstrap",
 		Image:           n.image(nodeImage),
@@ -74,7 +74,7 @@ func (n *network) ebpfBootstrap() corev1.Container {
 }
 
 // hostpathInit gives the host's folders to the user that calico-node runs as.
-func (n *network) hostpathInit() corev1.Container {
+func (n node) hostpathInit() corev1.Container {
 	return corev1.Container{
 		Name:    "hostpath-init",
 		Image:   n.image(nodeImage),

@@ -17,8 +17,8 @@ const (
 	birdExporterName     = "bird-exporter"
 )
 
-// snatContainer masquerades pods' requests to the node's name servers.
-func (n *network) snatContainer() corev1.Container {
+// snat masquerades pods' requests to the node's name servers.
+func (n node) snat() corev1.Container {
 	container := n.script(snatName, snatToUpstreamDNS)
 	container.ImagePullPolicy = corev1.PullIfNotPresent
 	container.Env = []corev1.EnvVar{{Name: "POD_CIDR", Value: n.masqueradedRange()}}
@@ -35,7 +35,7 @@ func (n *network) snatContainer() corev1.Container {
 
 // masqueradedRange returns the IPv4 range in a network of both families, as in the address
 // pool.
-func (n *network) masqueradedRange() string {
+func (n node) masqueradedRange() string {
 	if hasIPv4(n.config) {
 		return podRangeIPv4(n.in)
 	}
@@ -46,7 +46,7 @@ func (n *network) masqueradedRange() string {
 // former pod of calico-node sets the opposite when it ends, which may be later. With backend
 // none the condition belongs to the cloud's route controller. The container detects the
 // node's addresses as calico-node does, with the same variables.
-func (n *network) conditionEnsurer(node system.Environment) corev1.Container {
+func (n node) conditionEnsurer(node system.Environment) corev1.Container {
 	env := node.Only("CALICO_NETWORKING_BACKEND", "IP", "IP_AUTODETECTION_METHOD", "IP6", "IP6_AUTODETECTION_METHOD")
 	env.Set("NO_DEFAULT_POOLS", "true")
 	env.FromField("NODENAME", "spec.nodeName")
@@ -59,7 +59,7 @@ func (n *network) conditionEnsurer(node system.Environment) corev1.Container {
 	}
 }
 
-func (n *network) birdExporter() corev1.Container {
+func (n node) birdExporter() corev1.Container {
 	args := []string{"-format.new=true", "-bird.socket=/var/run/calico/bird.ctl"}
 	if !hasIPv6(n.config) {
 		args = append(args, "-bird.ipv6=false")

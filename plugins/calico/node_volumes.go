@@ -16,7 +16,7 @@ const (
 	fileIfAbsent = corev1.HostPathFileOrCreate
 )
 
-func (n *network) nodeVolumes() []corev1.Volume {
+func (n node) volumes() []corev1.Volume {
 	volumes := []corev1.Volume{system.HostPath("lib-modules", "/lib/modules", anyPath)}
 	if n.isPrivileged() {
 		volumes = append(volumes,
@@ -42,8 +42,8 @@ func (n *network) nodeVolumes() []corev1.Volume {
 		system.HostPath("policysync", "/var/run/nodeagent", madeIfAbsent))
 }
 
-// nodeMounts are those of container calico-node.
-func (n *network) nodeMounts() []corev1.VolumeMount {
+// mounts are those of container calico-node.
+func (n node) mounts() []corev1.VolumeMount {
 	mounts := []corev1.VolumeMount{
 		{Name: "cni-net-dir", MountPath: "/host/etc/cni/net.d"},
 		{Name: "lib-modules", MountPath: "/lib/modules", ReadOnly: true},

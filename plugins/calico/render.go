@@ -36,20 +36,20 @@ func (definition) Render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (p
 	n.calicoConfig = n.cniConfig() // cni.go
 	return plugin.NewObjects(n.components(),
 		plugin.NetworkBundle(bundleName, slices.Concat(
-			n.nodeAccess(), // node.go
-			crds(),         // manifests/crds.yaml
+			node{n}.access(), // node.go
+			crds(),           // manifests/crds.yaml
 			[]plugin.Object{n.calicoConfig},
-			n.pools(),                          // ippools.go
-			[]plugin.Object{n.nodeDaemonSet()}, // node.go, node_env.go, node_init.go, node_sidecars.go, node_volumes.go
-			n.typha(),                          // typha.go
-			typhaPolicy(),                      // manifests/typha-policy.yaml
-			n.autoscalers(),                    // autoscalers.go
-			n.kubeControllers(),                // kubecontrollers.go
-			n.podAutoscalers(),                 // vpa.go
-			n.multus(),                         // multus.go
-			n.monitoring(),                     // monitoring.go
+			pools{n}.objects(),                   // ippools.go
+			[]plugin.Object{node{n}.daemonSet()}, // node.go, node_env.go, node_init.go, node_sidecars.go, node_volumes.go
+			typha{n}.objects(),                   // typha.go
+			typhaPolicy(),                        // manifests/typha-policy.yaml
+			autoscalers{n}.objects(),             // autoscalers.go
+			kubeControllers{n}.objects(),         // kubecontrollers.go
+			podAutoscalers{n}.objects(),          // vpa.go
+			multus{n}.objects(),                  // multus.go
+			monitoring(n.config),                 // monitoring.go
 		)),
-		plugin.SeedBundle(bundleName+"-seed", n.seedMonitoring()), // monitoring.go
+		plugin.SeedBundle(bundleName+"-seed", seedMonitoring(in.Namespace)), // monitoring.go
 	), nil
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugin/system"
+	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
 const (
@@ -28,14 +29,17 @@ const (
 	typhaGraceSeconds = 300
 )
 
-func (n *network) typha() []plugin.Object {
-	if !n.config.Typha.Enabled {
+// typha is Typha, which watches the API server for calico-node.
+type typha struct{ *network }
+
+func (t typha) objects() []plugin.Object {
+	if !t.config.Typha.Enabled {
 		return nil
 	}
-	return append(typhaAccess(), n.typhaDeployment())
+	return append(typhaAccess(), t.deployment())
 }
 
-func (n *network) typhaDeployment() *appsv1.Deployment {
+func (t typha) deployment() *appsv1.Deployment {
 	deployment := &appsv1.Deployment{
 		TypeMeta:   system.TypeMeta("apps/v1", "Deployment"),
 		ObjectMeta: system.Named(typhaDeployment, system.SystemApp(typhaName)),
@@ -65,26 +69,26 @@ func (n *network) typhaDeployment() *appsv1.Deployment {
 						SupplementalGroups: []int64{1},
 						SeccompProfile:     system.RuntimeDefault(),
 					},
-					Containers: []corev1.Container{n.typhaContainer()},
+					Containers: []corev1.Container{t.container()},
 				},
 			},
 		},
 	}
 	deployment.Spec.Template.Annotations = map[string]string{system.SafeToEvict: "true"}
-	n.letAutoscalersWrite(&deployment.ObjectMeta)
+	t.letAutoscalersWrite(&deployment.ObjectMeta)
 	return deployment
 }
 
-func (n *network) typhaContainer() corev1.Container {
+func (t typha) container() corev1.Container {
 	return corev1.Container{
 		Name:  typhaName,
-		Image: n.image("calico-typha"),
-		Env:   n.typhaEnv(),
+		Image: t.image("calico-typha"),
+		Env:   t.env(),
 		Ports: []corev1.ContainerPort{
 			{Name: typhaName, ContainerPort: typhaPort, Protocol: corev1.ProtocolTCP},
 			{Name: metricsPortName, ContainerPort: typhaMetricsPort, Protocol: corev1.ProtocolTCP},
 		},
-		Resources: corev1.ResourceRequirements{Requests: n.typhaRequests()},
+		Resources: corev1.ResourceRequirements{Requests: t.requests()},
 		LivenessProbe: &corev1.Probe{
 			ProbeHandler:        typhaHealth("/liveness"),
 			InitialDelaySeconds: 30,
@@ -103,9 +107,18 @@ func (n *network) typhaContainer() corev1.Container {
 	}
 }
 
-func (n *network) typhaEnv() system.Environment {
+// requests returns the requests that Typha starts with, in mode static those of the
+// config. In mode vpa the config has the minimum only.
+func (t typha) requests() corev1.ResourceList {
+	if resources := t.config.AutoScaling.Resources; resources != nil && t.config.AutoScaling.Mode == v1alpha1.Static {
+		return system.RequestsWith(resources.Typha, typhaCPU, typhaMemory)
+	}
+	return system.Requests(typhaCPU, typhaMemory)
+}
+
+func (t typha) env() system.Environment {
 	var env system.Environment
-	env.SetIf(usesHostLocal(n.config), "USE_POD_CIDR", "true")
+	env.SetIf(usesHostLocal(t.config), "USE_POD_CIDR", "true")
 	env.Set("TYPHA_PROMETHEUSMETRICSENABLED", "true")
 	env.Set("TYPHA_PROMETHEUSMETRICSPORT", strconv.Itoa(typhaMetricsPort))
 	env.Set("TYPHA_LOGSEVERITYSCREEN", "info")
