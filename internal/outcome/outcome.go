@@ -22,7 +22,7 @@ import (
 )
 
 // Kind is one of the ways in which a stage can end. Its text is the value of the
-// label "outcome" of metrics and of the key "outcome" of log lines.
+// label "outcome" of metrics.
 type Kind string
 
 const (
@@ -37,7 +37,7 @@ const (
 	// Retry means an error that another attempt may overcome.
 	Retry Kind = "retry"
 	// Stale means that the reconciliation started from a cache that was behind the API
-	// server. It starts again, and there is nothing to report.
+	// server, or panicked. It starts again, and there is nothing to report.
 	Stale Kind = "stale"
 )
 
@@ -91,6 +91,13 @@ func TryAgain(err error, codes ...corev1beta1.ErrorCode) Outcome {
 // StartOver ends a reconciliation that started from outdated objects; it starts again
 // after the given time.
 func StartOver(after time.Duration) Outcome { return Outcome{kind: Stale, after: after} }
+
+// Panicked is the outcome of a reconciliation until its stages have returned one. If one of
+// them panics, the deferred function that ends the reconciliation finds it: nothing is
+// reported of a run that was cut off, and controller-runtime makes an error of the panic.
+func Panicked() Outcome { return Outcome{kind: Stale, err: errPanicked, after: staleRetry} }
+
+var errPanicked = errors.New("a stage panicked")
 
 // Within returns the outcome with another look after d at the latest. An error that is
 // retried within a time is not retried with controller-runtime's back-off, and not logged

@@ -108,3 +108,18 @@ func TestOnlyErrorsAreReported(t *testing.T) {
 	g.Expect(outcome.TryAgain(outcome.ErrOvertaken).IsReported()).To(BeFalse())
 	g.Expect(outcome.Wait("x", 0).IsReported()).To(BeFalse())
 }
+
+// Of a run that was cut off by a panic nothing is reported, and it does not count as done.
+func TestAPanicIsNotReported(t *testing.T) {
+	g := NewWithT(t)
+	ended := outcome.Panicked()
+	func() {
+		defer func() { g.Expect(recover()).To(Equal("broken")) }()
+		ended, _ = outcome.Run(t.Context(), &visits{}, []outcome.Stage[*visits]{
+			{Name: "write", Run: func(context.Context, *visits) outcome.Outcome { panic("broken") }},
+		})
+	}()
+	g.Expect(ended.Kind()).To(Equal(outcome.Stale))
+	g.Expect(ended.IsReported()).To(BeFalse())
+	g.Expect(ended.Err()).To(HaveOccurred())
+}

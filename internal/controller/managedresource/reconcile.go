@@ -162,8 +162,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{RequeueAfter: slowClusterRetry}, nil
 	}
 	defer func() { leave(r.options.Clock.Now()) }()
-	// A run that panics ends as stale, which writes nothing.
-	run, ended := r.newRun(mr), outcome.StartOver(slowClusterRetry)
+	run, ended := r.newRun(mr), outcome.Panicked()
 	defer func() { result, err = r.report(ctx, run, ended, began) }()
 	limited, cancel := context.WithTimeout(ctx, max(r.options.SyncPeriod, time.Minute))
 	defer cancel()

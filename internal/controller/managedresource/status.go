@@ -40,23 +40,30 @@ const (
 	suffixProgressing = "Progressing"
 )
 
-// report turns the outcome of a run into the metrics, the status, the event, the log line
-// and the answer for controller-runtime. A run that ended with a terminal error is repeated
-// every sync period, since the shoot can change without an event.
+// report turns the outcome of a run into the status, the event, the log line, the metrics
+// and the answer for controller-runtime.
 func (r *Reconciler) report(ctx context.Context, run *run, ended outcome.Outcome, began time.Time) (reconcile.Result, error) {
+	ended = r.tell(ctx, run, ended)
 	metrics.Reconciled(r.options.controllerName(), "", ended, r.options.Clock.Since(began))
+	return ended.Result()
+}
+
+// tell writes the status, the event and the log line, and returns the outcome that this
+// leaves. A run that ended with a terminal error is repeated every sync period, since the
+// shoot can change without an event.
+func (r *Reconciler) tell(ctx context.Context, run *run, ended outcome.Outcome) outcome.Outcome {
 	if ctx.Err() != nil || ended.Kind() == outcome.Stale {
-		return ended.Result() // The process is about to end, or the run read an old cache.
+		return ended // The process is about to end, or the run read an old cache, or panicked.
 	}
 	run.setConditions(ended)
 	if err := r.writer.writeStatus(ctx, run); err != nil && ended.Kind() != outcome.Retry {
-		return outcome.TryAgain(err).Result()
+		return outcome.TryAgain(err)
 	}
 	announce(ctx, r.recorder, run, ended)
 	if ended.Kind() == outcome.Terminal {
-		ended = ended.Within(r.options.SyncPeriod)
+		return ended.Within(r.options.SyncPeriod)
 	}
-	return ended.Result()
+	return ended
 }
 
 // writer writes ManagedResources. A patch is refused if the ManagedResource has changed

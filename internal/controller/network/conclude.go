@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -13,21 +14,33 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/metrics"
 	"github.com/trellis-network/trellis/internal/outcome"
 )
 
-// conclude turns the outcome of a run into the status, the events, the log line, and the
-// answer for controller-runtime. A status is patched earlier only where it
+// conclude turns the outcome of a run into the status, the events, the log line, the metrics
+// and the answer for controller-runtime. A status is patched earlier only where it
 // must be before another write: that an operation begins, that a request is pending, and
 // that a deletion or a migration has succeeded.
-func (r *Reconciler) conclude(ctx context.Context, run *run, ended outcome.Outcome) (ctrl.Result, error) {
+func (r *Reconciler) conclude(ctx context.Context, run *run, ended outcome.Outcome, began time.Time) (ctrl.Result, error) {
 	defer run.release()
 	defer func() {
 		r.networks.Expect(client.ObjectKeyFromObject(run.network), "", run.network.ResourceVersion)
 	}()
 	defer r.remember(run, ended)
-	if run.finalized || ctx.Err() != nil || isGone(ended.Err()) {
-		return result(ended)
+	ended = r.report(ctx, run, ended)
+	metrics.Reconciled("network", run.network.Spec.Type, ended, r.Clock.Since(began))
+	return ended.Result()
+}
+
+// report writes the status, with the events and the log line, and returns the outcome that
+// this leaves. A Network that is gone needs no other run.
+func (r *Reconciler) report(ctx context.Context, run *run, ended outcome.Outcome) outcome.Outcome {
+	if isGone(ended.Err()) {
+		return outcome.Finish()
+	}
+	if run.finalized || ctx.Err() != nil {
+		return ended
 	}
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
@@ -44,22 +57,14 @@ func (r *Reconciler) conclude(ctx context.Context, run *run, ended outcome.Outco
 	}
 	switch {
 	case err == nil, isGone(err):
-		return result(ended)
+		return ended
 	case ended.IsReported():
 		logf.FromContext(ctx).Info("The error could not be written into the status", "reason", err.Error())
 		if ended.Kind() == outcome.Retry {
-			return result(ended)
+			return ended
 		}
 	}
-	return result(outcome.TryAgain(err))
-}
-
-// result is the answer for controller-runtime. A Network that is gone needs no other run.
-func result(ended outcome.Outcome) (ctrl.Result, error) {
-	if isGone(ended.Err()) {
-		return ctrl.Result{}, nil
-	}
-	return ended.Result()
+	return outcome.TryAgain(err)
 }
 
 // isGone reports whether a request came too late for its Network.

@@ -12,7 +12,6 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/gate"
-	"github.com/trellis-network/trellis/internal/metrics"
 	"github.com/trellis-network/trellis/internal/outcome"
 )
 
@@ -121,7 +120,7 @@ func (r *Reconciler) migration() []stage {
 
 // Reconcile implements reconcile.Reconciler. What must be done follows from the objects
 // alone, so that it may be interrupted between any two requests.
-func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (result ctrl.Result, err error) {
 	n := &extensionsv1alpha1.Network{}
 	if err := r.client.Get(ctx, request.NamespacedName, n); err != nil {
 		r.forget(request.NamespacedName)
@@ -131,11 +130,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{RequeueAfter: cacheLag}, nil
 	}
 	began := r.Clock.Now()
-	run := newRun(n, r.Pipeline)
+	run, ended := newRun(n, r.Pipeline), outcome.Panicked()
+	defer func() { result, err = r.conclude(ctx, run, ended, began) }()
 	limited, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()
-	ended, _ := outcome.Run(limited, run, r.stagesFor(n))
+	ended, _ = outcome.Run(limited, run, r.stagesFor(n))
 	ended = r.explainTimeout(ctx, limited, ended)
-	metrics.Reconciled("network", n.Spec.Type, ended, r.Clock.Since(began))
-	return r.conclude(ctx, run, ended)
+	return result, err
 }

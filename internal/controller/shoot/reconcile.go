@@ -190,7 +190,7 @@ func (run *run) networkType() string {
 }
 
 // Reconcile implements reconcile.Reconciler.
-func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (result reconcile.Result, err error) {
 	shoot := &corev1beta1.Shoot{}
 	if err := r.Get(ctx, request.NamespacedName, shoot); err != nil {
 		if !apierrors.IsNotFound(err) {
@@ -207,9 +207,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	ended := ending{stages: r.stagesFor(run)}
+	ended := ending{Outcome: outcome.Panicked(), stages: r.stagesFor(run)}
+	defer func() { result, err = r.reporter.report(ctx, run, ended, began) }()
 	ended.Outcome, ended.done = outcome.Run(ctx, run, ended.stages)
-	return r.reporter.report(ctx, run, ended, began)
+	return result, err
 }
 
 // releaseAbandoned releases the access to a Shoot that no longer exists, although its

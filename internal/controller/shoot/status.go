@@ -14,6 +14,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -57,25 +58,34 @@ type reporter struct {
 	operations keyed.Map[types.NamespacedName, operation]
 }
 
-// report turns the end of a run into the Shoot's status, the metrics, the log line, the
-// events and the answer for controller-runtime.
+// report turns the end of a run into the Shoot's status, the log line, the events, the
+// metrics and the answer for controller-runtime.
 func (r *reporter) report(ctx context.Context, run *run, ended ending, began time.Time) (reconcile.Result, error) {
-	metrics.Reconciled(ControllerName, run.networkType(), ended.Outcome, r.clock.Since(began))
+	final := r.tell(ctx, run, ended)
+	metrics.Reconciled(ControllerName, run.networkType(), final, r.clock.Since(began))
+	return final.Result()
+}
+
+// tell writes the status, the log line and the events, and returns the outcome that this
+// leaves.
+func (r *reporter) tell(ctx context.Context, run *run, ended ending) outcome.Outcome {
 	if ended.Kind() == outcome.Stale {
-		return ended.Result()
+		return ended.Outcome
 	}
 	if !run.released {
 		run.setStatus(ended, r.now())
-		if err := r.writeStatus(ctx, run); err != nil {
-			return outcome.TryAgain(client.IgnoreNotFound(err)).Result()
+		if err := r.writeStatus(ctx, run); apierrors.IsNotFound(err) {
+			return outcome.Finish()
+		} else if err != nil {
+			return outcome.TryAgain(err)
 		}
 	}
 	r.announce(ctx, run)
-	return ended.Result()
+	return ended.Outcome
 }
 
-// writeStatus stores the status if it has changed. Besides report, only establishIdentity
-// calls it.
+// writeStatus stores the status if it has changed. Besides report, only
+// identities.establish calls it.
 func (r *reporter) writeStatus(ctx context.Context, run *run) error {
 	if apiequality.Semantic.DeepEqual(run.stored.Status, run.shoot.Status) {
 		return nil
