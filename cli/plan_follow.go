@@ -69,8 +69,7 @@ func (r *running) to(p *pipeline.Pipeline, wanted *manifest.Subject) (*plan, err
 	}
 	made.differences = differences(r.objects, objects)
 	made.unknown = r.foreign && len(made.differences) > 0
-	made.warnOfWaiting(r.present, request.Facts.Hibernated)
-	return made, nil
+	return made, made.warnOfWaiting(r.present)
 }
 
 // with returns the running network and its Shoot with the wanted specs.

@@ -64,14 +64,19 @@ func (p *plan) refuseFixed(before, after *extensionsv1alpha1.NetworkSpec, author
 }
 
 // warnOfWaiting warns if the operator waits for a condition of the nodes.
-func (p *plan) warnOfWaiting(present []unstructured.Unstructured, hibernated bool) {
-	wanted := p.result.Precondition
-	if wanted == nil || hibernated || len(present) == 0 || len(p.differences) == 0 || !wanted.Concerns(present) {
-		return
+func (p *plan) warnOfWaiting(present []unstructured.Unstructured) error {
+	wanted, request := p.result.Precondition, &p.new.request
+	if wanted == nil || request.Facts.Hibernated || len(present) == 0 || len(p.differences) == 0 {
+		return nil
+	}
+	needed, err := wanted.IsNeeded(request.Spec.Type, present)
+	if err != nil || !needed {
+		return err
 	}
 	p.new.warnings = append(p.new.warnings, plugin.Warning{Field: "nodes", Message: fmt.Sprintf(
 		"the operator changes nothing until each node has the condition %s=%s with reason %s, because %s",
 		wanted.Condition, wanted.Status, wanted.Reason, wanted.Because)})
+	return nil
 }
 
 // planOutcome is an exit status of plan.

@@ -34,6 +34,15 @@ type Precondition struct {
 	Because string
 }
 
+// IsNeeded calls Concerns of a plugin for a type of networks. It returns a panic as an error.
+func (p *Precondition) IsNeeded(networkType string, present []unstructured.Unstructured) (needed bool, err error) {
+	err = Guard(networkType, func() error {
+		needed = p.Concerns(present)
+		return nil
+	})
+	return needed, err
+}
+
 // Unmet returns nil if a node shows what it must, and otherwise what it shows.
 func (p *Precondition) Unmet(node *corev1.Node) error {
 	for _, condition := range node.Status.Conditions {

@@ -34,8 +34,11 @@ func (g Nodes) Check(ctx context.Context, plan Plan) (Verdict, error) {
 	if err != nil {
 		return Verdict{}, fmt.Errorf("find out what the shoot has now: %w", err)
 	}
-	if known && !wanted.Concerns(present) {
-		return Open(), nil
+	if known {
+		needed, err := wanted.IsNeeded(plan.Network.Spec.Type, present)
+		if err != nil || !needed {
+			return Open(), err
+		}
 	}
 	shoot, err := g.Shoots.For(ctx, plan.Network.Namespace)
 	if err != nil {
