@@ -11,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/trellis-network/trellis/internal/metrics"
 	"github.com/trellis-network/trellis/internal/outcome"
 	"github.com/trellis-network/trellis/internal/state"
 )
@@ -47,7 +46,6 @@ func (b *bundleBuilder) build(ctx context.Context, run *run) outcome.Outcome {
 		run.state.Written = nil // so that its success is not taken for that of the spec
 		return outcome.Continue()
 	}
-	metrics.Bundles(client.ObjectKeyFromObject(run.network), run.network.Spec.Type, run.measured()...)
 	isUnknown := func(each wantedBundle) bool { return run.managed[each.Name] == nil }
 	if slices.ContainsFunc(run.wanted, isUnknown) {
 		if err := run.read(ctx, b.cached); err != nil {

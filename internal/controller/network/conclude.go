@@ -30,6 +30,9 @@ func (r *Reconciler) conclude(ctx context.Context, run *run, ended outcome.Outco
 	defer r.remember(run, ended)
 	ended = r.report(ctx, run, ended)
 	metrics.Reconciled("network", run.network.Spec.Type, ended, r.Clock.Since(began))
+	if run.unchanged || run.wrote {
+		metrics.Bundles(client.ObjectKeyFromObject(run.network), run.network.Spec.Type, run.measured()...)
+	}
 	return ended.Result()
 }
 
