@@ -35,20 +35,22 @@ var (
 	labelPrefixChecksum = system.ChecksumAnnotation("label-prefix")
 )
 
-// agent is what makes the network on every node. It restarts when the checksum of its
-// configuration changes.
-func (n *network) agent(checksum string) []plugin.Object {
-	return []plugin.Object{n.agentDaemonSet(checksum)}
+// agent is what makes the network on every node.
+type agent struct{ *network }
+
+// objects has agents restart when the checksum of their configuration changes.
+func (a agent) objects(checksum string) []plugin.Object {
+	return []plugin.Object{a.daemonSet(checksum)}
 }
 
-func (n *network) agentDaemonSet(checksum string) *appsv1.DaemonSet {
+func (a agent) daemonSet(checksum string) *appsv1.DaemonSet {
 	return &appsv1.DaemonSet{
 		TypeMeta:   system.TypeMeta("apps/v1", "DaemonSet"),
 		ObjectMeta: system.Named(agentName, perNode(agentContainer, system.SystemApp(agentName))),
 		Spec: appsv1.DaemonSetSpec{
 			Selector:             system.Selecting(system.App(agentName)),
 			RevisionHistoryLimit: new(int32(2)),
-			UpdateStrategy:       system.RollOut(n.in),
+			UpdateStrategy:       system.RollOut(a.in),
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: agentPodMeta(checksum),
 				Spec: corev1.PodSpec{
@@ -64,8 +66,8 @@ func (n *network) agentDaemonSet(checksum string) *appsv1.DaemonSet {
 						RequiredDuringSchedulingIgnoredDuringExecution: sameNode(system.AppLabel, agentName),
 					}},
 					SecurityContext: sharedGroup(),
-					InitContainers:  n.agentInitContainers(),
-					Containers:      n.agentContainers(),
+					InitContainers:  agentInit{a.network}.containers(),
+					Containers:      a.containers(),
 					Volumes:         agentVolumes(),
 				},
 			},
@@ -98,18 +100,18 @@ const (
 	unconfined         = "unconfined"
 )
 
-func (n *network) agentContainers() []corev1.Container {
-	containers := []corev1.Container{n.agentContainer()}
-	if n.config.SnatToUpstreamDNS.Enabled {
-		containers = append(containers, n.snatToUpstreamDNS())
+func (a agent) containers() []corev1.Container {
+	containers := []corev1.Container{a.container()}
+	if a.config.SnatToUpstreamDNS.Enabled {
+		containers = append(containers, a.snatToUpstreamDNS())
 	}
-	if n.config.SnatOutOfCluster.Enabled {
-		containers = append(containers, n.snatToOutsideWorld())
+	if a.config.SnatOutOfCluster.Enabled {
+		containers = append(containers, a.snatToOutsideWorld())
 	}
 	return containers
 }
 
-func (n *network) agentContainer() corev1.Container {
+func (a agent) container() corev1.Container {
 	// The agent answers with OK rather than with all it knows.
 	brief := corev1.HTTPHeader{Name: "brief", Value: "true"}
 	// An agent that has lost the API server still serves its node.
@@ -117,7 +119,7 @@ func (n *network) agentContainer() corev1.Container {
 	port := intstr.FromInt32(agentHealthPort)
 	return corev1.Container{
 		Name:            agentContainer,
-		Image:           n.image(agentContainer),
+		Image:           a.image(agentContainer),
 		ImagePullPolicy: corev1.PullIfNotPresent,
 		Command:         []string{"cilium-agent"},
 		Args:            []string{"--config-dir=" + configFolder},
@@ -134,13 +136,13 @@ func (n *network) agentContainer() corev1.Container {
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 		// Compiling programs and restoring pods takes minutes on a busy node.
 		StartupProbe: &corev1.Probe{
-			ProbeHandler: n.healthz(port, brief), InitialDelaySeconds: 5, PeriodSeconds: 2, SuccessThreshold: 1, FailureThreshold: 300,
+			ProbeHandler: a.healthz(port, brief), InitialDelaySeconds: 5, PeriodSeconds: 2, SuccessThreshold: 1, FailureThreshold: 300,
 		},
 		LivenessProbe: &corev1.Probe{
-			ProbeHandler: n.healthz(port, brief, alone), PeriodSeconds: 30, TimeoutSeconds: 5, SuccessThreshold: 1, FailureThreshold: 10,
+			ProbeHandler: a.healthz(port, brief, alone), PeriodSeconds: 30, TimeoutSeconds: 5, SuccessThreshold: 1, FailureThreshold: 10,
 		},
 		ReadinessProbe: &corev1.Probe{
-			ProbeHandler:        n.healthz(port, brief),
+			ProbeHandler:        a.healthz(port, brief),
 			InitialDelaySeconds: 5, PeriodSeconds: 30, TimeoutSeconds: 5, SuccessThreshold: 1, FailureThreshold: 3,
 		},
 		VolumeMounts: agentMounts(),
@@ -177,18 +179,4 @@ func whereabouts() system.Environment {
 // hostPort is a port of a container in its node's network.
 func hostPort(name string, port int32) corev1.ContainerPort {
 	return corev1.ContainerPort{Name: name, ContainerPort: port, HostPort: port, Protocol: corev1.ProtocolTCP}
-}
-
-// healthz asks a program for its health. It answers on the node's own loopback.
-func (n *network) healthz(port intstr.IntOrString, headers ...corev1.HTTPHeader) corev1.ProbeHandler {
-	return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
-		Host: n.loopback(), Path: "/healthz", Port: port, Scheme: corev1.URISchemeHTTP, HTTPHeaders: headers,
-	}}
-}
-
-func (n *network) loopback() string {
-	if hasIPv4(n.config) {
-		return "127.0.0.1"
-	}
-	return "::1"
 }

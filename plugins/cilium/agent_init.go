@@ -23,24 +23,27 @@ const (
 	runFolder    = "/var/run/cilium"
 )
 
-// agentInitContainers prepare a node. Their order matters: file systems have to be
-// mounted before state is looked at, and rules of a former kube-proxy go last, when
+// agentInit prepares a node before the agent starts.
+type agentInit struct{ *network }
+
+// containers are the init containers of the agent. Their order matters: file systems have
+// to be mounted before state is looked at, and rules of a former kube-proxy go last, when
 // all that the agent needs is there.
-func (n *network) agentInitContainers() []corev1.Container {
+func (i agentInit) containers() []corev1.Container {
 	containers := []corev1.Container{
-		n.disableRPFilter(), n.buildConfig(), n.mountCgroup(), n.applySysctl(), n.mountBPF(), n.cleanState(), n.installCNI(),
+		i.disableRPFilter(), i.buildConfig(), i.mountCgroup(), i.applySysctl(), i.mountBPF(), i.cleanState(), i.installCNI(),
 	}
-	if replacesKubeProxy(n.in) {
-		containers = append(containers, n.cleanUpKubeProxy())
+	if replacesKubeProxy(i.in) {
+		containers = append(containers, i.cleanUpKubeProxy())
 	}
 	return containers
 }
 
 // helper is a container that runs to its end before the agent starts.
-func (n *network) helper(name string, command []string, context *corev1.SecurityContext, mounts ...corev1.VolumeMount) corev1.Container {
+func (i agentInit) helper(name string, command []string, context *corev1.SecurityContext, mounts ...corev1.VolumeMount) corev1.Container {
 	return corev1.Container{
 		Name:                     name,
-		Image:                    n.image(agentContainer),
+		Image:                    i.image(agentContainer),
 		ImagePullPolicy:          corev1.PullIfNotPresent,
 		Command:                  command,
 		SecurityContext:          context,
@@ -51,8 +54,8 @@ func (n *network) helper(name string, command []string, context *corev1.Security
 
 // disableRPFilter keeps the kernel from dropping what comes in elsewhere than where
 // its answer would go out, as packets of pods do.
-func (n *network) disableRPFilter() corev1.Container {
-	container := n.helper("disable-rp-filter", system.Shell(disableRPFilter), onHost(confined(capable())),
+func (i agentInit) disableRPFilter() corev1.Container {
+	container := i.helper("disable-rp-filter", system.Shell(disableRPFilter), onHost(confined(capable())),
 		corev1.VolumeMount{Name: hostEtcVolume, MountPath: "/host/etc"})
 	container.TerminationMessagePolicy = ""
 	return container
@@ -62,8 +65,8 @@ func (n *network) disableRPFilter() corev1.Container {
 // add, into a folder. The agent does not read that folder but the ConfigMap itself, as in
 // Gardener. So all that the container does is let the agent start only once the API server
 // answers.
-func (n *network) buildConfig() corev1.Container {
-	container := n.helper("config", []string{"cilium-dbg", "build-config"}, confined(capable("NET_ADMIN")),
+func (i agentInit) buildConfig() corev1.Container {
+	container := i.helper("config", []string{"cilium-dbg", "build-config"}, confined(capable("NET_ADMIN")),
 		corev1.VolumeMount{Name: tmpVolume, MountPath: "/tmp"})
 	container.Env = whereabouts()
 	return container
@@ -72,19 +75,19 @@ func (n *network) buildConfig() corev1.Container {
 // mountCgroup mounts the file system of control groups for the host to see. The tool
 // for it must run on the host. It is copied to the folder of CNI plugins, the only one that
 // is known to allow programs.
-func (n *network) mountCgroup() corev1.Container {
-	container := n.onHostFromCNIFolder(mountCgroupName, mountCgroup)
+func (i agentInit) mountCgroup() corev1.Container {
+	container := i.onHostFromCNIFolder(mountCgroupName, mountCgroup)
 	container.Env = append(container.Env, corev1.EnvVar{Name: "CGROUP_ROOT", Value: cgroupFolder})
 	return container
 }
 
 // applySysctl lets the host's later settings of the kernel not undo Cilium's.
-func (n *network) applySysctl() corev1.Container {
-	return n.onHostFromCNIFolder(applySysctlName, applySysctl)
+func (i agentInit) applySysctl() corev1.Container {
+	return i.onHostFromCNIFolder(applySysctlName, applySysctl)
 }
 
-func (n *network) onHostFromCNIFolder(name, script string) corev1.Container {
-	container := n.helper(name, system.Shell(script), onHost(capable("SYS_ADMIN", "SYS_CHROOT", "SYS_PTRACE")),
+func (i agentInit) onHostFromCNIFolder(name, script string) corev1.Container {
+	container := i.helper(name, system.Shell(script), onHost(capable("SYS_ADMIN", "SYS_CHROOT", "SYS_PTRACE")),
 		corev1.VolumeMount{Name: hostProcVolume, MountPath: "/hostproc"},
 		corev1.VolumeMount{Name: cniVolume, MountPath: "/hostbin"})
 	container.Env = system.Environment{{Name: "BIN_PATH", Value: cniFolder}}
@@ -93,14 +96,14 @@ func (n *network) onHostFromCNIFolder(name, script string) corev1.Container {
 
 // mountBPF mounts the file system that eBPF programs and maps are kept in. Only what is
 // privileged can do that for the host to see.
-func (n *network) mountBPF() corev1.Container {
-	return n.helper("mount-bpf-fs", system.Shell(mountBPF), system.Privileged(),
+func (i agentInit) mountBPF() corev1.Container {
+	return i.helper("mount-bpf-fs", system.Shell(mountBPF), system.Privileged(),
 		corev1.VolumeMount{Name: bpfVolume, MountPath: bpfFolder, MountPropagation: new(corev1.MountPropagationBidirectional)})
 }
 
 // cleanState removes what a former agent has left, if the configuration asks for it.
-func (n *network) cleanState() corev1.Container {
-	container := n.helper(cleanStateName, []string{"/init-container.sh"},
+func (i agentInit) cleanState() corev1.Container {
+	container := i.helper(cleanStateName, []string{"/init-container.sh"},
 		onHost(capable("NET_ADMIN", "SYS_MODULE", "SYS_ADMIN", "SYS_RESOURCE", "SYSLOG")),
 		corev1.VolumeMount{Name: bpfVolume, MountPath: bpfFolder},
 		corev1.VolumeMount{Name: cgroupVolume, MountPath: cgroupFolder, MountPropagation: new(corev1.MountPropagationHostToContainer)},
@@ -114,16 +117,16 @@ func (n *network) cleanState() corev1.Container {
 	return container
 }
 
-func (n *network) installCNI() corev1.Container {
-	container := n.helper("install-cni-binaries", []string{"/install-plugin.sh"}, onHost(confined(capable())),
+func (i agentInit) installCNI() corev1.Container {
+	container := i.helper("install-cni-binaries", []string{"/install-plugin.sh"}, onHost(confined(capable())),
 		corev1.VolumeMount{Name: cniVolume, MountPath: "/host" + cniFolder})
 	container.Resources.Requests = system.Requests("100m", "100Mi")
 	return container
 }
 
 // cleanUpKubeProxy removes the rules of a kube-proxy that ran on the node before.
-func (n *network) cleanUpKubeProxy() corev1.Container {
-	container := n.helper("cilium-kube-proxy-clean-up", system.Shell(cleanUpKubeProxy), mayChangeNetwork())
+func (i agentInit) cleanUpKubeProxy() corev1.Container {
+	container := i.helper("cilium-kube-proxy-clean-up", system.Shell(cleanUpKubeProxy), mayChangeNetwork())
 	container.TerminationMessagePolicy = ""
 	return container
 }

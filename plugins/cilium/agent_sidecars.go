@@ -10,25 +10,25 @@ import (
 
 // snatToUpstreamDNS masquerades pods' requests to the node's name servers: some
 // infrastructures only answer the nodes' own addresses.
-func (n *network) snatToUpstreamDNS() corev1.Container {
+func (a agent) snatToUpstreamDNS() corev1.Container {
 	var env system.Environment
-	env.Set("POD_CIDR", n.in.PodCIDR)
-	return n.masquerader("add-snat-rule-to-upstream-dns", snatToUpstreamDNS, env)
+	env.Set("POD_CIDR", a.in.PodCIDR)
+	return a.masquerader("add-snat-rule-to-upstream-dns", snatToUpstreamDNS, env)
 }
 
 // snatToOutsideWorld masquerades what pods send to neither pods nor nodes.
-func (n *network) snatToOutsideWorld() corev1.Container {
+func (a agent) snatToOutsideWorld() corev1.Container {
 	var env system.Environment
-	env.Set("POD_CIDR", n.in.PodCIDR)
-	env.Set("NODE_CIDR", n.in.NodeCIDR)
-	return n.masquerader("add-snat-rule-to-outside-world", snatToOutsideWorld, env)
+	env.Set("POD_CIDR", a.in.PodCIDR)
+	env.Set("NODE_CIDR", a.in.NodeCIDR)
+	return a.masquerader("add-snat-rule-to-outside-world", snatToOutsideWorld, env)
 }
 
 // masquerader keeps rules in the chain in which the agent masquerades by iptables.
-func (n *network) masquerader(name, script string, env system.Environment) corev1.Container {
+func (a agent) masquerader(name, script string, env system.Environment) corev1.Container {
 	return corev1.Container{
 		Name:            name,
-		Image:           n.image(agentContainer),
+		Image:           a.image(agentContainer),
 		ImagePullPolicy: corev1.PullIfNotPresent,
 		Command:         system.Shell(script),
 		Env:             env,

@@ -20,14 +20,16 @@ const (
 
 // ciliumConfig is what agents and operator are told. A setting that is absent has
 // Cilium's own default.
-func (n *network) ciliumConfig() *corev1.ConfigMap {
+type ciliumConfig struct{ *network }
+
+func (c ciliumConfig) configMap() *corev1.ConfigMap {
 	config := copyOf[*corev1.ConfigMap](fixedConfig()) // manifests/cilium-config.yaml
 	for _, each := range ordinaryFields {
-		each.tell(n.config, config.Data)
+		each.tell(c.config, config.Data)
 	}
 	for _, added := range []settings{
-		n.families(), n.routing(), n.masquerading(), n.ipam(), n.services(),
-		n.l2Announcements(), n.hubble(), n.encryption(),
+		c.families(), c.routing(), c.masquerading(), c.ipam(), c.services(),
+		c.l2Announcements(), c.hubble(), c.encryption(),
 	} {
 		maps.Copy(config.Data, added)
 	}
@@ -48,41 +50,41 @@ const yes = "true"
 
 func boolean(value bool) string { return strconv.FormatBool(value) }
 
-func (n *network) families() settings {
+func (c ciliumConfig) families() settings {
 	operatorAddress := "127.0.0.1:9234"
-	if !hasIPv4(n.config) {
+	if !hasIPv4(c.config) {
 		operatorAddress = "[::1]:9234"
 	}
 	return settings{
-		"enable-ipv4":             boolean(hasIPv4(n.config)),
-		"enable-ipv6":             boolean(hasIPv6(n.config)),
+		"enable-ipv4":             boolean(hasIPv4(c.config)),
+		"enable-ipv6":             boolean(hasIPv6(c.config)),
 		"operator-api-serve-addr": operatorAddress,
 	}
 }
 
 // routing is how packets get from node to node.
-func (n *network) routing() settings {
+func (c ciliumConfig) routing() settings {
 	s := settings{
 		"routing-mode":            "native",
-		"auto-direct-node-routes": boolean(createsPodRoutes(n.config)),
+		"auto-direct-node-routes": boolean(createsPodRoutes(c.config)),
 	}
-	if tunnels(n.config) {
-		s["routing-mode"], s["tunnel-protocol"] = "tunnel", string(*n.config.TunnelMode)
+	if tunnels(c.config) {
+		s["routing-mode"], s["tunnel-protocol"] = "tunnel", string(*c.config.TunnelMode)
 	}
-	s.setIf(*n.config.IPv4NativeRoutingCIDREnabled, "ipv4-native-routing-cidr", n.in.PodCIDR)
-	if range6 := podRangeIPv6(n.in); range6 != "" {
-		s.setIf(*n.config.IPv6NativeRoutingCIDREnabled, "ipv6-native-routing-cidr", range6)
+	s.setIf(*c.config.IPv4NativeRoutingCIDREnabled, "ipv4-native-routing-cidr", c.in.PodCIDR)
+	if range6 := podRangeIPv6(c.in); range6 != "" {
+		s.setIf(*c.config.IPv6NativeRoutingCIDREnabled, "ipv6-native-routing-cidr", range6)
 	}
 	return s
 }
 
 // masquerading is which packets leave the cluster with a node's address.
-func (n *network) masquerading() settings {
+func (c ciliumConfig) masquerading() settings {
 	s := settings{
-		"enable-ipv4-masquerade": boolean(*n.config.EnableIPv4Masquerade),
-		"enable-ipv6-masquerade": boolean(*n.config.EnableIPv6Masquerade),
+		"enable-ipv4-masquerade": boolean(*c.config.EnableIPv4Masquerade),
+		"enable-ipv6-masquerade": boolean(*c.config.EnableIPv6Masquerade),
 	}
-	s.setIf(knowsBPFMasquerade(n.config), "enable-bpf-masquerade", boolean(*n.config.EnableBPFMasquerade))
+	s.setIf(knowsBPFMasquerade(c.config), "enable-bpf-masquerade", boolean(*c.config.EnableBPFMasquerade))
 	return s
 }
 
@@ -96,19 +98,19 @@ const (
 )
 
 // ipam is what gives pods their addresses.
-func (n *network) ipam() settings {
-	mode := ipamMode(n.in)
+func (c ciliumConfig) ipam() settings {
+	mode := ipamMode(c.in)
 	s := settings{ipamKey: mode}
 	switch mode {
 	case kubernetesIPAM:
-		s.setIf(hasIPv4(n.config), "k8s-require-ipv4-pod-cidr", yes)
-		s.setIf(hasIPv6(n.config), "k8s-require-ipv6-pod-cidr", yes)
+		s.setIf(hasIPv4(c.config), "k8s-require-ipv4-pod-cidr", yes)
+		s.setIf(hasIPv6(c.config), "k8s-require-ipv6-pod-cidr", yes)
 	case clusterPoolIPAM:
 		s["ipam-cilium-node-update-rate"] = poolUpdates
-		if hasIPv4(n.config) {
-			s["cluster-pool-ipv4-cidr"], s["cluster-pool-ipv4-mask-size"] = n.in.PodCIDR, poolMask
+		if hasIPv4(c.config) {
+			s["cluster-pool-ipv4-cidr"], s["cluster-pool-ipv4-mask-size"] = c.in.PodCIDR, poolMask
 		}
-		if hasIPv6(n.config) {
+		if hasIPv6(c.config) {
 			s["cluster-pool-ipv6-cidr"], s["cluster-pool-ipv6-mask-size"] = poolIPv6, poolMaskIPv6
 		}
 	}
@@ -116,21 +118,21 @@ func (n *network) ipam() settings {
 }
 
 // services is how traffic to Services gets to pods.
-func (n *network) services() settings {
-	replaces := replacesKubeProxy(n.in)
+func (c ciliumConfig) services() settings {
+	replaces := replacesKubeProxy(c.in)
 	s := settings{
 		"enable-health-check-loadbalancer-ip": boolean(replaces),
 		"enable-health-check-nodeport":        boolean(replaces),
 	}
 	s.setIf(replaces, "kube-proxy-replacement", yes)
 	s.setIf(replaces, "kube-proxy-replacement-healthz-bind-address", "0.0.0.0:10256")
-	s.setIf(n.in.NodeLocalDNS, "enable-local-redirect-policy", yes)
+	s.setIf(c.in.NodeLocalDNS, "enable-local-redirect-policy", yes)
 	return s
 }
 
 // l2Announcements is how nodes agree who answers for a Service.
-func (n *network) l2Announcements() settings {
-	l2 := n.config.L2Announcements
+func (c ciliumConfig) l2Announcements() settings {
+	l2 := c.config.L2Announcements
 	if !l2.Enabled {
 		return nil
 	}
@@ -146,8 +148,8 @@ func (n *network) l2Announcements() settings {
 const flowLabels = "source_ip,source_namespace,source_workload,destination_ip,destination_namespace,destination_workload,traffic_direction"
 
 // hubble is what agents tell about flows.
-func (n *network) hubble() settings {
-	if !n.config.Hubble.Enabled {
+func (c ciliumConfig) hubble() settings {
+	if !c.config.Hubble.Enabled {
 		return nil
 	}
 	return settings{
@@ -161,16 +163,16 @@ func (n *network) hubble() settings {
 }
 
 // encryption is what of the traffic between nodes is encrypted.
-func (n *network) encryption() settings {
-	encryption, s := n.config.Encryption, settings{}
+func (c ciliumConfig) encryption() settings {
+	encryption, s := c.config.Encryption, settings{}
 	s.setIf(encryption.NodeToNodeEnabled, "encrypt-node", yes)
-	if n.config.Encryption.Mode != v1alpha1.WireGuard {
+	if c.config.Encryption.Mode != v1alpha1.WireGuard {
 		return s
 	}
 	s["enable-wireguard"], s["wireguard-persistent-keepalive"] = yes, "0s"
 	if encryption.StrictMode {
-		s[strictModeKey], s[strictModeCIDRKey] = yes, n.in.PodCIDR
-		s[strictModeRemoteNodesKey] = boolean(letsRemoteNodesInTheClear(n.config, n.in))
+		s[strictModeKey], s[strictModeCIDRKey] = yes, c.in.PodCIDR
+		s[strictModeRemoteNodesKey] = boolean(letsRemoteNodesInTheClear(c.config, c.in))
 	}
 	return s
 }

@@ -26,18 +26,20 @@ const (
 
 // envoy is the proxy that policies about requests go through. It runs beside the agent
 // rather than in it, so that an agent that restarts breaks no connection.
-func (n *network) envoy() []plugin.Object {
-	return append(envoyConstants(), n.envoyDaemonSet())
+type envoy struct{ *network }
+
+func (e envoy) objects() []plugin.Object {
+	return append(envoyConstants(), e.daemonSet())
 }
 
-func (n *network) envoyDaemonSet() *appsv1.DaemonSet {
+func (e envoy) daemonSet() *appsv1.DaemonSet {
 	return &appsv1.DaemonSet{
 		TypeMeta:   system.TypeMeta("apps/v1", "DaemonSet"),
 		ObjectMeta: system.Named(envoyName, perNode(envoyName, system.SystemApp(envoyName))),
 		Spec: appsv1.DaemonSetSpec{
 			Selector:             system.Selecting(system.App(envoyName)),
 			RevisionHistoryLimit: new(int32(2)),
-			UpdateStrategy:       system.RollOut(n.in),
+			UpdateStrategy:       system.RollOut(e.in),
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: envoyPodMeta(),
 				Spec: corev1.PodSpec{
@@ -50,7 +52,7 @@ func (n *network) envoyDaemonSet() *appsv1.DaemonSet {
 					NodeSelector:                  map[string]string{corev1.LabelOSStable: "linux"},
 					Tolerations:                   anyTaint(),
 					Affinity:                      envoyAffinity(),
-					Containers:                    []corev1.Container{n.envoyContainer()},
+					Containers:                    []corev1.Container{e.container()},
 					Volumes:                       envoyVolumes(),
 				},
 			},
@@ -82,11 +84,11 @@ func envoyAffinity() *corev1.Affinity {
 	}
 }
 
-func (n *network) envoyContainer() corev1.Container {
-	health := n.healthz(intstr.FromInt32(envoyHealthPort))
+func (e envoy) container() corev1.Container {
+	health := e.healthz(intstr.FromInt32(envoyHealthPort))
 	return corev1.Container{
 		Name:            envoyName,
-		Image:           n.image(envoyName),
+		Image:           e.image(envoyName),
 		ImagePullPolicy: corev1.PullIfNotPresent,
 		Command:         []string{"/usr/bin/cilium-envoy-starter"},
 		// The starter passes on what comes after the first one, and splits it at blanks.

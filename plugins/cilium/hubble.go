@@ -8,11 +8,13 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// hubbleObjects are those of Hubble, which shows who talks to whom: agents keep what
-// they see, the relay collects it from all of them, and the UI draws it.
-func (n *network) hubbleObjects() []plugin.Object {
-	if !n.config.Hubble.Enabled {
+// hubble shows who talks to whom: agents keep what they see, the relay collects it from
+// all of them, and the UI draws it.
+type hubble struct{ *network }
+
+func (h hubble) objects() []plugin.Object {
+	if !h.config.Hubble.Enabled {
 		return nil
 	}
-	return slices.Concat(n.hubbleRelay(), n.hubbleUI(), n.hubbleCertificates())
+	return slices.Concat(h.relay(), h.ui(), h.certificates())
 }

@@ -23,22 +23,22 @@ const (
 	hubbleRelayCerts  = "hubble-relay-client-certs"
 )
 
-// hubbleCertificates make the certificates with which agents and relay know each other.
-// Trellis does not make them itself, since rendering is pure and no key should leave the
-// cluster. A Job makes the first ones at once, and a CronJob makes new ones long before they
-// expire.
-func (n *network) hubbleCertificates() []plugin.Object {
-	return append(certificateAccess(), n.certificatesJob(), n.certificatesCronJob())
+// certificates are the objects that make the certificates with which agents and relay know
+// each other. Trellis does not make them itself, since rendering is pure and no key should
+// leave the cluster. A Job makes the first ones at once, and a CronJob makes new ones long
+// before they expire.
+func (h hubble) certificates() []plugin.Object {
+	return append(certificateAccess(), h.certificatesJob(), h.certificatesCronJob())
 }
 
 // certificatesJob runs when the network has no certificates yet, and again whenever it
 // changes, since a Job cannot be updated. It then replaces the authority with all that
 // the former one has signed; agents and relay read their files again.
-func (n *network) certificatesJob() *batchv1.Job {
+func (h hubble) certificatesJob() *batchv1.Job {
 	job := &batchv1.Job{
 		TypeMeta:   system.TypeMeta("batch/v1", "Job"),
 		ObjectMeta: system.Named(certificatesName, certificatesLabels()),
-		Spec:       batchv1.JobSpec{BackoffLimit: new(int32(10)), Template: n.certificatesPod()},
+		Spec:       batchv1.JobSpec{BackoffLimit: new(int32(10)), Template: h.certificatesPod()},
 	}
 	job.Annotations = map[string]string{system.DeleteOnInvalidUpdate: "true"}
 	return job
@@ -46,8 +46,8 @@ func (n *network) certificatesJob() *batchv1.Job {
 
 // certificatesCronJob renews certificates three times a year, with the existing authority.
 // It needs no pod network, since users may need Hubble to look into a broken one.
-func (n *network) certificatesCronJob() *batchv1.CronJob {
-	pod := n.certificatesPod("--ca-reuse-secret")
+func (h hubble) certificatesCronJob() *batchv1.CronJob {
+	pod := h.certificatesPod("--ca-reuse-secret")
 	pod.Spec.HostNetwork = true
 	return &batchv1.CronJob{
 		TypeMeta:   system.TypeMeta("batch/v1", "CronJob"),
@@ -68,7 +68,7 @@ func certificatesLabels() map[string]string {
 	return named(certificatesName, system.SystemApp(certificatesName))
 }
 
-func (n *network) certificatesPod(options ...string) corev1.PodTemplateSpec {
+func (h hubble) certificatesPod(options ...string) corev1.PodTemplateSpec {
 	args := slices.Concat([]string{"--ca-generate=true"}, options, []string{
 		"--ca-secret-namespace=" + namespace, "--ca-secret-name=" + hubbleCA, "--ca-common-name=Cilium CA",
 	})
@@ -81,7 +81,7 @@ func (n *network) certificatesPod(options ...string) corev1.PodTemplateSpec {
 			SecurityContext:              &corev1.PodSecurityContext{SeccompProfile: system.RuntimeDefault()},
 			Containers: []corev1.Container{{
 				Name:            "certgen",
-				Image:           n.image("certgen"),
+				Image:           h.image("certgen"),
 				ImagePullPolicy: corev1.PullIfNotPresent,
 				Command:         []string{"/usr/bin/cilium-certgen"},
 				Args:            args,

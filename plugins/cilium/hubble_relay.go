@@ -24,11 +24,11 @@ const (
 	relayUser        = 65532
 )
 
-func (n *network) hubbleRelay() []plugin.Object {
-	return append(relayConstants(), n.relayDeployment())
+func (h hubble) relay() []plugin.Object {
+	return append(relayConstants(), h.relayDeployment())
 }
 
-func (n *network) relayDeployment() *appsv1.Deployment {
+func (h hubble) relayDeployment() *appsv1.Deployment {
 	return &appsv1.Deployment{
 		TypeMeta:   system.TypeMeta("apps/v1", "Deployment"),
 		ObjectMeta: system.Named(relayName, component(relayName)),
@@ -48,7 +48,7 @@ func (n *network) relayDeployment() *appsv1.Deployment {
 						RequiredDuringSchedulingIgnoredDuringExecution: sameNode(system.AppLabel, agentName),
 					}},
 					SecurityContext: &corev1.PodSecurityContext{FSGroup: new(int64(relayUser)), SeccompProfile: system.RuntimeDefault()},
-					Containers:      []corev1.Container{n.relayContainer()},
+					Containers:      []corev1.Container{h.relayContainer()},
 					Volumes: []corev1.Volume{
 						configMapVolume("config", relayConfigName, nil, relayConfigKey),
 						projected("tls", certificate(hubbleRelayCerts, "client.crt", "client.key", "hubble-server-ca.crt")),
@@ -59,7 +59,7 @@ func (n *network) relayDeployment() *appsv1.Deployment {
 	}
 }
 
-func (n *network) relayContainer() corev1.Container {
+func (h hubble) relayContainer() corev1.Container {
 	health := corev1.ProbeHandler{GRPC: &corev1.GRPCAction{Port: relayHealthPort, Service: new("")}}
 	context := confined(capable())
 	context.RunAsNonRoot = new(true)
@@ -68,7 +68,7 @@ func (n *network) relayContainer() corev1.Container {
 	context.SeccompProfile = system.RuntimeDefault()
 	return corev1.Container{
 		Name:            relayName,
-		Image:           n.image(relayName),
+		Image:           h.image(relayName),
 		ImagePullPolicy: corev1.PullIfNotPresent,
 		Command:         []string{"hubble-relay"},
 		Args:            []string{"serve"},

@@ -23,11 +23,11 @@ const (
 	uiUser         = 1001
 )
 
-func (n *network) hubbleUI() []plugin.Object {
-	return append(uiConstants(), n.uiDeployment())
+func (h hubble) ui() []plugin.Object {
+	return append(uiConstants(), h.uiDeployment())
 }
 
-func (n *network) uiDeployment() *appsv1.Deployment {
+func (h hubble) uiDeployment() *appsv1.Deployment {
 	return &appsv1.Deployment{
 		TypeMeta:   system.TypeMeta("apps/v1", "Deployment"),
 		ObjectMeta: system.Named(uiName, component(uiName)),
@@ -51,7 +51,7 @@ func (n *network) uiDeployment() *appsv1.Deployment {
 						FSGroup:        new(int64(uiUser)),
 						SeccompProfile: system.RuntimeDefault(),
 					},
-					Containers: []corev1.Container{n.uiFrontend(), n.uiBackend()},
+					Containers: []corev1.Container{h.uiFrontend(), h.uiBackend()},
 					Volumes: []corev1.Volume{
 						configMapVolume("hubble-ui-nginx-conf", uiConfigName, new(int32(0o644))),
 						{Name: "tmp-dir", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
@@ -62,8 +62,8 @@ func (n *network) uiDeployment() *appsv1.Deployment {
 	}
 }
 
-func (n *network) uiFrontend() corev1.Container {
-	container := n.uiContainer("frontend", uiName, "http", uiPort)
+func (h hubble) uiFrontend() corev1.Container {
+	container := h.uiContainer("frontend", uiName, "http", uiPort)
 	container.LivenessProbe = &corev1.Probe{ProbeHandler: uiAnswers("/healthz")}
 	container.ReadinessProbe = &corev1.Probe{ProbeHandler: uiAnswers("/")}
 	container.VolumeMounts = []corev1.VolumeMount{
@@ -77,8 +77,8 @@ func uiAnswers(path string) corev1.ProbeHandler {
 	return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: path, Port: intstr.FromInt32(uiPort)}}
 }
 
-func (n *network) uiBackend() corev1.Container {
-	container := n.uiContainer("backend", uiBackendImage, "grpc", uiBackendPort)
+func (h hubble) uiBackend() corev1.Container {
+	container := h.uiContainer("backend", uiBackendImage, "grpc", uiBackendPort)
 	var env system.Environment
 	env.Set("EVENTS_SERVER_PORT", decimal(uiBackendPort))
 	env.Set("FLOWS_API_ADDR", relayName+":"+decimal(relayServicePort))
@@ -86,10 +86,10 @@ func (n *network) uiBackend() corev1.Container {
 	return container
 }
 
-func (n *network) uiContainer(name, image, portName string, port int32) corev1.Container {
+func (h hubble) uiContainer(name, image, portName string, port int32) corev1.Container {
 	return corev1.Container{
 		Name:            name,
-		Image:           n.image(image),
+		Image:           h.image(image),
 		ImagePullPolicy: corev1.PullIfNotPresent,
 		Ports:           []corev1.ContainerPort{{Name: portName, ContainerPort: port, Protocol: corev1.ProtocolTCP}},
 		Resources: corev1.ResourceRequirements{

@@ -13,7 +13,7 @@ import (
 	"github.com/trellis-network/trellis/test/built"
 )
 
-// imagesOf returns the image of every container.
+// images returns the image of every container.
 func (n *network) images() map[string]string {
 	all := map[string]string{}
 	for name, template := range n.templates() {

@@ -44,7 +44,7 @@ var (
 // labelPrefixSum is the checksum by which agents restart.
 var labelPrefixSum = sync.OnceValue(func() string { return system.Checksum(copyOf[*corev1.ConfigMap](labelPrefixes())) })
 
-// announcingAgentRole also allows the leases by which agents settle who announces a Service.
+// announcingAgentRole also allows the leases by which agents agree who announces a Service.
 var announcingAgentRole = sync.OnceValue(func() []plugin.Object {
 	role := copyOf[*rbacv1.ClusterRole](agentRole())
 	role.Rules = append(role.Rules, system.Rule("coordination.k8s.io", []string{"leases"}, "create", "get", "update", "list", "delete"))
@@ -54,9 +54,9 @@ var announcingAgentRole = sync.OnceValue(func() []plugin.Object {
 // copyOf returns a copy of the only object.
 func copyOf[T plugin.Object](constants []plugin.Object) T { return constants[0].DeepCopyObject().(T) }
 
-// agentAccess is the identity and the rights of what runs on every node.
-func (n *network) agentAccess() []plugin.Object {
-	if n.config.L2Announcements.Enabled {
+// access is the identity and the rights of what runs on every node.
+func (a agent) access() []plugin.Object {
+	if a.config.L2Announcements.Enabled {
 		return slices.Concat(agentIdentity(), announcingAgentRole())
 	}
 	return slices.Concat(agentIdentity(), agentRole())

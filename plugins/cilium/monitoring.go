@@ -52,9 +52,9 @@ const agentScrape = "shoot-cilium-agent"
 // seedMonitoring is what the shoot's Prometheus and dashboards in the seed need to know.
 // Every network has all of it: without Hubble its dashboard is empty, so that users need
 // not wonder whether a dashboard is missing.
-func (n *network) seedMonitoring() []plugin.Object {
+func seedMonitoring(in *plugin.Input) []plugin.Object {
 	const endpoints, pods = monitoringv1alpha1.KubernetesRoleEndpoint, monitoringv1alpha1.KubernetesRolePod
-	at, kept := n.in.Namespace, keptMetrics()
+	at, kept := in.Namespace, keptMetrics()
 	return []plugin.Object{
 		system.Dashboards(at, "cilium-dashboards", maps.Clone(dashboards)),
 		system.ScrapeConfig(at, agentScrape, endpoints, agentTargets("cilium-agent-metrics", agentMetricsPort), kept["agent"]),

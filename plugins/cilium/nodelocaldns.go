@@ -34,8 +34,8 @@ const (
 	cacheContainer   = "node-cache"
 	adapterContainer = "coredns-config-adapter"
 
-	// everywhere is what a server in the pod network binds to, and bindOption how
-	// adapterContainer is told so.
+	// bindEverywhere is what a server in the pod network binds to, and bindOption
+	// the option that tells adapterContainer so.
 	bindEverywhere = "bind 0.0.0.0"
 	bindOption     = "bind="
 )
@@ -65,12 +65,12 @@ func warnUnadapted(found *plugin.Findings, in *plugin.Input) {
 
 // nodeLocalAdmission is what changes the cache's objects: policies, a webhook, or nothing
 // if the API server supports no policies and Trellis serves no webhook.
-func (n *network) nodeLocalAdmission() []plugin.Object {
-	switch version := n.in.MutatingAdmissionPolicies(); {
+func nodeLocalAdmission(in *plugin.Input) []plugin.Object {
+	switch version := in.MutatingAdmissionPolicies(); {
 	case version != "":
 		return cachePoliciesOf(version)
-	case n.in.Webhook != nil:
-		return []plugin.Object{n.cacheWebhook()}
+	case in.Webhook != nil:
+		return []plugin.Object{cacheWebhook(in)}
 	default:
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugin/system"
 )
 
@@ -29,11 +30,11 @@ const (
 
 // cacheWebhook has the API server ask Trellis about the cache's objects. While Trellis
 // does not answer, the API server refuses to write them: nodes would otherwise lose DNS.
-func (n *network) cacheWebhook() *admissionregistrationv1.MutatingWebhookConfiguration {
+func cacheWebhook(in *plugin.Input) *admissionregistrationv1.MutatingWebhookConfiguration {
 	meta := system.ClusterWide(webhookConfigName)
 	meta.Labels = map[string]string{unremedied: "true"}
 	namespaces := namespaceSelector(purposeLabel)
-	if n.in.PodAccess != nil { // without Gardener, namespaces lack the label
+	if in.PodAccess != nil { // without Gardener, namespaces lack the label
 		namespaces = namespaceSelector(corev1.LabelMetadataName)
 	}
 	return &admissionregistrationv1.MutatingWebhookConfiguration{
@@ -42,7 +43,7 @@ func (n *network) cacheWebhook() *admissionregistrationv1.MutatingWebhookConfigu
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
 			Name: webhookName,
 			ClientConfig: admissionregistrationv1.WebhookClientConfig{
-				URL: new(n.in.Webhook.URL), CABundle: slices.Clone(n.in.Webhook.CABundle),
+				URL: new(in.Webhook.URL), CABundle: slices.Clone(in.Webhook.CABundle),
 			},
 			Rules: []admissionregistrationv1.RuleWithOperations{
 				whenWritten("", "configmaps"),

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/trellis-network/trellis/plugin/system"
 )
@@ -128,4 +129,18 @@ const (
 // scraped are annotations that ask for being scraped at a port.
 func scraped(port int32) map[string]string {
 	return map[string]string{scrapeAnnotation: "true", scrapePortAnnotation: decimal(port)}
+}
+
+// healthz asks a program for its health. It answers on the node's own loopback.
+func (n *network) healthz(port intstr.IntOrString, headers ...corev1.HTTPHeader) corev1.ProbeHandler {
+	return corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
+		Host: n.loopback(), Path: "/healthz", Port: port, Scheme: corev1.URISchemeHTTP, HTTPHeaders: headers,
+	}}
+}
+
+func (n *network) loopback() string {
+	if hasIPv4(n.config) {
+		return "127.0.0.1"
+	}
+	return "::1"
 }

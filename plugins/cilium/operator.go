@@ -27,8 +27,10 @@ const (
 // operator does what the cluster needs once and not on each node: it brings the
 // definitions of Cilium's kinds, removes what nodes and pods have left, and takes the
 // taint from nodes whose agent is ready.
-func (n *network) operator(checksum string) []plugin.Object {
-	return append(operatorAccess(), n.operatorDeployment(checksum))
+type operator struct{ *network }
+
+func (o operator) objects(checksum string) []plugin.Object {
+	return append(operatorAccess(), o.deployment(checksum))
 }
 
 // operatorSelector are the labels by which the operator's pods are selected.
@@ -36,12 +38,12 @@ func operatorSelector() map[string]string {
 	return map[string]string{appLabel: operatorApp, "name": operatorName}
 }
 
-func (n *network) operatorDeployment(checksum string) *appsv1.Deployment {
+func (o operator) deployment(checksum string) *appsv1.Deployment {
 	return &appsv1.Deployment{
 		TypeMeta:   system.TypeMeta("apps/v1", "Deployment"),
-		ObjectMeta: system.Named(operatorName, n.operatorLabels()),
+		ObjectMeta: system.Named(operatorName, o.labels()),
 		Spec: appsv1.DeploymentSpec{
-			Replicas:             new(n.operatorReplicas()),
+			Replicas:             new(o.replicas()),
 			RevisionHistoryLimit: new(int32(2)),
 			Strategy: appsv1.DeploymentStrategy{
 				Type: appsv1.RollingUpdateDeploymentStrategyType,
@@ -66,7 +68,7 @@ func (n *network) operatorDeployment(checksum string) *appsv1.Deployment {
 						RequiredDuringSchedulingIgnoredDuringExecution: sameNode(appLabel, operatorApp),
 					}},
 					SecurityContext: sharedGroup(),
-					Containers:      []corev1.Container{n.operatorContainer()},
+					Containers:      []corev1.Container{o.container()},
 					Volumes:         configVolumes(),
 				},
 			},
@@ -74,17 +76,17 @@ func (n *network) operatorDeployment(checksum string) *appsv1.Deployment {
 	}
 }
 
-// operatorReplicas leaves the second replica to Gardener, which goes by the label.
-func (n *network) operatorReplicas() int32 {
-	if isHighlyAvailable(n.in) && n.in.PodAccess != nil { // without Gardener, the label has no effect
+// replicas leaves the second replica to Gardener, which goes by the label.
+func (o operator) replicas() int32 {
+	if isHighlyAvailable(o.in) && o.in.PodAccess != nil { // without Gardener, the label has no effect
 		return 2
 	}
 	return 1
 }
 
-func (n *network) operatorLabels() map[string]string {
+func (o operator) labels() map[string]string {
 	labels := named(operatorName, operatorSelector())
-	if isHighlyAvailable(n.in) {
+	if isHighlyAvailable(o.in) {
 		labels[availabilityLabel] = "controller"
 	}
 	return labels
@@ -114,15 +116,15 @@ func operatorTolerations() []corev1.Toleration {
 	return tolerations
 }
 
-func (n *network) operatorContainer() corev1.Container {
-	health := n.healthz(intstr.FromString("health"))
+func (o operator) container() corev1.Container {
+	health := o.healthz(intstr.FromString("health"))
 	return corev1.Container{
 		Name:            operatorName,
-		Image:           n.image(operatorName),
+		Image:           o.image(operatorName),
 		ImagePullPolicy: corev1.PullIfNotPresent,
 		Command:         []string{"cilium-operator"},
 		Args:            []string{"--config-dir=" + configFolder, "--debug=$(CILIUM_DEBUG)"},
-		Env:             n.operatorEnv(),
+		Env:             o.env(),
 		Ports: []corev1.ContainerPort{
 			hostPort("prometheus", operatorMetricsPort),
 			hostPort("health", operatorHealthPort),
@@ -136,11 +138,11 @@ func (n *network) operatorContainer() corev1.Container {
 	}
 }
 
-func (n *network) operatorEnv() system.Environment {
+func (o operator) env() system.Environment {
 	env := whereabouts()
 	env.FromConfigMap("CILIUM_DEBUG", configName, "debug", new(true))
 	// Until agents run, and they need the operator, no Service leads anywhere.
-	host, port := operatorAPIServer(n.config, n.in)
+	host, port := operatorAPIServer(o.config, o.in)
 	env.SetIf(host != "", "KUBERNETES_SERVICE_HOST", host)
 	env.SetIf(port != "", "KUBERNETES_SERVICE_PORT", port)
 	return env

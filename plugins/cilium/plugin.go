@@ -46,7 +46,7 @@ func (definition) Describe() plugin.Description {
 }
 
 // network is one network to render: what is in force, and what is known of its
-// cluster.
+// cluster. A component that depends on both embeds it.
 type network struct {
 	config *v1alpha1.NetworkConfig
 	in     *plugin.Input

@@ -23,22 +23,22 @@ const bundleName = "extension-networking-cilium-config"
 // depends on the config or the facts; the rest is in the folder manifests (manifests.go).
 func (definition) Render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (plugin.Objects, error) {
 	n := &network{effective, in}
-	config := n.ciliumConfig()
+	config := ciliumConfig{n}.configMap()
 	checksum := system.Checksum(config)
 	return plugin.NewObjects(n.components(),
 		plugin.NetworkBundle(bundleName, slices.Concat(
 			[]plugin.Object{config}, // configmap.go
 			labelPrefixes(),
-			n.agentAccess(),
-			n.agent(checksum),    // agent.go, agent_init.go, agent_sidecars.go, agent_volumes.go
-			n.operator(checksum), // operator.go
-			n.envoy(),            // envoy.go
+			agent{n}.access(),
+			agent{n}.objects(checksum),    // agent.go, agent_init.go, agent_sidecars.go, agent_volumes.go
+			operator{n}.objects(checksum), // operator.go
+			envoy{n}.objects(),            // envoy.go
 			metricsServices(),
-			n.hubbleObjects(), // hubble.go, hubble_relay.go, hubble_ui.go, hubble_certificates.go
+			hubble{n}.objects(), // hubble.go, hubble_relay.go, hubble_ui.go, hubble_certificates.go
 		)),
 		plugin.ExtrasBundle(bundleName+"-later", n.policies()),
-		plugin.AdmissionBundle(admissionResource, n.nodeLocalAdmission()), // nodelocaldns.go, nodelocaldns_webhook.go
-		plugin.SeedBundle(bundleName+"-seed", n.seedMonitoring()),         // monitoring.go
+		plugin.AdmissionBundle(admissionResource, nodeLocalAdmission(in)), // nodelocaldns.go, nodelocaldns_webhook.go
+		plugin.SeedBundle(bundleName+"-seed", seedMonitoring(in)),         // monitoring.go
 	), nil
 }
 
