@@ -37,25 +37,6 @@ func ClusterRoleBinding(name string, subjects ...rbacv1.Subject) *rbacv1.Cluster
 	}
 }
 
-// Role is a role with rights in kube-system.
-func Role(name string, rules ...rbacv1.PolicyRule) *rbacv1.Role {
-	return &rbacv1.Role{
-		TypeMeta:   TypeMeta(rbacv1.SchemeGroupVersion.String(), "Role"),
-		ObjectMeta: Named(name, nil),
-		Rules:      rules,
-	}
-}
-
-// RoleBinding gives the subjects the Role of the same name.
-func RoleBinding(name string, subjects ...rbacv1.Subject) *rbacv1.RoleBinding {
-	return &rbacv1.RoleBinding{
-		TypeMeta:   TypeMeta(rbacv1.SchemeGroupVersion.String(), "RoleBinding"),
-		ObjectMeta: Named(name, nil),
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
-		Subjects:   subjects,
-	}
-}
-
 // Account is a ServiceAccount as a subject.
 func Account(name string) rbacv1.Subject {
 	return rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Name: name, Namespace: metav1.NamespaceSystem}

@@ -11,7 +11,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -94,19 +93,5 @@ func RollOut(in *plugin.Input) appsv1.DaemonSetUpdateStrategy {
 	return appsv1.DaemonSetUpdateStrategy{
 		Type:          appsv1.RollingUpdateDaemonSetStrategyType,
 		RollingUpdate: &appsv1.RollingUpdateDaemonSet{MaxUnavailable: new(intstr.FromInt32(in.MaxUnavailable))},
-	}
-}
-
-// DisruptionBudget lets one pod of a component at a time be evicted, and any that does
-// not work anyway: draining a node must not hang on it.
-func DisruptionBudget(name string) *policyv1.PodDisruptionBudget {
-	return &policyv1.PodDisruptionBudget{
-		TypeMeta:   TypeMeta("policy/v1", "PodDisruptionBudget"),
-		ObjectMeta: Named(name, App(name)),
-		Spec: policyv1.PodDisruptionBudgetSpec{
-			MaxUnavailable:             new(intstr.FromInt32(1)),
-			Selector:                   Selecting(App(name)),
-			UnhealthyPodEvictionPolicy: new(policyv1.AlwaysAllow),
-		},
 	}
 }
