@@ -31,7 +31,7 @@ func TestEditorsAndValidateAgree(t *testing.T) {
 				if err != nil {
 					r.Fatal(err)
 				}
-				marked := e.judge(t, config)
+				marked := e.validate(t, config)
 				_, misfits := one.Decode(config, nil)
 				switch {
 				case len(misfits) > 0 && marked == nil:
@@ -89,7 +89,7 @@ func malformed(p *plugin.Plugin, config []byte) string {
 	return ""
 }
 
-// Of texts that are nearly right an editor and validate think the same.
+// An editor and validate agree on texts that are nearly right.
 func TestEditorsAndValidateAgreeOnTexts(t *testing.T) {
 	const (
 		range4   = `(0?[0-9]|[1-9][0-9]|1[0-9]{2}|2[0-9]{2})(\.(0|10|25[0-9]|3[0-9]{2})){2,4}/[0-3]?[0-9]`
@@ -120,7 +120,7 @@ func TestEditorsAndValidateAgreeOnTexts(t *testing.T) {
 					r.Fatal(err)
 				}
 				config := fmt.Appendf(nil, test.config, text)
-				marked, refused := e.judge(t, config), validate(t, &calico, config)
+				marked, refused := e.validate(t, config), validate(t, &calico, config)
 				if (marked == nil) != (refused == nil) {
 					r.Fatalf("the schema says %v of %s, and validate %v", marked, config, refused)
 				}

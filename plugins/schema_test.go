@@ -26,7 +26,7 @@ import (
 	"github.com/trellis-network/trellis/providers"
 )
 
-// editor judges configs as an editor does that has a plugin's schema.
+// editor validates configs as an editor with a plugin's schema does.
 type editor struct {
 	schema   *jsonschema.Schema
 	document map[string]any
@@ -48,21 +48,21 @@ func newEditor(t *testing.T, p *plugin.Plugin) editor {
 	return editor{schema: schema, document: document.(map[string]any)}
 }
 
-func (e editor) judge(t *testing.T, config []byte) error {
+func (e editor) validate(t *testing.T, config []byte) error {
 	t.Helper()
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(config))
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return e.schema.Validate(value)
 }
 
-// validate judges a config as `trellis validate` does, in a cluster with both IP
+// validate checks a config as `trellis validate` does, in a cluster with both IP
 // families.
 func validate(t *testing.T, p *plugin.Plugin, config []byte) error {
 	t.Helper()
 	return validateIn(p, config, extensionsv1alpha1.IPv4, extensionsv1alpha1.IPv6).ToAggregate()
 }
 
-// validateIn judges a config in a cluster with these IP families.
+// validateIn checks a config in a cluster with these IP families.
 func validateIn(p *plugin.Plugin, config []byte, families ...extensionsv1alpha1.IPFamily) field.ErrorList {
 	all, err := pipeline.New(plugins.All(), providers.All())
 	if err != nil {
@@ -95,9 +95,9 @@ func TestSchemasPassWhatTheExamplesWrite(t *testing.T) {
 			seen++
 			t.Run(one.Type+" "+filepath.Base(file), func(t *testing.T) {
 				if validate(t, &one, config) == nil {
-					NewWithT(t).Expect(e.judge(t, config)).To(Succeed())
+					NewWithT(t).Expect(e.validate(t, config)).To(Succeed())
 				} else {
-					NewWithT(t).Expect(e.judge(t, config)).NotTo(Succeed())
+					NewWithT(t).Expect(e.validate(t, config)).NotTo(Succeed())
 				}
 			})
 		}
@@ -141,7 +141,7 @@ func TestSchemasRefuseWhatValidateRefuses(t *testing.T) {
 		for _, name := range slices.Sorted(maps.Keys(mistakes)) {
 			t.Run(one.Type+"."+name, func(t *testing.T) {
 				g := NewWithT(t)
-				g.Expect(e.judge(t, mistakes[name])).NotTo(Succeed(), "the schema passes %s", mistakes[name])
+				g.Expect(e.validate(t, mistakes[name])).NotTo(Succeed(), "the schema passes %s", mistakes[name])
 				g.Expect(validate(t, &one, mistakes[name])).To(HaveOccurred(), "validate passes %s", mistakes[name])
 			})
 		}

@@ -6,6 +6,6 @@
 // the seed finds the components.
 //
 // It is for plugins to build their objects with. It refuses to know any network, and
-// decides nothing: whether a component is there, and with which rights, is the
-// plugin's affair.
+// decides nothing: the plugin decides whether a component is there, and with which
+// rights.
 package system

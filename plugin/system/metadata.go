@@ -24,8 +24,8 @@ const (
 	originLabel = "origin"
 	gardener    = "gardener"
 
-	// Pods that carry one of these, with the value Allowed, may send to where it says;
-	// Gardener's NetworkPolicies in a shoot's kube-system go by them.
+	// Pods that have one of these, with the value Allowed, may send to what it names.
+	// Gardener's NetworkPolicies in a shoot's kube-system select pods by them.
 	ToPublicNetworks = "networking.gardener.cloud/to-public-networks"
 	ToAPIServer      = "networking.gardener.cloud/to-apiserver"
 	ToDNS            = "networking.gardener.cloud/to-dns"
@@ -38,7 +38,7 @@ const (
 	// SafeToEvict with the value true lets the cluster autoscaler remove the pod's
 	// node.
 	SafeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict"
-	// DescriptionAnnotation says what an object is for.
+	// DescriptionAnnotation states what an object is for.
 	DescriptionAnnotation = "gardener.cloud/description"
 )
 

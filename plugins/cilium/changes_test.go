@@ -56,7 +56,7 @@ func TestWhatChangesMeanForARunningNetwork(t *testing.T) {
 		{"devices: [eth0]", "", "devices", plugin.Rolling},
 		{"devices: [eth0, eth+]", "devices: [e+]", "devices", plugin.Rolling},
 		{"devices: [eth+]", "devices: [eth0]", "devices", plugin.Disruptive},
-		{"", "loadBalancingMode: hybrid", "loadBalancingMode", plugin.Rolling}, // kube-proxy's affair
+		{"", "loadBalancingMode: hybrid", "loadBalancingMode", plugin.Rolling}, // kube-proxy implements Services
 		{"", "l2Announcements: {enabled: true}", "l2Announcements.enabled", plugin.Rolling},
 		{"", "l2Announcements: {enabled: true}", "l2Announcements.leaseDuration", plugin.Rolling},
 		{"l2Announcements: {enabled: true}", "", "l2Announcements.enabled", plugin.Rolling}, // nothing was announced

@@ -17,7 +17,8 @@ import (
 	"github.com/trellis-network/trellis/test/contract"
 )
 
-// dashboards have the key that they have in the ConfigMap, and live on a ScrapeConfig.
+// dashboards have the key that they have in the ConfigMap, and the ScrapeConfig that brings
+// their metrics.
 var dashboards = []struct{ key, scrape, uid, title, rows string }{
 	{"cilium-agent-metrics-dashboard.json", "shoot-cilium-agent", "dtas", "Cilium Agent Metrics",
 		"General, Process, Packets, Network, Policies, Pods, API"},

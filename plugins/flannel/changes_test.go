@@ -41,7 +41,7 @@ func TestWhatChangesMeanForARunningNetwork(t *testing.T) {
 	}
 }
 
-// Which families may follow on which, the pipeline says.
+// The pipeline decides which families may follow which.
 func TestWhatFamiliesThatComeAndGoMean(t *testing.T) {
 	ipv4 := built.Families(extensionsv1alpha1.IPv4)
 	type classesByPath = map[string]plugin.ChangeClass

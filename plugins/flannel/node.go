@@ -12,9 +12,9 @@ import (
 const (
 	// nodeName is the name of the DaemonSet.
 	nodeName = "kube-flannel-ds"
-	// settled is how many seconds a pod must be ready before the next one is replaced. A
+	// minReadySeconds is how long a pod must be ready before the next one is replaced. A
 	// daemon that cannot start on a node fails sooner.
-	settled = 10
+	minReadySeconds = 10
 
 	appLabel, app   = "app", "flannel"
 	tierLabel, tier = "tier", "node"
@@ -50,7 +50,7 @@ func (n *network) nodeSet() *appsv1.DaemonSet {
 		ObjectMeta: system.Named(nodeName, nodeLabels()),
 		Spec: appsv1.DaemonSetSpec{
 			Selector:             system.Selecting(map[string]string{appLabel: app}),
-			MinReadySeconds:      settled,
+			MinReadySeconds:      minReadySeconds,
 			RevisionHistoryLimit: new(int32(2)),
 			UpdateStrategy:       system.RollOut(n.in),
 			Template: corev1.PodTemplateSpec{

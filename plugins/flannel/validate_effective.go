@@ -12,7 +12,7 @@ import (
 	"github.com/trellis-network/trellis/plugins/flannel/v1alpha1"
 )
 
-// leastIPv6MTU is what every link with IPv6 carries.
+// leastIPv6MTU is the smallest MTU that a link with IPv6 may have.
 const leastIPv6MTU = 1280
 
 // ValidateEffective checks what is in force.
