@@ -309,13 +309,13 @@ func TestAPlanForMachines(t *testing.T) {
 	g.Expect(content.Summary).To(Equal("2 changes (1 disruptive, 1 safe), 1 object to change, 1 to add"))
 }
 
-// cautiousNoop is a noop that nodes have to be ready for.
-type cautiousNoop struct{ noop }
+// noopWithPrecondition is a noop that nodes have to be ready for.
+type noopWithPrecondition struct{ noop }
 
-func (cautiousNoop) Precondition(*noopConfig, *plugin.Input) *plugin.Precondition {
+func (noopWithPrecondition) Precondition(*noopConfig, *plugin.Input) *plugin.Precondition {
 	return &plugin.Precondition{
 		Concerns:  func(present []unstructured.Unstructured) bool { return present[1].GetName() == "noop" },
-		Condition: "Earthed", Status: "True", Reason: "Tested", Because: "pods would lose traffic",
+		Condition: "Prepared", Status: "True", Reason: "Verified", Because: "pods would lose traffic",
 	}
 }
 
@@ -328,9 +328,9 @@ func TestAPlanTellsWhatTheOperatorWaitsFor(t *testing.T) {
 			g.Expect(os.WriteFile(name, []byte(text), 0o644)).To(Succeed())
 		}
 		var out strings.Builder
-		cli.Run([]string{"plan", "old.yaml", "new.yaml"}, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out}, []plugin.Plugin{plugin.New(cautiousNoop{})}, nil)
+		cli.Run([]string{"plan", "old.yaml", "new.yaml"}, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out}, []plugin.Plugin{plugin.New(noopWithPrecondition{})}, nil)
 		g.Expect(strings.Contains(out.String(), "warning: new.yaml: nodes: the operator changes nothing until each node has the condition "+
-			"Earthed=True with reason Tested, because pods would lose traffic\n")).To(Equal(waits), out.String())
+			"Prepared=True with reason Verified, because pods would lose traffic\n")).To(Equal(waits), out.String())
 	}
 }
 

@@ -36,7 +36,7 @@ func TestStandalonePodsCarryTheirAccess(t *testing.T) {
 		g.Expect(container.Env).To(ContainElement(corev1.EnvVar{Name: "KUBERNETES_SERVICE_HOST", Value: "api.example.org"}), container.Name)
 	}
 	g.Expect(spec.InitContainers[0].Env).To(ContainElement(corev1.EnvVar{Name: "KUBERNETES_SERVICE_PORT", Value: "443"}))
-	g.Expect(spec.Containers[0].Env).To(ContainElement(corev1.EnvVar{Name: "KUBERNETES_SERVICE_PORT", Value: "1"}), "what the plugin states goes before")
+	g.Expect(spec.Containers[0].Env).To(ContainElement(corev1.EnvVar{Name: "KUBERNETES_SERVICE_PORT", Value: "1"}), "what the plugin states takes precedence")
 }
 
 func TestPodsInALandscapeAreLeftAlone(t *testing.T) {

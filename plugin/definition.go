@@ -67,7 +67,7 @@ type Description struct {
 	// this type keeps a network. Trellis takes them over: those whose names the bundles of
 	// the network have are written, and the others are deleted.
 	Adopts []Bundle
-	// IPFamilies says which combinations of IP families the plugin can serve.
+	// IPFamilies states which combinations of IP families the plugin can serve.
 	IPFamilies IPFamilySupport
 	// FeatureGates are all gates that the plugin looks at. Others are refused.
 	FeatureGates []FeatureGate
@@ -79,7 +79,7 @@ type Description struct {
 	ConfigSchema []byte
 }
 
-// IPFamilySupport says which combinations of IP families a plugin can serve.
+// IPFamilySupport states which combinations of IP families a plugin can serve.
 type IPFamilySupport struct {
 	IPv4, IPv6, DualStack bool
 }
@@ -163,7 +163,7 @@ func (f *Findings) Add(others Findings) {
 	f.Warnings = append(f.Warnings, others.Warnings...)
 }
 
-// ChangeClass says what a change means for a running network.
+// ChangeClass states what a change means for a running network.
 type ChangeClass string
 
 const (

@@ -24,6 +24,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/condition"
@@ -242,6 +243,16 @@ func HasSecrets(ctx context.Context, r client.Reader, mr *resourcesv1alpha1.Mana
 func Applied(mr *resourcesv1alpha1.ManagedResource, secretName string) bool {
 	return RefersTo(mr, secretName) && mr.Status.ObservedGeneration == mr.Generation &&
 		condition.IsTrue(mr.Status.Conditions, resourcesv1alpha1.ResourcesApplied)
+}
+
+// AppliedCondition returns what the resource manager reports about the application of a
+// ManagedResource; the zero condition if it has not reported yet. What observes a later
+// generation than there is was reported about another ManagedResource.
+func AppliedCondition(mr *resourcesv1alpha1.ManagedResource) corev1beta1.Condition {
+	if mr == nil || mr.Status.ObservedGeneration > mr.Generation {
+		return corev1beta1.Condition{}
+	}
+	return condition.Value(mr.Status.Conditions, resourcesv1alpha1.ResourcesApplied)
 }
 
 // RefersTo reports whether a ManagedResource has the content of exactly this Secret.

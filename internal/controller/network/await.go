@@ -13,7 +13,6 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/bundle"
-	"github.com/trellis-network/trellis/internal/condition"
 	"github.com/trellis-network/trellis/internal/outcome"
 	"github.com/trellis-network/trellis/internal/state"
 )
@@ -46,7 +45,7 @@ func (a awaiter) await(_ context.Context, run *run) outcome.Outcome {
 		return outcome.Continue()
 	}
 	mr := run.managed[pending.Name]
-	applied := appliedCondition(mr)
+	applied := bundle.AppliedCondition(mr)
 	begun := metav1.NewTime(a.clock.Now())
 	if last := n.Status.LastOperation; last != nil && !run.wrote {
 		begun = last.LastUpdateTime
@@ -55,7 +54,7 @@ func (a awaiter) await(_ context.Context, run *run) outcome.Outcome {
 		if left := a.timeout - a.clock.Since(begun.Time); left > 0 {
 			return outcome.Wait("the resource manager has applied the ManagedResource "+pending.Name, left)
 		}
-		return outcome.Fail(fmt.Errorf("the ManagedResource %s was awaited for %s in vain: %s", pending.Name, a.timeout, whyNotApplied(mr, applied)))
+		return outcome.Fail(fmt.Errorf("the ManagedResource %s was not applied within %s: %s", pending.Name, a.timeout, whyNotApplied(mr, applied)))
 	}
 	cause := fmt.Errorf("the network's objects could not be applied in the shoot: %s", applied.Message)
 	// A failure of former content may be over.
@@ -81,16 +80,6 @@ func (r *run) notApplied() *state.Bundle {
 		}
 	}
 	return nil
-}
-
-// appliedCondition returns what the resource manager reports about the application of a
-// ManagedResource; the zero condition if it has not reported yet. What observes a later
-// generation than there is was reported about another ManagedResource.
-func appliedCondition(mr *resourcesv1alpha1.ManagedResource) corev1beta1.Condition {
-	if mr == nil || mr.Status.ObservedGeneration > mr.Generation {
-		return corev1beta1.Condition{}
-	}
-	return condition.Value(mr.Status.Conditions, resourcesv1alpha1.ResourcesApplied)
 }
 
 // whyNotApplied tells what is missing of a ManagedResource that does not fail.

@@ -68,7 +68,7 @@ func (b *bundleBuilder) compare(ctx context.Context, run *run) outcome.Outcome {
 	for i := range run.wanted {
 		bundles[i] = run.wanted[i].Bundle
 	}
-	same := !run.asked && run.state.IsFor(next, bundles)
+	same := !run.asksForOperation && run.state.IsFor(next, bundles)
 	if same && !run.isWritten() { // the cache may be late
 		if err := run.read(ctx, b.live); err != nil {
 			return outcome.TryAgain(err)

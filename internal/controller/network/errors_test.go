@@ -144,7 +144,7 @@ func TestObjectsThatCannotBeAppliedAreErrors(t *testing.T) {
 		"held up for long":      {"Progressing", "DeletionPending", "ConfigMap kube-system/old is still there", 2 * time.Minute, erroneous, []corev1beta1.ErrorCode{corev1beta1.ErrorCleanupClusterResources}},
 		"held up, just now":     {"Progressing", "DeletionPending", "ConfigMap kube-system/old is still there", time.Minute, working, nil},
 		"at work":               {"Progressing", "ApplyProgressing", "applying", 2 * time.Minute, working, nil},
-		"at work for long":      {"Progressing", "ApplyProgressing", "the ManagedResource example-config was awaited for 3m0s in vain: its resource manager reports: applying", 3 * time.Minute, erroneous, nil},
+		"at work for long":      {"Progressing", "ApplyProgressing", "the ManagedResource example-config was not applied within 3m0s: its resource manager reports: applying", 3 * time.Minute, erroneous, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := clocktesting.NewFakePassiveClock(begin)
@@ -225,7 +225,7 @@ func TestADeletedManagedResourceIsPutBack(t *testing.T) {
 }
 
 // One that is still going when it is wanted again is written once it is gone.
-func TestAManagedResourceThatGoesIsWrittenAnewAfterwards(t *testing.T) {
+func TestAManagedResourceBeingDeletedIsWrittenOnceItIsGone(t *testing.T) {
 	modes(t, func(t *testing.T, e *env, asked func(*extensionsv1alpha1.Network)) {
 		n := e.finished(asked, withConfig(`{"monitoring":"left"}`))
 		for _, name := range []string{seedName, mainName} {

@@ -63,7 +63,7 @@ func (g gatherer) decide(ctx context.Context, run *run) outcome.Outcome {
 // mustBuild reports whether the spec as it is now must be carried out. Otherwise, what was
 // written earlier is awaited (N18).
 func (g gatherer) mustBuild(run *run) bool {
-	if g.trigger == TriggerGeneration || run.asked || operationOf(run.network) != "" {
+	if g.trigger == TriggerGeneration || run.asksForOperation || operationOf(run.network) != "" {
 		return true
 	}
 	uid, _ := g.finished.Get(client.ObjectKeyFromObject(run.network))

@@ -22,7 +22,7 @@ func TestTheTimeOfFailedAttemptsCounts(t *testing.T) {
 	start := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	attempt := func(after time.Duration, change func()) time.Duration {
 		change()
-		m.begin(&run{network: n, request: requestOf(n), asked: asksForOperation(n)}, start.Add(after))
+		m.begin(&run{network: n, request: requestOf(n), asksForOperation: asksForOperation(n)}, start.Add(after))
 		began, _ := m.starts.Get(client.ObjectKeyFromObject(n))
 		return began.at.Sub(start)
 	}

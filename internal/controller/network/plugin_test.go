@@ -94,7 +94,7 @@ func (examplePlugin) Render(effective *exampleConfig, facts *plugin.Input) (plug
 		plugin.SeedBundle("example-config-seed", monitoring)), nil
 }
 
-// Precondition is that of a routed string, which a overlay one must not become before
+// Precondition is that of a routed network, which one with an overlay must not become before
 // the nodes have extras.
 func (examplePlugin) Precondition(effective *exampleConfig, _ *plugin.Input) *plugin.Precondition {
 	if effective.Backend != "routed" {
@@ -110,7 +110,7 @@ func (examplePlugin) Precondition(effective *exampleConfig, _ *plugin.Input) *pl
 	}
 }
 
-// IPAM is what a string that was there before holds.
+// IPAM is what a network that was there before has.
 func (examplePlugin) IPAM(present []unstructured.Unstructured) string {
 	ipam, _, _ := unstructured.NestedString(present[0].Object, "data", "ipam")
 	return ipam

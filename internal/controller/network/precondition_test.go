@@ -35,17 +35,17 @@ func (e *env) nodes() {
 	}
 }
 
-// node makes a node that has, or has not, the condition which a routed string needs.
+// node makes a node that has, or has not, the condition which a routed network needs.
 func (e *env) node(reason string) *corev1.Node {
 	e.nodes()
-	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{GenerateName: "peg-"}}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{GenerateName: "node-"}}
 	e.Expect(e.client.Create(e.t.Context(), node)).To(Succeed())
 	e.t.Cleanup(func() { e.Expect(e.client.Delete(context.Background(), node)).To(Succeed()) })
-	e.knotted(node, reason)
+	e.setPrepared(node, reason)
 	return node
 }
 
-func (e *env) knotted(node *corev1.Node, reason string) {
+func (e *env) setPrepared(node *corev1.Node, reason string) {
 	if reason == "" {
 		return
 	}
@@ -73,7 +73,7 @@ func TestAChangeWaitsForTheNodes(t *testing.T) {
 		e.get(mr)
 		e.Expect(mr.Spec.SecretRefs).To(Equal(before))
 
-		e.knotted(node, "Verified")
+		e.setPrepared(node, "Verified")
 		e.Eventually(func() []corev1.LocalObjectReference { e.get(mr); return mr.Spec.SecretRefs }).ShouldNot(Equal(before))
 		e.applied()
 		e.becomes(n, again, fine)
@@ -172,7 +172,7 @@ func TestAClusterWithNodesIsNoNewOne(t *testing.T) {
 		e.becomes(n, create, erroneous)
 		e.Expect(n.Status.LastError.Description).To(HaveSuffix("node " + node.Name + " has the condition Prepared=True with the reason Pending"))
 		e.Expect(e.names()).To(BeEmpty())
-		e.knotted(node, "Verified")
+		e.setPrepared(node, "Verified")
 		e.managedResource()
 		e.applied()
 		e.becomes(n, create, fine)

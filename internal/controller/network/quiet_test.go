@@ -54,14 +54,14 @@ func (e *env) judging() {
 			if !ok || n.Status.State == nil || len(n.Status.Conditions) > 0 {
 				continue
 			}
-			if err := judge(e.t.Context(), e.client, n); client.IgnoreNotFound(err) != nil && e.t.Context().Err() == nil {
+			if err := reportHealth(e.t.Context(), e.client, n); client.IgnoreNotFound(err) != nil && e.t.Context().Err() == nil {
 				e.t.Errorf("report the health: %v", err)
 			}
 		}
 	}()
 }
 
-func judge(ctx context.Context, reporter client.Client, n *extensionsv1alpha1.Network) error {
+func reportHealth(ctx context.Context, reporter client.Client, n *extensionsv1alpha1.Network) error {
 	before := n.DeepCopy()
 	now := metav1.Now()
 	n.Status.Conditions = []corev1beta1.Condition{{Type: "SystemComponentsHealthy", Status: "Unknown", LastTransitionTime: now, LastUpdateTime: now}}

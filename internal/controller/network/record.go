@@ -33,7 +33,7 @@ func (c claims) record(ctx context.Context, run *run) outcome.Outcome {
 		return outcome.Continue()
 	}
 	run.state.PendingRequest = false
-	reports := run.asked || run.refused == nil
+	reports := run.asksForOperation || run.refused == nil
 	first := reports && succeeded(run.network)
 	if first {
 		if err := c.status.processing(ctx, run); err != nil {

@@ -90,7 +90,7 @@ func TestInGardenerADeletionIsLookedAtWhenAsked(t *testing.T) {
 	e.stays(n)
 
 	e.requests.Forget()
-	e.Expect(judge(t.Context(), e.client, n)).To(Succeed())
+	e.Expect(reportHealth(t.Context(), e.client, n)).To(Succeed())
 	e.stays(n)
 	e.Expect(e.requests.All()).To(BeEmpty())
 

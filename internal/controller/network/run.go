@@ -22,10 +22,10 @@ type run struct {
 	network *extensionsv1alpha1.Network
 	// operation stays what it was at the beginning, whatever is asked for meanwhile.
 	operation corev1beta1.LastOperationType
-	// request is what the Network asked for at the beginning, and asked whether that is
-	// an operation that has not begun.
-	request requested
-	asked   bool
+	// request is what the Network asked for at the beginning, and asksForOperation reports
+	// that this is an operation that has not begun.
+	request          requested
+	asksForOperation bool
 	// generation is the one that an error is about.
 	generation int64
 
@@ -64,12 +64,12 @@ func (r *run) writes() bool { return r.builds && !r.unchanged }
 // newRun returns what the Network alone tells.
 func newRun(n *extensionsv1alpha1.Network, p *pipeline.Pipeline) *run {
 	next := &run{
-		network: n, operation: operationType(n), request: requestOf(n), asked: asksForOperation(n), generation: n.Generation,
+		network: n, operation: operationType(n), request: requestOf(n), asksForOperation: asksForOperation(n), generation: n.Generation,
 	}
 	next.plugin, _ = p.Plugin(n.Spec.Type)
 	next.state, next.stateErr = state.Decode(n.Status.State)
 	if next.state != nil {
-		next.asked = next.asked || next.state.PendingRequest
+		next.asksForOperation = next.asksForOperation || next.state.PendingRequest
 		if encoded, err := next.state.Encode(); err == nil {
 			next.stored = encoded.Raw
 		}

@@ -49,7 +49,7 @@ func (w *statusWriter) processing(ctx context.Context, run *run) error {
 		last := run.network.Status.LastOperation
 		repeated := last != nil && last.Type == run.operation && (last.State == corev1beta1.LastOperationStateProcessing ||
 			last.State == corev1beta1.LastOperationStateError && run.network.Status.ObservedGeneration == run.request.generation)
-		if run.asked || !repeated {
+		if run.asksForOperation || !repeated {
 			run.setProcessing(w.clock.Now())
 		}
 	})

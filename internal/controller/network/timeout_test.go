@@ -43,7 +43,7 @@ func TestAReconciliationEndsWithWhatHeldItUp(t *testing.T) {
 
 // A bundle that no resource manager applies is waited for as long as gardenlet waits, and the status
 // says for what.
-func TestWhatIsWaitedForInVainIsTold(t *testing.T) {
+func TestABundleThatIsNotAppliedInTimeIsAnError(t *testing.T) {
 	contract.Shows(t, "N33")
 	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
 	e := setup(t, inGardener, at(clock))
@@ -54,7 +54,7 @@ func TestWhatIsWaitedForInVainIsTold(t *testing.T) {
 	e.restart()
 	e.becomes(n, create, erroneous)
 	e.Expect(n.Status.LastError.Description).To(Equal(
-		"Error reconciling Network: the ManagedResource example-config was awaited for 3m0s in vain: no resource manager has begun to apply it"))
+		"Error reconciling Network: the ManagedResource example-config was not applied within 3m0s: no resource manager has begun to apply it"))
 	e.Expect(n.Status.LastError.Codes).To(BeEmpty())
 	e.stays(mr)
 	e.applied()

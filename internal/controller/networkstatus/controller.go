@@ -201,7 +201,7 @@ func (r *reconciler) forget(network types.NamespacedName) {
 // reported: one that is being deleted or moved, that belongs to another extension, or of
 // which nothing is deployed yet.
 func (r *reconciler) input(ctx context.Context, network *extensionsv1alpha1.Network) (*source.Input, error) {
-	if isLeaving(network) {
+	if isDeletedOrMoved(network) {
 		return nil, nil
 	}
 	kept, err := state.Decode(network.Status.State)
@@ -218,9 +218,9 @@ func (r *reconciler) input(ctx context.Context, network *extensionsv1alpha1.Netw
 	}, nil
 }
 
-// isLeaving reports whether the Network is being deleted, or its control plane is moving
+// isDeletedOrMoved reports whether the Network is being deleted, or its control plane is moving
 // from or to another seed (Gardener contract, N8).
-func isLeaving(network *extensionsv1alpha1.Network) bool {
+func isDeletedOrMoved(network *extensionsv1alpha1.Network) bool {
 	switch network.Annotations[extensionsv1alpha1.OperationAnnotation] {
 	case extensionsv1alpha1.OperationMigrate, extensionsv1alpha1.OperationWaitForState:
 		return true

@@ -14,7 +14,7 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
-	"github.com/trellis-network/trellis/internal/condition"
+	"github.com/trellis-network/trellis/internal/bundle"
 	"github.com/trellis-network/trellis/internal/controller/managedresource"
 	"github.com/trellis-network/trellis/internal/outcome"
 )
@@ -98,15 +98,11 @@ func (s seed) applyFailure(ctx context.Context, namespace string) string {
 	slices.SortFunc(list.Items, func(a, b resourcesv1alpha1.ManagedResource) int { return cmp.Compare(a.Name, b.Name) })
 	for i := range list.Items {
 		mr := &list.Items[i]
-		if applied := appliedCondition(mr); isForShoot(mr) && applied.Status == corev1beta1.ConditionFalse && applied.Message != "" {
+		if applied := bundle.AppliedCondition(mr); isForShoot(mr) && applied.Status == corev1beta1.ConditionFalse && applied.Message != "" {
 			return ": the ManagedResource " + mr.Name + ": " + applied.Message
 		}
 	}
 	return ""
-}
-
-func appliedCondition(mr *resourcesv1alpha1.ManagedResource) corev1beta1.Condition {
-	return condition.Value(mr.Status.Conditions, resourcesv1alpha1.ResourcesApplied)
 }
 
 // isForShoot reports whether the objects of a ManagedResource are in the shoot.

@@ -100,7 +100,7 @@ func (p prerequisites) await(ctx context.Context, run *run) outcome.Outcome {
 // appended to a description. A failure may be about an older generation: the resource
 // manager does not mark as observed what it cannot apply.
 func appliedMessage(mr *resourcesv1alpha1.ManagedResource) string {
-	applied := appliedCondition(mr)
+	applied := bundle.AppliedCondition(mr)
 	current := mr.Status.ObservedGeneration == mr.Generation
 	if applied.Message == "" || !current && applied.Status != corev1beta1.ConditionFalse {
 		return ""

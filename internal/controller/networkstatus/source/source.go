@@ -65,7 +65,7 @@ type Report struct {
 	RequeueAfter time.Duration
 }
 
-// Registration says which part of a Network's status belongs to a Source, and what it
+// Registration states which part of a Network's status belongs to a Source, and what it
 // observes. No two sources own the same part.
 type Registration struct {
 	// Name identifies the source in errors and logs.
