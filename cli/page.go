@@ -33,7 +33,8 @@ func page(networkType string, e *explain.Explanation) string {
 	}
 	entry("SHOOT", inShoot+below)
 	entry("NETWORK", inNetwork+below)
-	out.WriteString("\nDESCRIPTION:\n" + wrapped(e.Text.Intro, margin) + wrapped(firstSentence(e.Around.Intro), margin) + "\n")
+	out.WriteString("\nDESCRIPTION:\n" + wrapped(e.Text.Intro, margin) + "\n")
+	entry("BLOCK", firstSentence(e.Around.Intro))
 	entry("ALLOWED", allowed(e))
 	entry("DEFAULT", e.Default)
 	entry("EFFECT", e.Text.Effect)

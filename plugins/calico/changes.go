@@ -3,100 +3,55 @@
 package calico
 
 import (
-	"strings"
-
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
-type (
-	change = plugin.Change[v1alpha1.NetworkConfig]
-	rule   = plugin.ChangeRule[v1alpha1.NetworkConfig]
-)
-
-// Classify returns what the policy says.
-func (definition) Classify(c change) (plugin.ChangeClass, string) { return changePolicy.Classify(c) }
-
-// restarts begins the reason of changes that calico-node picks up by restarting. What
-// Felix has set up stays in place meanwhile, with the exception of withPodRoutes.
-const (
-	restarts = "calico-node restarts node after node, " + goesOn
-	goesOn   = "and traffic goes on meanwhile"
-	isCutOff = "and while calico-node starts on a node, pods there do not reach those of other nodes: " +
-		"without overlay it first removes BIRD's routes, which overlay.createPodRoutes brings back"
-)
-
-// withPodRoutes puts, before each rule by which calico-node restarts, one for networks with
-// overlay.createPodRoutes, where restarts interrupt traffic.
-func withPodRoutes(policy plugin.ChangePolicy[v1alpha1.NetworkConfig]) plugin.ChangePolicy[v1alpha1.NetworkConfig] {
-	for path, rules := range policy {
-		var all []rule
-		for _, r := range rules {
-			// poolStays is for networks without the block overlay.
-			if strings.Contains(r.Reason, goesOn) && r.Reason != poolStays {
-				when := "with overlay.createPodRoutes"
-				if r.When != "" && r.When != withOverlay {
-					when += ", " + r.When
-				}
-				all = append(all, rule{
-					Class:  plugin.Disruptive,
-					Reason: strings.Replace(r.Reason, goesOn, isCutOff, 1),
-					When:   when,
-					If: func(c change) bool {
-						return usesBIRD(c.Before.Config) && createsPodRoutes(c.After.Config) && (r.If == nil || r.If(c))
-					},
-				})
-			}
-			all = append(all, r)
-		}
-		policy[path] = all
-	}
-	return policy
-}
+// Classify returns the class and the reason that changePolicy has.
+func (definition) Classify(c change) (plugin.ChangeClass, string) { return changePolicy.classify(c) }
 
 const (
 	withOverlay      = "with overlay"
-	requestsChange   = "calico-node and Typha may restart one after the other with other requests, " + goesOn
-	poolStays        = restarts + "; the address pool that is there stays as it is, since calico-node makes one only where there is none"
-	poolIsOverlays   = restarts + "; how packets travel is said by the address pool that comes with overlay, be it on or off"
+	poolStays        = "the address pool that is there stays as it is, since calico-node makes one only where there is none"
+	poolIsOverlays   = "the address pool that comes with overlay decides how packets travel, even if overlay.enabled is false"
 	othersMakeRoutes = "another component makes the routes between nodes from then on, and the old routes go before all new ones are there"
 	travelsOtherwise = "packets between nodes travel in another way, and a node that has changed does not reach one that has not"
-	travelsAsBefore  = restarts + "; packets between nodes travel as before"
+	travelsAsBefore  = "packets between nodes travel as before"
 	familyGoes       = "no route leads any more to the addresses of the family that goes, which pods keep until they restart"
-	otherAddress     = restarts + "; a node that finds another address than before is cut off until all others know it"
-	neverEncapsulate = restarts + "; IPv6 packets travel as they are whatever it says"
-	asBeforeUnless   = "packets between nodes travel as before, unless ipv4.pool or ipv4.mode was changed since the network was made: then they do from now on as overlay.enabled says, and nodes that have changed may not reach those that have not"
+	otherAddress     = "a node that finds another address than before is cut off until all others know it"
+	neverEncapsulate = "IPv6 packets are never encapsulated, whatever the value"
+	asBeforeUnless   = travelsAsBefore + ", unless ipv4.pool or ipv4.mode was changed since the network was made: then they do from now on as overlay.enabled says, and nodes that have changed may not reach those that have not"
 )
 
 // changePolicy has an entry for every value of NetworkConfig, and for the facts that reach
 // calico-node. A network has a mode for each of its IP families, so a family comes or goes with
 // a change of its mode.
-var changePolicy = withPodRoutes(plugin.ChangePolicy[v1alpha1.NetworkConfig]{
+var changePolicy = policy{
 	"backend":   {{Class: plugin.Disruptive, Reason: othersMakeRoutes}},
 	"ipam.type": ipamRules,
 	"ipam.cidr": {
 		{Class: plugin.Safe, When: "if only the spelling changes, with both IP families", If: func(c change) bool {
 			return sameRange(c) && isDualStack(c.Before.Config) && isDualStack(c.After.Config)
 		}, Reason: "only the spelling changes, and with two IP families each node uses its own ranges"},
-		{Class: plugin.Rolling, When: "if only the spelling changes", If: sameRange, Reason: restarts + "; only the spelling changes"},
-		{Class: plugin.Rolling, When: "with ipam.type: calico-ipam", If: func(c change) bool {
+		{Restart: ofNode, When: "if only the spelling changes", If: sameRange, Reason: "only the spelling changes"},
+		{Restart: ofNode, When: "with ipam.type: calico-ipam", If: func(c change) bool {
 			return !takesRange(c.Before.Config) && !takesRange(c.After.Config)
-		}, Reason: restarts + "; calico-ipam does not look at it"},
+		}, Reason: "calico-ipam does not look at it"},
 		{Class: plugin.Disruptive, Reason: "pods that start from then on get addresses of the other range, to which the routes between nodes may not lead"},
 	},
 	"ipv4.pool": {
-		{Class: plugin.Rolling, When: withOverlay, If: hasOverlayAfter, Reason: poolIsOverlays},
-		{Class: plugin.Rolling, Reason: poolStays},
+		{Restart: ofNode, When: withOverlay, If: hasOverlayAfter, Reason: poolIsOverlays},
+		{Restart: ofNode, Reason: poolStays},
 	},
 	"ipv4.mode": {
 		{Class: plugin.Disruptive, When: "if the network loses IPv4", If: func(c change) bool {
 			return hasIPv4(c.Before.Config) && !hasIPv4(c.After.Config)
 		}, Reason: familyGoes},
-		{Class: plugin.Rolling, When: withOverlay, If: hasOverlayAfter, Reason: poolIsOverlays},
-		{Class: plugin.Rolling, Reason: poolStays},
+		{Restart: ofNode, When: withOverlay, If: hasOverlayAfter, Reason: poolIsOverlays},
+		{Restart: ofNode, Reason: poolStays},
 	},
-	"ipv4.autoDetectionMethod": {{Class: plugin.Rolling, Reason: otherAddress}},
-	"ipv6.pool":                {{Class: plugin.Rolling, Reason: neverEncapsulate}},
+	"ipv4.autoDetectionMethod": {{Restart: ofNode, Reason: otherAddress}},
+	"ipv6.pool":                {{Restart: ofNode, Reason: neverEncapsulate}},
 	"ipv6.mode": {
 		{Class: plugin.Disruptive, When: "if the network loses IPv6", If: func(c change) bool {
 			return hasIPv6(c.Before.Config) && !hasIPv6(c.After.Config)
@@ -104,25 +59,25 @@ var changePolicy = withPodRoutes(plugin.ChangePolicy[v1alpha1.NetworkConfig]{
 		{Class: plugin.Disruptive, When: "if the network gets IPv6 while IPv4 packets travel through IP-in-IP", If: func(c change) bool {
 			return getsIPv6(c) && losesIPIP(c.Before.Config)
 		}, Reason: "Felix takes IP-in-IP down, through which IPv4 packets travel between nodes; write overlay.enabled: false first"},
-		{Class: plugin.Rolling, When: "if the network gets IPv6", If: getsIPv6, Reason: restarts + "; pods that start from then on get an IPv6 address as well"},
-		{Class: plugin.Rolling, Reason: neverEncapsulate},
+		{Restart: ofNode, When: "if the network gets IPv6", If: getsIPv6, Reason: "pods that start from then on get an IPv6 address as well"},
+		{Restart: ofNode, Reason: neverEncapsulate},
 	},
-	"ipv6.autoDetectionMethod": {{Class: plugin.Rolling, Reason: otherAddress}},
+	"ipv6.autoDetectionMethod": {{Restart: ofNode, Reason: otherAddress}},
 	"ipv6.sourceNATEnabled": {
-		{Class: plugin.Rolling, When: "if the network gets or loses IPv6", If: func(c change) bool {
+		{Restart: ofNode, When: "if the network gets or loses IPv6", If: func(c change) bool {
 			return !hasIPv6(c.Before.Config) || !hasIPv6(c.After.Config)
-		}, Reason: restarts + "; the value comes and goes with IPv6"},
-		{Class: plugin.Rolling, When: "if switched on", If: func(c change) bool { return masquerades(c.After.Config) },
-			Reason: restarts + "; connections that pods open to the outside from then on come from their node's address"},
+		}, Reason: "the value comes and goes with IPv6"},
+		{Restart: ofNode, When: "if switched on", If: func(c change) bool { return masquerades(c.After.Config) },
+			Reason: "connections that pods open to the outside from then on come from their node's address"},
 		{Class: plugin.Disruptive, Reason: "pods' connections to the outside come from their own addresses from then on, to which no answer may find the way"},
 	},
-	"typha.enabled": {{Class: plugin.Rolling, Reason: restarts + "; it then watches the API server through Typha, or no longer does"}},
+	"typha.enabled": {{Restart: ofNode, Reason: "it then watches the API server through Typha, or no longer does"}},
 	"vethMTU": {
 		{Class: plugin.Safe, When: "if only the spelling changes", If: func(c change) bool {
 			before, after := c.Before.Config, c.After.Config
 			return before.VethMTU != nil && after.VethMTU != nil && mtuOf(before) == mtuOf(after)
 		}, Reason: "only the spelling changes"},
-		{Class: plugin.Rolling, Reason: restarts + "; only pods that start from then on get the new MTU"},
+		{Restart: ofNode, Reason: "only pods that start from then on get the new MTU"},
 	},
 	"ebpfDataplane.enabled": {{Class: plugin.Disruptive, Reason: "connections that are open break, since the other dataplane does not know them"}},
 	"overlay.enabled": {
@@ -135,22 +90,22 @@ var changePolicy = withPodRoutes(plugin.ChangePolicy[v1alpha1.NetworkConfig]{
 		{Class: plugin.Rolling, When: "if overlay comes and is on", If: func(c change) bool { // without new variables for calico-node
 			return overlayComes(c) && overlayOn(c.After.Config)
 		}, Reason: "the address pool that calico-node made becomes one that is stated; " + asBeforeUnless},
-		{Class: plugin.Rolling, When: "if overlay comes", If: overlayComes, Reason: restarts + "; " + asBeforeUnless},
-		{Class: plugin.Rolling, Reason: travelsAsBefore},
+		{Restart: ofNode, When: "if overlay comes", If: overlayComes, Reason: asBeforeUnless},
+		{Restart: ofNode, Reason: travelsAsBefore},
 	},
 	"overlay.createPodRoutes": {
 		{Class: plugin.Safe, When: "if the value only becomes explicit, or ceases to be so", If: func(c change) bool {
 			return createsPodRoutes(c.Before.Config) == createsPodRoutes(c.After.Config)
 		}, Reason: "the value only became explicit or ceased to be so"},
 		{Class: plugin.Disruptive, When: "if packets travel in another way", If: encapsulationChanges, Reason: travelsOtherwise},
-		{Class: plugin.Rolling, When: "if BIRD makes the routes before and after", If: func(c change) bool {
+		{Restart: ofNode, When: "if BIRD makes the routes before and after", If: func(c change) bool {
 			return usesBIRD(c.Before.Config) && usesBIRD(c.After.Config)
-		}, Reason: restarts + "; it is BIRD that makes the routes, as before"},
+		}, Reason: "it is BIRD that makes the routes, as before"},
 		{Class: plugin.Disruptive, Reason: othersMakeRoutes},
 	},
-	"snatToUpstreamDNS.enabled": {{Class: plugin.Rolling, Reason: restarts + "; what was masqueraded stays so until the node is replaced"}},
-	"autoScaling.mode":          {{Class: plugin.Rolling, Reason: requestsChange}},
-	"autoScaling.resources":     {{Class: plugin.Rolling, Reason: requestsChange}},
+	"snatToUpstreamDNS.enabled": {{Restart: ofNode, Reason: "what was masqueraded stays so until the node is replaced"}},
+	"autoScaling.mode":          {{Restart: withRequests}},
+	"autoScaling.resources":     {{Restart: withRequests}},
 	// Without overlay the value reaches the same variables as ipv4.pool and ipv4.mode. What
 	// Felix reads about tunnels stays the same.
 	"vxlan.enabled": {
@@ -158,18 +113,18 @@ var changePolicy = withPodRoutes(plugin.ChangePolicy[v1alpha1.NetworkConfig]{
 			before, after := c.Before.Config, c.After.Config
 			return onlyIPv6(before) && onlyIPv6(after) && !overlayOn(before) && !overlayOn(after)
 		}, Reason: "VXLAN is for IPv4, which the network does not have"},
-		{Class: plugin.Rolling, When: "without overlay", If: func(c change) bool {
+		{Restart: ofNode, When: "without overlay", If: func(c change) bool {
 			return c.Before.Config.Overlay == nil && c.After.Config.Overlay == nil && hasIPv4(c.After.Config)
 		}, Reason: poolStays},
 		{Class: plugin.Disruptive, When: "if packets travel in another way", If: encapsulationChanges, Reason: travelsOtherwise},
-		{Class: plugin.Rolling, Reason: travelsAsBefore},
+		{Restart: ofNode, Reason: travelsAsBefore},
 	},
-	"wireguardEncryption": {{Class: plugin.Rolling, Reason: restarts + "; two nodes encrypt as soon as both have it, and talk in the clear until then"}},
+	"wireguardEncryption": {{Restart: ofNode, Reason: "two nodes encrypt as soon as both have it, and talk in the clear until then"}},
 	"birdExporter.enabled": {
 		{Class: plugin.Safe, When: "if the exporter cannot run, since calico-node is not privileged", If: func(c change) bool {
 			return exports(c.Before) == exports(c.After)
 		}, Reason: "only the exporter's Service comes or goes, since it cannot run in a calico-node that is not privileged"},
-		{Class: plugin.Rolling, Reason: restarts + "; the exporter is a container of it"},
+		{Restart: ofNode, Reason: "the exporter is a container of it"},
 	},
 	"multus.enabled": {
 		{Class: plugin.Rolling, When: "if switched on", If: func(c change) bool {
@@ -178,14 +133,14 @@ var changePolicy = withPodRoutes(plugin.ChangePolicy[v1alpha1.NetworkConfig]{
 		{Class: plugin.Disruptive, Reason: "pods with further networks cannot start without Multus, and every NetworkAttachmentDefinition that users wrote is deleted with the kind, CustomResourceDefinition network-attachment-definitions.k8s.cni.cncf.io"},
 	},
 	"multus.installCNIPlugins": {{Class: plugin.Rolling, Reason: "Multus restarts node after node, and pods that start on a node meanwhile get no further networks; plugins that are on the nodes stay there"}},
-	"serviceLoopPrevention":    {{Class: plugin.Rolling, Reason: restarts}},
+	"serviceLoopPrevention":    {{Restart: ofNode}},
 	"ipip":                     {{Class: plugin.Safe, Reason: "the field is deprecated and has no effect"}},
 	"ipAutodetectionMethod":    {{Class: plugin.Safe, Reason: "the field is deprecated and has no effect"}},
 
 	string(plugin.FactKubeProxy): {
-		{Class: plugin.Rolling, When: "with eBPF", If: func(c change) bool {
+		{Restart: ofNode, When: "with eBPF", If: func(c change) bool {
 			return usesEBPF(c.Before.Config) && usesEBPF(c.After.Config)
-		}, Reason: restarts + "; packets to Services take the way of eBPF with kube-proxy and without"},
+		}, Reason: "packets to Services take the way of eBPF with kube-proxy and without"},
 		{Class: plugin.Disruptive, Reason: "another than before passes on packets to Services, and does not know connections that are open"},
 	},
 	string(plugin.FactKubeProxyMode): {
@@ -210,18 +165,18 @@ var changePolicy = withPodRoutes(plugin.ChangePolicy[v1alpha1.NetworkConfig]{
 		}, Reason: masqueradedFromThenOn + " where they are not of the new one as well, whose nodes see the pods' addresses"},
 	},
 	string(plugin.FactPodRanges): {
-		{Class: plugin.Rolling, When: "if the IPv6 range changes", If: func(c change) bool {
+		{Restart: ofNode, When: "if the IPv6 range changes", If: func(c change) bool {
 			return hasIPv6(c.Before.Config) && hasIPv6(c.After.Config) && podRangeIPv6(c.Before.Input) != podRangeIPv6(c.After.Input)
-		}, Reason: restarts + "; what pods send within the new IPv6 range is not masqueraded"},
-		{Class: plugin.Rolling, When: "if the IPv4 range changes", If: func(c change) bool {
+		}, Reason: "what pods send within the new IPv6 range is not masqueraded"},
+		{Restart: ofNode, When: "if the IPv4 range changes", If: func(c change) bool {
 			return hasIPv4(c.Before.Config) && hasIPv4(c.After.Config) && podRangeIPv4(c.Before.Input) != podRangeIPv4(c.After.Input)
-		}, Reason: restarts + "; what pods send within the new IPv4 range is not masqueraded"},
+		}, Reason: "what pods send within the new IPv4 range is not masqueraded"},
 	},
-})
+}
 
 const masqueradedFromThenOn = "what pods send to nodes of the old range is masqueraded from then on"
 
-const keepAddresses = "pods that run keep addresses which the other IPAM does not know of and would give to others; "
+const keepAddresses = "pods that run keep addresses which the other IPAM does not know of and would give to others"
 
 // ipamRules use the IP families that the user wants, even while only the first is deployed.
 var ipamRules = []rule{
@@ -231,17 +186,17 @@ var ipamRules = []rule{
 	}, Reason: "it is not known which IPAM gave pods their addresses; if it was another, this one may give addresses of pods that run to others"},
 	{Class: plugin.Forbidden, When: "if vxlan.enabled becomes true", If: func(c change) bool {
 		return isOn(c.After.Config.VXLAN) && !isOn(c.Before.Config.VXLAN)
-	}, Reason: keepAddresses + "VXLAN brings calico-ipam with it, so leave vxlan and overlay as they were, or create a new cluster"},
+	}, Common: keepAddresses, Reason: "VXLAN brings calico-ipam with it, so leave vxlan and overlay as they were, or create a new cluster"},
 	{Class: plugin.Forbidden, When: "if vxlan.enabled becomes false and overlay.enabled changes", If: func(c change) bool {
 		// The user could write calico-ipam, but clouds make no routes to its addresses.
 		return vxlanGoes(c) && overlayGoes(c.Before.Config, c.After.Config)
-	}, Reason: keepAddresses + "leave vxlan and overlay as they were, or create a new cluster"},
+	}, Common: keepAddresses, Reason: "leave vxlan and overlay as they were, or create a new cluster"},
 	{Class: plugin.Forbidden, When: "if vxlan.enabled becomes false, with IPv6", If: func(c change) bool {
 		return vxlanGoes(c) && wantsIPv6(c.After.Input)
-	}, Reason: keepAddresses + "leave vxlan as it was, or create a new cluster"},
-	{Class: plugin.Forbidden, When: "if vxlan.enabled becomes false", If: vxlanGoes, Reason: keepAddresses + "keep it by writing ipam.type: calico-ipam"},
+	}, Common: keepAddresses, Reason: "leave vxlan as it was, or create a new cluster"},
+	{Class: plugin.Forbidden, When: "if vxlan.enabled becomes false", If: vxlanGoes, Common: keepAddresses, Reason: "keep it by writing ipam.type: calico-ipam"},
 	{Class: plugin.Forbidden, When: "if a network with calico-ipam gets IPv6", If: func(c change) bool {
 		return wantsIPv6(c.After.Input) && c.Before.Config.IPAM != nil && c.Before.Config.IPAM.Type == v1alpha1.CalicoIPAM
-	}, Reason: keepAddresses + "stay with IPv4 and calico-ipam, or create a new cluster"},
-	{Class: plugin.Forbidden, Reason: keepAddresses + "go back to the former type, or create a new cluster"},
+	}, Common: keepAddresses, Reason: "stay with IPv4 and calico-ipam, or create a new cluster"},
+	{Class: plugin.Forbidden, Common: keepAddresses, Reason: "go back to the former type, or create a new cluster"},
 }

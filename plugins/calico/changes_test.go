@@ -78,7 +78,7 @@ func TestReasonOfAChangeIsWhatHappens(t *testing.T) {
 		poolStays = "the address pool that is there stays as it is"
 		podRoutes = "overlay: {enabled: false, createPodRoutes: true}"
 		cutOff    = "pods there do not reach those of other nodes"
-		poolSays  = "said by the address pool that comes with overlay, be it on or off"
+		poolSays  = "the address pool that comes with overlay decides how packets travel"
 	)
 	for _, test := range []struct {
 		before, after string

@@ -52,7 +52,7 @@ func (definition) Describe() plugin.Description {
 			{Name: nonPrivilegedGate, Doc: "lets calico-node run with few rights and as no root, except with eBPF"},
 			{Name: seamlessSwitchGate, Doc: "turns an overlay off only once the cloud has made the routes of every node"},
 		},
-		Changes:      changePolicy.Possible(),
+		Changes:      changePolicy.possible(),
 		ConfigSchema: v1alpha1.Schema,
 	}
 }
