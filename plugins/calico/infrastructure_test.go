@@ -78,7 +78,7 @@ func TestTheSeedsAzureExampleIsToldWhatItGets(t *testing.T) {
 	g.Expect(n.Origins["ipam.type"].String()).To(Equal("rule: VXLAN needs calico-ipam"))
 }
 
-func TestWhoAsksForVXLANIsNotWarnedOfIt(t *testing.T) {
+func TestNoWarningAboutVXLANThatTheUserWrote(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(build(t, "{overlay: {enabled: true}, vxlan: {enabled: true}, ipam: {type: calico-ipam}}", onAzure).Warnings).To(BeEmpty())
 }

@@ -18,7 +18,7 @@ type warner struct{ plugin.Warner }
 // What several warnings say.
 const (
 	withoutRoutes    = "packets travel as they are, since ipv4.mode is Never or Off, and for such packets backend vxlan makes no routes"
-	poolWithoutVXLAN = "a network with backend none is none of VXLAN, although its address pool says so; "
+	poolWithoutVXLAN = "a network with backend none does not use VXLAN, although its address pool asks for it; "
 	// forVXLAN gives a network VXLAN. It changes ipam.type, which only a new network can do.
 	forVXLAN       = "write overlay.enabled: true and vxlan.enabled: true, without backend, ipv4.pool and ipv4.mode"
 	nativeIPv6     = "IPv6 packets still travel as they are: the pool default-ipv6-ippool never encapsulates; "

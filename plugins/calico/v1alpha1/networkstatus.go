@@ -9,10 +9,10 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 type NetworkStatus struct {
 	metav1.TypeMeta `json:",inline"`
 
-	// Components says which of Calico's workloads are healthy in the shoot.
+	// Components reports which of Calico's workloads are healthy in the shoot.
 	// +optional
 	Components *Components `json:"components,omitempty"`
-	// ConnectivityTests says what recent probes from inside the shoot reached.
+	// ConnectivityTests reports what recent probes from inside the shoot reached.
 	// +optional
 	ConnectivityTests *ConnectivityTests `json:"connectivityTests,omitempty"`
 	// Config is the configuration in force, every default explicit.
@@ -20,7 +20,7 @@ type NetworkStatus struct {
 	Config *NetworkConfig `json:"config,omitempty"`
 }
 
-// Components says which of Calico's workloads are healthy. One that the network
+// Components reports which of Calico's workloads are healthy. One that the network
 // does not have is absent.
 type Components struct {
 	// CalicoNodes is DaemonSet calico-node.
@@ -38,7 +38,7 @@ type Components struct {
 	Multus *bool `json:"multus,omitempty"`
 }
 
-// ConnectivityTests says what recent probes reached.
+// ConnectivityTests reports what recent probes reached.
 type ConnectivityTests struct {
 	// Pods reports whether pods reached pods on other nodes.
 	// +optional
