@@ -27,7 +27,7 @@ const (
 	isCutOff = ", and " + cutsOff + ": without overlay it first removes BIRD's routes, which overlay.createPodRoutes brings back"
 )
 
-// rule says what some changes of a value mean, as a plugin.ChangeRule does.
+// rule states what some changes of a value mean, as a plugin.ChangeRule does.
 type rule struct {
 	// Class is empty with Restart: then the change is rolling, or disruptive if it cuts pods off.
 	Class   plugin.ChangeClass

@@ -77,7 +77,7 @@ func criticalApp(name string) map[string]string {
 }
 
 func (n node) containers() []corev1.Container {
-	env := nodeEnv{n.network}.variables()
+	env := nodeEnv(n).variables()
 	var containers []corev1.Container
 	if n.config.SnatToUpstreamDNS.Enabled {
 		containers = append(containers, n.snat())

@@ -66,7 +66,7 @@ func (a agent) daemonSet(checksum string) *appsv1.DaemonSet {
 						RequiredDuringSchedulingIgnoredDuringExecution: sameNode(system.AppLabel, agentName),
 					}},
 					SecurityContext: sharedGroup(),
-					InitContainers:  agentInit{a.network}.containers(),
+					InitContainers:  agentInit(a).containers(),
 					Containers:      a.containers(),
 					Volumes:         agentVolumes(),
 				},
