@@ -40,7 +40,7 @@ test-long: sandbox ## Tests that take long: two replicas, kills, shoots that do 
 	go test $(WAITING) -run '$(LONG)' ./test/e2e
 	go test $(WAITING) $(LONG_PACKAGES)
 
-robustness: sandbox ## The operator disturbed in every way, and whether that is noticed; 15 minutes
+robustness: sandbox ## The operator disturbed in every way, and whether that is noticed; 10 minutes
 	go test -timeout 60m ./test/robustness -robustness.all
 
 bench: ## Trellis beside Helm, and shoots beside others that do not answer
