@@ -10,7 +10,6 @@ import (
 
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"github.com/trellis-network/trellis/internal/bundle"
 	"github.com/trellis-network/trellis/internal/outcome"
 	"github.com/trellis-network/trellis/internal/state"
 	"github.com/trellis-network/trellis/pipeline"
@@ -79,28 +78,23 @@ func (f follower) writeFollowers(ctx context.Context, run *run, built []plugin.B
 	if err != nil {
 		return err
 	}
-	for i := range wanted {
-		if isBeingDeleted(run.managed[wanted[i].Name]) {
-			continue
-		}
-		if err := f.writer.writeBundle(ctx, run, wanted[i].content); err != nil {
-			return err
-		}
-	}
 	bundles := slices.DeleteFunc(slices.Clone(run.state.Bundles), func(b state.Bundle) bool { return b.FollowsWebhook })
 	for i := range wanted {
 		bundles = append(bundles, wanted[i].Bundle)
 	}
+	var obsolete []string
 	for _, before := range run.state.Bundles {
 		mr := run.managed[before.Name]
 		isWanted := slices.ContainsFunc(bundles, func(b state.Bundle) bool { return b.Name == before.Name })
-		if isWanted || mr == nil || isBeingDeleted(mr) {
-			continue
+		if !isWanted && mr != nil && !isBeingDeleted(mr) {
+			obsolete = append(obsolete, before.Name)
 		}
-		delete(run.managed, before.Name)
-		if _, err := bundle.Delete(ctx, f.writer.client, f.writer.live, run.network.Namespace, before.Name); err != nil {
-			return err
-		}
+	}
+	if err := f.writer.put(ctx, run, wanted, obsolete); err != nil {
+		return err
+	}
+	for _, name := range obsolete {
+		delete(run.managed, name)
 	}
 	slices.SortStableFunc(bundles, func(a, b state.Bundle) int { return a.Phase - b.Phase })
 	run.state.Bundles = bundles

@@ -25,18 +25,27 @@ type bundleWriter struct {
 	*memory
 }
 
-// write writes the bundles that are not written yet, in ascending phases, and then deletes
-// those that the spec does not ask for. If an awaited bundle fails, those of later phases
-// wait, and nothing is deleted while any fails: an object may have moved from one bundle to
-// another.
+// write writes the bundles that are not written yet, and then deletes those that the spec
+// does not ask for.
 func (w *bundleWriter) write(ctx context.Context, run *run) outcome.Outcome {
 	if !run.writes() {
 		return outcome.Continue()
 	}
 	w.status.announceChanges(run)
+	if err := w.put(ctx, run, run.wanted, run.obsolete()); err != nil {
+		return outcome.TryAgain(err, w.codes.of(err)...)
+	}
+	run.wrote = true
+	return outcome.Continue()
+}
+
+// put writes the wanted bundles in ascending phases, and then deletes the obsolete
+// ManagedResources. If an awaited bundle fails, those of later phases wait, and nothing is
+// deleted while any fails: an object may have moved from one bundle to another.
+func (w *bundleWriter) put(ctx context.Context, run *run, wanted []wantedBundle, obsolete []string) error {
 	var failures []error
-	for i := range run.wanted {
-		each := &run.wanted[i]
+	for i := range wanted {
+		each := &wanted[i]
 		if isBeingDeleted(run.managed[each.Name]) {
 			continue // the event of its end leads to the next run
 		}
@@ -47,18 +56,15 @@ func (w *bundleWriter) write(ctx context.Context, run *run) outcome.Outcome {
 			}
 		}
 	}
-	if len(failures) == 0 {
-		for _, name := range run.obsolete() {
-			if _, err := bundle.Delete(ctx, w.client, w.live, run.network.Namespace, name); err != nil {
-				failures = append(failures, fmt.Errorf("delete the bundle %s: %w", name, err))
-			}
+	if len(failures) > 0 {
+		return errors.Join(failures...)
+	}
+	for _, name := range obsolete {
+		if _, err := bundle.Delete(ctx, w.client, w.live, run.network.Namespace, name); err != nil {
+			failures = append(failures, fmt.Errorf("delete the bundle %s: %w", name, err))
 		}
 	}
-	if err := errors.Join(failures...); err != nil {
-		return outcome.TryAgain(err, w.codes.of(err)...)
-	}
-	run.wrote = true
-	return outcome.Continue()
+	return errors.Join(failures...)
 }
 
 // writeBundle writes one bundle, and keeps the next run from starting before the cache
