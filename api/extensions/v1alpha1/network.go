@@ -6,6 +6,8 @@ import (
 	"cmp"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 )
 
 // IPFamily is an IP family in Kubernetes' spelling.
@@ -87,6 +89,21 @@ type NetworkSpec struct {
 	// uses it if the Cluster has no infrastructure.
 	// +optional
 	CloudProvider string `json:"cloudProvider,omitempty"`
+}
+
+// RequestedOperation returns the operation that the annotation asks for, empty if it asks
+// for none that concerns a Network.
+func (n *Network) RequestedOperation() string {
+	switch operation := n.Annotations[OperationAnnotation]; operation {
+	case OperationReconcile, OperationMigrate, OperationRestore:
+		return operation
+	}
+	return ""
+}
+
+// HasSucceeded reports whether the last operation has succeeded.
+func (n *Network) HasSucceeded() bool {
+	return n.Status.LastOperation != nil && n.Status.LastOperation.State == corev1beta1.LastOperationStateSucceeded
 }
 
 // EffectivePodCIDR returns the pod range: PodCIDR, or else ClusterCIDR.

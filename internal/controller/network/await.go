@@ -32,10 +32,10 @@ func (a awaiter) await(_ context.Context, run *run) outcome.Outcome {
 		return outcome.Finish() // nothing is written that could be awaited
 	}
 	n := run.network
-	if succeeded(n) && run.builds {
+	if n.HasSucceeded() && run.builds {
 		run.state.Applied, run.state.TakenOver = run.state.Written.Config, nil
 	}
-	if succeeded(n) && (!run.builds || n.Status.ObservedGeneration == n.Generation) {
+	if n.HasSucceeded() && (!run.builds || n.Status.ObservedGeneration == n.Generation) {
 		return outcome.Continue()
 	}
 	run.generation = run.state.Written.Generation

@@ -69,13 +69,15 @@ func (b *bundleBuilder) compare(ctx context.Context, run *run) outcome.Outcome {
 		bundles[i] = run.wanted[i].Bundle
 	}
 	same := !run.asksForOperation && run.state.IsFor(next, bundles)
-	if same && !run.isWritten() { // the cache may be late
+	written := run.checkManaged()
+	if same && !written { // the cache may be late
 		if err := run.read(ctx, b.live); err != nil {
 			return outcome.TryAgain(err)
 		}
+		written = run.checkManaged()
 	}
-	run.unchanged = same && run.isWritten()
-	if same && !run.unchanged && run.isDeletingAwaited() && !succeeded(run.network) {
+	run.unchanged = same && written
+	if same && !written && run.awaitsDeletion && !run.network.HasSucceeded() {
 		return awaitDeletion(run, b.Clock.Now())
 	}
 	run.state.Written, run.state.Bundles = next, bundles
@@ -83,6 +85,28 @@ func (b *bundleBuilder) compare(ctx context.Context, run *run) outcome.Outcome {
 		run.state.Components = run.built.Objects.Components
 	}
 	return outcome.Continue()
+}
+
+// checkManaged compares the ManagedResources with the bundles that the spec asks for. It
+// finds those that are obsolete or being deleted, and reports whether nothing can be
+// written now: each bundle is written, or its ManagedResource is being deleted and the event
+// of its end leads to the next run. That of an awaited bundle must be there.
+func (r *run) checkManaged() bool {
+	r.obsolete, r.awaitsDeletion = nil, false
+	for _, name := range r.known().BundleNames() {
+		wanted := slices.ContainsFunc(r.wanted, func(b wantedBundle) bool { return b.Name == name })
+		if mr := r.managed[name]; !wanted && mr != nil && !isBeingDeleted(mr) {
+			r.obsolete = append(r.obsolete, name)
+		}
+	}
+	written := len(r.obsolete) == 0
+	for i := range r.wanted {
+		each := &r.wanted[i]
+		mr := r.managed[each.Name]
+		r.awaitsDeletion = r.awaitsDeletion || each.Await && isBeingDeleted(mr)
+		written = written && (each.content.Written(mr) || !each.Await && isBeingDeleted(mr))
+	}
+	return written
 }
 
 // inOneLine returns all errors as a status shows them, nil if there are none.

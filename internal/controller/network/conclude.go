@@ -36,6 +36,39 @@ func (r *Reconciler) conclude(ctx context.Context, run *run, ended outcome.Outco
 	return ended.Result()
 }
 
+// remember keeps what the next run of this process must know.
+func (r *Reconciler) remember(run *run, ended outcome.Outcome) {
+	name := client.ObjectKeyFromObject(run.network)
+	switch {
+	case run.managed == nil: // nothing was looked at
+	case ended.Kind() == outcome.Stale && ended.Err() == nil: // the cache was late, so nothing was done
+	case ended.Err() != nil && ended.Kind() != outcome.Terminal && run.builds:
+		r.finished.Delete(name)
+	default:
+		r.finished.Set(name, run.network.UID)
+	}
+	if ended.Kind() == outcome.Done {
+		r.starts.Delete(name)
+	}
+}
+
+// measured returns the sizes of the bundles.
+func (r *run) measured() []metrics.Bundle {
+	sizes := make([]metrics.Bundle, len(r.wanted))
+	for i, each := range r.wanted {
+		sizes[i] = metrics.Bundle{Name: each.Name, Objects: each.objects, Bytes: len(each.content.Data)}
+	}
+	return sizes
+}
+
+// release gives back what the contents of the bundles are in.
+func (r *run) release() {
+	for i := range r.wanted {
+		contents.Put(&r.wanted[i].content.Data)
+	}
+	r.wanted = nil
+}
+
 // report writes the status, with the events and the log line, and returns the outcome that
 // this leaves. A Network that is gone needs no other run.
 func (r *Reconciler) report(ctx context.Context, run *run, ended outcome.Outcome) outcome.Outcome {

@@ -83,3 +83,14 @@ func awaitDeletion(run *run, now time.Time) outcome.Outcome {
 	}
 	return outcome.Wait(until, failingFor)
 }
+
+// cleanUp deletes the Secrets of former bundles once the present ones are applied. In a
+// landscape, Gardener's garbage collector does.
+func (w *bundleWriter) cleanUp(ctx context.Context, run *run) outcome.Outcome {
+	if !w.standalone {
+		return outcome.Continue()
+	}
+	labels := client.MatchingLabels{extensionsv1alpha1.NetworkLabel: extensionsv1alpha1.NetworkLabelValue(run.network.Name)}
+	err := bundle.DeleteSuperseded(ctx, w.client, w.cached, run.network.Namespace, labels, run.managed)
+	return outcome.TryAgain(err).Unreported()
+}

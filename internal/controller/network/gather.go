@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -13,6 +14,7 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/bundle"
 	"github.com/trellis-network/trellis/internal/outcome"
 )
 
@@ -23,7 +25,7 @@ type gatherer struct {
 	trigger      Trigger
 	status       *statusWriter
 	clock        clock.PassiveClock
-	*memory
+	*localState
 }
 
 // gather reads what the seed has of the network: the Cluster with the Shoot, and the
@@ -42,6 +44,40 @@ func (g gatherer) gather(ctx context.Context, run *run) outcome.Outcome {
 		return outcome.StartOver(cacheLag)
 	}
 	return outcome.Continue()
+}
+
+// read reads the ManagedResources of the Network's bundles, and which of them have lost
+// their Secret. Those that are being deleted need none.
+func (r *run) read(ctx context.Context, from client.Reader) error {
+	var names []string
+	for i := range r.wanted {
+		names = append(names, r.wanted[i].Name)
+	}
+	known := r.known()
+	if err := known.ReadManaged(ctx, from, names...); err != nil {
+		return err
+	}
+	r.managed, r.withoutSecret = known.Managed, map[string]bool{}
+	for name, mr := range r.managed {
+		if isBeingDeleted(mr) {
+			continue
+		}
+		complete, err := bundle.HasSecrets(ctx, from, mr)
+		if err != nil {
+			return err
+		}
+		r.withoutSecret[name] = !complete
+	}
+	return nil
+}
+
+// versionOf returns the version of a ManagedResource as it was read, empty if it or its
+// Secret is not there.
+func (r *run) versionOf(name string) string {
+	if mr := r.managed[name]; mr != nil && !r.withoutSecret[name] {
+		return mr.ResourceVersion
+	}
+	return ""
 }
 
 // decide finds out whether the spec must be carried out. What is missing of the bundles is
@@ -63,11 +99,44 @@ func (g gatherer) decide(ctx context.Context, run *run) outcome.Outcome {
 // mustBuild reports whether the spec as it is now must be carried out. Otherwise, what was
 // written earlier is awaited (N18).
 func (g gatherer) mustBuild(run *run) bool {
-	if g.trigger == TriggerGeneration || run.asksForOperation || operationOf(run.network) != "" {
+	if g.trigger == TriggerGeneration || run.asksForOperation || run.network.RequestedOperation() != "" {
 		return true
 	}
 	uid, _ := g.finished.Get(client.ObjectKeyFromObject(run.network))
-	return uid != run.network.UID && !succeeded(run.network) // another process was interrupted
+	return uid != run.network.UID && !run.network.HasSucceeded() // another process was interrupted
+}
+
+// needsRewrite reports whether a ManagedResource of those that the spec as it is now was
+// carried out with is missing, or lacks its Secret, or has former content: a user has deleted
+// it, or a run ended before it was written. Or there is one too many, which the cache did not
+// show when the others were written.
+func (r *run) needsRewrite() bool {
+	if r.state == nil || r.state.Written == nil || r.state.Written.Generation != r.network.Generation {
+		return false
+	}
+	for _, written := range r.state.Bundles {
+		mr := r.managed[written.Name]
+		if mr == nil || r.withoutSecret[written.Name] || !bundle.RefersTo(mr, written.Secret) {
+			return true
+		}
+	}
+	for name, mr := range r.managed {
+		if _, wanted := r.state.Bundle(name); !wanted && mr.DeletionTimestamp.IsZero() {
+			return true
+		}
+	}
+	return false
+}
+
+// begin remembers since when a spec is being carried out. Further attempts, and the removal
+// of the annotation that asked for it, are no new beginning.
+func (g gatherer) begin(run *run, now time.Time) {
+	g.starts.Update(client.ObjectKeyFromObject(run.network), func(s start, known bool) (start, bool) {
+		if known && (s.request == run.request || s.request.generation == run.request.generation && run.request.operation == "") {
+			return s, true
+		}
+		return start{run.request, now}, true
+	})
 }
 
 // readCluster reads the Cluster and decodes the Shoot in it, the facts about the network.
@@ -93,7 +162,7 @@ func (g gatherer) readCluster(ctx context.Context, run *run) outcome.Outcome {
 // withoutCluster ends a run that has no facts. A request is taken off in any case, so it is
 // first put into the state, which keeps it until there are facts (N16).
 func (g gatherer) withoutCluster(ctx context.Context, run *run, ended outcome.Outcome) outcome.Outcome {
-	if operationOf(run.network) == extensionsv1alpha1.OperationReconcile {
+	if run.network.RequestedOperation() == extensionsv1alpha1.OperationReconcile {
 		if run.state != nil {
 			run.state.PendingRequest = true
 		}
@@ -112,7 +181,7 @@ func (g gatherer) isDue(run *run) bool {
 	if !run.network.DeletionTimestamp.IsZero() {
 		return controllerutil.ContainsFinalizer(run.network, extensionsv1alpha1.NetworkFinalizer)
 	}
-	return !succeeded(run.network) || g.mustBuild(run)
+	return !run.network.HasSucceeded() || g.mustBuild(run)
 }
 
 // leaveAlone ends a run for a shoot that has failed for good: Gardener leaves it alone

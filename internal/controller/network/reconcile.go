@@ -19,7 +19,7 @@ import (
 // parts. docs/design.md says which file has which stage.
 type Reconciler struct {
 	Options
-	*memory
+	*localState
 	client   client.Client
 	codes    codes
 	gatherer gatherer
@@ -35,17 +35,17 @@ type Reconciler struct {
 // newReconciler puts the parts together. cached reads the metadata of Secrets, which c does
 // not cache, and live reads from the API server.
 func newReconciler(c client.Client, cached, live client.Reader, recorder events.EventRecorder, options Options) *Reconciler {
-	codes, memory := codes{options.Standalone}, &memory{}
-	memory.networks.MaxLooks, memory.bundles.MaxLooks = maxLooksAtNetwork, maxLooks
-	status := &statusWriter{client: c, recorder: recorder, clock: options.Clock, memory: memory}
+	codes, local := codes{options.Standalone}, &localState{}
+	local.networks.MaxLooks, local.bundles.MaxLooks = maxLooksAtNetwork, maxLooks
+	status := &statusWriter{client: c, recorder: recorder, clock: options.Clock, localState: local}
 	requests := &requests{options, live, codes}
 	writer := &bundleWriter{
 		client: c, cached: cached, live: live, standalone: options.Standalone,
-		codes: codes, status: status, clock: options.Clock, memory: memory,
+		codes: codes, status: status, clock: options.Clock, localState: local,
 	}
 	return &Reconciler{
-		Options: options, memory: memory, client: c, codes: codes,
-		gatherer: gatherer{client: c, cached: cached, live: live, trigger: options.Trigger, status: status, clock: options.Clock, memory: memory},
+		Options: options, localState: local, client: c, codes: codes,
+		gatherer: gatherer{client: c, cached: cached, live: live, trigger: options.Trigger, status: status, clock: options.Clock, localState: local},
 		follower: follower{requests, writer},
 		builder:  &bundleBuilder{requests, cached},
 		claims:   claims{c, status},
@@ -58,14 +58,15 @@ func newReconciler(c client.Client, cached, live client.Reader, recorder events.
 
 type stage = outcome.Stage[*run]
 
-// stagesFor returns what must be done for a Network.
-func (r *Reconciler) stagesFor(n *extensionsv1alpha1.Network) []stage {
+// stagesFor returns what must be done for a Network now.
+func (r *Reconciler) stagesFor(run *run) []stage {
+	n := run.network
 	switch {
 	case n.Annotations[extensionsv1alpha1.OperationAnnotation] == extensionsv1alpha1.OperationWaitForState:
 		return nil
-	case hasMigrated(n):
+	case run.hasMigrated:
 		return []stage{{Name: "answer the request", Run: r.claims.answerRequest}}
-	case operationType(n) == corev1beta1.LastOperationTypeMigrate:
+	case run.operation == corev1beta1.LastOperationTypeMigrate:
 		return r.migration()
 	case !n.DeletionTimestamp.IsZero():
 		return r.deletion()
@@ -134,7 +135,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	defer func() { result, err = r.conclude(ctx, run, ended, began) }()
 	limited, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()
-	ended, _ = outcome.Run(limited, run, r.stagesFor(n))
+	ended, _ = outcome.Run(limited, run, r.stagesFor(run))
 	ended = r.explainTimeout(ctx, limited, ended)
 	return result, err
 }

@@ -6,6 +6,8 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -34,12 +36,12 @@ func (c claims) record(ctx context.Context, run *run) outcome.Outcome {
 	}
 	run.state.PendingRequest = false
 	reports := run.asksForOperation || run.refused == nil
-	first := reports && succeeded(run.network)
+	first := reports && run.network.HasSucceeded()
 	if first {
 		if err := c.status.processing(ctx, run); err != nil {
 			return outcome.TryAgain(err).Unreported()
 		}
-		if requestOf(run.network) != run.request {
+		if run.isOvertaken() {
 			return outcome.TryAgain(outcome.ErrOvertaken)
 		}
 	}
@@ -54,7 +56,7 @@ func (c claims) record(ctx context.Context, run *run) outcome.Outcome {
 	if run.refused != nil {
 		return outcome.Fail(run.refused, corev1beta1.ErrorConfigurationProblem)
 	}
-	if run.isDeletingAwaited() {
+	if run.awaitsDeletion {
 		return awaitDeletion(run, c.status.clock.Now())
 	}
 	return outcome.Continue()
@@ -79,6 +81,21 @@ func (c claims) takeOver(ctx context.Context, run *run) error {
 	return nil
 }
 
+// answer takes off the annotation of an operation, unless the Network asks for another one
+// by now. A Network that is gone needs no answer.
+func answer(ctx context.Context, c client.Client, n *extensionsv1alpha1.Network, operation string) error {
+	if n.RequestedOperation() != operation {
+		return nil
+	}
+	const path = "/metadata/annotations/gardener.cloud~1operation"
+	patch := fmt.Appendf(nil, `[{"op":"test","path":%q,"value":%q},{"op":"remove","path":%q}]`, path, operation, path)
+	err := c.Patch(ctx, n, client.RawPatch(types.JSONPatchType, patch))
+	if apierrors.IsInvalid(err) {
+		return outcome.ErrOvertaken
+	}
+	return client.IgnoreNotFound(err)
+}
+
 // answerRequest takes off a request to reconcile, although nothing follows from it (N34).
 func (c claims) answerRequest(ctx context.Context, run *run) outcome.Outcome {
 	return outcome.TryAgain(answer(ctx, c.client, run.network, extensionsv1alpha1.OperationReconcile)).Unreported()
@@ -97,35 +114,8 @@ func (c claims) checkFinalizer(_ context.Context, run *run) outcome.Outcome {
 // has succeeded, since its cause may persist.
 func (c claims) begin(ctx context.Context, run *run) outcome.Outcome {
 	last := run.network.Status.LastOperation
-	if last != nil && last.Type == run.operation && !succeeded(run.network) {
+	if last != nil && last.Type == run.operation && !run.network.HasSucceeded() {
 		return outcome.Continue()
 	}
 	return outcome.TryAgain(c.status.processing(ctx, run)).Unreported()
-}
-
-// reportGone reports the success of a deletion or a migration. It does so before the
-// finalizers are removed, since gardenlet may delete the Network as soon as it reads that.
-func (c claims) reportGone(ctx context.Context, run *run) outcome.Outcome {
-	return outcome.TryAgain(c.status.patch(ctx, run, func() { run.setSucceeded(c.status.clock.Now(), run.network.Generation) })).Unreported()
-}
-
-// removeFinalizer lets a deleted Network go.
-func (c claims) removeFinalizer(ctx context.Context, run *run) outcome.Outcome {
-	before := run.network.DeepCopy()
-	controllerutil.RemoveFinalizer(run.network, extensionsv1alpha1.NetworkFinalizer)
-	run.finalized = true
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	return outcome.TryAgain(c.client.Patch(ctx, run.network, patch)).Unreported()
-}
-
-// removeAllFinalizers lets a migrated Network go, for which the other seed is responsible.
-func (c claims) removeAllFinalizers(ctx context.Context, run *run) outcome.Outcome {
-	before := run.network.DeepCopy()
-	run.network.Finalizers, run.finalized = nil, true
-	return outcome.TryAgain(c.client.Patch(ctx, run.network, client.MergeFrom(before))).Unreported()
-}
-
-// answerMigration takes the annotation of the migration off.
-func (c claims) answerMigration(ctx context.Context, run *run) outcome.Outcome {
-	return outcome.TryAgain(answer(ctx, c.client, run.network, extensionsv1alpha1.OperationMigrate)).Unreported()
 }

@@ -3,14 +3,9 @@
 package network
 
 import (
-	"context"
-
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
-	"github.com/trellis-network/trellis/internal/bundle"
 	"github.com/trellis-network/trellis/internal/request"
 	"github.com/trellis-network/trellis/internal/state"
 	"github.com/trellis-network/trellis/pipeline"
@@ -26,6 +21,8 @@ type run struct {
 	// that this is an operation that has not begun.
 	request          requested
 	asksForOperation bool
+	// hasMigrated reports that another seed looks after the shoot.
+	hasMigrated bool
 	// generation is the one that an error is about.
 	generation int64
 
@@ -47,6 +44,12 @@ type run struct {
 	builds bool
 	built  pipeline.Result
 	wanted []wantedBundle
+	// obsolete are the names of the ManagedResources that the spec does not ask for, in
+	// descending phases, but for those that are being deleted.
+	obsolete []string
+	// awaitsDeletion reports that the ManagedResource of an awaited bundle is being deleted.
+	// The bundle can be written once that is gone.
+	awaitsDeletion bool
 	// refused is why the spec cannot be carried out until a user changes something.
 	refused error
 	// unchanged reports that all that was built is written already, and wrote that this run
@@ -64,7 +67,8 @@ func (r *run) writes() bool { return r.builds && !r.unchanged }
 // newRun returns what the Network alone tells.
 func newRun(n *extensionsv1alpha1.Network, p *pipeline.Pipeline) *run {
 	next := &run{
-		network: n, operation: operationType(n), request: requestOf(n), asksForOperation: asksForOperation(n), generation: n.Generation,
+		network: n, operation: operationType(n), request: requestOf(n),
+		asksForOperation: asksForOperation(n), hasMigrated: hasMigrated(n), generation: n.Generation,
 	}
 	next.plugin, _ = p.Plugin(n.Spec.Type)
 	next.state, next.stateErr = state.Decode(n.Status.State)
@@ -77,67 +81,11 @@ func newRun(n *extensionsv1alpha1.Network, p *pipeline.Pipeline) *run {
 	return next
 }
 
-// read reads the ManagedResources of the Network's bundles, and which of them have lost
-// their Secret. Those that are being deleted need none.
-func (r *run) read(ctx context.Context, from client.Reader) error {
-	var names []string
-	for i := range r.wanted {
-		names = append(names, r.wanted[i].Name)
-	}
-	known := r.known()
-	if err := known.ReadManaged(ctx, from, names...); err != nil {
-		return err
-	}
-	r.managed, r.withoutSecret = known.Managed, map[string]bool{}
-	for name, mr := range r.managed {
-		if isBeingDeleted(mr) {
-			continue
-		}
-		complete, err := bundle.HasSecrets(ctx, from, mr)
-		if err != nil {
-			return err
-		}
-		r.withoutSecret[name] = !complete
-	}
-	return nil
-}
-
-// versionOf returns the version of a ManagedResource as it was read, empty if it or its
-// Secret is not there.
-func (r *run) versionOf(name string) string {
-	if mr := r.managed[name]; mr != nil && !r.withoutSecret[name] {
-		return mr.ResourceVersion
-	}
-	return ""
-}
-
 // known returns what the Network's Request is made of.
 func (r *run) known() *request.Network {
 	return &request.Network{
 		Network: r.network, Cluster: r.cluster, Shoot: r.shoot, State: r.state, Managed: r.managed, Plugin: r.plugin,
 	}
-}
-
-// needsRewrite reports whether a ManagedResource of those that the spec as it is now was
-// carried out with is missing, or lacks its Secret, or has former content: a user has deleted
-// it, or a run ended before it was written. Or there is one too many, which the cache did not
-// show when the others were written.
-func (r *run) needsRewrite() bool {
-	if r.state == nil || r.state.Written == nil || r.state.Written.Generation != r.network.Generation {
-		return false
-	}
-	for _, written := range r.state.Bundles {
-		mr := r.managed[written.Name]
-		if mr == nil || r.withoutSecret[written.Name] || !bundle.RefersTo(mr, written.Secret) {
-			return true
-		}
-	}
-	for name, mr := range r.managed {
-		if _, wanted := r.state.Bundle(name); !wanted && mr.DeletionTimestamp.IsZero() {
-			return true
-		}
-	}
-	return false
 }
 
 func isBeingDeleted(mr *resourcesv1alpha1.ManagedResource) bool {

@@ -7,8 +7,6 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	"github.com/trellis-network/trellis/internal/bundle"
 	"github.com/trellis-network/trellis/internal/outcome"
 )
 
@@ -30,15 +28,4 @@ func (w *bundleWriter) restoreSecrets(ctx context.Context, run *run) outcome.Out
 		w.bundles.Expect(client.ObjectKeyFromObject(run.network), each.Name, run.managed[each.Name].ResourceVersion)
 	}
 	return outcome.Continue()
-}
-
-// cleanUp deletes the Secrets of former bundles once the present ones are applied. In a
-// landscape, Gardener's garbage collector does.
-func (w *bundleWriter) cleanUp(ctx context.Context, run *run) outcome.Outcome {
-	if !w.standalone {
-		return outcome.Continue()
-	}
-	labels := client.MatchingLabels{extensionsv1alpha1.NetworkLabel: extensionsv1alpha1.NetworkLabelValue(run.network.Name)}
-	err := bundle.DeleteSuperseded(ctx, w.client, w.cached, run.network.Namespace, labels, run.managed)
-	return outcome.TryAgain(err).Unreported()
 }

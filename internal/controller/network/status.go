@@ -28,7 +28,7 @@ type statusWriter struct {
 	client   client.Client
 	recorder events.EventRecorder
 	clock    clock.PassiveClock
-	*memory
+	*localState
 }
 
 // descriptions are what lastOperation says while an operation is processed, when it has
@@ -89,6 +89,9 @@ func (w *statusWriter) applied(ctx context.Context, run *run) error {
 		metrics.Applied(run.network.Spec.Type, w.clock.Since(started.at))
 	}
 	w.announceWarnings(run, before.ProviderStatus)
+	if run.network.RequestedOperation() != extensionsv1alpha1.OperationRestore {
+		return nil
+	}
 	return answer(ctx, w.client, run.network, extensionsv1alpha1.OperationRestore)
 }
 

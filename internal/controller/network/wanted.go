@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/trellis-network/trellis/internal/bundle"
-	"github.com/trellis-network/trellis/internal/metrics"
 	"github.com/trellis-network/trellis/internal/state"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
@@ -43,54 +42,4 @@ func bundlesOf(run *run, bundles []plugin.Bundle) ([]wantedBundle, error) {
 	}
 	slices.SortStableFunc(wanted, func(a, b wantedBundle) int { return a.Phase - b.Phase })
 	return wanted, nil
-}
-
-// measured returns the sizes of the bundles.
-func (r *run) measured() []metrics.Bundle {
-	sizes := make([]metrics.Bundle, len(r.wanted))
-	for i, each := range r.wanted {
-		sizes[i] = metrics.Bundle{Name: each.Name, Objects: each.objects, Bytes: len(each.content.Data)}
-	}
-	return sizes
-}
-
-// release gives back what the contents of the bundles are in.
-func (r *run) release() {
-	for i := range r.wanted {
-		contents.Put(&r.wanted[i].content.Data)
-	}
-	r.wanted = nil
-}
-
-// isWritten reports whether nothing can be written now: each bundle is written, or its
-// ManagedResource is being deleted and the event of its end leads to the next run. That of
-// an awaited bundle must be there.
-func (r *run) isWritten() bool {
-	for i := range r.wanted {
-		each := &r.wanted[i]
-		mr := r.managed[each.Name]
-		if !each.content.Written(mr) && (each.Await || !isBeingDeleted(mr)) {
-			return false
-		}
-	}
-	return len(r.obsolete()) == 0
-}
-
-// obsolete returns the names of the ManagedResources that the spec does not ask for, in
-// descending phases, but for those that are being deleted.
-func (r *run) obsolete() []string {
-	var names []string
-	for _, name := range r.known().BundleNames() {
-		wanted := slices.ContainsFunc(r.wanted, func(b wantedBundle) bool { return b.Name == name })
-		if mr := r.managed[name]; !wanted && mr != nil && !isBeingDeleted(mr) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// isDeletingAwaited reports whether the ManagedResource of an awaited bundle is being
-// deleted. The bundle can be written once that is gone.
-func (r *run) isDeletingAwaited() bool {
-	return slices.ContainsFunc(r.wanted, func(b wantedBundle) bool { return b.Await && isBeingDeleted(r.managed[b.Name]) })
 }

@@ -57,7 +57,7 @@ func (w *watches) triggered() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
 			n, ok := e.Object.(*extensionsv1alpha1.Network)
-			return ok && (operationOf(n) != "" || !n.DeletionTimestamp.IsZero() || !succeeded(n))
+			return ok && (n.RequestedOperation() != "" || !n.DeletionTimestamp.IsZero() || !n.HasSucceeded())
 		},
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			before, ok := e.ObjectOld.(*extensionsv1alpha1.Network)
@@ -68,7 +68,7 @@ func (w *watches) triggered() predicate.Predicate {
 			if !after.DeletionTimestamp.IsZero() && before.DeletionTimestamp.IsZero() {
 				return true // whatever else has changed at the same time
 			}
-			return operationOf(after) != "" ||
+			return after.RequestedOperation() != "" ||
 				!after.DeletionTimestamp.IsZero() && apiequality.Semantic.DeepEqual(before.Status, after.Status)
 		},
 		DeleteFunc:  func(event.DeleteEvent) bool { return true }, // what is remembered of it is forgotten
@@ -81,7 +81,7 @@ func (w *watches) triggered() predicate.Predicate {
 func withOperation() predicate.Predicate {
 	return predicate.NewPredicateFuncs(func(object client.Object) bool {
 		n, ok := object.(*extensionsv1alpha1.Network)
-		return ok && operationOf(n) != ""
+		return ok && n.RequestedOperation() != ""
 	})
 }
 

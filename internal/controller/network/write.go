@@ -22,7 +22,7 @@ type bundleWriter struct {
 	codes        codes
 	status       *statusWriter
 	clock        clock.PassiveClock
-	*memory
+	*localState
 }
 
 // write writes the bundles that are not written yet, and then deletes those that the spec
@@ -32,7 +32,7 @@ func (w *bundleWriter) write(ctx context.Context, run *run) outcome.Outcome {
 		return outcome.Continue()
 	}
 	w.status.announceChanges(run)
-	if err := w.put(ctx, run, run.wanted, run.obsolete()); err != nil {
+	if err := w.put(ctx, run, run.wanted, run.obsolete); err != nil {
 		return outcome.TryAgain(err, w.codes.of(err)...)
 	}
 	run.wrote = true

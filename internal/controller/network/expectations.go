@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/trellis-network/trellis/internal/expectations"
+	"github.com/trellis-network/trellis/internal/keyed"
+	"github.com/trellis-network/trellis/internal/metrics"
+)
+
+// localState is what this process alone knows of Networks beyond their status. Losing it costs
+// requests and nothing else.
+type localState struct {
+	// networks and bundles are what this process has written and the cache may not show.
+	networks, bundles expectations.Expectations[types.NamespacedName]
+	// finished are the Networks that this process has reconciled without an error. Others
+	// that have not succeeded were left unfinished by another process.
+	finished keyed.Map[types.NamespacedName, types.UID]
+	// starts are since when this process has tried to carry out the specs of Networks.
+	starts keyed.Map[types.NamespacedName, start]
+}
+
+// start is when this process began to carry out what a Network asks for.
+type start struct {
+	request requested
+	at      time.Time
+}
+
+// forget forgets a Network that does not exist.
+func (m *localState) forget(name types.NamespacedName) {
+	m.networks.Forget(name)
+	m.bundles.Forget(name)
+	m.finished.Delete(name)
+	m.starts.Delete(name)
+	metrics.ForgetNetwork(name)
+}
