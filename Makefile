@@ -20,10 +20,10 @@ GENERATED := api config docs plugins
 
 .PHONY: help demo test test-long robustness contract lint generate build sandbox fmt bench
 
-help: ## Say what there is
+help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 20
 
-demo: sandbox build ## A Shoot asks for a network and gets it; EXIT=1 leaves by itself, SHOOT=FILE takes another Shoot
+demo: sandbox build ## Apply a Shoot and wait until its network is healthy; EXIT=1 ends then, SHOOT=FILE applies another Shoot
 	bin/demo $(if $(SHOOT),--shoot "$(SHOOT)") --operator bin/trellis-operator $(if $(filter-out 0 false,$(EXIT)),--exit)
 
 test: sandbox ## All tests but long ones
@@ -40,7 +40,7 @@ test-long: sandbox ## Tests that take long: two replicas, kills, shoots that do 
 	go test $(WAITING) -run '$(LONG)' ./test/e2e
 	go test $(WAITING) $(LONG_PACKAGES)
 
-robustness: sandbox ## The operator disturbed in every way, and whether that is noticed; 10 minutes
+robustness: sandbox ## Kill and disturb the operator, and check that the tests find planted bugs; 10 minutes
 	go test -timeout 60m ./test/robustness -robustness.all
 
 bench: ## Trellis beside Helm, and shoots beside others that do not answer

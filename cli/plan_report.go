@@ -75,7 +75,7 @@ func (p *plan) warnOfWaiting(present []unstructured.Unstructured) error {
 	}
 	p.new.warnings = append(p.new.warnings, plugin.Warning{Field: "nodes", Message: fmt.Sprintf(
 		"the operator changes nothing until each node has the condition %s=%s with reason %s, because %s",
-		wanted.Condition, wanted.Status, wanted.Reason, wanted.Because)})
+		wanted.Condition, wanted.Status, wanted.Reason, wanted.Explanation)})
 	return nil
 }
 

@@ -314,8 +314,8 @@ type noopWithPrecondition struct{ noop }
 
 func (noopWithPrecondition) Precondition(*noopConfig, *plugin.Input) *plugin.Precondition {
 	return &plugin.Precondition{
-		Concerns:  func(present []unstructured.Unstructured) bool { return present[1].GetName() == "noop" },
-		Condition: "Prepared", Status: "True", Reason: "Verified", Because: "pods would lose traffic",
+		AppliesTo: func(present []unstructured.Unstructured) bool { return present[1].GetName() == "noop" },
+		Condition: "Prepared", Status: "True", Reason: "Verified", Explanation: "pods would lose traffic",
 	}
 }
 

@@ -61,7 +61,7 @@ func (o *Options) addHeartbeat(mgr ctrl.Manager) error {
 	settings := &o.Config.Heartbeat
 	namespace := cmp.Or(settings.Namespace, ownNamespace())
 	if namespace == "" {
-		o.Log.Info("No heartbeat: heartbeat.namespace is not set, and the operator does not run in a pod")
+		o.Log.Info("The heartbeat is disabled: heartbeat.namespace is not set, and the operator does not run in a pod")
 		return nil
 	}
 	return mgr.Add(&heartbeat.Heartbeat{

@@ -20,7 +20,7 @@ import (
 func (o *Options) addWebhooks(ctx context.Context, mgr ctrl.Manager, built *pipeline.Pipeline, mode configv1alpha1.Mode) (*webhook.Server, error) {
 	settings := &o.Config.Webhooks
 	if settings.BindAddress == "0" || settings.URL == "" && settings.ServiceName == "" {
-		o.Log.Info("No webhooks: neither webhooks.url nor webhooks.serviceName is set")
+		o.Log.Info("Webhooks are disabled: they need webhooks.url or webhooks.serviceName, and a webhooks.bindAddress other than 0")
 		return nil, nil
 	}
 	if settings.URL == "" && mode != configv1alpha1.ModeGardener {

@@ -98,7 +98,7 @@ func (b *build) run(stages ...func() error) Result {
 	b.readApplied()
 	for _, stage := range stages {
 		err := plugin.Guard(b.request.Spec.Type, stage)
-		b.Errors = b.ratchet(b.Errors)
+		b.Errors = b.applyRatcheting(b.Errors)
 		if err != nil {
 			b.result.Objects = plugin.Objects{}
 			b.Error(field.InternalError(b.paths.config, err))
@@ -138,7 +138,7 @@ type build struct {
 	// noted are the origins that the plugin's defaults state.
 	noted map[string]plugin.Origin
 
-	// known are the errors that what was applied last has today; nil until ratchet needs
+	// known are the errors that what was applied last has today; nil until applyRatcheting needs
 	// them.
 	known map[string]bool
 }
@@ -165,7 +165,7 @@ func (b *build) checkWritten() error {
 		raw = spec.ProviderConfig.Raw
 	}
 	written, errs := b.plugin.Decode(raw, b.paths.config)
-	errs = b.ratchet(errs)
+	errs = b.applyRatcheting(errs)
 	b.Add(plugin.Findings{Errors: errs})
 	if b.written, b.user = written, written; len(errs) == 0 {
 		b.Add(b.plugin.Validate(written, &b.in, b.paths.config))

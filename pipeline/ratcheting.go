@@ -61,10 +61,10 @@ func (r *Request) Again(accepted *Accepted) Request {
 	return again
 }
 
-// ratchet turns errors into warnings if the network that was applied last has them too: a
+// applyRatcheting turns errors into warnings if the network that was applied last has them too: a
 // rule of a new release must not stop a running network. Errors that the user's changes
 // cause stay errors.
-func (b *build) ratchet(errs field.ErrorList) field.ErrorList {
+func (b *build) applyRatcheting(errs field.ErrorList) field.ErrorList {
 	accepted := b.request.TakenOver
 	if b.last != nil {
 		accepted = b.last.Accepted

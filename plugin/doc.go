@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package plugin is the seam between Trellis and a network plugin: what the
+// Package plugin is the interface between Trellis and a network plugin: what the
 // author of a plugin imports, and all that they need to know.
 //
 // An author writes a Definition for their config type and registers it with

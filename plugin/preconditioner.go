@@ -21,23 +21,23 @@ type Preconditioner[C any] interface {
 // written. The network stays as it is while a node does not show it, or the nodes cannot
 // be read. The nodes of a hibernated shoot are not read.
 type Precondition struct {
-	// Concerns reports whether the objects that the shoot has now need the precondition.
+	// AppliesTo reports whether the objects that the shoot has now need the precondition.
 	// present are the objects that were written for it last. Where these are not known,
-	// Concerns is not called, and the precondition holds: a new cluster has no nodes.
-	Concerns func(present []unstructured.Unstructured) bool
+	// AppliesTo is not called, and the precondition holds: a new cluster has no nodes.
+	AppliesTo func(present []unstructured.Unstructured) bool
 	// Condition, Status and Reason are the type, status and reason of the node
 	// condition.
 	Condition corev1.NodeConditionType
 	Status    corev1.ConditionStatus
 	Reason    string
-	// Because is why, as a sentence without a period.
-	Because string
+	// Explanation completes "because" for users: a clause without a period.
+	Explanation string
 }
 
-// IsNeeded calls Concerns of a plugin for a type of networks. It returns a panic as an error.
+// IsNeeded calls AppliesTo of a plugin for a type of networks. It returns a panic as an error.
 func (p *Precondition) IsNeeded(networkType string, present []unstructured.Unstructured) (needed bool, err error) {
 	err = Guard(networkType, func() error {
-		needed = p.Concerns(present)
+		needed = p.AppliesTo(present)
 		return nil
 	})
 	return needed, err

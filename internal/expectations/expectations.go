@@ -14,9 +14,9 @@ import (
 // cache must show before the key is worked on again. The zero value is ready to use. It
 // must not be copied.
 type Expectations[K comparable] struct {
-	// MaxLooks bounds how often Late returns true for a key: an object that never shows
+	// MaxChecks bounds how often Late returns true for a key: an object that never shows
 	// up may have been deleted. 0 means no bound.
-	MaxLooks int
+	MaxChecks int
 
 	keys keyed.Map[K, expected]
 }
@@ -24,7 +24,7 @@ type Expectations[K comparable] struct {
 // expected are the objects of one key.
 type expected struct {
 	versions map[string]string
-	looks    int
+	checks   int
 }
 
 // Expect states that an object was written, and the resource version that it got.
@@ -50,8 +50,8 @@ func (e *Expectations[K]) Late(key K, version func(object string) string) bool {
 				late = true
 			}
 		}
-		now.looks++
-		if e.MaxLooks > 0 && now.looks > e.MaxLooks {
+		now.checks++
+		if e.MaxChecks > 0 && now.checks > e.MaxChecks {
 			late = false
 		}
 		return now, late

@@ -37,14 +37,14 @@ func TestACacheIsLateUntilItShowsAllThatWasWritten(t *testing.T) {
 
 func TestAnObjectThatNeverShowsUpIsGivenUp(t *testing.T) {
 	g := NewWithT(t)
-	e := &expectations.Expectations[string]{MaxLooks: 3}
+	e := &expectations.Expectations[string]{MaxChecks: 3}
 	e.Expect("one", "bundle", "7")
 	for range 3 {
 		g.Expect(e.Late("one", cache{}.version)).To(BeTrue())
 	}
 	g.Expect(e.Late("one", cache{}.version)).To(BeFalse())
 	e.Expect("one", "bundle", "8")
-	g.Expect(e.Late("one", cache{}.version)).To(BeTrue(), "another write starts anew")
+	g.Expect(e.Late("one", cache{}.version)).To(BeTrue(), "another write starts again")
 	e.Forget("one")
 	g.Expect(e.Late("one", cache{}.version)).To(BeFalse())
 }

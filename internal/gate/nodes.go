@@ -32,7 +32,7 @@ func (g Nodes) Check(ctx context.Context, plan Plan) (Verdict, error) {
 	}
 	present, known, err := plan.Present(ctx)
 	if err != nil {
-		return Verdict{}, fmt.Errorf("find out what the shoot has now: %w", err)
+		return Verdict{}, fmt.Errorf("read the network's present objects: %w", err)
 	}
 	if known {
 		needed, err := wanted.IsNeeded(plan.Network.Spec.Type, present)
@@ -42,19 +42,19 @@ func (g Nodes) Check(ctx context.Context, plan Plan) (Verdict, error) {
 	}
 	shoot, err := g.Shoots.For(ctx, plan.Network.Namespace)
 	if err != nil {
-		return Verdict{}, fmt.Errorf("look at the nodes before the network is changed (%s): %w", wanted.Because, err)
+		return Verdict{}, fmt.Errorf("check the nodes before changing the network (%s): %w", wanted.Explanation, err)
 	}
 	nodes := &corev1.NodeList{}
 	if err = shoot.Confirm(ctx, g.MaxAge); err == nil {
 		err = shoot.Reader.List(ctx, nodes, client.UnsafeDisableDeepCopy)
 	}
 	if err != nil {
-		return Verdict{}, fmt.Errorf("look at the nodes before the network is changed (%s): %w", wanted.Because, shoot.Failure(err))
+		return Verdict{}, fmt.Errorf("check the nodes before changing the network (%s): %w", wanted.Explanation, shoot.Failure(err))
 	}
 	for i := range nodes.Items {
 		if err := wanted.Unmet(&nodes.Items[i]); err != nil {
 			return Verdict{Closed: fmt.Errorf("the network is not changed until each node has the condition %s=%s with the reason %s, because %s: %w",
-				wanted.Condition, wanted.Status, wanted.Reason, wanted.Because, err)}, nil
+				wanted.Condition, wanted.Status, wanted.Reason, wanted.Explanation, err)}, nil
 		}
 	}
 	return Open(), nil

@@ -25,7 +25,7 @@ func TestAPanicOfAPluginIsAnError(t *testing.T) {
 	_, err := gate.Nodes{}.Check(t.Context(), gate.Plan{
 		Network: n, Shoot: &corev1beta1.Shoot{},
 		Built: &pipeline.Result{Precondition: &plugin.Precondition{
-			Concerns: func(present []unstructured.Unstructured) bool { return present[0].GetName() == "example" },
+			AppliesTo: func(present []unstructured.Unstructured) bool { return present[0].GetName() == "example" },
 		}},
 		Present: func(context.Context) ([]unstructured.Unstructured, bool, error) { return nil, true, nil },
 	})

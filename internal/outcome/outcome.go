@@ -99,7 +99,7 @@ func Panicked() Outcome { return Outcome{kind: Stale, err: errPanicked, after: s
 
 var errPanicked = errors.New("a stage panicked")
 
-// Within returns the outcome with another look after d at the latest. An error that is
+// Within returns the outcome with another run after d at the latest. An error that is
 // retried within a time is not retried with controller-runtime's back-off, and not logged
 // by it either.
 func (o Outcome) Within(d time.Duration) Outcome {

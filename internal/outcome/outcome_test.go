@@ -70,7 +70,7 @@ func TestWhatControllerRuntimeIsTold(t *testing.T) {
 		err     error
 	}{
 		"done":                           {outcome.Finish(), reconcile.Result{}, nil},
-		"done, with another look":        {outcome.Finish().Within(time.Hour), reconcile.Result{RequeueAfter: time.Hour}, nil},
+		"done, with another run":         {outcome.Finish().Within(time.Hour), reconcile.Result{RequeueAfter: time.Hour}, nil},
 		"the earlier look counts":        {outcome.Wait("x", time.Minute).Within(time.Hour), reconcile.Result{RequeueAfter: time.Minute}, nil},
 		"only an event ends a wait":      {outcome.Wait("x", 0), reconcile.Result{}, nil},
 		"a terminal error is not tried":  {outcome.Fail(broken), reconcile.Result{}, nil},

@@ -81,7 +81,7 @@ type RefusedError struct {
 // Error implements error.
 func (e *RefusedError) Error() string {
 	if !apierrors.IsForbidden(e.Err) {
-		return fmt.Sprintf("the shoot's API server %s refuses the credentials in the Secret %s: they are not valid, or not any more; put a kubeconfig with valid ones there",
+		return fmt.Sprintf("the shoot's API server %s refuses the credentials in the Secret %s: they are invalid or expired; replace the kubeconfig",
 			e.Server, e.Secret)
 	}
 	return fmt.Sprintf("the credentials in the Secret %s may not %s in the shoot: %v; grant them the rights of cluster-admin, or put another kubeconfig there",

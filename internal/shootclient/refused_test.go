@@ -72,7 +72,7 @@ func TestDeadCredentialsAreTold(t *testing.T) {
 	e.grant(e.as(t, "dead"))
 	e.Expect(refusal().Error()).To(HavePrefix("the shoot's API server https://"))
 	e.Expect(refusal().Error()).To(HaveSuffix(" refuses the credentials in the Secret %s/gardener: "+
-		"they are not valid, or not any more; put a kubeconfig with valid ones there", e.namespace))
+		"they are invalid or expired; replace the kubeconfig", e.namespace))
 	sent := e.requests.Load()
 	refusal()
 	e.Expect(e.requests.Load()).To(Equal(sent), "they were refused a moment ago")

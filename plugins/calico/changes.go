@@ -12,15 +12,15 @@ func (definition) Classify(c change) (plugin.ChangeClass, string) { return chang
 
 const (
 	withOverlay      = "with overlay"
-	poolStays        = "the address pool that is there stays as it is, since calico-node makes one only where there is none"
+	poolStays        = "the existing address pool does not change: calico-node creates one only if none exists"
 	poolIsOverlays   = "the address pool that comes with overlay decides how packets travel, even if overlay.enabled is false"
-	othersMakeRoutes = "another component makes the routes between nodes from then on, and the old routes go before all new ones are there"
-	travelsOtherwise = "packets between nodes travel in another way, and a node that has changed does not reach one that has not"
+	othersMakeRoutes = "another component creates the routes between nodes, and removes the old routes before all new ones exist"
+	travelsOtherwise = "packets between nodes travel in another way, and changed nodes do not reach unchanged ones"
 	travelsAsBefore  = "packets between nodes travel as before"
 	familyGoes       = "no route leads any more to the addresses of the family that goes, which pods keep until they restart"
-	otherAddress     = "a node that finds another address than before is cut off until all others know it"
+	otherAddress     = "a node that detects another address than before is cut off until all others know the new one"
 	neverEncapsulate = "IPv6 packets are never encapsulated, whatever the value"
-	asBeforeUnless   = travelsAsBefore + ", unless ipv4.pool or ipv4.mode was changed since the network was made: then they do from now on as overlay.enabled says, and nodes that have changed may not reach those that have not"
+	asBeforeUnless   = travelsAsBefore + ", unless ipv4.pool or ipv4.mode was changed since the network was made; in that case overlay.enabled now decides, and changed nodes may not reach unchanged ones"
 )
 
 // changePolicy has an entry for every value of NetworkConfig, and for the facts that reach
@@ -36,7 +36,7 @@ var changePolicy = policy{
 		{Restart: ofNode, When: "if only the spelling changes", If: sameRange, Reason: "only the spelling changes"},
 		{Restart: ofNode, When: "with ipam.type: calico-ipam", If: func(c change) bool {
 			return !takesRange(c.Before.Config) && !takesRange(c.After.Config)
-		}, Reason: "calico-ipam does not look at it"},
+		}, Reason: "calico-ipam ignores it"},
 		{Class: plugin.Disruptive, Reason: "pods that start from then on get addresses of the other range, to which the routes between nodes may not lead"},
 	},
 	"ipv4.pool": {
@@ -79,7 +79,7 @@ var changePolicy = policy{
 		}, Reason: "only the spelling changes"},
 		{Restart: ofNode, Reason: "only pods that start from then on get the new MTU"},
 	},
-	"ebpfDataplane.enabled": {{Class: plugin.Disruptive, Reason: "connections that are open break, since the other dataplane does not know them"}},
+	"ebpfDataplane.enabled": {{Class: plugin.Disruptive, Reason: "open connections break, since the other dataplane does not know them"}},
 	"overlay.enabled": {
 		{Class: plugin.Disruptive, When: "if overlay goes", If: func(c change) bool {
 			return c.After.Config.Overlay == nil && hasIPv4(c.Before.Config)
@@ -100,7 +100,7 @@ var changePolicy = policy{
 		{Class: plugin.Disruptive, When: "if packets travel in another way", If: encapsulationChanges, Reason: travelsOtherwise},
 		{Restart: ofNode, When: "if BIRD makes the routes before and after", If: func(c change) bool {
 			return usesBIRD(c.Before.Config) && usesBIRD(c.After.Config)
-		}, Reason: "it is BIRD that makes the routes, as before"},
+		}, Reason: "BIRD still creates the routes"},
 		{Class: plugin.Disruptive, Reason: othersMakeRoutes},
 	},
 	"snatToUpstreamDNS.enabled": {{Restart: ofNode, Reason: "what was masqueraded stays so until the node is replaced"}},
@@ -119,11 +119,11 @@ var changePolicy = policy{
 		{Class: plugin.Disruptive, When: "if packets travel in another way", If: encapsulationChanges, Reason: travelsOtherwise},
 		{Restart: ofNode, Reason: travelsAsBefore},
 	},
-	"wireguardEncryption": {{Restart: ofNode, Reason: "two nodes encrypt as soon as both have it, and talk in the clear until then"}},
+	"wireguardEncryption": {{Restart: ofNode, Reason: "two nodes encrypt once both have changed, and communicate unencrypted until then"}},
 	"birdExporter.enabled": {
-		{Class: plugin.Safe, When: "if the exporter cannot run, since calico-node is not privileged", If: func(c change) bool {
+		{Class: plugin.Safe, When: "if the exporter does not run, since calico-node is unprivileged", If: func(c change) bool {
 			return exports(c.Before) == exports(c.After)
-		}, Reason: "only the exporter's Service comes or goes, since it cannot run in a calico-node that is not privileged"},
+		}, Reason: "only the exporter's Service comes or goes: the exporter does not run, since calico-node is unprivileged"},
 		{Restart: ofNode, Reason: "the exporter is a container of it"},
 	},
 	"multus.enabled": {
@@ -132,7 +132,7 @@ var changePolicy = policy{
 		}, Reason: "pods that start from then on go through Multus, and those that run keep their networks"},
 		{Class: plugin.Disruptive, Reason: "pods with further networks cannot start without Multus, and every NetworkAttachmentDefinition that users wrote is deleted with the kind, CustomResourceDefinition network-attachment-definitions.k8s.cni.cncf.io"},
 	},
-	"multus.installCNIPlugins": {{Class: plugin.Rolling, Reason: "Multus restarts node after node, and pods that start on a node meanwhile get no further networks; plugins that are on the nodes stay there"}},
+	"multus.installCNIPlugins": {{Class: plugin.Rolling, Reason: "Multus restarts node by node, and pods that start on a node meanwhile get no further networks; installed plugins stay on the nodes"}},
 	"serviceLoopPrevention":    {{Restart: ofNode}},
 	"ipip":                     {{Class: plugin.Safe, Reason: "the field is deprecated and has no effect"}},
 	"ipAutodetectionMethod":    {{Class: plugin.Safe, Reason: "the field is deprecated and has no effect"}},
@@ -140,13 +140,13 @@ var changePolicy = policy{
 	string(plugin.FactKubeProxy): {
 		{Restart: ofNode, When: "with eBPF", If: func(c change) bool {
 			return usesEBPF(c.Before.Config) && usesEBPF(c.After.Config)
-		}, Reason: "packets to Services take the way of eBPF with kube-proxy and without"},
-		{Class: plugin.Disruptive, Reason: "another than before passes on packets to Services, and does not know connections that are open"},
+		}, Reason: "eBPF handles packets to Services, with or without kube-proxy"},
+		{Class: plugin.Disruptive, Reason: "Services are handled by another component, which does not know open connections"},
 	},
 	string(plugin.FactKubeProxyMode): {
 		{Class: plugin.Disruptive, When: "to or from NFTables", If: func(c change) bool {
 			return usesNFTables(c.Before.Input) != usesNFTables(c.After.Input)
-		}, Reason: "kube-proxy and Felix write their rules anew, each in its own time, and packets to Services and what policies allow may be lost until both have"},
+		}, Reason: "kube-proxy and Felix rewrite their rules independently; until both have finished, packets to Services and packets that policies allow may be lost"},
 	},
 	// The rules are about pool no-snat-for-node-cidr. Nodes also look for their address in the
 	// range, but that is a change of ipv4.autoDetectionMethod.

@@ -15,14 +15,14 @@ type change = plugin.Change[v1alpha1.NetworkConfig]
 type restart string
 
 const (
-	ofNode       restart = "calico-node restarts node after node"
+	ofNode       restart = "calico-node restarts node by node"
 	withRequests restart = "calico-node and Typha may restart one after the other with other requests"
 )
 
 // What Felix has set up stays in place while calico-node restarts, with the exception of
 // BIRD's routes in networks with overlay.createPodRoutes.
 const (
-	goesOn   = ", and traffic goes on meanwhile"
+	goesOn   = " while traffic continues"
 	cutsOff  = "while calico-node starts on a node, pods there do not reach those of other nodes"
 	isCutOff = ", and " + cutsOff + ": without overlay it first removes BIRD's routes, which overlay.createPodRoutes brings back"
 )
@@ -39,7 +39,7 @@ type rule struct {
 	If     func(change) bool
 }
 
-// usual returns the class and the begin of the reason of a change that does not cut pods off.
+// usual returns the class and the beginning of the reason of a change that does not cut pods off.
 func (r rule) usual() (plugin.ChangeClass, string) {
 	if r.Restart != "" {
 		return plugin.Rolling, string(r.Restart) + goesOn

@@ -75,7 +75,7 @@ func TestWhatChangesMeanForARunningNetwork(t *testing.T) {
 
 func TestReasonOfAChangeIsWhatHappens(t *testing.T) {
 	const (
-		poolStays = "the address pool that is there stays as it is"
+		poolStays = "the existing address pool does not change"
 		podRoutes = "overlay: {enabled: false, createPodRoutes: true}"
 		cutOff    = "pods there do not reach those of other nodes"
 		poolSays  = "the address pool that comes with overlay decides how packets travel"
@@ -95,7 +95,7 @@ func TestReasonOfAChangeIsWhatHappens(t *testing.T) {
 		{podRoutes, "{overlay: {enabled: false, createPodRoutes: true}, typha: {enabled: false}}", map[string]string{"typha.enabled": cutOff}},
 		{podRoutes, "{overlay: {enabled: false, createPodRoutes: true}, autoScaling: {mode: static}}", map[string]string{"autoScaling.mode": cutOff}},
 		{"ipv4: {mode: Never}", podRoutes, map[string]string{"overlay.createPodRoutes": cutOff}},
-		{"overlay: {enabled: false}", "{overlay: {enabled: false}, typha: {enabled: false}}", map[string]string{"typha.enabled": "traffic goes on meanwhile"}},
+		{"overlay: {enabled: false}", "{overlay: {enabled: false}, typha: {enabled: false}}", map[string]string{"typha.enabled": "while traffic continues"}},
 	} {
 		t.Run(test.before+" then "+test.after, func(t *testing.T) {
 			g := NewWithT(t)

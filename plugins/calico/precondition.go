@@ -23,9 +23,9 @@ func (definition) Precondition(effective *v1alpha1.NetworkConfig, in *plugin.Inp
 		return nil
 	}
 	return &plugin.Precondition{
-		Concerns:  hasOverlay,
+		AppliesTo: hasOverlay,
 		Condition: corev1.NodeNetworkUnavailable, Status: corev1.ConditionFalse, Reason: "RouteCreated",
-		Because: "without the overlay, pods talk through routes that the cloud has to make first",
+		Explanation: "without the overlay, pods talk through routes that the cloud has to make first",
 	}
 }
 

@@ -82,8 +82,8 @@ func TestOnlyAnOverlayThatIsThereConcerns(t *testing.T) {
 				NewWithT(t).Expect(json.Unmarshal(raw, &one.Object)).To(Succeed())
 				present = append(present, one)
 			}
-			NewWithT(t).Expect(wanted.Concerns(present)).To(Equal(test.concerns))
+			NewWithT(t).Expect(wanted.AppliesTo(present)).To(Equal(test.concerns))
 		})
 	}
-	NewWithT(t).Expect(wanted.Concerns(nil)).To(BeFalse())
+	NewWithT(t).Expect(wanted.AppliesTo(nil)).To(BeFalse())
 }

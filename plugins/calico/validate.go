@@ -90,7 +90,7 @@ func validateResources(found *plugin.Findings, path *field.Path, list corev1.Res
 		quantity, at := list[name], path.Child(string(name))
 		switch {
 		case name != corev1.ResourceCPU && name != corev1.ResourceMemory:
-			found.Error(field.Invalid(at, string(name), "unsupported resource; there are cpu and memory"))
+			found.Error(field.Invalid(at, string(name), "must be cpu or memory"))
 		case quantity.IsZero():
 			found.Error(field.Invalid(at, quantity.String(), "must be specified and not zero"))
 		case quantity.Sign() < 0:

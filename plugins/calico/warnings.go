@@ -109,7 +109,7 @@ func (w warner) addresses(e *v1alpha1.NetworkConfig, in *plugin.Input) {
 // helpers is about what stands beside calico-node or changes the node.
 func (w warner) helpers(e *v1alpha1.NetworkConfig, in *plugin.Input) {
 	w.WarnIf(e.BirdExporter.Enabled && !isPrivileged(e, in), "birdExporter.enabled",
-		"there is only its Service: the exporter cannot run in a calico-node that is not privileged")
+		"the exporter does not run, since calico-node is unprivileged; only its Service exists")
 	w.WarnIf(e.BirdExporter.Enabled && isPrivileged(e, in) && !hasBackend(e, v1alpha1.Bird), "birdExporter.enabled",
 		"there is nothing to export, since BIRD only runs with backend bird")
 	w.WarnIf(e.EBPFDataplane.Enabled && in.FeatureGates[nonPrivilegedGate], "ebpfDataplane.enabled",

@@ -9,7 +9,7 @@ import (
 
 // restarts is the beginning of the reason of changes for which flannel restarts. Its routes
 // and rules stay meanwhile.
-const restarts = "flannel restarts node after node, and traffic goes on meanwhile"
+const restarts = "flannel restarts node by node while traffic continues"
 
 const onlyNewPods = restarts + "; only pods that start from then on get the new MTU"
 
@@ -28,15 +28,15 @@ var changePolicy = plugin.ChangePolicy[v1alpha1.NetworkConfig]{
 	"backend.type": {
 		{Class: plugin.Rolling, When: "from vxlan", If: func(c change) bool {
 			return encapsulates(c.Before.Config) && !encapsulates(c.After.Config)
-		}, Reason: restarts + "; each node makes its routes anew and takes what comes in either way, as long as all are in one layer 2 segment"},
+		}, Reason: restarts + "; each node recreates its routes, and accepts both kinds of packets as long as all nodes are in one layer 2 segment"},
 		{Class: plugin.Rolling, When: "to vxlan", If: func(c change) bool {
 			return !encapsulates(c.Before.Config) && encapsulates(c.After.Config)
-		}, Reason: restarts + "; pods that run keep an MTU that is 50 too large, and their largest packets are fragmented or found out until they restart"},
+		}, Reason: restarts + "; running pods keep an MTU that is 50 too large until they restart; fragmentation or path MTU discovery handles their largest packets"},
 		{Class: plugin.Rolling, Reason: restarts + "; packets travel as before"},
 	},
 	"backend.port":          tunnelRules("nodes with the new port and nodes with the old one do not understand each other"),
 	"backend.vni":           tunnelRules("nodes with the new identifier and nodes with the old one do not understand each other"),
-	"backend.directRouting": {{Class: plugin.Rolling, Reason: restarts + "; nodes of one subnet take what comes in either way"}},
+	"backend.directRouting": {{Class: plugin.Rolling, Reason: restarts + "; nodes of one subnet accept both kinds of packets"}},
 	"mtu": {
 		{Class: plugin.Rolling, When: "with backend.type: vxlan", If: func(c change) bool {
 			return encapsulates(c.Before.Config) && encapsulates(c.After.Config)

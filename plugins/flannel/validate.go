@@ -98,7 +98,7 @@ func validateQuantities(found *plugin.Findings, path *field.Path, list corev1.Re
 		quantity, at := list[name], path.Child(string(name))
 		switch {
 		case name != corev1.ResourceCPU && name != corev1.ResourceMemory:
-			found.Error(field.Invalid(at, string(name), "unsupported resource; there are cpu and memory"))
+			found.Error(field.Invalid(at, string(name), "must be cpu or memory"))
 		case quantity.Sign() <= 0:
 			found.Error(field.Invalid(at, quantity.String(), "must be more than zero"))
 		}

@@ -7,7 +7,7 @@
 //
 //	networks.Build(t, "overlay: {enabled: true}", built.DualStack).Warned("overlay.enabled")
 //
-// It knows the pipeline, the seam, and kinds that any plugin may bring, but no plugin:
+// It knows the pipeline, the plugin interface, and kinds that any plugin may bring, but no plugin:
 // which objects there are, what they are called, and what is right for them is for the
 // tests beside each.
 package built

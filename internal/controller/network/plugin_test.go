@@ -101,12 +101,12 @@ func (examplePlugin) Precondition(effective *exampleConfig, _ *plugin.Input) *pl
 		return nil
 	}
 	return &plugin.Precondition{
-		Concerns: func(present []unstructured.Unstructured) bool {
+		AppliesTo: func(present []unstructured.Unstructured) bool {
 			content, _, _ := unstructured.NestedString(present[0].Object, "data", "content")
 			return content == "overlay"
 		},
 		Condition: "Prepared", Status: corev1.ConditionTrue, Reason: "Verified",
-		Because: "routed pods need prepared nodes",
+		Explanation: "routed pods need prepared nodes",
 	}
 }
 

@@ -86,11 +86,11 @@ func TestAChangeIsNotMadeBlindly(t *testing.T) {
 		spoil func(e *env, bundle string)
 		says  string
 	}{
-		"no access to the shoot": {func(*env, string) {}, "look at the nodes before the network is changed (routed pods need prepared nodes): there is no access to the shoot"},
+		"no access to the shoot": {func(*env, string) {}, "check the nodes before changing the network (routed pods need prepared nodes): there is no access to the shoot"},
 		"a missing bundle": {func(e *env, bundle string) {
 			e.stop() // it would put it back
 			e.Expect(e.client.Delete(e.t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: bundle, Namespace: e.namespace}})).To(Succeed())
-		}, "find out what the shoot has now: read the Secret"},
+		}, "read the network's present objects: read the Secret"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := setup(t, inGardener)

@@ -36,7 +36,7 @@ type Reconciler struct {
 // not cache, and live reads from the API server.
 func newReconciler(c client.Client, cached, live client.Reader, recorder events.EventRecorder, options Options) *Reconciler {
 	codes, local := codes{options.Standalone}, &localState{}
-	local.networks.MaxLooks, local.bundles.MaxLooks = maxLooksAtNetwork, maxLooks
+	local.networks.MaxChecks, local.bundles.MaxChecks = maxLooksAtNetwork, maxLooks
 	status := &statusWriter{client: c, recorder: recorder, clock: options.Clock, localState: local}
 	requests := &requests{options, live, codes}
 	writer := &bundleWriter{

@@ -83,7 +83,7 @@ func Add(mgr manager.Manager, opts Options) error {
 		client: mgr.GetClient(), options: opts, sources: append(opts.sources(), opts.Further...),
 		failures: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](minRetry, maxRetry),
 	}
-	r.expected.MaxLooks = maxLooks
+	r.expected.MaxChecks = maxChecks
 	for _, s := range r.sources {
 		opts.Clients.Declare(s.Watches...)
 	}

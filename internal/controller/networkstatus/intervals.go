@@ -22,10 +22,10 @@ const (
 	// during a roll-out the numbers in it change all the time.
 	quietPeriod = 10 * time.Second
 	// cacheLag is how long the cache may be behind what this process has written, and
-	// maxLooks how often that much time is awaited. A copy that is still older after that
+	// maxChecks how often that much time is awaited. A copy that is still older after that
 	// comes from an API server restored from a backup.
-	cacheLag = 50 * time.Millisecond
-	maxLooks = 1200
+	cacheLag  = 50 * time.Millisecond
+	maxChecks = 1200
 	// While a source fails, it is asked again after minRetry, then after twice that, up to
 	// maxRetry.
 	minRetry = 200 * time.Millisecond

@@ -37,7 +37,7 @@ func (n networks) deploy(ctx context.Context, run *run) outcome.Outcome {
 		return fail(err)
 	}
 	if wanted.Spec.PodCIDR == "" || wanted.Spec.ServiceCIDR == "" {
-		return fail(userError{errors.New("spec.networking: pods and services must be stated, since the wanted IP families have no default ranges")})
+		return fail(userError{errors.New("spec.networking: pods and services are required: these IP families have no default ranges")})
 	}
 	if run.network == nil {
 		run.network = wanted

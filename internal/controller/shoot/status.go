@@ -61,14 +61,14 @@ type reporter struct {
 // report turns the end of a run into the Shoot's status, the log line, the events, the
 // metrics and the answer for controller-runtime.
 func (r *reporter) report(ctx context.Context, run *run, ended ending, began time.Time) (reconcile.Result, error) {
-	final := r.tell(ctx, run, ended)
+	final := r.writeReport(ctx, run, ended)
 	metrics.Reconciled(ControllerName, run.networkType(), final, r.clock.Since(began))
 	return final.Result()
 }
 
-// tell writes the status, the log line and the events, and returns the outcome that this
+// writeReport writes the status, the log line and the events, and returns the outcome that this
 // leaves.
-func (r *reporter) tell(ctx context.Context, run *run, ended ending) outcome.Outcome {
+func (r *reporter) writeReport(ctx context.Context, run *run, ended ending) outcome.Outcome {
 	if ended.Kind() == outcome.Stale {
 		return ended.Outcome
 	}

@@ -36,7 +36,7 @@ func (m *mutator) Handle(_ context.Context, request admission.Request) admission
 	case admissionv1.Delete, admissionv1.Connect:
 		return admission.Allowed("")
 	default:
-		return admission.Errored(http.StatusBadRequest, fmt.Errorf("the AdmissionReview has the operation %q; there are CREATE, UPDATE, DELETE and CONNECT", request.Operation))
+		return admission.Errored(http.StatusBadRequest, fmt.Errorf("the AdmissionReview has the operation %q; must be CREATE, UPDATE, DELETE or CONNECT", request.Operation))
 	}
 	object := &unstructured.Unstructured{}
 	if err := object.UnmarshalJSON(request.Object.Raw); err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package source is the seam between what is observed of a Network and the one writer
+// Package source is the interface between what is observed of a Network and the one writer
 // of its status: a Source observes one aspect and returns a Report; the package
 // networkstatus merges the Reports of all Sources and writes them.
 package source
