@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -20,13 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/trellis-network/trellis/internal/shootclient"
-)
-
-// A CRD must be served before its custom resources are applied: how often that is checked,
-// and for how long.
-const (
-	establishInterval = 200 * time.Millisecond
-	establishTimeout  = 10 * time.Second
 )
 
 // applier applies the objects of one ManagedResource in its shoot.

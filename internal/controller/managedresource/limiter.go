@@ -9,10 +9,6 @@ import (
 	"github.com/trellis-network/trellis/internal/keyed"
 )
 
-// slowAfter is how long a run takes whose cluster counts as slow. A cluster that
-// answers in time has a whole network applied in less.
-const slowAfter = 5 * time.Second
-
 // limiter admits one run at a time for a cluster that is slow, so that one such cluster
 // does not take a worker for each of its ManagedResources.
 type limiter struct {

@@ -28,22 +28,6 @@ const (
 	Finalizer = "resources.gardener.cloud/gardener-resource-manager"
 )
 
-// When a ManagedResource is reconciled again, besides Options.SyncPeriod and
-// Options.DeletionInterval.
-const (
-	// firstRetry and lastRetry bound the back-off after an error.
-	firstRetry = 200 * time.Millisecond
-	lastRetry  = time.Minute
-	// statusGatherTime is how long changes of objects' statuses are gathered.
-	statusGatherTime = time.Second
-	// slowClusterRetry is when a run that the limiter did not admit is tried again.
-	slowClusterRetry = time.Second
-	// cacheLag is the time that the shoot's cache gets to show what was applied.
-	cacheLag = time.Second
-	// absentFor is how long a kind that the cluster lacks is not asked about again.
-	absentFor = 10 * time.Second
-)
-
 // Shoots gives access to the clusters that objects are applied in, by the
 // namespace of the ManagedResource. *shootclient.Clients is one, and
 // *shootclient.Seed another, which gives the seed for every namespace.
@@ -86,8 +70,8 @@ type Options struct {
 func (o *Options) setDefaults() {
 	o.Class = withoutDefault(o.Class)
 	o.ManagedBy = cmp.Or(o.ManagedBy, "gardener")
-	o.SyncPeriod = cmp.Or(o.SyncPeriod, time.Minute)
-	o.DeletionInterval = cmp.Or(o.DeletionInterval, 5*time.Second)
+	o.SyncPeriod = cmp.Or(o.SyncPeriod, defaultSyncPeriod)
+	o.DeletionInterval = cmp.Or(o.DeletionInterval, defaultDeletionInterval)
 	o.MaxConcurrentReconciles = cmp.Or(o.MaxConcurrentReconciles, 10)
 	o.Clock = cmp.Or[clock.PassiveClock](o.Clock, clock.RealClock{})
 }

@@ -4,7 +4,6 @@ package managedresource
 
 import (
 	"context"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -164,7 +163,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	defer func() { leave(r.options.Clock.Now()) }()
 	run, ended := r.newRun(mr), outcome.Panicked()
 	defer func() { result, err = r.report(ctx, run, ended, began) }()
-	limited, cancel := context.WithTimeout(ctx, max(r.options.SyncPeriod, time.Minute))
+	limited, cancel := context.WithTimeout(ctx, max(r.options.SyncPeriod, minTimeout))
 	defer cancel()
 	ended, _ = outcome.Run(limited, run, r.stagesFor(mr))
 	return result, err

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package managedresource
+
+import "time"
+
+// When a ManagedResource is reconciled again, and how long each part may take.
+const (
+	// defaultSyncPeriod is how often a ManagedResource is reconciled without an event. It is
+	// for tests: the operator sets controllers.managedResource.syncPeriod, whose default is in
+	// api/config.
+	defaultSyncPeriod = time.Minute
+	// defaultDeletionInterval is how often objects that are being deleted are read.
+	defaultDeletionInterval = 5 * time.Second
+	// minTimeout bounds the time of one reconciliation; with a longer sync period that does.
+	minTimeout = time.Minute
+	// After an error, a reconciliation is repeated after firstRetry, then after twice that, up
+	// to lastRetry.
+	firstRetry = 200 * time.Millisecond
+	lastRetry  = time.Minute
+	// statusGatherTime is how long changes of objects' statuses are gathered.
+	statusGatherTime = time.Second
+	// cacheLag is the time that the shoot's cache gets to show what was applied.
+	cacheLag = time.Second
+	// absentFor is how long a kind that the cluster lacks is not asked about again.
+	absentFor = 10 * time.Second
+	// slowAfter is how long a run takes whose cluster counts as slow. A cluster that answers
+	// in time has a whole network applied in less.
+	slowAfter = 5 * time.Second
+	// slowClusterRetry is when a run that the limiter did not admit is tried again.
+	slowClusterRetry = time.Second
+	// A CRD must be served before its custom resources are applied: this is checked every
+	// establishInterval, for establishTimeout.
+	establishInterval = 200 * time.Millisecond
+	establishTimeout  = 10 * time.Second
+)
