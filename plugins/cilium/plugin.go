@@ -9,7 +9,7 @@
 // consists of there. It refuses to know how they get into the cluster, and any
 // infrastructure by name: it goes by the facts that a provider states.
 //
-// To change what agents and operator are told, see fields.go, configmap.go and
+// To change what cilium-config contains, see fields.go, configmap.go and
 // manifests/cilium-config.yaml; what depends on Cilium's version is in version.go and
 // images.yaml. Every component has a file of its own; render.go lists them.
 package cilium

@@ -4,8 +4,8 @@
 // what they read back: NetworkStatus. Both are wire-compatible with Gardener's
 // cilium.networking.extensions.gardener.cloud/v1alpha1.
 //
-// It has defaults and rules as documentation of the fields only. The plugin's fields.go,
-// defaults.go and validate.go implement them.
+// It has defaults and rules as documentation of the fields only. The plugin's
+// fields_*.go implement them.
 //
 // +kubebuilder:object:generate=true
 package v1alpha1
