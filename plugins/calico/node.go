@@ -149,7 +149,7 @@ func (n node) securityContext() *corev1.SecurityContext {
 		RunAsUser:                new(int64(nodeUser)),
 		RunAsGroup:               new(int64(0)),
 		Privileged:               new(false),
-		AllowPrivilegeEscalation: new(false),
+		AllowPrivilegeEscalation: new(true), // for the set-uid bits in the image, which give the user its capabilities
 		Capabilities:             &corev1.Capabilities{Add: []corev1.Capability{"NET_RAW", "NET_ADMIN", "NET_BIND_SERVICE"}},
 	}
 }

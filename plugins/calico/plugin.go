@@ -49,7 +49,7 @@ func (definition) Describe() plugin.Description {
 		Adopts:         []plugin.Bundle{plugin.NetworkBundle(bundleName, nil)},
 		IPFamilies:     plugin.IPFamilySupport{IPv4: true, IPv6: true, DualStack: true},
 		FeatureGates: []plugin.FeatureGate{
-			{Name: nonPrivilegedGate, Doc: "lets calico-node run with few rights and as no root, except with eBPF"},
+			{Name: nonPrivilegedGate, Doc: "lets calico-node run with few rights and as no root, except with eBPF; Calico has given this up, since iptables from 1.8.8 on refuses to run for a set-uid program"},
 			{Name: seamlessSwitchGate, Doc: "turns an overlay off only once the cloud has made the routes of every node"},
 		},
 		Changes:      changePolicy.possible(),

@@ -17,6 +17,7 @@ func (definition) ValidateEffective(effective, written *v1alpha1.NetworkConfig, 
 	var found plugin.Findings
 	validateKubeProxy(&found, effective, in)
 	warnNodeRange(&found, in)
+	warnFewRights(&found, effective, in)
 	w := warner{plugin.Warner{Found: &found, Path: path}}
 	w.vxlanOverlay(effective, written, in)
 	w.vxlanPool(effective, written)
@@ -46,6 +47,13 @@ func validateKubeProxy(found *plugin.Findings, effective *v1alpha1.NetworkConfig
 func warnNodeRange(found *plugin.Findings, in *plugin.Input) {
 	plugin.Warner{Found: found}.WarnIf(!wantsIPv6(in) && isIPv6Range(in.NodeCIDR), string(plugin.FactNodeRange),
 		"the nodes' range is of IPv6, and the network has IPv4 only, so neither do nodes find their address by it nor is it kept from being masqueraded; state the nodes' IPv4 range")
+}
+
+// warnFewRights names the operator's feature gate, which users cannot change, since they see its
+// effect. The facts are those of tigera/operator#4433.
+func warnFewRights(found *plugin.Findings, effective *v1alpha1.NetworkConfig, in *plugin.Input) {
+	plugin.Warner{Found: found}.WarnIf(!isPrivileged(effective, in), "featureGates."+nonPrivilegedGate,
+		"Calico no longer supports a calico-node with few rights: the iptables of its image refuses to run for a set-uid program, so calico-node may not become ready; the operator should switch the feature gate off")
 }
 
 // vxlanOverlay warns users who asked for an overlay, but not for VXLAN, that they get
