@@ -68,7 +68,7 @@ func TestEveryFieldIsExplained(t *testing.T) {
 // The plugin declares them for the field, or for a block around it.
 func TestAChangeHasTheClassesThatThePluginDeclares(t *testing.T) {
 	for field, classes := range map[string][]string{
-		"calico.vethMTU":               {"safe if only the spelling changes", "disruptive instead of rolling with overlay.createPodRoutes", "rolling"},
+		"calico.vethMTU":               {"safe if only the spelling changes", "rolling"},
 		"calico.ebpfDataplane.enabled": {"disruptive"},
 		"flannel.resources.limits.cpu": {"rolling"},
 		"flannel.backend.port":         {"rolling together with backend.type", "disruptive"},

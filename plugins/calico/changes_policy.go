@@ -19,17 +19,13 @@ const (
 	withRequests restart = "calico-node and Typha may restart one after the other with other requests"
 )
 
-// What Felix has set up stays in place while calico-node restarts, with the exception of
-// BIRD's routes in networks with overlay.createPodRoutes.
-const (
-	goesOn   = " while traffic continues"
-	cutsOff  = "while calico-node starts on a node, pods there do not reach those of other nodes"
-	isCutOff = ", and " + cutsOff + ": without overlay it first removes BIRD's routes, which overlay.createPodRoutes brings back"
-)
+// goesOn is what Calico's graceful restart is for: Felix leaves what it has set up in place, and
+// BIRD its routes, which its neighbours keep as well.
+const goesOn = " while traffic continues, since routes and tunnels stay"
 
 // rule states what some changes of a value mean, as a plugin.ChangeRule does.
 type rule struct {
-	// Class is empty with Restart: then the change is rolling, or disruptive if it cuts pods off.
+	// Class is empty with Restart: then the change is rolling.
 	Class   plugin.ChangeClass
 	Restart restart
 	// Common begins the reasons of several rules of a field.
@@ -39,7 +35,7 @@ type rule struct {
 	If     func(change) bool
 }
 
-// usual returns the class and the beginning of the reason of a change that does not cut pods off.
+// usual returns the class, and the beginning of the reason.
 func (r rule) usual() (plugin.ChangeClass, string) {
 	if r.Restart != "" {
 		return plugin.Rolling, string(r.Restart) + goesOn
@@ -56,9 +52,6 @@ func (p policy) classify(c change) (plugin.ChangeClass, string) {
 		if r.If != nil && !r.If(c) {
 			continue
 		}
-		if r.Restart != "" && usesBIRD(c.Before.Config) && createsPodRoutes(c.After.Config) {
-			return plugin.Disruptive, joined(string(r.Restart)+isCutOff, r.Reason)
-		}
 		class, common := r.usual()
 		return class, joined(common, r.Reason)
 	}
@@ -72,11 +65,6 @@ func (p policy) possible() map[string][]plugin.PossibleChange {
 		stated := sets.New[string]()
 		for _, r := range rules {
 			class, common := r.usual()
-			if r.Restart != "" && !stated.Has(common) {
-				all[path] = append(all[path], plugin.PossibleChange{
-					Class: plugin.Disruptive, Reason: cutsOff, When: "instead of rolling with overlay.createPodRoutes",
-				})
-			}
 			reason := joined(common, r.Reason)
 			if stated.Has(common) && r.Reason != "" {
 				reason = r.Reason

@@ -33,9 +33,9 @@ func TestWhatChangesMeanForARunningNetwork(t *testing.T) {
 		{"", "ebpfDataplane: {enabled: true}", "ebpfDataplane.enabled", plugin.Disruptive},
 		{"", "ipam: {type: calico-ipam}", "ipam.type", plugin.Forbidden},
 		{"", "ipam: {cidr: usePodCIDR}", "ipam.cidr", plugin.Rolling},
-		{"ipv4: {mode: Never}", podRoutes, "overlay.createPodRoutes", plugin.Disruptive}, // BIRD either way, but its routes go while calico-node starts
-		{podRoutes, "{overlay: {enabled: false, createPodRoutes: true}, typha: {enabled: false}}", "typha.enabled", plugin.Disruptive},
-		{podRoutes, "{overlay: {enabled: false, createPodRoutes: true}, autoScaling: {mode: static}}", "autoScaling.mode", plugin.Disruptive},
+		{"ipv4: {mode: Never}", podRoutes, "overlay.createPodRoutes", plugin.Rolling}, // BIRD either way, and its routes stay while it restarts
+		{podRoutes, "{overlay: {enabled: false, createPodRoutes: true}, typha: {enabled: false}}", "typha.enabled", plugin.Rolling},
+		{podRoutes, "{overlay: {enabled: false, createPodRoutes: true}, autoScaling: {mode: static}}", "autoScaling.mode", plugin.Rolling},
 		{on, podRoutes, "overlay.createPodRoutes", plugin.Disruptive},
 		{"", "ipam: {cidr: 100.64.0.0/24}", "ipam.cidr", plugin.Disruptive},
 		{"ipam: {cidr: 100.64.1.0/24}", "ipam: {cidr: 100.64.2.0/24}", "ipam.cidr", plugin.Disruptive},
@@ -77,7 +77,7 @@ func TestReasonOfAChangeIsWhatHappens(t *testing.T) {
 	const (
 		poolStays = "the existing address pool does not change"
 		podRoutes = "overlay: {enabled: false, createPodRoutes: true}"
-		cutOff    = "pods there do not reach those of other nodes"
+		goesOn    = "while traffic continues, since routes and tunnels stay"
 		poolSays  = "the address pool that comes with overlay decides how packets travel"
 	)
 	for _, test := range []struct {
@@ -92,10 +92,10 @@ func TestReasonOfAChangeIsWhatHappens(t *testing.T) {
 			map[string]string{"vxlan.enabled": poolStays, "ipv4.pool": poolStays}},
 		{withMultus, "", map[string]string{"multus.enabled": "every NetworkAttachmentDefinition that users wrote is deleted"}},
 		{`vethMTU: "0"`, `vethMTU: "+0"`, map[string]string{"vethMTU": "only the spelling changes"}},
-		{podRoutes, "{overlay: {enabled: false, createPodRoutes: true}, typha: {enabled: false}}", map[string]string{"typha.enabled": cutOff}},
-		{podRoutes, "{overlay: {enabled: false, createPodRoutes: true}, autoScaling: {mode: static}}", map[string]string{"autoScaling.mode": cutOff}},
-		{"ipv4: {mode: Never}", podRoutes, map[string]string{"overlay.createPodRoutes": cutOff}},
-		{"overlay: {enabled: false}", "{overlay: {enabled: false}, typha: {enabled: false}}", map[string]string{"typha.enabled": "while traffic continues"}},
+		{podRoutes, "{overlay: {enabled: false, createPodRoutes: true}, typha: {enabled: false}}", map[string]string{"typha.enabled": goesOn}},
+		{podRoutes, "{overlay: {enabled: false, createPodRoutes: true}, autoScaling: {mode: static}}", map[string]string{"autoScaling.mode": goesOn}},
+		{"ipv4: {mode: Never}", podRoutes, map[string]string{"overlay.createPodRoutes": goesOn}},
+		{"overlay: {enabled: false}", "{overlay: {enabled: false}, typha: {enabled: false}}", map[string]string{"typha.enabled": goesOn}},
 	} {
 		t.Run(test.before+" then "+test.after, func(t *testing.T) {
 			g := NewWithT(t)

@@ -318,11 +318,10 @@ func TestValuesOfNoUseToIPv6AreSafeToChange(t *testing.T) {
 	}
 }
 
-// BIRD makes them with an overlay and without, and IPv6 never travels otherwise. But without
-// overlay calico-node removes them when it starts.
-func TestPodRoutesOfIPv6InterruptTraffic(t *testing.T) {
+// BIRD makes them with an overlay and without, and IPv6 never travels otherwise.
+func TestPodRoutesOfIPv6StayWhenTheOverlayGoes(t *testing.T) {
 	n := changed(t, "overlay: {enabled: true}", "overlay: {enabled: false, createPodRoutes: true}", ipv6Only)
-	NewWithT(t).Expect(n.Classes()).To(HaveKeyWithValue("overlay.createPodRoutes", plugin.Disruptive))
+	NewWithT(t).Expect(n.Classes()).To(HaveKeyWithValue("overlay.createPodRoutes", plugin.Rolling))
 }
 
 func TestIPv6SourceNATIsOnlyDisruptiveWhenItGoes(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trellis-network/trellis/plugin/system"
+	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
 // initContainers prepare a node. Their order matters: the routes of a former overlay
@@ -15,7 +16,7 @@ import (
 func (n node) initContainers() []corev1.Container {
 	var containers []corev1.Container
 	if overlayOff(n.config) {
-		containers = append(containers, n.script("cleanup-routes", cleanupRoutes))
+		containers = append(containers, n.cleanupRoutes())
 	}
 	containers = append(containers, n.script("log-mtu-issues", logMTUIssues), n.installCNI())
 	if n.config.EBPFDataplane.Enabled {
@@ -25,6 +26,16 @@ func (n node) initContainers() []corev1.Container {
 		containers = append(containers, n.hostpathInit())
 	}
 	return containers
+}
+
+// cleanupRoutes removes the routes of a former overlay, and with backend none all that BIRD
+// made. Where BIRD is the backend, the others are those that pods use now.
+func (n node) cleanupRoutes() corev1.Container {
+	source := cleanupRoutes
+	if hasBackend(n.config, v1alpha1.Bird) {
+		source = cleanupTunnelRoutes
+	}
+	return n.script("cleanup-routes", source)
 }
 
 // script runs a script in the node's network, privileged.

@@ -11,6 +11,8 @@ var (
 	iptables string
 	//go:embed scripts/cleanup-routes.sh
 	cleanupRoutes string
+	//go:embed scripts/cleanup-tunnel-routes.sh
+	cleanupTunnelRoutes string
 	//go:embed scripts/network-unavailable-condition-ensurer.sh
 	ensureCondition string
 	//go:embed scripts/log-mtu-issues.sh
