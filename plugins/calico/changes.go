@@ -15,6 +15,7 @@ const (
 	poolStays        = "the existing address pool does not change: calico-node creates one only if none exists"
 	poolIsOverlays   = "the address pool that comes with overlay decides how packets travel, even if overlay.enabled is false"
 	othersMakeRoutes = "another component creates the routes between nodes, and removes the old routes before all new ones exist"
+	waitForCloud     = "a node may keep NetworkUnavailable=True (CalicoIsDown) of its former calico-node, and takes new pods only after the cloud's route controller has set the condition to False"
 	travelsOtherwise = "packets between nodes travel in another way, and changed nodes do not reach unchanged ones"
 	travelsAsBefore  = "packets between nodes travel as before"
 	familyGoes       = "no route leads any more to the addresses of the family that goes, which pods keep until they restart"
@@ -27,7 +28,12 @@ const (
 // calico-node. A network has a mode for each of its IP families, so a family comes or goes with
 // a change of its mode.
 var changePolicy = policy{
-	"backend":   {{Class: plugin.Disruptive, Reason: othersMakeRoutes}},
+	"backend": {
+		{Class: plugin.Disruptive, When: "if the cloud makes the routes from then on", If: func(c change) bool {
+			return c.After.Config.Backend != nil && !ensuresCondition(c.After.Config, c.After.Input)
+		}, Common: othersMakeRoutes, Reason: waitForCloud},
+		{Class: plugin.Disruptive, Common: othersMakeRoutes},
+	},
 	"ipam.type": ipamRules,
 	"ipam.cidr": {
 		{Class: plugin.Safe, When: "if only the spelling changes, with both IP families", If: func(c change) bool {

@@ -78,6 +78,7 @@ func TestReasonOfAChangeIsWhatHappens(t *testing.T) {
 		poolStays = "the existing address pool does not change"
 		podRoutes = "overlay: {enabled: false, createPodRoutes: true}"
 		goesOn    = "while traffic continues, since routes and tunnels stay"
+		waits     = "only after the cloud's route controller has set the condition to False"
 		poolSays  = "the address pool that comes with overlay decides how packets travel"
 	)
 	for _, test := range []struct {
@@ -95,6 +96,8 @@ func TestReasonOfAChangeIsWhatHappens(t *testing.T) {
 		{podRoutes, "{overlay: {enabled: false, createPodRoutes: true}, typha: {enabled: false}}", map[string]string{"typha.enabled": goesOn}},
 		{podRoutes, "{overlay: {enabled: false, createPodRoutes: true}, autoScaling: {mode: static}}", map[string]string{"autoScaling.mode": goesOn}},
 		{"ipv4: {mode: Never}", podRoutes, map[string]string{"overlay.createPodRoutes": goesOn}},
+		{"overlay: {enabled: true}", "overlay: {enabled: false}", map[string]string{"backend": waits}},
+		{podRoutes, "overlay: {enabled: false}", map[string]string{"backend": waits}},
 		{"overlay: {enabled: false}", "{overlay: {enabled: false}, typha: {enabled: false}}", map[string]string{"typha.enabled": goesOn}},
 	} {
 		t.Run(test.before+" then "+test.after, func(t *testing.T) {

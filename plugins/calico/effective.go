@@ -33,6 +33,14 @@ func usesHostLocal(c *v1alpha1.NetworkConfig) bool { return c.IPAM.Type == v1alp
 // where Calico makes no routes.
 func hasKubeControllers(c *v1alpha1.NetworkConfig) bool { return !hasBackend(c, v1alpha1.None) }
 
+// ensuresCondition reports whether a container on each node takes back the condition
+// NetworkUnavailable=True that a former pod of calico-node left there. With backend none the
+// condition belongs to the route controller of the cloud, so there is no container where the
+// cloud has one, nor in a landscape, which may.
+func ensuresCondition(c *v1alpha1.NetworkConfig, in *plugin.Input) bool {
+	return !hasBackend(c, v1alpha1.None) || in.PodAccess != nil && !in.Infrastructure.PodRoutes
+}
+
 // felixUsesIPIP reports whether Felix sets up IP-in-IP tunnels, whatever the mode of a pool.
 // There are none in a network with IPv6.
 func felixUsesIPIP(c *v1alpha1.NetworkConfig) bool {

@@ -82,7 +82,7 @@ func (n node) containers() []corev1.Container {
 	if n.config.SnatToUpstreamDNS.Enabled {
 		containers = append(containers, n.snat())
 	}
-	if !hasBackend(n.config, v1alpha1.None) {
+	if ensuresCondition(n.config, n.in) {
 		containers = append(containers, n.conditionEnsurer(env))
 	}
 	containers = append(containers, n.container(env))

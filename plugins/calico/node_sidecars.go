@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trellis-network/trellis/plugin/system"
+	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
 // Names of what runs beside calico-node.
@@ -43,20 +44,25 @@ func (n node) masqueradedRange() string {
 }
 
 // conditionEnsurer sets the condition that the node's network is available once more, since the
-// former pod of calico-node sets the opposite when it ends, which may be later. With backend
-// none the condition belongs to the cloud's route controller. The container detects the
-// node's addresses as calico-node does, with the same variables.
+// former pod of calico-node sets the opposite when it ends, which may be later. The container
+// detects the node's addresses as calico-node does, with the same variables. With backend none
+// it only takes back what a former pod has set, and sees in calico-node's folder that there was
+// one.
 func (n node) conditionEnsurer(node system.Environment) corev1.Container {
 	env := node.Only("CALICO_NETWORKING_BACKEND", "IP", "IP_AUTODETECTION_METHOD", "IP6", "IP6_AUTODETECTION_METHOD")
 	env.Set("NO_DEFAULT_POOLS", "true")
 	env.FromField("NODENAME", "spec.nodeName")
-	return corev1.Container{
+	container := corev1.Container{
 		Name:            conditionEnsurerName,
 		Image:           n.image(nodeImage),
 		Command:         system.Shell(ensureCondition),
 		Env:             env,
 		SecurityContext: &corev1.SecurityContext{Privileged: new(false)},
 	}
+	if hasBackend(n.config, v1alpha1.None) {
+		container.VolumeMounts = []corev1.VolumeMount{n.stateMount()}
+	}
+	return container
 }
 
 func (n node) birdExporter() corev1.Container {

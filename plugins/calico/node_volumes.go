@@ -52,7 +52,7 @@ func (n node) mounts() []corev1.VolumeMount {
 	if n.isPrivileged() {
 		mounts = append(mounts,
 			corev1.VolumeMount{Name: "var-run-calico", MountPath: "/var/run/calico"},
-			corev1.VolumeMount{Name: "var-lib-calico", MountPath: "/var/lib/calico"})
+			n.stateMount())
 	} else {
 		mounts = append(mounts, hostFolders()...)
 	}
@@ -61,6 +61,14 @@ func (n node) mounts() []corev1.VolumeMount {
 		mounts = append(mounts, corev1.VolumeMount{Name: "bpffs", MountPath: "/sys/fs/bpf"})
 	}
 	return append(mounts, corev1.VolumeMount{Name: "cni-log-dir", MountPath: "/var/log/calico/cni", ReadOnly: true})
+}
+
+// stateMount is the folder on the node in which calico-node notes that its pod has ended.
+func (n node) stateMount() corev1.VolumeMount {
+	if n.isPrivileged() {
+		return corev1.VolumeMount{Name: "var-lib-calico", MountPath: "/var/lib/calico"}
+	}
+	return corev1.VolumeMount{Name: "var-lib", MountPath: "/var/lib/calico", SubPath: "calico"}
 }
 
 // hostFolders are the folders of which an unprivileged calico-node owns parts.

@@ -109,10 +109,3 @@ func TestIPv6NameServersAreMasqueradedForIPv6Pods(t *testing.T) {
 	g.Expect(calls).To(HaveLen(3))
 	g.Expect(calls[1]).To(HavePrefix("ip6tables-legacy -w -t nat -C POSTROUTING -s 2001:db8::/56 -d fe80::1/128 "))
 }
-
-func TestTheConditionIsSetOnceAfterAWhile(t *testing.T) {
-	g := NewWithT(t)
-	calls := runScript(t, build(t, "").container("network-unavailable-condition-ensurer").Command,
-		map[string]string{"sleep": built.UntilSecondPause, "calico-node": stub("")})
-	g.Expect(calls).To(Equal([]string{"sleep 30", "calico-node -startup", "sleep 3600"}))
-}

@@ -11,7 +11,15 @@ pause() {
 }
 
 pause 30
-calico-node -startup
+if [ "$CALICO_NETWORKING_BACKEND" != none ]; then
+  calico-node -startup -complete-startup
+elif [ -e "${SHUTDOWN_FILE:-/var/lib/calico/shutdownTS}" ]; then
+  # A former pod has ended on this node, and may have had another backend. With
+  # backend none calico-node leaves the condition alone, so it is told of another one:
+  # it sets the condition as soon as Felix is ready, removes the file, and stays.
+  CALICO_NETWORKING_BACKEND=bird FELIX_HEALTHENABLED=true calico-node -complete-startup &
+  wait $!
+fi
 while true; do
   pause 3600
 done
