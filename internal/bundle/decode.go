@@ -18,9 +18,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/strictjson"
 )
 
 const (
@@ -83,9 +83,9 @@ func decodeDocument(text []byte) (*unstructured.Unstructured, error) {
 		return nil, nil
 	}
 	if content[0] != '{' {
-		converted, err := yaml.YAMLToJSON(text)
+		converted, err := strictjson.FromYAML(text, mostDecompressed)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("it %w", err)
 		}
 		if text = converted; string(text) == "null" {
 			return nil, nil

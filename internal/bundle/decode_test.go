@@ -63,6 +63,10 @@ func TestSecretsAreDecoded(t *testing.T) {
 			data:     map[string][]byte{"a": []byte(list)},
 			problems: []string{"Secret s, key a, document 1: List without metadata.name"},
 		},
+		"aliases": {
+			data:     map[string][]byte{"a": []byte(one + "data: {a: &a b, c: *a}")},
+			problems: []string{"Secret s, key a, document 1: it has a YAML anchor or alias (& or *), which is not allowed"},
+		},
 		"just text": {
 			data:     map[string][]byte{"a": []byte("hello")},
 			problems: []string{"Secret s, key a, document 1: "},
