@@ -31,6 +31,8 @@ func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mod
 		QPS:         o.Config.ShootClientConnection.QPS,
 		Burst:       o.Config.ShootClientConnection.Burst,
 		Clock:       o.Clock,
+
+		RefuseAddress: shootclient.NeverClusters(o.Config.ShootClientConnection.AllowedAddresses...),
 	}
 	if o.fence != nil {
 		access.WrapTransport = func(_ string, next http.RoundTripper) http.RoundTripper { return o.fence.wrap(next) }

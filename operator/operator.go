@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -112,8 +113,12 @@ func (o *Options) manager() (ctrl.Manager, error) {
 		Metrics:                metricsserver.Options{BindAddress: o.Config.Metrics.BindAddress},
 		HealthProbeBindAddress: o.Config.HealthProbes.BindAddress,
 		Client:                 seedclient.Options(),
-		// Tests run several operators in one process.
-		Controller: config.Controller{SkipNameValidation: new(true)},
+		// Tests run several operators in one process. Controllers whose own time limits are
+		// shorter report why they did not get further.
+		Controller: config.Controller{
+			SkipNameValidation:    new(true),
+			ReconciliationTimeout: o.Config.Controllers.Network.ReconciliationTimeout.Duration + time.Minute,
+		},
 	}
 	if err := elect(&settings, &o.Config.LeaderElection); err != nil {
 		return nil, err

@@ -102,6 +102,8 @@ func wireType(t reflect.Type) string {
 		return wireType(t.Elem())
 	case reflect.Struct:
 		return "object"
+	case reflect.Slice:
+		return "list of " + wireType(t.Elem())
 	case reflect.Map:
 		return "map of " + wireType(t.Elem())
 	case reflect.Bool:

@@ -4,14 +4,18 @@ package shootclient
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
+	"net/netip"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
@@ -26,7 +30,12 @@ const idleTimeout = 10 * time.Second
 // connection is the way to one API server: its TCP connections, and whether it
 // answered last.
 type connection struct {
+	// config leads to the server, whose name in it is the same for all shoots: it is in the
+	// metrics and errors of client-go. server is its real address.
 	config *rest.Config
+	server string
+	// proven reports that /version was answered as only an API server does.
+	proven atomic.Bool
 	// transport is nil if this package did not open the connections.
 	transport *http.Transport
 	// requests has a time limit for each request, watches has none.
@@ -42,6 +51,16 @@ func connect(kubeconfig []byte, namespace string, options *Options) (*connection
 	if err != nil {
 		return nil, err
 	}
+	server, _, err := rest.DefaultServerUrlFor(config)
+	if err != nil {
+		return nil, errors.New("the server of the kubeconfig's cluster is not a URL such as https://api.example.com:6443")
+	}
+	if address, err := netip.ParseAddr(server.Hostname()); err == nil {
+		if err := options.checkAddress(address); err != nil {
+			return nil, err
+		}
+	}
+	config.WarningHandlerWithContext = rest.NoWarnings{}
 	config.RateLimiter = flowcontrol.NewTokenBucketRateLimiter(options.QPS, options.Burst)
 	tlsConfig, err := rest.TLSConfigFor(config)
 	if err != nil {
@@ -56,9 +75,18 @@ func connect(kubeconfig []byte, namespace string, options *Options) (*connection
 		TLSClientConfig:     tlsConfig,
 		TLSHandshakeTimeout: options.ConnectTimeout,
 		IdleConnTimeout:     idleTimeout,
-		DialContext:         (&net.Dialer{Timeout: options.ConnectTimeout, KeepAlive: 30 * time.Second}).DialContext,
+		DialContext:         (&net.Dialer{Timeout: options.ConnectTimeout, KeepAlive: 30 * time.Second, Control: options.control}).DialContext,
+
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: maxHeaders,
+		ResponseHeaderTimeout:  2 * options.RequestTimeout, // of watches; other requests have their own limit
+		HTTP2:                  &http.HTTP2Config{MaxReceiveBufferPerConnection: maxAnswers, MaxReceiveBufferPerStream: maxUnread},
 	})
-	state := &answers{next: writeCounter{transport}, clock: options.Clock, err: errNotAsked}
+	limited := &limits{
+		next: addressed{writeCounter{transport}, server.Host}, prefix: strings.TrimSuffix(server.Path, "/"),
+		events: rate.NewLimiter(watchRate, watchBurst),
+	}
+	state := &answers{next: limited, clock: options.Clock, err: errNotAsked}
 	var outer http.RoundTripper = state
 	if options.WrapTransport != nil {
 		outer = options.WrapTransport(namespace, outer)
@@ -67,15 +95,19 @@ func connect(kubeconfig []byte, namespace string, options *Options) (*connection
 	if err != nil {
 		return nil, fmt.Errorf("the kubeconfig's credentials cannot be used: %w", err)
 	}
+	address := server.String()
+	server.Host = "shoot"
+	config.Host = server.String()
 	return &connection{
-		config: config, transport: transport, state: state,
+		config: config, server: address, transport: transport, state: state,
 		requests: &http.Client{Transport: authenticated, Timeout: options.RequestTimeout},
 		watches:  &http.Client{Transport: authenticated},
 	}, nil
 }
 
-// probe finds out whether the API server answers at all and knows the credentials;
-// any other answer will do.
+// probe finds out whether the API server answers at all and knows the credentials, and
+// whether it answers as an API server does: with its version or, where the credentials lack
+// the right to see it, with a Status.
 func (c *connection) probe(ctx context.Context, timeout time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -91,12 +123,14 @@ func (c *connection) probe(ctx context.Context, timeout time.Duration) error {
 	if err != nil {
 		return err
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 1<<16))
+	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode == http.StatusUnauthorized {
-		_ = response.Body.Close()
 		return errUnauthorized
 	}
-	return response.Body.Close()
+	var answer struct{ GitVersion, Reason string }
+	_ = json.NewDecoder(response.Body).Decode(&answer)
+	c.proven.Store(answer.GitVersion != "" || response.StatusCode == http.StatusForbidden && answer.Reason != "")
+	return nil
 }
 
 func (c *connection) close() {

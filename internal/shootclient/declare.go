@@ -4,6 +4,8 @@ package shootclient
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -91,7 +93,8 @@ func (w Watch) empty() client.Object {
 	return object
 }
 
-// selecting restricts what an informer lists and watches to what is declared.
+// selecting restricts what an informer lists and watches to what is declared. It makes the
+// informer list in pages, and ends a list that has too many or takes too long.
 func (w Watch) selecting(all toolscache.ListerWatcher, managedBy string) toolscache.ListerWatcher {
 	selector := labels.SelectorFromSet(labels.Set{resourcesv1alpha1.ManagedBy: managedBy})
 	if w.Selector != nil {
@@ -105,8 +108,19 @@ func (w Watch) selecting(all toolscache.ListerWatcher, managedBy string) toolsca
 		return options
 	}
 	from := toolscache.ToListerWatcherWithContext(all)
+	page, deadline := 0, time.Time{} // of the one list at a time
 	return &toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			if options.Continue == "" {
+				page, deadline = 0, time.Now().Add(listTimeout)
+			}
+			if page++; page > maxPages {
+				return nil, fmt.Errorf("the list has more than %d pages of %d objects", maxPages, pageSize)
+			}
+			ctx, cancel := context.WithDeadline(ctx, deadline)
+			defer cancel()
+			// For any version, an API server answers with all objects at once.
+			options.ResourceVersion, options.ResourceVersionMatch, options.Limit = "", "", pageSize
 			return from.ListWithContext(ctx, selected(options))
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {

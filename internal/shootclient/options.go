@@ -5,6 +5,7 @@ package shootclient
 import (
 	"cmp"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"k8s.io/utils/clock"
@@ -54,6 +55,9 @@ type Options struct {
 	// RetryAfter is how long a shoot that did not answer is not asked again.
 	// Default: 5 seconds.
 	RetryAfter time.Duration
+	// RefuseAddress reports that nothing must be connected to at an address. NeverClusters
+	// makes one. Default: no address is refused.
+	RefuseAddress func(netip.Addr) bool
 	// WrapTransport, if set, sees all requests to a shoot.
 	WrapTransport func(namespace string, next http.RoundTripper) http.RoundTripper
 	// Clock is the time. Default: the real one.

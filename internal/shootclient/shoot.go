@@ -89,7 +89,7 @@ func newShoot(namespace string, connection *connection, options *Options, declar
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Shoot{
-		Namespace: namespace, Server: connection.config.Host, Client: direct,
+		Namespace: namespace, Server: connection.server, Client: direct,
 		options: options, declared: declared, connection: connection, asks: direct, refused: refused, cache: cached, tell: tell,
 		stop: cancel, stopped: make(chan struct{}),
 		watched: map[schema.GroupVersionKind]toolscache.InformerSynced{},

@@ -39,7 +39,7 @@ func runOperator() error {
 	if err != nil {
 		return err
 	}
-	config, err := configv1alpha1.Load(fmt.Appendf(nil, `{metrics: {bindAddress: "0"}, healthProbes: {bindAddress: "0"},
+	config, err := configv1alpha1.Load(fmt.Appendf(nil, `{metrics: {bindAddress: "0"}, healthProbes: {bindAddress: "0"}, shootClientConnection: {allowedAddresses: [127.0.0.0/8]},
 leaderElection: {leaderElect: false}, heartbeat: {namespace: %q, extensionName: networking-trellis}}`, os.Getenv(inPlace)))
 	if err != nil {
 		return err

@@ -12,11 +12,13 @@ import (
 	"time"
 )
 
-// operatorConfig turns off the operator's ports, which other programs may use.
+// operatorConfig turns off the operator's ports, which other programs may use, and lets the
+// shoots be on this machine.
 const operatorConfig = `apiVersion: config.trellis.network/v1alpha1
 kind: OperatorConfiguration
 metrics: {bindAddress: "0"}
 healthProbes: {bindAddress: "0"}
+shootClientConnection: {allowedAddresses: [127.0.0.0/8]}
 `
 
 // process is the operator's process.

@@ -39,6 +39,7 @@ const (
 mode: Gardener
 metrics: {bindAddress: "0"}
 healthProbes: {bindAddress: "0"}
+shootClientConnection: {allowedAddresses: [127.0.0.0/8]}
 leaderElection: {resourceNamespace: default, leaseDuration: 12s, renewDeadline: 10s, retryPeriod: 500ms}
 heartbeat: {namespace: default}
 `

@@ -43,6 +43,8 @@ func TestLoadNamesTheInvalidField(t *testing.T) {
 		"another version": {"apiVersion: v1", `apiVersion: Unsupported value: "v1"`},
 		"bad address":     {"metrics: {bindAddress: here}", `metrics.bindAddress: Invalid value: "here"`},
 		"negative":        {"controllers: {health: {syncPeriod: -1s}}", "controllers.health.syncPeriod"},
+		"no range":        {"shootClientConnection: {allowedAddresses: [127.0.0.1]}", `shootClientConnection.allowedAddresses[0]: Invalid value: "127.0.0.1": must be a range such as 127.0.0.0/8`},
+		"no rate":         {"shootClientConnection: {qps: -1}", "shootClientConnection.qps"},
 		"no time":         {"controllers: {network: {reconciliationTimeout: -1m}}", `controllers.network.reconciliationTimeout: Invalid value: "-1m0s": must be positive`},
 		"no patience":     {"controllers: {health: {progressingThreshold: -1m}}", `controllers.health.progressingThreshold: Invalid value: "-1m0s": must be positive`},
 		"no workers":      {"controllers: {shoot: {concurrentSyncs: -1}}", "controllers.shoot.concurrentSyncs"},

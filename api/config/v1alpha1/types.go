@@ -33,9 +33,9 @@ type OperatorConfiguration struct {
 	// ClientConnection limits the requests to the seed's API server.
 	// +optional
 	ClientConnection ClientConnection `json:"clientConnection,omitempty"`
-	// ShootClientConnection limits the requests to the API server of each shoot.
+	// ShootClientConnection limits the connections to the API server of each shoot.
 	// +optional
-	ShootClientConnection ClientConnection `json:"shootClientConnection,omitempty"`
+	ShootClientConnection ShootClientConnection `json:"shootClientConnection,omitempty"`
 	// Metrics is the address of /metrics.
 	// +optional
 	Metrics Endpoint `json:"metrics,omitempty"`
@@ -75,6 +75,17 @@ type ClientConnection struct {
 	// Burst is the number of requests that may exceed the average at once.
 	// +optional
 	Burst int `json:"burst,omitempty"`
+}
+
+// ShootClientConnection limits the connections to the API servers of shoots.
+type ShootClientConnection struct {
+	ClientConnection `json:",inline"`
+
+	// AllowedAddresses are ranges such as 127.0.0.0/8 in which API servers of shoots may be,
+	// although the operator refuses them by default: loopback, link-local and multicast
+	// addresses, and those of the metadata services of infrastructures.
+	// +optional
+	AllowedAddresses []string `json:"allowedAddresses,omitempty"`
 }
 
 // Endpoint is an address that the operator serves.

@@ -4,6 +4,7 @@ package v1alpha1
 
 import (
 	"net"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -38,6 +39,16 @@ func (c ClientConnection) validate(path *field.Path) field.ErrorList {
 	}
 	if c.Burst < 0 {
 		errs = append(errs, field.Invalid(path.Child("burst"), c.Burst, "must be positive"))
+	}
+	return errs
+}
+
+func (c ShootClientConnection) validate(path *field.Path) field.ErrorList {
+	errs := c.ClientConnection.validate(path)
+	for i, each := range c.AllowedAddresses {
+		if _, err := netip.ParsePrefix(each); err != nil {
+			errs = append(errs, field.Invalid(path.Child("allowedAddresses").Index(i), each, "must be a range such as 127.0.0.0/8 or fd00::/8"))
+		}
 	}
 	return errs
 }

@@ -149,16 +149,16 @@ func (p *pruner) nudge(ctx context.Context, live *metav1.PartialObjectMetadata) 
 func liveMetadata(ctx context.Context, shoot *shootclient.Shoot, ref *reference) (*metav1.PartialObjectMetadata, error) {
 	kind, mapper := kindOf(ref), shoot.Client.RESTMapper()
 	if _, err := mapper.RESTMapping(kind.GroupKind(), kind.Version); meta.IsNoMatchError(err) {
-		mapping, err := mapper.RESTMapping(identityOf(ref).GroupKind)
+		mapping, err := mapper.RESTMapping(kind.GroupKind())
 		if err != nil {
-			return nil, ignoreNoMatch(err)
+			return nil, shoot.UnlessGone(kind.GroupKind(), err)
 		}
 		kind = mapping.GroupVersionKind
 	}
 	live := &metav1.PartialObjectMetadata{}
 	live.SetGroupVersionKind(kind)
 	if err := shoot.Client.Get(ctx, identityOf(ref).NamespacedName, live); err != nil {
-		return nil, client.IgnoreNotFound(ignoreNoMatch(err))
+		return nil, shoot.UnlessGone(kind.GroupKind(), err)
 	}
 	return live, nil
 }

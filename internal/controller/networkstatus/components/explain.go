@@ -5,6 +5,7 @@ package components
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -26,6 +27,8 @@ const (
 	rolloutPeriod = 30 * time.Second
 	// maxEvents is how many events are read to explain why a workload has no pods.
 	maxEvents = 50
+	// maxPages is in how many pages the pods of a workload are read.
+	maxPages = 100
 )
 
 type rolloutKey struct {
@@ -131,7 +134,10 @@ func (e *explainer) key(w workload) rolloutKey { return rolloutKey{e.network, w.
 // pods to a roll-out; without one it reads no more pages than it must.
 func (e *explainer) worstPod(ctx context.Context, w workload, pods client.MatchingLabelsSelector, roll *rollout.Rollout) (problem, error) {
 	var found problem
-	for next := ""; ; {
+	for next, read := "", 0; ; read++ {
+		if read == maxPages {
+			return found, fmt.Errorf("the shoot lists the pods of the %s %s in more than %d pages", w.component.Kind, w.component.Workload, maxPages)
+		}
 		page := &corev1.PodList{}
 		if err := e.live.List(ctx, page, client.InNamespace(w.component.Namespace), pods, client.Limit(e.pageSize), client.Continue(next)); err != nil {
 			return found, err

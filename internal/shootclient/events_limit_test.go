@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shootclient
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"golang.org/x/time/rate"
+)
+
+func TestAnEventThatIsTooLargeEndsTheWatch(t *testing.T) {
+	g := NewWithT(t)
+	read := func(stream []byte) (int64, error) {
+		return io.Copy(io.Discard, &eventReader{ReadCloser: io.NopCloser(bytes.NewReader(stream)), ctx: t.Context(), rate: rate.NewLimiter(rate.Inf, 1)})
+	}
+	small := append(bytes.Repeat([]byte("x"), maxEvent-1), '\n')
+	n, err := read(bytes.Repeat(small, 4))
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(n).To(BeEquivalentTo(4 * maxEvent))
+	_, err = read(bytes.Repeat([]byte("x"), 2*maxEvent))
+	g.Expect(err).To(MatchError("an event of a watch has more than 4 MiB"))
+}
+
+// A watch that floods is read no faster than is allowed, and the sender waits.
+func TestAWatchThatFloodsIsReadSlowly(t *testing.T) {
+	g := NewWithT(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	line := append(bytes.Repeat([]byte("x"), 999), '\n')
+	sent := &flood{line: line}
+	limited := &eventReader{ReadCloser: io.NopCloser(sent), ctx: ctx, rate: rate.NewLimiter(1, 1<<20)}
+	done := make(chan error)
+	go func() {
+		_, err := io.Copy(io.Discard, limited)
+		done <- err
+	}()
+	g.Consistently(done, "200ms").ShouldNot(Receive())
+	cancel()
+	g.Expect(<-done).To(MatchError(context.Canceled))
+	g.Expect(sent.bytes).To(BeNumerically("<=", 1<<20+64<<10))
+}
+
+// flood is a stream of lines without end.
+type flood struct {
+	line  []byte
+	bytes int
+}
+
+// Read implements io.Reader.
+func (f *flood) Read(p []byte) (int, error) {
+	n := 0
+	for n+len(f.line) <= len(p) {
+		n += copy(p[n:], f.line)
+	}
+	f.bytes += n
+	return n, nil
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shootclient
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/trellis-network/trellis/internal/condition"
+)
+
+// A kubeconfig may lead to any server that the operator reaches. Its answers are its own.
+func TestOnlyAStatusIsQuoted(t *testing.T) {
+	const secret = "wJalrXUtnFEMI"
+	text := func(code int, contentType, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", contentType)
+			w.WriteHeader(code)
+			_, _ = w.Write([]byte(body))
+		}
+	}
+	protobuf := func() string {
+		raw, err := (&metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonForbidden, Code: 403, Message: "say so"}).Marshal()
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		envelope := &runtime.Unknown{TypeMeta: runtime.TypeMeta{APIVersion: "v1", Kind: "Status"}, Raw: raw}
+		wrapped, err := envelope.Marshal()
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		return string(protobufPrefix) + string(wrapped)
+	}
+	for name, test := range map[string]struct {
+		answer http.HandlerFunc
+		told   string
+	}{
+		"an object without kind":       {answerWith(200, `{"key":"`+secret+`"}`), errNoAPIServer.Error()},
+		"an object without version":    {answerWith(200, `{"kind":"`+secret+`"}`), errNoAPIServer.Error()},
+		"kind in capitals":             {answerWith(200, `{"KIND":"`+secret+`","APIVERSION":"v1"}`), errNoAPIServer.Error()},
+		"a list":                       {answerWith(200, `["`+secret+`"]`), errNoAPIServer.Error()},
+		"a page":                       {text(200, "text/html", "<p>"+secret), errNoAPIServer.Error()},
+		"a text as an error":           {text(500, "text/plain", secret), "an error on the server"},
+		"a text as a refusal":          {text(403, "text/plain", secret), "unknown"},
+		"JSON as an error":             {answerWith(500, `{"message":"`+secret+`"}`), "an error on the server"},
+		"something with kind as error": {answerWith(500, `{"kind":"Secret","apiVersion":"v1","message":"`+secret+`"}`), "an error on the server"},
+		"a Status":                     {answerWith(500, status(500, "InternalError", "the etcd is full")), "the etcd is full"},
+		"a Status in protobuf":         {text(403, "application/vnd.kubernetes.protobuf", protobuf()), "say so"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHostile(t, hostileAnswers{configMap("one"): test.answer})
+			h.Expect(h.get("one")).To(MatchError(And(ContainSubstring(test.told), Not(ContainSubstring(secret)))))
+		})
+	}
+}
+
+// A webhook in a shoot may refuse with a message of megabytes.
+func TestLongMessagesOfAShootAreCut(t *testing.T) {
+	long := strings.Repeat("no ", 700_000)
+	h := newHostile(t, hostileAnswers{configMap("one"): answerWith(403, status(403, "Forbidden", long))})
+	err := h.get("one")
+	h.Expect(apierrors.IsForbidden(err)).To(BeTrue())
+	h.Expect(len(err.Error())).To(BeNumerically("<=", condition.MaxMessage))
+	h.Expect(err).To(MatchError(And(HavePrefix("no no no"), HaveSuffix("…"))))
+}

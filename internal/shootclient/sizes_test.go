@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shootclient
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// chunk is a megabyte of spaces, which JSON ignores.
+var chunk = bytes.Repeat([]byte(" "), 1<<20)
+
+// endless answers with JSON that has no end.
+func endless(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	for r.Context().Err() == nil {
+		if _, err := w.Write(chunk); err != nil {
+			return
+		}
+	}
+}
+
+func TestAnEndlessAnswerIsCutOff(t *testing.T) {
+	h := newHostile(t, hostileAnswers{configMap("one"): endless})
+	h.shoot()
+	var err error
+	h.Expect(allocated(func() { err = h.get("one") })).To(BeNumerically("<", 8*maxAnswer))
+	h.Expect(err).To(MatchError(ContainSubstring("the answer has more than 16 MiB")))
+}
+
+// An endless error is no better.
+func TestAnEndlessErrorIsCutOff(t *testing.T) {
+	h := newHostile(t, hostileAnswers{configMap("one"): func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(http.StatusInternalServerError)
+		endless(w, r)
+	}})
+	h.Expect(h.get("one")).To(MatchError(ContainSubstring("the answer has more than 16 MiB")))
+}
+
+func TestCompressedAnswersAreNotDecompressed(t *testing.T) {
+	var bomb bytes.Buffer
+	z := gzip.NewWriter(&bomb)
+	for range 64 {
+		_, _ = z.Write(chunk)
+	}
+	_ = z.Close()
+	var asked http.Header
+	h := newHostile(t, hostileAnswers{configMap("one"): func(w http.ResponseWriter, r *http.Request) {
+		asked = r.Header.Clone()
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = w.Write(bomb.Bytes())
+	}})
+	h.shoot()
+	var err error
+	h.Expect(allocated(func() { err = h.get("one") })).To(BeNumerically("<", 8<<20))
+	h.Expect(err).To(MatchError(ContainSubstring(errNoAPIServer.Error())))
+	h.Expect(asked.Values("Accept-Encoding")).To(BeEmpty())
+}
+
+func TestLargeHeadersAreRefused(t *testing.T) {
+	h := newHostile(t, hostileAnswers{configMap("one"): func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X", strings.Repeat("x", 2*maxHeaders))
+	}})
+	h.Expect(h.get("one")).To(HaveOccurred())
+}
+
+// All answers of one shoot that are read at the same time share a limit.
+func TestManyLargeAnswersAtOnceAreRefused(t *testing.T) {
+	const requests = 8
+	var sent atomic.Int32
+	all := make(chan struct{})
+	h := newHostile(t, hostileAnswers{configMap("one"): func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		for range maxAnswer>>20 - 1 {
+			_, _ = w.Write(chunk)
+		}
+		if sent.Add(1) == requests {
+			close(all)
+		}
+		select { // until all have sent nearly as much as one may
+		case <-all:
+		case <-r.Context().Done():
+		}
+		_, _ = io.WriteString(w, `{"kind":"ConfigMap","apiVersion":"v1"}`)
+	}})
+	shoot := h.shoot()
+	_, err := shoot.Client.RESTMapper().RESTMapping(configMaps.GroupKind())
+	h.Expect(err).NotTo(HaveOccurred())
+	errs := make(chan error, requests)
+	for range requests {
+		go func() {
+			errs <- shoot.Client.Get(h.ctx, client.ObjectKey{Namespace: "kube-system", Name: "one"}, &corev1.ConfigMap{})
+		}()
+	}
+	refused := 0
+	for range requests {
+		if err := <-errs; err != nil {
+			h.Expect(err).To(MatchError(ContainSubstring("together have more than 32 MiB")))
+			refused++
+		}
+	}
+	h.Expect(refused).To(BeNumerically(">=", requests-2))
+	h.Expect(shoot.connection.state.next.(*limits).reading.Load()).To(BeZero(), "what was read is given back")
+}
