@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/trellis-network/trellis/cli"
+	"github.com/trellis-network/trellis/internal/request"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugins"
 	"github.com/trellis-network/trellis/providers"
@@ -98,7 +99,7 @@ func running(t *testing.T, before, after string) string {
 	result := p.Build(then)
 	g.Expect(result.Errors).To(BeEmpty())
 	now.Applied = result.Applied()
-	text, err := json.Marshal(now)
+	text, err := request.Encode(&now)
 	g.Expect(err).NotTo(HaveOccurred())
 	return string(text)
 }

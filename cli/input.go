@@ -157,6 +157,7 @@ func (in *input) candidateFor(subject *manifest.Subject, p *pipeline.Pipeline) c
 	one.request = p.NewRequest(subject.Network, subject.Shoot, in.environment())
 	one.request.Author = subject.Author
 	one.warnings = subject.Contradictions()
+	one.warnOfFamilies(subject)
 	remembered, err := state.Decode(subject.Network.Status.State)
 	if err != nil || !isConfig(remembered.Applied) {
 		one.warnings = append(one.warnings, plugin.Warning{
@@ -176,12 +177,16 @@ func isConfig(applied *pipeline.Applied) bool {
 func (in *input) loadRequest(cmd *cobra.Command) (candidates []candidate, problems []manifest.Problem, err error) {
 	err = open(cmd, in.requestFile, func(name string, r io.Reader) error {
 		source := manifest.Source{File: name}
-		request, wrong, err := decodeRequest(r)
+		file, wrong, err := decodeRequest(r)
 		if wrong != nil {
 			problems = []manifest.Problem{{Source: source, Err: wrong}}
 			return nil
 		}
-		candidates = []candidate{{source: source, name: "network " + request.Namespace + "/" + request.Name, request: request}}
+		one := candidate{source: source, name: "network " + file.Namespace + "/" + file.Name, request: file.Request}
+		if other := otherVersion(&file, ""); other != "" {
+			one.warnings = []plugin.Warning{{Field: "trellisVersion", Message: other}}
+		}
+		candidates = []candidate{one}
 		return err
 	})
 	return candidates, problems, err

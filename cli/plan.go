@@ -180,6 +180,7 @@ func (o *planOptions) planFiles(cmd *cobra.Command, p *pipeline.Pipeline, names 
 		return nil, cmp.Or(report.err, errInvalid)
 	}
 	first := o.in.candidateFor(old, p)
+	deployed(&first.request, old.Network)
 	if first.request.Applied == nil && runs(old) {
 		first.request.TakenOver = first.request.Accepted()
 	}

@@ -156,6 +156,7 @@ func (in *access) running(ctx context.Context, p *pipeline.Pipeline, environment
 	if wanted != nil {
 		// So that changes have a class, what Trellis makes of the running network's spec
 		// counts as applied.
+		deployed(&runs, n)
 		if built := p.Build(runs); len(built.Errors) == 0 {
 			from.applied = built.Applied()
 		}

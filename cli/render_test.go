@@ -156,6 +156,38 @@ func TestADumpedRequestReplays(t *testing.T) {
 	g.Expect(stdout).To(Equal("network shoot--dev--mine/mine: valid (noop)\n"))
 }
 
+// Another version of Trellis may give another result for the same Request.
+func TestARequestOfAnotherVersionIsNamed(t *testing.T) {
+	g := NewWithT(t)
+	_, dumped, _ := call([]string{"request", "-f", "-"}, shoot("mine", "{type: noop}"))
+	var file map[string]any
+	g.Expect(json.Unmarshal([]byte(dumped), &file)).To(Succeed())
+	this, isText := file["trellisVersion"].(string)
+	g.Expect(isText).To(BeTrue())
+
+	for name, test := range map[string]struct {
+		version any
+		want    string
+	}{
+		"this one":        {this, ""},
+		"another one":     {"v0.0.1", "warning: trellisVersion: comes from Trellis v0.0.1, and this is " + this + ": use that version for the result that it gave\n"},
+		"an unknown one":  {"", "warning: trellisVersion: comes from Trellis of an unknown version, and this is " + this + ": use that version for the result that it gave\n"},
+		"one of a liar's": {"v1\nerror: no", `warning: trellisVersion: comes from Trellis v1 error: no, and this is ` + this},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			file["trellisVersion"] = test.version
+			changed, err := json.Marshal(file)
+			g.Expect(err).NotTo(HaveOccurred())
+			exit, stdout, stderr := call([]string{"render", "--request", "-"}, string(changed))
+			g.Expect(exit).To(Equal(0))
+			g.Expect(stdout).NotTo(BeEmpty())
+			g.Expect(stderr).To(HavePrefix(test.want))
+			g.Expect(stderr == "").To(Equal(test.want == ""))
+		})
+	}
+}
+
 func TestRequestsAreOnlyTakenWhole(t *testing.T) {
 	runAll(t, []script{
 		{
@@ -168,7 +200,11 @@ func TestRequestsAreOnlyTakenWhole(t *testing.T) {
 		},
 		{
 			name: "fields of another version", args: "render --request -", exit: 1, stdin: `{"colour": 1}`,
-			stderr: "error: <stdin>: is not a Request of this version of Trellis: unknown field \"colour\"\n",
+			stderr: "~error: <stdin>: is not a Request of this version of Trellis: unknown field \"colour\"; it comes from Trellis of an unknown version, and this is ",
+		},
+		{
+			name: "of another version", args: "render --request -", exit: 1, stdin: `{"trellisVersion": "v0.0.1", "colour": 1}`,
+			stderr: "~unknown field \"colour\"; it comes from Trellis v0.0.1, and this is ",
 		},
 		{
 			name: "half of one", args: "render --request -", exit: 1, stdin: `{"author": "Shoot"}`,
@@ -194,7 +230,7 @@ func TestRequestsAreOnlyTakenWhole(t *testing.T) {
 			stdin: `{"author": "Shoot", "name": "a", "namespace": "b", "facts": {"ipFamilies": ["IPv4"]},
 				"spec": {"type": "noop", "podCIDR": "10.1.0.0/16", "serviceCIDR": "10.2.0.0/16", "providerConfig": {"monitored": true}},
 				"applied": {"config": {"colour": "red"}}}`,
-			stdout: "\nnetwork b/a: valid (noop, 1 change)\nchange: monitored: safe, from absent to true: only adds a dashboard\n",
+			stdout: "~network b/a: valid (noop, 1 warning, 1 change)\nchange: monitored: safe, from absent to true: only adds a dashboard\n",
 		},
 	})
 }

@@ -3,7 +3,7 @@
 package cli
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +15,7 @@ import (
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/fielderror"
+	"github.com/trellis-network/trellis/internal/request"
 	"github.com/trellis-network/trellis/pipeline"
 )
 
@@ -28,8 +29,9 @@ func newRequest(p *pipeline.Pipeline) *cobra.Command {
 		Short: "Print the Request of a network, to reproduce its objects and errors elsewhere",
 		Long: `Print the Request of one network: everything that its objects depend on, as a JSON
 document. 'trellis render --request' and 'trellis validate --request' return the
-same objects and errors for it on any machine. The operator dumps its Requests in
-the same format (dumpRequests in its configuration).
+same objects and errors for it on any machine. The document names the version of
+Trellis; another version warns, since it may give another result. The operator dumps
+its Requests in the same format (dumpRequests in its configuration).
 
 request does not validate the network, so that it also works for an invalid one.` + inputHelp + exitHelp,
 		Example: `  trellis request -f shoot.yaml > request.json
@@ -50,7 +52,7 @@ func dumpRequest(cmd *cobra.Command, p *pipeline.Pipeline, in *input) error {
 	if err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(one.request, "", "  ")
+	text, err := request.Encode(&one.request)
 	if err != nil {
 		return err
 	}
@@ -59,22 +61,32 @@ func dumpRequest(cmd *cobra.Command, p *pipeline.Pipeline, in *input) error {
 
 // decodeRequest reads a dumped Request. It returns an error in the Request as wrong, and
 // a failure to read as err.
-func decodeRequest(r io.Reader) (request pipeline.Request, wrong, err error) {
+func decodeRequest(r io.Reader) (file request.File, wrong, err error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxRequest+1))
 	if err != nil {
-		return request, nil, err
+		return file, nil, err
 	}
 	if len(text) > maxRequest {
-		return request, fmt.Errorf("is larger than %d MiB", maxRequest>>20), nil
+		return file, fmt.Errorf("is larger than %d MiB", maxRequest>>20), nil
 	}
-	strict, wrong := kjson.UnmarshalStrict(text, &request)
+	strict, wrong := kjson.UnmarshalStrict(text, &file)
 	if wrong == nil && len(strict) > 0 {
 		wrong = strict[0]
 	}
 	if wrong != nil {
-		return request, fmt.Errorf("is not a Request of this version of Trellis: %w", wrong), nil
+		return file, fmt.Errorf("is not a Request of this version of Trellis: %w%s", wrong, otherVersion(&file, "; it ")), nil
 	}
-	return request, checkRequest(&request), nil
+	return file, checkRequest(&file.Request), nil
+}
+
+// otherVersion returns, after a text, that a file comes from another version of Trellis; empty
+// if it does not.
+func otherVersion(file *request.File, after string) string {
+	if file.Version == request.Version() {
+		return ""
+	}
+	return fmt.Sprintf("%scomes from Trellis %s, and this is %s: use that version for the result that it gave",
+		after, fielderror.Abbreviate(cmp.Or(file.Version, "of an unknown version")), request.Version())
 }
 
 // checkRequest checks what Build relies on and every dumped Request fulfils.

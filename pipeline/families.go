@@ -9,9 +9,9 @@ import (
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 )
 
-// dualStackReady is the Shoot's constraint that delays a migration to dual-stack while it is
+// DualStackReady is the Shoot's constraint that delays a migration to dual-stack while it is
 // not True (Gardener's contract).
-const dualStackReady = "DualStackNodesMigrationReady"
+const DualStackReady = "DualStackNodesMigrationReady"
 
 // familiesNow returns the families to deploy now: the wanted ones, [IPv4] if there are none,
 // and only the first one until all nodes are ready for two.
@@ -24,7 +24,7 @@ func familiesNow(network *extensionsv1alpha1.Network, shoot *corev1beta1.Shoot) 
 		return wanted
 	}
 	for _, constraint := range shoot.Status.Constraints {
-		if constraint.Type == dualStackReady && constraint.Status != corev1beta1.ConditionTrue {
+		if constraint.Type == DualStackReady && constraint.Status != corev1beta1.ConditionTrue {
 			return keepBoth(wanted[:1], wanted, network.Status.IPFamilies)
 		}
 	}

@@ -117,20 +117,28 @@ func (s *Set) addItems(source Source, list map[string]any) {
 }
 
 func (s *Set) addNetwork(source Source, value map[string]any) {
-	// The API server ignores the status in a manifest. Only the state that Trellis keeps
-	// in it is of use.
+	// The API server ignores the status in a manifest. Of use is what the operator takes
+	// into account of it.
 	status, _ := value["status"].(map[string]any)
 	delete(value, "status")
 	object := &extensionsv1alpha1.Network{}
 	if !s.decode(source, nil, value, object, &object.ObjectMeta, strictjson.RefuseUnknown) {
 		return
 	}
-	if state := status["state"]; state != nil {
-		if raw, err := json.Marshal(state); err == nil {
-			object.Status.State = &runtime.RawExtension{Raw: raw}
-		}
-	}
+	object.Status.State = reported[*runtime.RawExtension](status["state"])
+	object.Status.IPFamilies = reported[[]extensionsv1alpha1.IPFamily](status["ipFamilies"])
+	object.Status.LastOperation = reported[*corev1beta1.LastOperation](status["lastOperation"])
+	object.Status.ObservedGeneration = reported[int64](status["observedGeneration"])
 	s.networks = append(s.networks, network{source, object})
+}
+
+// reported returns a value of a status, the zero value if it is absent or of another type.
+func reported[T any](value any) (result T) {
+	raw, err := json.Marshal(value)
+	if err == nil && json.Unmarshal(raw, &result) == nil {
+		return result
+	}
+	return *new(T)
 }
 
 func (s *Set) addCluster(source Source, value map[string]any) {

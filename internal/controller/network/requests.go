@@ -4,13 +4,14 @@ package network
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"path/filepath"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/trellis-network/trellis/internal/request"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -24,18 +25,25 @@ type requests struct {
 
 // make makes the pipeline's Request for the Network.
 func (r *requests) make(ctx context.Context, run *run) (pipeline.Request, error) {
-	request, err := run.known().Request(ctx, r.live, r.Pipeline, plugin.Environment{
+	made, err := run.known().Request(ctx, r.live, r.Pipeline, plugin.Environment{
 		FeatureGates: r.FeatureGates, Images: r.Images, Webhook: r.webhookOf(run.network.Spec.Type),
 	})
-	request.Nodes = r.countNodes(ctx, run)
-	if err != nil || r.DumpRequests == "" {
-		return request, err
+	made.Nodes = r.countNodes(ctx, run)
+	if err == nil && r.DumpRequests != "" {
+		if failure := r.dump(&made); failure != nil {
+			logf.FromContext(ctx).Info("The Request was not dumped", "reason", failure.Error())
+		}
 	}
-	dump, err := json.MarshalIndent(request, "", "  ")
+	return made, err
+}
+
+// dump writes a Request into the folder for users who look for the cause of a problem.
+func (r *requests) dump(made *pipeline.Request) error {
+	content, err := request.Encode(made)
 	if err != nil {
-		return request, err
+		return err
 	}
-	return request, os.WriteFile(filepath.Join(r.DumpRequests, run.network.Namespace+".json"), dump, 0o600)
+	return os.WriteFile(filepath.Join(r.DumpRequests, made.Namespace+".json"), content, 0o600)
 }
 
 // buildAgain builds what was accepted last, with today's webhook.
