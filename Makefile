@@ -63,12 +63,11 @@ lint: sandbox ## gofmt, vet, staticcheck, and whether make generate would change
 	hack/check-core.sh
 	hack/check-pure.sh plugins plugin/manifest plugin/system pipeline
 
-generate: ## Deep copies, CRDs, RBAC, JSON schemas and the reference parts of the documents from the Go types
+generate: ## Deep copies, CRDs, JSON schemas and the reference parts of the documents from the Go types
 	go tool controller-gen object:headerFile=hack/boilerplate.go.txt paths="./api/...;./plugins/..."
 	go tool controller-gen crd paths=./api/... output:crd:dir=config/crd
 	go run ./hack/schema ./plugins/...
 	go run ./hack/docs
-	go tool controller-gen rbac:roleName=trellis-operator paths="./internal/...;./operator/..." output:rbac:dir=config/rbac
 
 build: ## The programs, into bin/
 	@go run ./hack/compile -o bin/ ./cmd/... ./test/demo

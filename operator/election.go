@@ -15,11 +15,6 @@ import (
 	"github.com/trellis-network/trellis/internal/controller/heartbeat"
 )
 
-// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=create
-// The election writes events of the core API.
-// +kubebuilder:rbac:groups="",resources=events,verbs=create;patch
-// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,resourceNames=trellis-operator,verbs=get;update
-
 // namespaceFile has the name of the namespace in a pod.
 const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 

@@ -17,8 +17,6 @@ import (
 	"github.com/trellis-network/trellis/internal/shootclient"
 )
 
-// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=shoots.core.gardener.cloud,verbs=get
-
 // shootCRD is a CRD that only a seed without Gardener has: Gardener serves Shoots from an
 // API server of its own.
 const shootCRD = "shoots.core.gardener.cloud"

@@ -73,7 +73,7 @@ type world struct {
 func setup(t *testing.T) *world {
 	t.Helper()
 	w := &world{WithT: NewWithT(t), t: t, box: landscape.Get(t), clock: &calendar{}, seed: landscape.Seed(t), shoot: landscape.Shoot(t)}
-	w.Expect(install.Rights(t.Context(), w.seed, operatorUser)).To(Succeed())
+	w.Expect(install.Rights(t.Context(), w.seed, configv1alpha1.ModeStandalone, operatorUser, "default")).To(Succeed())
 	w.Expect(w.seed.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: operatorNamespace}})).To(Succeed())
 	return w
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
+	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	"github.com/trellis-network/trellis/test/install"
 )
@@ -69,7 +70,7 @@ func (d *demo) install(ctx context.Context) error {
 	if err := install.Policies(ctx, d.seed); err != nil {
 		return err
 	}
-	return install.Rights(ctx, d.seed, operatorUser)
+	return install.Rights(ctx, d.seed, configv1alpha1.ModeStandalone, operatorUser, "default")
 }
 
 // apply creates the Shoot.

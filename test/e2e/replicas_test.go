@@ -24,10 +24,12 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/test/harness"
+	"github.com/trellis-network/trellis/test/install"
 )
 
 const (
@@ -51,6 +53,7 @@ heartbeat: {namespace: default}
 // the suspended replica does nothing when it resumes.
 func TestAnotherReplicaCarriesOn(t *testing.T) {
 	w := setupWithoutOperator(t, forOthers)
+	w.Expect(install.Rights(t.Context(), w.seed, configv1alpha1.ModeGardener, operatorUser, "default")).To(Succeed())
 	for i := range networkCount {
 		w.createNetwork(namespaceName(i))
 	}

@@ -209,7 +209,7 @@ func (w *world) connect(kubeconfig string) cluster {
 func (w *world) install() {
 	w.Expect(install.CRDs(w.t.Context(), w.seed)).To(Succeed())
 	w.Expect(install.Policies(w.t.Context(), w.seed)).To(Succeed())
-	w.Expect(install.Rights(w.t.Context(), w.seed, operatorUser)).To(Succeed())
+	w.Expect(install.Rights(w.t.Context(), w.seed, configv1alpha1.ModeStandalone, operatorUser, "default")).To(Succeed())
 }
 
 func read(w *world, file string) *unstructured.Unstructured {

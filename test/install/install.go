@@ -9,21 +9,28 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"strings"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
+	rbacv1ac "k8s.io/client-go/applyconfigurations/rbac/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	"github.com/trellis-network/trellis/config"
 )
 
-// operatorRole is the name of the ClusterRole in config/rbac.
-const operatorRole = "trellis-operator"
+// The names of the ClusterRoles in config/rbac: the operator's rights in the seed, and those in
+// its own namespace.
+const (
+	operatorRole  = "trellis-operator"
+	namespaceRole = "trellis-operator-namespace"
+)
 
 // gardener has the manifests of a seed in a Gardener landscape.
 //
@@ -78,20 +85,34 @@ func Established(ctx context.Context, c client.Client) (established, all int, er
 	return established, len(crds.Items), nil
 }
 
-// Rights gives a user the operator's rights, and no others.
-func Rights(ctx context.Context, c client.Client, user string) error {
-	if err := create(ctx, c, config.Manifests, "rbac/*.yaml"); err != nil {
-		return err
+// Rights gives a user the rights of an operator that runs in a mode with this namespace as its
+// own, and no others. It replaces the rights of another mode.
+func Rights(ctx context.Context, c client.Client, mode configv1alpha1.Mode, user, namespace string) error {
+	apply := func(object runtime.ApplyConfiguration) error {
+		return c.Apply(ctx, object, client.FieldOwner("install"), client.ForceOwnership)
 	}
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: operatorRole},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: operatorRole},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+	err := each(config.Manifests, "rbac/"+strings.ToLower(string(mode))+"/*.yaml", func(role *unstructured.Unstructured) error {
+		return apply(client.ApplyConfigurationFromUnstructured(role))
+	})
+	subject := rbacv1ac.Subject().WithAPIGroup(rbacv1.GroupName).WithKind(rbacv1.UserKind).WithName(user)
+	role := rbacv1ac.RoleRef().WithAPIGroup(rbacv1.GroupName).WithKind("ClusterRole")
+	if err == nil {
+		err = apply(rbacv1ac.ClusterRoleBinding(operatorRole).WithSubjects(subject).WithRoleRef(role.WithName(operatorRole)))
 	}
-	return client.IgnoreAlreadyExists(c.Create(ctx, binding))
+	if err == nil {
+		err = apply(rbacv1ac.RoleBinding(operatorRole, namespace).WithSubjects(subject).WithRoleRef(role.WithName(namespaceRole)))
+	}
+	return err
 }
 
 func create(ctx context.Context, c client.Client, manifests embed.FS, pattern string) error {
+	return each(manifests, pattern, func(object *unstructured.Unstructured) error {
+		return client.IgnoreAlreadyExists(c.Create(ctx, object))
+	})
+}
+
+// each calls install with the object of each file.
+func each(manifests embed.FS, pattern string, install func(*unstructured.Unstructured) error) error {
 	files, err := fs.Glob(manifests, pattern)
 	if err != nil {
 		return err
@@ -105,7 +126,7 @@ func create(ctx context.Context, c client.Client, manifests embed.FS, pattern st
 		if err := yaml.Unmarshal(document, &object.Object); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		if err := client.IgnoreAlreadyExists(c.Create(ctx, object)); err != nil {
+		if err := install(object); err != nil {
 			return fmt.Errorf("install %s: %w", file, err)
 		}
 	}

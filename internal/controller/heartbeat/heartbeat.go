@@ -25,9 +25,6 @@ import (
 // in the namespace that it has installed the extension into.
 const LeaseName = "gardener-extension-heartbeat"
 
-// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,verbs=create
-// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,resourceNames=gardener-extension-heartbeat,verbs=patch
-
 // Heartbeat renews the Lease while it runs. It is a manager's Runnable, for the
 // leader only.
 type Heartbeat struct {

@@ -22,16 +22,6 @@ import (
 	"github.com/trellis-network/trellis/internal/shootclient"
 )
 
-// +kubebuilder:rbac:groups=resources.gardener.cloud,resources=managedresources,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=resources.gardener.cloud,resources=managedresources/status,verbs=patch
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-
-// What bundles for the seed may contain, in control-plane namespaces.
-//
-// +kubebuilder:rbac:groups="",resources=configmaps,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=monitoring.coreos.com,resources=scrapeconfigs,verbs=get;list;watch;create;patch;delete
-
 // Add adds the controller to a manager.
 func Add(mgr manager.Manager, options Options) error {
 	options.setDefaults()

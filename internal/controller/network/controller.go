@@ -67,13 +67,6 @@ type Options struct {
 	Clock clock.PassiveClock
 }
 
-// +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=networks,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=networks/status,verbs=patch
-// +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=clusters,verbs=get;list;watch
-// +kubebuilder:rbac:groups=resources.gardener.cloud,resources=managedresources,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-
 // Add adds the controller to a manager.
 func Add(mgr ctrl.Manager, options Options) error {
 	options.Timeout = cmp.Or(options.Timeout, defaultTimeout)

@@ -70,12 +70,6 @@ func (o *Options) setDefaults() {
 	o.PageSize = cmp.Or(o.PageSize, 250)
 }
 
-// +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=networks,verbs=get;list;watch
-// +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=networks/status,verbs=patch
-// +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=clusters,verbs=get;list;watch
-// +kubebuilder:rbac:groups=resources.gardener.cloud,resources=managedresources,verbs=get;list;watch
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
-
 // Add registers the controller with mgr, the manager of the seed.
 func Add(mgr manager.Manager, opts Options) error {
 	opts.setDefaults()

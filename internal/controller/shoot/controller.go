@@ -34,15 +34,6 @@ type Options struct {
 	MaxConcurrentReconciles int
 }
 
-// +kubebuilder:rbac:groups=core.gardener.cloud,resources=shoots,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=core.gardener.cloud,resources=shoots/status,verbs=patch
-// +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=clusters,verbs=get;list;watch;create;update;delete
-// +kubebuilder:rbac:groups=extensions.gardener.cloud,resources=networks,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=resources.gardener.cloud,resources=managedresources,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-
 // Add registers the controller with mgr, whose cluster is both garden and seed.
 func Add(mgr manager.Manager, opts Options) error {
 	if opts.Clock == nil {

@@ -21,8 +21,6 @@ import (
 	"github.com/trellis-network/trellis/internal/outcome"
 )
 
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;create;patch
-
 // period is the time between two reads of the Secret. What another replica writes
 // takes effect within that time, long before a client depends on it.
 const period = time.Minute
