@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -42,6 +43,7 @@ func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mod
 		return err
 	}
 	standalone := mode == configv1alpha1.ModeStandalone
+	serves := func(networkType string) bool { return slices.Contains(built.Types(), networkType) }
 	trigger := network.TriggerOperation
 	if standalone || settings.Network.IgnoreOperationAnnotation {
 		trigger = network.TriggerGeneration
@@ -55,7 +57,7 @@ func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mod
 			MaxConcurrentReconciles: settings.Network.ConcurrentSyncs,
 		}),
 		networkstatus.Add(mgr, networkstatus.Options{
-			Clients: shoots, Clock: o.Clock, Period: settings.Health.SyncPeriod.Duration,
+			Clients: shoots, Serves: serves, Clock: o.Clock, Period: settings.Health.SyncPeriod.Duration,
 			ProgressingThreshold:    settings.Health.ProgressingThreshold.Duration,
 			MaxConcurrentReconciles: settings.Health.ConcurrentSyncs,
 		}),
@@ -70,15 +72,21 @@ func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mod
 	if err != nil {
 		return err
 	}
+	isOthers := func(ctx context.Context, controlPlane string) bool {
+		by := shoot.OperatorOf(ctx, mgr.GetClient(), controlPlane)
+		return by != "" && by != o.Name
+	}
 	return errors.Join(
 		mgr.Add(inSeed),
-		shoot.Add(mgr, shoot.Options{Clock: o.Clock, MaxConcurrentReconciles: settings.Shoot.ConcurrentSyncs}),
+		shoot.Add(mgr, shoot.Options{
+			Operator: o.Name, Serves: serves, Clock: o.Clock, MaxConcurrentReconciles: settings.Shoot.ConcurrentSyncs,
+		}),
 		managedresource.Add(mgr, managedresource.Options{
-			Shoots: shoots, Clock: o.Clock, SyncPeriod: settings.ManagedResource.SyncPeriod.Duration,
+			Shoots: shoots, IsOthers: isOthers, Clock: o.Clock, SyncPeriod: settings.ManagedResource.SyncPeriod.Duration,
 			MaxConcurrentReconciles: settings.ManagedResource.ConcurrentSyncs,
 		}),
 		managedresource.Add(mgr, managedresource.Options{
-			Shoots: inSeed, Class: "seed", Confined: true, Clock: o.Clock, SyncPeriod: settings.ManagedResource.SyncPeriod.Duration,
+			Shoots: inSeed, Class: "seed", Confined: true, IsOthers: isOthers, Clock: o.Clock, SyncPeriod: settings.ManagedResource.SyncPeriod.Duration,
 			MaxConcurrentReconciles: settings.ManagedResource.ConcurrentSyncs,
 		}),
 	)

@@ -11,7 +11,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
-	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	"github.com/trellis-network/trellis/internal/controller/heartbeat"
 )
 
@@ -31,7 +30,8 @@ func ownNamespace() string {
 // elect sets the settings of the election in a manager's options. A program that embeds
 // the operator must end its process once Run has returned: the manager releases the Lease,
 // so that the next leader need not wait until it expires.
-func elect(options *manager.Options, election *configv1alpha1.LeaderElection) error {
+func (o *Options) elect(options *manager.Options) error {
+	election := &o.Config.LeaderElection
 	namespace := cmp.Or(election.ResourceNamespace, ownNamespace())
 	wanted := namespace != ""
 	if election.LeaderElect != nil {
@@ -42,7 +42,7 @@ func elect(options *manager.Options, election *configv1alpha1.LeaderElection) er
 			"the operator does not run in a pod, whose namespace it would use; set it, or set leaderElection.leaderElect to false")
 	}
 	options.LeaderElection = wanted
-	options.LeaderElectionID = election.ResourceName
+	options.LeaderElectionID = cmp.Or(election.ResourceName, o.Name)
 	options.LeaderElectionNamespace = namespace
 	options.LeaderElectionReleaseOnCancel = true
 	options.LeaseDuration = &election.LeaseDuration.Duration

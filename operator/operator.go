@@ -3,6 +3,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,6 +29,11 @@ import (
 
 // Options are the parts and the settings of an operator.
 type Options struct {
+	// Name is the operator's name. Several operators beside each other need different
+	// names, since the name is that of the leader's Lease, and part of the name of the
+	// Secret with the webhooks' certificates, unless Config states others. Empty means
+	// DefaultName.
+	Name string
 	// Plugins are the network plugins. Two of one type are an error.
 	Plugins []plugin.Plugin
 	// Providers are the infrastructures. Two of one type are an error.
@@ -47,6 +53,9 @@ type Options struct {
 	// fence is nil without leader election.
 	fence *fence
 }
+
+// DefaultName is the name of the operator that is Trellis' own program.
+const DefaultName = "trellis-operator"
 
 // Run runs an operator until ctx ends. It returns an error if the operator could not start,
 // or lost its leadership.
@@ -98,9 +107,10 @@ func (o *Options) complete() error {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
+	o.Name = cmp.Or(o.Name, DefaultName)
 	o.Seed = rest.CopyConfig(o.Seed)
 	o.Seed.QPS, o.Seed.Burst = o.Config.ClientConnection.QPS, o.Config.ClientConnection.Burst
-	o.Seed.UserAgent = "trellis-operator"
+	o.Seed.UserAgent = o.Name
 	// The API server warns about finalizers that Gardener's contract prescribes.
 	o.Seed.WarningHandler = rest.NoWarnings{}
 	return nil
@@ -120,7 +130,7 @@ func (o *Options) manager() (ctrl.Manager, error) {
 			ReconciliationTimeout: o.Config.Controllers.Network.ReconciliationTimeout.Duration + time.Minute,
 		},
 	}
-	if err := elect(&settings, &o.Config.LeaderElection); err != nil {
+	if err := o.elect(&settings); err != nil {
 		return nil, err
 	}
 	if settings.LeaderElection {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -35,6 +36,7 @@ func (o *Options) addWebhooks(ctx context.Context, mgr ctrl.Manager, built *pipe
 	return webhook.Add(ctx, mgr, webhook.Options{
 		Pipeline: built, BindAddress: settings.BindAddress, Clock: o.Clock,
 		URL:       cmp.Or(settings.URL, fmt.Sprintf("https://%s.%s:443", settings.ServiceName, namespace)),
-		Namespace: namespace, Secret: settings.SecretName,
+		Namespace: namespace,
+		Secret:    cmp.Or(settings.SecretName, strings.TrimSuffix(o.Name, "-operator")+"-webhooks"),
 	})
 }

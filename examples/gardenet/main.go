@@ -145,7 +145,7 @@ func main() {
 	}
 	log := zap.New()
 	ctrl.SetLogger(log)
-	options := operator.Options{Plugins: []plugin.Plugin{network}, Seed: ctrl.GetConfigOrDie(), Log: log}
+	options := operator.Options{Name: name, Plugins: []plugin.Plugin{network}, Seed: ctrl.GetConfigOrDie(), Log: log}
 	if err := operator.Run(ctrl.SetupSignalHandler(), options); err != nil {
 		log.Error(err, "The operator has ended")
 		os.Exit(1)

@@ -40,7 +40,6 @@ func (c *OperatorConfiguration) setDefaults() {
 	c.Metrics.BindAddress = cmp.Or(c.Metrics.BindAddress, ":8080")
 	c.HealthProbes.BindAddress = cmp.Or(c.HealthProbes.BindAddress, ":8081")
 	c.Webhooks.BindAddress = cmp.Or(c.Webhooks.BindAddress, ":10250")
-	c.Webhooks.SecretName = cmp.Or(c.Webhooks.SecretName, "trellis-webhooks")
 	c.LeaderElection.setDefaults()
 	c.Heartbeat.RenewInterval.Duration = cmp.Or(c.Heartbeat.RenewInterval.Duration, 30*time.Second)
 	c.Heartbeat.ExtensionName = cmp.Or(c.Heartbeat.ExtensionName, "trellis")
@@ -73,5 +72,4 @@ func (l *LeaderElection) setDefaults() {
 	l.LeaseDuration.Duration = cmp.Or(l.LeaseDuration.Duration, 15*time.Second)
 	l.RenewDeadline.Duration = cmp.Or(l.RenewDeadline.Duration, 10*time.Second)
 	l.RetryPeriod.Duration = cmp.Or(l.RetryPeriod.Duration, 2*time.Second)
-	l.ResourceName = cmp.Or(l.ResourceName, "trellis-operator")
 }

@@ -23,7 +23,7 @@ func TestLoadGivesDefaultsForAnEmptyDocument(t *testing.T) {
 	g.Expect(c.Controllers.Health.SyncPeriod.Duration).To(Equal(30 * time.Second))
 	g.Expect(c.Controllers.Health.ProgressingThreshold.Duration).To(Equal(5 * time.Minute))
 	g.Expect(c.ClientConnection.QPS).To(BeNumerically("==", 100))
-	g.Expect(c.Webhooks).To(Equal(Webhooks{BindAddress: ":10250", SecretName: "trellis-webhooks"}))
+	g.Expect(c.Webhooks).To(Equal(Webhooks{BindAddress: ":10250"}))
 }
 
 func TestLoadKeepsTheFieldsOfTheFile(t *testing.T) {

@@ -62,7 +62,8 @@ type OperatorConfiguration struct {
 	// +optional
 	Images map[string]string `json:"images,omitempty"`
 	// DumpRequests is an existing folder. The operator writes the input of the pipeline for
-	// each Network there; `trellis render --request` renders it again.
+	// each Network there; `trellis render --request` renders it again. A Request that cannot
+	// be written is named in the log, and the Network is reconciled without it.
 	// +optional
 	DumpRequests string `json:"dumpRequests,omitempty"`
 }
@@ -112,6 +113,8 @@ type Webhooks struct {
 	// +optional
 	ServiceName string `json:"serviceName,omitempty"`
 	// SecretName is the name of the Secret with the certificates, which all replicas share.
+	// Without it that is the operator's name, with -webhooks instead of -operator:
+	// trellis-webhooks.
 	// +optional
 	SecretName string `json:"secretName,omitempty"`
 	// Namespace is the namespace of the Secret and of the Service. Without it that is the
@@ -138,8 +141,8 @@ type LeaderElection struct {
 	// RetryPeriod is the time between two attempts. It must be less than renewDeadline.
 	// +optional
 	RetryPeriod metav1.Duration `json:"retryPeriod,omitempty"`
-	// ResourceName is the name of the Lease. The operator's ClusterRole allows only the
-	// default.
+	// ResourceName is the name of the Lease. Without it that is the operator's name:
+	// trellis-operator. The operator's rights allow no other Lease.
 	// +optional
 	ResourceName string `json:"resourceName,omitempty"`
 	// ResourceNamespace is the namespace of the Lease. Without it that is the namespace of

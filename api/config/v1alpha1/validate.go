@@ -3,6 +3,7 @@
 package v1alpha1
 
 import (
+	"cmp"
 	"net"
 	"net/netip"
 	"net/url"
@@ -79,7 +80,7 @@ func (w Webhooks) validate(path *field.Path) field.ErrorList {
 			errs = append(errs, field.Invalid(path.Child(each.name), each.value, problems[0]))
 		}
 	}
-	for _, problem := range validation.IsDNS1123Subdomain(w.SecretName) {
+	for _, problem := range validation.IsDNS1123Subdomain(cmp.Or(w.SecretName, "default")) {
 		errs = append(errs, field.Invalid(path.Child("secretName"), w.SecretName, problem))
 	}
 	return errs

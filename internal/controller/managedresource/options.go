@@ -4,6 +4,7 @@ package managedresource
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 	"time"
@@ -51,6 +52,9 @@ type Options struct {
 	// may only have objects in the namespace of its own name there. Objects of kinds
 	// that the target lacks are left out.
 	Confined bool
+	// IsOthers reports whether another operator reconciles the ManagedResources in a
+	// namespace. Default: none.
+	IsOthers func(ctx context.Context, namespace string) bool
 	// ManagedBy is the value of the label that marks managed objects. It must be
 	// the one that Shoots watches by. Default: gardener.
 	ManagedBy string

@@ -155,6 +155,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		}
 		return reconcile.Result{}, err
 	}
+	if r.options.IsOthers != nil && r.options.IsOthers(ctx, request.Namespace) {
+		return reconcile.Result{}, nil
+	}
 	began := r.options.Clock.Now()
 	leave, admitted := r.limiter.enter(request.Namespace, began)
 	if !admitted {

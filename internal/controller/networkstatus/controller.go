@@ -45,6 +45,9 @@ const ControllerName = "health"
 type Options struct {
 	// Clients gives access to shoots, and reports when a workload there changes.
 	Clients *shootclient.Clients
+	// Serves reports whether the operator has a plugin for a type of networks; nil means
+	// all types. The others' status is written by other operators.
+	Serves func(networkType string) bool
 	// Clock is the source of time; nil means the real one.
 	Clock clock.PassiveClock
 	// Period is how often each Network is observed; 0 means 30 seconds.
@@ -195,7 +198,7 @@ func (r *reconciler) forget(network types.NamespacedName) {
 // reported: one that is being deleted or moved, that belongs to another extension, or of
 // which nothing is deployed yet.
 func (r *reconciler) input(ctx context.Context, network *extensionsv1alpha1.Network) (*source.Input, error) {
-	if isDeletedOrMoved(network) {
+	if isDeletedOrMoved(network) || r.options.Serves != nil && !r.options.Serves(network.Spec.Type) {
 		return nil, nil
 	}
 	kept, err := state.Decode(network.Status.State)

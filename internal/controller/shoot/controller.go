@@ -28,6 +28,12 @@ const ControllerName = "shoot"
 
 // Options are the controller's settings. The zero value is usable.
 type Options struct {
+	// Operator is the operator's name, by which operators beside each other know their
+	// control planes. It may be empty if there is no other operator.
+	Operator string
+	// Serves reports whether the operator has a plugin for a type of networks; nil means
+	// all types.
+	Serves func(networkType string) bool
 	// Clock is the source of the time in statuses; nil means the real one.
 	Clock clock.PassiveClock
 	// MaxConcurrentReconciles is how many Shoots are reconciled at once; 0 means 5.
@@ -45,7 +51,7 @@ func Add(mgr manager.Manager, opts Options) error {
 	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &corev1beta1.Shoot{}, byControlPlane, index); err != nil {
 		return fmt.Errorf("index Shoots by their control-plane namespace: %w", err)
 	}
-	r := newReconciler(mgr, opts.Clock)
+	r := newReconciler(mgr, opts)
 	ofNamespace := r.owners.ofObjectsIn(func(o client.Object) string { return o.GetNamespace() })
 	isPrerequisites := predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetName() == PrerequisitesName })
 	ofName := r.owners.ofObjectsIn(func(o client.Object) string { return o.GetName() })

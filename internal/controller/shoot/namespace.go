@@ -21,6 +21,18 @@ import (
 // it belongs to. Everything in the namespace is deleted with that Shoot.
 const ShootAnnotation = "trellis.network/shoot"
 
+// OperatorLabel on a control-plane namespace is the name of the operator that reconciles its
+// Shoot.
+const OperatorLabel = "trellis.network/operator"
+
+// OperatorOf returns the name of the operator that reconciles the Shoot of a control-plane
+// namespace, empty if that is unknown.
+func OperatorOf(ctx context.Context, r client.Reader, controlPlane string) string {
+	namespace := partialMetadata("Namespace")
+	_ = r.Get(ctx, client.ObjectKey{Name: controlPlane}, namespace) // it may not exist
+	return namespace.Labels[OperatorLabel]
+}
+
 // Labels by which Gardener's webhooks select control-plane namespaces.
 const (
 	roleLabel               = "gardener.cloud/role"
@@ -30,14 +42,17 @@ const (
 )
 
 // namespaces are the control-plane namespaces.
-type namespaces struct{ seed }
+type namespaces struct {
+	seed
+	operator string
+}
 
 // deploy creates the control-plane namespace, and keeps its labels up to date.
 // It refuses a namespace that belongs to another Shoot or to none.
 func (n namespaces) deploy(ctx context.Context, run *run) outcome.Outcome {
 	if run.controlPlane == nil {
 		return fail(n.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
-			Name: run.namespace, Labels: namespaceLabels(run), Annotations: map[string]string{ShootAnnotation: run.owner()},
+			Name: run.namespace, Labels: n.labels(run), Annotations: map[string]string{ShootAnnotation: run.owner()},
 		}}))
 	}
 	if run.isForeign() {
@@ -47,7 +62,7 @@ func (n namespaces) deploy(ctx context.Context, run *run) outcome.Outcome {
 	if labelled.Labels == nil {
 		labelled.Labels = map[string]string{}
 	}
-	maps.Copy(labelled.Labels, namespaceLabels(run))
+	maps.Copy(labelled.Labels, n.labels(run))
 	if maps.Equal(labelled.Labels, run.controlPlane.Labels) {
 		return outcome.Continue()
 	}
@@ -62,12 +77,15 @@ func namespaceTaken(run *run) error {
 		"or hand the namespace over with everything in it by the annotation %s: %s", run.namespace, ShootAnnotation, run.owner())}
 }
 
-// namespaceLabels leaves out types that can't be the value of a label. Where the type is
-// used, a better error describes that.
-func namespaceLabels(run *run) map[string]string {
+// labels leaves out what can't be the value of a label. Where a type is used, a better error
+// describes that.
+func (n namespaces) labels(run *run) map[string]string {
 	labels := map[string]string{roleLabel: roleShoot, providerLabel: run.shoot.Spec.Provider.Type}
 	if networkType := run.networkType(); networkType != "" {
 		labels[networkingProviderLabel] = networkType
+	}
+	if n.operator != "" {
+		labels[OperatorLabel] = n.operator
 	}
 	maps.DeleteFunc(labels, func(_, value string) bool { return len(validation.IsValidLabelValue(value)) > 0 })
 	return labels
