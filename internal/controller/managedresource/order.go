@@ -40,3 +40,35 @@ func sortForApply(items []*item) {
 		)
 	})
 }
+
+// deletionOrder is the order of kinds in which objects are deleted, in phases. A phase begins
+// once the objects of the one before are gone, workloads with their pods. All kinds that are
+// not listed are in the phase without kinds.
+var deletionOrder = [][]string{
+	// Later phases delete what answers these.
+	{
+		"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "APIService",
+		"MutatingAdmissionPolicyBinding", "ValidatingAdmissionPolicyBinding", "MutatingAdmissionPolicy", "ValidatingAdmissionPolicy",
+	},
+	// Pods leave the network by the agents, and agents by their accounts, roles and configuration.
+	{"CronJob", "Job", "Deployment", "StatefulSet", "ReplicaSet", "ReplicationController", "Pod"},
+	{"DaemonSet"},
+	{},
+	// Controllers with finalizers on custom resources still read these, and a custom
+	// resource that is not gone is named.
+	{"CustomResourceDefinition"},
+}
+
+// deletionPhases divides an inventory into the phases of deletionOrder.
+func deletionPhases(refs []reference) [][]reference {
+	phases := make([][]reference, len(deletionOrder))
+	others := slices.IndexFunc(deletionOrder, func(kinds []string) bool { return len(kinds) == 0 })
+	for _, ref := range refs {
+		phase := slices.IndexFunc(deletionOrder, func(kinds []string) bool { return slices.Contains(kinds, ref.Kind) })
+		if phase < 0 {
+			phase = others
+		}
+		phases[phase] = append(phases[phase], ref)
+	}
+	return phases
+}

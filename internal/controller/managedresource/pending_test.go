@@ -28,7 +28,7 @@ func TestWhatBlocksADeletionIsNamed(t *testing.T) {
 	e.Expect(e.seed.Delete(e.ctx, mr)).To(Succeed())
 	e.Eventually(e.message("network", "ResourcesApplied")).Should(HavePrefix("Waiting until these are deleted: "))
 	message := e.message("network", "ResourcesApplied")()
-	e.Expect(message).To(And(HaveSuffix(" and 2 more."), ContainSubstring(fmt.Sprintf(
+	e.Expect(message).To(And(HaveSuffix(" and 2 more."+advice[len(advice)-1].text), ContainSubstring(fmt.Sprintf(
 		`ConfigMap %s/held-0 (deleted at %s; held by %s, example.com/other), ConfigMap`,
 		e.namespace, live(e, objects[0].(*corev1.ConfigMap)).DeletionTimestamp.UTC().Format(time.RFC3339), holder))))
 

@@ -40,25 +40,15 @@ type remaining struct {
 	live *metav1.PartialObjectMetadata
 }
 
-// prune deletes objects. It returns which of them are gone, or must not be deleted, and
-// which are not gone yet. CRDs are deleted after all other objects, so that controllers
-// can still finalize their custom resources, and a custom resource that hangs is named.
+// prune deletes objects in phases. It returns which of them are gone, or must not be deleted,
+// and which of a phase are not gone yet, so that the next one waits.
 func (p *pruner) prune(ctx context.Context, refs []reference) (gone []reference, pending []remaining, err error) {
-	var definitions, others []reference
-	for _, ref := range refs {
-		if isCRD(kindOf(&ref).GroupKind()) {
-			definitions = append(definitions, ref)
-		} else {
-			others = append(others, ref)
-		}
-	}
-	for _, wave := range [][]reference{others, definitions} {
-		if err != nil || len(pending) > 0 {
+	for _, phase := range deletionPhases(refs) {
+		var went []reference
+		went, pending, err = p.pruneAtOnce(ctx, phase)
+		if gone = append(gone, went...); err != nil || len(pending) > 0 {
 			break
 		}
-		var went []reference
-		went, pending, err = p.pruneAtOnce(ctx, wave)
-		gone = append(gone, went...)
 	}
 	return gone, pending, err
 }

@@ -35,7 +35,7 @@ func TestObsoleteObjectsAreDeletedFirst(t *testing.T) {
 		HaveKeyWithValue("ResourcesApplied", "Progressing DeletionPending"),
 		HaveKeyWithValue("ResourcesHealthy", "Unknown ChecksPending")))
 	e.Expect(e.message("network", resourcesv1alpha1.ResourcesApplied)()).To(Equal(fmt.Sprintf(
-		"Waiting until these are deleted: ConfigMap %s/old (deleted at %s; held by %s).",
+		"Waiting until these are deleted: ConfigMap %s/old (deleted at %s; held by %s)."+advice[len(advice)-1].text,
 		e.namespace, live(e, old).DeletionTimestamp.UTC().Format(time.RFC3339), holder)))
 	e.Expect(e.exists(fresh)()).To(BeFalse())
 
