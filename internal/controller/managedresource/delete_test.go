@@ -160,6 +160,7 @@ func TestOtherClasses(t *testing.T) {
 	e.edit("network", func(mr *resourcesv1alpha1.ManagedResource) { mr.Spec.Class = ptr.To("other") })
 	e.Eventually(func() []string { return e.get("network").Finalizers }).Should(BeEmpty())
 	e.Expect(e.exists(one)()).To(BeFalse())
+	e.Expect(e.get("network").Status).To(BeZero(), "of objects that are gone there is nothing to report")
 
 	e.edit("network", func(mr *resourcesv1alpha1.ManagedResource) { mr.Finalizers = []string{Finalizer + "-other"} })
 	e.edit("network", func(mr *resourcesv1alpha1.ManagedResource) { mr.Spec.Class = nil })

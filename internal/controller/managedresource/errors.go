@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	"github.com/trellis-network/trellis/internal/condition"
 	"github.com/trellis-network/trellis/internal/outcome"
 	"github.com/trellis-network/trellis/internal/shootclient"
 )
@@ -24,8 +25,8 @@ type failure struct {
 	err    error
 }
 
-// Error implements error.
-func (f *failure) Error() string { return f.err.Error() }
+// Error implements error. What a shoot answers can be of any length, and gets into logs.
+func (f *failure) Error() string { return condition.Shorten(f.err.Error(), condition.MaxMessage) }
 
 // failed ends a run with a failure. One with a code is retried at the sync period or
 // when an event arrives, any other with back-off.

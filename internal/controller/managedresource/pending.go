@@ -15,8 +15,8 @@ import (
 const (
 	// mostNamed bounds how many objects a message names, and how many finalizers of each.
 	mostNamed = 5
-	// mostMessage bounds a message in bytes, and shortMessage one in a status that is too large.
-	mostMessage, shortMessage = 4 << 10, 256
+	// shortMessage bounds a message in a status that is too large otherwise, in bytes.
+	shortMessage = 256
 )
 
 // advice tells what to do about an object that is not gone, by the finalizer that holds it;

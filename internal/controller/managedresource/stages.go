@@ -5,6 +5,7 @@ package managedresource
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -12,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/outcome"
@@ -118,7 +120,13 @@ func (r *Reconciler) record(ctx context.Context, run *run) outcome.Outcome {
 	}
 	run.setApplyProgressing()
 	run.mr.Status.Resources = union(run.recorded, run.desired.inventory)
-	return outcome.TryAgain(r.writer.writeStatus(ctx, run))
+	err := r.writer.writeStatus(ctx, run)
+	if isTooLarge(err) {
+		run.mr.Status.Resources = run.stored.Status.Resources
+		return outcome.Fail(&failure{reasonApplyFailed, fmt.Errorf("the inventory of %d objects, with their labels and annotations, is larger than a status may be: state fewer or shorter ones, or use more ManagedResources",
+			len(run.desired.items))}, corev1beta1.ErrorConfigurationProblem)
+	}
+	return outcome.TryAgain(err)
 }
 
 // prune deletes what is obsolete, and takes out of the inventory what is gone.
@@ -172,8 +180,15 @@ func (r *Reconciler) checkHealth(ctx context.Context, run *run) outcome.Outcome 
 	return ended
 }
 
-// removeFinalizer ends the work for a ManagedResource.
+// removeFinalizer ends the work for a ManagedResource. One that another class continues with
+// has no objects here any more, and nothing to report about them.
 func (r *Reconciler) removeFinalizer(ctx context.Context, run *run) outcome.Outcome {
+	if run.mr.DeletionTimestamp.IsZero() {
+		run.mr.Status = resourcesv1alpha1.ManagedResourceStatus{}
+		if err := r.writer.writeStatus(ctx, run); err != nil {
+			return outcome.TryAgain(err)
+		}
+	}
 	run.finalized = true
 	r.observed.Delete(client.ObjectKeyFromObject(run.mr))
 	return outcome.TryAgain(client.IgnoreNotFound(r.writer.patchMetadata(ctx, run, func(mr *resourcesv1alpha1.ManagedResource) {

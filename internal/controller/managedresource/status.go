@@ -6,10 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -72,18 +74,35 @@ func (r *Reconciler) tell(ctx context.Context, run *run, ended outcome.Outcome) 
 type writer struct{ client client.Client }
 
 // writeStatus patches the status if it has changed. Besides report, only the stage record
-// calls it, since the process may die while new content is applied.
+// calls it, since the process may die while new content is applied. A status that is too large
+// is written with short messages.
 func (w writer) writeStatus(ctx context.Context, run *run) error {
 	if run.finalized || apiequality.Semantic.DeepEqual(run.stored.Status, run.mr.Status) {
 		return nil
 	}
 	patch := client.MergeFromWithOptions(run.stored, client.MergeFromWithOptimisticLock{})
-	if err := w.client.Status().Patch(ctx, run.mr, patch); err != nil {
+	err := w.client.Status().Patch(ctx, run.mr, patch)
+	if isTooLarge(err) {
+		for i := range run.mr.Status.Conditions {
+			c := &run.mr.Status.Conditions[i]
+			c.Message = condition.Shorten(c.Message, shortMessage)
+		}
+		err = w.client.Status().Patch(ctx, run.mr, patch)
+	}
+	if err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	run.stored = run.mr.DeepCopy()
 	return nil
 }
+
+// isTooLarge reports whether the API server, or its storage, takes no object of this size.
+func isTooLarge(err error) bool {
+	return apierrors.IsRequestEntityTooLargeError(err) || err != nil && tooLarge.MatchString(err.Error())
+}
+
+// tooLarge is what etcd and its client answer, which the API server passes on.
+var tooLarge = regexp.MustCompile(`request is too large|message larger than max`)
 
 // patchMetadata changes the metadata of the ManagedResource, if need be.
 func (w writer) patchMetadata(ctx context.Context, run *run, change func(*resourcesv1alpha1.ManagedResource)) error {
@@ -174,7 +193,7 @@ func (r *run) setApplyProgressing() {
 
 func (r *run) setCondition(conditionType string, status corev1beta1.ConditionStatus, reason, message string, codes ...corev1beta1.ErrorCode) {
 	r.mr.Status.Conditions, _ = condition.Set(r.mr.Status.Conditions, corev1beta1.Condition{
-		Type: conditionType, Status: status, Reason: reason, Message: condition.Shorten(message, mostMessage), Codes: codes,
+		Type: conditionType, Status: status, Reason: reason, Message: condition.Shorten(message, condition.MaxMessage), Codes: codes,
 	}, r.clock.Now())
 }
 
