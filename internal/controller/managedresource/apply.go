@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -24,6 +25,8 @@ import (
 // applier applies the objects of one ManagedResource in its shoot.
 type applier struct {
 	shoot    *shootclient.Shoot
+	owners   *owners
+	clock    clock.PassiveClock
 	observed *observations
 	// items in the order in which they are applied.
 	items []*item
@@ -36,11 +39,12 @@ type applier struct {
 }
 
 // apply brings all items into the shoot, in their order, and stops at the first
-// one that fails.
+// one that fails. A disputed one is not corrected now, and fails only at the end.
 func (a *applier) apply(ctx context.Context) error {
 	if err := a.watch(ctx); err != nil {
 		return err
 	}
+	var dispute error
 	for _, each := range a.items {
 		a.missing = nil
 		err := a.awaitKind(ctx, each)
@@ -56,9 +60,16 @@ func (a *applier) apply(ctx context.Context) error {
 			err = status.(error)
 		}
 		ref := each.ref
-		return fmt.Errorf(`error during apply of object "%s/%s/%s/%s": %w`, ref.APIVersion, ref.Kind, ref.Namespace, ref.Name, err)
+		err = fmt.Errorf(`error during apply of object "%s/%s/%s/%s": %w`, ref.APIVersion, ref.Kind, ref.Namespace, ref.Name, err)
+		if !errors.As(err, new(*disputed)) {
+			return err
+		}
+		if dispute == nil {
+			dispute = err
+		}
 	}
-	return nil
+	a.missing = nil
+	return dispute
 }
 
 // watch begins to watch all kinds at once. Kinds that a CRD among the items defines must
@@ -125,6 +136,9 @@ func (a *applier) isEstablished(ctx context.Context, crd *item) bool {
 // ensure makes sure that one item is in the shoot as desired. It sends no request if the
 // cache shows the item as it was last observed.
 func (a *applier) ensure(ctx context.Context, i *item) error {
+	if err := a.observed.dispute(i.id, a.clock.Now()); err != nil {
+		return err
+	}
 	cached, err := a.shoot.Cached(ctx, kindOf(&i.ref), i.id.NamespacedName)
 	_, observed := a.observed.objects[i.id]
 	switch {
@@ -158,6 +172,9 @@ func (a *applier) correct(ctx context.Context, i *item, live *unstructured.Unstr
 	case a.observed.isUnchanged(i, live):
 		return nil
 	}
+	if err := a.owners.conflict(ctx, i.id, live, a.before[i.id] == nil); err != nil {
+		return err
+	}
 	return a.update(ctx, i, live)
 }
 
@@ -183,7 +200,7 @@ const noVersion = "1"
 // overwrites an object that exists without our label: that is read first, and then
 // corrected like any other.
 func (a *applier) create(ctx context.Context, i *item) error {
-	if a.isExpected(i) {
+	if _, observed := a.observed.objects[i.id]; observed || a.isExpected(i) {
 		log.FromContext(ctx).Info("An object is missing in the shoot and is created again", "object", i.id.String())
 		a.missing = &i.id
 	}
@@ -209,6 +226,9 @@ func (a *applier) create(ctx context.Context, i *item) error {
 		return err
 	}
 	a.observed.observe(i, object)
+	if a.missing != nil {
+		return a.observed.correct(i.id, "another client", a.clock.Now())
+	}
 	return nil
 }
 

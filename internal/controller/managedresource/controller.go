@@ -31,7 +31,7 @@ func Add(mgr manager.Manager, options Options) error {
 		Named(options.controllerName()).
 		For(&resourcesv1alpha1.ManagedResource{}, builder.WithPredicates(exceptStatus())).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(requestsForSecret(mgr.GetClient()))).
-		WatchesRawSource(options.Shoots.Source(requestsForEvent)).
+		WatchesRawSource(options.Shoots.Source(r.requestsForEvent)).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: options.MaxConcurrentReconciles,
 			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
@@ -70,15 +70,22 @@ func requestsForSecret(cached client.Reader) handler.MapFunc {
 }
 
 // requestsForEvent returns the ManagedResource of a changed object, and none if the
-// object's origin is another seed. Deletions and edits are corrected immediately.
-func requestsForEvent(e shootclient.Event) ([]reconcile.Request, time.Duration) {
+// object's origin is another seed. Deletions and edits are corrected immediately, or
+// statusGatherTime after the last one that was: in a cluster they may come without end.
+func (r *Reconciler) requestsForEvent(e shootclient.Event) ([]reconcile.Request, time.Duration) {
 	owner, ok := parseOrigin(e.Origin)
 	if !ok || owner.Namespace != e.Namespace {
 		return nil, 0
 	}
-	after := time.Duration(0)
-	if e.Change == shootclient.StatusChanged || e.Change == shootclient.Created {
-		after = statusGatherTime
+	after := statusGatherTime
+	if e.Change != shootclient.StatusChanged && e.Change != shootclient.Created {
+		now := r.options.Clock.Now()
+		r.triggered.Update(owner, func(last time.Time, _ bool) (time.Time, bool) {
+			if after -= now.Sub(last); after <= 0 {
+				after, last = 0, now
+			}
+			return last, true
+		})
 	}
 	return []reconcile.Request{{NamespacedName: owner}}, after
 }

@@ -29,12 +29,16 @@ type failure struct {
 func (f *failure) Error() string { return condition.Shorten(f.err.Error(), condition.MaxMessage) }
 
 // failed ends a run with a failure. One with a code is retried at the sync period or
-// when an event arrives, any other with back-off.
+// when an event arrives, a dispute in its time, and any other with back-off.
 func failed(reason string, err error) outcome.Outcome {
 	if codes := codesOf(reason, err); len(codes) > 0 {
 		return outcome.Fail(&failure{reason, err}, codes...)
 	}
-	return outcome.TryAgain(&failure{reason, err})
+	ended := outcome.TryAgain(&failure{reason, err})
+	if dispute := new(disputed); errors.As(err, &dispute) {
+		return ended.Within(dispute.after)
+	}
+	return ended
 }
 
 // codesOf returns Gardener's codes of an error that retrying soon does not overcome

@@ -45,6 +45,8 @@ type env struct {
 	shoot     *harness.Cluster
 	// audit records what the operator sends.
 	audit *audit
+	// others are further control-plane namespaces that the operator sees.
+	others []string
 }
 
 var numbers atomic.Int32
@@ -68,7 +70,7 @@ func (e *env) operator(adjust ...func(*Options)) (stop func()) {
 	for _, f := range adjust {
 		f(&options)
 	}
-	return e.seed.Run(e.t, []string{e.namespace}, &e.audit.seed, func(mgr manager.Manager) error {
+	return e.seed.Run(e.t, append(e.others, e.namespace), &e.audit.seed, func(mgr manager.Manager) error {
 		inShoot := shootclient.New(shootclient.Options{
 			Metadata: mgr.GetCache(), Secrets: mgr.GetAPIReader(),
 			WrapTransport: func(_ string, next http.RoundTripper) http.RoundTripper { return e.audit.shoot.Wrap(next) },
@@ -84,6 +86,17 @@ func (e *env) operator(adjust ...func(*Options)) (stop func()) {
 			Shoots: inSeed, Class: "seed", Confined: true, DeletionInterval: time.Second, SyncPeriod: time.Second,
 		}))
 	})
+}
+
+// another returns an environment with another control-plane namespace, whose kubeconfig is of
+// the same shoot. The operator of e, if it starts later, sees both.
+func (e *env) another() *env {
+	e.t.Helper()
+	other := *e
+	other.namespace = e.seed.Namespace(e.t, "shoot--resources--")
+	e.seed.PutAccess(e.t, other.namespace, e.shoot.Kubeconfig)
+	e.others = append(e.others, other.namespace)
+	return &other
 }
 
 // state writes a ManagedResource with the objects.

@@ -18,6 +18,8 @@ const (
 	// to lastRetry.
 	firstRetry = 200 * time.Millisecond
 	lastRetry  = time.Minute
+	// forgottenAfter is when the corrections of an object that stays as it is count no more.
+	forgottenAfter = 2 * lastRetry
 	// statusGatherTime is how long changes of objects' statuses are gathered.
 	statusGatherTime = time.Second
 	// cacheLag is the time that the shoot's cache gets to show what was applied.

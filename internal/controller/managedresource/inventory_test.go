@@ -4,8 +4,11 @@ package managedresource
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
+	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/shootclient"
@@ -23,7 +26,7 @@ func TestEventsTriggerTheirManagedResource(t *testing.T) {
 	} {
 		t.Run(origin, func(t *testing.T) {
 			g := NewWithT(t)
-			requests, _ := requestsForEvent(shootclient.Event{Namespace: "ns", Origin: origin})
+			requests, _ := withClock(clocktesting.NewFakePassiveClock(time.Now())).requestsForEvent(shootclient.Event{Namespace: "ns", Origin: origin})
 			if triggered == "" {
 				g.Expect(requests).To(BeEmpty())
 				return
@@ -32,6 +35,32 @@ func TestEventsTriggerTheirManagedResource(t *testing.T) {
 			g.Expect(requests[0].String()).To(Equal(triggered))
 		})
 	}
+}
+
+// withClock returns a Reconciler that only knows the time.
+func withClock(clock clock.PassiveClock) *Reconciler {
+	return &Reconciler{options: Options{Clock: clock}}
+}
+
+// However often the objects of a shoot change, there is one run a second: the first change
+// is looked at immediately.
+func TestAFloodOfEventsIsGathered(t *testing.T) {
+	g := NewWithT(t)
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	r := withClock(clock)
+	immediately := 0
+	const flood, step = 1000, 10 * time.Millisecond
+	for range flood {
+		_, after := r.requestsForEvent(shootclient.Event{Namespace: "ns", Origin: "ns/network", Change: shootclient.Edited})
+		g.Expect(after).To(BeNumerically("<=", statusGatherTime))
+		if after == 0 {
+			immediately++
+		}
+		clock.SetTime(clock.Now().Add(step))
+	}
+	g.Expect(immediately).To(BeNumerically("==", flood*step/statusGatherTime))
+	_, after := r.requestsForEvent(shootclient.Event{Namespace: "ns", Origin: "ns/other", Change: shootclient.Deleted})
+	g.Expect(after).To(BeZero(), "of another ManagedResource")
 }
 
 func TestTheOriginNamesTheManagedResource(t *testing.T) {

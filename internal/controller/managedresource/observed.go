@@ -26,6 +26,14 @@ type observations struct {
 	absent []schema.GroupVersionKind
 	// objects as they were when they were last found, or made, to be as desired.
 	objects map[identity]observation
+	// corrected are the objects that were corrected lately.
+	corrected map[identity]corrections
+}
+
+func newObservations(uid types.UID) *observations {
+	o := &observations{uid: uid}
+	o.reset()
+	return o
 }
 
 // observation is the state of an object that is as desired.
@@ -38,8 +46,10 @@ type observation struct {
 	generation  int64
 }
 
-// reset makes the next stages compare everything.
-func (o *observations) reset() { o.inputs, o.objects = "", map[identity]observation{} }
+// reset makes the next stages compare everything, and correct it at once.
+func (o *observations) reset() {
+	o.inputs, o.objects, o.corrected = "", map[identity]observation{}, map[identity]corrections{}
+}
 
 // complete remembers a complete run.
 func (o *observations) complete(inputs string, d *desired) {

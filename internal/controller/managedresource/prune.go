@@ -27,11 +27,10 @@ const (
 
 // pruner deletes objects of one ManagedResource from its shoot.
 type pruner struct {
-	shoot *shootclient.Shoot
-	// managedResources reads them from a cache.
-	managedResources client.Reader
-	mr               *resourcesv1alpha1.ManagedResource
-	options          *Options
+	shoot   *shootclient.Shoot
+	owners  *owners
+	mr      *resourcesv1alpha1.ManagedResource
+	options *Options
 }
 
 // remaining is an object that is being deleted and not yet gone.
@@ -78,7 +77,8 @@ func (p *pruner) pruneAtOnce(ctx context.Context, refs []reference) (gone []refe
 }
 
 // delete deletes one object. It returns what remains of it, or nil if it is gone or must
-// not be deleted. In a shared cluster an object outside of the namespace cannot be ours.
+// not be deleted. In a shared cluster an object outside of the namespace cannot be ours, and
+// what another ManagedResource has taken over is not any more.
 func (p *pruner) delete(ctx context.Context, ref *reference) (*metav1.PartialObjectMetadata, error) {
 	if p.options.Confined && ref.Namespace != p.mr.Namespace {
 		return nil, nil
@@ -87,7 +87,7 @@ func (p *pruner) delete(ctx context.Context, ref *reference) (*metav1.PartialObj
 	if err != nil || live == nil || truthy(live.Annotations[resourcesv1alpha1.KeepObject]) {
 		return nil, err
 	}
-	if other, err := p.isOfOther(ctx, ref, live); other || err != nil {
+	if other, err := p.owners.other(ctx, identityOf(ref), live); other != nil || err != nil {
 		return nil, err
 	}
 	if live.DeletionTimestamp.IsZero() {
@@ -97,20 +97,6 @@ func (p *pruner) delete(ctx context.Context, ref *reference) (*metav1.PartialObj
 		return liveMetadata(ctx, p.shoot, ref)
 	}
 	return live, p.nudge(ctx, live)
-}
-
-// isOfOther reports whether another ManagedResource has the object now: the origin
-// annotation names it, and its inventory has the object.
-func (p *pruner) isOfOther(ctx context.Context, ref *reference, live *metav1.PartialObjectMetadata) (bool, error) {
-	owner, ok := parseOrigin(live.Annotations[resourcesv1alpha1.Origin])
-	if !ok || owner.Namespace != p.mr.Namespace || owner.Name == p.mr.Name {
-		return false, nil
-	}
-	other := &resourcesv1alpha1.ManagedResource{}
-	if err := p.managedResources.Get(ctx, owner, other); err != nil {
-		return false, client.IgnoreNotFound(err)
-	}
-	return other.DeletionTimestamp.IsZero() && contains(other.Status.Resources, identityOf(ref)), nil
 }
 
 func (p *pruner) requestDeletion(ctx context.Context, ref *reference, live *metav1.PartialObjectMetadata) error {

@@ -4,6 +4,7 @@ package managedresource
 
 import (
 	"context"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -30,6 +31,10 @@ type Reconciler struct {
 	observed keyed.Map[types.NamespacedName, *observations]
 	absent   absentKinds
 	limiter  limiter
+	// servers are the addresses of the API servers of clusters, and triggered when an event
+	// in a cluster last triggered a run at once.
+	servers   keyed.Map[string, string]
+	triggered keyed.Map[types.NamespacedName, time.Time]
 }
 
 var _ reconcile.Reconciler = &Reconciler{}
@@ -134,7 +139,7 @@ func (r *Reconciler) newRun(mr *resourcesv1alpha1.ManagedResource) *run {
 	next := &run{mr: mr, stored: mr.DeepCopy(), before: map[identity]*reference{}, clock: r.options.Clock}
 	next.observed = r.observed.Update(client.ObjectKeyFromObject(mr), func(o *observations, known bool) (*observations, bool) {
 		if !known || o.uid != mr.UID {
-			o = &observations{uid: mr.UID, objects: map[identity]observation{}}
+			o = newObservations(mr.UID)
 		}
 		return o, true
 	})
@@ -176,6 +181,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 // the last one there.
 func (r *Reconciler) forget(ctx context.Context, name types.NamespacedName) error {
 	r.observed.Delete(name)
+	r.triggered.Delete(name)
 	list := &resourcesv1alpha1.ManagedResourceList{}
 	if err := r.client.List(ctx, list, client.InNamespace(name.Namespace)); err != nil {
 		return err
@@ -186,6 +192,7 @@ func (r *Reconciler) forget(ctx context.Context, name types.NamespacedName) erro
 		}
 	}
 	r.limiter.forget(name.Namespace)
+	r.servers.Delete(name.Namespace)
 	r.options.Shoots.Forget(name.Namespace)
 	return nil
 }

@@ -65,7 +65,11 @@ func (r *Reconciler) planDeletion(_ context.Context, run *run) outcome.Outcome {
 // connect connects to the shoot.
 func (r *Reconciler) connect(ctx context.Context, run *run) outcome.Outcome {
 	var err error
-	if run.shoot, err = r.options.Shoots.For(ctx, run.mr.Namespace); !isAboutShoot(err) {
+	if run.shoot, err = r.options.Shoots.For(ctx, run.mr.Namespace); err == nil {
+		r.servers.Set(run.mr.Namespace, run.shoot.Server)
+		return outcome.Continue()
+	}
+	if !isAboutShoot(err) {
 		return outcome.TryAgain(err)
 	}
 	if run.deleting {
@@ -131,11 +135,12 @@ func (r *Reconciler) record(ctx context.Context, run *run) outcome.Outcome {
 
 // prune deletes what is obsolete, and takes out of the inventory what is gone.
 func (r *Reconciler) prune(ctx context.Context, run *run) outcome.Outcome {
-	p := &pruner{run.shoot, r.client, run.mr, &r.options}
+	p := &pruner{run.shoot, r.ownersFor(run), run.mr, &r.options}
 	gone, remaining, err := p.prune(ctx, run.obsolete)
 	run.mr.Status.Resources = without(run.mr.Status.Resources, gone)
 	for i := range gone {
 		delete(run.observed.objects, identityOf(&gone[i]))
+		delete(run.observed.corrected, identityOf(&gone[i]))
 	}
 	switch {
 	case err != nil:
@@ -146,10 +151,15 @@ func (r *Reconciler) prune(ctx context.Context, run *run) outcome.Outcome {
 	return outcome.Continue()
 }
 
+func (r *Reconciler) ownersFor(run *run) *owners {
+	return &owners{r.client, run.mr, run.shoot, &r.options, &r.servers}
+}
+
 // apply applies the desired objects.
 func (r *Reconciler) apply(ctx context.Context, run *run) outcome.Outcome {
 	a := &applier{
-		shoot: run.shoot, observed: run.observed, before: run.before, wasApplied: isApplied(run.mr), items: run.desired.items,
+		shoot: run.shoot, owners: r.ownersFor(run), clock: run.clock, observed: run.observed,
+		before: run.before, wasApplied: isApplied(run.mr), items: run.desired.items,
 	}
 	if err := a.apply(ctx); err != nil {
 		run.missing = a.missing

@@ -45,6 +45,7 @@ func (a *applier) update(ctx context.Context, i *item, live *unstructured.Unstru
 }
 
 func (a *applier) tryUpdate(ctx context.Context, i *item, live *unstructured.Unstructured) error {
+	corrects, editor := false, editorOf(live, i.object.GetAnnotations()[resourcesv1alpha1.Origin])
 	owners, err := takeOwnership(live, exceptionsFor(i, a.before[i.id], live))
 	if err != nil {
 		return err
@@ -69,7 +70,8 @@ func (a *applier) tryUpdate(ctx context.Context, i *item, live *unstructured.Uns
 			a.observed.observe(i, live)
 			return nil
 		}
-		log.FromContext(ctx).Info("An object in the shoot differs from the bundle and is corrected", "object", i.id.String())
+		corrects = true
+		log.FromContext(ctx).Info("An object in the shoot differs from the bundle and is corrected", "object", i.id.String(), "editor", editor)
 	}
 	if err := a.send(ctx, wanted); err != nil {
 		return err
@@ -81,6 +83,9 @@ func (a *applier) tryUpdate(ctx context.Context, i *item, live *unstructured.Uns
 		return apierrors.NewConflict(schema.GroupResource{Group: i.id.Group, Resource: i.id.Kind}, i.id.Name, errEdited)
 	}
 	a.observed.observe(i, wanted)
+	if corrects {
+		return a.observed.correct(i.id, editor, a.clock.Now())
+	}
 	return nil
 }
 
@@ -118,6 +123,7 @@ func (a *applier) recreate(ctx context.Context, i *item, refused error) error {
 		return err
 	}
 	delete(a.observed.objects, i.id)
+	_ = a.observed.correct(i.id, "another client", a.clock.Now()) // the error would be that of the next run
 	return &recreating{refused}
 }
 
