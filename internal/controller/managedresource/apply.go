@@ -47,9 +47,13 @@ func (a *applier) apply(ctx context.Context) error {
 	var dispute error
 	for _, each := range a.items {
 		a.missing = nil
+		before := a.observed.objects[each.id].uid
 		err := a.awaitKind(ctx, each)
 		if err == nil {
 			err = a.shoot.Failure(a.ensure(ctx, each))
+		}
+		if now := a.observed.objects[each.id].uid; isCRD(each.id.GroupKind) && now != before && (before != "" || a.missing != nil) {
+			a.observed.restored = append(a.observed.restored, each.id)
 		}
 		if err == nil {
 			continue

@@ -5,6 +5,7 @@ package managedresource
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/events"
@@ -21,6 +22,14 @@ import (
 // interrupted. The reasons of other events are those of the condition.
 const eventRecreated = "ObjectRecreated"
 
+// eventRestored is the reason of the event about a CRD that was deleted in the cluster and is
+// back, and restored its note.
+const (
+	eventRestored = "DefinitionRestored"
+	restored      = "%s was deleted in the cluster, and all objects of its kind with it. It is back, and so are the objects that the bundle states. " +
+		"Agents create theirs again, perhaps with other values: until then the network can be interrupted. Those that users had created are lost: create them again."
+)
+
 // announce records an event if the run ended differently than the one before: new content
 // was applied, or an object was deleted to be created again, or the run failed. A terminal
 // error is logged then; controller-runtime logs the others.
@@ -28,6 +37,12 @@ func announce(ctx context.Context, recorder events.EventRecorder, run *run, ende
 	before := condition.Value(run.initial.Status.Conditions, resourcesv1alpha1.ResourcesApplied)
 	now := condition.Value(run.mr.Status.Conditions, resourcesv1alpha1.ResourcesApplied)
 	isNew := run.initial.Status.ObservedGeneration != run.mr.Status.ObservedGeneration
+	if run.applied != "" {
+		for _, crd := range run.observed.restored {
+			outcome.Announce(recorder, run.mr, corev1.EventTypeWarning, eventRestored, fmt.Sprintf(restored, crd))
+		}
+		run.observed.restored = nil
+	}
 	switch {
 	case run.finalized:
 	case now.Status == corev1beta1.ConditionTrue && (before.Status != now.Status || isNew):

@@ -28,6 +28,8 @@ type observations struct {
 	objects map[identity]observation
 	// corrected are the objects that were corrected lately.
 	corrected map[identity]corrections
+	// restored are the CRDs that were lost, and came back since the last complete run.
+	restored []identity
 }
 
 func newObservations(uid types.UID) *observations {
