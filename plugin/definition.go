@@ -139,15 +139,7 @@ type Findings struct {
 
 // Warning tells the author of a config something that does not make it
 // unusable: a setting without effect, or a value that is not in force.
-type Warning struct {
-	// Field is the path, for example spec.providerConfig.ipam.type.
-	Field string `json:"field"`
-	// Message is a sentence for users.
-	Message string `json:"message"`
-}
-
-// String returns the warning as one line.
-func (w Warning) String() string { return w.Field + ": " + w.Message }
+type Warning = extensionsv1alpha1.NetworkWarning
 
 // Error adds an error.
 func (f *Findings) Error(err *field.Error) { f.Errors = append(f.Errors, err) }

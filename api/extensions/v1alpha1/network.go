@@ -31,7 +31,7 @@ const NetworkFinalizer = "extensions.gardener.cloud/network"
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=networks,scope=Namespaced
 // +kubebuilder:printcolumn:name=Type,type=string,JSONPath=`.spec.type`,description="The type of the network plugin."
-// +kubebuilder:printcolumn:name=Pod CIDR,type=string,JSONPath=`.spec.podCIDR`,description="The CIDR used for pods."
+// +kubebuilder:printcolumn:name=Pod CIDR,type=string,JSONPath=`.spec['podCIDR','clusterCIDR']`,description="The CIDR used for pods."
 // +kubebuilder:printcolumn:name=Service CIDR,type=string,JSONPath=`.spec.serviceCIDR`,description="The CIDR used for services."
 // +kubebuilder:printcolumn:name=Status,type=string,JSONPath=`.status.lastOperation.state`,description="State of the last operation."
 // +kubebuilder:printcolumn:name=Age,type=date,JSONPath=`.metadata.creationTimestamp`,description="Time since creation."

@@ -33,3 +33,25 @@ func NetworkLabelValue(name string) string {
 	hash := hex.EncodeToString(sum[:4])
 	return name[:validation.LabelValueMaxLength-len(hash)-1] + "-" + hash
 }
+
+// NetworkRanges are the ranges of a network as its providerStatus.config states them, whichever
+// spelling the Network has.
+type NetworkRanges struct {
+	// ClusterCIDR is the range of the pods' addresses.
+	// +optional
+	ClusterCIDR string `json:"clusterCIDR,omitempty"`
+	// ServiceCIDR is the range of the cluster's Services.
+	// +optional
+	ServiceCIDR string `json:"serviceCIDR,omitempty"`
+}
+
+// NetworkWarning is what the author of a config should know about it.
+type NetworkWarning struct {
+	// Field is the path, for example spec.providerConfig.ipam.type.
+	Field string `json:"field"`
+	// Message is a sentence for users.
+	Message string `json:"message"`
+}
+
+// String returns the warning as one line.
+func (w NetworkWarning) String() string { return w.Field + ": " + w.Message }

@@ -2,7 +2,11 @@
 
 package v1alpha1
 
-import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+)
 
 // NetworkStatus stands in Network.status.providerStatus and reports what is in
 // force and whether it works. What Trellis has not observed is absent.
@@ -17,7 +21,16 @@ type NetworkStatus struct {
 	ConnectivityTests *ConnectivityTests `json:"connectivityTests,omitempty"`
 	// Config is the configuration in force, every default explicit.
 	// +optional
-	Config *NetworkConfig `json:"config,omitempty"`
+	Config *EffectiveConfig `json:"config,omitempty"`
+	// Warnings are what the author of the configuration should know.
+	// +optional
+	Warnings []extensionsv1alpha1.NetworkWarning `json:"warnings,omitempty"`
+}
+
+// EffectiveConfig is a NetworkConfig with every default, and the ranges of the Network.
+type EffectiveConfig struct {
+	NetworkConfig                    `json:",inline"`
+	extensionsv1alpha1.NetworkRanges `json:",inline"`
 }
 
 // Components reports which of Calico's workloads are healthy. One that the network

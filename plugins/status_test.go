@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugins_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	kjson "sigs.k8s.io/json"
+
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins"
+	calicov1alpha1 "github.com/trellis-network/trellis/plugins/calico/v1alpha1"
+	ciliumv1alpha1 "github.com/trellis-network/trellis/plugins/cilium/v1alpha1"
+	flannelv1alpha1 "github.com/trellis-network/trellis/plugins/flannel/v1alpha1"
+)
+
+// What the operator writes into status.providerStatus can be decoded strictly.
+func TestTheGoTypeOfEachStatusHasAllThatIsWritten(t *testing.T) {
+	types := map[string]any{
+		"calico": &calicov1alpha1.NetworkStatus{}, "cilium": &ciliumv1alpha1.NetworkStatus{}, "flannel": &flannelv1alpha1.NetworkStatus{},
+	}
+	p, err := pipeline.New(plugins.All(), nil)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	for _, each := range plugins.All() {
+		t.Run(each.Type, func(t *testing.T) {
+			g := NewWithT(t)
+			g.Expect(types).To(HaveKey(each.Type))
+			network := &extensionsv1alpha1.Network{}
+			network.Name, network.Namespace = "example", "shoot--dev--example"
+			network.Spec.Type, network.Spec.PodCIDR, network.Spec.ServiceCIDR = each.Type, "10.1.0.0/16", "10.2.0.0/16"
+			built := p.Build(p.NewRequest(network, nil, plugin.Environment{}))
+			g.Expect(built.Errors).To(BeEmpty())
+			config := map[string]any{}
+			g.Expect(json.Unmarshal(built.Config, &config)).To(Succeed())
+			config["clusterCIDR"], config["serviceCIDR"] = network.Spec.PodCIDR, network.Spec.ServiceCIDR
+			components := map[string]bool{}
+			for _, component := range built.Objects.Components {
+				components[component.Name] = true
+			}
+			raw, err := json.Marshal(map[string]any{
+				"apiVersion": "example/v1", "kind": "NetworkStatus", "config": config, "components": components,
+				"warnings": []plugin.Warning{{Field: "spec.type", Message: "an example"}},
+			})
+			g.Expect(err).NotTo(HaveOccurred())
+			strict, err := kjson.UnmarshalStrict(raw, types[each.Type])
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(strict).To(BeEmpty())
+			again, err := json.Marshal(types[each.Type])
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(again).To(MatchJSON(raw))
+		})
+	}
+}
