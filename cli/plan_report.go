@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/fielderror"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -58,7 +59,7 @@ func (p *plan) refuseFixed(before, after *extensionsv1alpha1.NetworkSpec, author
 	}
 	for _, change := range p.result.Changes {
 		if change.Class == plugin.Forbidden {
-			p.fixed = append(p.fixed, change.Path+": "+shown(brief(change.Before)))
+			p.fixed = append(p.fixed, change.Path+": "+shown(fielderror.Brief(change.Before)))
 		}
 	}
 }
@@ -196,7 +197,7 @@ func (p *plan) printJSON(to io.Writer) error {
 		Unknown: p.unknown, Summary: p.summary(),
 	}
 	for _, err := range slices.Concat(p.invalid, p.result.Errors) {
-		content.Errors = append(content.Errors, messageOf(err))
+		content.Errors = append(content.Errors, err.Error())
 	}
 	for _, warning := range append(slices.Clone(p.old.warnings), warningsOf(&p.new, &p.result)...) {
 		content.Warnings = append(content.Warnings, warning.String())

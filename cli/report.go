@@ -4,7 +4,6 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -23,8 +22,6 @@ const (
 	maxProblems = 50
 	// maxLine is the length of a line at most. Values of users can be long.
 	maxLine = 600
-	// maxValue is the length of a value at most that is shown as it is.
-	maxValue = 100
 )
 
 // reporter writes findings for users, one a line. It keeps the first failure to write
@@ -65,12 +62,9 @@ func (r *reporter) problems(found []manifest.Problem) {
 	var messages []string
 	for _, problem := range found {
 		// An error without a field names the file and the number of the document.
-		inField, isField := problem.Err.(*field.Error)
-		label, message := problem.Source.Label(r.manyFiles || !isField, !isField), problem.Err.Error()
-		if isField {
-			message = messageOf(inField)
-		}
-		messages = append(messages, labelled(label, message))
+		_, isField := problem.Err.(*field.Error)
+		label := problem.Source.Label(r.manyFiles || !isField, !isField)
+		messages = append(messages, labelled(label, problem.Err.Error()))
 	}
 	r.lines("error", "", messages)
 }
@@ -79,7 +73,7 @@ func (r *reporter) problems(found []manifest.Problem) {
 func (r *reporter) findings(w *candidate, result *pipeline.Result) {
 	var errs, warnings []string
 	for _, err := range result.Errors {
-		errs = append(errs, messageOf(err))
+		errs = append(errs, err.Error())
 	}
 	for _, warning := range warningsOf(w, result) {
 		warnings = append(warnings, warning.String())
@@ -87,22 +81,6 @@ func (r *reporter) findings(w *candidate, result *pipeline.Result) {
 	label := w.source.Label(r.manyFiles, false)
 	r.lines("error", label, errs)
 	r.lines("warning", label, warnings)
-}
-
-// messageOf returns the message of an error with its value shortened, so that there is room for the allowed
-// values.
-func messageOf(err *field.Error) string {
-	short := *err
-	short.BadValue = brief(err.BadValue)
-	return short.Error()
-}
-
-// brief returns a value that is short enough for a line.
-func brief(value any) any {
-	if raw, err := json.Marshal(value); err == nil && len(raw) > maxValue {
-		return fielderror.AbbreviateJSON(raw)
-	}
-	return value
 }
 
 func (r *reporter) lines(severity, label string, messages []string) {
@@ -141,7 +119,7 @@ func (r *reporter) changes(w *candidate, result *pipeline.Result) {
 	var lines []string
 	for _, change := range allowedChanges(result) {
 		lines = append(lines, fmt.Sprintf("%s: %s, from %s to %s: %s", change.Path, change.Class,
-			shown(brief(change.Before)), shown(brief(change.After)), cmp.Or(change.Reason, "the plugin states no reason")))
+			shown(fielderror.Brief(change.Before)), shown(fielderror.Brief(change.After)), cmp.Or(change.Reason, "the plugin states no reason")))
 	}
 	r.lines("change", w.source.Label(r.manyFiles, false), lines)
 }

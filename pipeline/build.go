@@ -164,6 +164,9 @@ func (b *build) checkWritten() error {
 	if spec.ProviderConfig != nil {
 		raw = spec.ProviderConfig.Raw
 	}
+	if len(raw) > maxConfig {
+		b.Error(field.TooLong(b.paths.config, "", maxConfig))
+	}
 	written, errs := b.plugin.Decode(raw, b.paths.config)
 	errs = b.applyRatcheting(errs)
 	b.Add(plugin.Findings{Errors: errs})

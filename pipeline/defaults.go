@@ -3,7 +3,6 @@
 package pipeline
 
 import (
-	"encoding/json"
 	"fmt"
 	"reflect"
 
@@ -127,7 +126,7 @@ func mayKeep(source plugin.Source) bool {
 
 // Applied returns what must be remembered of a Result that is applied.
 func (r *Result) Applied() *Applied {
-	applied := &Applied{Config: json.RawMessage(r.Config), Sources: map[string]plugin.Source{}, Accepted: r.accepted}
+	applied := &Applied{Config: withoutNulls(r.Config), Sources: map[string]plugin.Source{}, Accepted: r.accepted}
 	for path, origin := range r.Origins {
 		if origin.Source != plugin.FromDefault {
 			applied.Sources[path] = origin.Source

@@ -3,11 +3,15 @@
 package pipeline
 
 import (
+	"bytes"
 	"encoding/json"
 
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/jsonequal"
 	"github.com/trellis-network/trellis/plugin"
 )
 
@@ -51,7 +55,27 @@ func (a *Accepted) UnmarshalJSON(raw []byte) error {
 // Accepted returns what a network is applied for if it is built from the Request, without
 // what Build decides.
 func (r *Request) Accepted() *Accepted {
-	return &Accepted{Spec: r.Spec, Written: r.Written, Facts: r.Facts, Webhook: r.Environment.Webhook}
+	accepted := &Accepted{Spec: r.Spec, Written: withoutNulls(r.Written), Facts: r.Facts, Webhook: r.Environment.Webhook}
+	if config := r.Spec.ProviderConfig; config != nil {
+		accepted.Spec.ProviderConfig = &runtime.RawExtension{Raw: withoutNulls(config.Raw)}
+		if same, err := jsonequal.Values(config, json.RawMessage(r.Written)); err == nil && same {
+			accepted.Written = nil // the spec's counts
+		}
+	}
+	return accepted
+}
+
+// withoutNulls returns a config as an API server stores it that gets it in a merge patch: a null
+// says nothing and cannot be stored.
+func withoutNulls(raw json.RawMessage) json.RawMessage {
+	if !bytes.Contains(raw, []byte("null")) {
+		return raw
+	}
+	stored, err := jsonpatch.MergePatch([]byte("{}"), raw)
+	if err != nil {
+		return raw
+	}
+	return stored
 }
 
 // Again returns the Request for what was accepted, in today's environment.

@@ -68,6 +68,10 @@ type Applied struct {
 	Accepted *Accepted `json:"accepted,omitempty"`
 }
 
+// maxConfig is the greatest length of a config in bytes. It is written into a status several
+// times, and an API server stores little more than a megabyte.
+const maxConfig = 64 << 10
+
 // NewRequest makes the Request for a Network and, if it is known, its Shoot. Facts that
 // neither states have documented defaults: an unknown infrastructure allows everything,
 // kube-proxy runs, the cluster is not hibernated. A Shoot without uid, creation timestamp

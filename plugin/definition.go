@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/fielderror"
 )
 
 // Definition is what the author of a plugin writes, for their config type C: a
@@ -141,8 +142,12 @@ type Findings struct {
 // unusable: a setting without effect, or a value that is not in force.
 type Warning = extensionsv1alpha1.NetworkWarning
 
-// Error adds an error.
-func (f *Findings) Error(err *field.Error) { f.Errors = append(f.Errors, err) }
+// Error adds an error. It shows the beginning of a value that is long.
+func (f *Findings) Error(err *field.Error) {
+	short := *err
+	short.BadValue = fielderror.Brief(err.BadValue)
+	f.Errors = append(f.Errors, &short)
+}
 
 // Warn adds a warning.
 func (f *Findings) Warn(path *field.Path, message string) {

@@ -33,6 +33,18 @@ func AbbreviateJSON(raw json.RawMessage) any {
 	return value
 }
 
+// maxBrief is the length of a value's JSON at most that Brief returns as it is.
+const maxBrief = 100
+
+// Brief returns a value that is short enough for an error message: the value, or the beginning
+// of its JSON.
+func Brief(value any) any {
+	if raw, err := json.Marshal(value); err == nil && len(raw) > maxBrief {
+		return AbbreviateJSON(raw)
+	}
+	return value
+}
+
 // Abbreviate cuts a text that is too long for an error message.
 func Abbreviate(text string) string {
 	if len(text) > maxLength {
