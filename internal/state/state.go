@@ -31,8 +31,12 @@ type State struct {
 	// TakenOver is what another extension's network ran for when Trellis found it. It is
 	// kept until Trellis has applied the network itself.
 	TakenOver *pipeline.Accepted `json:"takenOver,omitempty"`
+	// Unapplied means that the network has succeeded without being applied, because the shoot
+	// was hibernated. Once the shoot wakes up it is awaited.
+	Unapplied bool `json:"unapplied,omitempty"`
 	// PendingRequest means that the annotation which asked for a reconciliation is gone
-	// and the reconciliation has not begun, because the Cluster is missing.
+	// and the reconciliation has not begun, because the Cluster is missing or the shoot has
+	// another Network.
 	PendingRequest bool `json:"pendingRequest,omitempty"`
 	// ShootGeneration is the generation of the Shoot, as the Cluster had it, that
 	// was taken into account last. It is kept only in standalone mode, where the shoot
@@ -105,21 +109,35 @@ func (w *Written) content() *Written {
 	return &without
 }
 
+// stored is how a State is encoded.
+type stored struct {
+	State `json:",inline"`
+	// WrittenIsApplied stands for State.Applied if that is what Written has.
+	WrittenIsApplied bool `json:"writtenIsApplied,omitempty"`
+}
+
 // Decode reads status.state. Nothing gives an empty State.
 func Decode(raw *runtime.RawExtension) (*State, error) {
-	s := &State{}
+	s := &stored{}
 	if raw == nil || len(raw.Raw) == 0 {
-		return s, nil
+		return &s.State, nil
 	}
 	if err := json.Unmarshal(raw.Raw, s); err != nil {
 		return nil, fmt.Errorf("status.state is not Trellis': %w", err)
 	}
-	return s, nil
+	if s.WrittenIsApplied && s.Written != nil {
+		s.Applied = s.Written.Config
+	}
+	return &s.State, nil
 }
 
-// Encode is the inverse of Decode.
+// Encode is the inverse of Decode. A Config that is both applied and written is encoded once.
 func (s *State) Encode() (*runtime.RawExtension, error) {
-	raw, err := json.Marshal(s)
+	encoded := stored{State: *s}
+	if s.Written != nil && s.Applied == s.Written.Config {
+		encoded.Applied, encoded.WrittenIsApplied = nil, s.Applied != nil
+	}
+	raw, err := json.Marshal(encoded)
 	if err != nil {
 		return nil, fmt.Errorf("encode status.state: %w", err)
 	}

@@ -3,6 +3,7 @@
 package state
 
 import (
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -29,6 +30,31 @@ func TestStateSurvivesTheStatus(t *testing.T) {
 	g.Expect(again.IsFor(kept.Written, nil)).To(BeFalse())
 	again.Written.Generation++
 	g.Expect(again.IsFor(kept.Written, kept.Bundles)).To(BeFalse())
+}
+
+// What is applied and written is kept once, and what differs twice.
+func TestAStateHasEachThingOnce(t *testing.T) {
+	g := NewWithT(t)
+	config := &pipeline.Applied{Config: []byte(`{"marker":1}`)}
+	for _, test := range []struct {
+		state *State
+		count int
+	}{
+		{&State{Applied: config, Written: &Written{Config: config}}, 1},
+		{&State{Written: &Written{Config: config}}, 1},
+		{&State{Applied: config}, 1},
+		{&State{Applied: config, Written: &Written{Config: &pipeline.Applied{Config: []byte(`{"marker":2}`)}}}, 2},
+	} {
+		raw, err := test.state.Encode()
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(strings.Count(string(raw.Raw), "marker")).To(Equal(test.count))
+		again, err := Decode(raw)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(again).To(Equal(test.state))
+		repeated, err := again.Encode()
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(repeated).To(Equal(raw))
+	}
 }
 
 func TestAnEmptyStatusIsAnEmptyState(t *testing.T) {
