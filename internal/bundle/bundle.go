@@ -255,6 +255,18 @@ func AppliedCondition(mr *resourcesv1alpha1.ManagedResource) corev1beta1.Conditi
 	return condition.Value(mr.Status.Conditions, resourcesv1alpha1.ResourcesApplied)
 }
 
+// Hinders reports whether something keeps a resource manager from applying. Gardener's
+// reports Progressing at the beginning of each pass and keeps the reason, so neither the
+// status nor the time of its transition tell for how long; the operation's own time does.
+// Obsolete objects that do not go hinder all the others, and are no failure by themselves.
+func Hinders(applied corev1beta1.Condition) bool {
+	switch applied.Reason {
+	case "ApplyFailed", "DeletionFailed", "DeletionPending":
+		return true
+	}
+	return applied.Status == corev1beta1.ConditionFalse
+}
+
 // RefersTo reports whether a ManagedResource has the content of exactly this Secret.
 func RefersTo(mr *resourcesv1alpha1.ManagedResource, secretName string) bool {
 	return len(mr.Spec.SecretRefs) == 1 && mr.Spec.SecretRefs[0].Name == secretName

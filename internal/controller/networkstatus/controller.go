@@ -27,6 +27,8 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/bundle"
+	"github.com/trellis-network/trellis/internal/condition"
 	"github.com/trellis-network/trellis/internal/controller/managedresource"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus/source"
 	"github.com/trellis-network/trellis/internal/expectations"
@@ -209,10 +211,31 @@ func (r *reconciler) input(ctx context.Context, network *extensionsv1alpha1.Netw
 	if err != nil {
 		return nil, err
 	}
+	unapplied, err := r.unapplied(ctx, network.Namespace, kept)
+	if err != nil {
+		return nil, err
+	}
 	return &source.Input{
-		Network: network, Components: kept.Components, Hibernated: hibernated,
+		Network: network, Components: kept.Components, Unapplied: unapplied, Hibernated: hibernated,
 		Shoot: r.shoot(network.Namespace), Now: r.options.Clock.Now(),
 	}, nil
+}
+
+// unapplied describes the bundles that cannot be applied, those included that the success of a
+// Network does not wait for.
+func (r *reconciler) unapplied(ctx context.Context, namespace string, kept *state.State) ([]string, error) {
+	var found []string
+	for i := range kept.Bundles {
+		mr := &resourcesv1alpha1.ManagedResource{}
+		err := r.client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: kept.Bundles[i].Name}, mr)
+		if client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("read the ManagedResource %s: %w", kept.Bundles[i].Name, err)
+		}
+		if applied := bundle.AppliedCondition(mr); err == nil && bundle.Hinders(applied) {
+			found = append(found, fmt.Sprintf("the ManagedResource %s is not applied: %s", mr.Name, condition.Shorten(applied.Message, messageLimit/2)))
+		}
+	}
+	return found, nil
 }
 
 // isDeletedOrMoved reports whether the Network is being deleted, or its control plane is moving

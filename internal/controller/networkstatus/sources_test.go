@@ -139,3 +139,12 @@ func TestASourceThatFailsDoesNotDelayTheOthers(t *testing.T) {
 	e.network(e.component("agent", "DaemonSet", "agent"))
 	e.Eventually(punctual.asked.Load).Should(BeNumerically(">", 50), "with the back-off alone that takes hours")
 }
+
+// Two operators beside each other would write the same conditions.
+func TestNothingIsReportedOfANetworkOfAnotherOperator(t *testing.T) {
+	e := setup(t, often)
+	e.networkType = ofAnother
+	n := e.network(e.component("agent", "DaemonSet", "agent"))
+	e.stays(n)
+	e.Expect(n.Status.Conditions).To(BeEmpty())
+}

@@ -47,6 +47,9 @@ type env struct {
 	networkType string
 }
 
+// ofAnother is a type of Networks of another operator.
+const ofAnother = "rope"
+
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
 // setup starts the controller. Its clock stands still until the test moves it.
@@ -68,6 +71,7 @@ func (e *env) start(period time.Duration, further []source.Registration) {
 		}
 		return networkstatus.Add(mgr, networkstatus.Options{
 			Clients: clients, Clock: e.clock, Period: period, Further: further,
+			Serves:   func(networkType string) bool { return networkType != ofAnother },
 			PageSize: 1, // so that no cluster is so small that all of it is on one page
 		})
 	}, func(options *manager.Options) { options.Logger = e.log.Logger() })

@@ -71,10 +71,18 @@ func Watches() []shootclient.Watch {
 	}
 }
 
-// Report implements source.Source. It never returns an error: what the shoot does wrong
+// Report implements source.Source. A network of which something cannot be applied is not
+// healthy, whatever runs of it. Report never returns an error: what the shoot does wrong
 // is in the condition.
 func (s *Source) Report(ctx context.Context, in source.Input) (source.Report, error) {
 	seen := s.observe(ctx, in)
+	if len(in.Unapplied) > 0 && seen.result != unknown && !in.Hibernated {
+		message := strings.Join(in.Unapplied, "; ")
+		if seen.result == unhealthy {
+			message += "; " + seen.message
+		}
+		seen.result, seen.message = unhealthy, message
+	}
 	condition, requeueAfter := s.condition(in, seen)
 	report := source.Report{Conditions: []corev1beta1.Condition{condition}, RequeueAfter: requeueAfter}
 	if len(seen.components) > 0 {

@@ -40,6 +40,9 @@ type Input struct {
 	Network *extensionsv1alpha1.Network
 	// Components are the workloads that the network consists of; there is at least one.
 	Components []plugin.Component
+	// Unapplied describes, for users, the bundles of the network that the resource manager fails
+	// to apply.
+	Unapplied []string
 	// Hibernated reports whether the user wants the cluster to be hibernated. Like
 	// Gardener's health checks, it goes by the spec: a cluster that is falling asleep is
 	// not broken.
