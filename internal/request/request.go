@@ -36,6 +36,9 @@ type Network struct {
 	State *state.State
 	// Managed are the ManagedResources of the Network's bundles, by name.
 	Managed map[string]*resourcesv1alpha1.ManagedResource
+	// Others are the values of NetworkLabel of the other Networks in the namespace. What
+	// belongs to them is not the Network's, whatever its name is.
+	Others []string
 	// Plugin is that of the Network's type; the zero Plugin if there is none.
 	Plugin plugin.Plugin
 }
@@ -78,6 +81,10 @@ func (n *Network) BundleNames() []string {
 			names = append(names, n.State.Bundles[i].Name)
 		}
 	}
+	names = slices.DeleteFunc(names, func(name string) bool {
+		mr := n.Managed[name]
+		return mr != nil && slices.Contains(n.Others, mr.Labels[extensionsv1alpha1.NetworkLabel])
+	})
 	slices.Sort(names)
 	names = slices.Compact(names)
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(n.Bundle(b).Phase, n.Bundle(a).Phase) })
@@ -183,7 +190,7 @@ func (n *Network) takenOver(request *pipeline.Request) *pipeline.Accepted {
 		return nil
 	case n.State.TakenOver != nil:
 		return n.State.TakenOver
-	case !n.IsPresent(), status.LastOperation == nil, status.LastOperation.State != corev1beta1.LastOperationStateSucceeded,
+	case !n.IsPresent(), n.State.Unapplied, status.LastOperation == nil, status.LastOperation.State != corev1beta1.LastOperationStateSucceeded,
 		status.ObservedGeneration != n.Network.Generation:
 		return nil
 	}

@@ -31,6 +31,7 @@ func TestWhatRunsIsKnownOfANetworkThatAnotherHasCarriedOut(t *testing.T) {
 		"it says nothing":              {func(n *request.Network) { n.Network.Status.LastOperation = nil }, ""},
 		"it has changed since":         {func(n *request.Network) { n.Network.Generation++ }, ""},
 		"Trellis has applied it":       {func(n *request.Network) { n.State.Applied = &pipeline.Applied{Accepted: written} }, ""},
+		"Trellis has made it asleep":   {func(n *request.Network) { n.State.Unapplied = true }, ""},
 		"Trellis has begun to take it": {func(n *request.Network) { n.State.TakenOver, n.Managed = written, nil }, "1.30.0"},
 		"Trellis has begun to make it": {func(n *request.Network) {
 			n.State.Written = &state.Written{Config: &pipeline.Applied{Accepted: written}}

@@ -22,9 +22,9 @@ import (
 const Attribute = "gardener-contract"
 
 // behaviours has for each letter how many behaviours docs/gardener-contract.md defines:
-// N is N1 to N37. An id is never used for another behaviour.
+// N is N1 to N38. An id is never used for another behaviour.
 var behaviours = map[string]int{
-	"A": 5, "C": 14, "H": 6, "I": 2, "L": 8, "N": 37, "P": 6, "R": 36, "S": 2, "T": 3, "W": 4,
+	"A": 5, "C": 14, "H": 6, "I": 2, "L": 8, "N": 38, "P": 6, "R": 36, "S": 2, "T": 3, "W": 4,
 }
 
 // Shows records that the test fails if Trellis, or what its tests use in place of

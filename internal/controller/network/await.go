@@ -26,20 +26,22 @@ type awaiter struct {
 
 // await waits until the resource manager has applied the awaited bundles, and fails once
 // it is clear that it will not. It waits neither for nodes nor for health (N29), and for
-// nothing while the shoot is hibernated (N28).
+// nothing while the shoot is hibernated (N28). What was written meanwhile is awaited once the
+// shoot wakes up.
 func (a awaiter) await(_ context.Context, run *run) outcome.Outcome {
 	if run.state == nil || run.state.Written == nil {
 		return outcome.Finish() // nothing is written that could be awaited
 	}
 	n := run.network
-	if n.HasSucceeded() && run.builds {
+	isDone := n.HasSucceeded() && (!run.state.Unapplied || run.shoot.IsHibernated())
+	if isDone && run.builds && !run.state.Unapplied {
 		run.state.Applied, run.state.TakenOver = run.state.Written.Config, nil
 	}
-	if n.HasSucceeded() && (!run.builds || n.Status.ObservedGeneration == n.Generation) {
+	if isDone && (!run.builds || n.Status.ObservedGeneration == n.Generation) {
 		return outcome.Continue()
 	}
 	run.generation = run.state.Written.Generation
-	pending := run.notApplied()
+	pending := run.pending()
 	if pending == nil {
 		run.applied = true
 		return outcome.Continue()
@@ -47,10 +49,10 @@ func (a awaiter) await(_ context.Context, run *run) outcome.Outcome {
 	mr := run.managed[pending.Name]
 	applied := bundle.AppliedCondition(mr)
 	begun := metav1.NewTime(a.clock.Now())
-	if last := n.Status.LastOperation; last != nil && !run.wrote {
+	if last := n.Status.LastOperation; last != nil && !run.wrote && !n.HasSucceeded() {
 		begun = last.LastUpdateTime
 	}
-	if !hinders(applied) {
+	if !bundle.Hinders(applied) {
 		if left := a.timeout - a.clock.Since(begun.Time); left > 0 {
 			return outcome.Wait("the resource manager has applied the ManagedResource "+pending.Name, left)
 		}
@@ -68,11 +70,16 @@ func (a awaiter) await(_ context.Context, run *run) outcome.Outcome {
 	return outcome.Fail(cause, a.codes.lasting(applied)...)
 }
 
-// notApplied returns the first awaited bundle that is not applied, nil if all are.
-func (r *run) notApplied() *state.Bundle {
+// pending returns the first bundle that is waited for, nil if there is none.
+func (r *run) pending() *state.Bundle {
 	if r.shoot.IsHibernated() {
 		return nil
 	}
+	return r.notApplied()
+}
+
+// notApplied returns the first awaited bundle that is not applied, nil if all are.
+func (r *run) notApplied() *state.Bundle {
 	for i := range r.state.Bundles {
 		each := &r.state.Bundles[i]
 		if mr := r.managed[each.Name]; each.Await && (mr == nil || !bundle.Applied(mr, each.Secret)) {
@@ -93,16 +100,4 @@ func whyNotApplied(mr *resourcesv1alpha1.ManagedResource, applied corev1beta1.Co
 		return "its resource manager has not observed its present content"
 	}
 	return "its resource manager reports: " + applied.Message
-}
-
-// hinders reports whether something keeps a resource manager from applying. Gardener's
-// reports Progressing at the beginning of each pass and keeps the reason, so neither the
-// status nor the time of its transition tell for how long; the operation's own time does.
-// Obsolete objects that do not go hinder all the others, and are no failure by themselves.
-func hinders(applied corev1beta1.Condition) bool {
-	switch applied.Reason {
-	case "ApplyFailed", "DeletionFailed", "DeletionPending":
-		return true
-	}
-	return applied.Status == corev1beta1.ConditionFalse
 }

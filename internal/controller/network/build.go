@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/trellis-network/trellis/internal/condition"
 	"github.com/trellis-network/trellis/internal/outcome"
 	"github.com/trellis-network/trellis/internal/state"
 )
@@ -58,6 +59,9 @@ func (b *bundleBuilder) build(ctx context.Context, run *run) outcome.Outcome {
 // compare finds out whether the bundles are written as they were built, and puts them into
 // the state. It waits where one can only be written after its former one is gone.
 func (b *bundleBuilder) compare(ctx context.Context, run *run) outcome.Outcome {
+	for i := range run.built.Warnings {
+		run.built.Warnings[i].Message = condition.Shorten(run.built.Warnings[i].Message, condition.MaxMessage)
+	}
 	next := &state.Written{
 		Generation: run.request.generation,
 		Config:     run.built.Applied(),
@@ -68,7 +72,8 @@ func (b *bundleBuilder) compare(ctx context.Context, run *run) outcome.Outcome {
 	for i := range run.wanted {
 		bundles[i] = run.wanted[i].Bundle
 	}
-	same := !run.asksForOperation && run.state.IsFor(next, bundles)
+	run.changed = !run.state.IsFor(next, bundles)
+	same := !run.asksForOperation && !run.changed
 	written := run.checkManaged()
 	if same && !written { // the cache may be late
 		if err := run.read(ctx, b.live); err != nil {

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/metrics"
 	"github.com/trellis-network/trellis/internal/outcome"
@@ -80,16 +81,11 @@ func (r *Reconciler) report(ctx context.Context, run *run, ended outcome.Outcome
 	}
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
-	var err error
-	switch {
-	case run.applied:
-		err = r.status.applied(ctx, run)
-	case ended.IsReported():
-		err = r.status.failed(ctx, run, ended)
-	case ended.Kind() == outcome.Waiting:
-		err = r.status.awaiting(ctx, run)
-	case ended.Err() == nil && ended.Kind() != outcome.Stale:
-		err = r.status.patch(ctx, run, func() {})
+	err := r.tell(ctx, run, ended)
+	if run.tooLarge {
+		run.state, run.applied = nil, false
+		ended = outcome.Fail(errors.New("the API server refuses the status of the Network as too large: shorten spec.providerConfig"), corev1beta1.ErrorConfigurationProblem)
+		err = r.tell(ctx, run, ended)
 	}
 	switch {
 	case err == nil, isGone(err):
@@ -101,6 +97,21 @@ func (r *Reconciler) report(ctx context.Context, run *run, ended outcome.Outcome
 		}
 	}
 	return outcome.TryAgain(err)
+}
+
+// tell writes the status of a run that has ended.
+func (r *Reconciler) tell(ctx context.Context, run *run, ended outcome.Outcome) error {
+	switch {
+	case run.applied:
+		return r.status.applied(ctx, run)
+	case ended.IsReported():
+		return r.status.failed(ctx, run, ended)
+	case ended.Kind() == outcome.Waiting:
+		return r.status.awaiting(ctx, run)
+	case ended.Err() == nil && ended.Kind() != outcome.Stale:
+		return r.status.patch(ctx, run, func() {})
+	}
+	return nil
 }
 
 // isGone reports whether a request came too late for its Network.

@@ -76,6 +76,7 @@ func Add(mgr ctrl.Manager, options Options) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("network").
 		For(&extensionsv1alpha1.Network{}, builder.WithPredicates(w.mine(), w.triggered())).
+		Watches(&extensionsv1alpha1.Network{}, handler.EnqueueRequestsFromMapFunc(w.networksBeside), builder.WithPredicates(deleted())).
 		Watches(&resourcesv1alpha1.ManagedResource{}, handler.EnqueueRequestsFromMapFunc(w.networksOfManagedResource)).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(w.networksOfSecret), builder.WithPredicates(deleted())).
 		Watches(&extensionsv1alpha1.Cluster{}, handler.EnqueueRequestsFromMapFunc(w.networksOfCluster),

@@ -97,17 +97,6 @@ func TestConfigsWithoutKindAreTaken(t *testing.T) {
 	e.Expect(string(n.Status.ProviderStatus.Raw)).To(ContainSubstring(`"backend":"none"`))
 }
 
-// Standalone, no other extension would tell the user about a wrong type.
-func TestUnknownTypesAreErrorsWhenStandalone(t *testing.T) {
-	contract.Shows(t, "N22")
-	e := setup(t)
-	n := e.network(func(n *extensionsv1alpha1.Network) { n.Spec.Type = "rope" })
-	e.becomes(n, create, erroneous)
-	e.Expect(n.Status.LastError.Description).To(ContainSubstring(`Unsupported value: "rope": supported values: "example"`))
-	e.Expect(e.client.Delete(t.Context(), n)).To(Succeed())
-	e.gone(n)
-}
-
 // A resource manager that knows what retrying won't cure says so by a code.
 func TestTheResourceManagersCodesCount(t *testing.T) {
 	contract.Shows(t, "N6", "N36")

@@ -47,7 +47,8 @@ func (w *statusWriter) announceWarnings(run *run, before *runtime.RawExtension) 
 	w.warn(run, "ConfigurationWarning", lines)
 }
 
-// announceChanges records an event of what interrupts traffic, before it is written.
+// announceChanges records an event of what interrupts traffic, before it is written. What is
+// written again because that failed is not announced again.
 func (w *statusWriter) announceChanges(run *run) {
 	var lines []string
 	for _, change := range run.built.Changes {
@@ -55,6 +56,13 @@ func (w *statusWriter) announceChanges(run *run) {
 			lines = append(lines, change.Path+": "+change.Reason)
 		}
 	}
+	w.announced.Update(client.ObjectKeyFromObject(run.network), func(before string, _ bool) (string, bool) {
+		now := strings.Join(lines, "; ")
+		if now == before {
+			lines = nil
+		}
+		return now, now != ""
+	})
 	w.warn(run, "DisruptiveChange", lines)
 }
 

@@ -3,6 +3,10 @@
 package network_test
 
 import (
+	"errors"
+	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -54,4 +58,30 @@ func TestEachChangeOfStateIsALineAndEachEndOfAnOperationAnEvent(t *testing.T) {
 		MatchRegexp(line("Delete", "Processing", "Deleting the Network")),
 		MatchRegexp(line("Delete", "Succeeded", "Successfully deleted Network")),
 	))
+}
+
+// What fails is tried again and again, and is announced once.
+func TestADisruptiveChangeIsAnnouncedOnce(t *testing.T) {
+	e := setup(t)
+	n := e.finished(withConfig(`{"extras":"three"}`))
+	var attempts atomic.Int32
+	e.requests.Before(func(request *http.Request) error {
+		if request.Method != http.MethodPost || !strings.HasSuffix(request.URL.Path, "/secrets") {
+			return nil
+		}
+		attempts.Add(1)
+		return errors.New("no Secrets today")
+	})
+	e.patch(n, withConfig(`{"extras":"four"}`))
+	e.Eventually(attempts.Load).Should(BeNumerically(">", 2))
+	list := &eventsv1.EventList{}
+	e.Expect(e.client.List(t.Context(), list, client.InNamespace(e.namespace))).To(Succeed())
+	announced := 0
+	for i := range list.Items {
+		if event := &list.Items[i]; event.Reason == "DisruptiveChange" {
+			announced++
+			e.Expect(event.Series).To(BeNil())
+		}
+	}
+	e.Expect(announced).To(Equal(1))
 }

@@ -20,6 +20,10 @@ type localState struct {
 	// finished are the Networks that this process has reconciled without an error. Others
 	// that have not succeeded were left unfinished by another process.
 	finished keyed.Map[types.NamespacedName, types.UID]
+	// first are the names of the Networks that count, by namespace.
+	first keyed.Map[string, string]
+	// announced are the disruptive changes that users were told of and that are not applied yet.
+	announced keyed.Map[types.NamespacedName, string]
 	// starts are since when this process has tried to carry out the specs of Networks.
 	starts keyed.Map[types.NamespacedName, start]
 }
@@ -36,5 +40,7 @@ func (m *localState) forget(name types.NamespacedName) {
 	m.bundles.Forget(name)
 	m.finished.Delete(name)
 	m.starts.Delete(name)
+	m.announced.Delete(name)
+	m.first.Delete(name.Namespace)
 	metrics.ForgetNetwork(name)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -23,13 +24,14 @@ type gatherer struct {
 	client       client.Client
 	cached, live client.Reader
 	trigger      Trigger
+	standalone   bool
 	status       *statusWriter
 	clock        clock.PassiveClock
 	*localState
 }
 
-// gather reads what the seed has of the network: the Cluster with the Shoot, and the
-// ManagedResources of the bundles.
+// gather reads what the seed has of the network: the Cluster with the Shoot, the other
+// Networks of the shoot, and the ManagedResources of the bundles.
 func (g gatherer) gather(ctx context.Context, run *run) outcome.Outcome {
 	if o := g.readCluster(ctx, run); !o.Continues() {
 		return o
@@ -37,7 +39,11 @@ func (g gatherer) gather(ctx context.Context, run *run) outcome.Outcome {
 	if last := run.shoot.Status.LastOperation; last != nil && last.State == corev1beta1.LastOperationStateFailed {
 		return g.leaveAlone(ctx, run)
 	}
-	if err := run.read(ctx, g.cached); err != nil {
+	err := g.readOthers(ctx, run)
+	if err == nil {
+		err = run.read(ctx, g.cached)
+	}
+	if err != nil {
 		return outcome.TryAgain(err).Unreported()
 	}
 	if g.bundles.Late(client.ObjectKeyFromObject(run.network), run.versionOf) {
@@ -145,7 +151,12 @@ func (g gatherer) readCluster(ctx context.Context, run *run) outcome.Outcome {
 	name := run.network.Namespace
 	err := g.client.Get(ctx, client.ObjectKey{Name: name}, run.cluster)
 	if err != nil {
-		return g.withoutCluster(ctx, run, outcome.TryAgain(fmt.Errorf("read the Cluster %s, which has the facts about this network: %w", name, err)).Unreported())
+		ended := outcome.TryAgain(fmt.Errorf("read the Cluster %s, which has the facts about this network: %w", name, err)).Unreported()
+		if apierrors.IsNotFound(err) && g.tellsOfWaiting(run) {
+			run.waitsFor = fmt.Sprintf("Waiting for the Cluster %s, which has the facts about this network", name)
+			ended = outcome.Wait("its Cluster exists", 0)
+		}
+		return g.withoutCluster(ctx, run, ended)
 	}
 	if err := json.Unmarshal(run.cluster.Spec.Shoot.Raw, run.shoot); err != nil {
 		cause := fmt.Errorf("the Shoot in the Cluster %s cannot be decoded: %w; the author of the Cluster has to correct it", name, err)
@@ -159,21 +170,34 @@ func (g gatherer) readCluster(ctx context.Context, run *run) outcome.Outcome {
 	return outcome.Continue()
 }
 
-// withoutCluster ends a run that has no facts. A request is taken off in any case, so it is
-// first put into the state, which keeps it until there are facts (N16).
+// withoutCluster ends a run that has no facts. A request is kept until there are some (N16).
 func (g gatherer) withoutCluster(ctx context.Context, run *run, ended outcome.Outcome) outcome.Outcome {
-	if run.network.RequestedOperation() == extensionsv1alpha1.OperationReconcile {
-		if run.state != nil {
-			run.state.PendingRequest = true
-		}
-		if err := g.status.patch(ctx, run, func() {}); err != nil {
-			return outcome.TryAgain(err).Unreported()
-		}
-	}
-	if err := answer(ctx, g.client, run.network, extensionsv1alpha1.OperationReconcile); err != nil {
+	if err := g.putOff(ctx, run); err != nil {
 		return outcome.TryAgain(err).Unreported()
 	}
 	return ended
+}
+
+// putOff takes a request to reconcile off that cannot be carried out now. It first puts it into
+// the state, which keeps it. Where another program's state is, the annotation stays.
+func (g gatherer) putOff(ctx context.Context, run *run) error {
+	if run.network.RequestedOperation() != extensionsv1alpha1.OperationReconcile || run.state == nil {
+		return nil
+	}
+	run.state.PendingRequest = true
+	if err := g.status.patch(ctx, run, func() {}); err != nil {
+		return err
+	}
+	return answer(ctx, g.client, run.network, extensionsv1alpha1.OperationReconcile)
+}
+
+// tellsOfWaiting reports whether the user is told that the Network waits for its Cluster.
+// In a landscape gardenlet writes both (N16). Standalone, the cache gets a moment to show a
+// Cluster that was created together with the Network.
+func (g gatherer) tellsOfWaiting(run *run) bool {
+	n := run.network
+	isDone := n.DeletionTimestamp.IsZero() && n.HasSucceeded() && n.Status.ObservedGeneration == n.Generation && !run.asksForOperation
+	return g.standalone && g.isDue(run) && !isDone && g.clock.Since(n.CreationTimestamp.Time) >= clusterLag
 }
 
 // isDue reports whether there is anything to do for a Network whose facts are unknown.

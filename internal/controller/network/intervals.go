@@ -27,6 +27,13 @@ const (
 	// about a write: while it hangs, its cache keeps what it had.
 	nodesMaxAge = 10 * time.Second
 
+	// clusterLag is how long a Network may be there without its Cluster before users are told
+	// that it waits: a client may create one after the other.
+	clusterLag = 3 * time.Second
+	// takenWithin is how long other operators get to take a Network of a type that has no
+	// plugin here.
+	takenWithin = time.Minute
+
 	// cacheLag is how long the cache may be behind what was just written.
 	cacheLag = 50 * time.Millisecond
 	// maxLooks bounds how often a run waits for the cache to show a bundle that was written:

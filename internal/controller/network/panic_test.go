@@ -14,6 +14,7 @@ import (
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/test/harness"
 )
 
@@ -33,9 +34,9 @@ func (panickingSeed) Get(_ context.Context, key client.ObjectKey, object client.
 // an older Network. It writes no status; the panic remains one for controller-runtime.
 func TestARunThatPanicsIsConcluded(t *testing.T) {
 	g := NewWithT(t)
-	noPlugins, err := pipeline.New(nil, nil)
+	built, err := pipeline.New([]plugin.Plugin{{}}, nil)
 	g.Expect(err).NotTo(HaveOccurred())
-	r := newReconciler(panickingSeed{}, nil, nil, nil, Options{Pipeline: noPlugins, Timeout: time.Minute, Clock: clock.RealClock{}})
+	r := newReconciler(panickingSeed{}, nil, nil, nil, Options{Pipeline: built, Timeout: time.Minute, Clock: clock.RealClock{}})
 	before := harness.Reconciliations(t, "network", "stale")
 	name := client.ObjectKey{Namespace: "shoot--test--panic", Name: "example"}
 	g.Expect(func() { _, _ = r.Reconcile(t.Context(), ctrl.Request{NamespacedName: name}) }).To(PanicWith("broken"))

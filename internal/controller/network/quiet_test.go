@@ -133,3 +133,16 @@ func TestAskingAgainCostsThreeRequests(t *testing.T) {
 		e.Expect(n.Status.LastOperation.LastUpdateTime.Time).NotTo(BeTemporally("<", before.Time))
 	})
 }
+
+// An API server does not store a null that is written by a merge patch.
+func TestANullInAConfigIsNoDifference(t *testing.T) {
+	e := setup(t)
+	n := e.finished(withConfig(`{"backend":"none","extras":null}`))
+	e.get(n)
+	e.Expect(string(n.Status.State.Raw)).NotTo(ContainSubstring("null"))
+	e.requests.Forget()
+	e.applied() // the resource manager observes it again
+	e.restart()
+	e.stays(n)
+	e.Expect(e.requests.All()).To(BeEmpty())
+}

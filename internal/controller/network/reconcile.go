@@ -45,7 +45,7 @@ func newReconciler(c client.Client, cached, live client.Reader, recorder events.
 	}
 	return &Reconciler{
 		Options: options, localState: local, client: c, codes: codes,
-		gatherer: gatherer{client: c, cached: cached, live: live, trigger: options.Trigger, status: status, clock: options.Clock, localState: local},
+		gatherer: gatherer{client: c, cached: cached, live: live, trigger: options.Trigger, standalone: options.Standalone, status: status, clock: options.Clock, localState: local},
 		follower: follower{requests, writer},
 		builder:  &bundleBuilder{requests, cached},
 		claims:   claims{c, status},
@@ -61,7 +61,10 @@ type stage = outcome.Stage[*run]
 // stagesFor returns what must be done for a Network now.
 func (r *Reconciler) stagesFor(run *run) []stage {
 	n := run.network
+	_, known := r.Pipeline.Plugin(n.Spec.Type)
 	switch {
+	case !known:
+		return []stage{{Name: "refuse the unknown type", Run: r.refuseUnknownType}}
 	case n.Annotations[extensionsv1alpha1.OperationAnnotation] == extensionsv1alpha1.OperationWaitForState:
 		return nil
 	case run.hasMigrated:
@@ -79,6 +82,7 @@ func (r *Reconciler) stagesFor(run *run) []stage {
 func (r *Reconciler) reconciliation() []stage {
 	return []stage{
 		{Name: "gather", Run: r.gatherer.gather},
+		{Name: "refuse a second Network", Run: r.gatherer.refuseSecond},
 		{Name: "decide", Run: r.gatherer.decide},
 		{Name: "follow the webhook", Run: r.follower.followWebhook},
 		{Name: "build", Run: r.builder.build},

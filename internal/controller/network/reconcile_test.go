@@ -19,6 +19,7 @@ import (
 	"github.com/trellis-network/trellis/internal/controller/network"
 	"github.com/trellis-network/trellis/internal/state"
 	"github.com/trellis-network/trellis/test/contract"
+	"github.com/trellis-network/trellis/test/harness"
 )
 
 const (
@@ -84,6 +85,21 @@ func TestTheStatusShowsWhatIsInForce(t *testing.T) {
 		"warnings": []any{map[string]any{"field": "spec.providerConfig.backend", "message": "pods cannot talk to each other"}},
 	}))
 	e.Expect(string(n.Spec.ProviderConfig.Raw)).To(MatchJSON(`{"backend":"none"}`))
+}
+
+// What another program or release has left in the providerStatus goes. What the writer of the
+// health observes of the network's components stays.
+func TestTheStatusShowsNothingOfOthers(t *testing.T) {
+	e := setup(t)
+	n := e.finished()
+	harness.ChangeStatus(t, e.client, n, func(n *extensionsv1alpha1.Network) {
+		n.Status.ProviderStatus.Raw = []byte(`{"components":{"agent":true,"former":true},"connectivityTests":{"pods":true},"config":{"former":1}}`)
+	})
+	e.patch(n, withConfig(`{"backend":"overlay"}`))
+	e.applied()
+	e.Eventually(func() string { e.get(n); return string(n.Status.ProviderStatus.Raw) }).Should(MatchJSON(`{
+		"apiVersion":"example.trellis.network/v1","kind":"NetworkStatus","components":{"agent":true},
+		"config":{"backend":"overlay","clusterCIDR":"10.1.0.0/16","serviceCIDR":"10.2.0.0/16"}}`))
 }
 
 // The bundle is as Gardener's resource manager expects it.
@@ -181,18 +197,6 @@ func TestARestartFinishesWhatWasBegun(t *testing.T) {
 	e.Expect(n.Status.ObservedGeneration).To(Equal(n.Generation))
 }
 
-func TestAMissingClusterIsRetried(t *testing.T) {
-	contract.Shows(t, "N16")
-	e := setup(t)
-	cluster := &extensionsv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: e.namespace}}
-	e.Expect(e.client.Delete(t.Context(), cluster)).To(Succeed())
-	n := e.network()
-	e.stays(n)
-	e.Expect(n.Status.LastOperation).To(BeNil())
-	e.cluster(func(*corev1beta1.Shoot) {})
-	e.becomes(n, create, working)
-}
-
 func TestFailedShootsAreLeftAlone(t *testing.T) {
 	contract.Shows(t, "N17")
 	e := setup(t)
@@ -213,16 +217,6 @@ func TestNetworksOfOthersAreLeftAlone(t *testing.T) {
 		n.Spec.Class = &class
 	})
 	e.stays(garden)
-}
-
-// Nothing is waited for while the shoot sleeps.
-func TestHibernatedShootsAreNotWaitedFor(t *testing.T) {
-	contract.Shows(t, "N28")
-	e := setup(t)
-	e.cluster(func(s *corev1beta1.Shoot) { yes := true; s.Spec.Hibernation = &corev1beta1.Hibernation{Enabled: &yes} })
-	n := e.network()
-	e.becomes(n, create, fine)
-	e.managedResource()
 }
 
 // Neither nodes nor health are waited for.

@@ -114,7 +114,7 @@ func (c claims) checkFinalizer(_ context.Context, run *run) outcome.Outcome {
 // has succeeded, since its cause may persist.
 func (c claims) begin(ctx context.Context, run *run) outcome.Outcome {
 	last := run.network.Status.LastOperation
-	if last != nil && last.Type == run.operation && !run.network.HasSucceeded() {
+	if last != nil && last.Type == run.operation && (isProcessing(last) || last.State == corev1beta1.LastOperationStateError) {
 		return outcome.Continue()
 	}
 	return outcome.TryAgain(c.status.processing(ctx, run)).Unreported()

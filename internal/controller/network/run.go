@@ -26,7 +26,9 @@ type run struct {
 	// generation is the one that an error is about.
 	generation int64
 
-	plugin  plugin.Plugin
+	plugin plugin.Plugin
+	// others are the other Networks in the namespace.
+	others  []*extensionsv1alpha1.Network
 	cluster *extensionsv1alpha1.Cluster
 	shoot   *corev1beta1.Shoot
 	// managed are the ManagedResources of the Network's bundles, by name, and withoutSecret
@@ -50,13 +52,17 @@ type run struct {
 	// awaitsDeletion reports that the ManagedResource of an awaited bundle is being deleted.
 	// The bundle can be written once that is gone.
 	awaitsDeletion bool
+	// waitsFor is what the Network waits for before anything can be done, as users are told.
+	waitsFor string
 	// refused is why the spec cannot be carried out until a user changes something.
 	refused error
-	// unchanged reports that all that was built is written already, and wrote that this run
-	// has written it.
-	unchanged, wrote bool
+	// changed reports that what was built is something else than before, unchanged that all of
+	// it is written already, and wrote that this run has written it.
+	changed, unchanged, wrote bool
 	// applied reports that the shoot has what was written.
 	applied bool
+	// tooLarge reports that the API server does not store the status, or the state in it.
+	tooLarge bool
 	// finalized reports that the finalizer is gone, and perhaps the Network.
 	finalized bool
 }
@@ -83,9 +89,13 @@ func newRun(n *extensionsv1alpha1.Network, p *pipeline.Pipeline) *run {
 
 // known returns what the Network's Request is made of.
 func (r *run) known() *request.Network {
-	return &request.Network{
+	known := &request.Network{
 		Network: r.network, Cluster: r.cluster, Shoot: r.shoot, State: r.state, Managed: r.managed, Plugin: r.plugin,
 	}
+	for _, n := range r.others {
+		known.Others = append(known.Others, extensionsv1alpha1.NetworkLabelValue(n.Name))
+	}
+	return known
 }
 
 func isBeingDeleted(mr *resourcesv1alpha1.ManagedResource) bool {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -18,8 +19,10 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/condition"
 	"github.com/trellis-network/trellis/internal/metrics"
 	"github.com/trellis-network/trellis/internal/outcome"
+	"github.com/trellis-network/trellis/plugin"
 )
 
 // statusWriter is the one writer of this controller's part of a Network's status, of its
@@ -42,42 +45,56 @@ var descriptions = map[corev1beta1.LastOperationType]struct{ processing, succeed
 }
 
 // processing reports that the operation begins. observedGeneration and lastError stay (N4).
-// Unless an operation was asked for, a status that reports so already stays, and so does the
-// error of an attempt that is repeated: awaiting reports once that attempt gets further.
+// Unless an operation was asked for, or what is written has changed, a status that reports so
+// already stays, and so does the error of an attempt that is repeated: awaiting reports once
+// that attempt gets further.
 func (w *statusWriter) processing(ctx context.Context, run *run) error {
 	return w.patch(ctx, run, func() {
 		last := run.network.Status.LastOperation
-		repeated := last != nil && last.Type == run.operation && (last.State == corev1beta1.LastOperationStateProcessing ||
+		repeated := last != nil && last.Type == run.operation && (isProcessing(last) ||
 			last.State == corev1beta1.LastOperationStateError && run.network.Status.ObservedGeneration == run.request.generation)
-		if run.asksForOperation || !repeated {
+		if run.asksForOperation || run.changed || !repeated {
 			run.setProcessing(w.clock.Now())
 		}
 	})
 }
 
-// awaiting reports that what failed before is written now, and awaited. A user may have
-// removed the operation.
+// awaiting reports what is waited for: the facts, or that what failed before and is written
+// now is applied. A user may have removed the operation.
 func (w *statusWriter) awaiting(ctx context.Context, run *run) error {
 	return w.patch(ctx, run, func() {
 		last := run.network.Status.LastOperation
-		if last == nil || run.wrote && last.State == corev1beta1.LastOperationStateError {
+		switch {
+		case run.waitsFor != "" && (last == nil || last.Description != run.waitsFor):
+			run.setOperation(w.clock.Now(), corev1beta1.LastOperationStateProcessing, 1, run.waitsFor)
+		case run.waitsFor != "":
+		case last == nil, run.network.HasSucceeded(), run.wrote && last.State == corev1beta1.LastOperationStateError,
+			last.State == corev1beta1.LastOperationStateProcessing && !isProcessing(last):
 			run.setProcessing(w.clock.Now())
 		}
 	})
+}
+
+// isProcessing reports whether an operation has begun. One that waits for its Cluster has not.
+func isProcessing(last *corev1beta1.LastOperation) bool {
+	return last.State == corev1beta1.LastOperationStateProcessing && last.Description == descriptions[last.Type].processing
 }
 
 func (r *run) setProcessing(now time.Time) {
 	r.setOperation(now, corev1beta1.LastOperationStateProcessing, 1, descriptions[r.operation].processing)
 }
 
-// applied reports that what was written is applied, and what is in force.
+// applied reports that what was written is applied, and what is in force. In a hibernated shoot
+// it is not applied yet, and in force once the shoot wakes up.
 func (w *statusWriter) applied(ctx context.Context, run *run) error {
 	shown, err := run.providerStatus()
 	if err != nil {
 		return err
 	}
 	written, before := run.state.Written, run.network.Status
-	run.state.Applied, run.state.TakenOver = written.Config, nil
+	if run.state.Unapplied = run.notApplied() != nil; !run.state.Unapplied {
+		run.state.Applied, run.state.TakenOver = written.Config, nil
+	}
 	err = w.patch(ctx, run, func() {
 		run.setSucceeded(w.clock.Now(), written.Generation)
 		run.network.Status.IPFamilies, run.network.Status.ProviderStatus = written.IPFamilies, shown
@@ -88,6 +105,7 @@ func (w *statusWriter) applied(ctx context.Context, run *run) error {
 	if started, known := w.starts.Get(client.ObjectKeyFromObject(run.network)); known {
 		metrics.Applied(run.network.Spec.Type, w.clock.Since(started.at))
 	}
+	w.announced.Delete(client.ObjectKeyFromObject(run.network))
 	w.announceWarnings(run, before.ProviderStatus)
 	if run.network.RequestedOperation() != extensionsv1alpha1.OperationRestore {
 		return nil
@@ -104,7 +122,7 @@ func (r *run) setSucceeded(now time.Time, generation int64) {
 // failed reports what went wrong. The same error about the same generation is not
 // written twice.
 func (w *statusWriter) failed(ctx context.Context, run *run, ended outcome.Outcome) error {
-	description := descriptions[run.operation].failed + ": " + ended.Err().Error()
+	description := condition.Shorten(descriptions[run.operation].failed+": "+ended.Err().Error(), condition.MaxMessage)
 	status := &run.network.Status
 	if status.LastError != nil && status.LastError.Description == description && slices.Equal(status.LastError.Codes, ended.Codes()) &&
 		status.ObservedGeneration == run.generation && status.LastOperation != nil &&
@@ -147,7 +165,7 @@ func (w *statusWriter) patch(ctx context.Context, run *run, change func()) error
 		return err
 	}
 	if err := w.client.Status().Patch(ctx, run.network, patch); err != nil {
-		run.network = before // what could not be written must still be told
+		run.network, run.tooLarge = before, isTooLarge(err) // what could not be written must still be told
 		return fmt.Errorf("write the status of the Network: %w", err)
 	}
 	if encoded != nil {
@@ -157,16 +175,23 @@ func (w *statusWriter) patch(ctx context.Context, run *run, change func()) error
 	return nil
 }
 
-// providerStatus returns the plugin's status with what is in force. Components belong to
-// another writer and stay as they are.
+// providerStatus returns the plugin's status with what is in force. What another writer
+// observes of the components that there are stays as it is, and nothing else does: other
+// programs and releases have left it.
 func (r *run) providerStatus() (*runtime.RawExtension, error) {
-	content := map[string]any{}
-	if current := r.network.Status.ProviderStatus; current != nil {
-		if err := json.Unmarshal(current.Raw, &content); err != nil {
-			content = map[string]any{}
-		}
+	var current struct {
+		Components map[string]any `json:"components"`
 	}
-	config := map[string]any{}
+	if present := r.network.Status.ProviderStatus; present == nil || json.Unmarshal(present.Raw, &current) != nil {
+		current.Components = nil
+	}
+	maps.DeleteFunc(current.Components, func(name string, _ any) bool {
+		return !slices.ContainsFunc(r.state.Components, func(c plugin.Component) bool { return c.Name == name })
+	})
+	content, config := map[string]any{}, map[string]any{}
+	if len(current.Components) > 0 {
+		content["components"] = current.Components
+	}
 	if err := json.Unmarshal(r.state.Written.Config.Config, &config); err != nil {
 		return nil, err
 	}
@@ -174,13 +199,10 @@ func (r *run) providerStatus() (*runtime.RawExtension, error) {
 	delete(config, "kind")
 	config["clusterCIDR"], config["serviceCIDR"] = r.network.Spec.EffectivePodCIDR(), r.network.Spec.ServiceCIDR
 	content["config"] = config
-	delete(content, "warnings")
 	if len(r.state.Written.Warnings) > 0 {
 		content["warnings"] = r.state.Written.Warnings
 	}
-	if r.plugin.Type != "" {
-		content["apiVersion"], content["kind"] = r.plugin.StatusTypeMeta()
-	}
+	content["apiVersion"], content["kind"] = r.plugin.StatusTypeMeta()
 	raw, err := json.Marshal(content)
 	return &runtime.RawExtension{Raw: raw}, err
 }

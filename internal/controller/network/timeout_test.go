@@ -61,3 +61,25 @@ func TestABundleThatIsNotAppliedInTimeIsAnError(t *testing.T) {
 	e.becomes(n, create, fine)
 	e.Expect(n.Status.LastOperation.Type).To(Equal(corev1beta1.LastOperationTypeCreate))
 }
+
+// The time counts from the last change of what is awaited.
+func TestABundleThatChangesIsAwaitedFromThenOn(t *testing.T) {
+	contract.Shows(t, "N33")
+	begin := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	clock := clocktesting.NewFakePassiveClock(begin)
+	e := setup(t, at(clock))
+	n := e.network()
+	e.managedResource()
+	e.becomes(n, create, working)
+	clock.SetTime(begin.Add(2*time.Minute + 59*time.Second))
+	e.patch(n, withConfig(`{"backend":"none"}`))
+	e.Eventually(e.written).Should(Equal("none"))
+	e.Eventually(func() time.Time { e.get(n); return n.Status.LastOperation.LastUpdateTime.Time }).Should(BeTemporally("==", clock.Now()))
+	clock.SetTime(begin.Add(5 * time.Minute))
+	e.restart()
+	e.stays(n)
+	e.Expect(n.Status.LastOperation.State).To(Equal(working))
+	clock.SetTime(begin.Add(6 * time.Minute))
+	e.restart()
+	e.becomes(n, create, erroneous)
+}

@@ -38,11 +38,12 @@ func (w *watches) mine() predicate.Predicate {
 // isMine reports whether a Network is for a shoot and of a type that has a plugin. In
 // standalone mode no other extension would tell the user of a wrong type (N22).
 func (w *watches) isMine(n *extensionsv1alpha1.Network) bool {
-	if class := n.Spec.Class; class != nil && *class != extensionsv1alpha1.ExtensionClassShoot {
-		return false
-	}
 	_, known := w.Pipeline.Plugin(n.Spec.Type)
-	return known || w.Standalone
+	return isForShoot(n) && (known || w.Standalone)
+}
+
+func isForShoot(n *extensionsv1alpha1.Network) bool {
+	return n.Spec.Class == nil || *n.Spec.Class == extensionsv1alpha1.ExtensionClassShoot
 }
 
 // triggered admits the events that Gardener's contract lets an extension act on (N18 to
@@ -104,6 +105,12 @@ func (w *watches) networksOfManagedResource(ctx context.Context, mr client.Objec
 		plugin, known := w.Pipeline.Plugin(n.Spec.Type)
 		return known && slices.Contains(request.Adopted(&plugin), mr.GetName())
 	})
+}
+
+// networksBeside returns the Networks in the namespace of one that is gone: they may have
+// waited for that.
+func (w *watches) networksBeside(ctx context.Context, n client.Object) []reconcile.Request {
+	return w.networksIn(ctx, n.GetNamespace(), func(*extensionsv1alpha1.Network) bool { return true })
 }
 
 // networksOfSecret returns the Networks that need the Secret of a bundle.

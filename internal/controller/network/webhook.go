@@ -27,7 +27,7 @@ type follower struct {
 // the bundles that follow the webhook, built from the spec that was accepted, so that it
 // needs no request of a user, and an invalid spec does not hinder it.
 func (f follower) followWebhook(ctx context.Context, run *run) outcome.Outcome {
-	if run.network.RequestedOperation() != "" || run.plugin.Methods == nil || !run.plugin.IsMutator() || run.stateErr != nil {
+	if run.network.RequestedOperation() != "" || !run.plugin.IsMutator() || run.stateErr != nil {
 		return outcome.Continue()
 	}
 	last := run.state.Applied

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package network
+
+import (
+	"context"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/outcome"
+)
+
+// refuseUnknownType tells the user of a Network without a plugin which types there are (N22).
+// Another operator may have the plugin. It gets time to take the Network, which shows in the
+// finalizer or the status, and the Network is left alone from then on.
+func (r *Reconciler) refuseUnknownType(_ context.Context, run *run) outcome.Outcome {
+	const path = "spec.type"
+	n := run.network
+	isTaken := controllerutil.ContainsFinalizer(n, extensionsv1alpha1.NetworkFinalizer)
+	if last := n.Status.LastOperation; last != nil {
+		isTaken = isTaken || !strings.HasPrefix(last.Description, descriptions[corev1beta1.LastOperationTypeCreate].failed+": "+path+": ")
+	}
+	if isTaken || !n.DeletionTimestamp.IsZero() {
+		return outcome.Finish()
+	}
+	if left := takenWithin - r.Clock.Since(n.CreationTimestamp.Time); left > 0 {
+		return outcome.Finish().Within(left)
+	}
+	return outcome.Fail(field.NotSupported(field.NewPath(path), n.Spec.Type, r.Pipeline.Types()), corev1beta1.ErrorConfigurationProblem)
+}
