@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package installed
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
+	"github.com/trellis-network/trellis/operator"
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins"
+	"github.com/trellis-network/trellis/test/install"
+)
+
+// pluginsOf returns the plugins of these types.
+func pluginsOf(types ...string) []plugin.Plugin {
+	return slices.DeleteFunc(plugins.All(), func(p plugin.Plugin) bool { return !slices.Contains(types, p.Type) })
+}
+
+// roleInTheGuide returns the Role that the guide gives to another operator, with this name.
+func roleInTheGuide(g *WithT, name string) *rbacv1.Role {
+	guide, err := os.ReadFile("../../docs/write-a-plugin.md")
+	g.Expect(err).NotTo(HaveOccurred())
+	blocks := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindSubmatch(guide)
+	g.Expect(blocks).To(HaveLen(2))
+	role := &rbacv1.Role{}
+	g.Expect(yaml.UnmarshalStrict([]byte(strings.ReplaceAll(string(blocks[1]), "gardenet", name)), role)).To(Succeed())
+	return role
+}
+
+// Two operators in one namespace each elect a leader, and each reconciles the Shoots of its own
+// types.
+func TestOperatorsBesideEachOther(t *testing.T) {
+	const own, other = "trellis-operators", "beside"
+	seed, g := landscape.Seed(t), NewWithT(t)
+	ours := &installed{
+		WithT: g, t: t, seed: seed, user: "one-operator", namespace: own, usage: newUsage(own),
+		options: operator.Options{Plugins: pluginsOf("calico")},
+	}
+	theirs := &installed{
+		WithT: g, t: t, seed: seed, user: "other-operator", namespace: own, usage: newUsage(own),
+		options: operator.Options{Plugins: pluginsOf("flannel"), Name: other},
+	}
+	ours.create(namespaceNamed(own))
+	g.Expect(install.Rights(t.Context(), seed, configv1alpha1.ModeStandalone, ours.user, own)).To(Succeed())
+	role := roleInTheGuide(g, other)
+	role.Namespace = own
+	subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: theirs.user}}
+	ours.create(role,
+		&rbacv1.RoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: own, Name: other}, Subjects: subjects,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
+		},
+		&rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: other}, Subjects: subjects,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "trellis-operator"},
+		})
+	ours.start()
+	theirs.start()
+	first, second := shootOf("first", "calico"), shootOf("second", "flannel")
+	ours.create(first, second)
+	ours.succeeds(first)
+	theirs.succeeds(second)
+	ours.delete(first)
+	theirs.delete(second)
+	ours.stop()
+	theirs.stop()
+
+	g.Expect(slices.Concat(ours.usage.refused, theirs.usage.refused)).To(BeEmpty())
+	g.Expect(ours.usage.written["shoot--dev--second"]).To(BeEmpty())
+	g.Expect(theirs.usage.written["shoot--dev--first"]).To(BeEmpty())
+	for _, name := range []string{"trellis-operator", other} {
+		lease := &coordinationv1.Lease{}
+		g.Expect(seed.Get(t.Context(), client.ObjectKey{Namespace: own, Name: name}, lease)).To(Succeed())
+		g.Expect(ptr.Deref(lease.Spec.LeaseTransitions, 0)).To(BeZero(), "one process has had it")
+		certificates := &corev1.Secret{}
+		g.Expect(seed.Get(t.Context(), client.ObjectKey{Namespace: own, Name: strings.TrimSuffix(name, "-operator") + "-webhooks"}, certificates)).To(Succeed())
+	}
+}
