@@ -22,7 +22,11 @@ func TestAnEventThatIsTooLargeEndsTheWatch(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(n).To(BeEquivalentTo(4 * maxEvent))
 	_, err = read(bytes.Repeat([]byte("x"), 2*maxEvent))
-	g.Expect(err).To(MatchError("an event of a watch has more than 4 MiB"))
+	g.Expect(err).To(MatchError(HavePrefix("an event of a watch has more than 4 MiB")))
+	_, err = read(bytes.Repeat([]byte("{"), maxNested+1))
+	g.Expect(err).To(MatchError(ContainSubstring("100000 nested objects")))
+	_, err = read(bytes.Repeat([]byte("{}\n"), 2*maxNested))
+	g.Expect(err).NotTo(HaveOccurred())
 }
 
 // A watch that floods is read no faster than is allowed, and the sender waits.

@@ -26,19 +26,18 @@ import (
 
 // What one shoot's answers may cost. docs/security.md explains these limits.
 const (
-	maxAnswer, maxAnswers = 16 << 20, 32 << 20 // bytes of one, and of all at the same time
-	maxHeaders            = 64 << 10           // bytes of one answer
-	maxEvent              = 4 << 20            // bytes of one event of a watch
-	watchRate, watchBurst = 4 << 20, 64 << 20  // bytes of all watches, a second and at once
-	maxUnread             = 1 << 20            // bytes that the network holds of one answer
-	maxRetryAfter         = 1                  // seconds that a request waits; controllers do the rest
-	maxCauses             = 20                 // of a Status
-	pageSize, maxPages    = 250, 100           // objects and pages of a list of an informer
-	listTimeout           = time.Minute        // of all its pages
+	maxAnswer, maxAnswers = 8 << 20, 16 << 20 // bytes of one, and of all at the same time
+	maxNested             = 100_000           // JSON objects in one answer, and in one event
+	maxHeaders            = 64 << 10          // bytes of one answer
+	maxEvent              = 4 << 20           // bytes of one event of a watch
+	watchRate, watchBurst = 4 << 20, 64 << 20 // bytes of all watches, a second and at once
+	maxUnread             = 1 << 20           // bytes that the network holds of one answer
+	maxRetryAfter         = 1                 // seconds that a request waits; controllers do the rest
+	maxCauses             = 20                // of a Status
+	pageSize, maxPages    = 100, 100          // objects and pages of a list of an informer
+	maxItems              = 1000              // objects that a list may have if no limit was asked for
+	listTimeout           = time.Minute       // of all its pages
 )
-
-// protobufPrefix begins an answer in Kubernetes' protobuf.
-var protobufPrefix = []byte("k8s\x00")
 
 // limits is a transport that passes on only answers of API servers, and of those only as much
 // as is allowed. An answer is read whole before it is passed on, so that its reader learns
@@ -57,6 +56,7 @@ type limits struct {
 // reaches.
 var (
 	errRedirect    = errors.New("the answer leads to another address, which is not followed; put the address of the API server itself into the kubeconfig")
+	errNested      = fmt.Errorf("the answer has more than %d nested objects", maxNested)
 	errNoAPIServer = errors.New("what answers is not a Kubernetes API server; correct the address in the kubeconfig")
 )
 
@@ -83,6 +83,8 @@ func (l *limits) admit(request *http.Request, response *http.Response) error {
 		return errRedirect
 	case code == http.StatusNotFound && slices.Contains([]string{"/version", "/api", "/apis"}, path):
 		return errNoAPIServer // each API server has these
+	case watch && code < 300 && !strings.HasPrefix(response.Header.Get("Content-Type"), runtime.ContentTypeJSON):
+		return errNoAPIServer
 	case watch && code < 300:
 		response.Body = &eventReader{ReadCloser: response.Body, ctx: request.Context(), rate: l.events}
 		return nil
@@ -90,13 +92,15 @@ func (l *limits) admit(request *http.Request, response *http.Response) error {
 	counted := &counted{ReadCloser: response.Body, all: &l.reading}
 	response.Body = counted
 	body, err := io.ReadAll(counted)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if code >= 400 {
+	case nested(body) > maxNested:
+		return errNested
+	case code >= 400:
 		body = statusOf(body)
 		response.Header.Set("Content-Type", runtime.ContentTypeJSON)
-	} else if path == "/version" && !json.Valid(body) || path != "/version" && !isObject(body) {
+	case path == "/version" && !json.Valid(body), path != "/version" && !isObject(body):
 		return errNoAPIServer
 	}
 	response.ContentLength = int64(len(body))
@@ -139,16 +143,7 @@ func (c *counted) Close() error {
 // CauseTypeUnexpectedServerResponse.
 func statusOf(body []byte) []byte {
 	status := &metav1.Status{}
-	if wrapped, ok := bytes.CutPrefix(body, protobufPrefix); ok {
-		envelope := &runtime.Unknown{}
-		if envelope.Unmarshal(wrapped) != nil || status.Unmarshal(envelope.Raw) != nil {
-			return nil
-		}
-		status.Kind, status.APIVersion = envelope.Kind, envelope.APIVersion
-	} else if kjson.UnmarshalCaseSensitivePreserveInts(body, status) != nil {
-		return nil
-	}
-	if status.Kind != "Status" || status.APIVersion != "v1" {
+	if kjson.UnmarshalCaseSensitivePreserveInts(body, status) != nil || status.Kind != "Status" || status.APIVersion != "v1" {
 		return nil
 	}
 	status.Message = condition.Shorten(status.Message, condition.MaxMessage)
@@ -162,12 +157,23 @@ func statusOf(body []byte) []byte {
 	return short
 }
 
-// isObject reports whether a body has a kind and a version. The errors of decoders quote one
-// that has none.
+// nested returns how many objects, or ten values of a list each, JSON has at most. Two bytes of
+// it may become a thousand when they are decoded.
+func nested(body []byte) int {
+	return bytes.Count(body, []byte("{")) + bytes.Count(body, []byte(","))/10
+}
+
+// isObject reports whether a body has a kind and a version, and is no list of too many objects.
+// The errors of decoders quote a body that has no kind.
 func isObject(body []byte) bool {
 	var object metav1.TypeMeta
-	return bytes.HasPrefix(body, protobufPrefix) ||
-		kjson.UnmarshalCaseSensitivePreserveInts(body, &object) == nil && object.Kind != "" && (object.APIVersion != "" || object.Kind == "APIVersions")
+	if kjson.UnmarshalCaseSensitivePreserveInts(body, &object) != nil || object.Kind == "" || object.APIVersion == "" && object.Kind != "APIVersions" {
+		return false
+	}
+	var list struct {
+		Items []struct{} `json:"items"`
+	}
+	return !strings.HasSuffix(object.Kind, "List") || kjson.UnmarshalCaseSensitivePreserveInts(body, &list) == nil && len(list.Items) <= maxItems
 }
 
 // eventReader reads the events of a watch. In JSON, a line break ends each.
@@ -175,19 +181,20 @@ type eventReader struct {
 	io.ReadCloser
 	ctx  context.Context
 	rate *rate.Limiter
-	// event is how many bytes of the present event were read.
-	event int
+	// event is how many bytes of the present event were read, with how many objects.
+	event, nested int
 }
 
 // Read implements io.Reader. It waits while events arrive too fast, which slows the sender.
 func (r *eventReader) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p[:min(len(p), 64<<10)])
-	r.event += n
-	if i := bytes.LastIndexByte(p[:n], '\n'); i >= 0 {
-		r.event = n - i - 1
+	last := p[:n]
+	if i := bytes.LastIndexByte(last, '\n'); i >= 0 {
+		last, r.event, r.nested = last[i+1:], 0, 0
 	}
-	if r.event > maxEvent {
-		return 0, fmt.Errorf("an event of a watch has more than %d MiB", maxEvent>>20)
+	r.event, r.nested = r.event+len(last), r.nested+nested(last)
+	if r.event > maxEvent || r.nested > maxNested {
+		return 0, fmt.Errorf("an event of a watch has more than %d MiB, or %d nested objects", maxEvent>>20, maxNested)
 	}
 	if wait := r.rate.WaitN(r.ctx, n); wait != nil {
 		return 0, wait
@@ -195,7 +202,8 @@ func (r *eventReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// addressed is a transport that sends all requests to one server, whatever their URLs name.
+// addressed is a transport that sends all requests to one server, whatever their URLs name,
+// and asks for JSON: how much memory protobuf takes when it is decoded does not show.
 type addressed struct {
 	next http.RoundTripper
 	host string
@@ -203,7 +211,10 @@ type addressed struct {
 
 // RoundTrip implements http.RoundTripper.
 func (a addressed) RoundTrip(request *http.Request) (*http.Response, error) {
-	to, url := *request, *request.URL
-	url.Host, to.URL, to.Host = a.host, &url, ""
-	return a.next.RoundTrip(&to)
+	to := request.Clone(request.Context())
+	to.URL.Host, to.Host = a.host, ""
+	to.Header.Set("Accept", strings.Join(slices.DeleteFunc(strings.Split(to.Header.Get("Accept"), ","), func(each string) bool {
+		return strings.Contains(each, "protobuf")
+	}), ","))
+	return a.next.RoundTrip(to)
 }

@@ -33,8 +33,8 @@ func TestAnEndlessAnswerIsCutOff(t *testing.T) {
 	h := newHostile(t, hostileAnswers{configMap("one"): endless})
 	h.shoot()
 	var err error
-	h.Expect(allocated(func() { err = h.get("one") })).To(BeNumerically("<", 8*maxAnswer))
-	h.Expect(err).To(MatchError(ContainSubstring("the answer has more than 16 MiB")))
+	h.Expect(allocated(func() { err = h.get("one") })).To(BeNumerically("<", 64<<20))
+	h.Expect(err).To(MatchError(ContainSubstring("the answer has more than 8 MiB")))
 }
 
 // An endless error is no better.
@@ -43,7 +43,7 @@ func TestAnEndlessErrorIsCutOff(t *testing.T) {
 		w.WriteHeader(http.StatusInternalServerError)
 		endless(w, r)
 	}})
-	h.Expect(h.get("one")).To(MatchError(ContainSubstring("the answer has more than 16 MiB")))
+	h.Expect(h.get("one")).To(MatchError(ContainSubstring("the answer has more than 8 MiB")))
 }
 
 func TestCompressedAnswersAreNotDecompressed(t *testing.T) {
@@ -71,6 +71,32 @@ func TestLargeHeadersAreRefused(t *testing.T) {
 		w.Header().Set("X", strings.Repeat("x", 2*maxHeaders))
 	}})
 	h.Expect(h.get("one")).To(HaveOccurred())
+}
+
+// Two bytes of JSON may become a kilobyte when they are decoded.
+func TestAnswersThatGrowWhenTheyAreDecodedAreRefused(t *testing.T) {
+	const many = 1_000_000
+	list := func(item string, n int) http.HandlerFunc {
+		return answerWith(200, `{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[`+strings.Repeat(item+",", n)+item+`]}`)
+	}
+	for name, test := range map[string]struct {
+		answer http.HandlerFunc
+		told   string
+	}{
+		"empty objects":      {list("{}", many), errNested.Error()},
+		"more than one page": {list("{}", maxItems), errNoAPIServer.Error()},
+		"many values":        {list(`{"metadata":{"finalizers":[`+strings.Repeat(`"",`, 2*many)+`""]}}`, 0), errNested.Error()},
+		"many causes": {answerWith(500, `{"kind":"Status","apiVersion":"v1","details":{"causes":[`+strings.Repeat(`{},`, many)+`{}]}}`),
+			errNested.Error()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHostile(t, hostileAnswers{"/api/v1/configmaps": test.answer})
+			shoot, err := h.shoot(), error(nil)
+			_, _ = shoot.Client.RESTMapper().RESTMapping(configMaps.GroupKind())
+			h.Expect(allocated(func() { err = shoot.Failure(shoot.Client.List(h.ctx, &corev1.ConfigMapList{})) })).To(BeNumerically("<", 64<<20))
+			h.Expect(err).To(MatchError(ContainSubstring(test.told)))
+		})
+	}
 }
 
 // All answers of one shoot that are read at the same time share a limit.
@@ -104,7 +130,7 @@ func TestManyLargeAnswersAtOnceAreRefused(t *testing.T) {
 	refused := 0
 	for range requests {
 		if err := <-errs; err != nil {
-			h.Expect(err).To(MatchError(ContainSubstring("together have more than 32 MiB")))
+			h.Expect(err).To(MatchError(ContainSubstring("together have more than 16 MiB")))
 			refused++
 		}
 	}

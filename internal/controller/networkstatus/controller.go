@@ -59,7 +59,7 @@ type Options struct {
 	ProgressingThreshold time.Duration
 	// MaxConcurrentReconciles is how many Networks are observed at once; 0 means 5.
 	MaxConcurrentReconciles int
-	// PageSize is how many objects are read from a shoot at once; 0 means 250.
+	// PageSize is how many objects are read from a shoot at once; 0 means 100.
 	PageSize int64
 	// Further are sources beside Trellis' own.
 	Further []source.Registration
@@ -72,7 +72,7 @@ func (o *Options) setDefaults() {
 	o.Period = cmp.Or(o.Period, defaultPeriod)
 	o.ProgressingThreshold = cmp.Or(o.ProgressingThreshold, defaultProgressingThreshold)
 	o.MaxConcurrentReconciles = cmp.Or(o.MaxConcurrentReconciles, 5)
-	o.PageSize = cmp.Or(o.PageSize, 250)
+	o.PageSize = cmp.Or(o.PageSize, 100)
 }
 
 // Add registers the controller with mgr, the manager of the seed.
