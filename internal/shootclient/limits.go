@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,14 +58,22 @@ type limits struct {
 // reaches.
 var (
 	errRedirect    = errors.New("the answer leads to another address, which is not followed; put the address of the API server itself into the kubeconfig")
+	errBroken      = errors.New("the connection ended before a whole answer in HTTP arrived")
 	errNested      = fmt.Errorf("the answer has more than %d nested objects", maxNested)
 	errNoAPIServer = errors.New("what answers is not a Kubernetes API server; correct the address in the kubeconfig")
 )
+
+// tellable matches the errors of a transport, beside those of the network, that quote nothing of
+// what was received.
+var tellable = regexp.MustCompile(`^(tls: |net/http: request canceled|http: server gave HTTP response to HTTPS client)|x509: `)
 
 // RoundTrip implements http.RoundTripper.
 func (l *limits) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := l.next.RoundTrip(request)
 	if err != nil {
+		if !errors.As(err, new(net.Error)) && !errors.Is(err, context.Canceled) && !errors.Is(err, io.EOF) && !tellable.MatchString(err.Error()) {
+			err = errBroken
+		}
 		return nil, err
 	}
 	if err := l.admit(request, response); err != nil {

@@ -3,6 +3,7 @@
 package shootclient
 
 import (
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -54,4 +55,27 @@ func TestLongMessagesOfAShootAreCut(t *testing.T) {
 	h.Expect(apierrors.IsForbidden(err)).To(BeTrue())
 	h.Expect(len(err.Error())).To(BeNumerically("<=", condition.MaxMessage))
 	h.Expect(err).To(MatchError(And(HavePrefix("no no no"), HaveSuffix("…"))))
+}
+
+// Nor is the greeting of a server that is none of HTTP.
+func TestWhatIsNoHTTPIsNotQuoted(t *testing.T) {
+	g := NewWithT(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	g.Expect(err).NotTo(HaveOccurred())
+	defer func() { _ = listener.Close() }()
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = connection.Write([]byte("SSH-2.0-internal\r\n"))
+			_ = connection.Close()
+		}
+	}()
+	secret := &onlySecret{kubeconfig: kubeconfigOf(`"server":"http://` + listener.Addr().String() + `"`)}
+	clients := New(Options{Metadata: secret, Secrets: secret})
+	defer clients.Close()
+	_, err = clients.For(t.Context(), "shoot--tenant")
+	g.Expect(err).To(MatchError(And(ContainSubstring("cannot be reached: "), Not(ContainSubstring("SSH")))))
 }
