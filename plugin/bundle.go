@@ -30,7 +30,7 @@ type Bundle struct {
 	// KeepOnMigrate leaves the objects in place when the control plane moves to
 	// another seed, which applies them again. The objects of other bundles are deleted.
 	KeepOnMigrate bool
-	// FollowsWebhook writes the bundle anew whenever Webhook changes, without waiting
+	// FollowsWebhook writes the bundle again whenever Webhook changes, without waiting
 	// for a user or gardenlet to ask for a reconciliation.
 	FollowsWebhook bool
 	// Phase orders the bundles of a network: they are written in ascending phases and

@@ -73,7 +73,7 @@ func (n *network) valueAt(path string) string {
 	return n.inForce[path]
 }
 
-// input is what hooks get for the network, made anew.
+// input is what hooks get for the network, created for each call.
 func (n *network) input() *plugin.Input {
 	return &plugin.Input{
 		Facts: n.request.Facts, Environment: n.request.Environment,

@@ -70,7 +70,7 @@ func checkShared(found *report, first, second plugin.Objects) {
 	for _, object := range ownObjects(second) {
 		eachReference(reflect.ValueOf(object), func(p unsafe.Pointer) {
 			if known.Has(p) {
-				found.breach("%s, or a struct, a list or a map in it, is also in another network, so that a change for one changes both; make it anew in Render, or use a plugin.Constant", nameOf(object))
+				found.breach("%s, or a struct, a list or a map in it, is also in another network, so that a change for one changes both; create it in each call of Render, or use a plugin.Constant", nameOf(object))
 			}
 		})
 	}

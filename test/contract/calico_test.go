@@ -69,7 +69,7 @@ func theOperator(p *controlPlane, _ *network.Options) {
 }
 
 // Calico's life, with the operator as it is shipped, in a Gardener landscape. Both
-// resource managers have its objects in turn, and its agents are not rolled out anew.
+// resource managers have its objects in turn, and its agents are not rolled out again.
 func TestCalicoInAGardenerLandscape(t *testing.T) {
 	Shows(t, "N1", "N2", "N13", "N32")
 	t.Parallel()

@@ -60,7 +60,7 @@ func TestAnOldRefusalIsNotTheNewSpecs(t *testing.T) {
 }
 
 // What fails again and again is told before the gardenlet's patience ends, though
-// the condition of Gardener's resource manager begins anew with each attempt: it
+// the condition of Gardener's resource manager begins again with each attempt: it
 // becomes Progressing, keeps the reason of the last failure, and is False again.
 func TestWhatFailsAgainAndAgainIsTold(t *testing.T) {
 	t.Parallel()

@@ -92,7 +92,7 @@ func (p *controlPlane) objects(g Gomega) map[string]*unstructured.Unstructured {
 
 // substance is what of the objects must be the same under whichever resource
 // manager: all but its own words and the books of the API server. The generation
-// and the UID are part of it: nothing is rolled out, and nothing made anew.
+// and the UID are part of it: nothing is rolled out, and nothing is created again.
 func (p *controlPlane) substance() map[string]map[string]any {
 	all := map[string]map[string]any{}
 	for key, object := range p.objects(p) {
@@ -175,7 +175,7 @@ func (p *controlPlane) ownsNothing(manager string) {
 
 // What Gardener's resource manager has applied, Trellis' takes over, and
 // the other way round, again and again. Nothing changes with that alone: nothing is
-// rolled out or made anew. What is not wanted any more goes, also if another manager has applied it,
+// rolled out or created again. What is not wanted any more goes, also if another manager has applied it,
 // and what others have added stays.
 func TestResourceManagersTakeTurns(t *testing.T) {
 	Shows(t, "R10", "R33")

@@ -81,11 +81,11 @@ func (r *Reconciler) report(ctx context.Context, run *run, ended outcome.Outcome
 	}
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
-	err := r.tell(ctx, run, ended)
+	err := r.writeReport(ctx, run, ended)
 	if run.tooLarge {
 		run.state, run.applied = nil, false
 		ended = outcome.Fail(errors.New("the API server refuses the status of the Network as too large: shorten spec.providerConfig"), corev1beta1.ErrorConfigurationProblem)
-		err = r.tell(ctx, run, ended)
+		err = r.writeReport(ctx, run, ended)
 	}
 	switch {
 	case err == nil, isGone(err):
@@ -99,8 +99,8 @@ func (r *Reconciler) report(ctx context.Context, run *run, ended outcome.Outcome
 	return outcome.TryAgain(err)
 }
 
-// tell writes the status of a run that has ended.
-func (r *Reconciler) tell(ctx context.Context, run *run, ended outcome.Outcome) error {
+// writeReport writes the status of a run that has ended.
+func (r *Reconciler) writeReport(ctx context.Context, run *run, ended outcome.Outcome) error {
 	switch {
 	case run.applied:
 		return r.status.applied(ctx, run)
