@@ -125,7 +125,7 @@ func (r *Reconciler) record(ctx context.Context, run *run) outcome.Outcome {
 	run.setApplyProgressing()
 	run.mr.Status.Resources = union(run.recorded, run.desired.inventory)
 	err := r.writer.writeStatus(ctx, run)
-	if isTooLarge(err) {
+	if outcome.IsTooLarge(err) {
 		run.mr.Status.Resources = run.stored.Status.Resources
 		return outcome.Fail(&failure{reasonApplyFailed, fmt.Errorf("the inventory of %d objects, with their labels and annotations, is larger than a status may be: state fewer or shorter ones, or use more ManagedResources",
 			len(run.desired.items))}, corev1beta1.ErrorConfigurationProblem)

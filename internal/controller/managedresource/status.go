@@ -6,12 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"time"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -82,7 +80,7 @@ func (w writer) writeStatus(ctx context.Context, run *run) error {
 	}
 	patch := client.MergeFromWithOptions(run.stored, client.MergeFromWithOptimisticLock{})
 	err := w.client.Status().Patch(ctx, run.mr, patch)
-	if isTooLarge(err) {
+	if outcome.IsTooLarge(err) {
 		for i := range run.mr.Status.Conditions {
 			c := &run.mr.Status.Conditions[i]
 			c.Message = condition.Shorten(c.Message, shortMessage)
@@ -95,14 +93,6 @@ func (w writer) writeStatus(ctx context.Context, run *run) error {
 	run.stored = run.mr.DeepCopy()
 	return nil
 }
-
-// isTooLarge reports whether the API server, or its storage, takes no object of this size.
-func isTooLarge(err error) bool {
-	return apierrors.IsRequestEntityTooLargeError(err) || err != nil && tooLarge.MatchString(err.Error())
-}
-
-// tooLarge is what etcd and its client answer, which the API server passes on.
-var tooLarge = regexp.MustCompile(`request is too large|message larger than max`)
 
 // patchMetadata changes the metadata of the ManagedResource, if need be.
 func (w writer) patchMetadata(ctx context.Context, run *run, change func(*resourcesv1alpha1.ManagedResource)) error {

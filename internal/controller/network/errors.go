@@ -31,13 +31,6 @@ func (c codes) of(cause error) []corev1beta1.ErrorCode {
 	return nil
 }
 
-// isTooLarge reports whether the API server, or its etcd, refused an object for its size.
-func isTooLarge(err error) bool {
-	return apierrors.IsRequestEntityTooLargeError(err) || tooLarge.MatchString(err.Error())
-}
-
-var tooLarge = regexp.MustCompile(`request is too large|larger than max|limit is \d+ bytes`)
-
 // refusedByAPIServer matches the message of Gardener's resource manager about an object
 // that an API server never accepts. It states no codes, so Gardener's own clients read the
 // message, too.

@@ -165,7 +165,7 @@ func (w *statusWriter) patch(ctx context.Context, run *run, change func()) error
 		return err
 	}
 	if err := w.client.Status().Patch(ctx, run.network, patch); err != nil {
-		run.network, run.tooLarge = before, isTooLarge(err) // what could not be written must still be told
+		run.network, run.tooLarge = before, outcome.IsTooLarge(err) // what could not be written must still be told
 		return fmt.Errorf("write the status of the Network: %w", err)
 	}
 	if encoded != nil {
