@@ -31,6 +31,8 @@ func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mod
 		SecretNames: accessSecrets(mode),
 		QPS:         o.Config.ShootClientConnection.QPS,
 		Burst:       o.Config.ShootClientConnection.Burst,
+		// Each shoot is asked for at least once in each period.
+		IdleTimeout: max(10*time.Minute, 2*settings.Health.SyncPeriod.Duration, 2*settings.ManagedResource.SyncPeriod.Duration),
 		Clock:       o.Clock,
 
 		RefuseAddress: shootclient.NeverClusters(o.Config.ShootClientConnection.AllowedAddresses...),

@@ -123,6 +123,7 @@ func (o *Options) manager() (ctrl.Manager, error) {
 		Metrics:                metricsserver.Options{BindAddress: o.Config.Metrics.BindAddress},
 		HealthProbeBindAddress: o.Config.HealthProbes.BindAddress,
 		Client:                 seedclient.Options(),
+		Cache:                  seedclient.CacheOptions(),
 		// Tests run several operators in one process. Controllers whose own time limits are
 		// shorter report why they did not get further.
 		Controller: config.Controller{

@@ -126,7 +126,8 @@ type Component struct {
 	Kind string `json:"kind"`
 	// Workload is the name of the DaemonSet or Deployment.
 	Workload string `json:"workload"`
-	// Namespace of the workload.
+	// Namespace of the workload, kube-system: Trellis sees no workloads elsewhere in a
+	// Gardener landscape.
 	Namespace string `json:"namespace"`
 }
 

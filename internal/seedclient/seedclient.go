@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package seedclient has the settings of a client for the seed.
+// Package seedclient has the settings of a client for the seed, and what several
+// controllers read with it.
 package seedclient
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
@@ -34,4 +42,36 @@ func Options() client.Options {
 	return client.Options{Cache: &client.CacheOptions{
 		DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}},
 	}}
+}
+
+// maxAnnotation is how many bytes an annotation has that Trellis reads.
+const maxAnnotation = 1024
+
+// CacheOptions keep out of a manager's cache what no controller reads: managedFields, and
+// copies of whole objects in annotations. A user who applies a kubeconfig with kubectl leaves
+// such a copy on the Secret.
+func CacheOptions() cache.Options {
+	return cache.Options{DefaultTransform: func(in any) (any, error) {
+		if object, err := meta.Accessor(in); err == nil {
+			object.SetManagedFields(nil)
+			maps.DeleteFunc(object.GetAnnotations(), func(key, value string) bool {
+				return key == corev1.LastAppliedConfigAnnotation || len(value) > maxAnnotation
+			})
+		}
+		return in, nil
+	}}
+}
+
+// IsHibernated reports whether the user wants the shoot with its control plane in a namespace
+// to be hibernated, as its Cluster states. Without a Cluster it is not.
+func IsHibernated(ctx context.Context, seed client.Reader, namespace string) (bool, error) {
+	cluster := &extensionsv1alpha1.Cluster{}
+	if err := seed.Get(ctx, client.ObjectKey{Name: namespace}, cluster); err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	shoot := &corev1beta1.Shoot{}
+	if err := json.Unmarshal(cluster.Spec.Shoot.Raw, shoot); err != nil {
+		return false, fmt.Errorf("decode the Shoot in the Cluster %s: %w", namespace, err)
+	}
+	return shoot.IsHibernated(), nil
 }

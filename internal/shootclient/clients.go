@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trellis-network/trellis/internal/metrics"
@@ -36,8 +37,11 @@ var (
 	_ Access = &Seed{}
 )
 
+// sweepInterval is how often Clients look for shoots that are gone or not used any more.
+const sweepInterval = 10 * time.Second
+
 // Clients gives access to shoots. Its methods may be called concurrently. As a Runnable of
-// a manager it closes everything at the end.
+// a manager it closes shoots that are gone or not used, and everything at the end.
 type Clients struct {
 	declarations
 	subscribers
@@ -56,6 +60,7 @@ type slot struct {
 
 	mu     sync.Mutex
 	gone   bool
+	asked  time.Time
 	secret secretVersion
 	shoot  *Shoot
 }
@@ -99,7 +104,8 @@ func (c *Clients) For(ctx context.Context, namespace string) (*Shoot, error) {
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	if s.shoot != nil && s.secret == version {
+	s.asked = c.options.Clock.Now()
+	if s.shoot != nil && s.secret == version && !(s.shoot.isFull() && s.asked.Sub(s.shoot.opened) >= c.options.IdleTimeout) {
 		return s.shoot, s.reach(ctx)
 	}
 	s.close()
@@ -127,9 +133,32 @@ func (c *Clients) Forget(namespace string) {
 
 // Start implements manager.Runnable.
 func (c *Clients) Start(ctx context.Context) error {
-	<-ctx.Done()
+	wait.UntilWithContext(ctx, c.sweep, sweepInterval)
 	c.Close()
 	return nil
+}
+
+// sweep ends the access to shoots whose Secret is gone, and to those that no controller has
+// asked for within the IdleTimeout: no event tells of a control plane that has moved to
+// another seed.
+func (c *Clients) sweep(ctx context.Context) {
+	c.mu.Lock()
+	open := maps.Clone(c.slots)
+	c.mu.Unlock()
+	for namespace, s := range open {
+		if !s.mu.TryLock() {
+			continue // a controller asks for it
+		}
+		unused := c.options.Clock.Since(s.asked) >= c.options.IdleTimeout
+		s.mu.Unlock()
+		if !unused {
+			_, err := c.versionOf(ctx, namespace)
+			unused = apierrors.IsNotFound(err)
+		}
+		if unused {
+			c.Forget(namespace)
+		}
+	}
 }
 
 // Close ends the access to all shoots, and returns when all watches have ended.

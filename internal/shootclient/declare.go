@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -32,15 +31,17 @@ type Watch struct {
 	Selector labels.Selector
 	// Fields selects the objects by their fields. Nil selects all.
 	Fields fields.Selector
-	// Typed means that the objects are cached with spec and status, without what strip
-	// removes, rather than as metadata. The kind must be one of the scheme.
+	// Typed means that the objects are cached with what strip leaves of spec and status,
+	// rather than as metadata. The kind must be one that strip knows.
 	Typed bool
 	// Silent means that changes of the objects are no Events.
 	Silent bool
 }
 
-// Nodes declares all nodes, with their labels, the spec's ranges of pods and the
-// conditions.
+// InSystem selects the namespace kube-system, where a network has its workloads.
+var InSystem = fields.OneTermEqualSelector("metadata.namespace", metav1.NamespaceSystem)
+
+// Nodes declares all nodes, with the spec's ranges of pods and the conditions.
 var Nodes = Watch{
 	Kind: corev1.SchemeGroupVersion.WithKind("Node"), Selector: labels.Everything(), Typed: true, Silent: true,
 }
@@ -94,8 +95,9 @@ func (w Watch) empty() client.Object {
 }
 
 // selecting restricts what an informer lists and watches to what is declared. It makes the
-// informer list in pages, and ends a list that has too many or takes too long.
-func (w Watch) selecting(all toolscache.ListerWatcher, managedBy string) toolscache.ListerWatcher {
+// informer list in pages, and ends a list that has too many or takes too long, or of which
+// admit refuses an object.
+func (w Watch) selecting(all toolscache.ListerWatcher, managedBy string, admit func(runtime.Object) error) toolscache.ListerWatcher {
 	selector := labels.SelectorFromSet(labels.Set{resourcesv1alpha1.ManagedBy: managedBy})
 	if w.Selector != nil {
 		selector = w.Selector
@@ -121,26 +123,31 @@ func (w Watch) selecting(all toolscache.ListerWatcher, managedBy string) toolsca
 			defer cancel()
 			// For any version, an API server answers with all objects at once.
 			options.ResourceVersion, options.ResourceVersionMatch, options.Limit = "", "", pageSize
-			return from.ListWithContext(ctx, selected(options))
+			listed, err := from.ListWithContext(ctx, selected(options))
+			if err == nil {
+				err = meta.EachListItem(listed, admit)
+			}
+			return listed, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			return from.WatchWithContext(ctx, selected(options))
+			events, err := from.WatchWithContext(ctx, selected(options))
+			if err != nil {
+				return nil, err
+			}
+			return drained{events}, nil
 		},
 	}
 }
 
-// strip removes from an object what no controller reads from the cache.
-func strip(in any) (any, error) {
-	if object, err := meta.Accessor(in); err == nil {
-		object.SetManagedFields(nil)
-	}
-	switch object := in.(type) {
-	case *apiextensionsv1.CustomResourceDefinition:
-		object.Spec.Versions = nil
-	case *corev1.Node:
-		object.Annotations = nil
-		object.Spec = corev1.NodeSpec{PodCIDR: object.Spec.PodCIDR, PodCIDRs: object.Spec.PodCIDRs}
-		object.Status = corev1.NodeStatus{Conditions: object.Status.Conditions}
-	}
-	return in, nil
+// drained is a watch whose Stop lets all its goroutines end. The filter with which
+// controller-runtime sets the kind of metadata waits until its last event is received.
+type drained struct{ watch.Interface }
+
+// Stop implements watch.Interface.
+func (d drained) Stop() {
+	d.Interface.Stop()
+	go func() {
+		for range d.ResultChan() {
+		}
+	}()
 }

@@ -31,7 +31,7 @@ func (e *NoAccessError) Error() string {
 // Unwrap returns what is wrong with the Secret.
 func (e *NoAccessError) Unwrap() error { return e.Err }
 
-// UnreachableError means that a shoot's API server does not answer.
+// UnreachableError means that a shoot's API server does not answer, or more than is kept.
 type UnreachableError struct {
 	// Server is its address.
 	Server string
@@ -41,6 +41,9 @@ type UnreachableError struct {
 
 // Error implements error.
 func (e *UnreachableError) Error() string {
+	if errors.Is(e.Err, errTooLarge) {
+		return fmt.Sprintf("the shoot with the API server %s %v", e.Server, e.Err)
+	}
 	return fmt.Sprintf("the shoot's API server %s cannot be reached: %s", e.Server, steady(e.Err))
 }
 

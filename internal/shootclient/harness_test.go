@@ -12,13 +12,23 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/trellis-network/trellis/test/harness"
 )
 
 var landscape = harness.SeedAndShoot()
 
-func TestMain(m *testing.M) { os.Exit(landscape.Main(m)) }
+// logged has what the package logs.
+var logged harness.Lines
+
+func TestMain(m *testing.M) {
+	log.SetLogger(logged.Logger())
+	os.Exit(landscape.Main(m))
+}
+
+// linesAboutWatches counts the log lines about watches that fail.
+func linesAboutWatches() int { return len(logged.With("Objects of a shoot cannot be watched")) }
 
 // env is a control-plane namespace in the seed, with access to the shoot.
 type env struct {

@@ -25,7 +25,7 @@ func TestAListWithoutEndIsEnded(t *testing.T) {
 		g.Expect(limited).To(BeTrue())
 		sent = append(sent, options)
 		return &metav1.PartialObjectMetadataList{}, nil
-	}}, ""))
+	}}, "", func(runtime.Object) error { return nil }))
 	list := func() (err error) {
 		sent = nil
 		for next := ""; err == nil; next = "more" {

@@ -58,10 +58,16 @@ type Options struct {
 	// RefuseAddress reports that nothing must be connected to at an address. NeverClusters
 	// makes one. Default: no address is refused.
 	RefuseAddress func(netip.Addr) bool
+	// IdleTimeout is how long the access to a shoot stays open that no controller asks for.
+	// It should be longer than the time between two reconciliations. Default: 10 minutes.
+	IdleTimeout time.Duration
 	// WrapTransport, if set, sees all requests to a shoot.
 	WrapTransport func(namespace string, next http.RoundTripper) http.RoundTripper
 	// Clock is the time. Default: the real one.
 	Clock clock.PassiveClock
+
+	// trusted means that the cluster may take as much memory as it needs.
+	trusted bool
 }
 
 // GivesAccess reports whether a Secret of this name may give access to a shoot.
@@ -78,5 +84,6 @@ func (o *Options) setDefaults() {
 	o.ConnectTimeout = cmp.Or(o.ConnectTimeout, 3*time.Second)
 	o.SyncTimeout = cmp.Or(o.SyncTimeout, 5*time.Second)
 	o.RetryAfter = cmp.Or(o.RetryAfter, 5*time.Second)
+	o.IdleTimeout = cmp.Or(o.IdleTimeout, 10*time.Minute)
 	o.Clock = cmp.Or[clock.PassiveClock](o.Clock, clock.RealClock{})
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -53,9 +54,16 @@ type Shoot struct {
 	tell    func(Event)
 	stop    context.CancelFunc
 	stopped chan struct{}
+	opened  time.Time
+	// cached is how many bytes of objects the cache has got, in their present or a former
+	// state.
+	cached atomic.Int64
 
 	mu      sync.Mutex
 	watched map[schema.GroupVersionKind]toolscache.InformerSynced
+	// logged is the last line about a watch, and when it was written.
+	logged   string
+	loggedAt time.Time
 }
 
 func newShoot(namespace string, connection *connection, options *Options, declared *declarations, tell func(Event)) (*Shoot, error) {
@@ -67,41 +75,30 @@ func newShoot(namespace string, connection *connection, options *Options, declar
 	if err != nil {
 		return nil, err
 	}
-	refused := &refusals{clock: options.Clock}
-	cached, err := cache.New(connection.config, cache.Options{
-		HTTPClient: connection.watches, Scheme: scheme, Mapper: mapper,
-		DefaultTransform: strip,
-		NewInformer: func(all toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
-			// The kinds are in the scheme or say what they are, so there is no error.
-			kind, _ := apiutil.GVKForObject(example, scheme)
-			informer := toolscache.NewSharedIndexInformer(declared.of(kind).selecting(all, options.ManagedBy), example, resync, indexers)
-			// The error could only say that the informer has started.
-			_ = informer.SetWatchErrorHandlerWithContext(func(ctx context.Context, reflector *toolscache.Reflector, err error) {
-				if !refused.note(kind, err) { // a refusal is not logged with each attempt
-					toolscache.DefaultWatchErrorHandler(ctx, reflector, err)
-				}
-			})
-			return informer
-		},
-	})
-	if err != nil {
-		return nil, err
-	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Shoot{
 		Namespace: namespace, Server: connection.server, Client: direct,
-		options: options, declared: declared, connection: connection, asks: direct, refused: refused, cache: cached, tell: tell,
+		options: options, declared: declared, connection: connection, asks: direct, tell: tell,
+		refused: &refusals{clock: options.Clock}, opened: options.Clock.Now(),
 		stop: cancel, stopped: make(chan struct{}),
 		watched: map[schema.GroupVersionKind]toolscache.InformerSynced{},
 	}
 	s.Reader = &reader{s}
+	s.cache, err = cache.New(connection.config, cache.Options{
+		HTTPClient: connection.watches, Scheme: scheme, Mapper: mapper, NewInformer: s.newInformer,
+		DefaultTransform: s.admit,
+	})
+	if err != nil {
+		cancel()
+		return nil, err
+	}
 	go func() {
 		defer close(s.stopped)
 		// The error could only say that it was started twice.
-		_ = cached.Start(ctx)
+		_ = s.cache.Start(ctx)
 	}()
 	// Nothing is watched yet, so this only waits until the cache has started.
-	cached.WaitForCacheSync(ctx)
+	s.cache.WaitForCacheSync(ctx)
 	return s, nil
 }
 
@@ -109,6 +106,9 @@ func newShoot(namespace string, connection *connection, options *Options, declar
 // answer or refused the credentials, and either the next attempt is not due yet or it
 // fails too.
 func (s *Shoot) reach(ctx context.Context) error {
+	if s.isFull() {
+		return &UnreachableError{Server: s.Server, Err: errTooLarge}
+	}
 	failed, last := s.connection.state.last()
 	if last == nil {
 		return nil

@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -122,6 +123,10 @@ func (r *reader) Get(ctx context.Context, key client.ObjectKey, object client.Ob
 	kind, err := apiutil.GVKForObject(object, scheme)
 	if err != nil {
 		return err
+	}
+	if selected := r.shoot.declared.of(kind).Fields; selected != nil &&
+		!selected.Matches(fields.Set{"metadata.namespace": key.Namespace, "metadata.name": key.Name}) {
+		return fmt.Errorf("%s %s cannot be read from the cache, which has those with %s", kind.Kind, key, selected)
 	}
 	if err := r.prepare(ctx, kind, object); err != nil {
 		return err

@@ -74,12 +74,13 @@ func (r *recreating) Unwrap() error { return r.err }
 
 var (
 	errBeingDeleted = errors.New("it is being deleted; it will be created again when it is gone")
+	errHibernated   = errors.New("the shoot is hibernated; its objects are applied once it wakes up")
 	errEdited       = errors.New("another client edited it while it was applied")
 )
 
 // isAboutShoot reports whether an error is about a shoot rather than the seed.
 func isAboutShoot(err error) bool {
-	return errors.As(err, new(*shootclient.UnreachableError)) || isAboutAccess(err)
+	return errors.As(err, new(*shootclient.UnreachableError)) || errors.Is(err, errHibernated) || isAboutAccess(err)
 }
 
 // isAboutAccess reports whether only another kubeconfig, or more rights for it, can

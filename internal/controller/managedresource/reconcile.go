@@ -54,6 +54,7 @@ func (r *Reconciler) reconciliation() []stage {
 	return []stage{
 		{Name: "claim", Run: r.claim},
 		{Name: "read the Secrets", Run: r.readSecrets},
+		{Name: "await that the shoot wakes up", Run: r.awaitWakeUp},
 		{Name: "connect to the shoot", Run: r.connect},
 		{Name: "detect drift", Run: r.detectDrift},
 		{Name: "compose the desired objects", Run: ifChanged(r.compose)},

@@ -17,6 +17,7 @@ import (
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/outcome"
+	"github.com/trellis-network/trellis/internal/seedclient"
 )
 
 // ignore leaves the ManagedResource alone. The next run is a complete one, since it must
@@ -60,6 +61,24 @@ func (r *Reconciler) readSecrets(ctx context.Context, run *run) outcome.Outcome 
 func (r *Reconciler) planDeletion(_ context.Context, run *run) outcome.Outcome {
 	run.deleting, run.obsolete = true, run.mr.Status.Resources
 	return outcome.Continue()
+}
+
+// awaitWakeUp ends a run for a shoot that is hibernated, and closes the access to it. The
+// conditions about what was applied before stay.
+func (r *Reconciler) awaitWakeUp(ctx context.Context, run *run) outcome.Outcome {
+	if r.options.Confined {
+		return outcome.Continue() // the target is no shoot
+	}
+	hibernated, err := seedclient.IsHibernated(ctx, r.client, run.mr.Namespace)
+	if err != nil || !hibernated {
+		return outcome.TryAgain(err)
+	}
+	r.options.Shoots.Forget(run.mr.Namespace)
+	isCurrent := run.unchanged || run.content.checksum == ptr.Deref(run.mr.Status.SecretsDataChecksum, "") && run.mr.Status.ObservedGeneration == run.mr.Generation
+	if isCurrent && isApplied(run.mr) {
+		return outcome.Finish().Within(r.options.SyncPeriod)
+	}
+	return outcome.Fail(&failure{reasonApplyFailed, errHibernated})
 }
 
 // connect connects to the shoot.

@@ -70,7 +70,9 @@ type Options struct {
 // Add adds the controller to a manager.
 func Add(mgr ctrl.Manager, options Options) error {
 	options.Timeout = cmp.Or(options.Timeout, defaultTimeout)
-	options.Shoots.Declare(shootclient.Nodes, shootclient.Watch{Kind: appsv1.SchemeGroupVersion.WithKind("DaemonSet"), Typed: true})
+	options.Shoots.Declare(shootclient.Nodes, shootclient.Watch{
+		Kind: appsv1.SchemeGroupVersion.WithKind("DaemonSet"), Typed: true, Fields: shootclient.InSystem,
+	})
 	r := newReconciler(mgr.GetClient(), mgr.GetCache(), mgr.GetAPIReader(), mgr.GetEventRecorder("trellis-network"), options)
 	w := &watches{options, mgr.GetClient()}
 	return ctrl.NewControllerManagedBy(mgr).

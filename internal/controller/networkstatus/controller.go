@@ -5,7 +5,6 @@ package networkstatus
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -35,6 +34,7 @@ import (
 	"github.com/trellis-network/trellis/internal/keyed"
 	"github.com/trellis-network/trellis/internal/metrics"
 	"github.com/trellis-network/trellis/internal/outcome"
+	"github.com/trellis-network/trellis/internal/seedclient"
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/internal/state"
 )
@@ -207,9 +207,12 @@ func (r *reconciler) input(ctx context.Context, network *extensionsv1alpha1.Netw
 	if err != nil || len(kept.Components) == 0 {
 		return nil, nil
 	}
-	hibernated, err := r.isHibernated(ctx, network.Namespace)
+	hibernated, err := seedclient.IsHibernated(ctx, r.client, network.Namespace)
 	if err != nil {
 		return nil, err
+	}
+	if hibernated {
+		r.options.Clients.Forget(network.Namespace)
 	}
 	unapplied, err := r.unapplied(ctx, network.Namespace, kept)
 	if err != nil {
@@ -247,16 +250,4 @@ func isDeletedOrMoved(network *extensionsv1alpha1.Network) bool {
 	}
 	last := network.Status.LastOperation
 	return !network.DeletionTimestamp.IsZero() || last != nil && last.Type == corev1beta1.LastOperationTypeMigrate
-}
-
-func (r *reconciler) isHibernated(ctx context.Context, namespace string) (bool, error) {
-	cluster := &extensionsv1alpha1.Cluster{}
-	if err := r.client.Get(ctx, client.ObjectKey{Name: namespace}, cluster); err != nil {
-		return false, client.IgnoreNotFound(err)
-	}
-	shoot := &corev1beta1.Shoot{}
-	if err := json.Unmarshal(cluster.Spec.Shoot.Raw, shoot); err != nil {
-		return false, fmt.Errorf("decode the Shoot in the Cluster %s: %w", cluster.Name, err)
-	}
-	return shoot.IsHibernated(), nil
 }

@@ -65,8 +65,8 @@ func New(options Options) *Source { return &Source{options: options} }
 // Watches declares the kinds of workloads whose health is known, and the nodes.
 func Watches() []shootclient.Watch {
 	return []shootclient.Watch{
-		{Kind: appsv1.SchemeGroupVersion.WithKind("DaemonSet"), Typed: true},
-		{Kind: appsv1.SchemeGroupVersion.WithKind("Deployment"), Typed: true},
+		{Kind: appsv1.SchemeGroupVersion.WithKind("DaemonSet"), Typed: true, Fields: shootclient.InSystem},
+		{Kind: appsv1.SchemeGroupVersion.WithKind("Deployment"), Typed: true, Fields: shootclient.InSystem},
 		shootclient.Nodes,
 	}
 }

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package shootclient
+
+import (
+	"errors"
+
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+)
+
+// maxCached is how many bytes one shoot may bring into the cache until the access to it is
+// opened again, which is at most once in Options.IdleTimeout. Objects and their changes count
+// as they are encoded, with objectOverhead for each. 5,000 nodes take 5 MB, and their changes
+// as much again in five minutes.
+const maxCached, objectOverhead = 32 << 20, 512
+
+var errTooLarge = errors.New("has more than 32 MiB of objects that are watched; take the label resources.gardener.cloud/managed-by off those that belong to no ManagedResource")
+
+// admit strips an object for the cache. Once the shoot has brought too much, admit ends all
+// its watches and returns an error.
+func (s *Shoot) admit(object any) (any, error) {
+	strip(object)
+	size := objectOverhead
+	if sized, ok := object.(interface{ Size() int }); ok {
+		size += sized.Size()
+	}
+	if s.cached.Add(int64(size)); s.isFull() {
+		s.stop()
+		return nil, errTooLarge
+	}
+	return object, nil
+}
+
+func (s *Shoot) isFull() bool { return s.cached.Load() > maxCached && !s.options.trusted }
+
+// strip removes from an object what no controller reads from the cache.
+func strip(object any) {
+	if o, err := meta.Accessor(object); err == nil {
+		o.SetManagedFields(nil)
+	}
+	switch o := object.(type) {
+	case *appsv1.DaemonSet:
+		o.Spec = appsv1.DaemonSetSpec{Selector: o.Spec.Selector, UpdateStrategy: o.Spec.UpdateStrategy, MinReadySeconds: o.Spec.MinReadySeconds}
+	case *appsv1.Deployment:
+		o.Spec = appsv1.DeploymentSpec{Replicas: o.Spec.Replicas, Selector: o.Spec.Selector}
+	case *batchv1.Job:
+		o.Spec = batchv1.JobSpec{}
+	case *apiextensionsv1.CustomResourceDefinition:
+		names := apiextensionsv1.CustomResourceDefinitionNames{Kind: o.Spec.Names.Kind}
+		o.Spec = apiextensionsv1.CustomResourceDefinitionSpec{Group: o.Spec.Group, Names: names}
+	case *corev1.Node:
+		o.Labels, o.Annotations = nil, nil
+		o.Spec = corev1.NodeSpec{PodCIDR: o.Spec.PodCIDR, PodCIDRs: o.Spec.PodCIDRs}
+		o.Status = corev1.NodeStatus{Conditions: o.Status.Conditions}
+	}
+}
