@@ -151,8 +151,10 @@ func TestADefinitionWhoseObjectsHangIsNamed(t *testing.T) {
 	e.Expect(e.seed.Delete(e.ctx, mr)).To(Succeed())
 	e.Eventually(e.message("network", "ResourcesApplied")).Should(And(
 		ContainSubstring("CustomResourceDefinition widgets.hanging.example.com"), ContainSubstring("kubectl get <its name> -A")))
-	fresh := live(e, widget)
-	fresh.SetFinalizers(nil)
-	e.Expect(e.shoot.Update(e.ctx, fresh)).To(Succeed())
+	e.Eventually(func() error { // the API server deletes it at the same time
+		fresh := live(e, widget)
+		fresh.SetFinalizers(nil)
+		return e.shoot.Update(e.ctx, fresh)
+	}).Should(Succeed())
 	e.isGone(mr)
 }

@@ -61,6 +61,7 @@ func TestAStatusThatIsRefusedAsTooLargeIsWrittenShort(t *testing.T) {
 		e.Expect(n.Status.LastError.Description).To(Equal(
 			"Error reconciling Network: the API server refuses the status of the Network as too large: shorten spec.providerConfig"))
 		e.Expect(n.Status.ObservedGeneration).To(Equal(n.Generation))
+		e.Eventually(func() string { e.get(n); return n.RequestedOperation() }).Should(BeEmpty())
 		e.stays(n)
 		e.patch(n, func(n *extensionsv1alpha1.Network) { asked(n); withConfig(`{"backend":"none"}`)(n) })
 		e.Eventually(e.written).Should(Equal("none"))
