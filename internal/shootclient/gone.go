@@ -3,6 +3,7 @@
 package shootclient
 
 import (
+	"context"
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -22,7 +23,7 @@ func (s *Shoot) UnlessGone(kind schema.GroupKind, err error) error {
 	switch {
 	case !noKind && !apierrors.IsNotFound(err):
 		return err
-	case !s.connection.proven.Load():
+	case !s.isProven():
 		return fmt.Errorf("whether it is gone is not known, since %s did not answer /version as an API server does: %w", s.Server, err)
 	case !noKind && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
 		return nil
@@ -40,4 +41,13 @@ func (s *Shoot) UnlessGone(kind schema.GroupKind, err error) error {
 		return nil
 	}
 	return fmt.Errorf("whether it is gone is not known: %w", failed)
+}
+
+// isProven reports whether /version was answered as an API server does. It asks again if it
+// was not: a server that starts answers with errors.
+func (s *Shoot) isProven() bool {
+	if !s.connection.proven.Load() {
+		_ = s.connection.probe(context.Background(), s.options.RequestTimeout)
+	}
+	return s.connection.proven.Load()
 }

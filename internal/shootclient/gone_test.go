@@ -38,6 +38,7 @@ func TestGoneIsBelievedOnlyFromAnAPIServer(t *testing.T) {
 		"a page":                            {hostileAnswers{ofDaemonSet: page}, daemonSet, nil, false},
 		"a page for everything":             {nil, daemonSet, hostileAnswers{"/version": page, "/api": page, "/apis": page, "/apis/apps/v1": page, ofDaemonSet: page}, false},
 		"a Status without a version":        {hostileAnswers{"/version": withoutVersion, ofDaemonSet: notFound}, daemonSet, nil, false},
+		"a version that came late":          {hostileAnswers{"/version": answerWith(500, status(500, "InternalError", "starting")), ofDaemonSet: notFound}, daemonSet, hostileAnswers{"/version": answerWith(200, `{"gitVersion":"v1.36.3"}`)}, true},
 		"a Status where it is forbidden":    {hostileAnswers{"/version": answerWith(403, status(403, "Forbidden", "no")), ofDaemonSet: notFound}, daemonSet, nil, true},
 		"no built-in group":                 {hostileAnswers{"/apis": none, "/apis/apps/v1": page}, daemonSet, nil, false},
 		"no custom group":                   {hostileAnswers{"/apis": none, "/apis/example.org/v1": page}, widget, nil, true},
