@@ -19,9 +19,8 @@ import (
 	"github.com/trellis-network/trellis/internal/condition"
 )
 
-// logInterval is the shortest time between two lines about a shoot's watches that fail, and
-// sameLogInterval that between two equal lines.
-const logInterval, sameLogInterval = time.Minute, time.Hour
+// logInterval is the shortest time between two lines about the watches of one shoot.
+const logInterval = time.Hour
 
 // newInformer makes the informer of one kind, whose reflector logs nothing: watchFailed
 // does.
@@ -49,17 +48,18 @@ func (q quiet) RunWithContext(ctx context.Context) {
 }
 
 // watchFailed notes why a kind could not be listed or watched. What is no refusal is logged,
-// though not with each attempt of each reflector.
+// though not for each kind and with each attempt: the statuses have what is so now.
 func (s *Shoot) watchFailed(ctx context.Context, kind schema.GroupVersionKind, err error) {
 	if ctx.Err() != nil || s.refused.note(kind, err) || apierrors.IsResourceExpired(err) || errors.Is(err, io.EOF) {
 		return
 	}
-	reason, now := condition.Shorten(s.Failure(err).Error(), condition.MaxMessage), s.options.Clock.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if since := now.Sub(s.loggedAt); since < logInterval || reason == s.logged && since < sameLogInterval {
+	now := s.options.Clock.Now()
+	if now.Sub(s.logged) < logInterval {
 		return
 	}
-	s.logged, s.loggedAt = reason, now
+	s.logged = now
+	reason := condition.Shorten(s.Failure(err).Error(), condition.MaxMessage)
 	log.Log.WithName("shootclient").Info("Objects of a shoot cannot be watched", "namespace", s.Namespace, "kind", kind.Kind, "reason", reason)
 }

@@ -61,9 +61,8 @@ type Shoot struct {
 
 	mu      sync.Mutex
 	watched map[schema.GroupVersionKind]toolscache.InformerSynced
-	// logged is the last line about a watch, and when it was written.
-	logged   string
-	loggedAt time.Time
+	// logged is when the last line about a watch was written.
+	logged time.Time
 }
 
 func newShoot(namespace string, connection *connection, options *Options, declared *declarations, tell func(Event)) (*Shoot, error) {

@@ -37,7 +37,7 @@ func TestAShootWithTooManyObjectsIsNotWatched(t *testing.T) {
 					return !ends.Load()
 				}
 			}
-			server := newPretender(t, &pretender{items: flood(c.item, 4<<20), events: flood(c.event, 2*maxCached)})
+			server := newPretender(t, &pretender{items: flood(c.item, 3<<20), events: flood(c.event, 2*maxCached)})
 			g, clock, seed := NewWithT(t), testclock.NewFakePassiveClock(time.Now()), &secrets{}
 			clients := New(Options{Metadata: seed, Secrets: seed, Clock: clock, SyncTimeout: time.Second, ConnectTimeout: time.Minute, RequestTimeout: time.Minute})
 			defer clients.Close()
