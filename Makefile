@@ -40,8 +40,9 @@ test-long: sandbox ## Tests that take long: two replicas, kills, shoots that do 
 	go test $(WAITING) -run '$(LONG)' ./test/e2e
 	go test $(WAITING) $(LONG_PACKAGES)
 
-robustness: sandbox ## Kill and disturb the operator, and check that the tests find planted bugs; 10 minutes
+robustness: sandbox ## Kill and disturb the operator, check that the tests find planted bugs, and let one shoot of fifty be hostile; 18 minutes
 	go test -timeout 60m ./test/robustness -robustness.all
+	go test -timeout 30m -v -run TestAHostileShootHarmsNoOther ./test/fairness -fairness.all
 
 bench: ## Trellis beside Helm, and shoots beside others that do not answer
 	go test -run '^$$' -bench . -benchtime 3s ./test/bench

@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -102,8 +101,7 @@ const (
 	inNetwork = "spec.providerConfig"
 )
 
-// inConfig returns the path of a field in the NetworkConfig. It also takes the path in a
-// Shoot or in a Network, which errors have.
+// inConfig returns the path of a field in the NetworkConfig, also from that in a Shoot or Network.
 func inConfig(path string) string {
 	for _, prefix := range []string{inShoot, inNetwork} {
 		if rest, found := strings.CutPrefix(path, prefix); found && (rest == "" || rest[0] == '.') {
@@ -130,9 +128,7 @@ func answer(cmd *cobra.Command, text string, err error) error {
 	if err == nil {
 		return written(fmt.Fprint(cmd.OutOrStdout(), text))
 	}
-	report := &reporter{to: cmd.ErrOrStderr()}
-	report.line("error", "", err.Error())
-	return cmp.Or(report.err, errInvalid)
+	return (&reporter{to: cmd.ErrOrStderr()}).refuse("", err.Error())
 }
 
 // written returns the error of writing the output.

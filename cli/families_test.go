@@ -41,7 +41,7 @@ func (m migrating) objects(t *testing.T, p *pipeline.Pipeline) (*extensionsv1alp
 		TypeMeta:   metav1.TypeMeta{APIVersion: extensionsv1alpha1.GroupVersion.String(), Kind: "Network"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shoot--dev--mine", Name: "mine", Generation: 3},
 		Spec: extensionsv1alpha1.NetworkSpec{
-			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "calico"}, PodCIDR: "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
+			Type: "calico", PodCIDR: "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
 		},
 	}
 	shoot := &corev1beta1.Shoot{

@@ -10,14 +10,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/trellis-network/trellis/plugin"
-)
-
-// The modes that the operator runs in.
-const (
-	modeGardener   = "gardener"
-	modeStandalone = "standalone"
 )
 
 // noArguments refuses arguments of a command that takes its input from flags.
@@ -28,56 +23,41 @@ func noArguments(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// choice is a flag that takes one of a few values.
-type choice struct {
-	value   string
-	allowed []string
+// addFlag adds a flag whose value set takes. byDefault is the default in the help.
+func addFlag(flags *pflag.FlagSet, name, shorthand, byDefault, usage string, set func(string) error) {
+	flags.FuncP(name, shorthand, usage, set)
+	flags.Lookup(name).DefValue = byDefault
 }
 
-// Set implements pflag.Value.
-func (c *choice) Set(value string) error {
-	if !slices.Contains(c.allowed, value) {
-		return fmt.Errorf("must be %s", strings.Join(c.allowed, " or "))
-	}
-	c.value = value
-	return nil
+// addChoice adds a flag that takes one of a few values, the first one by default.
+func addChoice(flags *pflag.FlagSet, choice *string, name, shorthand, usage string, allowed ...string) {
+	*choice = allowed[0]
+	addFlag(flags, name, shorthand, strconv.Quote(*choice), usage, func(value string) error {
+		if !slices.Contains(allowed, value) {
+			return fmt.Errorf("must be %s", strings.Join(allowed, " or "))
+		}
+		*choice = value
+		return nil
+	})
 }
 
-func (c *choice) String() string { return c.value }
-
-// Type implements pflag.Value.
-func (c *choice) Type() string { return "string" }
-
-// gatesHelp lists the feature gates, one a line.
-func gatesHelp(gates []plugin.FeatureGate) string {
-	var help strings.Builder
-	for _, gate := range gates {
-		fmt.Fprintf(&help, "\n  %s", gate)
-	}
-	return help.String()
+// addOriginsFlag adds the flag that shows the origin of each value in force.
+func addOriginsFlag(cmd *cobra.Command, show *bool, where string) {
+	cmd.Flags().BoolVar(show, "show-origins", false, "also print each value in force and its origin to "+where+".\nOrigins: user, default, infrastructure, rule, applied (kept since the network was\nfirst applied)")
 }
 
-// apiServer is the flag with the address of an API server: api.example.com:443.
-type apiServer struct{ text, host, port string }
-
-// Set implements pflag.Value. It also takes the URL from a kubeconfig.
-func (a *apiServer) Set(value string) error {
+// podAccess returns the address of an API server: HOST:PORT, or the URL from a kubeconfig.
+func podAccess(value string) (access plugin.PodAccess, err error) {
 	address := strings.TrimSuffix(strings.TrimPrefix(value, "https://"), "/")
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		host, port, err = net.SplitHostPort(address + ":443")
 	}
 	if err != nil || host == "" || strings.ContainsAny(host, "/@ ") {
-		return fmt.Errorf("must be HOST:PORT, for example %s or [2001:db8::1]:443", defaultAPIServer)
+		return access, fmt.Errorf("must be HOST:PORT, for example %s or [2001:db8::1]:443", defaultAPIServer)
 	}
 	if number, err := strconv.ParseUint(port, 10, 16); err != nil || number == 0 {
-		return fmt.Errorf("port %q must be from 1 to 65535", port)
+		return access, fmt.Errorf("port %q must be from 1 to 65535", port)
 	}
-	*a = apiServer{text: value, host: host, port: port}
-	return nil
+	return plugin.PodAccess{Host: host, Port: port}, nil
 }
-
-func (a *apiServer) String() string { return a.text }
-
-// Type implements pflag.Value.
-func (a *apiServer) Type() string { return "address" }

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -21,11 +22,12 @@ import (
 )
 
 const (
+	modeStandalone = "standalone"
+
 	stdin = "-"
 	// stdinName is the name of standard input in messages.
 	stdinName = "<stdin>"
-	// defaultAPIServer never resolves, so that pods rendered without a real address fail
-	// for an obvious reason.
+	// defaultAPIServer never resolves: pods without a real address fail for an obvious reason.
 	defaultAPIServer = "api-server.invalid:443"
 )
 
@@ -51,8 +53,8 @@ type input struct {
 	requestFile string
 	gates       map[string]bool
 	images      map[string]string
-	mode        choice
-	apiServer   apiServer
+	mode        string
+	podAccess   plugin.PodAccess // in mode standalone
 }
 
 func (in *input) addFlags(cmd *cobra.Command, p *pipeline.Pipeline) {
@@ -62,14 +64,19 @@ func (in *input) addFlags(cmd *cobra.Command, p *pipeline.Pipeline) {
 
 // addOperatorFlags adds the flags that describe how the operator runs.
 func (in *input) addOperatorFlags(cmd *cobra.Command, p *pipeline.Pipeline) {
-	in.mode = choice{value: modeGardener, allowed: []string{modeGardener, modeStandalone}}
-	if err := in.apiServer.Set(defaultAPIServer); err != nil {
-		panic(err)
+	flags, gates := cmd.Flags(), ""
+	for _, gate := range p.FeatureGates() {
+		gates += fmt.Sprintf("\n  %s", gate)
 	}
-	flags := cmd.Flags()
-	flags.Var(cliflag.NewMapStringBool(&in.gates), "feature-gates", "the operator's feature gates, as `A=true,B=false`:"+gatesHelp(p.FeatureGates()))
-	flags.Var(&in.mode, "mode", "`MODE` of the operator: gardener or standalone. Standalone, Trellis gives pods their\ntokens and the address of their API server")
-	flags.Var(&in.apiServer, "api-server", "`HOST:PORT` of the shoot's API server, with --mode standalone. The operator reads it\nfrom the shoot's kubeconfig")
+	flags.Var(cliflag.NewMapStringBool(&in.gates), "feature-gates", "the operator's feature gates, as `A=true,B=false`:"+gates)
+	addChoice(flags, &in.mode, "mode", "", "`MODE` of the operator: gardener or standalone. Standalone, Trellis gives pods their\ntokens and the address of their API server",
+		"gardener", modeStandalone)
+	in.podAccess, _ = podAccess(defaultAPIServer)
+	addFlag(flags, "api-server", "", defaultAPIServer, "`HOST:PORT` of the shoot's API server, with --mode standalone. The operator reads it\nfrom the shoot's kubeconfig",
+		func(value string) (err error) {
+			in.podAccess, err = podAccess(value)
+			return err
+		})
 }
 
 // addRequestFlag adds the flag that reads a dumped Request instead of manifests.
@@ -88,8 +95,10 @@ type candidate struct {
 	warnings []plugin.Warning
 }
 
+func (c *candidate) String() string { return c.name }
+
 // load reads all input. Problems are errors in the input, and err is a failure to read it.
-func (in *input) load(cmd *cobra.Command, p *pipeline.Pipeline) ([]candidate, []manifest.Problem, error) {
+func (in *input) load(cmd *cobra.Command, p *pipeline.Pipeline) ([]*candidate, []manifest.Problem, error) {
 	if err := in.checkOperatorFlags(cmd, p); err != nil {
 		return nil, nil, err
 	}
@@ -103,15 +112,15 @@ func (in *input) load(cmd *cobra.Command, p *pipeline.Pipeline) ([]candidate, []
 	if err != nil {
 		return nil, nil, err
 	}
-	candidates := make([]candidate, 0, len(subjects))
-	for i := range subjects {
-		candidates = append(candidates, in.candidateFor(&subjects[i], p))
+	candidates := make([]*candidate, 0, len(subjects))
+	for _, subject := range subjects {
+		candidates = append(candidates, in.candidateFor(subject, p))
 	}
 	return candidates, problems, nil
 }
 
 func (in *input) checkOperatorFlags(cmd *cobra.Command, p *pipeline.Pipeline) error {
-	if cmd.Flags().Changed("api-server") && in.mode.value != modeStandalone {
+	if cmd.Flags().Changed("api-server") && in.mode != modeStandalone {
 		return errors.New("--api-server requires --mode standalone")
 	}
 	gates, err := gatesOf(p, "--feature-gates", in.gates)
@@ -126,16 +135,17 @@ func gatesOf(p *pipeline.Pipeline, path string, stated map[string]bool) (map[str
 }
 
 // read reads manifests from files and matches Networks with their Shoots.
-func read(cmd *cobra.Command, files []string) ([]manifest.Subject, []manifest.Problem, error) {
+func read(cmd *cobra.Command, files []string) ([]*manifest.Subject, []manifest.Problem, error) {
 	if first := slices.Index(files, stdin); first >= 0 && slices.Contains(files[first+1:], stdin) {
 		return nil, nil, errStdinTwice
 	}
 	var set manifest.Set
-	for _, name := range files {
-		err := open(cmd, name, func(name string, r io.Reader) error { return set.Add(name, r) })
+	for _, file := range files {
+		name, text, err := contents(cmd, file)
 		if err != nil {
 			return nil, nil, err
 		}
+		set.Add(name, text)
 	}
 	subjects, problems := set.Subjects()
 	return subjects, problems, nil
@@ -146,27 +156,39 @@ var errStdinTwice = errors.New("standard input can be read only once")
 // environment returns the operator's environment as the flags describe it.
 func (in *input) environment() plugin.Environment {
 	environment := plugin.Environment{FeatureGates: in.gates, Images: in.images}
-	if in.mode.value == modeStandalone {
-		environment.PodAccess = &plugin.PodAccess{Host: in.apiServer.host, Port: in.apiServer.port}
+	if in.mode == modeStandalone {
+		environment.PodAccess = &in.podAccess
 	}
 	return environment
 }
 
-func (in *input) candidateFor(subject *manifest.Subject, p *pipeline.Pipeline) candidate {
-	one := candidate{source: subject.Source, name: subject.String()}
+func (in *input) candidateFor(subject *manifest.Subject, p *pipeline.Pipeline) *candidate {
+	one := &candidate{source: subject.Source, name: subject.String()}
 	one.request = p.NewRequest(subject.Network, subject.Shoot, in.environment())
 	one.request.Author = subject.Author
 	one.warnings = subject.Contradictions()
 	one.warnOfFamilies(subject)
-	remembered, err := state.Decode(subject.Network.Status.State)
-	if err != nil || !isConfig(remembered.Applied) {
-		one.warnings = append(one.warnings, plugin.Warning{
-			Field: "status.state", Message: "is ignored, since Trellis did not write it",
-		})
-		return one
+	if remembered, err := state.Decode(subject.Network.Status.State); err == nil && isConfig(remembered.Applied) {
+		one.request.Applied = remembered.Applied
+	} else {
+		one.warnings = append(one.warnings, plugin.Warning{Field: "status.state", Message: "is ignored, since Trellis did not write it"})
 	}
-	one.request.Applied = remembered.Applied
 	return one
+}
+
+// warnOfFamilies warns where the input lacks what the operator knows: whether the nodes are
+// ready for a second IP family, or whether that is deployed already.
+func (c *candidate) warnOfFamilies(subject *manifest.Subject) {
+	now, wanted, status := c.request.Facts.IPFamilies, c.request.Spec.IPFamilies, subject.Network.Status.IPFamilies
+	switch {
+	case len(wanted) < 2:
+	case subject.Author == pipeline.AuthorShoot && len(now) < 2:
+		c.warnings = append(c.warnings, plugin.Warning{Field: "spec.networking.ipFamilies", Message: fmt.Sprintf(
+			"only %s is assumed, since the nodes are not ready for %s; if the network has both, the operator keeps them: add the Network with its status", now[0], wanted[1])})
+	case subject.Shoot == nil && len(status) == 1:
+		c.warnings = append(c.warnings, plugin.Warning{Field: "status.ipFamilies", Message: fmt.Sprintf(
+			"is %v, and %v is assumed; the operator adds %s once the nodes are ready: add the Shoot, whose constraint %s states that", status, now, wanted[1], pipeline.DualStackReady)})
+	}
 }
 
 // isConfig reports whether the config that was applied last is a JSON object.
@@ -174,56 +196,56 @@ func isConfig(applied *pipeline.Applied) bool {
 	return applied == nil || bytes.HasPrefix(bytes.TrimSpace(applied.Config), []byte("{"))
 }
 
-func (in *input) loadRequest(cmd *cobra.Command) (candidates []candidate, problems []manifest.Problem, err error) {
-	err = open(cmd, in.requestFile, func(name string, r io.Reader) error {
-		source := manifest.Source{File: name}
-		file, wrong, err := decodeRequest(r)
-		if wrong != nil {
-			problems = []manifest.Problem{{Source: source, Err: wrong}}
-			return nil
-		}
-		one := candidate{source: source, name: "network " + file.Namespace + "/" + file.Name, request: file.Request}
-		if other := otherVersion(&file, ""); other != "" {
-			one.warnings = []plugin.Warning{{Field: "trellisVersion", Message: other}}
-		}
-		candidates = []candidate{one}
-		return err
-	})
-	return candidates, problems, err
+func (in *input) loadRequest(cmd *cobra.Command) ([]*candidate, []manifest.Problem, error) {
+	name, text, err := contents(cmd, in.requestFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	source := manifest.Source{File: name}
+	file, err := decodeRequest(text)
+	if err != nil {
+		return nil, []manifest.Problem{{Source: source, Err: err}}, nil
+	}
+	one := &candidate{source: source, name: "network " + file.Namespace + "/" + file.Name, request: file.Request}
+	if other := otherVersion(&file, ""); other != "" {
+		one.warnings = []plugin.Warning{{Field: "trellisVersion", Message: other}}
+	}
+	return []*candidate{one}, nil, nil
 }
 
-// open calls read with the named file or standard input.
-func open(cmd *cobra.Command, name string, read func(name string, r io.Reader) error) error {
+// contents returns the name of a file or of standard input in messages, and its content: of
+// one that is larger than manifest.MaxBytes, one byte more than that.
+func contents(cmd *cobra.Command, name string) (string, []byte, error) {
 	r := cmd.InOrStdin()
 	if name == stdin {
 		name = stdinName
 	} else {
 		file, err := os.Open(name)
 		if err != nil {
-			return &ioError{err}
+			return "", nil, &ioError{err}
 		}
 		defer file.Close()
 		r = file
 	}
-	if err := read(name, r); err != nil {
-		return &ioError{err}
+	text, err := io.ReadAll(io.LimitReader(r, manifest.MaxBytes+1))
+	if err != nil {
+		return "", nil, &ioError{err}
 	}
-	return nil
+	return name, text, nil
 }
 
 // single returns the only network of the input, or reports what is wrong.
-func single(candidates []candidate, problems []manifest.Problem, r *reporter) (*candidate, error) {
+func single[T fmt.Stringer](networks []T, problems []manifest.Problem, r *reporter) (one T, err error) {
 	r.problems(problems)
 	switch {
 	case len(problems) > 0:
-		return nil, errInvalid
-	case len(candidates) > 1:
-		names := make([]string, 0, len(candidates))
-		for i := range candidates {
-			names = append(names, candidates[i].name)
+		return one, cmp.Or(r.err, errInvalid)
+	case len(networks) > 1:
+		var names []string
+		for _, each := range networks {
+			names = append(names, each.String())
 		}
-		r.line("error", "", fmt.Sprintf("the input has %d networks (%s); this command takes one", len(candidates), listed(names)))
-		return nil, errInvalid
+		return one, r.refuse("", fmt.Sprintf("the input has %d networks (%s); this command takes one", len(networks), listed(names)))
 	}
-	return &candidates[0], nil
+	return networks[0], nil
 }

@@ -7,14 +7,25 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode"
 
+	"github.com/pmezard/go-difflib/difflib"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/yaml"
 
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
+)
+
+const (
+	// maxDiffed is the number of lines up to which objects are compared line by line.
+	maxDiffed = 20_000
+	// contextLines is the number of equal lines around those that differ.
+	contextLines = 3
 )
 
 // located is an object and the cluster that it belongs to.
@@ -116,10 +127,7 @@ func differ(id identity, before, after map[string]any) difference {
 
 // String returns the object's kind and name: DaemonSet.apps kube-system/agent.
 func (d *difference) String() string {
-	if d.Namespace == "" {
-		return d.Kind + " " + d.Name
-	}
-	return d.Kind + " " + d.Namespace + "/" + d.Name
+	return d.Kind + " " + cache.NewObjectName(d.Namespace, d.Name).String()
 }
 
 // headers returns the two lines above the diff.
@@ -138,21 +146,15 @@ func (d *difference) headers() string {
 // volatile are the fields of the metadata that API servers and clients set.
 var volatile = []string{"creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid"}
 
-// lastApplied is the annotation with kubectl's copy of the object.
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
-
-// stated returns a copy of an object without its status, volatile fields, and values
-// that mean the same as no value.
+// stated returns a copy of an object without its status, volatile fields, and values that
+// mean the same as no value.
 func stated(document map[string]any) map[string]any {
-	if document == nil {
-		return nil
-	}
 	document = runtime.DeepCopyJSON(document)
 	delete(document, "status")
 	for _, name := range volatile {
 		unstructured.RemoveNestedField(document, "metadata", name)
 	}
-	unstructured.RemoveNestedField(document, "metadata", "annotations", lastApplied)
+	unstructured.RemoveNestedField(document, "metadata", "annotations", corev1.LastAppliedConfigAnnotation)
 	withoutEmpty(document)
 	return document
 }
@@ -211,4 +213,27 @@ func linesOf(document map[string]any) []string {
 		return []string{err.Error() + "\n"}
 	}
 	return slices.Collect(strings.Lines(printable(string(text))))
+}
+
+// unified returns the unified diff of lines, without file names.
+func unified(before, after []string) string {
+	if len(before) > maxDiffed || len(after) > maxDiffed {
+		return fmt.Sprintf("@@ %d lines before, %d after: too many to compare line by line @@\n", len(before), len(after))
+	}
+	text, _ := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: before, B: after, Context: contextLines}) // fails only if writing does, and this is memory
+	return text
+}
+
+// printable escapes the characters of a line with which its author could control the
+// user's terminal. It keeps tabs and the line's end.
+func printable(line string) string {
+	var out strings.Builder
+	for _, r := range line {
+		if r == '\t' || r == '\n' || unicode.IsPrint(r) {
+			out.WriteRune(r)
+		} else {
+			fmt.Fprintf(&out, "\\u%04x", r)
+		}
+	}
+	return out.String()
 }

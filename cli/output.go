@@ -25,11 +25,11 @@ const (
 	formatDir  = "dir"
 )
 
-// output is the flag with the format of the objects, and the directory to write them to.
+// output is the format of the objects, and the directory to write them to.
 type output struct{ format, directory string }
 
-// Set implements pflag.Value.
-func (o *output) Set(value string) error {
+// set takes the value of the flag.
+func (o *output) set(value string) error {
 	format, directory, hasPath := strings.Cut(value, "=")
 	switch {
 	case format == formatDir && directory != "":
@@ -40,16 +40,6 @@ func (o *output) Set(value string) error {
 	*o = output{format, directory}
 	return nil
 }
-
-func (o *output) String() string {
-	if o.directory != "" {
-		return o.format + "=" + o.directory
-	}
-	return o.format
-}
-
-// Type implements pflag.Value.
-func (o *output) Type() string { return "format" }
 
 // write writes all objects or nothing to w. For a directory it returns the files in it that
 // are not of this network, which it leaves as they are.
@@ -98,8 +88,7 @@ func (o *output) writeFiles(objects []plugin.Object, texts [][]byte) (leftAlone 
 	return leftAlone, err
 }
 
-// fileName is an object's file: kind.group_namespace_name.yaml. Underscores
-// occur in no name, so that there are no two of one.
+// fileName is an object's file: kind.group_namespace_name.yaml. No name has an underscore.
 func fileName(object plugin.Object) string {
 	kind := object.GetObjectKind().GroupVersionKind().GroupKind()
 	parts := []string{strings.ToLower(kind.Kind)}

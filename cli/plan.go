@@ -3,10 +3,8 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,9 +16,6 @@ import (
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
-
-// formatText is the format for users.
-const formatText = "text"
 
 const planHelp = `Show the changes between two networks: each changed value of the configuration and
 each changed fact of the Shoot with its class and reason, disruptive changes first,
@@ -62,14 +57,14 @@ type planOptions struct {
 	config string
 	live   bool
 	seed   seedFlags
-	format choice
+	format string
 }
 
 // planName is the name of the command.
 const planName = "plan"
 
 func newPlan(p *pipeline.Pipeline) *cobra.Command {
-	o := planOptions{format: choice{value: formatText, allowed: []string{formatText, formatJSON}}}
+	var o planOptions
 	cmd := &cobra.Command{
 		Use:   planName + " {OLD NEW | --live [NEW]} [flags]",
 		Short: "Show what a change of a network does",
@@ -84,10 +79,12 @@ func newPlan(p *pipeline.Pipeline) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&o.live, "live", false, "read OLD from a seed")
-	o.seed.addTo(flags)
+	flags.StringVar(&o.seed.kubeconfig, "kubeconfig", "", "`FILE` with the access to the seed; the default is kubectl's")
+	flags.StringVar(&o.seed.context, "context", "", "`NAME` of the context in the kubeconfig")
+	flags.StringVarP(&o.seed.namespace, "namespace", "n", "", "`NAMESPACE` of the shoot's control plane in the seed")
 	o.in.addOperatorFlags(cmd, p)
 	flags.StringVar(&o.config, "config", "", "`FILE` with the operator's configuration, for its feature gates and images")
-	flags.VarP(&o.format, "output", "o", "`FORMAT`: text or json")
+	addChoice(flags, &o.format, "output", "o", "`FORMAT`: text or json", "text", formatJSON)
 	cmd.MarkFlagsMutuallyExclusive("config", "feature-gates")
 	return cmd
 }
@@ -130,7 +127,7 @@ func (o *planOptions) run(cmd *cobra.Command, p *pipeline.Pipeline, args []strin
 		return err
 	}
 	report := made.print
-	if o.format.value == formatJSON {
+	if o.format == formatJSON {
 		report = made.printJSON
 	}
 	if err := report(cmd.OutOrStdout()); err != nil {
@@ -144,11 +141,7 @@ func (o *planOptions) readConfig(cmd *cobra.Command, p *pipeline.Pipeline) error
 	if o.config == "" {
 		return nil
 	}
-	var document []byte
-	err := open(cmd, o.config, func(_ string, r io.Reader) (err error) {
-		document, err = io.ReadAll(io.LimitReader(r, maxRequest))
-		return err
-	})
+	_, document, err := contents(cmd, o.config)
 	if err != nil {
 		return err
 	}
@@ -174,10 +167,9 @@ func (o *planOptions) planFiles(cmd *cobra.Command, p *pipeline.Pipeline, names 
 	if err != nil {
 		return nil, err
 	}
-	differs := mismatchOf(old, next)
-	if differs != nil && differs.path == uidPath {
-		report.line("error", next.Source.Label(true, false), differs.refuse(old.Source.File))
-		return nil, cmp.Or(report.err, errInvalid)
+	differs := mismatchOf(old, next, old.Source.File)
+	if differs != nil && differs.Field == uidPath {
+		return nil, report.refuse(next.Source.Label(true, false), differs.Error()+ofOneCluster)
 	}
 	first := o.in.candidateFor(old, p)
 	deployed(&first.request, old.Network)
@@ -186,9 +178,9 @@ func (o *planOptions) planFiles(cmd *cobra.Command, p *pipeline.Pipeline, names 
 	}
 	built := p.Build(first.request)
 	if len(built.Errors) > 0 {
-		return &plan{old: first, invalid: built.Errors, files: true}, nil
+		return &plan{old: *first, invalid: built.Errors, files: true}, nil
 	}
-	from := &running{old: first, network: old.Network, shoot: old.Shoot, applied: built.Applied()}
+	from := &running{old: *first, network: old.Network, shoot: old.Shoot, applied: built.Applied()}
 	if from.objects, err = locate(&built.Objects); err != nil {
 		return nil, err
 	}
@@ -206,7 +198,9 @@ func (o *planOptions) planFiles(cmd *cobra.Command, p *pipeline.Pipeline, names 
 	}
 	made.files = true
 	if differs != nil {
-		made.new.warnings = append(made.new.warnings, differs.warning(old.Source.File))
+		made.new.warnings = append(made.new.warnings, plugin.Warning{
+			Field: differs.Field, Message: differs.Detail + "; plan compares them as one network",
+		})
 	}
 	return made, nil
 }
@@ -227,7 +221,7 @@ func runs(one *manifest.Subject) bool {
 // reporter returns a reporter for errors in files.
 func (o *planOptions) reporter(cmd *cobra.Command) *reporter {
 	report := &reporter{to: cmd.OutOrStdout(), manyFiles: true}
-	if o.format.value == formatJSON {
+	if o.format == formatJSON {
 		report.to = cmd.ErrOrStderr()
 	}
 	return report
@@ -239,12 +233,5 @@ func readOne(cmd *cobra.Command, name string, report *reporter) (*manifest.Subje
 	if err != nil {
 		return nil, err
 	}
-	candidates := make([]candidate, 0, len(subjects))
-	for i := range subjects {
-		candidates = append(candidates, candidate{name: subjects[i].String()})
-	}
-	if _, err := single(candidates, problems, report); err != nil {
-		return nil, cmp.Or(report.err, err)
-	}
-	return &subjects[0], nil
+	return single(subjects, problems, report)
 }

@@ -4,9 +4,13 @@ package cli
 
 import (
 	"cmp"
+	"fmt"
 	"reflect"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/tools/cache"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
@@ -34,8 +38,7 @@ type running struct {
 	request func(*extensionsv1alpha1.Network, *corev1beta1.Shoot) (pipeline.Request, error)
 }
 
-// to returns the plan for a change to the wanted network. Nil stands for the network's
-// own spec.
+// to returns the plan for a change to the wanted network; nil stands for the network's own spec.
 func (r *running) to(p *pipeline.Pipeline, wanted *manifest.Subject) (*plan, error) {
 	made := &plan{old: r.old, new: candidate{name: r.old.name}}
 	after, shoot, author := r.network, r.shoot, pipeline.AuthorNetwork
@@ -109,4 +112,53 @@ func (r *running) complete(shoot *corev1beta1.Shoot) *corev1beta1.Shoot {
 		to.IPFamilies = from.IPFamilies
 	}
 	return shoot
+}
+
+const (
+	// uidPath is the field that differs only if the clusters do.
+	uidPath = "metadata.uid"
+	// ofOneCluster completes the error about a mismatch.
+	ofOneCluster = "; plan compares networks of one cluster"
+)
+
+// mismatchOf returns the most certain sign that two networks are of different clusters, as an
+// error in a field of the new one, or nil. place is where the old one is. A field that one of
+// them does not set is no sign.
+func mismatchOf(old, next *manifest.Subject, place string) (found *field.Error) {
+	compare := func(path, was, is, other, of string) {
+		if found == nil && was != "" && is != "" && was != is {
+			found = field.Invalid(field.NewPath(path), is, fmt.Sprintf("this is %s, but %s has %s", of, place, other))
+		}
+	}
+	nameOf := func(kind string, object metav1.Object) string {
+		return "the " + kind + " " + cache.MetaObjectToName(object).String()
+	}
+	names := func(kind string, was, is metav1.Object) {
+		other, of := nameOf(kind, was), nameOf(kind, is)
+		compare("metadata.name", was.GetName(), is.GetName(), other, of)
+		if was.GetNamespace() != metav1.NamespaceDefault && is.GetNamespace() != metav1.NamespaceDefault { // it may be assumed
+			compare("metadata.namespace", was.GetNamespace(), is.GetNamespace(), other, of)
+		}
+	}
+	if old.Shoot != nil && next.Shoot != nil {
+		was, is := string(old.Shoot.UID), string(next.Shoot.UID)
+		compare(uidPath, was, is, nameOf("Shoot", old.Shoot)+" with the uid "+was, nameOf("Shoot", next.Shoot)+" with the uid "+is)
+		names("Shoot", old.Shoot, next.Shoot)
+	}
+	// A Network has the name of its Shoot. Its uid changes when the control plane moves.
+	if old.Author == pipeline.AuthorNetwork && next.Author == pipeline.AuthorNetwork {
+		names("Network", old.Network, next.Network)
+	} else if old.Shoot == nil || next.Shoot == nil {
+		compare("metadata.name", old.Network.Name, next.Network.Name, old.String(), next.String())
+	}
+	return found
+}
+
+// deployed makes the Request of a running network one for the IP families that are deployed,
+// as its status states: the second may be to come.
+func deployed(request *pipeline.Request, network *extensionsv1alpha1.Network) {
+	now, wanted := network.Status.IPFamilies, request.Spec.IPFamilies
+	if len(now) == 1 && len(wanted) == 2 && now[0] == wanted[0] {
+		request.Facts.IPFamilies = now
+	}
 }

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -36,12 +36,6 @@ const requestTimeout = 30 * time.Second
 
 // seedFlags are the flags that name a seed, as kubectl has them.
 type seedFlags struct{ kubeconfig, context, namespace string }
-
-func (f *seedFlags) addTo(flags *pflag.FlagSet) {
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "`FILE` with the access to the seed; the default is kubectl's")
-	flags.StringVar(&f.context, "context", "", "`NAME` of the context in the kubeconfig")
-	flags.StringVarP(&f.namespace, "namespace", "n", "", "`NAMESPACE` of the shoot's control plane in the seed")
-}
 
 // access is a client for a seed, with the namespace to read.
 type access struct {
@@ -83,7 +77,7 @@ func (o *planOptions) planLive(cmd *cobra.Command, p *pipeline.Pipeline, names [
 		if wanted, err = readOne(cmd, names[0], o.reporter(cmd)); err != nil {
 			return nil, err
 		}
-		if wanted.Network.Namespace != manifest.DefaultNamespace {
+		if wanted.Network.Namespace != metav1.NamespaceDefault {
 			namespace = wanted.Network.Namespace
 		}
 	}
@@ -97,10 +91,8 @@ func (o *planOptions) planLive(cmd *cobra.Command, p *pipeline.Pipeline, names [
 	}
 	if wanted != nil {
 		runs := &manifest.Subject{Author: pipeline.AuthorNetwork, Network: from.network, Shoot: from.shoot}
-		if differs := mismatchOf(runs, wanted); differs != nil {
-			report := o.reporter(cmd)
-			report.line("error", wanted.Source.Label(false, false), differs.refuse("namespace "+from.network.Namespace))
-			return nil, cmp.Or(report.err, errInvalid)
+		if differs := mismatchOf(runs, wanted, "namespace "+from.network.Namespace); differs != nil {
+			return nil, o.reporter(cmd).refuse(wanted.Source.Label(false, false), differs.Error()+ofOneCluster)
 		}
 	}
 	return from.to(p, wanted)
@@ -117,7 +109,7 @@ func (in *access) running(ctx context.Context, p *pipeline.Pipeline, environment
 		return nil, err
 	}
 	from := &running{
-		old:     candidate{name: "network " + n.Namespace + "/" + n.Name, source: manifest.Source{File: "the seed"}, warnings: warningsAbout(n)},
+		old:     candidate{name: "network " + n.Namespace + "/" + n.Name, warnings: warningsAbout(n)},
 		network: n, shoot: known.Shoot, live: true,
 		applied: known.State.Applied,
 	}

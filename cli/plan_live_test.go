@@ -90,8 +90,8 @@ func (l *live) network(namespace, name string) *extensionsv1alpha1.Network {
 	n := &extensionsv1alpha1.Network{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
 		Spec: extensionsv1alpha1.NetworkSpec{
-			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "noop", ProviderConfig: &runtime.RawExtension{Raw: []byte("{}")}},
-			PodCIDR:     "100.96.0.0/11", ServiceCIDR: "100.64.0.0/13", IPFamilies: []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4},
+			Type: "noop", ProviderConfig: &runtime.RawExtension{Raw: []byte("{}")},
+			PodCIDR: "100.96.0.0/11", ServiceCIDR: "100.64.0.0/13", IPFamilies: []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4},
 		},
 	}
 	l.create(n)

@@ -80,21 +80,16 @@ func (p *plan) warnOfWaiting(present []unstructured.Unstructured) error {
 	return nil
 }
 
-// planOutcome is an exit status of plan.
-type planOutcome int
-
-// Error implements error, so that a command can end with this status.
-func (o planOutcome) Error() string { return fmt.Sprintf("exit status %d", int(o)) }
-
+// outcome returns how the command ends.
 func (p *plan) outcome() error {
 	isDisruptive := func(c pipeline.Change) bool { return c.Class == plugin.Disruptive }
 	switch {
 	case p.errors() > 0:
 		return errInvalid
 	case p.unknown || slices.ContainsFunc(p.result.Changes, isDisruptive):
-		return planOutcome(ExitDisruptive)
+		return exitStatus(ExitDisruptive)
 	case len(p.result.Changes)+len(p.differences) > 0:
-		return planOutcome(ExitChanges)
+		return exitStatus(ExitChanges)
 	}
 	return nil
 }

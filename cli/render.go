@@ -13,9 +13,9 @@ import (
 
 func newRender(p *pipeline.Pipeline) *cobra.Command {
 	var in input
-	out := output{format: formatYAML}
+	var target string
 	var origins bool
-	target := choice{value: string(plugin.Shoot), allowed: []string{string(plugin.Shoot), string(plugin.Seed)}}
+	out := output{format: formatYAML}
 	cmd := &cobra.Command{
 		Use:   "render -f FILE",
 		Short: "Print the objects of a network",
@@ -27,14 +27,12 @@ Errors, warnings and changes go to standard error.` + inputHelp + exitHelp,
   trellis render -f shoot.yaml --show-origins >/dev/null
   trellis render --request request.json`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return render(cmd, p, &in, &out, target.value, origins)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return render(cmd, p, &in, &out, target, origins) },
 	}
 	in.addFlags(cmd, p)
 	in.addRequestFlag(cmd)
-	cmd.Flags().Var(&target, "target", "`CLUSTER` of the objects: shoot or seed")
-	cmd.Flags().VarP(&out, "output", "o", "`FORMAT`: yaml (a stream of documents), json (a v1 List), or dir=PATH (one YAML file\nfor each object)")
+	addChoice(cmd.Flags(), &target, "target", "", "`CLUSTER` of the objects: shoot or seed", string(plugin.Shoot), string(plugin.Seed))
+	addFlag(cmd.Flags(), "output", "o", out.format, "`FORMAT`: yaml (a stream of documents), json (a v1 List), or dir=PATH (one YAML file\nfor each object)", out.set)
 	addOriginsFlag(cmd, &origins, "standard error")
 	return cmd
 }

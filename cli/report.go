@@ -6,8 +6,10 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
+	"text/tabwriter"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -48,6 +50,12 @@ func (r *reporter) write(lines string) {
 
 func (r *reporter) line(severity, label, message string) {
 	r.print(severity + ": " + labelled(label, message))
+}
+
+// refuse reports an error in the input, and returns what ends the command.
+func (r *reporter) refuse(label, message string) error {
+	r.line("error", label, message)
+	return cmp.Or(r.err, errInvalid)
 }
 
 func labelled(label, message string) string {
@@ -139,6 +147,23 @@ func allowedChanges(result *pipeline.Result) []pipeline.Change {
 	return allowed
 }
 
+// origins reports each value in force with its origin.
+func (r *reporter) origins(result *pipeline.Result) {
+	if len(result.Values) == 0 {
+		return
+	}
+	var table strings.Builder
+	aligned := tabwriter.NewWriter(&table, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(aligned, "PATH\tVALUE\tORIGIN")
+	for _, path := range slices.Sorted(maps.Keys(result.Values)) {
+		fmt.Fprintf(aligned, "%s\t%s\t%s\n", path, oneLine(shown(result.Values[path])), result.Origins[path])
+	}
+	_ = aligned.Flush() // to memory
+	for line := range strings.Lines(table.String()) {
+		r.print(strings.TrimRight(line, " \n"))
+	}
+}
+
 func warningsOf(w *candidate, result *pipeline.Result) []plugin.Warning {
 	return slices.Concat(w.warnings, result.Warnings)
 }
@@ -159,8 +184,7 @@ func listed(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// oneLine puts a text on one line of limited length, and escapes the characters with
-// which its author could control the user's terminal.
+// oneLine puts a text on one line of limited length, and escapes what printable escapes.
 func oneLine(text string) string {
 	if runes := []rune(text); len(runes) > maxLine {
 		text = string(runes[:maxLine]) + "…"

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -14,13 +13,11 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/cli/internal/manifest"
 	"github.com/trellis-network/trellis/internal/fielderror"
 	"github.com/trellis-network/trellis/internal/request"
 	"github.com/trellis-network/trellis/pipeline"
 )
-
-// maxRequest is the size of a dumped Request at most.
-const maxRequest = 8 << 20
 
 func newRequest(p *pipeline.Pipeline) *cobra.Command {
 	var in input
@@ -59,28 +56,22 @@ func dumpRequest(cmd *cobra.Command, p *pipeline.Pipeline, in *input) error {
 	return written(cmd.OutOrStdout().Write(append(text, '\n')))
 }
 
-// decodeRequest reads a dumped Request. It returns an error in the Request as wrong, and
-// a failure to read as err.
-func decodeRequest(r io.Reader) (file request.File, wrong, err error) {
-	text, err := io.ReadAll(io.LimitReader(r, maxRequest+1))
+// decodeRequest decodes and checks a dumped Request.
+func decodeRequest(text []byte) (file request.File, err error) {
+	if len(text) > manifest.MaxBytes {
+		return file, fmt.Errorf("is larger than %d MiB", manifest.MaxBytes>>20)
+	}
+	strict, err := kjson.UnmarshalStrict(text, &file)
+	if err == nil && len(strict) > 0 {
+		err = strict[0]
+	}
 	if err != nil {
-		return file, nil, err
+		return file, fmt.Errorf("is not a Request of this version of Trellis: %w%s", err, otherVersion(&file, "; it "))
 	}
-	if len(text) > maxRequest {
-		return file, fmt.Errorf("is larger than %d MiB", maxRequest>>20), nil
-	}
-	strict, wrong := kjson.UnmarshalStrict(text, &file)
-	if wrong == nil && len(strict) > 0 {
-		wrong = strict[0]
-	}
-	if wrong != nil {
-		return file, fmt.Errorf("is not a Request of this version of Trellis: %w%s", wrong, otherVersion(&file, "; it ")), nil
-	}
-	return file, checkRequest(&file.Request), nil
+	return file, checkRequest(&file.Request)
 }
 
-// otherVersion returns, after a text, that a file comes from another version of Trellis; empty
-// if it does not.
+// otherVersion says, after a text, that a file comes from another version of Trellis, if it does.
 func otherVersion(file *request.File, after string) string {
 	if file.Version == request.Version() {
 		return ""

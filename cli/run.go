@@ -1,39 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package cli is the command line trellis. It validates manifests, renders the objects
+// of a network, and shows what a change does, with the same pipeline as the operator. It
+// reads a cluster only for plan --live, and never writes to one. The author of an operator
+// with other plugins calls Run to get a command line for them.
+//
+// It knows no plugin and no infrastructure by name.
 package cli
 
 import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 
 	"github.com/spf13/cobra"
 
+	"github.com/trellis-network/trellis/internal/request"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
 
 // The exit statuses.
 const (
-	// ExitOK means that the command succeeded.
-	ExitOK = 0
-	// ExitInvalid means that the input is invalid, and that the command has reported why.
-	ExitInvalid = 1
-	// ExitCouldNotRun means that a flag is wrong, or that the command could not read its
-	// input or write its output.
-	ExitCouldNotRun = 2
+	ExitOK          = 0 // the command succeeded
+	ExitInvalid     = 1 // the input is invalid, and the command has reported why
+	ExitCouldNotRun = 2 // a flag is wrong, or the command could not read its input or write its output
 )
 
 // The exit statuses of plan, beside ExitOK for no changes, and ExitInvalid.
 const (
-	// ExitChanges means that there are changes, none of which is known to interrupt
-	// traffic.
-	ExitChanges = 2
-	// ExitDisruptive means that there are changes which interrupt traffic, or may do so.
-	ExitDisruptive = 3
-	// ExitCouldNotPlan is plan's ExitCouldNotRun, so that a script cannot take a failure
-	// for a harmless change.
-	ExitCouldNotPlan = 4
+	ExitChanges      = 2 // changes, none of which is known to interrupt traffic
+	ExitDisruptive   = 3 // changes that interrupt traffic, or may do so
+	ExitCouldNotPlan = 4 // ExitCouldNotRun, which a script must not take for a harmless change
 )
 
 // exitHelp is part of the help of each command except plan, which has its own.
@@ -64,15 +63,13 @@ func Run(args []string, streams Streams, plugins []plugin.Plugin, providers []pl
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
 	command, err := root.ExecuteC()
+	var status exitStatus
 	var failure *ioError
-	var outcome planOutcome
 	switch {
 	case err == nil:
 		return ExitOK
-	case errors.As(err, &outcome):
-		return int(outcome)
-	case errors.Is(err, errInvalid):
-		return ExitInvalid
+	case errors.As(err, &status):
+		return int(status)
 	case errors.As(err, &failure):
 		fmt.Fprintln(streams.Err, "Error:", err)
 	default:
@@ -84,13 +81,17 @@ func Run(args []string, streams Streams, plugins []plugin.Plugin, providers []pl
 	return ExitCouldNotRun
 }
 
+// exitStatus ends a command that has reported the reason.
+type exitStatus int
+
+// Error implements error.
+func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
 // errInvalid ends a command that has reported that its input is invalid.
-var errInvalid = errors.New("the input is invalid")
+var errInvalid error = exitStatus(ExitInvalid)
 
 // ioError is a failure to read or to write, for which Run shows no usage.
 type ioError struct{ error }
-
-func (e *ioError) Unwrap() error { return e.error }
 
 func newCommand(p *pipeline.Pipeline) *cobra.Command {
 	root := &cobra.Command{
@@ -107,4 +108,15 @@ plan has exit statuses of its own: see 'trellis plan --help'.`,
 	}
 	root.AddCommand(newValidate(p), newRender(p), newPlan(p), newRequest(p), newExplain(p), newSchema(p), newVersion())
 	return root
+}
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version of this program",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return written(fmt.Fprintf(cmd.OutOrStdout(), "trellis %s, %s\n", request.Version(), runtime.Version()))
+		},
+	}
 }

@@ -4,8 +4,10 @@ package cli_test
 
 import (
 	"errors"
+	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	. "github.com/onsi/gomega"
 
@@ -57,6 +59,18 @@ func TestAFullDiskIsNotSuccess(t *testing.T) {
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+func TestAnInputThatBreaksOffIsNotAProblemOfItsText(t *testing.T) {
+	for _, args := range []string{"validate -f -", "render -f -", "validate --request -"} {
+		g := NewWithT(t)
+		var stdout, stderr strings.Builder
+		broken := io.MultiReader(strings.NewReader("kind: Shoot"), iotest.ErrReader(errors.New("disk on fire")))
+		exit := cli.Run(strings.Fields(args), cli.Streams{In: broken, Out: &stdout, Err: &stderr}, []plugin.Plugin{plugin.New(noop{})}, nil)
+		g.Expect(exit).To(Equal(cli.ExitCouldNotRun), args)
+		g.Expect(stdout.String()).To(BeEmpty(), args)
+		g.Expect(stderr.String()).To(Equal("Error: disk on fire\n"), args)
+	}
+}
 
 func TestTwoPluginsOfOneTypeCannotRun(t *testing.T) {
 	g := NewWithT(t)

@@ -46,11 +46,11 @@ func validate(cmd *cobra.Command, p *pipeline.Pipeline, in *input, origins bool)
 	report := &reporter{to: cmd.OutOrStdout(), manyFiles: len(in.files) > 1}
 	report.problems(problems)
 	valid := len(problems) == 0
-	for i := range candidates {
-		result := p.Build(candidates[i].request)
-		report.findings(&candidates[i], &result)
-		report.verdict(&candidates[i], &result)
-		report.changes(&candidates[i], &result)
+	for _, one := range candidates {
+		result := p.Build(one.request)
+		report.findings(one, &result)
+		report.verdict(one, &result)
+		report.changes(one, &result)
 		if origins {
 			report.origins(&result)
 		}

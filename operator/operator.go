@@ -21,6 +21,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
+	"github.com/trellis-network/trellis/internal/loglimit"
 	"github.com/trellis-network/trellis/internal/metrics"
 	"github.com/trellis-network/trellis/internal/seedclient"
 	"github.com/trellis-network/trellis/pipeline"
@@ -107,6 +108,7 @@ func (o *Options) complete() error {
 	if o.Clock == nil {
 		o.Clock = clock.RealClock{}
 	}
+	o.Log = loglimit.Limit(o.Log, clock.RealClock{})
 	o.Name = cmp.Or(o.Name, DefaultName)
 	o.Seed = rest.CopyConfig(o.Seed)
 	o.Seed.QPS, o.Seed.Burst = o.Config.ClientConnection.QPS, o.Config.ClientConnection.Burst

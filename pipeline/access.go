@@ -15,12 +15,10 @@ import (
 )
 
 const (
-	// Kubernetes' own admission mounts a pod's token at tokenMountPath, where client
-	// libraries read it.
-	tokenVolume    = "kube-api-access-trellis"
+	tokenVolume = "kube-api-access-trellis"
+	// tokenMountPath is where Kubernetes mounts a pod's token, and client libraries read it.
 	tokenMountPath = "/var/run/secrets/kubernetes.io/serviceaccount"
-	// tokenSeconds is the lifetime of a token: 12 hours, as with Gardener's resource
-	// manager.
+	// tokenSeconds are 12 hours, as with Gardener's resource manager.
 	tokenSeconds = 43200
 )
 

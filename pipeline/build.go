@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package pipeline turns a Request, with the wanted network and the known facts, into a
+// Result: the effective config with its origins, errors and warnings, changes, and the
+// objects of the network. The command line and the operator both call Build, so that they
+// agree. It knows no plugin and no infrastructure by name, and not how objects get into a
+// cluster.
+//
+// Build is pure: no client, clock, randomness or global state. The same Request gives the
+// same Result, to the byte. Any number of goroutines may call it.
 package pipeline
 
 import (
@@ -57,8 +65,7 @@ type Result struct {
 	// Warnings are what the user should know.
 	Warnings []plugin.Warning
 
-	// Config is the effective config, every default explicit, in the plugin's
-	// first config version.
+	// Config is the effective config, every default explicit, in the plugin's first version.
 	Config json.RawMessage
 	// Values are those of Config, by path, for example overlay.enabled.
 	Values map[string]any `json:"-"`
@@ -72,31 +79,18 @@ type Result struct {
 	Decisions plugin.Decisions
 	// Objects are the network's objects.
 	Objects plugin.Objects
-	// Precondition is the condition that the shoot's nodes must have before Objects are
-	// written, or nil.
+	// Precondition is what the shoot's nodes must fulfil before Objects are written, or nil.
 	Precondition *plugin.Precondition `json:"-"`
 
 	accepted *Accepted
 }
 
-// Build runs all stages. It stops after a stage that finds errors, since the next one
-// relies on a valid input. The first stage finds all errors in the spec as it is written,
-// both in the Network and in the config.
+// Build runs the stages up to one that finds errors, since the next relies on a valid input.
+// The first finds all errors in the spec as it is written, in the Network and in the config.
 func (p *Pipeline) Build(request Request) Result {
 	b := p.begin(&request)
-	return b.run(b.checkWritten, b.applyDefaults, b.validateEffective, b.compare, b.render)
-}
-
-func (p *Pipeline) begin(request *Request) *build {
-	return &build{
-		pipeline: p, request: request, last: request.Applied, paths: pathsOf(request),
-		in: plugin.Input{Facts: request.Facts, Environment: request.Environment},
-	}
-}
-
-func (b *build) run(stages ...func() error) Result {
 	b.readApplied()
-	for _, stage := range stages {
+	for _, stage := range []func() error{b.checkWritten, b.applyDefaults, b.validateEffective, b.compare, b.render} {
 		err := plugin.Guard(b.request.Spec.Type, stage)
 		b.Errors = b.applyRatcheting(b.Errors)
 		if err != nil {
@@ -114,6 +108,13 @@ func (b *build) run(stages ...func() error) Result {
 	return b.result
 }
 
+func (p *Pipeline) begin(request *Request) *build {
+	return &build{
+		pipeline: p, request: request, last: request.Applied, paths: pathsOf(request),
+		in: plugin.Input{Facts: request.Facts, Environment: request.Environment},
+	}
+}
+
 // build is one Build under way, with what it has found.
 type build struct {
 	plugin.Findings
@@ -122,8 +123,7 @@ type build struct {
 	// last is what was applied last; nil if there is nothing, or it cannot be read.
 	last  *Applied
 	paths paths
-	// in has the facts and the environment of the Request. Build completes the facts, and
-	// adds its decisions.
+	// in has the Request's facts and environment. Build completes the facts, and decides.
 	in plugin.Input
 
 	plugin  plugin.Plugin
@@ -132,19 +132,16 @@ type build struct {
 	config  any // the effective config
 	result  Result
 
-	// The values by path: of the user's config, of the one in the spec, and of the one
-	// applied last.
+	// Values by path: of the user's config, of the one in the spec, of the one applied last.
 	byUser, inSpec, applied map[string]any
 	// noted are the origins that the plugin's defaults state.
 	noted map[string]plugin.Origin
 
-	// known are the errors that what was applied last has today; nil until applyRatcheting needs
-	// them.
+	// known are today's errors of what was applied last; nil until applyRatcheting needs them.
 	known map[string]bool
 }
 
-// checkWritten finds all errors in the spec as it is written, both in the Network and in
-// the config.
+// checkWritten checks the spec as it is written.
 func (b *build) checkWritten() error {
 	spec := &b.request.Spec
 	b.plugin = b.pipeline.plugins[spec.Type]
@@ -155,7 +152,7 @@ func (b *build) checkWritten() error {
 		b.Error(field.NotSupported(b.paths.networkType, spec.Type, types))
 	}
 	b.in.PodCIDR, b.in.ServiceCIDR = spec.EffectivePodCIDR(), spec.ServiceCIDR
-	b.Add(checkNetwork(&b.plugin, spec, &b.in, b.paths))
+	b.checkNetwork()
 	b.planRollout()
 	if b.plugin.Type == "" {
 		return nil

@@ -3,6 +3,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -10,11 +11,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// Change is a value of the effective config, or a fact, that differs from what was
-// applied.
+// Change is a value of the effective config, or a fact, that differs from what was applied.
 type Change struct {
 	// Path is the field of the config, for example overlay.enabled, or a plugin.Fact.
 	Path string `json:"path"`
@@ -26,8 +27,7 @@ type Change struct {
 	Reason string             `json:"reason"`
 }
 
-// readApplied reads what was applied last, and ignores it if it is malformed. Some facts
-// stay as they were then.
+// readApplied reads what was applied last, unless it is malformed. Some facts stay as then.
 func (b *build) readApplied() {
 	if b.last == nil {
 		return
@@ -54,8 +54,7 @@ func (b *build) cannotCompare(err error) {
 	b.Warn(field.NewPath("status", "state"), "what was applied last cannot be compared: "+err.Error())
 }
 
-// compare lists what changes against what was applied last, and refuses what
-// would break the running network.
+// compare lists what changes against what was applied last, and refuses what would break that.
 func (b *build) compare() error {
 	if b.applied == nil {
 		return nil
@@ -104,13 +103,17 @@ func (b *build) classify(name string, was, is any, path *field.Path, before any,
 	b.result.Changes = append(b.result.Changes, change)
 	if change.Class == plugin.Forbidden {
 		b.Error(field.Forbidden(path, fmt.Sprintf("cannot change from %v to %v in a running network: %s",
-			orAbsent(change.Before), orAbsent(change.After), change.Reason)))
+			cmp.Or[any](was, "absent"), cmp.Or[any](is, "absent"), change.Reason)))
 	}
 }
 
-func orAbsent(value any) any {
-	if value == nil {
-		return "absent"
+// mayFollow reports whether a running network may get other families: IPv6 may join IPv4,
+// and go again (Gardener's contract).
+func mayFollow(before, after []extensionsv1alpha1.IPFamily) bool {
+	beginsWithIPv4 := func(families []extensionsv1alpha1.IPFamily) bool {
+		return len(families) == 0 || families[0] == extensionsv1alpha1.IPv4
 	}
-	return value
+	return slices.Equal(before, after) || beginsWithIPv4(before) && beginsWithIPv4(after)
 }
+
+const wrongFamilies = "IPv6 may join IPv4 as the second family and go again, and nothing else; list the families as before, or create a new cluster"

@@ -38,99 +38,91 @@ func pathsOf(request *Request) paths {
 	}
 }
 
-// checker finds what is wrong with a Network, and with what the Shoot states of its cluster.
-type checker struct {
-	plugin.Findings
-	spec  *extensionsv1alpha1.NetworkSpec
-	in    *plugin.Input
-	paths paths
-}
-
-// checkNetwork applies the rules of Gardener's validation of Networks.
-func checkNetwork(p *plugin.Plugin, spec *extensionsv1alpha1.NetworkSpec, in *plugin.Input, paths paths) plugin.Findings {
-	c := checker{spec: spec, in: in, paths: paths}
-	c.checkFamilies(p)
-	familiesFine := len(c.Errors) == 0
+// checkNetwork applies the rules of Gardener's validation of Networks, and checks what the
+// Shoot states of the cluster.
+func (b *build) checkNetwork() {
+	spec := &b.request.Spec
+	familiesFine := b.checkFamilies(spec.IPFamilies)
 	if spec.PodCIDR != "" && spec.ClusterCIDR != "" && spec.PodCIDR != spec.ClusterCIDR {
-		c.Error(field.Invalid(field.NewPath("spec", "clusterCIDR"), spec.ClusterCIDR,
+		b.Error(field.Invalid(field.NewPath("spec", "clusterCIDR"), spec.ClusterCIDR,
 			fmt.Sprintf("is another spelling of podCIDR, which says %s; leave one of them out", spec.PodCIDR)))
 	}
-	pods, services := c.parse(paths.pods, in.PodCIDR), c.parse(paths.services, in.ServiceCIDR)
+	pods, services := b.parse(b.paths.pods, b.in.PodCIDR), b.parse(b.paths.services, b.in.ServiceCIDR)
 	var nodes netip.Prefix // the invalid one overlaps with nothing
-	if in.NodeCIDR != "" {
-		nodes = c.parse(paths.nodes, in.NodeCIDR)
+	if b.in.NodeCIDR != "" {
+		nodes = b.parse(b.paths.nodes, b.in.NodeCIDR)
 	}
 	if familiesFine && pods.IsValid() && services.IsValid() {
-		c.checkRanges(pods, services, nodes)
+		b.checkRanges(pods, services, nodes)
 	}
-	c.checkShoot()
-	return c.Findings
+	b.checkShoot()
 }
 
 // checkShoot checks what the Shoot states. Its errors have the paths of the Shoot's fields.
-func (c *checker) checkShoot() {
+func (b *build) checkShoot() {
 	modes := []corev1beta1.ProxyMode{corev1beta1.ProxyModeIPTables, corev1beta1.ProxyModeIPVS, corev1beta1.ProxyModeNFTables}
-	if mode := c.in.KubeProxy.Mode; mode != "" && !slices.Contains(modes, mode) {
-		c.Error(field.NotSupported(field.NewPath(string(plugin.FactKubeProxyMode)), mode, modes))
+	if mode := b.in.KubeProxy.Mode; mode != "" && !slices.Contains(modes, mode) {
+		b.Error(field.NotSupported(field.NewPath(string(plugin.FactKubeProxyMode)), mode, modes))
 	}
 	for _, reported := range []struct {
 		fact   plugin.Fact
 		ranges []string
-	}{{plugin.FactPodRanges, c.in.PodCIDRs}, {plugin.FactServiceRanges, c.in.ServiceCIDRs}, {plugin.FactNodeRanges, c.in.NodeCIDRs}} {
+	}{{plugin.FactPodRanges, b.in.PodCIDRs}, {plugin.FactServiceRanges, b.in.ServiceCIDRs}, {plugin.FactNodeRanges, b.in.NodeCIDRs}} {
 		for i, cidr := range reported.ranges {
 			if _, err := netip.ParsePrefix(cidr); err != nil {
-				c.Error(field.Invalid(field.NewPath(string(reported.fact)).Index(i), cidr, "must be an IP range such as 10.250.0.0/16"))
+				b.Error(field.Invalid(field.NewPath(string(reported.fact)).Index(i), cidr, "must be an IP range such as 10.250.0.0/16"))
 			}
 		}
 	}
 }
 
-func (c *checker) checkFamilies(p *plugin.Plugin) {
+// checkFamilies reports whether the plugin can serve the families.
+func (b *build) checkFamilies(families []extensionsv1alpha1.IPFamily) bool {
+	before := len(b.Errors)
 	allowed := []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4, extensionsv1alpha1.IPv6}
-	for i, family := range c.spec.IPFamilies {
+	for i, family := range families {
 		switch {
 		case !slices.Contains(allowed, family):
-			c.Error(field.NotSupported(c.paths.families.Index(i), family, allowed))
-		case slices.Contains(c.spec.IPFamilies[:i], family):
-			c.Error(field.Duplicate(c.paths.families.Index(i), family))
+			b.Error(field.NotSupported(b.paths.families.Index(i), family, allowed))
+		case slices.Contains(families[:i], family):
+			b.Error(field.Duplicate(b.paths.families.Index(i), family))
 		}
 	}
-	if len(c.Errors) == 0 && p.Type != "" && !p.IPFamilies.Supports(c.spec.IPFamilies) {
-		c.Error(field.Invalid(c.paths.families, c.spec.IPFamilies, fmt.Sprintf("the %s plugin serves %s", p.Type, p.IPFamilies)))
+	if p := &b.plugin; len(b.Errors) == before && p.Type != "" && !p.IPFamilies.Supports(families) {
+		b.Error(field.Invalid(b.paths.families, families, fmt.Sprintf("the %s plugin serves %s", p.Type, p.IPFamilies)))
 	}
+	return len(b.Errors) == before
 }
 
 // parse returns an invalid Prefix if the range is malformed.
-func (c *checker) parse(path *field.Path, cidr string) netip.Prefix {
+func (b *build) parse(path *field.Path, cidr string) netip.Prefix {
 	prefix, err := netip.ParsePrefix(cidr)
 	switch {
 	case cidr == "":
-		c.Error(field.Required(path, "an IP range such as 100.96.0.0/11"))
+		b.Error(field.Required(path, "an IP range such as 100.96.0.0/11"))
 	case err != nil:
-		c.Error(field.Invalid(path, cidr, "must be an IP range such as 100.96.0.0/11"))
+		b.Error(field.Invalid(path, cidr, "must be an IP range such as 100.96.0.0/11"))
 	case prefix != prefix.Masked():
-		c.Error(field.Invalid(path, cidr, fmt.Sprintf("must begin with the first address of the range: %s", prefix.Masked())))
+		b.Error(field.Invalid(path, cidr, fmt.Sprintf("must begin with the first address of the range: %s", prefix.Masked())))
 	}
 	return prefix.Masked()
 }
 
 // checkRanges checks families and overlaps of ranges that are well-formed.
-func (c *checker) checkRanges(pods, services, nodes netip.Prefix) {
-	if len(c.spec.IPFamilies) < 2 {
-		family := extensionsv1alpha1.IPv4
-		if len(c.spec.IPFamilies) == 1 {
-			family = c.spec.IPFamilies[0]
-		}
-		for _, each := range []addressRange{{path: c.paths.pods, prefix: pods}, {path: c.paths.services, prefix: services}} {
-			if familyOf(each.prefix) != family {
-				c.Error(field.Invalid(each.path, each.prefix.String(), fmt.Sprintf("must be an %s range, since %s lists no other family", family, c.paths.families)))
-			}
+func (b *build) checkRanges(pods, services, nodes netip.Prefix) {
+	wanted := b.request.Spec.IPFamilies
+	if len(wanted) == 0 {
+		wanted = []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4}
+	}
+	for _, each := range []addressRange{{path: b.paths.pods, prefix: pods}, {path: b.paths.services, prefix: services}} {
+		if !slices.Contains(wanted, familyOf(each.prefix)) {
+			b.Error(field.Invalid(each.path, each.prefix.String(), fmt.Sprintf("must be an %s range, since %s lists no other family", wanted[0], b.paths.families)))
 		}
 	}
-	c.checkOverlaps(
-		c.allRanges(c.paths.pods, pods, plugin.FactPodRanges, c.in.PodCIDRs),
-		c.allRanges(c.paths.services, services, plugin.FactServiceRanges, c.in.ServiceCIDRs),
-		c.allRanges(c.paths.nodes, nodes, plugin.FactNodeRanges, c.in.NodeCIDRs))
+	b.checkOverlaps(
+		b.allRanges(b.paths.pods, pods, plugin.FactPodRanges, b.in.PodCIDRs),
+		b.allRanges(b.paths.services, services, plugin.FactServiceRanges, b.in.ServiceCIDRs),
+		b.allRanges(b.paths.nodes, nodes, plugin.FactNodeRanges, b.in.NodeCIDRs))
 }
 
 // addressRange is a range of addresses with its field.
@@ -143,14 +135,14 @@ type addressRange struct {
 
 // allRanges returns the ranges of one kind: the one in the spec, and those of the network's
 // families in the Shoot's status, which also has the one in the spec.
-func (c *checker) allRanges(path *field.Path, written netip.Prefix, fact plugin.Fact, reported []string) []addressRange {
+func (b *build) allRanges(path *field.Path, written netip.Prefix, fact plugin.Fact, reported []string) []addressRange {
 	var ranges []addressRange
 	if written.IsValid() {
 		ranges = append(ranges, addressRange{path: path, prefix: written})
 	}
 	for i, cidr := range reported {
 		prefix, err := netip.ParsePrefix(cidr)
-		if err != nil || !c.in.WantsIPFamily(familyOf(prefix)) {
+		if err != nil || !b.in.WantsIPFamily(familyOf(prefix)) {
 			continue
 		}
 		prefix = prefix.Masked()
@@ -165,9 +157,9 @@ func (c *checker) allRanges(path *field.Path, written netip.Prefix, fact plugin.
 }
 
 // checkOverlaps finds addresses that could be given twice.
-func (c *checker) checkOverlaps(pods, services, nodes []addressRange) {
+func (b *build) checkOverlaps(pods, services, nodes []addressRange) {
 	for _, one := range services {
-		c.mustBeApart(one, "pods", pods)
+		b.mustBeApart(one, "pods", pods)
 	}
 	for _, one := range nodes {
 		other, overlaps := overlapping(one, pods)
@@ -175,30 +167,28 @@ func (c *checker) checkOverlaps(pods, services, nodes []addressRange) {
 			continue // an infrastructure that gives nodes and pods addresses of one range
 		}
 		if overlaps { // as with pods that get addresses of the nodes' network
-			c.Warn(one.path, fmt.Sprintf("%s overlaps with the pods' range %s: a pod's address may be a node's as well, unless something keeps them apart; give each a range of its own",
+			b.Warn(one.path, fmt.Sprintf("%s overlaps with the pods' range %s: a pod's address may be a node's as well, unless something keeps them apart; give each a range of its own",
 				one.prefix, other.prefix))
 		}
-		c.mustBeApart(one, "Services", services)
+		b.mustBeApart(one, "Services", services)
 	}
 }
 
-// mustBeApart refuses a range that overlaps with one of the others. If the infrastructure
-// made both, it only warns: some infrastructures reserve a part of the pods' IPv6 range for
-// Services.
-func (c *checker) mustBeApart(one addressRange, whose string, others []addressRange) {
+// mustBeApart refuses a range that overlaps with one of the others. It only warns if the
+// infrastructure made both: some reserve a part of the pods' IPv6 range for Services.
+func (b *build) mustBeApart(one addressRange, whose string, others []addressRange) {
 	other, overlaps := overlapping(one, others)
 	switch {
 	case !overlaps:
 	case one.made && other.made:
-		c.Warn(one.path, fmt.Sprintf("%s overlaps with the %s' range %s: the infrastructure, which made both, must keep their addresses apart",
+		b.Warn(one.path, fmt.Sprintf("%s overlaps with the %s' range %s: the infrastructure, which made both, must keep their addresses apart",
 			one.prefix, whose, other.prefix))
 	default:
-		c.Error(field.Invalid(one.path, one.prefix.String(), fmt.Sprintf("overlaps with the %s' range %s", whose, other.prefix)))
+		b.Error(field.Invalid(one.path, one.prefix.String(), fmt.Sprintf("overlaps with the %s' range %s", whose, other.prefix)))
 	}
 }
 
-// overlapping returns the first of the others that a range overlaps with. Ranges of
-// different families never overlap.
+// overlapping returns the first of the others, of its family, that a range overlaps with.
 func overlapping(one addressRange, others []addressRange) (addressRange, bool) {
 	for _, other := range others {
 		if one.prefix.Overlaps(other.prefix) {

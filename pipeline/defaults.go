@@ -4,7 +4,9 @@ package pipeline
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -31,8 +33,7 @@ func (b *build) applyDefaults() error {
 	return b.keepApplied()
 }
 
-// defaultsOver makes the effective config: it applies the plugin's defaults to a copy of
-// base, and determines each value's origin.
+// defaultsOver makes the effective config with the plugin's defaults over a copy of base.
 func (b *build) defaultsOver(base any) (err error) {
 	if b.config, err = b.plugin.Clone(base); err != nil {
 		return err
@@ -122,6 +123,36 @@ func mayKeep(source plugin.Source) bool {
 		return true
 	}
 	return false
+}
+
+// warnOverridden warns of each value of the user that another value overrides, with the
+// reason that the defaults gave. The pipeline does this for all plugins, so that no rule of
+// theirs can lack its warning.
+func (b *build) warnOverridden() {
+	for _, path := range slices.Sorted(maps.Keys(b.byUser)) {
+		wrote := b.byUser[path]
+		value, has := b.result.Values[path]
+		if isNothing(wrote) || has && reflect.DeepEqual(value, wrote) {
+			continue
+		}
+		message := fmt.Sprintf("%v has no effect", wrote)
+		if has {
+			message = fmt.Sprintf("%v is not in force, %v is", wrote, value)
+		}
+		if origin, ok := plugin.Nearest(b.noted, path); ok {
+			message += ": " + origin.Reason
+		}
+		b.Warn(plugin.At(b.paths.config, path), message)
+	}
+}
+
+// isNothing reports whether a value states nothing that could be in force.
+func isNothing(value any) bool {
+	if value == nil || value == "" {
+		return true
+	}
+	object, ok := value.(map[string]any)
+	return ok && len(object) == 0
 }
 
 // Applied returns what must be remembered of a Result that is applied.

@@ -37,10 +37,8 @@ func NetworkForShoot(shoot *corev1beta1.Shoot) (*extensionsv1alpha1.Network, err
 		},
 		ObjectMeta: metav1.ObjectMeta{Name: shoot.Name, Namespace: ControlPlaneNamespace(shoot)},
 		Spec: extensionsv1alpha1.NetworkSpec{
-			DefaultSpec: extensionsv1alpha1.DefaultSpec{
-				Type:           ptr.Deref(networking.Type, ""),
-				ProviderConfig: networking.ProviderConfig.DeepCopy(),
-			},
+			Type:           ptr.Deref(networking.Type, ""),
+			ProviderConfig: networking.ProviderConfig.DeepCopy(),
 		},
 	}
 	families := networking.IPFamilies

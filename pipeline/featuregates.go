@@ -37,10 +37,7 @@ func (p *Pipeline) ResolveFeatureGates(path *field.Path, stated map[string]bool)
 			gates[gate.Name] = true
 		}
 	}
-	there := "is not a feature gate; there are none"
-	if len(names) > 0 {
-		there = "is not a feature gate; there are " + strings.Join(names, ", ")
-	}
+	there := "is not a feature gate; there are " + cmp.Or(strings.Join(names, ", "), "none")
 	var errs field.ErrorList
 	for _, name := range slices.Sorted(maps.Keys(stated)) {
 		if !slices.Contains(names, name) {

@@ -170,8 +170,8 @@ func network(config string, change ...func(*extensionsv1alpha1.NetworkSpec)) *ex
 	n := &extensionsv1alpha1.Network{
 		ObjectMeta: metav1.ObjectMeta{Name: "mine", Namespace: "shoot--dev--mine"},
 		Spec: extensionsv1alpha1.NetworkSpec{
-			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "noop"},
-			PodCIDR:     "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
+			Type:    "noop",
+			PodCIDR: "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
 		},
 	}
 	if config != "" {

@@ -15,8 +15,7 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// Accepted is what a network was applied for: the part of a Request that users state, and
-// what Build decided.
+// Accepted is what a network was applied for: what users state, and what Build decided.
 type Accepted struct {
 	Spec      extensionsv1alpha1.NetworkSpec `json:"spec"`
 	Written   json.RawMessage                `json:"written,omitempty"`
@@ -26,34 +25,7 @@ type Accepted struct {
 	Webhook *plugin.Webhook `json:"webhook,omitempty"`
 }
 
-// UnmarshalJSON also reads what releases wrote that kept decisions and the webhook among
-// the facts.
-func (a *Accepted) UnmarshalJSON(raw []byte) error {
-	type plain Accepted
-	if err := json.Unmarshal(raw, (*plain)(a)); err != nil {
-		return err
-	}
-	var earlier struct {
-		Facts struct {
-			MaxUnavailable int32           `json:"maxUnavailable"`
-			Webhook        *plugin.Webhook `json:"webhook"`
-		} `json:"facts"`
-		MaxUnavailableDecided bool `json:"maxUnavailableDecided"`
-	}
-	if err := json.Unmarshal(raw, &earlier); err != nil {
-		return err
-	}
-	if earlier.Facts.MaxUnavailable != 0 {
-		a.Decisions = plugin.Decisions{MaxUnavailable: earlier.Facts.MaxUnavailable, FromAnnotation: earlier.MaxUnavailableDecided}
-	}
-	if a.Webhook == nil {
-		a.Webhook = earlier.Facts.Webhook
-	}
-	return nil
-}
-
-// Accepted returns what a network is applied for if it is built from the Request, without
-// what Build decides.
+// Accepted returns what a network from the Request is applied for, but for Build's decisions.
 func (r *Request) Accepted() *Accepted {
 	accepted := &Accepted{Spec: r.Spec, Written: withoutNulls(r.Written), Facts: r.Facts, Webhook: r.Environment.Webhook}
 	if config := r.Spec.ProviderConfig; config != nil {

@@ -69,23 +69,6 @@ func rebuildable(t *testing.T, result pipeline.Result) *pipeline.Applied {
 	return applied
 }
 
-// Earlier releases kept the webhook, and what Build decided, among the facts.
-func TestWhatEarlierReleasesKeptIsRead(t *testing.T) {
-	g := NewWithT(t)
-	accepted := &pipeline.Accepted{}
-	g.Expect(json.Unmarshal([]byte(`{"spec":{"type":"noop"},"maxUnavailableDecided":true,
-		"facts":{"kubeProxy":{"enabled":true},"maxUnavailable":7,"webhook":{"url":"https://trellis.garden","caBundle":"QW5u"}}}`), accepted)).To(Succeed())
-	g.Expect(accepted.Facts.KubeProxy.Enabled).To(BeTrue())
-	g.Expect(accepted.Decisions).To(Equal(plugin.Decisions{MaxUnavailable: 7, FromAnnotation: true}))
-	g.Expect(accepted.Webhook).To(Equal(&plugin.Webhook{URL: "https://trellis.garden", CABundle: []byte("Ann")}))
-
-	raw, err := json.Marshal(accepted)
-	g.Expect(err).NotTo(HaveOccurred())
-	again := &pipeline.Accepted{}
-	g.Expect(json.Unmarshal(raw, again)).To(Succeed())
-	g.Expect(again).To(Equal(accepted))
-}
-
 // A rule may be broken by a fact as well: then its cause is new, and so is the
 // error.
 func TestErrorsThatNewFactsBringAreErrors(t *testing.T) {

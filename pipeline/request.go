@@ -60,8 +60,7 @@ const (
 type Applied struct {
 	// Config is the effective config.
 	Config json.RawMessage `json:"config"`
-	// Sources are the sources of its values which are not the plugin's defaults,
-	// by path.
+	// Sources are those of its values that are not the plugin's defaults, by path.
 	Sources map[string]plugin.Source `json:"sources,omitempty"`
 	// Accepted is what it was applied for. What is wrong with that is only a warning. With
 	// nil, all errors are errors.
@@ -107,6 +106,38 @@ func (p *Pipeline) NewRequest(network *extensionsv1alpha1.Network, shoot *corev1
 	return request
 }
 
+// DualStackReady is the Shoot's constraint that delays a migration to dual-stack while it is
+// not True (Gardener's contract).
+const DualStackReady = "DualStackNodesMigrationReady"
+
+// familiesNow returns the families to deploy now: the wanted ones, [IPv4] if there are none,
+// and only the first one until all nodes are ready for two.
+func familiesNow(network *extensionsv1alpha1.Network, shoot *corev1beta1.Shoot) []extensionsv1alpha1.IPFamily {
+	wanted := network.Spec.IPFamilies
+	if len(wanted) == 0 {
+		return []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4}
+	}
+	if shoot == nil || len(wanted) == 1 {
+		return wanted
+	}
+	for _, constraint := range shoot.Status.Constraints {
+		if constraint.Type == DualStackReady && constraint.Status != corev1beta1.ConditionTrue {
+			return keepBoth(wanted[:1], wanted, network.Status.IPFamilies)
+		}
+	}
+	return wanted
+}
+
+// keepBoth returns the families to deploy now in a network that has some deployed. Nodes
+// that are not ready delay a second family, but never remove one: a node that joins late
+// must not cut off the pods of all others. Only the user removes a family.
+func keepBoth(now, wanted, deployed []extensionsv1alpha1.IPFamily) []extensionsv1alpha1.IPFamily {
+	if len(wanted) > 1 && len(deployed) > 1 {
+		return wanted
+	}
+	return now
+}
+
 // isMade reports whether Gardener has begun to make the cluster of a Shoot. Without a
 // Shoot it returns false, since a Network alone does not show this.
 func isMade(shoot *corev1beta1.Shoot) bool {
@@ -138,8 +169,7 @@ func shootFacts(facts *plugin.Facts, shoot *corev1beta1.Shoot) {
 	facts.PodCIDRs, facts.ServiceCIDRs, facts.NodeCIDRs = reported.Pods, reported.Services, reported.Nodes
 }
 
-// externalAddress is the name of the address by which an API server is reached from
-// anywhere (Gardener's contract).
+// externalAddress names the address of an API server for everyone (Gardener's contract).
 const externalAddress = "external"
 
 func externalHost(addresses []corev1beta1.AdvertisedAddress) string {

@@ -17,8 +17,7 @@ const (
 	fewest = 2
 	// nodesPerAgent is the number of nodes of which one may be without its agent.
 	nodesPerAgent = 10
-	// leastSlack is the number of nodes by which a cluster may at least grow or shrink
-	// before the value in force changes.
+	// leastSlack is how many nodes may at least come or go before the value in force changes.
 	leastSlack = 5
 )
 

@@ -6,14 +6,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os/exec"
 	"reflect"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	"github.com/trellis-network/trellis/hack/section"
@@ -42,28 +40,16 @@ func writeConfiguration() error {
 	return cmp.Or(section.Write(page, "fields", table.String()), section.Write(page, "flags", "```text\n"+flags+"```\n"))
 }
 
-// fieldComments returns the comments of all fields in a Go file, by TYPE.FIELD.
+// fieldComments returns the comments of all fields in a Go file, by type and key.
 func fieldComments(name string) (map[string]string, error) {
-	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
-	if err != nil {
-		return nil, err
-	}
+	types, err := runtime.ParseDocumentationFrom(name)
 	comments := map[string]string{}
-	ast.Inspect(file, func(node ast.Node) bool {
-		spec, ok := node.(*ast.TypeSpec)
-		if !ok {
-			return true
+	for _, each := range types {
+		for _, field := range each[1:] { // the first one is the type itself
+			comments[each[0].Name+"."+field.Name] = strings.ReplaceAll(field.Doc, `\"`, `"`)
 		}
-		if structure, ok := spec.Type.(*ast.StructType); ok {
-			for _, field := range structure.Fields.List {
-				for _, fieldName := range field.Names {
-					comments[spec.Name.Name+"."+fieldName.Name] = field.Doc.Text()
-				}
-			}
-		}
-		return false
-	})
-	return comments, nil
+	}
+	return comments, err
 }
 
 // writeRows writes a row for each field of a struct and of the structs in it.
@@ -81,8 +67,8 @@ func writeRows(table *strings.Builder, comments map[string]string, prefix string
 			raw, _ := json.Marshal(value.Interface()) // a configuration is written as JSON
 			preset = strings.ReplaceAll("`"+strings.Trim(string(raw), `"`)+"` ", "m0s`", "m`")
 		}
-		fmt.Fprintf(table, "| `%s` | %s | %s| %s |\n", prefix+key, typeName, preset,
-			described(field.Name, comments[structure.Type().Name()+"."+field.Name]))
+		meaning := withoutName(field.Name, strings.TrimSpace(comments[structure.Type().Name()+"."+key]))
+		fmt.Fprintf(table, "| `%s` | %s | %s| %s |\n", prefix+key, typeName, preset, strings.ToUpper(meaning[:1])+meaning[1:])
 		if typeName == "object" {
 			writeRows(table, comments, prefix+key+".", value)
 		}
@@ -114,10 +100,8 @@ func wireType(t reflect.Type) string {
 	return t.Name()
 }
 
-// described returns a field's comment without its name, the verb "to be", and markers.
-func described(name, comment string) string {
-	comment, _, _ = strings.Cut(comment, "\n+")
-	text := strings.TrimPrefix(strings.Join(strings.Fields(comment), " "), name+" ")
-	text = strings.TrimPrefix(strings.TrimPrefix(text, "is "), "are ")
-	return strings.ToUpper(text[:1]) + text[1:]
+// withoutName returns a field's comment without its name and the verb "to be".
+func withoutName(name, comment string) string {
+	comment = strings.TrimPrefix(comment, name+" ")
+	return strings.TrimPrefix(strings.TrimPrefix(comment, "is "), "are ")
 }

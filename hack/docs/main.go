@@ -7,6 +7,11 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
+	"strings"
+
+	"github.com/trellis-network/trellis/hack/section"
+	"github.com/trellis-network/trellis/internal/metrics"
 )
 
 func main() {
@@ -16,4 +21,15 @@ func main() {
 			os.Exit(1)
 		}
 	}
+}
+
+// writeMetrics writes the table of all metrics.
+func writeMetrics() error {
+	var table strings.Builder
+	table.WriteString("| Name | Kind | Labels | Meaning |\n|---|---|---|---|\n")
+	for _, metric := range metrics.All() {
+		labels := "`" + strings.Join(slices.Sorted(slices.Values(metric.Labels)), "`, `") + "`"
+		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", metric.Name, metric.Kind, labels, metric.Help)
+	}
+	return section.Write("docs/metrics.md", "metrics", table.String())
 }

@@ -78,10 +78,10 @@ var aValue = regexp.MustCompile(`^("?[\w.-]+"?)([;,.]|$)`)
 
 func byDefault(e *explain.Explanation) string {
 	text := strings.TrimSuffix(e.Default, ".")
-	if aValue.MatchString(text) && !strings.HasPrefix(text, "absent") {
-		return aValue.ReplaceAllString(text, "`$1`$2")
+	if strings.HasPrefix(text, "absent") {
+		return text
 	}
-	return text
+	return aValue.ReplaceAllString(text, "`$1`$2")
 }
 
 // meaning returns the documentation of the field, without its name. A quantity has that
@@ -92,10 +92,7 @@ func meaning(e *explain.Explanation, paths []string) string {
 	if strings.Contains(e.Type, " or ") {
 		text, name = e.Around, names[len(names)-2]
 	}
-	sentence := strings.TrimPrefix(text.Intro, name+" ")
-	for _, verb := range []string{"is ", "are "} {
-		sentence = strings.TrimPrefix(sentence, verb)
-	}
+	sentence := withoutName(name, text.Intro)
 	if text.Rule != "" {
 		sentence += " " + text.Rule
 	}

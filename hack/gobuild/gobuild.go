@@ -30,18 +30,17 @@ const (
 type Build struct {
 	// Name begins each line of progress.
 	Name string
-	// Dir is the directory to build in, the working directory if empty.
+	// Dir and Env are those of the go command, as in exec.Cmd. Env adds to this process' own.
 	Dir string
-	// Env are further environment variables, as NAME=VALUE.
 	Env []string
 	// Flags go to both go list and go build.
 	Flags []string
-	// Output is what to write the programs to; nothing is kept if it is empty, but
-	// for what Go's own cache keeps.
+	// Output is where the programs go, as with go build. If empty, only Go's cache keeps
+	// what is compiled.
 	Output string
 	// Packages are patterns of packages.
 	Packages []string
-	// Tests also compiles what the packages' tests need.
+	// Tests compiles the packages and what their tests import, but no programs.
 	Tests bool
 	// Preparing says what happens before anything is compiled, and Long is printed
 	// before a long compilation.
@@ -68,7 +67,6 @@ func (b *Build) Run(ctx context.Context) error {
 	}
 	packages := b.Packages
 	if b.Tests {
-		stale = slices.DeleteFunc(stale, isOfTests)
 		if packages = stale; len(stale) == 0 {
 			return nil
 		}
@@ -104,21 +102,18 @@ func (b *Build) report() {
 	fmt.Fprintf(os.Stderr, "%s: [%s] %s\n", b.Name, time.Since(b.started).Round(time.Second), doing)
 }
 
-// stale lists the packages that Go's own cache does not have.
+// stale lists the packages that Go's own cache does not have. For tests these are the ones
+// that can be imported: neither programs nor the variants of packages for a test.
 func (b *Build) stale(ctx context.Context) ([]string, error) {
-	args := slices.Concat([]string{"list", "-deps", "-f", "{{if .Stale}}{{.ImportPath}}{{end}}"}, b.Flags)
+	args := slices.Concat([]string{"list", "-deps"}, b.Flags)
 	if b.Tests {
-		args = append(args, "-test")
+		args = append(args, "-test", "-f", `{{if and .Stale (not .ForTest) (ne .Name "main")}}{{.ImportPath}}{{end}}`)
+	} else {
+		args = append(args, "-f", "{{if .Stale}}{{.ImportPath}}{{end}}")
 	}
 	var output bytes.Buffer
 	err := b.goCommand(ctx, append(args, b.Packages...), &output, func(string) bool { return false })
-	return strings.FieldsFunc(output.String(), func(r rune) bool { return r == '\n' }), err
-}
-
-// isOfTests tells what cannot be compiled by its name: the variants of packages
-// for tests, and the tests' programs.
-func isOfTests(name string) bool {
-	return strings.Contains(name, " ") || strings.HasSuffix(name, ".test") || strings.HasSuffix(name, "_test")
+	return strings.Fields(output.String()), err
 }
 
 // goCommand runs the go command. The lines of its standard error that are no progress are

@@ -11,14 +11,12 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
@@ -30,9 +28,6 @@ import (
 
 	"github.com/trellis-network/trellis/test/sandbox"
 )
-
-// grace is how long `go test` may take to end after an interrupt.
-const grace = 3 * time.Second
 
 func main() {
 	runtime.LockOSThread() // `go test` is killed when the thread that started it ends
@@ -71,7 +66,7 @@ func test(args []string) (status int, err error) {
 	command.Env = append(os.Environ(), variable)
 	command.Stdout, command.Stderr = io.MultiWriter(os.Stdout, &output), os.Stderr
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
-	command.WaitDelay = grace
+	command.WaitDelay = 3 * time.Second // after the interrupt
 	command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	err = command.Run()
 	printSlowest(output.String())
@@ -81,42 +76,33 @@ func test(args []string) (status int, err error) {
 	return 0, cmp.Or(context.Cause(ctx), err)
 }
 
-// sandboxFile is where the sandbox is described. Its name is the same in each run of a
-// checkout, so that Go's cache of test results is of use, and so one run at a time has it.
+// sandboxFile is where the sandbox is described: beside this program, which `make` builds in
+// the checkout. Its name is the same in each run, so that Go's cache of test results is of
+// use, and so one run at a time has it.
 func sandboxFile() (path string, unlock func(), err error) {
-	checkout, err := os.Getwd()
+	program, err := os.Executable()
 	if err != nil {
 		return "", nil, err
 	}
-	caches, err := os.UserCacheDir()
+	file, err := os.OpenFile(program+".json", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return "", nil, err
 	}
-	folder := filepath.Join(cmp.Or(os.Getenv("TRELLIS_CACHE"), filepath.Join(caches, "trellis")), "runs")
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return "", nil, err
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return "", nil, fmt.Errorf("another test run has the sandbox of %s: wait for its end, or test single packages with go test", file.Name())
 	}
-	path = filepath.Join(folder, fmt.Sprintf("%x.json", sha256.Sum256([]byte(checkout))))
-	lock, err := os.OpenFile(path+".lock", os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return "", nil, err
-	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		return "", nil, fmt.Errorf("another test run of %s has the sandbox: wait for its end, or test single packages with go test", checkout)
-	}
-	return path, func() { _ = lock.Close() }, nil
+	return file.Name(), func() { _ = file.Close() }, nil
 }
 
 var verdict = regexp.MustCompile(`(?m)^(?:ok  |FAIL)\t(\S+)\t([0-9.]+)s`)
 
 // printSlowest prints the packages that took longest.
 func printSlowest(output string) {
-	const listed = 10
 	all := verdict.FindAllStringSubmatch(output, -1)
 	seconds := func(match []string) float64 { s, _ := strconv.ParseFloat(match[2], 64); return s }
 	slices.SortFunc(all, func(a, b []string) int { return cmp.Compare(seconds(b), seconds(a)) })
 	fmt.Println("\nThe packages that took longest:")
-	for _, match := range all[:min(listed, len(all))] {
+	for _, match := range all[:min(10, len(all))] {
 		fmt.Printf("%7.1fs %s\n", seconds(match), match[1])
 	}
 }

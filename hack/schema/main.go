@@ -12,6 +12,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -42,16 +43,15 @@ func run(paths []string) error {
 		return err
 	}
 	registry := &markers.Registry{}
-	if err := crdmarkers.Register(registry); err != nil {
+	err = errors.Join(
+		crdmarkers.Register(registry),
+		registry.Define("trellis:narrowed", markers.DescribesType, narrowed{}),
+		registry.Define("trellis:keys", markers.DescribesField, keys{}),
+		registry.Define("trellis:positive", markers.DescribesField, positive{}),
+		registry.Define("trellis:pattern", markers.DescribesField, pattern("")),
+	)
+	if err != nil {
 		return err
-	}
-	if err := registry.Define("trellis:narrowed", markers.DescribesType, narrowed{}); err != nil {
-		return err
-	}
-	for name, marker := range map[string]any{"trellis:keys": keys{}, "trellis:positive": positive{}, "trellis:pattern": pattern("")} {
-		if err := registry.Define(name, markers.DescribesField, marker); err != nil {
-			return err
-		}
 	}
 	parser := &crd.Parser{Collector: &markers.Collector{Registry: registry}, Checker: &loader.TypeChecker{NodeFilters: []loader.NodeFilter{crd.Generator{}.CheckFilter()}}}
 	crd.AddKnownTypes(parser)

@@ -2,14 +2,16 @@
 
 // Package condition reads and changes lists of conditions in Gardener's format, which
 // has two timestamps where Kubernetes' has one: a condition is replaced only when it
-// changes, and its transition time only when its status does.
+// changes, and its transition time only when its status does. It also bounds messages.
 package condition
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 )
@@ -26,10 +28,7 @@ func Get(conditions []corev1beta1.Condition, conditionType string) *corev1beta1.
 
 // Value returns the condition of a type, or the zero condition, whose status is empty.
 func Value(conditions []corev1beta1.Condition, conditionType string) corev1beta1.Condition {
-	if c := Get(conditions, conditionType); c != nil {
-		return *c
-	}
-	return corev1beta1.Condition{}
+	return ptr.Deref(Get(conditions, conditionType), corev1beta1.Condition{})
 }
 
 // IsTrue reports whether the condition of a type is there and True.
@@ -63,8 +62,20 @@ func Set(conditions []corev1beta1.Condition, wanted corev1beta1.Condition, now t
 // Remove returns the list without the condition of a type, and whether that changed
 // the list. The list that it gets stays as it is.
 func Remove(conditions []corev1beta1.Condition, conditionType string) ([]corev1beta1.Condition, bool) {
-	if Get(conditions, conditionType) == nil {
-		return conditions, false
+	rest := slices.DeleteFunc(slices.Clone(conditions), func(c corev1beta1.Condition) bool { return c.Type == conditionType })
+	return rest, len(rest) < len(conditions)
+}
+
+// MaxMessage is how many bytes a message has at most that Trellis writes into a status or a
+// log line, however long the answer of a cluster is. docs/security.md has all limits.
+const MaxMessage = 4096
+
+// Shorten cuts a message between two characters so that it has at most limit bytes. A
+// message that is cut ends with an ellipsis.
+func Shorten(message string, limit int) string {
+	const ellipsis = "…"
+	if len(message) <= limit {
+		return message
 	}
-	return slices.DeleteFunc(slices.Clone(conditions), func(c corev1beta1.Condition) bool { return c.Type == conditionType }), true
+	return strings.ToValidUTF8(message[:limit-len(ellipsis)], "") + ellipsis
 }

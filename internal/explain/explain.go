@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package explain describes the fields of a plugin's config: with the JSON schema of its
+// Go type, which has the doc comments, and with the classes of changes that the plugin
+// declares. It knows no field by name.
 package explain
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -59,15 +63,15 @@ type Config struct {
 
 // Of returns the Config of a plugin.
 func Of(p *plugin.Plugin) (*Config, error) {
-	root, err := parse(p)
+	document, err := Schema(p)
 	if err != nil {
 		return nil, err
 	}
-	return &Config{p, root}, nil
+	config := &Config{plugin: p}
+	return config, json.Unmarshal(document, &config.root)
 }
 
-// Leaves returns the paths of all fields that have a value of their own, without
-// apiVersion and kind.
+// Leaves returns the paths of all fields but blocks, apiVersion and kind.
 func (c *Config) Leaves() []string {
 	return c.root.leaves("")
 }

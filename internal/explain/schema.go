@@ -16,8 +16,7 @@ import (
 // kind is the kind of every plugin's config.
 const kind = "NetworkConfig"
 
-// Schema returns the JSON schema of the plugin's config, with the versions that
-// the plugin accepts.
+// Schema returns the JSON schema of the plugin's config, with the versions that it accepts.
 func Schema(p *plugin.Plugin) ([]byte, error) {
 	if len(p.ConfigSchema) == 0 {
 		return nil, fmt.Errorf("the %s plugin has no schema of its %s", p.Type, kind)
@@ -69,15 +68,6 @@ type node struct {
 	Maximum     *int64           `json:"maximum"`
 	AnyOf       []*node          `json:"anyOf"`
 	Examples    []any            `json:"examples"`
-}
-
-func parse(p *plugin.Plugin) (*node, error) {
-	document, err := Schema(p)
-	if err != nil {
-		return nil, err
-	}
-	root := &node{}
-	return root, json.Unmarshal(document, root)
 }
 
 // at returns the node of a field, or an error with suggestions.

@@ -12,11 +12,8 @@ import (
 	"github.com/pmezard/go-difflib/difflib"
 )
 
-const (
-	// maxLength is how many bytes of a value an error message shows.
-	maxLength = 64
-	ellipsis  = "…"
-)
+// maxLength is how many bytes of a value an error message shows.
+const maxLength = 64
 
 // AbbreviateJSON returns the value of a JSON document as field errors take it. Of a long
 // value it returns the beginning of the text, without quotes, and an ellipsis.
@@ -36,8 +33,7 @@ func AbbreviateJSON(raw json.RawMessage) any {
 // maxBrief is the length of a value's JSON at most that Brief returns as it is.
 const maxBrief = 100
 
-// Brief returns a value that is short enough for an error message: the value, or the beginning
-// of its JSON.
+// Brief returns a value, or the beginning of its JSON if it is too long for an error message.
 func Brief(value any) any {
 	if raw, err := json.Marshal(value); err == nil && len(raw) > maxBrief {
 		return AbbreviateJSON(raw)
@@ -53,13 +49,12 @@ func Abbreviate(text string) string {
 	return strings.ToValidUTF8(text, "\ufffd")
 }
 
-func cut(beginning string) string { return strings.ToValidUTF8(beginning, "") + ellipsis }
+func cut(beginning string) string { return strings.ToValidUTF8(beginning, "") + "…" }
 
 const (
 	// longestName is the length of a name that is worth a comparison.
 	longestName = 40
-	// similar is the part of their letters that two names share if one may be meant by
-	// the other.
+	// similar is the part of their letters that names share of which one may mean the other.
 	similar = 0.6
 )
 

@@ -67,13 +67,6 @@ func (m *Map[K, V]) DeleteFunc(del func(K, V) bool) {
 	}
 }
 
-// Len returns the number of keys.
-func (m *Map[K, V]) Len() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return len(m.values)
-}
-
 // Clone returns a copy of the Map's content, of which the values are not copied.
 func (m *Map[K, V]) Clone() map[K]V {
 	m.mu.Lock()

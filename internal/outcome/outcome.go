@@ -10,7 +10,7 @@ package outcome
 import (
 	"context"
 	"errors"
-	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -142,17 +142,6 @@ func (o Outcome) Codes() []corev1beta1.ErrorCode { return o.codes }
 // Reason returns what a Waiting outcome waits for.
 func (o Outcome) Reason() string { return o.reason }
 
-// String describes the outcome in one line, for logs and test failures.
-func (o Outcome) String() string {
-	switch {
-	case o.err != nil:
-		return fmt.Sprintf("%s: %v", o.Kind(), o.err)
-	case o.reason != "":
-		return fmt.Sprintf("%s until %s", o.Kind(), o.reason)
-	}
-	return string(o.Kind())
-}
-
 // Result is the answer for controller-runtime. Only a Retry outcome returns its error:
 // the error of a Terminal one has been reported, and no retry would help.
 func (o Outcome) Result() (reconcile.Result, error) {
@@ -193,6 +182,14 @@ func IsStale(err error) bool {
 	}
 	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || errors.Is(err, ErrOvertaken) ||
 		apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+}
+
+// tooLarge is what etcd and its client answer, which the API server passes on.
+var tooLarge = regexp.MustCompile(`request is too large|larger than max|limit is \d+ bytes`)
+
+// IsTooLarge reports whether the API server, or its etcd, refused an object for its size.
+func IsTooLarge(err error) bool {
+	return apierrors.IsRequestEntityTooLargeError(err) || err != nil && tooLarge.MatchString(err.Error())
 }
 
 // ErrOvertaken is the error of a reconciliation that found a newer request than the one

@@ -39,7 +39,7 @@ func TestStagesRunUntilOneDoesNotContinue(t *testing.T) {
 	g.Expect(seen).To(Equal(visits{"gather", "gate"}))
 	g.Expect(done).To(Equal(1))
 	g.Expect(o.Kind()).To(Equal(outcome.Waiting))
-	g.Expect(o.String()).To(Equal("waiting until the nodes are ready"))
+	g.Expect(o.Reason()).To(Equal("the nodes are ready"))
 }
 
 func TestAListThatRanThroughIsDone(t *testing.T) {

@@ -77,22 +77,3 @@ const maxNote = 1024
 func Announce(recorder events.EventRecorder, object runtime.Object, eventType, reason, note string) {
 	recorder.Eventf(object, nil, eventType, reason, "Reconcile", "%s", condition.Shorten(note, maxNote))
 }
-
-// ConditionTransition is a change of the status of a Network's condition.
-type ConditionTransition struct {
-	Network types.NamespacedName
-	// Type is that of the network, as its spec states it.
-	Type string
-	// Condition is the new one.
-	Condition corev1beta1.Condition
-	// Duration is the time since the condition got its former status; 0 if it is new.
-	Duration time.Duration
-}
-
-// Log writes the one line about a transition. Its keys are those of Transition.Log, with
-// the condition in place of the operation.
-func (t *ConditionTransition) Log(logger logr.Logger) {
-	c := &t.Condition
-	logger.Info("Network changed condition", "network", t.Network.String(), "type", t.Type,
-		"condition", c.Type, "state", c.Status, "message", c.Message, "duration", t.Duration.Round(time.Millisecond).String())
-}

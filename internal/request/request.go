@@ -8,9 +8,11 @@ package request
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net"
+	"runtime/debug"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -45,30 +47,33 @@ type Network struct {
 
 // ReadManaged reads the ManagedResources of the Network's bundles into Managed: those with
 // the Network's label and, whether they have it or not, those of the bundles that are in the
-// state, that the plugin adopts, and whose names are given. r may be a cache.
+// state, that the plugin adopts, and whose names are given. Along with an error,
+// Managed stays as it was. r may be a cache.
 func (n *Network) ReadManaged(ctx context.Context, r client.Reader, names ...string) error {
 	list := &resourcesv1alpha1.ManagedResourceList{}
 	label := client.MatchingLabels{extensionsv1alpha1.NetworkLabel: extensionsv1alpha1.NetworkLabelValue(n.Network.Name)}
 	if err := r.List(ctx, list, client.InNamespace(n.Network.Namespace), label); err != nil {
 		return fmt.Errorf("list the ManagedResources of the Network: %w", err)
 	}
-	n.Managed = make(map[string]*resourcesv1alpha1.ManagedResource, len(list.Items))
+	next := *n
+	next.Managed = make(map[string]*resourcesv1alpha1.ManagedResource, len(list.Items))
 	for i := range list.Items {
-		n.Managed[list.Items[i].Name] = &list.Items[i]
+		next.Managed[list.Items[i].Name] = &list.Items[i]
 	}
-	for _, name := range append(n.BundleNames(), names...) {
-		if n.Managed[name] != nil {
+	for _, name := range append(next.BundleNames(), names...) {
+		if next.Managed[name] != nil {
 			continue
 		}
 		mr := &resourcesv1alpha1.ManagedResource{}
 		err := r.Get(ctx, client.ObjectKey{Namespace: n.Network.Namespace, Name: name}, mr)
 		switch {
 		case err == nil:
-			n.Managed[name] = mr
+			next.Managed[name] = mr
 		case !apierrors.IsNotFound(err):
 			return fmt.Errorf("read the ManagedResource %s: %w", name, err)
 		}
 	}
+	n.Managed = next.Managed
 	return nil
 }
 
@@ -91,8 +96,7 @@ func (n *Network) BundleNames() []string {
 	return names
 }
 
-// Adopted returns the names of the ManagedResources in which Gardener's extension keeps
-// networks of the plugin's type.
+// Adopted returns the names of the ManagedResources that a plugin adopts from Gardener's extension.
 func Adopted(p *plugin.Plugin) []string {
 	names := make([]string, len(p.Adopts))
 	for i := range p.Adopts {
@@ -132,12 +136,10 @@ func (n *Network) awaited() []*resourcesv1alpha1.ManagedResource {
 	return found
 }
 
-// IsPresent reports whether the network itself is written for the shoot, by Trellis or by
-// another extension.
+// IsPresent reports whether Trellis or another extension has written the network itself.
 func (n *Network) IsPresent() bool { return len(n.awaited()) > 0 }
 
-// Present returns the objects of which the network itself consists, as they are written
-// for the shoot.
+// Present returns the objects of the network itself, as they are written for the shoot.
 func (n *Network) Present(ctx context.Context, r client.Reader) ([]unstructured.Unstructured, error) {
 	var objects []unstructured.Unstructured
 	for _, mr := range n.awaited() {
@@ -184,14 +186,12 @@ func (n *Network) podAccess() (*plugin.PodAccess, error) {
 // has not applied yet: what is kept of that, or else the Network as it is, if the other
 // extension has reconciled it. What a Network ran for that has changed since is unknown.
 func (n *Network) takenOver(request *pipeline.Request) *pipeline.Accepted {
-	status := &n.Network.Status
 	switch {
 	case n.State.Applied != nil:
 		return nil
 	case n.State.TakenOver != nil:
 		return n.State.TakenOver
-	case !n.IsPresent(), n.State.Unapplied, status.LastOperation == nil, status.LastOperation.State != corev1beta1.LastOperationStateSucceeded,
-		status.ObservedGeneration != n.Network.Generation:
+	case !n.IsPresent(), n.State.Unapplied, !n.Network.HasSucceeded(), n.Network.Status.ObservedGeneration != n.Network.Generation:
 		return nil
 	}
 	return request.Accepted()
@@ -216,4 +216,24 @@ func (n *Network) inherit(ctx context.Context, r client.Reader, request *pipelin
 		request.Facts.IPAM = n.Plugin.IPAM(present)
 		return nil
 	})
+}
+
+// File is a file with a Request, which the operator dumps and the command line replays.
+type File struct {
+	// Version is that of the program that wrote the file.
+	Version string `json:"trellisVersion,omitempty"`
+	pipeline.Request
+}
+
+// Encode returns the content of the file with a Request.
+func Encode(request *pipeline.Request) ([]byte, error) {
+	return json.MarshalIndent(File{Version(), *request}, "", "  ")
+}
+
+// Version returns the version of this program's main module, which has the commit in it.
+func Version() string {
+	if info, has := debug.ReadBuildInfo(); has && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
 }

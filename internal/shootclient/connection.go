@@ -41,6 +41,9 @@ type connection struct {
 	// requests has a time limit for each request, watches has none.
 	requests, watches *http.Client
 	state             *answers
+	// cached is how many bytes of objects and kinds the cache has got, in their present or a
+	// former state.
+	cached *atomic.Int64
 }
 
 // connect prepares a connection. It sends nothing yet. It does not use
@@ -82,8 +85,10 @@ func connect(kubeconfig []byte, namespace string, options *Options) (*connection
 		ResponseHeaderTimeout:  2 * options.RequestTimeout, // of watches; other requests have their own limit
 		HTTP2:                  &http.HTTP2Config{MaxReceiveBufferPerConnection: maxAnswers, MaxReceiveBufferPerStream: maxUnread},
 	})
+	cached := &atomic.Int64{}
 	limited := &limits{
-		next: addressed{writeCounter{transport}, server.Host}, prefix: strings.TrimSuffix(server.Path, "/"),
+		cached: cached,
+		next:   addressed{writeCounter{transport}, server.Host}, prefix: strings.TrimSuffix(server.Path, "/"),
 		events: rate.NewLimiter(watchRate, watchBurst),
 	}
 	state := &answers{next: limited, clock: options.Clock, err: errNotAsked}
@@ -99,7 +104,7 @@ func connect(kubeconfig []byte, namespace string, options *Options) (*connection
 	server.Host = "shoot"
 	config.Host = server.String()
 	return &connection{
-		config: config, server: address, transport: transport, state: state,
+		config: config, server: address, transport: transport, state: state, cached: cached,
 		requests: &http.Client{Transport: authenticated, Timeout: options.RequestTimeout},
 		watches:  &http.Client{Transport: authenticated},
 	}, nil

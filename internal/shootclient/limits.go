@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"net"
 	"net/http"
@@ -24,21 +25,24 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/trellis-network/trellis/internal/condition"
+	"github.com/trellis-network/trellis/internal/keyed"
 )
 
 // What one shoot's answers may cost. docs/security.md explains these limits.
 const (
-	maxAnswer, maxAnswers = 8 << 20, 16 << 20 // bytes of one, and of all at the same time
-	maxNested             = 100_000           // JSON objects in one answer, and in one event
-	maxHeaders            = 64 << 10          // bytes of one answer
-	maxEvent              = 4 << 20           // bytes of one event of a watch
-	watchRate, watchBurst = 4 << 20, 64 << 20 // bytes of all watches, a second and at once
-	maxUnread             = 1 << 20           // bytes that the network holds of one answer
-	maxRetryAfter         = 1                 // seconds that a request waits; controllers do the rest
-	maxCauses             = 20                // of a Status
-	pageSize, maxPages    = 100, 100          // objects and pages of a list of an informer
-	maxItems              = 1000              // objects that a list may have if no limit was asked for
-	listTimeout           = time.Minute       // of all its pages
+	maxAnswer, maxAnswers = 8 << 20, 16 << 20  // bytes of one, and of all at the same time
+	maxGroups, maxKinds   = 2 << 20, 512 << 10 // bytes of /api and /apis, and of the kinds of one group and version
+	maxNested             = 100_000            // JSON objects in one answer, and in one event
+	maxHeaders            = 64 << 10           // bytes of one answer
+	maxEvent              = 4 << 20            // bytes of one event of a watch
+	watchRate, watchBurst = 1 << 20, 16 << 20  // bytes of all watches, a second and at once
+	eventWork             = 4 << 10            // bytes that an event counts more, since the least one takes time as well
+	maxUnread             = 1 << 20            // bytes that the network holds of one answer
+	maxRetryAfter         = 1                  // seconds that a request waits; controllers do the rest
+	maxCauses             = 20                 // of a Status
+	pageSize, maxPages    = 100, 100           // objects and pages of a list of an informer
+	maxItems              = 1000               // objects that a list may have if no limit was asked for
+	listTimeout           = time.Minute        // of all its pages
 )
 
 // limits is a transport that passes on only answers of API servers, and of those only as much
@@ -52,6 +56,10 @@ type limits struct {
 	reading atomic.Int64
 	// events limits what is read from watches.
 	events *rate.Limiter
+	// cached is how many bytes the shoot has brought into the cache, and kinds the hash of the
+	// last answer about its kinds, by path.
+	cached *atomic.Int64
+	kinds  keyed.Map[string, uint64]
 }
 
 // Errors about answers. None quotes what answered, which may be any server that the operator
@@ -99,7 +107,8 @@ func (l *limits) admit(request *http.Request, response *http.Response) error {
 		response.Body = &eventReader{ReadCloser: response.Body, ctx: request.Context(), rate: l.events}
 		return nil
 	}
-	counted := &counted{ReadCloser: response.Body, all: &l.reading}
+	most := mostBytes(path)
+	counted := &counted{ReadCloser: response.Body, all: &l.reading, most: most}
 	response.Body = counted
 	body, err := io.ReadAll(counted)
 	switch {
@@ -112,6 +121,8 @@ func (l *limits) admit(request *http.Request, response *http.Response) error {
 		response.Header.Set("Content-Type", runtime.ContentTypeJSON)
 	case path == "/version" && !json.Valid(body), path != "/version" && !isObject(body):
 		return errNoAPIServer
+	case most < maxAnswer && !l.admitKinds(path, body):
+		return errTooLarge
 	}
 	response.ContentLength = int64(len(body))
 	response.Body = struct {
@@ -121,11 +132,44 @@ func (l *limits) admit(request *http.Request, response *http.Response) error {
 	return nil
 }
 
+// mostBytes returns how many bytes the answer to a path may have.
+func mostBytes(path string) int64 {
+	switch parts := strings.Split(path, "/"); {
+	case path == "/api" || path == "/apis":
+		return maxGroups
+	case len(parts) == 3 && parts[1] == "api", len(parts) == 4 && parts[1] == "apis":
+		return maxKinds
+	}
+	return maxAnswer
+}
+
+// What an object counts in a list of kinds, in bytes, and in a list of groups, which may have their
+// kinds as well: four objects then are one kind. The mapper of kinds never forgets a kind, and
+// looks at all of them again for each group whose list of kinds it asks for.
+const kindOverhead, groupOverhead = 8 << 10, 1 << 10
+
+// admitKinds counts what the kinds in an answer take, unless the last answer to this path was
+// the same. It reports whether the shoot may bring that much.
+func (l *limits) admitKinds(path string, body []byte) bool {
+	hash := maphash.Bytes(hashSeed, body)
+	if last, known := l.kinds.Get(path); known && last == hash {
+		return true
+	}
+	l.kinds.Set(path, hash)
+	overhead := kindOverhead
+	if mostBytes(path) == maxGroups {
+		overhead = groupOverhead
+	}
+	return l.cached.Add(int64(nested(body)*overhead)) <= maxCached
+}
+
+var hashSeed = maphash.MakeSeed()
+
 // counted is the body of an answer that is read whole. It counts until it is closed.
 type counted struct {
 	io.ReadCloser
-	all  *atomic.Int64
-	size int64
+	all        *atomic.Int64
+	size, most int64
 }
 
 // Read implements io.Reader.
@@ -133,8 +177,8 @@ func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
 	c.size += int64(n)
 	switch all := c.all.Add(int64(n)); {
-	case c.size > maxAnswer:
-		return 0, fmt.Errorf("the answer has more than %d MiB", maxAnswer>>20)
+	case c.size > c.most:
+		return 0, fmt.Errorf("the answer has more than %g MiB", float64(c.most)/(1<<20))
 	case all > maxAnswers:
 		return 0, fmt.Errorf("the answers to all requests together have more than %d MiB", maxAnswers>>20)
 	}
@@ -156,15 +200,24 @@ func statusOf(body []byte) []byte {
 	if kjson.UnmarshalCaseSensitivePreserveInts(body, status) != nil || status.Kind != "Status" || status.APIVersion != "v1" {
 		return nil
 	}
-	status.Message = condition.Shorten(status.Message, condition.MaxMessage)
+	status.ListMeta = metav1.ListMeta{}
+	cut(&status.Message, &status.Status, (*string)(&status.Reason))
 	if details := status.Details; details != nil {
+		cut(&details.Name, &details.Group, &details.Kind, (*string)(&details.UID))
 		details.Causes = details.Causes[:min(len(details.Causes), maxCauses)]
 		for i := range details.Causes {
-			details.Causes[i].Message = condition.Shorten(details.Causes[i].Message, condition.MaxMessage)
+			cause := &details.Causes[i]
+			cut(&cause.Message, &cause.Field, (*string)(&cause.Type))
 		}
 	}
 	short, _ := json.Marshal(status) // fails for no Status
 	return short
+}
+
+func cut(texts ...*string) {
+	for _, text := range texts {
+		*text = condition.Shorten(*text, condition.MaxMessage)
+	}
 }
 
 // nested returns how many objects, or ten values of a list each, JSON has at most. Two bytes of
@@ -206,7 +259,8 @@ func (r *eventReader) Read(p []byte) (int, error) {
 	if r.event > maxEvent || r.nested > maxNested {
 		return 0, fmt.Errorf("an event of a watch has more than %d MiB, or %d nested objects", maxEvent>>20, maxNested)
 	}
-	if wait := r.rate.WaitN(r.ctx, n); wait != nil {
+	work := n + bytes.Count(p[:n], []byte("\n"))*eventWork
+	if wait := r.rate.WaitN(r.ctx, min(work, watchBurst)); wait != nil {
 		return 0, wait
 	}
 	return n, err

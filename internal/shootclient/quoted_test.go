@@ -3,6 +3,7 @@
 package shootclient
 
 import (
+	"encoding/json"
 	"net"
 	"net/http"
 	"strings"
@@ -10,6 +11,8 @@ import (
 
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/trellis-network/trellis/internal/condition"
 )
@@ -55,6 +58,21 @@ func TestLongMessagesOfAShootAreCut(t *testing.T) {
 	h.Expect(apierrors.IsForbidden(err)).To(BeTrue())
 	h.Expect(len(err.Error())).To(BeNumerically("<=", condition.MaxMessage))
 	h.Expect(err).To(MatchError(And(HavePrefix("no no no"), HaveSuffix("…"))))
+}
+
+// Errors are kept, so every text in them counts.
+func TestEachTextOfAStatusIsCut(t *testing.T) {
+	g, long := NewWithT(t), strings.Repeat("x", 1<<20)
+	body, err := json.Marshal(metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, ListMeta: metav1.ListMeta{Continue: long},
+		Status: long, Message: long, Reason: metav1.StatusReason(long),
+		Details: &metav1.StatusDetails{Name: long, Group: long, Kind: long, UID: types.UID(long), Causes: []metav1.StatusCause{
+			{Type: metav1.CauseType(long), Message: long, Field: long},
+		}},
+	})
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(statusOf(body)).To(And(ContainSubstring(`"causes":[`), Not(BeEmpty())))
+	g.Expect(len(statusOf(body))).To(BeNumerically("<", 11*condition.MaxMessage))
 }
 
 // Nor is the greeting of a server that is none of HTTP.

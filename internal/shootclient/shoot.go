@@ -6,13 +6,15 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -55,14 +57,31 @@ type Shoot struct {
 	stop    context.CancelFunc
 	stopped chan struct{}
 	opened  time.Time
-	// cached is how many bytes of objects the cache has got, in their present or a former
-	// state.
-	cached atomic.Int64
 
 	mu      sync.Mutex
 	watched map[schema.GroupVersionKind]toolscache.InformerSynced
 	// logged is when the last line about a watch was written.
 	logged time.Time
+	id     types.UID
+}
+
+// ClusterID returns what distinguishes the cluster from all others, whatever the address that
+// leads to it: the UID of the namespace kube-system.
+func (s *Shoot) ClusterID(ctx context.Context) (types.UID, error) {
+	s.mu.Lock()
+	id := s.id
+	s.mu.Unlock()
+	if id != "" {
+		return id, nil
+	}
+	namespace := Watch{Kind: corev1.SchemeGroupVersion.WithKind("Namespace")}.empty()
+	if err := s.Client.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, namespace); err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.id = namespace.GetUID()
+	return s.id, nil
 }
 
 func newShoot(namespace string, connection *connection, options *Options, declared *declarations, tell func(Event)) (*Shoot, error) {

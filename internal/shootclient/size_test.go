@@ -49,10 +49,10 @@ func TestAShootWithTooManyObjectsIsNotWatched(t *testing.T) {
 			shoot, err := clients.For(t.Context(), "shoot--dev--one")
 			g.Expect(err).NotTo(HaveOccurred())
 			_ = shoot.Watch(t.Context(), configMaps)
-			g.Eventually(ask).WithTimeout(time.Minute).Should(MatchError(HavePrefix("the shoot with the API server " + shoot.Server + " has more than 32 MiB of objects that are watched; ")))
+			g.Eventually(ask).WithTimeout(time.Minute).Should(MatchError(HavePrefix("the shoot with the API server " + shoot.Server + " has more than 20 MiB of watched objects and kinds; ")))
 			g.Expect(ask()).To(BeAssignableToTypeOf(&UnreachableError{}), "so it is reported as other failures are")
 			g.Eventually(shoot.stopped).WithTimeout(time.Minute).Should(BeClosed(), "nothing is watched any more")
-			g.Expect(shoot.cached.Load()).To(BeNumerically("<", maxCached+1<<20))
+			g.Expect(shoot.connection.cached.Load()).To(BeNumerically("<", maxCached+1<<20))
 
 			ends.Store(true)
 			clock.SetTime(clock.Now().Add(9 * time.Minute))

@@ -5,6 +5,7 @@ package shootclient
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -136,4 +137,33 @@ func TestManyLargeAnswersAtOnceAreRefused(t *testing.T) {
 	}
 	h.Expect(refused).To(BeNumerically(">=", requests-2))
 	h.Expect(shoot.connection.state.next.(*limits).reading.Load()).To(BeZero(), "what was read is given back")
+}
+
+// Kinds stay in memory for as long as a shoot is open.
+func TestAShootMayListOnlySoManyKinds(t *testing.T) {
+	spaces := func(n int) string { return strings.Repeat(" ", n) }
+	for name, test := range map[string]struct{ path, answer, told string }{
+		"a long list of groups": {"/apis", spaces(maxGroups) + usual["/apis"], "the answer has more than 2 MiB"},
+		"a long list of kinds":  {"/api/v1", spaces(maxKinds) + usual["/api/v1"], "the answer has more than 0.5 MiB"},
+		"many kinds": {"/api/v1", `{"kind":"APIResourceList","apiVersion":"v1","groupVersion":"v1","resources":[` + strings.Repeat(`{"name":"x"},`, 20_000) + `{"name":"last"}]}`,
+			errTooLarge.Error()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHostile(t, hostileAnswers{test.path: answerWith(200, test.answer)})
+			h.Expect(h.get("one")).To(MatchError(ContainSubstring(test.told)))
+		})
+	}
+}
+
+// A kind that the shoot does not have is asked for again and again.
+func TestAListOfKindsCountsWhenItHasChanged(t *testing.T) {
+	g, l := NewWithT(t), &limits{cached: &atomic.Int64{}}
+	for range 1000 {
+		g.Expect(l.admitKinds("/apis", []byte(usual["/apis"]))).To(BeTrue())
+		g.Expect(l.admitKinds("/apis/apps/v1", []byte(usual["/apis/apps/v1"]))).To(BeTrue())
+	}
+	g.Expect(l.cached.Load()).To(BeNumerically("<", 10*kindOverhead))
+	for i := 0; l.admitKinds("/apis", fmt.Appendf(nil, "{%d}", i)); i++ {
+		g.Expect(i).To(BeNumerically("<", maxCached))
+	}
 }

@@ -14,11 +14,11 @@ import (
 
 // maxCached is how many bytes one shoot may bring into the cache until the access to it is
 // opened again, which is at most once in Options.IdleTimeout. Objects and their changes count
-// as they are encoded, with objectOverhead for each. 5,000 nodes take 5 MB, and their changes
-// as much again in five minutes.
-const maxCached, objectOverhead = 32 << 20, 512
+// as they are encoded, with objectOverhead for each, and kinds as admitKinds counts them. 5,000
+// nodes take 5 MB, and their changes as much again in five minutes.
+const maxCached, objectOverhead = 20 << 20, 512
 
-var errTooLarge = errors.New("has more than 32 MiB of objects that are watched; take the label resources.gardener.cloud/managed-by off those that belong to no ManagedResource")
+var errTooLarge = errors.New("has more than 20 MiB of watched objects and kinds; remove the label resources.gardener.cloud/managed-by from objects that belong to no ManagedResource, and delete CustomResourceDefinitions that nobody uses")
 
 // admit strips an object for the cache. Once the shoot has brought too much, admit ends all
 // its watches and returns an error.
@@ -28,14 +28,14 @@ func (s *Shoot) admit(object any) (any, error) {
 	if sized, ok := object.(interface{ Size() int }); ok {
 		size += sized.Size()
 	}
-	if s.cached.Add(int64(size)); s.isFull() {
+	if s.connection.cached.Add(int64(size)); s.isFull() {
 		s.stop()
 		return nil, errTooLarge
 	}
 	return object, nil
 }
 
-func (s *Shoot) isFull() bool { return s.cached.Load() > maxCached && !s.options.trusted }
+func (s *Shoot) isFull() bool { return s.connection.cached.Load() > maxCached && !s.options.trusted }
 
 // strip removes from an object what no controller reads from the cache.
 func strip(object any) {

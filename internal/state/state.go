@@ -34,13 +34,11 @@ type State struct {
 	// Unapplied means that the network has succeeded without being applied, because the shoot
 	// was hibernated. Once the shoot wakes up it is awaited.
 	Unapplied bool `json:"unapplied,omitempty"`
-	// PendingRequest means that the annotation which asked for a reconciliation is gone
-	// and the reconciliation has not begun, because the Cluster is missing or the shoot has
-	// another Network.
+	// PendingRequest means that the annotation which asked for a reconciliation is gone before
+	// it has begun, because the Cluster is missing or the shoot has another Network.
 	PendingRequest bool `json:"pendingRequest,omitempty"`
-	// ShootGeneration is the generation of the Shoot, as the Cluster had it, that
-	// was taken into account last. It is kept only in standalone mode, where the shoot
-	// controller waits for it.
+	// ShootGeneration is the generation of the Shoot in the Cluster that was taken into
+	// account last. It is kept only in standalone mode, where the shoot controller waits for it.
 	ShootGeneration int64 `json:"shootGeneration,omitempty"`
 	// Components are the workloads whose health is reported.
 	Components []plugin.Component `json:"components,omitempty"`
@@ -87,9 +85,8 @@ func (s *State) Bundle(name string) (Bundle, bool) {
 	return s.Bundles[i], true
 }
 
-// IsFor reports whether the bundles were written for what next says, in whatever order
-// an API server has stored the keys of the config. What the config was accepted for
-// makes no difference.
+// IsFor reports whether the bundles were written for what next says. The order of the config's
+// keys, and what it was accepted for, make no difference.
 func (s *State) IsFor(next *Written, bundles []Bundle) bool {
 	if s.Written == nil || next == nil || !slices.Equal(s.Bundles, bundles) {
 		return false

@@ -121,8 +121,7 @@ func (c *checker) checkFields(path *field.Path, object map[string]any, t reflect
 	}
 }
 
-// unknownField says what to write in place of a field that a type does not have,
-// or nothing if it may stay.
+// unknownField says what to write in place of an unknown field, or nothing if it may stay.
 func (c *checker) unknownField(name string, names []string) string {
 	for _, meant := range names {
 		if strings.EqualFold(meant, name) {
@@ -198,8 +197,7 @@ func typeOf(value any) string {
 	}
 }
 
-// child is the path of a field. A name that would read like a path of its own is
-// put in brackets.
+// child is the path of a field. A name that would read like a path is put in brackets.
 func child(path *field.Path, name string) *field.Path {
 	name = fielderror.Abbreviate(name)
 	if name == "" || strings.ContainsAny(name, "./[] ") {

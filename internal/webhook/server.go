@@ -7,6 +7,7 @@ package webhook
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -78,13 +79,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, options Options) (*Server, error
 			s.types = append(s.types, networkType)
 		}
 	}
-	if err := mgr.Add(kept); err != nil {
-		return nil, err
-	}
-	if err := mgr.Add(served); err != nil {
-		return nil, err
-	}
-	return s, mgr.AddReadyzCheck("webhooks", served.StartedChecker())
+	return s, errors.Join(mgr.Add(kept), mgr.Add(served), mgr.AddReadyzCheck("webhooks", served.StartedChecker()))
 }
 
 // ForShoots returns the webhook for shoots with networks of a type; nil if the type has

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package manifest reads objects that are written in YAML: those of a network that are
-// the same in every cluster, and those that a chart renders.
+// Package manifest reads objects that are written in YAML: those of a network, and those
+// that a chart renders.
 //
 //	//go:embed objects
 //	var files embed.FS
 //
 //	var access = manifest.Constants(files, "objects/access.yaml")
+//	var agent = manifest.Component(files, "objects/agent.yaml", images)
 //
-// It refuses to know templates: an object that a value of the config or a fact stands in is
-// made in Go.
+// It refuses to know templates: what depends on a config or on facts is set in Go.
 package manifest
 
 import (
@@ -36,17 +36,19 @@ import (
 // asked for first, and no append writes into the result. It panics on a malformed file, and
 // on one that does not exist.
 func Constants(files fs.FS, file string) func() []plugin.Object {
-	return sync.OnceValue(func() []plugin.Object {
-		content, err := fs.ReadFile(files, file)
-		if err != nil {
-			panic(err)
-		}
-		objects, err := Decode(file, string(content))
-		if err != nil {
-			panic(err)
-		}
-		return plugin.Constants(objects...)
-	})
+	return sync.OnceValue(func() []plugin.Object { return plugin.Constants(mustRead(files, file)...) })
+}
+
+func mustRead(files fs.FS, file string) []plugin.Object {
+	content, err := fs.ReadFile(files, file)
+	if err != nil {
+		panic(err)
+	}
+	objects, err := Decode(file, string(content))
+	if err != nil {
+		panic(err)
+	}
+	return objects
 }
 
 // scheme returns the kinds that have a Kubernetes type.

@@ -23,23 +23,19 @@ func adaptation(s *suite, found *report) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for _, d := range s.documents() {
 		for i := range 1 + spoils {
-			var content map[string]any
-			if json.Unmarshal([]byte(d.raw), &content) != nil {
-				break
-			}
+			object := &unstructured.Unstructured{}
+			_ = json.Unmarshal(d.raw, &object.Object) // what cannot be written is empty
 			if i > 0 {
-				spoil(random, content)
+				spoil(random, object.Object)
 			}
-			checkMutate(s, found, content, d.String())
+			checkMutate(s, found, object, d.String())
 		}
 	}
 }
 
-// checkMutate hands an object to the Mutator, and what comes back once more.
-func checkMutate(s *suite, found *report, content map[string]any, name string) {
-	before := textOf(content)
+func checkMutate(s *suite, found *report, object *unstructured.Unstructured, name string) {
+	before := textOf(object.Object)
 	found.where = name + ":\n" + before
-	object := &unstructured.Unstructured{Object: content}
 	changed, err := s.plugin.Mutate(object)
 	if err != nil {
 		return // the author of the object must correct it

@@ -4,10 +4,10 @@ package plugintest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,24 +19,23 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/plugin/system"
 )
 
 const (
-	// manager is the field manager of dry-runs.
 	manager = client.FieldOwner("plugintest")
-	// strict makes unknown and duplicate fields errors.
-	strict = client.FieldValidation(metav1.FieldValidationStrict)
-	// enough is how long an API server may take for all of it.
+	strict  = client.FieldValidation(metav1.FieldValidationStrict)
+	// enough is how long an API server may take for all objects, and atOnce how many are
+	// sent at a time.
 	enough = 5 * time.Minute
-	// attempts are how many objects are sent at a time.
-	attempts = 4
+	atOnce = 4
 )
 
-// apiServer: every object that some network has is applied as a dry-run in which
-// unknown and duplicate fields are errors.
+// apiServer: every object is applied as a dry-run. Unknown and duplicate fields are errors.
 func apiServer(s *suite, found *report) {
 	if s.apiServer == nil {
 		found.skipped = "NOT CHECKED: whether an API server accepts the objects is not known; pass one to Run with plugintest.WithAPIServer"
@@ -56,15 +55,9 @@ func apiServer(s *suite, found *report) {
 		return
 	}
 	problems := make([]error, len(documents))
-	var all errgroup.Group
-	all.SetLimit(attempts)
-	for i, d := range documents {
-		all.Go(func() error {
-			problems[i] = server.try(ctx, d)
-			return nil
-		})
-	}
-	_ = all.Wait() // there are no errors but the problems
+	workqueue.ParallelizeUntil(context.WithoutCancel(ctx), atOnce, len(documents), func(i int) {
+		problems[i] = server.try(ctx, documents[i])
+	})
 	for _, problem := range problems {
 		if problem != nil {
 			found.breach("%v", problem)
@@ -86,30 +79,27 @@ func newServer(config *rest.Config) (*server, error) {
 	return &server{client: c}, err
 }
 
-// prepare creates the namespaces of objects and the definitions of kinds among them,
-// and waits until these are served.
+// prepare creates namespaces of objects and definitions of kinds, and waits for these kinds.
 func (s *server) prepare(ctx context.Context, documents []document) error {
-	seen := sets.New[string]()
+	namespaces := sets.New("") // of what has none
 	var kinds []schema.GroupKind
 	for _, d := range documents {
-		if d.namespace != "" && !seen.Has(d.namespace) {
-			seen.Insert(d.namespace)
-			if err := s.create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: d.namespace}}, "Namespace"); err != nil {
+		if name := d.GetNamespace(); !namespaces.Has(name) {
+			namespaces.Insert(name)
+			namespace := &corev1.Namespace{TypeMeta: system.TypeMeta("v1", "Namespace"), ObjectMeta: system.ClusterWide(name)}
+			if err := s.create(ctx, documentOf(namespace)); err != nil {
 				return err
 			}
 		}
-		if d.is(apiextensionsv1.GroupName, "CustomResourceDefinition") && !seen.Has(d.String()) {
-			seen.Insert(d.String())
-			definition := &unstructured.Unstructured{}
-			if err := definition.UnmarshalJSON([]byte(d.raw)); err != nil {
+		if d.is(apiextensionsv1.GroupName, "CustomResourceDefinition") {
+			if err := s.create(ctx, d); err != nil {
 				return err
 			}
-			if err := s.create(ctx, definition, d.kind.Kind); err != nil {
+			var definition apiextensionsv1.CustomResourceDefinition
+			if err := json.Unmarshal(d.raw, &definition); err != nil {
 				return err
 			}
-			group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
-			kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
-			kinds = append(kinds, schema.GroupKind{Group: group, Kind: kind})
+			kinds = append(kinds, schema.GroupKind{Group: definition.Spec.Group, Kind: definition.Spec.Names.Kind})
 		}
 	}
 	for _, kind := range kinds {
@@ -124,20 +114,21 @@ func (s *server) prepare(ctx context.Context, documents []document) error {
 	return nil
 }
 
-func (s *server) create(ctx context.Context, object client.Object, kind string) error {
-	err := s.client.Create(ctx, object, manager, strict)
-	switch {
-	case apierrors.IsAlreadyExists(err):
-		return nil
-	case err != nil:
-		return fmt.Errorf("the API server does not take %s %s: %w", kind, object.GetName(), err)
+func (s *server) create(ctx context.Context, d document) error {
+	object := &unstructured.Unstructured{}
+	if err := object.UnmarshalJSON(d.raw); err != nil {
+		return err
 	}
-	s.created = append(s.created, object)
+	switch err := s.client.Create(ctx, object, manager, strict); {
+	case err == nil:
+		s.created = append(s.created, object)
+	case !apierrors.IsAlreadyExists(err):
+		return fmt.Errorf("the API server does not take %s: %w", d, err)
+	}
 	return nil
 }
 
-// cleanUp deletes what was created. It ignores errors, since the test author may throw
-// the API server away.
+// cleanUp deletes what was created. The test author may throw the API server away anyway.
 func (s *server) cleanUp(ctx context.Context) {
 	for _, one := range s.created {
 		_ = s.client.Delete(context.WithoutCancel(ctx), one)
@@ -147,15 +138,15 @@ func (s *server) cleanUp(ctx context.Context) {
 // try returns what is wrong with an object; nil if the API server takes it.
 func (s *server) try(ctx context.Context, d document) error {
 	object := &unstructured.Unstructured{}
-	object.SetGroupVersionKind(d.kind)
-	object.SetNamespace(d.namespace)
-	object.SetName(d.name)
-	err := s.client.Patch(ctx, object, client.RawPatch(types.ApplyPatchType, []byte(d.raw)), client.DryRunAll, client.ForceOwnership, manager, strict)
+	object.SetGroupVersionKind(d.kind())
+	object.SetNamespace(d.GetNamespace())
+	object.SetName(d.GetName())
+	err := s.client.Patch(ctx, object, client.RawPatch(types.ApplyPatchType, d.raw), client.DryRunAll, client.ForceOwnership, manager, strict)
 	switch {
-	case meta.IsNoMatchError(err) && (!d.awaited || d.annotations[resourcesv1alpha1.OptionalKind] == "true"):
+	case meta.IsNoMatchError(err) && (!d.bundle.Await || d.GetAnnotations()[resourcesv1alpha1.OptionalKind] == "true"):
 		return nil // another component brings the kind, or the object is optional
 	case meta.IsNoMatchError(err):
-		return fmt.Errorf("the API server does not know %s of %s, which is applied at once; render its definition, or put it into a plugin.ExtrasBundle if a workload brings that", d, d.kind.GroupVersion())
+		return fmt.Errorf("the API server does not know %s of %s, which is applied at once; render its definition, or put it into a plugin.ExtrasBundle if a workload brings that", d, d.kind().GroupVersion())
 	case err != nil:
 		return fmt.Errorf("the API server does not take %s of %s: %w", d, d.network, err)
 	}

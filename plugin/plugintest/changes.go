@@ -3,12 +3,14 @@
 package plugintest
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"github.com/trellis-network/trellis/plugin"
@@ -18,21 +20,20 @@ var classes = []plugin.ChangeClass{plugin.Safe, plugin.Rolling, plugin.Disruptiv
 
 // changes: every change that matters to users has a class and a reason.
 func changes(s *suite, found *report) {
-	c := &classification{suite: s, report: found, given: sets.New[given]()}
+	c := &classification{s, found, sets.New[given]()}
 	for _, in := range clustersFor(s.plugin) {
 		if in.with != nil {
 			continue
 		}
-		// Networks of old releases may have any value or none.
-		empty := emptied(s, network{name: "a cluster with " + in.name + " and no config", request: s.request(Case{}, in)})
+		empty := s.emptyNetwork(in)
 		for _, v := range s.values {
 			for _, path := range v.paths() {
-				if !v.inList && c.classify(path, empty, empty) == "" {
+				if !v.inList() && c.classify(path, empty, empty) == "" {
 					found.breach("Classify has no class for %s; say what a change of it means for a running network", path)
 				}
 			}
 		}
-		if class, _ := s.plugin.Classify("noSuchField", empty.config, empty.config, empty.input(), empty.input()); class != "" {
+		if class, _ := s.ask("noSuchField", empty, empty); class != "" {
 			found.breach("Classify knows noSuchField, which is no field, as %s; return no class for a path that it does not know, so that a new field is noticed", class)
 		}
 	}
@@ -45,7 +46,6 @@ func changes(s *suite, found *report) {
 type classification struct {
 	*suite
 	*report
-	// given are the classes that Classify gave.
 	given sets.Set[given]
 }
 
@@ -55,16 +55,25 @@ type given struct {
 	class plugin.ChangeClass
 }
 
-// emptied is a network in which no value is set.
-func emptied(s *suite, n network) network {
-	n.config, n.inForce = reflect.New(s.config).Interface(), nil
+// emptied is a network in which no value is set: those of old releases may have any or none.
+func (s *suite) emptied(n network) network {
+	n.config, _ = s.plugin.Decode(nil, nil)
+	n.inForce = nil
 	return n
+}
+
+func (s *suite) emptyNetwork(in cluster) network {
+	return s.emptied(network{name: "a cluster with " + in.name + " and no config", request: s.request(Case{}, in)})
+}
+
+func (s *suite) ask(path string, before, after network) (plugin.ChangeClass, string) {
+	return s.plugin.Classify(path, before.config, after.config, before.input(), after.input())
 }
 
 // classify returns the class of a change at path, and checks what Classify says.
 func (c *classification) classify(path string, before, after network) plugin.ChangeClass {
 	c.where = fmt.Sprintf("a change of %s from %q, in %s, to %q, in %s", path, before.valueAt(path), before.name, after.valueAt(path), after.name)
-	class, reason := c.plugin.Classify(path, before.config, after.config, before.input(), after.input())
+	class, reason := c.ask(path, before, after)
 	possible, _ := plugin.Nearest(c.plugin.Changes, path)
 	switch {
 	case class == "":
@@ -82,8 +91,7 @@ func (c *classification) classify(path string, before, after network) plugin.Cha
 	return class
 }
 
-// checkTransitions classifies what really changes from each case to each other one, and
-// from each combination of IP families to each other one.
+// checkTransitions classifies what changes between cases, and between IP families.
 func (c *classification) checkTransitions() {
 	for _, before := range c.plainNetworks() {
 		for _, after := range c.plainNetworks() {
@@ -102,8 +110,57 @@ func (c *classification) checkTransitions() {
 	}
 }
 
-// checkDeclared finds classes that are declared and that Classify never gives, and
-// declared paths that do not exist.
+// checkFacts changes the clusters of networks: a change that restarts agents needs a class.
+func (c *classification) checkFacts() {
+	for _, before := range slices.Concat(c.plainNetworks(), c.varied()) {
+		for _, fact := range plugin.AllFacts() {
+			for _, change := range successors[fact] {
+				in := before.input()
+				change(in)
+				if before.config == nil || reflect.DeepEqual(before.request.Facts.Value(fact), in.Value(fact)) {
+					continue
+				}
+				after := before
+				after.request.Facts, after.request.Environment = in.Facts, in.Environment
+				after.request.Spec.IPFamilies = in.WantedIPFamilies
+				if after = c.build(after); after.renders() && after.config != nil {
+					c.checkStep(before, after)
+					c.checkStep(after, before)
+				}
+			}
+		}
+	}
+}
+
+// checkStep compares a network before and after a change of its cluster.
+func (c *classification) checkStep(before, after network) {
+	isShown := string(before.result.Config) != string(after.result.Config)
+	var changed []string
+	for _, fact := range plugin.AllFacts() {
+		if path := string(fact); before.valueAt(path) != after.valueAt(path) {
+			changed = append(changed, path)
+			class := c.classify(path, before, after)
+			isShown = isShown || class != "" && class != plugin.Safe
+		}
+	}
+	if isShown {
+		return
+	}
+	c.where = fmt.Sprintf("%s, of which another network has %s", before.name, strings.Join(changed, " and "))
+	agents := inShoot(after, "apps", "DaemonSet")
+	for name, was := range inShoot(before, "apps", "DaemonSet") {
+		is, both := agents[name]
+		if !both || bytes.Equal(was.raw, is.raw) {
+			continue
+		}
+		if !equality.Semantic.DeepEqual(was.workload().Spec.Template, is.workload().Spec.Template) {
+			c.breach("%s restarts when %s changes, and users get no warning; return a class other than safe for that change in Classify",
+				name, strings.Join(changed, " or "))
+		}
+	}
+}
+
+// checkDeclared finds declared classes that Classify never gives, and paths of no field.
 func (c *classification) checkDeclared() {
 	c.where = ""
 	var leaves []string
@@ -113,47 +170,39 @@ func (c *classification) checkDeclared() {
 	for _, fact := range plugin.AllFacts() {
 		leaves = append(leaves, string(fact))
 	}
-	missing := map[given][]string{} // the leaves that it is declared for
 	for path, possible := range c.plugin.Changes {
 		of := slices.DeleteFunc(slices.Clone(leaves), func(leaf string) bool { return leaf != path && !strings.HasPrefix(leaf, path+".") })
 		if len(of) == 0 {
 			c.breach("the Changes of Description declare %s, which is neither a field nor a fact; remove it", path)
 		}
 		for _, one := range possible {
-			if !slices.ContainsFunc(of, func(leaf string) bool { return c.given.Has(given{leaf, one.Class}) }) {
-				missing[given{path, one.Class}] = of
+			isGiven := func(leaf string) bool { return c.given.Has(given{leaf, one.Class}) }
+			if !slices.ContainsFunc(of, isGiven) && !c.search(of, one.Class) {
+				c.breach("the Changes of Description declare that a change of %s can be %s, and Classify never says so; remove it, or add Cases between which it does", path, one.Class)
 			}
 		}
 	}
-	c.search(missing)
-	for one := range missing {
-		c.breach("the Changes of Description declare that a change of %s can be %s, and Classify never says so; remove it, or add Cases between which it does", one.path, one.class)
-	}
 }
 
-// search removes from missing what Classify gives between any two networks, of which one
-// may be of a release that kept no config.
-func (c *classification) search(missing map[given][]string) {
+// search reports whether Classify gives a class for one of the leaves between any two
+// networks, of which one may be of a release that kept no config.
+func (c *classification) search(leaves []string, class plugin.ChangeClass) bool {
 	networks := slices.DeleteFunc(slices.Concat(c.drawn(), c.varied(), c.networks()), func(n network) bool { return !n.renders() || n.config == nil })
-	for i := range networks {
-		for _, before := range []network{networks[i], emptied(c.suite, networks[i])} {
+	for _, n := range networks {
+		for _, before := range []network{n, c.emptied(n)} {
 			for _, after := range networks {
-				if len(missing) == 0 {
-					return
+				isGiven := func(leaf string) bool {
+					if before.valueAt(leaf) == after.valueAt(leaf) {
+						return false
+					}
+					its, _ := c.ask(leaf, before, after)
+					return its == class
 				}
-				maps.DeleteFunc(missing, func(one given, leaves []string) bool {
-					return slices.ContainsFunc(leaves, func(leaf string) bool { return c.isGiven(given{leaf, one.class}, before, after) })
-				})
+				if slices.ContainsFunc(leaves, isGiven) {
+					return true
+				}
 			}
 		}
 	}
-}
-
-// isGiven reports whether Classify gives a class for a path that differs between networks.
-func (c *classification) isGiven(wanted given, before, after network) bool {
-	if before.valueAt(wanted.path) == after.valueAt(wanted.path) {
-		return false
-	}
-	class, _ := c.plugin.Classify(wanted.path, before.config, after.config, before.input(), after.input())
-	return class == wanted.class
+	return false
 }

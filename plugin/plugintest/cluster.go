@@ -5,25 +5,31 @@ package plugintest
 import (
 	_ "embed"
 	"fmt"
+	"slices"
+	"strings"
+
+	utilversion "k8s.io/apimachinery/pkg/util/version"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// controlPlane is the namespace in the seed of every cluster here.
-const controlPlane = "shoot--plugintest--one"
+const (
+	// controlPlane is the namespace in the seed of every cluster here.
+	controlPlane = "shoot--plugintest--one"
+	// atATime is on how many nodes agents may be missing where the user has decided it.
+	atATime = 7
 
-// atATime is on how many nodes agents may be missing where the user has decided it.
-const atATime = 7
-
-// The ranges of pods, Services and nodes.
-var (
-	ipv4Ranges = ranges{"100.96.0.0/11", "100.64.0.0/13", "10.250.0.0/16"}
-	ipv6Ranges = ranges{"2001:db8:1::/48", "2001:db8:2::/112", "2001:db8:3::/64"}
+	ipv4 = extensionsv1alpha1.IPv4
+	ipv6 = extensionsv1alpha1.IPv6
 )
 
-type ranges struct{ pods, services, nodes string }
+// ranges are those of each IP family.
+var ranges = map[extensionsv1alpha1.IPFamily]struct{ pods, services, nodes string }{
+	ipv4: {"100.96.0.0/11", "100.64.0.0/13", "10.250.0.0/16"},
+	ipv6: {"2001:db8:1::/48", "2001:db8:2::/112", "2001:db8:3::/64"},
+}
 
 // cluster is a kind of cluster to make networks for.
 type cluster struct {
@@ -37,13 +43,12 @@ type cluster struct {
 // isPlain reports whether nothing is special about it but its IP families.
 func (c cluster) isPlain() bool { return c.with == nil && c.kubeProxy == kubeProxies[0] }
 
-// kubeProxy is how kube-proxy runs, in words and as a fact.
 type kubeProxy struct {
 	name string
 	fact plugin.KubeProxy
 }
 
-// kubeProxies are all ways to run it, and not to.
+// kubeProxies are all ways to run kube-proxy, and not to.
 var kubeProxies = []kubeProxy{
 	{"kube-proxy", plugin.KubeProxy{Enabled: true}},
 	{"kube-proxy in mode IPTables", plugin.KubeProxy{Enabled: true, Mode: corev1beta1.ProxyModeIPTables}},
@@ -52,7 +57,6 @@ var kubeProxies = []kubeProxy{
 	{"no kube-proxy", plugin.KubeProxy{}},
 }
 
-// specialities are what can be special about a cluster.
 var specialities = []struct {
 	name string
 	make func(*plugin.Input)
@@ -77,16 +81,16 @@ var specialities = []struct {
 	}},
 }
 
+// certificate belongs to no server, and its key was thrown away. API servers only check
+// that it is a certificate.
+//
+//go:embed testdata/webhook-ca.crt
+var certificate string
+
 // familySets are the combinations of IP families that the plugin declares.
 func familySets(p plugin.Plugin) [][]extensionsv1alpha1.IPFamily {
-	const ipv4, ipv6 = extensionsv1alpha1.IPv4, extensionsv1alpha1.IPv6
-	var sets [][]extensionsv1alpha1.IPFamily
-	for _, set := range [][]extensionsv1alpha1.IPFamily{{ipv4}, {ipv6}, {ipv4, ipv6}, {ipv6, ipv4}} {
-		if p.IPFamilies.Supports(set) {
-			sets = append(sets, set)
-		}
-	}
-	return sets
+	return slices.DeleteFunc([][]extensionsv1alpha1.IPFamily{{ipv4}, {ipv6}, {ipv4, ipv6}, {ipv6, ipv4}},
+		func(set []extensionsv1alpha1.IPFamily) bool { return !p.IPFamilies.Supports(set) })
 }
 
 // clustersFor are all combinations of the plugin's IP families and kube-proxy, and for each
@@ -136,38 +140,111 @@ func (c cluster) input(gates []plugin.FeatureGate, change func(*plugin.Input)) p
 		change(&facts)
 	}
 	facts.KubeProxy = c.kubeProxy.fact
-	facts.IPFamilies = append(facts.IPFamilies[:0:0], c.families...)
-	facts.WantedIPFamilies = append(facts.WantedIPFamilies[:0:0], c.families...)
-	c.setRanges(&facts)
+	setFamilies(&facts, c.families)
 	if c.with != nil {
 		c.with(&facts)
 	}
 	return facts
 }
 
-// setRanges sets those of the spec, which for both families are those of IPv4, and
-// those of all families that a Shoot's status has.
-func (c cluster) setRanges(facts *plugin.Input) {
-	spec := ipv4Ranges
-	facts.NodeCIDR = ipv4Ranges.nodes
-	if len(c.families) == 1 && c.families[0] == extensionsv1alpha1.IPv6 {
-		spec, facts.NodeCIDR = ipv6Ranges, ""
+// setFamilies also sets the ranges: those of the spec, which for both families are those of
+// IPv4, and those of all families that a Shoot's status has.
+func setFamilies(facts *plugin.Input, families []extensionsv1alpha1.IPFamily) {
+	facts.IPFamilies, facts.WantedIPFamilies = slices.Clone(families), slices.Clone(families)
+	spec := ranges[ipv4]
+	if !facts.HasIPFamily(ipv4) {
+		spec = ranges[ipv6]
+		spec.nodes = ""
 	}
-	facts.PodCIDR, facts.ServiceCIDR = spec.pods, spec.services
+	facts.PodCIDR, facts.ServiceCIDR, facts.NodeCIDR = spec.pods, spec.services, spec.nodes
 	facts.PodCIDRs, facts.ServiceCIDRs, facts.NodeCIDRs = nil, nil, nil
-	for _, family := range c.families {
-		its := ipv4Ranges
-		if family == extensionsv1alpha1.IPv6 {
-			its = ipv6Ranges
-		}
-		facts.PodCIDRs = append(facts.PodCIDRs, its.pods)
-		facts.ServiceCIDRs = append(facts.ServiceCIDRs, its.services)
-		facts.NodeCIDRs = append(facts.NodeCIDRs, its.nodes)
+	for _, family := range families {
+		facts.PodCIDRs = append(facts.PodCIDRs, ranges[family].pods)
+		facts.ServiceCIDRs = append(facts.ServiceCIDRs, ranges[family].services)
+		facts.NodeCIDRs = append(facts.NodeCIDRs, ranges[family].nodes)
 	}
 }
 
-// certificate belongs to no server, and its key was thrown away. API servers only check
-// that it is a certificate.
-//
-//go:embed testdata/webhook-ca.crt
-var certificate string
+// successors are, for each fact, what may become of it while a network runs, there and
+// back. One that is not possible in a cluster leaves the fact as it is. They give facts
+// other lists and never change those that are there.
+var successors = map[plugin.Fact][]func(*plugin.Input){
+	plugin.FactIPFamilies:        {addIPv6, awaitIPv6},
+	plugin.FactKubernetesVersion: {version(0, 1), version(1, 0), version(-1, 0)},
+	plugin.FactKubeProxy:         {func(f *plugin.Input) { f.KubeProxy.Enabled = !f.KubeProxy.Enabled }},
+	plugin.FactKubeProxyMode:     {mode(corev1beta1.ProxyModeIPTables), mode(corev1beta1.ProxyModeIPVS), mode(corev1beta1.ProxyModeNFTables)},
+	plugin.FactVPA:               {func(f *plugin.Input) { f.VPA = !f.VPA }},
+	plugin.FactNodeLocalDNS:      {func(f *plugin.Input) { f.NodeLocalDNS = !f.NodeLocalDNS }},
+	plugin.FactNodeRange:         {func(f *plugin.Input) { f.NodeCIDR = another(f.NodeCIDR) }, func(f *plugin.Input) { f.NodeCIDR = "" }},
+	plugin.FactPodRanges:         listsAfter(func(f *plugin.Input) *[]string { return &f.PodCIDRs }),
+	plugin.FactServiceRanges:     listsAfter(func(f *plugin.Input) *[]string { return &f.ServiceCIDRs }),
+	plugin.FactNodeRanges:        listsAfter(func(f *plugin.Input) *[]string { return &f.NodeCIDRs }),
+	plugin.FactAPIServer: {
+		func(f *plugin.Input) { f.APIServer.ExternalHost = "another." + f.APIServer.ExternalHost },
+		func(f *plugin.Input) { f.APIServer.ExternalHost = "" },
+	},
+}
+
+// addIPv6 is what happens to a cluster of IPv4, and to no other.
+func addIPv6(f *plugin.Input) {
+	if len(f.IPFamilies) == 1 && f.IPFamilies[0] == ipv4 {
+		setFamilies(f, []extensionsv1alpha1.IPFamily{ipv4, ipv6})
+	}
+}
+
+// awaitIPv6 makes of a cluster of both what it was before its nodes were ready.
+func awaitIPv6(f *plugin.Input) {
+	if len(f.IPFamilies) > 1 && f.IPFamilies[0] == ipv4 {
+		f.IPFamilies = f.IPFamilies[:1:1]
+	}
+}
+
+// version moves the Kubernetes version by so many minor or patch versions.
+func version(minors, patches int) func(*plugin.Input) {
+	return func(f *plugin.Input) {
+		if was, err := utilversion.ParseGeneric(f.KubernetesVersion); err == nil {
+			f.KubernetesVersion = fmt.Sprintf("%d.%d.%d", was.Major(), int(was.Minor())+minors, int(was.Patch())+patches)
+		}
+	}
+}
+
+// mode only changes where kube-proxy runs.
+func mode(to corev1beta1.ProxyMode) func(*plugin.Input) {
+	return func(f *plugin.Input) {
+		if f.KubeProxy.Enabled {
+			f.KubeProxy.Mode = to
+		}
+	}
+}
+
+// listsAfter are what may become of a list of ranges: another one for the first or the last
+// IP family, one more, or none known.
+func listsAfter(field func(*plugin.Input) *[]string) []func(*plugin.Input) {
+	var all []func(*plugin.Input)
+	for _, next := range []func(list []string) []string{
+		func(list []string) []string { return slices.Replace(list, 0, 1, another(list[0])) },
+		func(list []string) []string { return append(list[:len(list)-1], another(list[len(list)-1])) },
+		func(list []string) []string { return append(list, another(list[0])) },
+		func([]string) []string { return nil },
+	} {
+		all = append(all, func(f *plugin.Input) {
+			if list := field(f); len(*list) > 0 {
+				*list = next(slices.Clone(*list))
+			}
+		})
+	}
+	return all
+}
+
+// another is an unused range of the same IP family and size; what is no range stays.
+func another(was string) string {
+	_, size, ok := strings.Cut(was, "/")
+	switch {
+	case !ok:
+		return was
+	case strings.Contains(was, ":"):
+		return "2001:db8:ffff::/" + size
+	default:
+		return "10.0.0.0/" + size
+	}
+}

@@ -12,12 +12,12 @@
 //
 // Each check is a subtest:
 //
-//   - determinism: the same Request gives the same bytes, any number of times, in
-//     any order and from any number of goroutines. It does not notice that a hook reads
-//     the environment, the host or a file: hack/check-pure.sh does.
-//   - purity: no hook changes the config or the input that it gets, except Default,
-//     which completes the config; and no two networks share an object, or a part of
-//     one, unless it is a plugin.Constant.
+//   - determinism: the same Request gives the same bytes, any number of times, in any order
+//     and from any number of goroutines. That no hook reads the environment, the host or a
+//     file, hack/check-pure.sh checks.
+//   - purity: no hook changes the config or the input that it gets, except Default, which
+//     completes the config; and no two networks share an object, or a part of one, unless
+//     it is a plugin.Constant.
 //   - decoding: unknown and duplicate fields, fields in another letter case, and values of
 //     a wrong type are refused, at every level.
 //   - defaults: Default is idempotent, explains where it replaces what the user wrote, and
@@ -27,27 +27,24 @@
 //     false, 0 or empty list that means something gets lost.
 //   - validation: no config makes a hook panic; errors name a field of the config and what
 //     is allowed; accepted configs can be rendered.
-//   - rendering: each IP family and each mode of kube-proxy that the plugin declares
-//     is served, and references are to objects of the network, unless WithMissing
-//     justifies them.
-//   - api-server: a real API server accepts every object and each of its fields. It needs
-//     WithAPIServer, and is skipped without.
+//   - rendering: each IP family and each mode of kube-proxy that the plugin declares is
+//     served, and references are to objects of the network, unless WithMissing is given.
+//   - api-server: a real API server, that of WithAPIServer, accepts every object and each of
+//     its fields.
 //   - workloads: pods run where and when a cluster of Gardener's needs them. Those of
 //     agents are replaced on as many nodes at a time as Input.MaxUnavailable states, also
-//     when a ConfigMap changes that they read, unless WithWatched declares that they
-//     notice the change by themselves.
+//     when a ConfigMap changes that they read, unless WithWatched is given.
 //   - images: each has a digest, or a tag other than latest.
-//   - rights: no role has a wildcard, and no binding gives all rights, unless
-//     WithWildcard justifies it.
+//   - rights: no role has a wildcard, and no binding gives all rights, unless WithWildcard
+//     is given.
 //   - changes: there is a class, and a reason, for a change of every field, and for one
 //     of each plugin.Fact that restarts agents; and the Changes of the Description are
 //     exactly those that Classify gives.
-//   - adaptation: a Mutator takes every object, reports truthfully whether it has
-//     changed it, and changes nothing the second time.
+//   - adaptation: a Mutator takes every object, reports truthfully whether it has changed
+//     it, and changes nothing the second time.
 //   - readme: README.md names every field, its default, which is in force somewhere, and
 //     the class of its change, and no other field; its examples are valid.
 //
-// The package goes by the type of the plugin's config: a new field of the type is checked
-// without a change of the test. The package knows no plugin, and does not check whether
-// pods can talk: that takes nodes.
+// A new field of the config's type is checked without a change of the test. The package
+// knows no plugin, and does not check whether pods can talk: that takes nodes.
 package plugintest

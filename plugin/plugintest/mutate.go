@@ -14,11 +14,10 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// mutations is how many configs are made.
 const mutations = 300
 
-// mutator makes configs out of those of the cases: most of them fit the type, and few
-// make sense. It makes the same each time.
+// mutator makes configs out of those of the cases, the same each time. Most of them fit the
+// type, and few make sense.
 type mutator struct {
 	*rand.Rand
 	values []value
@@ -31,7 +30,7 @@ func newMutator(s *suite) *mutator {
 	m := &mutator{Rand: rand.New(rand.NewPCG(1, 2)), values: s.values, seen: map[string][]string{}}
 	for _, c := range s.cases {
 		if c.Config != "" {
-			m.learn(string(jsonOf(c.Config)))
+			m.learn(c.Config)
 		}
 	}
 	for _, n := range s.plainNetworks() {
@@ -65,17 +64,13 @@ func (m *mutator) next() string {
 	for range 1 + m.IntN(3) {
 		m.change(config)
 	}
-	raw, err := json.Marshal(config)
-	if err != nil {
-		return "{}" // of a number that JSON does not have
-	}
-	return string(raw)
+	return textOf(config)
 }
 
 // change puts something at a field, or takes away what is there.
 func (m *mutator) change(config map[string]any) {
 	v := pick(m.Rand, m.values)
-	if v.inList {
+	if v.inList() {
 		return // whatever is in lists changes with them
 	}
 	switch {

@@ -3,10 +3,13 @@
 package plugintest
 
 import (
-	"bytes"
+	"encoding/json"
 	"fmt"
+	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -28,30 +31,31 @@ type network struct {
 	written, inForce map[string]string
 }
 
-// build makes a network for a Request.
-func (s *suite) build(name, caseName string, in cluster, request pipeline.Request) network {
-	n := network{name: name, caseName: caseName, cluster: in, request: request, result: s.pipeline.Build(request)}
-	if config, errs := s.plugin.Decode(n.result.Config, nil); len(errs) == 0 {
-		n.config = config
+// build completes a network that has a name and a request.
+func (s *suite) build(n network) network {
+	n.result = s.pipeline.Build(n.request)
+	config, errs := s.plugin.Decode(n.result.Config, nil)
+	if n.config = config; len(errs) > 0 {
+		n.config = nil
 	}
-	n.written, n.inForce = flatten(configOf(&request)), flatten(n.result.Config)
+	n.written, n.inForce = flatten(n.request.Spec.ProviderConfig.Raw), flatten(n.result.Config)
 	return n
 }
 
-// buildWith makes the network of a config in a cluster.
 func (s *suite) buildWith(config string, in cluster) network {
-	return s.build(where(config, in), "", in, s.request(Case{Config: config}, in))
+	return s.build(network{name: where(config, in), cluster: in, request: s.request(Case{Config: config}, in)})
 }
 
 func where(config string, in cluster) string {
 	return fmt.Sprintf("a cluster with %s; the config was %s", in.name, config)
 }
 
-func (s *suite) buildAll() []network {
+func (s *suite) allNetworks() []network {
 	var all []network
 	for _, c := range s.cases {
 		for _, in := range clustersFor(s.plugin) {
-			all = append(all, s.build(fmt.Sprintf("case %q in a cluster with %s", c.Name, in.name), c.Name, in, s.request(c, in)))
+			name := fmt.Sprintf("case %q in a cluster with %s", c.Name, in.name)
+			all = append(all, s.build(network{name: name, caseName: c.Name, cluster: in, request: s.request(c, in)}))
 		}
 	}
 	return all
@@ -81,41 +85,125 @@ func (n *network) input() *plugin.Input {
 	}
 }
 
-// request is for a case in a cluster, each time with facts of its own.
+// request is for a case in a cluster, each time with facts of its own. Its ProviderConfig is
+// empty if the user wrote nothing, and never nil.
 func (s *suite) request(c Case, in cluster) pipeline.Request {
 	facts := in.input(s.plugin.FeatureGates, c.In)
-	request := pipeline.Request{
+	return pipeline.Request{
 		Name: "network", Namespace: facts.Namespace, Author: pipeline.AuthorNetwork,
 		Spec: extensionsv1alpha1.NetworkSpec{
-			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: s.plugin.Type},
-			PodCIDR:     facts.PodCIDR, ServiceCIDR: facts.ServiceCIDR,
-			IPFamilies: facts.WantedIPFamilies,
+			Type: s.plugin.Type, ProviderConfig: &runtime.RawExtension{Raw: []byte(c.Config)},
+			PodCIDR: facts.PodCIDR, ServiceCIDR: facts.ServiceCIDR, IPFamilies: facts.WantedIPFamilies,
 		},
 		Facts: facts.Facts, Environment: facts.Environment, MaxUnavailable: strconv.Itoa(atATime),
 	}
-	if c.Config != "" {
-		request.Spec.ProviderConfig = &runtime.RawExtension{Raw: jsonOf(c.Config)}
-	}
-	return request
 }
 
-// configOf is the config that a Request has.
-func configOf(request *pipeline.Request) []byte {
-	if request.Spec.ProviderConfig == nil {
+// variant is a network whose user states one value more than another's.
+type variant struct {
+	network
+	path, json string
+}
+
+// variantsOf are the possible variants of a network, with fields that it leaves out.
+func (s *suite) variantsOf(base network) []variant {
+	rows := optionRows(s.readREADME())
+	var all []variant
+	for _, v := range s.values {
+		for _, path := range v.paths() {
+			if _, stated := base.written[path]; stated || v.inList() {
+				continue
+			}
+			for _, value := range s.valuesAt(path, v.kind, rows[path].text, base.inForce[path]) {
+				if one := s.with(base, path, value); one.renders() {
+					all = append(all, one)
+				}
+			}
+		}
+	}
+	return all
+}
+
+func (s *suite) with(base network, path, value string) variant {
+	config := map[string]any{}
+	_ = json.Unmarshal(base.request.Spec.ProviderConfig.Raw, &config) // nothing is a config too
+	plugin.Put(config, path, json.RawMessage(value))
+	base.name, base.caseName = fmt.Sprintf("%s, with %s: %s", base.name, path, value), ""
+	base.request.Spec.ProviderConfig = &runtime.RawExtension{Raw: []byte(textOf(config))}
+	return variant{s.build(base), path, value}
+}
+
+var quoted = regexp.MustCompile("`([^`]+)`")
+
+// valuesAt are values to try at a path, as JSON: what is in force, what stands in cases,
+// what the README names in the field's row, and what fits the kind.
+func (s *suite) valuesAt(path string, kind reflect.Kind, documented, inForce string) []string {
+	var values []string
+	add := func(more ...string) {
+		for _, one := range more {
+			if one != "" && !slices.Contains(values, one) {
+				values = append(values, one)
+			}
+		}
+	}
+	add(inForce)
+	for _, c := range s.cases {
+		add(flatten([]byte(c.Config))[path])
+	}
+	switch kind {
+	case reflect.Bool:
+		add("false", "true")
+	case reflect.Slice:
+	case reflect.Int:
+		for _, number := range oddNumbers {
+			add(strconv.FormatInt(number, 10))
+		}
+		for _, word := range quoted.FindAllStringSubmatch(documented, -1) {
+			if _, err := strconv.ParseInt(word[1], 10, 64); err == nil {
+				add(word[1])
+			}
+		}
+	default: // text, and what is written as text
+		for _, word := range quoted.FindAllStringSubmatch(documented, -1) {
+			add(textOf(strings.Trim(word[1], `"`)))
+		}
+		add(`"1440"`, `"10.0.0.0/8"`)
+	}
+	return values
+}
+
+// mostValues is how many values of a field are enough where only the objects count.
+const mostValues = 3
+
+// variedNetworks are variants of the first network, with other objects than it has.
+func (s *suite) variedNetworks() []network {
+	plain := s.plainNetworks()
+	if len(plain) == 0 {
 		return nil
 	}
-	return request.Spec.ProviderConfig.Raw
+	var all []network
+	values, objects := map[string]int{}, textOfObjects(plain[0].result.Objects)
+	for _, v := range s.variantsOf(plain[0]) {
+		if values[v.path] < mostValues && textOfObjects(v.result.Objects) != objects {
+			values[v.path]++
+			all = append(all, v.network)
+		}
+	}
+	return all
 }
 
-// textOfObjects are all objects as they are written.
-func textOfObjects(objects plugin.Objects) string {
-	var all bytes.Buffer
-	for _, bundle := range objects.Bundles {
-		documents, err := pipeline.Documents(bundle.Objects)
-		if err != nil {
-			documents = []byte(err.Error())
-		}
-		fmt.Fprintf(&all, "%s\n%s\n", bundle.Name, documents)
+// drawnNetworks are networks of the first cluster: without config, if that is possible, and
+// with random configs, which no test author would think of.
+func (s *suite) drawnNetworks() []network {
+	m, configs := newMutator(s), []string{""}
+	for range mutations / 3 {
+		configs = append(configs, m.next())
 	}
-	return all.String()
+	var all []network
+	for _, config := range configs {
+		if n := s.buildWith(config, clustersFor(s.plugin)[0]); n.renders() {
+			all = append(all, n)
+		}
+	}
+	return all
 }

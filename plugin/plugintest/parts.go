@@ -3,6 +3,7 @@
 package plugintest
 
 import (
+	"fmt"
 	"reflect"
 	"regexp"
 	"strings"
@@ -10,8 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// block is an object in a config: the config itself, a struct in it, or one in a list
-// or map of such.
+// block is a config, a struct in it, or one in a list or map of such.
 type block struct {
 	path string
 	typ  reflect.Type
@@ -26,16 +26,15 @@ type value struct {
 	// kind is Bool, String, Int, Float64, Slice or Map, or another one of what decodes itself.
 	kind reflect.Kind
 	in   block
-	// inList reports that it is a field of what is in a list or map, which changes as a
-	// whole.
-	inList bool
 }
+
+// inList reports that it is a field of what is in a list or map, which changes as a whole.
+func (v value) inList() bool { return strings.Contains(v.path, "[]") }
 
 // document writes the config that has this field only, with the given JSON.
 func (v value) document(json string) string { return v.in.around(`{"` + v.name + `":` + json + `}`) }
 
-// paths are the paths at which the value changes and is documented: for a list of
-// resources, those of cpu and memory.
+// paths are where the value changes and is documented: for resources, at cpu and memory.
 func (v value) paths() []string {
 	if v.typ == reflect.TypeFor[corev1.ResourceList]() {
 		return []string{v.path + "." + string(corev1.ResourceCPU), v.path + "." + string(corev1.ResourceMemory)}
@@ -46,38 +45,35 @@ func (v value) paths() []string {
 // mostNested is how many levels of a config are looked into.
 const mostNested = 12
 
-// partsOf takes the type of a config apart. Paths are in JSON spelling.
-func partsOf(config reflect.Type) ([]block, []value) {
-	return partsIn(block{typ: config, around: func(object string) string { return object }}, false, 0)
-}
+// withElement is JSON of a list or map around one element.
+var withElement = map[reflect.Kind]string{reflect.Slice: "[%s]", reflect.Map: `{"key":%s}`}
 
-func partsIn(b block, inList bool, depth int) ([]block, []value) {
-	blocks, values := []block{b}, []value{}
-	for _, v := range fieldsOf(b.typ) {
-		v.path, v.in, v.inList = strings.TrimPrefix(b.path+"."+v.name, "."), b, inList
-		inner := block{v.path, v.typ, v.document}
-		if !isBlock(v.typ) {
-			values = append(values, v)
-			before, after := "[", "]"
-			switch v.kind {
-			case reflect.Map:
-				before, after = `{"key":`, "}"
-			case reflect.Slice:
-			default:
-				continue
+// partsOf takes the type of a config apart. Paths are in JSON spelling.
+func partsOf(config reflect.Type) (blocks []block, values []value) {
+	var add func(b block, depth int)
+	add = func(b block, depth int) {
+		blocks = append(blocks, b)
+		for _, v := range fieldsOf(b.typ) {
+			v.path, v.in = strings.TrimPrefix(b.path+"."+v.name, "."), b
+			inner := block{v.path, v.typ, v.document}
+			if !isBlock(v.typ) {
+				values = append(values, v)
+				around, isList := withElement[v.kind]
+				if !isList {
+					continue
+				}
+				inner = block{v.path + "[]", pointedTo(v.typ.Elem()), func(object string) string { return v.document(fmt.Sprintf(around, object)) }}
 			}
-			inner = block{v.path + "[]", pointedTo(v.typ.Elem()), func(object string) string { return v.document(before + object + after) }}
-		}
-		if isBlock(inner.typ) && depth < mostNested {
-			more, moreValues := partsIn(inner, inList || inner.typ != v.typ, depth+1)
-			blocks, values = append(blocks, more...), append(values, moreValues...)
+			if isBlock(inner.typ) && depth < mostNested {
+				add(inner, depth+1)
+			}
 		}
 	}
+	add(block{typ: config, around: func(object string) string { return object }}, 0)
 	return blocks, values
 }
 
-// fieldsOf are the fields of a struct that have a name in JSON, except apiVersion and
-// kind, which a config shares with all objects.
+// fieldsOf are the fields of a struct that have a name in JSON, but not those of TypeMeta.
 func fieldsOf(t reflect.Type) []value {
 	var fields []value
 	for _, field := range reflect.VisibleFields(t) {
@@ -115,8 +111,7 @@ func pointedTo(t reflect.Type) reflect.Type {
 	return t
 }
 
-// pathsOf matches the paths of all parts as errors name them, for example
-// peers[0].address.
+// pathsOf matches the paths of all parts as errors name them: peers[0].address.
 func pathsOf(blocks []block, values []value) *regexp.Regexp {
 	patterns := []string{"apiVersion", "kind"}
 	add := func(path string) {
@@ -127,7 +122,7 @@ func pathsOf(blocks []block, values []value) *regexp.Regexp {
 	}
 	for _, v := range values {
 		add(v.path)
-		if v.kind == reflect.Slice || v.kind == reflect.Map {
+		if _, isList := withElement[v.kind]; isList {
 			add(v.path + "[]")
 		}
 	}

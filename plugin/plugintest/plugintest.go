@@ -4,8 +4,10 @@ package plugintest
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/rest"
 
 	"github.com/trellis-network/trellis/plugin"
@@ -39,8 +41,8 @@ type check struct {
 	run  func(*suite, *report)
 }
 
-// checks are all of them, each in a file of its own. Those after determinism rely on it:
-// if a network differs from one build to the next, they do not compare networks.
+// checks are all of them. Those after determinism do not compare networks if it finds that a
+// network differs from one build to the next.
 var checks = []check{
 	{"determinism", determinism},
 	{"purity", purity},
@@ -60,16 +62,16 @@ var checks = []check{
 // Option is an argument of Run: a Case, or what a function of this package returns.
 type Option interface{ apply(*suite) }
 
-// Case is a network that the plugin must be able to make. Run tries it in clusters of
-// all IP families and kube-proxy modes, and of other kinds; it must have objects in
-// one of them at least, and in the others either objects or errors that say why not.
+// Case is a network that the plugin must be able to make. Run tries it in clusters of all IP
+// families, kube-proxy modes and other kinds; it must have objects in one of them at least,
+// and in the others either objects or errors that say why not.
 type Case struct {
 	// Name tells cases apart.
 	Name string
 	// Config is the providerConfig in YAML. Empty is none.
 	Config string
-	// In changes what is known of the cluster, for example the infrastructure, if it
-	// is there. It must not change IP families, ranges and kube-proxy.
+	// In, if there is one, changes what is known of the cluster, for example the
+	// infrastructure, but not IP families, ranges and kube-proxy.
 	In func(*plugin.Input)
 }
 
@@ -86,26 +88,24 @@ func WithAPIServer(config *rest.Config) Option {
 	return option(func(s *suite) { s.apiServer = config })
 }
 
-// WithWildcard justifies that a Role or ClusterRole has a right to everything of some
-// kind, or that a binding gives cluster-admin or names system:masters, for the reason
-// given. The object is called as in a report: "ClusterRole name" or "Role namespace/name".
-// It is an error if it has no wildcard, so that no justification outlives what it
-// justifies.
+// WithWildcard gives the reason why a Role or ClusterRole has a right to everything of some
+// kind, or why a binding gives cluster-admin or names system:masters. The object is called
+// as in a report: "ClusterRole name" or "Role namespace/name". It is an error if it has no
+// wildcard, so that no justification outlives what it justifies.
 func WithWildcard(object, reason string) Option {
 	return justify(fmt.Sprintf("WithWildcard(%q)", object), reason)
 }
 
-// WithWatched justifies that pods of a DaemonSet do not restart when a ConfigMap changes
-// that they read: they notice it by themselves, for the reason given. Both are called as
-// in a report: "DaemonSet namespace/name" and "ConfigMap namespace/name". It is an error
-// if they restart.
+// WithWatched gives the reason why pods of a DaemonSet do not restart when a ConfigMap
+// changes that they read: they notice it by themselves. Both are called as in a report:
+// "DaemonSet namespace/name" and "ConfigMap namespace/name". It is an error if they restart.
 func WithWatched(workload, configMap, reason string) Option {
 	return justify(fmt.Sprintf("WithWatched(%q, %q)", workload, configMap), reason)
 }
 
-// WithMissing justifies that something refers to an object which no network of the plugin
-// has, for the reason given. The object is called as in a report: "ClusterRole name" or
-// "ConfigMap namespace/name". It is an error if nothing that is missing is called so.
+// WithMissing gives the reason why something refers to an object which no network of the
+// plugin has. The object is called as in a report: "ClusterRole name" or "ConfigMap
+// namespace/name". It is an error if nothing that is missing is called so.
 func WithMissing(object, reason string) Option {
 	return justify(fmt.Sprintf("WithMissing(%q)", object), reason)
 }
@@ -125,4 +125,50 @@ func NeedsKubeProxy() Option {
 // The default is README.md.
 func WithREADME(path string) Option {
 	return option(func(s *suite) { s.readme = path })
+}
+
+// mostProblems is how many problems of one check are printed.
+const mostProblems = 20
+
+// report is what one check has found.
+type report struct {
+	problems []string
+	known    sets.Set[string] // the problems without where
+	where    string           // what the check looks at
+	skipped  string           // why the check could not be made; empty if it was
+}
+
+// reportOn makes a check. A panic of the plugin ends it and is a problem.
+func reportOn(s *suite, c check) *report {
+	found := &report{known: sets.New[string]()}
+	err := plugin.Guard(s.plugin.Type, func() error {
+		c.run(s, found)
+		return nil
+	})
+	if err != nil {
+		found.breach("%v", err)
+	}
+	return found
+}
+
+// breach notes a problem, wherever it is seen only once: what is wrong, and what to do.
+func (r *report) breach(format string, args ...any) {
+	problem := fmt.Sprintf(format, args...)
+	if r.known.Has(problem) {
+		return
+	}
+	r.known.Insert(problem)
+	if r.where != "" {
+		problem += "\n(seen in " + r.where + ")"
+	}
+	r.problems = append(r.problems, problem)
+}
+
+// list returns the problems, if they are not too many.
+func (r *report) list() []string {
+	more := len(r.problems) - mostProblems
+	if more <= 0 {
+		return r.problems
+	}
+	return append(slices.Clone(r.problems[:mostProblems]), fmt.Sprintf("and %d more", more))
 }

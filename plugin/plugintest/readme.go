@@ -3,6 +3,7 @@
 package plugintest
 
 import (
+	"encoding/json"
 	"maps"
 	"os"
 	"path/filepath"
@@ -15,25 +16,25 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// readme: what users read is what there is. Options stand in a table whose first column
-// is called Field, one is called Default, and the last one has the class of a
-// change.
+// readme: what users read is what there is. Options stand in a table whose first column is
+// called Field, one is called Default, and the last one has the class of a change.
 func readme(s *suite, found *report) {
-	text, name, rows := readREADME(s), filepath.Base(s.readme), optionRows(readREADME(s))
+	text, name := s.readREADME(), filepath.Base(s.readme)
+	rows := optionRows(text)
 	if text == "" {
 		found.breach("there is no README for users at %s; write one, or pass its path to Run with WithREADME", s.readme)
 		return
 	}
-	empty := emptied(s, network{request: s.request(Case{}, clustersFor(s.plugin)[0])})
+	empty := s.emptyNetwork(clustersFor(s.plugin)[0])
 	for _, v := range s.values {
-		if v.inList && !strings.Contains(text, "`"+v.path+"`") {
+		if v.inList() && !strings.Contains(text, "`"+v.path+"`") {
 			found.breach("%s does not name `%s`", name, v.path)
 		}
 		for _, path := range v.paths() {
 			r, has := rows[path]
-			class, _ := s.plugin.Classify(path, empty.config, empty.config, empty.input(), empty.input())
+			class, _ := s.ask(path, empty, empty)
 			switch {
-			case v.inList:
+			case v.inList():
 			case !has:
 				found.breach("%s does not describe `%s`; add a row to the table that begins with Field", name, path)
 			case !strings.Contains(r.change, string(class)):
@@ -52,11 +53,8 @@ func readme(s *suite, found *report) {
 }
 
 // readREADME returns nothing if there is none.
-func readREADME(s *suite) string {
-	raw, err := os.ReadFile(s.readme)
-	if err != nil {
-		return ""
-	}
+func (s *suite) readREADME() string {
+	raw, _ := os.ReadFile(s.readme)
 	return string(raw)
 }
 
@@ -93,8 +91,7 @@ func optionRows(text string) map[string]row {
 // `none` with IPv6" it is `bird`, and "`true` with IPv6, else `false`" has none.
 var unconditional = regexp.MustCompile("^(`[^`]+`)($|[;,])")
 
-// checkDefaults compares the column Default with what is in force when the user writes no
-// value.
+// checkDefaults compares the column Default with what is in force without the user's word.
 func checkDefaults(s *suite, found *report, rows map[string]row) {
 	name, somewhere := filepath.Base(s.readme), map[string]bool{}
 	for _, n := range slices.Concat(s.plainNetworks(), s.varied()) {
@@ -128,13 +125,14 @@ var fenced = regexp.MustCompile("(?s)```ya?ml\n(.*?)```")
 // checkExamples tries each NetworkConfig in the text in all clusters.
 func checkExamples(s *suite, found *report, text string) {
 	for _, match := range fenced.FindAllStringSubmatch(text, -1) {
-		var head struct{ APIVersion, Kind string }
-		if yaml.Unmarshal([]byte(match[1]), &head) != nil || head.Kind != "NetworkConfig" {
+		var head struct{ Kind string }
+		config, err := yaml.YAMLToJSON([]byte(match[1]))
+		if err != nil || json.Unmarshal(config, &head) != nil || head.Kind != "NetworkConfig" {
 			continue // an object that a config stands in, or something else
 		}
 		var refused error
 		for _, in := range clustersFor(s.plugin) {
-			if refused = s.pipeline.Build(s.request(Case{Config: match[1]}, in)).Errors.ToAggregate(); refused == nil {
+			if refused = s.buildWith(string(config), in).result.Errors.ToAggregate(); refused == nil {
 				break
 			}
 		}

@@ -17,7 +17,7 @@ func TestEveryFactHasSuccessors(t *testing.T) {
 	for _, fact := range plugin.AllFacts() {
 		t.Run(string(fact), func(t *testing.T) {
 			g := NewWithT(t)
-			g.Expect(successors).To(HaveKey(fact), "add the values that may follow it to successors, in successors.go")
+			g.Expect(successors).To(HaveKey(fact), "add the values that may follow it to successors, in cluster.go")
 			for i, change := range successors[fact] {
 				ever := false
 				for _, in := range clusters {

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 
-	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/rest"
@@ -26,14 +25,12 @@ import (
 type suite struct {
 	plugin   plugin.Plugin
 	pipeline *pipeline.Pipeline
-	// config is the type of the plugin's config, blocks and values are its parts, and
-	// paths matches the paths of all of them.
-	config reflect.Type
+	// blocks and values are the parts of the config, and paths matches the paths of all.
 	blocks []block
 	values []value
 	paths  *regexp.Regexp
 
-	cases          []Case
+	cases          []Case // with their Config as JSON
 	apiServer      *rest.Config
 	needsKubeProxy bool
 	readme         string
@@ -46,33 +43,32 @@ type suite struct {
 	// differs between two networks shows nothing.
 	unstable bool
 
-	// networks are all cases in all clusters, and documents their objects.
-	networks  func() []network
-	documents func() []document
-	// drawn and varied are networks of the first cluster that are in no case.
-	drawn  func() []network
-	varied func() []network
-	// parsed are the workloads among documents that were looked into, by their JSON.
-	parsed map[string]*appsv1.DaemonSet
+	// networks are all cases in all clusters. drawn and varied are networks of the first
+	// cluster that are in no case.
+	networks, drawn, varied func() []network
+	documents               func() []document // of networks
 }
 
 func newSuite(p plugin.Plugin, options []Option) (*suite, error) {
 	s := &suite{
 		plugin: p, cases: []Case{{Name: "no config"}}, readme: "README.md",
-		reasons: map[string]string{}, needed: sets.New[string](), parsed: map[string]*appsv1.DaemonSet{},
+		reasons: map[string]string{}, needed: sets.New[string](),
 	}
 	for _, one := range options {
 		one.apply(s)
 	}
 	names := sets.New[string]()
-	for _, c := range s.cases {
-		if names.Has(c.Name) {
+	for i, c := range s.cases {
+		raw, err := yaml.YAMLToJSON([]byte(c.Config))
+		switch {
+		case names.Has(c.Name):
 			return nil, fmt.Errorf("two cases are named %q; give each a name of its own", c.Name)
+		case err != nil:
+			return nil, fmt.Errorf("the config of case %q is not YAML: %w", c.Name, err)
+		case c.Config != "":
+			s.cases[i].Config = string(raw)
 		}
 		names.Insert(c.Name)
-		if _, err := yaml.YAMLToJSON([]byte(c.Config)); err != nil {
-			return nil, fmt.Errorf("the config of case %q is not YAML: %w", c.Name, err)
-		}
 	}
 	var err error
 	if s.pipeline, err = pipeline.New([]plugin.Plugin{p}, nil); err != nil {
@@ -82,27 +78,19 @@ func newSuite(p plugin.Plugin, options []Option) (*suite, error) {
 	if len(errs) > 0 {
 		return nil, fmt.Errorf("a network without config must be possible: %w", errs.ToAggregate())
 	}
-	s.config = reflect.TypeOf(config).Elem()
-	s.blocks, s.values = partsOf(s.config)
+	s.blocks, s.values = partsOf(reflect.TypeOf(config).Elem())
 	s.paths = pathsOf(s.blocks, s.values)
-	s.networks = sync.OnceValue(s.buildAll)
-	s.documents = sync.OnceValue(func() []document { return documentsOf(s.networks()) })
-	s.drawn = sync.OnceValue(func() []network { return drawnNetworks(s) })
-	s.varied = sync.OnceValue(func() []network { return variedNetworks(s) })
+	s.networks, s.documents = sync.OnceValue(s.allNetworks), sync.OnceValue(s.allDocuments)
+	s.drawn, s.varied = sync.OnceValue(s.drawnNetworks), sync.OnceValue(s.variedNetworks)
 	return s, nil
 }
 
-// isJustified reports whether the test author gives a reason for an exception, which is
-// needed.
-func (s *suite) isJustified(exception string) bool {
+// breachUnless notes a problem unless the test author justifies it, with the option to do so.
+func (s *suite) breachUnless(exception string, found *report, format string, args ...any) {
 	s.needed.Insert(exception)
-	_, is := s.reasons[exception]
-	return is
-}
-
-// withReason is the call of an option that justifies an exception.
-func withReason(exception string) string {
-	return "plugintest." + strings.TrimSuffix(exception, ")") + ", reason)"
+	if _, justified := s.reasons[exception]; !justified {
+		found.breach("%s: plugintest.%s, reason)", fmt.Sprintf(format, args...), strings.TrimSuffix(exception, ")"))
+	}
 }
 
 // checkJustifications finds those of an option that are not needed, or have no reason.
@@ -118,15 +106,18 @@ func checkJustifications(s *suite, found *report, option, notNeeded string) {
 	}
 }
 
+// configPath is the path of configs for hooks: in a Shoot, so that plugins are found which
+// write the path of a Network into their errors.
+var configPath = field.NewPath("spec", "networking", "providerConfig")
+
 // hooks calls what the pipeline calls for a new network, in that order, up to the hook
 // that refuses it. Each call is made by around.
-func (s *suite) hooks(written, effective any, in *plugin.Input, path *field.Path, around func(hook string, call func())) (objects plugin.Objects, refused field.ErrorList, err error) {
-	around("Validate", func() { refused = s.plugin.Validate(written, in, path).Errors })
-	if len(refused) > 0 {
-		return objects, refused, nil
+func (s *suite) hooks(written, effective any, in *plugin.Input, around func(hook string, call func())) (objects plugin.Objects, refused field.ErrorList, err error) {
+	around("Validate", func() { refused = s.plugin.Validate(written, in, configPath).Errors })
+	if len(refused) == 0 {
+		around("Default", func() { s.plugin.Default(effective, in, &plugin.Origins{}) })
+		around("ValidateEffective", func() { refused = s.plugin.ValidateEffective(effective, written, in, configPath).Errors })
 	}
-	around("Default", func() { s.plugin.Default(effective, in, &plugin.Origins{}) })
-	around("ValidateEffective", func() { refused = s.plugin.ValidateEffective(effective, written, in, path).Errors })
 	if len(refused) > 0 {
 		return objects, refused, nil
 	}
@@ -144,26 +135,12 @@ func (s *suite) hooks(written, effective any, in *plugin.Input, path *field.Path
 }
 
 // encoded is a config as the test author can read it.
-func (s *suite) encoded(config any) string {
-	raw, err := s.plugin.Encode(config)
-	if err != nil {
-		return err.Error()
-	}
-	return string(raw)
-}
-
-// jsonOf is a config as JSON. That it is YAML has been checked.
-func jsonOf(config string) []byte {
-	raw, err := yaml.YAMLToJSON([]byte(config))
-	if err != nil {
-		panic(err)
-	}
-	return raw
-}
+func (s *suite) encoded(config any) string { return orError(s.plugin.Encode(config)) }
 
 // textOf is anything as JSON.
-func textOf(anything any) string {
-	raw, err := json.Marshal(anything)
+func textOf(anything any) string { return orError(json.Marshal(anything)) }
+
+func orError(raw []byte, err error) string {
 	if err != nil {
 		return err.Error()
 	}

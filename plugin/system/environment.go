@@ -30,12 +30,11 @@ func (e *Environment) SetKnown(name string, value *string) {
 	}
 }
 
-// FromConfigMap sets a variable to what a ConfigMap has under key. If that is
-// optional, the container starts without.
-func (e *Environment) FromConfigMap(name, configMap, key string, optional *bool) {
+// FromConfigMap sets a variable to what a ConfigMap has under key.
+func (e *Environment) FromConfigMap(name, configMap, key string) {
 	*e = append(*e, corev1.EnvVar{Name: name, ValueFrom: &corev1.EnvVarSource{
 		ConfigMapKeyRef: &corev1.ConfigMapKeySelector{
-			LocalObjectReference: corev1.LocalObjectReference{Name: configMap}, Key: key, Optional: optional,
+			LocalObjectReference: corev1.LocalObjectReference{Name: configMap}, Key: key,
 		},
 	}})
 }

@@ -33,13 +33,6 @@ const (
 
 	// PreserveResources keeps what an autoscaler wrote into a workload's requests.
 	PreserveResources = "resources.gardener.cloud/preserve-resources"
-	// DeleteOnInvalidUpdate recreates an object whose update is refused.
-	DeleteOnInvalidUpdate = "resources.gardener.cloud/delete-on-invalid-update"
-	// SafeToEvict with the value true lets the cluster autoscaler remove the pod's
-	// node.
-	SafeToEvict = "cluster-autoscaler.kubernetes.io/safe-to-evict"
-	// DescriptionAnnotation states what an object is for.
-	DescriptionAnnotation = "gardener.cloud/description"
 )
 
 // TypeMeta is the apiVersion and kind of an object.

@@ -19,21 +19,15 @@ import (
 
 // Priority classes of a network's pods.
 const (
-	// ShootPriority is what Gardener gives components that a cluster can do without
-	// for a moment.
-	ShootPriority = "gardener-shoot-system-800"
 	// NodePriority is Kubernetes' own for what every node needs.
 	NodePriority = "system-node-critical"
 	// ClusterPriority is Kubernetes' own for what the cluster needs.
 	ClusterPriority = "system-cluster-critical"
 )
 
-// checksumPrefix begins annotations with the checksum of a ConfigMap's data.
-const checksumPrefix = "checksum/configmap-"
-
 // ChecksumAnnotation is the name of the annotation of a pod template by which pods
 // restart when a ConfigMap changes. Its value is a Checksum.
-func ChecksumAnnotation(name string) string { return checksumPrefix + name }
+func ChecksumAnnotation(name string) string { return "checksum/configmap-" + name }
 
 // Checksum changes when the data of a ConfigMap does.
 func Checksum(config *corev1.ConfigMap) string {
@@ -61,28 +55,9 @@ func RequestsWith(list corev1.ResourceList, cpu, memory string) corev1.ResourceL
 	return complete
 }
 
-// RuntimeDefault is the container runtime's own seccomp profile.
-func RuntimeDefault() *corev1.SeccompProfile {
-	return &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault}
-}
-
 // Privileged is the context of a container that may do everything on its node.
 func Privileged() *corev1.SecurityContext {
 	return &corev1.SecurityContext{Privileged: new(true)}
-}
-
-// Execute is a probe that runs a command in the container.
-func Execute(command ...string) corev1.ProbeHandler {
-	return corev1.ProbeHandler{Exec: &corev1.ExecAction{Command: command}}
-}
-
-// HostPath is a folder or file of the node. The empty kind takes what is there.
-func HostPath(name, path string, kind corev1.HostPathType) corev1.Volume {
-	source := &corev1.HostPathVolumeSource{Path: path}
-	if kind != corev1.HostPathUnset {
-		source.Type = &kind
-	}
-	return corev1.Volume{Name: name, VolumeSource: corev1.VolumeSource{HostPath: source}}
 }
 
 // Shell is the command that runs a script.

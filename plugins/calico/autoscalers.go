@@ -3,48 +3,13 @@
 package calico
 
 import (
-	"sync"
-
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	vpav1 "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/apis/autoscaling.k8s.io/v1"
 
 	"github.com/trellis-network/trellis/plugin"
-	"github.com/trellis-network/trellis/plugin/manifest"
 	"github.com/trellis-network/trellis/plugin/system"
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
-
-const (
-	typhaHorizontalName = "calico-typha-horizontal-autoscaler"
-	horizontalUser      = 65532
-	verticalUser        = 65534
-)
-
-// The objects of each autoscaler that are the same in every network, and the checksum of the
-// ConfigMap among them, by which it follows the number of nodes.
-var (
-	typhaHorizontalObjects = autoscalerObjects("manifests/typha-horizontal-autoscaler.yaml")
-	typhaVerticalObjects   = autoscalerObjects("manifests/typha-vertical-autoscaler.yaml")
-	nodeVerticalObjects    = autoscalerObjects("manifests/node-vertical-autoscaler.yaml")
-)
-
-// autoscalerObjects reads a file whose last object is the ConfigMap.
-func autoscalerObjects(file string) func() ([]plugin.Object, string) {
-	return sync.OnceValues(func() ([]plugin.Object, string) {
-		objects := manifest.Constants(manifests, file)()
-		config := objects[len(objects)-1].DeepCopyObject().(*corev1.ConfigMap)
-		return objects, system.Checksum(config)
-	})
-}
-
-// autoscalers are the cluster-proportional autoscalers of Typha and calico-node.
-type autoscalers struct{ *network }
-
-// requestsGrow reports whether cluster-proportional autoscalers write the requests.
-func (a autoscalers) requestsGrow() bool {
-	return a.config.AutoScaling.Mode == v1alpha1.ClusterProportional
-}
 
 // letAutoscalersWrite makes the resource manager keep the requests that autoscalers wrote.
 func (n *network) letAutoscalersWrite(meta *metav1.ObjectMeta) {
@@ -54,112 +19,52 @@ func (n *network) letAutoscalersWrite(meta *metav1.ObjectMeta) {
 	meta.Annotations = map[string]string{system.PreserveResources: "true"}
 }
 
-func (a autoscalers) objects() []plugin.Object {
+// autoscalers are the cluster-proportional autoscalers of Typha and calico-node. The
+// horizontal one writes Typha's replicas, and the vertical ones write requests.
+func (n *network) autoscalers() []plugin.Object {
+	requestsGrow := n.config.AutoScaling.Mode == v1alpha1.ClusterProportional
 	var objects []plugin.Object
-	if a.config.Typha.Enabled {
-		objects = append(objects, a.typhaHorizontal()...)
-		if a.requestsGrow() {
-			objects = append(objects, a.typhaVertical()...)
-		}
+	if n.config.Typha.Enabled {
+		objects = append(objects, typhaHorizontalObjects(n.in)...)
 	}
-	if a.requestsGrow() {
-		objects = append(objects, a.nodeVertical()...)
+	if n.config.Typha.Enabled && requestsGrow {
+		objects = append(objects, typhaVerticalObjects(n.in)...)
+	}
+	if requestsGrow {
+		objects = append(objects, nodeVerticalObjects(n.in)...)
 	}
 	return objects
 }
 
-func (a autoscalers) typhaHorizontal() []plugin.Object {
-	objects, checksum := typhaHorizontalObjects()
-	scaler := a.autoscaler(typhaHorizontalName, typhaHorizontalName, "typha-cpha", checksum)
-	scalesTypha(scaler)
-	pod := &scaler.Spec.Template.Spec
-	pod.SecurityContext.RunAsUser = new(int64(horizontalUser))
-	pod.SecurityContext.FSGroup = new(int64(horizontalUser))
-	pod.SecurityContext.SupplementalGroups = []int64{horizontalUser}
-	pod.SecurityContext.SeccompProfile = system.RuntimeDefault()
-	pod.Containers[0].Image = a.image("calico-cpa")
-	pod.Containers[0].Command = []string{
-		"/cluster-proportional-autoscaler",
-		"--namespace=" + namespace,
-		"--configmap=" + typhaHorizontalName,
-		"--target=deployment/" + typhaDeployment,
-		"--logtostderr=true",
-		"--v=2",
+// podAutoscalers are the objects for the Shoot's vertical pod autoscaler. There are none if
+// the Shoot has no vertical pod autoscaler, which brings their CRD. It scales kube-controllers
+// in every mode. Of calico-node's pod it scales one container only: the others need few
+// resources in clusters of any size.
+func (n *network) podAutoscalers() []plugin.Object {
+	if !n.in.VPA {
+		return nil
 	}
-	return append(objects, scaler)
-}
-
-func (a autoscalers) typhaVertical() []plugin.Object {
-	const name = "calico-typha-vertical-autoscaler"
-	objects, checksum := typhaVerticalObjects()
-	scaler := a.autoscaler(name, name, "typha-cpva", checksum)
-	scalesTypha(scaler)
-	a.scalesRequests(scaler, "deployment/"+typhaDeployment, "typha-autoscaler")
-	return append(objects, scaler)
-}
-
-func (a autoscalers) nodeVertical() []plugin.Object {
-	objects, checksum := nodeVerticalObjects()
-	scaler := a.autoscaler("calico-node-vertical-autoscaler", "calico-node-autoscaler", "calico-node-cpva", checksum)
-	scaler.Spec.Template.Spec.PriorityClassName = system.ClusterPriority
-	a.scalesRequests(scaler, "daemonset/"+nodeName, "node-autoscaler")
-	return append(objects, scaler)
-}
-
-// scalesTypha sets what the autoscalers of Typha have in common.
-func scalesTypha(scaler *appsv1.Deployment) {
-	scaler.Annotations = map[string]string{system.DeleteOnInvalidUpdate: "true"}
-	system.FromGardener(scaler.Spec.Template.Labels)
-	scaler.Spec.Template.Spec.PriorityClassName = system.ShootPriority
-}
-
-// scalesRequests makes an autoscaler one of requests, which reads a key of its ConfigMap.
-func (a autoscalers) scalesRequests(scaler *appsv1.Deployment, target, key string) {
-	const mountPath = "/etc/config"
-	pod := &scaler.Spec.Template.Spec
-	pod.SecurityContext.RunAsUser = new(int64(verticalUser))
-	pod.SecurityContext.FSGroup = new(int64(1))
-	pod.SecurityContext.SupplementalGroups = []int64{1}
-	pod.Volumes = []corev1.Volume{{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
-		LocalObjectReference: corev1.LocalObjectReference{Name: scaler.Name},
-	}}}}
-	container := &pod.Containers[0]
-	container.Image = a.image("calico-cpva")
-	container.Command = []string{
-		"/cpvpa",
-		"--target=" + target,
-		"--namespace=" + namespace,
-		"--logtostderr=true",
-		"--poll-period-seconds=30",
-		"--v=2",
-		"--config-file=" + mountPath + "/" + key,
+	var objects []plugin.Object
+	if n.config.AutoScaling.Mode == v1alpha1.VPA {
+		least := n.leastResources()
+		objects = append(objects, system.PodAutoscaler(nodeName, "DaemonSet", nodeName, system.Scaled(nodeName, least.Node),
+			system.Unscaled(snatName), system.Unscaled(conditionEnsurerName), system.Unscaled(birdExporterName)))
+		if n.config.Typha.Enabled {
+			objects = append(objects, system.PodAutoscaler(typhaName, "Deployment", typhaDeployment,
+				system.Scaled(vpav1.DefaultContainerResourcePolicy, least.Typha)))
+		}
 	}
-	container.VolumeMounts = []corev1.VolumeMount{{Name: "config", MountPath: mountPath}}
+	if hasKubeControllers(n.config) {
+		objects = append(objects, system.PodAutoscaler(kubeControllersName, "Deployment", kubeControllersName,
+			system.Scaled(vpav1.DefaultContainerResourcePolicy, nil)))
+	}
+	return objects
 }
 
-// autoscaler has what all autoscalers have in common. Its ConfigMap has the same name.
-func (a autoscalers) autoscaler(name, app, account, checksum string) *appsv1.Deployment {
-	template := system.PodMeta(system.MayReachOut(system.App(app)))
-	template.Annotations = map[string]string{system.ChecksumAnnotation(name): checksum}
-	return &appsv1.Deployment{
-		TypeMeta:   system.TypeMeta("apps/v1", "Deployment"),
-		ObjectMeta: system.Named(name, system.App(app)),
-		Spec: appsv1.DeploymentSpec{
-			Replicas: new(int32(1)),
-			Selector: system.Selecting(system.App(app)),
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: template,
-				Spec: corev1.PodSpec{
-					ServiceAccountName: account,
-					DNSPolicy:          corev1.DNSDefault,
-					SecurityContext:    &corev1.PodSecurityContext{RunAsNonRoot: new(true)},
-					Containers: []corev1.Container{{
-						Name:            "autoscaler",
-						Resources:       corev1.ResourceRequirements{Requests: system.Requests("10m", "50Mi")},
-						SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: new(false)},
-					}},
-				},
-			},
-		},
+// leastResources returns the user's minimum of the containers' requests.
+func (n *network) leastResources() v1alpha1.StaticResources {
+	if resources := n.config.AutoScaling.Resources; resources != nil {
+		return *resources
 	}
+	return v1alpha1.StaticResources{}
 }

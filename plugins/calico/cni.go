@@ -17,13 +17,11 @@ import (
 
 // ConfigMap calico-config, and the keys under which containers find their part.
 const (
-	configName       = "calico-config"
-	typhaServiceKey  = "typha_service_name"
-	backendKey       = "calico_backend"
-	mtuKey           = "veth_mtu"
-	cniConfigKey     = "cni_network_config"
-	cniConfigName    = "10-calico.conflist"
-	cniSchemaVersion = "0.3.1"
+	configName      = "calico-config"
+	typhaServiceKey = "typha_service_name"
+	backendKey      = "calico_backend"
+	mtuKey          = "veth_mtu"
+	cniConfigKey    = "cni_network_config"
 )
 
 func (n *network) cniConfig() *corev1.ConfigMap {

@@ -8,22 +8,18 @@ import (
 
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugin/system"
-	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
-// Ports on which metrics are served, and their names.
+// Names of the ports on which metrics are served.
 const (
-	felixMetricsPort    = 9091
-	typhaMetricsPort    = 9093
-	birdMetricsPort     = 9094
 	metricsPortName     = "metrics"
 	birdMetricsPortName = "bird-metrics"
 )
 
 // monitoring are the Services through which a Prometheus finds the endpoints. The
 // one for Typha is there even without Typha, as in Gardener's extension.
-func monitoring(c *v1alpha1.NetworkConfig) []plugin.Object {
-	if c.BirdExporter.Enabled {
+func (n *network) monitoring() []plugin.Object {
+	if n.config.BirdExporter.Enabled {
 		return slices.Concat(metricsServices(), birdMetrics())
 	}
 	return metricsServices()

@@ -10,27 +10,28 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/manifest"
 	"github.com/trellis-network/trellis/plugin/system"
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
 const (
-	// nodeName is the name of the DaemonSet, of its ServiceAccount, and the app
-	// label of its pods, by which webhooks of infrastructures find it.
+	// nodeName is the name of the DaemonSet, of its main container, and of its ServiceAccount
+	// and role.
 	nodeName = "calico-node"
-	// nodeImage holds calico-node and the tools that its helpers need.
-	nodeImage = "calico-node"
-	nodeUser  = 999
+	nodeUser = 999
+
+	// Names of what runs beside calico-node.
+	snatName             = "add-snat-rule-to-upstream-dns"
+	conditionEnsurerName = "network-unavailable-condition-ensurer"
+	birdExporterName     = "bird-exporter"
 )
 
 // configChecksum has the name that it has in Gardener, not the ConfigMap's.
 var configChecksum = system.ChecksumAnnotation("calico")
 
-// node is what runs on every node: DaemonSet calico-node, and its identity and rights.
-type node struct{ *network }
-
-// access are the identities and rights of what runs on every node.
-func (n node) access() []plugin.Object {
+// nodeAccess are the identities and rights of what runs on every node.
+func (n *network) nodeAccess() []plugin.Object {
 	subjects := []rbacv1.Subject{system.Account(nodeName)}
 	if n.config.Typha.Enabled {
 		// Typha watches the API server for the nodes, with their role.
@@ -39,126 +40,121 @@ func (n node) access() []plugin.Object {
 	return slices.Concat(nodeRole(), []plugin.Object{system.ClusterRoleBinding(nodeName, subjects...)}, cniAccess())
 }
 
-func (n node) daemonSet() *appsv1.DaemonSet {
-	daemonSet := &appsv1.DaemonSet{
-		TypeMeta:   system.TypeMeta("apps/v1", "DaemonSet"),
-		ObjectMeta: system.Named(nodeName, criticalApp(nodeName)),
-		Spec: appsv1.DaemonSetSpec{
-			Selector:             system.Selecting(system.App(nodeName)),
-			RevisionHistoryLimit: new(int32(2)),
-			UpdateStrategy:       system.RollOut(n.in),
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: system.PodMeta(system.MayReachOut(criticalApp(nodeName))),
-				Spec: corev1.PodSpec{
-					ServiceAccountName:            nodeName,
-					HostNetwork:                   true,
-					PriorityClassName:             system.NodePriority,
-					TerminationGracePeriodSeconds: new(int64(0)),
-					NodeSelector:                  map[string]string{corev1.LabelOSStable: "linux"},
-					Tolerations:                   system.TolerateAll(corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute),
-					SecurityContext:               &corev1.PodSecurityContext{SeccompProfile: system.RuntimeDefault()},
-					InitContainers:                n.initContainers(),
-					Containers:                    n.containers(),
-					Volumes:                       n.volumes(),
-				},
-			},
-		},
-	}
-	daemonSet.Spec.Template.Annotations = map[string]string{configChecksum: system.Checksum(n.calicoConfig)}
+// node returns the DaemonSet, which restarts when its ConfigMap changes.
+func (n *network) node(config *corev1.ConfigMap) []plugin.Object {
+	objects := nodeObjects(n.in)
+	daemonSet := manifest.Workload[*appsv1.DaemonSet](objects)
 	n.letAutoscalersWrite(&daemonSet.ObjectMeta)
-	return daemonSet
+	daemonSet.Spec.Template.Annotations = map[string]string{configChecksum: system.Checksum(config)}
+	pod := &daemonSet.Spec.Template.Spec
+	manifest.Keep(pod, n.nodeParts())
+	env := nodeEnv{n}.variables()
+	for i := range pod.InitContainers {
+		n.completeInit(&pod.InitContainers[i])
+	}
+	for i := range pod.Containers {
+		switch container := &pod.Containers[i]; container.Name {
+		case nodeName:
+			n.completeNode(container, env)
+		case snatName:
+			n.completeSNAT(container)
+		case conditionEnsurerName:
+			n.completeConditionEnsurer(container, env)
+		case birdExporterName:
+			if hasIPv6(n.config) {
+				container.Args = slices.DeleteFunc(container.Args, func(arg string) bool { return arg == "-bird.ipv6=false" })
+			}
+		}
+	}
+	return objects
 }
 
-// criticalApp are the labels of what a node needs before it takes other pods.
-func criticalApp(name string) map[string]string {
-	labels := system.SystemApp(name)
-	labels[system.CriticalLabel] = "true"
-	return labels
-}
+// nodeParts reports which of the containers and volumes that not every network has are there.
+func (n *network) nodeParts() map[string]bool {
+	privileged, ebpf := n.isPrivileged(), n.config.EBPFDataplane.Enabled
+	return map[string]bool{
+		"cleanup-routes":     overlayOff(n.config),
+		"ebpf-bootstrap":     ebpf,
+		"hostpath-init":      !privileged,
+		snatName:             n.config.SnatToUpstreamDNS.Enabled,
+		conditionEnsurerName: ensuresCondition(n.config, n.in),
+		birdExporterName:     n.config.BirdExporter.Enabled && privileged,
 
-func (n node) containers() []corev1.Container {
-	env := nodeEnv(n).variables()
-	var containers []corev1.Container
-	if n.config.SnatToUpstreamDNS.Enabled {
-		containers = append(containers, n.snat())
-	}
-	if ensuresCondition(n.config, n.in) {
-		containers = append(containers, n.conditionEnsurer(env))
-	}
-	containers = append(containers, n.container(env))
-	if n.config.BirdExporter.Enabled && n.isPrivileged() {
-		containers = append(containers, n.birdExporter())
-	}
-	return containers
-}
-
-func (n node) container(env system.Environment) corev1.Container {
-	return corev1.Container{
-		Name:    nodeName,
-		Image:   n.image(nodeImage),
-		EnvFrom: serviceEndpoint(),
-		Env:     env,
-		Ports: []corev1.ContainerPort{
-			{Name: metricsPortName, ContainerPort: felixMetricsPort, Protocol: corev1.ProtocolTCP},
-		},
-		Resources:       corev1.ResourceRequirements{Requests: n.requests()},
-		SecurityContext: n.securityContext(),
-		Lifecycle: &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{
-			Exec: &corev1.ExecAction{Command: []string{"/bin/calico-node", "-shutdown"}},
-		}},
-		LivenessProbe: &corev1.Probe{
-			ProbeHandler:        n.probe("-felix-live", "-bird-live"),
-			InitialDelaySeconds: 10,
-			PeriodSeconds:       10,
-			TimeoutSeconds:      10,
-			FailureThreshold:    6,
-		},
-		ReadinessProbe: &corev1.Probe{
-			ProbeHandler:   n.probe("-felix-ready", "-bird-ready"),
-			PeriodSeconds:  10,
-			TimeoutSeconds: 10,
-		},
-		VolumeMounts: n.mounts(),
+		"var-run-calico": privileged, "var-lib-calico": privileged,
+		"var-run": !privileged, "var-lib": !privileged, "var-log": !privileged,
+		"sys-fs": ebpf, "bpffs": ebpf, "nodeproc": ebpf,
 	}
 }
 
-// requests returns the requests that calico-node starts with, in modes static and vpa
+func (n *network) isPrivileged() bool { return isPrivileged(n.config, n.in) }
+
+// completeInit adds the scripts. cleanup-routes removes the routes of a former overlay, and
+// with backend none all that BIRD made. Where BIRD is the backend, the others are those that
+// pods use now.
+func (n *network) completeInit(container *corev1.Container) {
+	switch {
+	case container.Name == "log-mtu-issues":
+		container.Command = system.Shell(logMTUIssues)
+	case container.Name == "cleanup-routes" && hasBackend(n.config, v1alpha1.Bird):
+		container.Command = system.Shell(cleanupTunnelRoutes)
+	case container.Name == "cleanup-routes":
+		container.Command = system.Shell(cleanupRoutes)
+	}
+}
+
+func (n *network) completeNode(container *corev1.Container, env system.Environment) {
+	container.Env = env
+	container.Resources.Requests = n.nodeRequests()
+	if !hasBackend(n.config, v1alpha1.Bird) {
+		for _, probe := range []*corev1.Probe{container.LivenessProbe, container.ReadinessProbe} {
+			probe.Exec.Command = probe.Exec.Command[:2] // without BIRD's
+		}
+	}
+	if !n.isPrivileged() {
+		container.SecurityContext = &corev1.SecurityContext{
+			RunAsUser:                new(int64(nodeUser)),
+			RunAsGroup:               new(int64(0)),
+			Privileged:               new(false),
+			AllowPrivilegeEscalation: new(true), // for the set-uid bits in the image, which give the user its capabilities
+			Capabilities:             &corev1.Capabilities{Add: []corev1.Capability{"NET_RAW", "NET_ADMIN", "NET_BIND_SERVICE"}},
+		}
+	}
+}
+
+// nodeRequests returns the requests that calico-node starts with, in modes static and vpa
 // those of the config.
-func (n node) requests() corev1.ResourceList {
+func (n *network) nodeRequests() corev1.ResourceList {
 	if resources := n.config.AutoScaling.Resources; resources != nil {
 		return system.RequestsWith(resources.Node, nodeCPU, nodeMemory)
 	}
 	return system.Requests(nodeCPU, nodeMemory)
 }
 
-func (n node) probe(felix, bird string) corev1.ProbeHandler {
-	command := []string{"/bin/calico-node", felix}
-	if hasBackend(n.config, v1alpha1.Bird) {
-		command = append(command, bird)
+// completeSNAT adds the masqueraded range: in a network of both families that of IPv4, as in
+// the address pool.
+func (n *network) completeSNAT(container *corev1.Container) {
+	container.Command = system.Shell(snatToUpstreamDNS)
+	container.Env[0].Value = n.in.PodCIDR
+	if hasIPv4(n.config) {
+		container.Env[0].Value = podRangeIPv4(n.in)
 	}
-	return system.Execute(command...)
-}
-
-func (n *network) isPrivileged() bool { return isPrivileged(n.config, n.in) }
-
-func (n node) securityContext() *corev1.SecurityContext {
-	if n.isPrivileged() {
-		return system.Privileged()
-	}
-	return &corev1.SecurityContext{
-		RunAsUser:                new(int64(nodeUser)),
-		RunAsGroup:               new(int64(0)),
-		Privileged:               new(false),
-		AllowPrivilegeEscalation: new(true), // for the set-uid bits in the image, which give the user its capabilities
-		Capabilities:             &corev1.Capabilities{Add: []corev1.Capability{"NET_RAW", "NET_ADMIN", "NET_BIND_SERVICE"}},
+	if !n.isPrivileged() {
+		container.SecurityContext = &corev1.SecurityContext{
+			Privileged:               new(false),
+			AllowPrivilegeEscalation: new(false),
+			Capabilities:             &corev1.Capabilities{Add: []corev1.Capability{"NET_ADMIN"}},
+		}
 	}
 }
 
-// serviceEndpoint lets users of a cluster without kube-proxy write the API server's address
-// into an optional ConfigMap.
-func serviceEndpoint() []corev1.EnvFromSource {
-	return []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{
-		LocalObjectReference: corev1.LocalObjectReference{Name: "kubernetes-services-endpoint"},
-		Optional:             new(true),
-	}}}
+// completeConditionEnsurer lets the container detect the node's addresses as calico-node does,
+// with the same variables.
+func (n *network) completeConditionEnsurer(container *corev1.Container, node system.Environment) {
+	env := node.Only("CALICO_NETWORKING_BACKEND", "IP", "IP_AUTODETECTION_METHOD", "IP6", "IP6_AUTODETECTION_METHOD")
+	env.Set("NO_DEFAULT_POOLS", "true")
+	env.FromField("NODENAME", "spec.nodeName")
+	container.Command, container.Env = system.Shell(ensureCondition), env
+	if !hasBackend(n.config, v1alpha1.None) {
+		container.VolumeMounts = nil
+	}
 }

@@ -5,9 +5,8 @@ package calico
 import (
 	"strconv"
 
-	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
-
 	"github.com/trellis-network/trellis/plugin/system"
+	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
 // kubeProxyHealthPort is where Felix answers health checks for its built-in kube-proxy
@@ -26,19 +25,19 @@ func (e nodeEnv) variables() system.Environment {
 	var env system.Environment
 	env.SetIf(usesHostLocal(e.config), "USE_POD_CIDR", "true")
 	env.Set("FELIX_PROMETHEUSMETRICSENABLED", "true")
-	env.Set("FELIX_PROMETHEUSMETRICSPORT", strconv.Itoa(felixMetricsPort))
-	env.Set("DATASTORE_TYPE", datastore)
-	env.FromConfigMap("FELIX_TYPHAK8SSERVICENAME", configName, typhaServiceKey, nil)
+	env.Set("FELIX_PROMETHEUSMETRICSPORT", "9091")
+	env.Set("DATASTORE_TYPE", "kubernetes")
+	env.FromConfigMap("FELIX_TYPHAK8SSERVICENAME", configName, typhaServiceKey)
 	env.Set("WAIT_FOR_DATASTORE", "true")
 	env.FromField("NODENAME", "spec.nodeName")
-	env.FromConfigMap("CALICO_NETWORKING_BACKEND", configName, backendKey, nil)
+	env.FromConfigMap("CALICO_NETWORKING_BACKEND", configName, backendKey)
 	env.Set("CLUSTER_TYPE", "k8s,bgp")
 	e.ipv4(&env)
 	e.ipv6(&env)
 	env.Set("FELIX_IPV6SUPPORT", strconv.FormatBool(hasIPv6(e.config)))
-	env.FromConfigMap("FELIX_IPINIPMTU", configName, mtuKey, nil)
-	env.FromConfigMap("FELIX_VXLANMTU", configName, mtuKey, nil)
-	env.FromConfigMap("FELIX_WIREGUARDMTU", configName, mtuKey, nil)
+	env.FromConfigMap("FELIX_IPINIPMTU", configName, mtuKey)
+	env.FromConfigMap("FELIX_VXLANMTU", configName, mtuKey)
+	env.FromConfigMap("FELIX_WIREGUARDMTU", configName, mtuKey)
 	env.Set("CALICO_DISABLE_FILE_LOGGING", "true")
 	// Felix would otherwise drop what a pod sends to its own node.
 	env.Set("FELIX_DEFAULTENDPOINTTOHOSTACTION", "ACCEPT")

@@ -8,8 +8,8 @@
 // know how they get into the cluster, and no infrastructure by name: it uses the facts that a
 // provider states.
 //
-// The environment of calico-node is in node_env.go. Every other component has a file of its
-// own; render.go lists them.
+// render.go lists the components. Their objects are in manifests/, and the Go files set in them
+// what depends on the config or the cluster. The environment of calico-node is in node_env.go.
 package calico
 
 import (

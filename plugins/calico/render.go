@@ -5,7 +5,6 @@ package calico
 import (
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trellis-network/trellis/plugin"
@@ -17,37 +16,36 @@ const (
 	bundleName = "extension-networking-calico-config"
 	// namespace is the namespace of all objects that have one.
 	namespace = metav1.NamespaceSystem
-	// datastore is where Calico keeps its state.
-	datastore = "kubernetes"
+	// kubeControllersName is the name of Calico's controllers.
+	kubeControllersName = "calico-kube-controllers"
 )
 
 // network is one network to render: what is in force, and what is known of its cluster.
 type network struct {
 	config *v1alpha1.NetworkConfig
 	in     *plugin.Input
-	// calicoConfig is the ConfigMap that calico-node restarts for.
-	calicoConfig *corev1.ConfigMap
 }
 
-// Render returns the objects of a network. Every component has a file of its own. Objects
-// that are the same in every network are in manifests/.
+// Render returns the objects of a network. They are in manifests/, as far as they are the same
+// in every network; a component that depends on the config or the cluster has a Go file as
+// well.
 func (definition) Render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (plugin.Objects, error) {
-	n := &network{config: effective, in: in}
-	n.calicoConfig = n.cniConfig() // cni.go
+	n := &network{effective, in}
+	config := n.cniConfig() // cni.go
 	return plugin.NewObjects(n.components(),
 		plugin.NetworkBundle(bundleName, slices.Concat(
-			node{n}.access(), // node.go
-			crds(),           // manifests/crds.yaml
-			[]plugin.Object{n.calicoConfig},
-			pools{n}.objects(),                   // ippools.go
-			[]plugin.Object{node{n}.daemonSet()}, // node.go, node_env.go, node_init.go, node_sidecars.go, node_volumes.go
-			typha{n}.objects(),                   // typha.go
-			typhaPolicy(),                        // manifests/typha-policy.yaml
-			autoscalers{n}.objects(),             // autoscalers.go
-			kubeControllers{n}.objects(),         // kubecontrollers.go
-			podAutoscalers{n}.objects(),          // vpa.go
-			multus{n}.objects(),                  // multus.go
-			monitoring(n.config),                 // monitoring.go
+			n.nodeAccess(), // node.go
+			crds(),
+			[]plugin.Object{config},
+			pools{n}.objects(), // ippools.go
+			n.node(config),     // node.go, node_env.go
+			n.typha(),          // typha.go
+			typhaPolicy(),
+			n.autoscalers(), // autoscalers.go
+			n.kubeControllers(),
+			n.podAutoscalers(), // autoscalers.go
+			n.multus(),         // multus.go
+			n.monitoring(),     // monitoring.go
 		)),
 		plugin.SeedBundle(bundleName+"-seed", seedMonitoring(in.Namespace)), // monitoring.go
 	), nil
@@ -67,5 +65,9 @@ func (n *network) components() []plugin.Component {
 	return list
 }
 
-// image returns the reference of an image of images.yaml.
-func (n *network) image(name string) string { return images.For(name, n.in) }
+func (n *network) kubeControllers() []plugin.Object {
+	if !hasKubeControllers(n.config) {
+		return nil
+	}
+	return kubeControllersObjects(n.in)
+}

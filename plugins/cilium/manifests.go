@@ -24,15 +24,20 @@ var (
 	labelPrefixes     = manifest.Constants(manifests, "manifests/label-prefix.yaml")
 	agentIdentity     = manifest.Constants(manifests, "manifests/agent.yaml")
 	agentRole         = manifest.Constants(manifests, "manifests/agent-role.yaml")
-	operatorAccess    = manifest.Constants(manifests, "manifests/operator.yaml")
-	envoyConstants    = manifest.Constants(manifests, "manifests/envoy.yaml")
 	metricsServices   = manifest.Constants(manifests, "manifests/services.yaml")
-	relayConstants    = manifest.Constants(manifests, "manifests/hubble-relay.yaml")
-	uiConstants       = manifest.Constants(manifests, "manifests/hubble-ui.yaml")
-	certificateAccess = manifest.Constants(manifests, "manifests/hubble-certificates.yaml")
 	dnsPolicies       = manifest.Constants(manifests, "manifests/policies.yaml")
 	nodeLocalPolicies = manifest.Constants(manifests, "manifests/policies-nodelocaldns.yaml")
 	hubblePolicies    = manifest.Constants(manifests, "manifests/policies-hubble.yaml")
+)
+
+// Components, each with its workloads.
+var (
+	agentObjects       = manifest.Component(manifests, "manifests/agent-daemonset.yaml", images)
+	operatorObjects    = manifest.Component(manifests, "manifests/operator.yaml", images)
+	envoyObjects       = manifest.Component(manifests, "manifests/envoy.yaml", images)
+	relayObjects       = manifest.Component(manifests, "manifests/hubble-relay.yaml", images)
+	uiObjects          = manifest.Component(manifests, "manifests/hubble-ui.yaml", images)
+	certificateObjects = manifest.Component(manifests, "manifests/hubble-certificates.yaml", images)
 )
 
 // Objects to which the config or the facts add something.
@@ -53,14 +58,6 @@ var announcingAgentRole = sync.OnceValue(func() []plugin.Object {
 
 // copyOf returns a copy of the only object.
 func copyOf[T plugin.Object](constants []plugin.Object) T { return constants[0].DeepCopyObject().(T) }
-
-// access is the identity and the rights of what runs on every node.
-func (a agent) access() []plugin.Object {
-	if a.config.L2Announcements.Enabled {
-		return slices.Concat(agentIdentity(), announcingAgentRole())
-	}
-	return slices.Concat(agentIdentity(), agentRole())
-}
 
 // policies are objects of kinds that the operator brings.
 func (n *network) policies() []plugin.Object {

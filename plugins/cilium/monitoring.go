@@ -57,8 +57,8 @@ func seedMonitoring(in *plugin.Input) []plugin.Object {
 	at, kept := in.Namespace, keptMetrics()
 	return []plugin.Object{
 		system.Dashboards(at, "cilium-dashboards", maps.Clone(dashboards)),
-		system.ScrapeConfig(at, agentScrape, endpoints, agentTargets("cilium-agent-metrics", agentMetricsPort), kept["agent"]),
-		system.ScrapeConfig(at, "shoot-cilium-hubble", endpoints, agentTargets("hubble-metrics", hubbleMetricsPort), kept["hubble"]),
+		system.ScrapeConfig(at, agentScrape, endpoints, agentTargets("cilium-agent-metrics", "9090"), kept["agent"]),
+		system.ScrapeConfig(at, "shoot-cilium-hubble", endpoints, agentTargets("hubble-metrics", "9091"), kept["hubble"]),
 		system.ScrapeConfig(at, "shoot-cilium-operator", pods, operatorTargets(), kept["operator"]),
 		system.Rules(at, agentScrape, "recording-rules.rules", monitoringv1.Rule{
 			Record: "cilium:api_latency",
@@ -79,7 +79,7 @@ const (
 
 // agentTargets are agents behind a Service that asks for being scraped. The same Service
 // leads to the ports of several jobs, so each job states its own.
-func agentTargets(job string, port int32) []monitoringv1.RelabelConfig {
+func agentTargets(job, port string) []monitoringv1.RelabelConfig {
 	return targets(job,
 		monitoringv1.RelabelConfig{
 			Action: "keep", Regex: agentName + ";true",
@@ -88,7 +88,7 @@ func agentTargets(job string, port int32) []monitoringv1.RelabelConfig {
 		monitoringv1.RelabelConfig{
 			Action: "replace", Regex: "(.+)", TargetLabel: metricsPath,
 			SourceLabels: []monitoringv1.LabelName{podName},
-			Replacement:  new(system.ProxiedMetrics("${1}", decimal(port))),
+			Replacement:  new(system.ProxiedMetrics("${1}", port)),
 		})
 }
 

@@ -11,7 +11,7 @@
 //
 // To change what cilium-config contains, see fields.go, configmap.go and
 // manifests/cilium-config.yaml; what depends on Cilium's version is in version.go and
-// images.yaml. Every component has a file of its own; render.go lists them.
+// images.yaml. render.go lists the components.
 package cilium
 
 import (
@@ -45,8 +45,7 @@ func (definition) Describe() plugin.Description {
 	}
 }
 
-// network is one network to render: what is in force, and what is known of its
-// cluster. A component that depends on both embeds it.
+// network is one network to render: what is in force, and what is known of its cluster.
 type network struct {
 	config *v1alpha1.NetworkConfig
 	in     *plugin.Input

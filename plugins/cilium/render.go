@@ -6,6 +6,8 @@ import (
 	_ "embed"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugin/system"
 	"github.com/trellis-network/trellis/plugins/cilium/v1alpha1"
@@ -16,11 +18,16 @@ var imagesDocument []byte
 
 var images = plugin.ParseImages(imagesDocument)
 
-// bundleName is the name of the ManagedResource, as Gardener's extension has it.
-const bundleName = "extension-networking-cilium-config"
+const (
+	// bundleName is the name of the ManagedResource, as Gardener's extension has it.
+	bundleName = "extension-networking-cilium-config"
+	// namespace is where everything is that has a namespace.
+	namespace = metav1.NamespaceSystem
+)
 
-// Render returns the objects of a network. Every component has a file of its own for what
-// depends on the config or the facts; the rest is in the folder manifests (manifests.go).
+// Render returns the objects of a network. They are in the folder manifests (manifests.go), as
+// far as they are the same in every network; the files below have what depends on the config or
+// the facts.
 func (definition) Render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (plugin.Objects, error) {
 	n := &network{effective, in}
 	config := ciliumConfig{n}.configMap()
@@ -29,12 +36,12 @@ func (definition) Render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (p
 		plugin.NetworkBundle(bundleName, slices.Concat(
 			[]plugin.Object{config}, // configmap.go
 			labelPrefixes(),
-			agent{n}.access(),
-			agent{n}.objects(checksum),    // agent.go, agent_init.go, agent_sidecars.go, agent_volumes.go
-			operator{n}.objects(checksum), // operator.go
-			envoy{n}.objects(),            // envoy.go
+			n.agentAccess(),      // agent.go
+			n.agent(checksum),    // agent.go
+			n.operator(checksum), // operator.go
+			n.envoy(),            // agent.go
 			metricsServices(),
-			hubble{n}.objects(), // hubble.go, hubble_relay.go, hubble_ui.go, hubble_certificates.go
+			n.hubble(), // hubble.go
 		)),
 		plugin.ExtrasBundle(bundleName+"-later", n.policies()),
 		plugin.AdmissionBundle(admissionResource, nodeLocalAdmission(in)), // nodelocaldns.go, nodelocaldns_webhook.go
@@ -45,16 +52,13 @@ func (definition) Render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (p
 func (n *network) components() []plugin.Component {
 	list := []plugin.Component{
 		{Name: "ciliumAgents", Kind: "DaemonSet", Workload: agentName, Namespace: namespace},
-		{Name: "operator", Kind: "Deployment", Workload: operatorName, Namespace: namespace},
-		{Name: "envoy", Kind: "DaemonSet", Workload: envoyName, Namespace: namespace},
+		{Name: "operator", Kind: "Deployment", Workload: "cilium-operator", Namespace: namespace},
+		{Name: "envoy", Kind: "DaemonSet", Workload: "cilium-envoy", Namespace: namespace},
 	}
 	if n.config.Hubble.Enabled {
 		list = append(list,
-			plugin.Component{Name: "hubbleRelay", Kind: "Deployment", Workload: relayName, Namespace: namespace},
-			plugin.Component{Name: "hubbleUI", Kind: "Deployment", Workload: uiName, Namespace: namespace})
+			plugin.Component{Name: "hubbleRelay", Kind: "Deployment", Workload: "hubble-relay", Namespace: namespace},
+			plugin.Component{Name: "hubbleUI", Kind: "Deployment", Workload: "hubble-ui", Namespace: namespace})
 	}
 	return list
 }
-
-// image returns the reference of an image of images.yaml.
-func (n *network) image(name string) string { return images.For(name, n.in) }

@@ -23,7 +23,15 @@ var (
 	upstreamDNSRules string
 	//go:embed scripts/add-snat-rule-to-outside-world.sh
 	outsideWorldRules string
-
-	snatToUpstreamDNS  = masquerade + "\n" + upstreamDNSRules
-	snatToOutsideWorld = masquerade + "\n" + outsideWorldRules
 )
+
+// scripts are what the agent's containers run, by their names.
+var scripts = map[string]string{
+	"disable-rp-filter":       disableRPFilter,
+	"mount-cgroup":            mountCgroup,
+	"apply-sysctl-overwrites": applySysctl,
+	"mount-bpf-fs":            mountBPF,
+	kubeProxyCleanUpName:      cleanUpKubeProxy,
+	upstreamDNSName:           masquerade + "\n" + upstreamDNSRules,
+	outsideWorldName:          masquerade + "\n" + outsideWorldRules,
+}

@@ -6,48 +6,56 @@ import (
 	"embed"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugin/manifest"
+	"github.com/trellis-network/trellis/plugin/system"
 	"github.com/trellis-network/trellis/plugins/flannel/v1alpha1"
 )
 
-const (
-	// bundleName is the name of the ManagedResource.
-	bundleName = "extension-networking-flannel-config"
-	// account is the name of the daemon's identity.
-	account = "flannel"
-)
+// bundleName is the name of the ManagedResource.
+const bundleName = "extension-networking-flannel-config"
 
 //go:embed manifests
 var manifests embed.FS
 
-// access is what the daemon may do.
-var access = manifest.Constants(manifests, "manifests/access.yaml")
+var (
+	// access is what the daemon may do.
+	access = manifest.Constants(manifests, "manifests/access.yaml")
+	// nodeObjects is the daemon.
+	nodeObjects = manifest.Component(manifests, "manifests/node.yaml", images)
+)
 
 // network is one network to render: what is in force, and what is known of its cluster.
 type network struct {
 	config *v1alpha1.NetworkConfig
 	in     *plugin.Input
-	// settings is the ConfigMap that flannel restarts for.
-	settings *corev1.ConfigMap
 }
 
 // Render returns the objects of a network.
 func (definition) Render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (plugin.Objects, error) {
-	n := &network{config: effective, in: in}
-	var err error
-	if n.settings, err = n.makeSettings(); err != nil {
+	n := &network{effective, in}
+	settings, err := n.settings() // settings.go
+	if err != nil {
 		return plugin.Objects{}, err
 	}
-	components := []plugin.Component{{Name: "nodes", Kind: "DaemonSet", Workload: nodeName, Namespace: metav1.NamespaceSystem}}
+	components := []plugin.Component{{Name: "nodes", Kind: "DaemonSet", Workload: "kube-flannel-ds", Namespace: metav1.NamespaceSystem}}
 	return plugin.NewObjects(components, plugin.NetworkBundle(bundleName, slices.Concat(
-		access(),                                 // manifests/access.yaml
-		[]plugin.Object{n.settings, n.nodeSet()}, // settings.go, node.go
+		access(), []plugin.Object{settings}, n.node(settings),
 	))), nil
 }
 
-// image returns the reference of an image of images.yaml.
-func (n *network) image(name string) string { return images.For(name, n.in) }
+// node returns the DaemonSet, whose pods restart when the settings change.
+func (n *network) node(settings *corev1.ConfigMap) []plugin.Object {
+	objects := nodeObjects(n.in)
+	template := &manifest.Workload[*appsv1.DaemonSet](objects).Spec.Template
+	template.Annotations = map[string]string{system.ChecksumAnnotation(configName): system.Checksum(settings)}
+	resources := n.config.Resources
+	template.Spec.Containers[0].Resources = corev1.ResourceRequirements{
+		Requests: resources.Requests.DeepCopy(), Limits: resources.Limits.DeepCopy(),
+	}
+	return objects
+}

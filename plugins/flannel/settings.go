@@ -61,12 +61,14 @@ type delegate struct {
 	MTU              *int32 `json:"mtu,omitempty"`
 }
 
-func (n *network) makeSettings() (*corev1.ConfigMap, error) {
+// settings returns the ConfigMap that flannel restarts for. Its labels are flannel's own, as its
+// manifests have them.
+func (n *network) settings() (*corev1.ConfigMap, error) {
 	cni, cniErr := json.MarshalIndent(n.cniConf(), "", "  ")
 	net, netErr := json.MarshalIndent(n.netConf(), "", "  ")
 	return &corev1.ConfigMap{
 		TypeMeta:   system.TypeMeta("v1", "ConfigMap"),
-		ObjectMeta: system.Named(configName, labels()),
+		ObjectMeta: system.Named(configName, map[string]string{"app": "flannel", "tier": "node", system.AppLabel: "flannel"}),
 		Data:       map[string]string{cniKey: string(cni) + "\n", netKey: string(net) + "\n"},
 	}, errors.Join(cniErr, netErr)
 }

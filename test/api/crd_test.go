@@ -44,7 +44,7 @@ type networkSpec = extensionsv1alpha1.NetworkSpec
 func TestTypeAndRangesOfANetworkAreImmutable(t *testing.T) {
 	contract.Shows(t, "C6")
 	g, c := setup(t, "networks")
-	newer := networkSpec{DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "calico"}, PodCIDR: "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16"}
+	newer := networkSpec{Type: "calico", PodCIDR: "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16"}
 	older := newer
 	older.PodCIDR, older.ClusterCIDR = "", newer.PodCIDR
 	for name, test := range map[string]struct {
@@ -76,7 +76,7 @@ func TestTypeAndRangesOfANetworkAreImmutable(t *testing.T) {
 	}
 	g.Expect(c.Create(t.Context(), &extensionsv1alpha1.Network{
 		ObjectMeta: metav1.ObjectMeta{Name: "none", Namespace: "networks"},
-		Spec:       networkSpec{DefaultSpec: newer.DefaultSpec, ServiceCIDR: newer.ServiceCIDR},
+		Spec:       networkSpec{Type: newer.Type, ServiceCIDR: newer.ServiceCIDR},
 	})).To(MatchError(ContainSubstring("podCIDR is required (clusterCIDR is an older spelling of it)")))
 }
 
@@ -108,7 +108,7 @@ func TestIPFamiliesChangeBetweenOneAndTwo(t *testing.T) {
 			g := NewWithT(t)
 			meta := metav1.ObjectMeta{GenerateName: "n-", Namespace: "families"}
 			n := &extensionsv1alpha1.Network{ObjectMeta: meta, Spec: networkSpec{
-				DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "calico"}, PodCIDR: "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
+				Type: "calico", PodCIDR: "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
 				IPFamilies: ipFamilies(test.before),
 			}}
 			s := &corev1beta1.Shoot{ObjectMeta: meta, Spec: corev1beta1.ShootSpec{

@@ -30,7 +30,7 @@ func TestTheSpecOfADeletingNetworkStays(t *testing.T) {
 			Annotations: map[string]string{extensionsv1alpha1.ConfirmationAnnotation: "true"},
 		},
 		Spec: networkSpec{
-			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "calico"}, PodCIDR: "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
+			Type: "calico", PodCIDR: "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
 		},
 	}
 	g.Expect(c.Create(t.Context(), n)).To(Succeed())
@@ -57,7 +57,7 @@ func TestDeletingANetworkHasToBeConfirmed(t *testing.T) {
 		n := &extensionsv1alpha1.Network{
 			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "confirmed"},
 			Spec: networkSpec{
-				DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "calico"}, PodCIDR: "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
+				Type: "calico", PodCIDR: "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
 			},
 		}
 		if annotation != "" {

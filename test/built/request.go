@@ -62,8 +62,8 @@ func (by By[N]) Request(t *testing.T, config string, options ...Option) pipeline
 	request := pipeline.Request{
 		Name: "network", Namespace: "shoot--test--one", Author: pipeline.AuthorNetwork,
 		Spec: extensionsv1alpha1.NetworkSpec{
-			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: by.New().Type},
-			PodCIDR:     PodCIDR, ServiceCIDR: serviceCIDR,
+			Type:    by.New().Type,
+			PodCIDR: PodCIDR, ServiceCIDR: serviceCIDR,
 		},
 		Facts: plugin.Facts{
 			Namespace:  "shoot--test--one",

@@ -127,7 +127,9 @@ func (p *controlPlane) operator(options network.Options) *process {
 		return errors.Join(
 			mgr.Add(shoots),
 			network.Add(mgr, options),
-			networkstatus.Add(mgr, networkstatus.Options{Clients: shoots, Clock: clock.RealClock{}, Period: time.Minute, MaxConcurrentReconciles: 1}),
+			networkstatus.Add(mgr, networkstatus.Options{
+				Clients: shoots, Clock: clock.RealClock{}, Period: time.Minute, ProgressingThreshold: 5 * time.Minute, MaxConcurrentReconciles: 1,
+			}),
 		)
 	})
 }

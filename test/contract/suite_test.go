@@ -92,8 +92,8 @@ func plainNetwork(namespace, name string) *extensionsv1alpha1.Network {
 	return &extensionsv1alpha1.Network{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 		Spec: extensionsv1alpha1.NetworkSpec{
-			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "example"},
-			PodCIDR:     "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
+			Type:    "example",
+			PodCIDR: "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
 		},
 	}
 }

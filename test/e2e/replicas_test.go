@@ -274,7 +274,7 @@ func (w *world) createNetwork(namespace string) {
 			Annotations: map[string]string{extensionsv1alpha1.OperationAnnotation: extensionsv1alpha1.OperationReconcile},
 		},
 		Spec: extensionsv1alpha1.NetworkSpec{
-			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "calico"}, PodCIDR: "100.96.0.0/11", ServiceCIDR: "100.64.0.0/13",
+			Type: "calico", PodCIDR: "100.96.0.0/11", ServiceCIDR: "100.64.0.0/13",
 		},
 	}
 	empty := runtime.RawExtension{Raw: []byte(`{}`)}

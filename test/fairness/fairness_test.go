@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
@@ -44,7 +43,7 @@ type runner func() int
 func (r runner) Run() int { return r() }
 
 func TestMain(m *testing.M) {
-	ctrl.SetLogger(logr.Discard())
+	ctrl.SetLogger(written.logger())
 	os.Exit(landscape.Main(runner(func() int { return small.Main(m) })))
 }
 
@@ -59,17 +58,28 @@ func BenchmarkFairness(b *testing.B) {
 	}
 	l := newFleet(b, shoots, box.Seed.Kubeconfig, box.Shoots[0].Kubeconfig)
 	l.run(b, box.Seed.Kubeconfig, settings, func(*shootclient.Options) {})
-	l.change(b, nil) // the first connections are not measured
+	change := func(with []fault) times {
+		others := len(l.gates) - len(faults)
+		for i, gate := range l.gates[others:] {
+			if with == nil {
+				gate.become(none)
+			} else {
+				gate.become(with[i])
+			}
+		}
+		return l.change(b, others)
+	}
+	change(nil) // the first connections are not measured
 	var calm, faulty times
 	for i := range rounds {
 		// Alternate, so that networks become both complete and incomplete in calm and in
 		// faulty rounds.
 		if i%2 == 0 {
-			calm.add(l.change(b, nil))
-			faulty.add(l.change(b, faults))
+			calm.add(change(nil))
+			faulty.add(change(faults))
 		} else {
-			faulty.add(l.change(b, faults))
-			calm.add(l.change(b, nil))
+			faulty.add(change(faults))
+			calm.add(change(nil))
 		}
 	}
 	report(b, "network", calm.done, faulty.done)
@@ -79,14 +89,16 @@ func BenchmarkFairness(b *testing.B) {
 
 // report reports the 95th percentiles without and with faults, and their ratio.
 func report(b *testing.B, of string, calm, faulty []time.Duration) {
-	high := func(all []time.Duration) time.Duration {
-		slices.Sort(all)
-		return all[len(all)*95/100]
-	}
 	without, with := high(calm), high(faulty)
 	b.ReportMetric(without.Seconds()*1000, "ms-95th-"+of+"-without-faults")
 	b.ReportMetric(with.Seconds()*1000, "ms-95th-"+of+"-with-faults")
 	b.ReportMetric(with.Seconds()/without.Seconds(), "times-95th-"+of)
+}
+
+// high returns the 95th percentile.
+func high(all []time.Duration) time.Duration {
+	slices.Sort(all)
+	return all[len(all)*95/100]
 }
 
 // times are the times until the networks of shoots were applied, and their health reported.
@@ -96,21 +108,13 @@ func (t *times) add(other times) {
 	t.done, t.reported = append(t.done, other.done...), append(t.reported, other.reported...)
 }
 
-// change changes the networks of all shoots while the last shoots have these faults. It
-// returns the times of the other shoots.
-func (l *fleet) change(b *testing.B, with []fault) times {
-	b.Helper()
-	ctx, cancel := context.WithTimeout(b.Context(), patience)
+// change changes the networks of all shoots. It waits for the first of them, which are
+// healthy, and returns their times.
+func (l *fleet) change(tb testing.TB, healthy int) times {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(tb.Context(), patience)
 	defer cancel()
 	l.round++
-	healthy := len(l.gates) - len(faults)
-	for i, gate := range l.gates[healthy:] {
-		if with == nil {
-			gate.become(none)
-		} else {
-			gate.become(with[i])
-		}
-	}
 	began := make([]time.Time, len(l.gates))
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -118,7 +122,7 @@ func (l *fleet) change(b *testing.B, with []fault) times {
 		began[i] = time.Now()
 		all.Go(func() {
 			if err := l.update(ctx, i); err != nil {
-				b.Error(err)
+				tb.Error(err)
 			}
 		})
 	}
@@ -126,7 +130,7 @@ func (l *fleet) change(b *testing.B, with []fault) times {
 	for len(done) < healthy || len(reported) < healthy {
 		select {
 		case <-ctx.Done():
-			b.Fatalf("after %v, %d of %d shoots have their network, and the health of %d is reported", patience, len(done), healthy, len(reported))
+			tb.Fatalf("after %v, %d of %d shoots have their network, and the health of %d is reported", patience, len(done), healthy, len(reported))
 		case one := <-l.news:
 			if one.round != l.round || one.shoot >= healthy {
 				continue

@@ -43,7 +43,7 @@ import (
 type fleet struct {
 	*WithT
 	ctx   context.Context
-	seed  client.Client
+	seed  *harness.Cluster
 	gates []*gate
 	round int
 	news  chan news
@@ -120,7 +120,7 @@ func (l *fleet) run(tb testing.TB, seedKubeconfig string, settings *configv1alph
 		MaxConcurrentReconciles: controllers.ManagedResource.ConcurrentSyncs,
 	})).To(Succeed())
 	l.Expect(networkstatus.Add(mgr, networkstatus.Options{
-		Clients: shoots, Period: controllers.Health.SyncPeriod.Duration,
+		Clients: shoots, Clock: clock.RealClock{}, Period: controllers.Health.SyncPeriod.Duration,
 		ProgressingThreshold:    controllers.Health.ProgressingThreshold.Duration,
 		MaxConcurrentReconciles: controllers.Health.ConcurrentSyncs,
 	})).To(Succeed())
@@ -147,8 +147,8 @@ func (l *fleet) update(ctx context.Context, i int) error {
 	n := &extensionsv1alpha1.Network{
 		ObjectMeta: metav1.ObjectMeta{Name: "one", Namespace: name(i)},
 		Spec: extensionsv1alpha1.NetworkSpec{
-			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "example", ProviderConfig: &runtime.RawExtension{Raw: l.config()}},
-			PodCIDR:     "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
+			Type: "example", ProviderConfig: &runtime.RawExtension{Raw: l.config()},
+			PodCIDR: "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
 		},
 	}
 	if l.round == 1 {

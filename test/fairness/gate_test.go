@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package fairness tests that shoots do not wait for other shoots that do not answer, and
-// measures how much longer they take meanwhile. `make bench` prints the times with and
-// without such shoots.
+// Package fairness tests that shoots do not wait for other shoots that do not answer or are
+// hostile, and measures how much longer they take meanwhile. `make bench` prints the times with
+// and without shoots that do not answer, `make robustness` what a hostile one costs the others.
 package fairness
 
 import (
@@ -46,7 +46,10 @@ const late = 2 * time.Second
 type gate struct {
 	server *httptest.Server
 	fault  atomic.Int32
-	ca     []byte
+	// hostile is the way in which it is, or nil. connections counts those that were made.
+	hostile     atomic.Pointer[way]
+	connections atomic.Int32
+	ca          []byte
 
 	mu sync.Mutex
 	// holding is the number of requests that wait for an answer, and most its maximum so far.
@@ -97,6 +100,10 @@ func newGate(config *rest.Config, namespace string) (*gate, error) {
 	if err != nil {
 		return nil, err
 	}
+	foreign, err := newAuthority()
+	if err != nil {
+		return nil, err
+	}
 	g := &gate{ca: authority.ca}
 	proxy := &httputil.ReverseProxy{
 		Transport: transport, FlushInterval: -1,
@@ -110,6 +117,9 @@ func newGate(config *rest.Config, namespace string) (*gate, error) {
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
 	}
 	g.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if hostile := g.hostile.Load(); hostile != nil && hostile.serve(w, r, namespace) {
+			return
+		}
 		switch fault(g.fault.Load()) {
 		case blackHole:
 			g.hold(r)
@@ -128,8 +138,11 @@ func newGate(config *rest.Config, namespace string) (*gate, error) {
 		proxy.ServeHTTP(w, r)
 	}))
 	g.server.TLS = &tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-		certificate := authority.valid
-		if fault(g.fault.Load()) == expired {
+		certificate, hostile := authority.valid, g.hostile.Load()
+		switch connection := g.connections.Add(1); {
+		case hostile != nil && hostile.changing && connection%3 == 0:
+			certificate = foreign.valid
+		case hostile != nil && hostile.changing && connection%3 == 1, fault(g.fault.Load()) == expired:
 			certificate = authority.expired
 		}
 		return &tls.Config{Certificates: []tls.Certificate{*certificate}, NextProtos: []string{"http/1.1"}}, nil
@@ -142,6 +155,13 @@ func newGate(config *rest.Config, namespace string) (*gate, error) {
 // become sets the fault, and closes the connections from before.
 func (g *gate) become(f fault) {
 	g.fault.Store(int32(f))
+	g.server.CloseClientConnections()
+}
+
+// turn makes the API server hostile in a way, or no longer with nil, and closes the
+// connections from before.
+func (g *gate) turn(to *way) {
+	g.hostile.Store(to)
 	g.server.CloseClientConnections()
 }
 

@@ -53,7 +53,7 @@ func TestRightsOfAnOperatorInALandscape(t *testing.T) {
 			Annotations: map[string]string{extensionsv1alpha1.OperationAnnotation: extensionsv1alpha1.OperationReconcile},
 		},
 		Spec: extensionsv1alpha1.NetworkSpec{
-			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "calico"}, PodCIDR: "100.64.0.0/12", ServiceCIDR: "100.96.0.0/13",
+			Type: "calico", PodCIDR: "100.64.0.0/12", ServiceCIDR: "100.96.0.0/13",
 		},
 	}
 	o.create(network)

@@ -124,7 +124,9 @@ func (w *world) operator(t *transport) ctrl.Manager {
 		Pipeline: built, Trigger: w.trigger, Standalone: w.trigger == network.TriggerGeneration, Shoots: shoots,
 		MaxConcurrentReconciles: 2, Clock: clock.RealClock{},
 	})).To(Succeed())
-	w.Expect(networkstatus.Add(mgr, networkstatus.Options{Clients: shoots, Period: syncPeriod, ProgressingThreshold: forEver})).To(Succeed())
+	w.Expect(networkstatus.Add(mgr, networkstatus.Options{
+		Clients: shoots, Clock: clock.RealClock{}, Period: syncPeriod, ProgressingThreshold: forEver, MaxConcurrentReconciles: 5,
+	})).To(Succeed())
 	w.Expect(managedresource.Add(mgr, managedresource.Options{
 		Shoots: shoots, ManagedBy: w.run, SyncPeriod: syncPeriod, DeletionInterval: deletionInterval,
 	})).To(Succeed())

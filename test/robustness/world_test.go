@@ -129,8 +129,8 @@ func (w *world) network(config string, operation string) *extensionsv1alpha1.Net
 	n := &extensionsv1alpha1.Network{
 		ObjectMeta: meta(w.namespace(), "one"),
 		Spec: extensionsv1alpha1.NetworkSpec{
-			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "example", ProviderConfig: &runtime.RawExtension{Raw: []byte(config)}},
-			PodCIDR:     "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
+			Type: "example", ProviderConfig: &runtime.RawExtension{Raw: []byte(config)},
+			PodCIDR: "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
 		},
 	}
 	if operation != "" {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 )
@@ -35,41 +34,29 @@ func Load(document []byte) (*OperatorConfiguration, error) {
 
 func (c *OperatorConfiguration) setDefaults() {
 	c.APIVersion, c.Kind = GroupVersion.String(), OperatorConfigurationKind
-	c.ClientConnection.setDefaults(100, 130)
-	c.ShootClientConnection.setDefaults(50, 100)
-	c.Metrics.BindAddress = cmp.Or(c.Metrics.BindAddress, ":8080")
-	c.HealthProbes.BindAddress = cmp.Or(c.HealthProbes.BindAddress, ":8081")
-	c.Webhooks.BindAddress = cmp.Or(c.Webhooks.BindAddress, ":10250")
-	c.LeaderElection.setDefaults()
-	c.Heartbeat.RenewInterval.Duration = cmp.Or(c.Heartbeat.RenewInterval.Duration, 30*time.Second)
-	c.Heartbeat.ExtensionName = cmp.Or(c.Heartbeat.ExtensionName, "trellis")
-	c.Controllers.setDefaults()
-}
-
-func (c *Controllers) setDefaults() {
+	setDefault(&c.ClientConnection.QPS, 100)
+	setDefault(&c.ClientConnection.Burst, 130)
+	setDefault(&c.ShootClientConnection.QPS, 50)
+	setDefault(&c.ShootClientConnection.Burst, 100)
+	setDefault(&c.Metrics.BindAddress, ":8080")
+	setDefault(&c.HealthProbes.BindAddress, ":8081")
+	setDefault(&c.Webhooks.BindAddress, ":10250")
+	setDefault(&c.LeaderElection.LeaseDuration.Duration, 15*time.Second)
+	setDefault(&c.LeaderElection.RenewDeadline.Duration, 10*time.Second)
+	setDefault(&c.LeaderElection.RetryPeriod.Duration, 2*time.Second)
+	setDefault(&c.Heartbeat.RenewInterval.Duration, 30*time.Second)
+	setDefault(&c.Heartbeat.ExtensionName, "trellis")
+	setDefault(&c.Controllers.Shoot.ConcurrentSyncs, 5)
+	setDefault(&c.Controllers.Network.ConcurrentSyncs, 5)
+	setDefault(&c.Controllers.Network.ReconciliationTimeout.Duration, 3*time.Minute)
 	// The controllers that connect to shoots have more workers, since some of them wait for
 	// shoots that do not answer.
-	for controller, defaults := range map[*Controller]Controller{
-		&c.Shoot:              {ConcurrentSyncs: 5},
-		&c.Network.Controller: {ConcurrentSyncs: 5},
-		&c.ManagedResource:    {20, metav1.Duration{Duration: time.Minute}},
-		&c.Health.Controller:  {10, metav1.Duration{Duration: 30 * time.Second}},
-	} {
-		controller.ConcurrentSyncs = cmp.Or(controller.ConcurrentSyncs, defaults.ConcurrentSyncs)
-		controller.SyncPeriod = cmp.Or(controller.SyncPeriod, defaults.SyncPeriod)
-	}
-	timeout := &c.Network.ReconciliationTimeout
-	timeout.Duration = cmp.Or(timeout.Duration, 3*time.Minute)
-	threshold := &c.Health.ProgressingThreshold
-	threshold.Duration = cmp.Or(threshold.Duration, 5*time.Minute)
+	setDefault(&c.Controllers.ManagedResource.ConcurrentSyncs, 20)
+	setDefault(&c.Controllers.ManagedResource.SyncPeriod.Duration, time.Minute)
+	setDefault(&c.Controllers.Health.ConcurrentSyncs, 10)
+	setDefault(&c.Controllers.Health.SyncPeriod.Duration, 30*time.Second)
+	setDefault(&c.Controllers.Health.ProgressingThreshold.Duration, 5*time.Minute)
 }
 
-func (c *ClientConnection) setDefaults(qps float32, burst int) {
-	c.QPS, c.Burst = cmp.Or(c.QPS, qps), cmp.Or(c.Burst, burst)
-}
-
-func (l *LeaderElection) setDefaults() {
-	l.LeaseDuration.Duration = cmp.Or(l.LeaseDuration.Duration, 15*time.Second)
-	l.RenewDeadline.Duration = cmp.Or(l.RenewDeadline.Duration, 10*time.Second)
-	l.RetryPeriod.Duration = cmp.Or(l.RetryPeriod.Duration, 2*time.Second)
-}
+// setDefault sets a setting that the file leaves out.
+func setDefault[T comparable](setting *T, value T) { *setting = cmp.Or(*setting, value) }

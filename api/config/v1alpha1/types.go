@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package v1alpha1 is the operator's configuration file, an OperatorConfiguration of
+// config.trellis.network/v1alpha1.
 package v1alpha1
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
+
+// GroupVersion is the API group and version of the configuration file.
+var GroupVersion = schema.GroupVersion{Group: "config.trellis.network", Version: "v1alpha1"}
 
 // OperatorConfigurationKind is the kind of the configuration file.
 const OperatorConfigurationKind = "OperatorConfiguration"
@@ -28,53 +34,39 @@ type OperatorConfiguration struct {
 	// Mode is the way in which the operator runs. Without it the operator runs standalone
 	// where the API server has Shoots as a custom resource, and otherwise as a part of
 	// Gardener, which serves Shoots from an API server of its own.
-	// +optional
 	Mode Mode `json:"mode,omitempty"`
 	// ClientConnection limits the requests to the seed's API server.
-	// +optional
 	ClientConnection ClientConnection `json:"clientConnection,omitempty"`
 	// ShootClientConnection limits the connections to the API server of each shoot.
-	// +optional
 	ShootClientConnection ShootClientConnection `json:"shootClientConnection,omitempty"`
 	// Metrics is the address of /metrics.
-	// +optional
 	Metrics Endpoint `json:"metrics,omitempty"`
 	// HealthProbes is the address of /healthz and /readyz.
-	// +optional
 	HealthProbes Endpoint `json:"healthProbes,omitempty"`
 	// Webhooks are the settings of the webhooks that the API servers of shoots call.
-	// +optional
 	Webhooks Webhooks `json:"webhooks,omitempty"`
 	// LeaderElection selects the one of several replicas that reconciles.
-	// +optional
 	LeaderElection LeaderElection `json:"leaderElection,omitempty"`
 	// Heartbeat shows a gardenlet that the operator runs.
-	// +optional
 	Heartbeat Heartbeat `json:"heartbeat,omitempty"`
 	// Controllers are the settings of the controllers.
-	// +optional
 	Controllers Controllers `json:"controllers,omitempty"`
 	// FeatureGates switches features of the plugins, by name. With a name that no plugin
 	// has the operator does not start; `trellis render --help` lists the names.
-	// +optional
 	FeatureGates map[string]bool `json:"featureGates,omitempty"`
 	// Images replaces container images, by the name in the images.yaml of a plugin.
-	// +optional
 	Images map[string]string `json:"images,omitempty"`
 	// DumpRequests is an existing folder. The operator writes the input of the pipeline for
 	// each Network there; `trellis render --request` renders it again. A Request that cannot
 	// be written is named in the log, and the Network is reconciled without it.
-	// +optional
 	DumpRequests string `json:"dumpRequests,omitempty"`
 }
 
 // ClientConnection limits the requests to an API server.
 type ClientConnection struct {
 	// QPS is the average number of requests a second.
-	// +optional
 	QPS float32 `json:"qps,omitempty"`
 	// Burst is the number of requests that may exceed the average at once.
-	// +optional
 	Burst int `json:"burst,omitempty"`
 }
 
@@ -85,14 +77,12 @@ type ShootClientConnection struct {
 	// AllowedAddresses are ranges such as 127.0.0.0/8 in which API servers of shoots may be,
 	// although the operator refuses them by default: loopback, link-local and multicast
 	// addresses, and those of the metadata services of infrastructures.
-	// +optional
 	AllowedAddresses []string `json:"allowedAddresses,omitempty"`
 }
 
 // Endpoint is an address that the operator serves.
 type Endpoint struct {
 	// BindAddress has the form host:port; "0" serves nothing.
-	// +optional
 	BindAddress string `json:"bindAddress,omitempty"`
 }
 
@@ -100,26 +90,21 @@ type Endpoint struct {
 // in a Gardener landscape, ServiceName states how API servers reach them.
 type Webhooks struct {
 	// BindAddress has the form host:port; "0" serves nothing.
-	// +optional
 	BindAddress string `json:"bindAddress,omitempty"`
 	// URL is the beginning of the webhooks' addresses, as the API servers of shoots reach
 	// them: https, a host, optionally a port and a path. Without it and serviceName there
 	// are no webhooks.
-	// +optional
 	URL string `json:"url,omitempty"`
 	// ServiceName is the name of a Service in the operator's namespace that forwards port
 	// 443 to bindAddress. The API servers of shoots reach it in a Gardener landscape, where
 	// they run in the seed. Elsewhere set url.
-	// +optional
 	ServiceName string `json:"serviceName,omitempty"`
 	// SecretName is the name of the Secret with the certificates, which all replicas share.
 	// Without it that is the operator's name, with -webhooks instead of -operator:
 	// trellis-webhooks.
-	// +optional
 	SecretName string `json:"secretName,omitempty"`
 	// Namespace is the namespace of the Secret and of the Service. Without it that is the
 	// namespace of the operator's pod.
-	// +optional
 	Namespace string `json:"namespace,omitempty"`
 }
 
@@ -128,26 +113,20 @@ type Webhooks struct {
 type LeaderElection struct {
 	// LeaderElect switches the election on or off. Without it there is an election if the
 	// namespace for its Lease is known: resourceNamespace, or that of the pod.
-	// +optional
 	LeaderElect *bool `json:"leaderElect,omitempty"`
 	// LeaseDuration is how long the other replicas wait for a leader that does not renew
 	// the Lease.
-	// +optional
 	LeaseDuration metav1.Duration `json:"leaseDuration,omitempty"`
 	// RenewDeadline is the time after which a leader that cannot renew the Lease stops. It
 	// must be less than leaseDuration.
-	// +optional
 	RenewDeadline metav1.Duration `json:"renewDeadline,omitempty"`
 	// RetryPeriod is the time between two attempts. It must be less than renewDeadline.
-	// +optional
 	RetryPeriod metav1.Duration `json:"retryPeriod,omitempty"`
 	// ResourceName is the name of the Lease. Without it that is the operator's name:
 	// trellis-operator. The operator's rights allow no other Lease.
-	// +optional
 	ResourceName string `json:"resourceName,omitempty"`
 	// ResourceNamespace is the namespace of the Lease. Without it that is the namespace of
 	// the operator's pod.
-	// +optional
 	ResourceNamespace string `json:"resourceNamespace,omitempty"`
 }
 
@@ -156,31 +135,24 @@ type LeaderElection struct {
 // the leader renews it, and only in a Gardener landscape.
 type Heartbeat struct {
 	// RenewInterval is the time between two renewals.
-	// +optional
 	RenewInterval metav1.Duration `json:"renewInterval,omitempty"`
 	// ExtensionName is the holder of the Lease: the name of the extension's
 	// ControllerRegistration.
-	// +optional
 	ExtensionName string `json:"extensionName,omitempty"`
 	// Namespace is the namespace of the Lease. Without it that is the namespace of the
 	// operator's pod, and outside of a pod there is no heartbeat.
-	// +optional
 	Namespace string `json:"namespace,omitempty"`
 }
 
 // Controllers are the settings of the controllers.
 type Controllers struct {
 	// Shoot reconciles Shoots, standalone only.
-	// +optional
 	Shoot Controller `json:"shoot,omitempty"`
 	// Network reconciles Networks.
-	// +optional
 	Network NetworkController `json:"network,omitempty"`
 	// ManagedResource applies objects in shoots, standalone only.
-	// +optional
 	ManagedResource Controller `json:"managedResource,omitempty"`
 	// Health reports the health of networks.
-	// +optional
 	Health HealthController `json:"health,omitempty"`
 }
 
@@ -190,23 +162,19 @@ type NetworkController struct {
 
 	// ReconciliationTimeout limits one reconciliation, and the time until the objects that
 	// it has written are applied; after that the status reports an error.
-	// +optional
 	ReconciliationTimeout metav1.Duration `json:"reconciliationTimeout,omitempty"`
 	// IgnoreOperationAnnotation makes each change of a Network's spec the trigger, as in
 	// standalone mode, in place of the annotation gardener.cloud/operation: Gardener's flag
 	// --ignore-operation-annotation. A gardenlet does not work with it.
-	// +optional
 	IgnoreOperationAnnotation bool `json:"ignoreOperationAnnotation,omitempty"`
 }
 
-// HealthController are the settings of the controller that reports the health of
-// networks.
+// HealthController are the settings of the controller that reports the health of networks.
 type HealthController struct {
 	Controller `json:",inline"`
 
 	// ProgressingThreshold is how long a network may be unhealthy before its condition
 	// turns from Progressing to False. It should be longer than a roll-out.
-	// +optional
 	ProgressingThreshold metav1.Duration `json:"progressingThreshold,omitempty"`
 }
 
@@ -214,10 +182,8 @@ type HealthController struct {
 type Controller struct {
 	// ConcurrentSyncs is the number of objects that the controller reconciles at the same
 	// time.
-	// +optional
 	ConcurrentSyncs int `json:"concurrentSyncs,omitempty"`
 	// SyncPeriod is the time after which the controller reconciles an object although no
 	// event arrived. Only managedResource and health use it.
-	// +optional
 	SyncPeriod metav1.Duration `json:"syncPeriod,omitempty"`
 }

@@ -7,10 +7,12 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/tools/leaderelection"
@@ -23,25 +25,31 @@ func (c *OperatorConfiguration) validate() field.ErrorList {
 	default:
 		errs = append(errs, field.NotSupported(field.NewPath("mode"), c.Mode, []Mode{ModeGardener, ModeStandalone}))
 	}
-	errs = append(errs, c.ClientConnection.validate(field.NewPath("clientConnection"))...)
-	errs = append(errs, c.ShootClientConnection.validate(field.NewPath("shootClientConnection"))...)
-	errs = append(errs, c.Metrics.validate(field.NewPath("metrics"))...)
-	errs = append(errs, c.HealthProbes.validate(field.NewPath("healthProbes"))...)
-	errs = append(errs, c.Webhooks.validate(field.NewPath("webhooks"))...)
-	errs = append(errs, c.LeaderElection.validate(field.NewPath("leaderElection"))...)
-	errs = append(errs, c.Heartbeat.validate(field.NewPath("heartbeat"))...)
-	return append(errs, c.Controllers.validate(field.NewPath("controllers"))...)
+	return slices.Concat(errs,
+		c.ClientConnection.validate(field.NewPath("clientConnection")),
+		c.ShootClientConnection.validate(field.NewPath("shootClientConnection")),
+		c.Metrics.validate(field.NewPath("metrics")),
+		c.HealthProbes.validate(field.NewPath("healthProbes")),
+		c.Webhooks.validate(field.NewPath("webhooks")),
+		c.LeaderElection.validate(field.NewPath("leaderElection")),
+		c.Heartbeat.validate(field.NewPath("heartbeat")),
+		c.Controllers.validate(field.NewPath("controllers")))
+}
+
+// positive returns an error if a setting is negative. What is left out has its default.
+func positive(path *field.Path, value any, negative bool) field.ErrorList {
+	if !negative {
+		return nil
+	}
+	return field.ErrorList{field.Invalid(path, value, "must be positive")}
+}
+
+func positiveDuration(path *field.Path, value metav1.Duration) field.ErrorList {
+	return positive(path, value, value.Duration < 0)
 }
 
 func (c ClientConnection) validate(path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	if c.QPS < 0 {
-		errs = append(errs, field.Invalid(path.Child("qps"), c.QPS, "must be positive"))
-	}
-	if c.Burst < 0 {
-		errs = append(errs, field.Invalid(path.Child("burst"), c.Burst, "must be positive"))
-	}
-	return errs
+	return append(positive(path.Child("qps"), c.QPS, c.QPS < 0), positive(path.Child("burst"), c.Burst, c.Burst < 0)...)
 }
 
 func (c ShootClientConnection) validate(path *field.Path) field.ErrorList {
@@ -102,10 +110,7 @@ func (l LeaderElection) validate(path *field.Path) field.ErrorList {
 	if shortest := leaderelection.JitterFactor * float64(l.RetryPeriod.Duration); float64(l.RenewDeadline.Duration) <= shortest {
 		errs = append(errs, field.Invalid(path.Child("renewDeadline"), l.RenewDeadline.Duration.String(), "must be longer than 1.2 times retryPeriod, "+l.RetryPeriod.Duration.String()))
 	}
-	if l.RetryPeriod.Duration < 0 {
-		errs = append(errs, field.Invalid(path.Child("retryPeriod"), l.RetryPeriod.Duration.String(), "must be positive"))
-	}
-	return errs
+	return append(errs, positiveDuration(path.Child("retryPeriod"), l.RetryPeriod)...)
 }
 
 func (h Heartbeat) validate(path *field.Path) field.ErrorList {
@@ -116,26 +121,16 @@ func (h Heartbeat) validate(path *field.Path) field.ErrorList {
 }
 
 func (c Controllers) validate(path *field.Path) field.ErrorList {
-	var errs field.ErrorList
-	for _, each := range []struct {
-		name       string
-		controller Controller
-	}{
-		{"shoot", c.Shoot}, {"network", c.Network.Controller}, {"managedResource", c.ManagedResource}, {"health", c.Health.Controller},
-	} {
-		path := path.Child(each.name)
-		if each.controller.ConcurrentSyncs < 0 {
-			errs = append(errs, field.Invalid(path.Child("concurrentSyncs"), each.controller.ConcurrentSyncs, "must be positive"))
-		}
-		if each.controller.SyncPeriod.Duration < 0 {
-			errs = append(errs, field.Invalid(path.Child("syncPeriod"), each.controller.SyncPeriod.Duration.String(), "must be positive"))
-		}
-	}
-	if timeout := c.Network.ReconciliationTimeout.Duration; timeout < 0 {
-		errs = append(errs, field.Invalid(path.Child("network", "reconciliationTimeout"), timeout.String(), "must be positive"))
-	}
-	if threshold := c.Health.ProgressingThreshold.Duration; threshold < 0 {
-		errs = append(errs, field.Invalid(path.Child("health", "progressingThreshold"), threshold.String(), "must be positive"))
-	}
-	return errs
+	return slices.Concat(
+		c.Shoot.validate(path.Child("shoot")),
+		c.Network.Controller.validate(path.Child("network")),
+		c.ManagedResource.validate(path.Child("managedResource")),
+		c.Health.Controller.validate(path.Child("health")),
+		positiveDuration(path.Child("network", "reconciliationTimeout"), c.Network.ReconciliationTimeout),
+		positiveDuration(path.Child("health", "progressingThreshold"), c.Health.ProgressingThreshold))
+}
+
+func (c Controller) validate(path *field.Path) field.ErrorList {
+	return append(positive(path.Child("concurrentSyncs"), c.ConcurrentSyncs, c.ConcurrentSyncs < 0),
+		positiveDuration(path.Child("syncPeriod"), c.SyncPeriod)...)
 }

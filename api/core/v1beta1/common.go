@@ -7,15 +7,12 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // ConditionStatus is the status of a Condition.
 type ConditionStatus string
 
+// The statuses of a Condition. Progressing means that the condition does not hold now, and
+// that this is not a failure yet. Unknown means that the controller could not find out.
 const (
-	// ConditionTrue means that the condition holds.
-	ConditionTrue ConditionStatus = "True"
-	// ConditionFalse means that the condition does not hold.
-	ConditionFalse ConditionStatus = "False"
-	// ConditionUnknown means that the controller could not determine the status.
-	ConditionUnknown ConditionStatus = "Unknown"
-	// ConditionProgressing means that the condition does not hold now, and that this
-	// is not a failure yet.
+	ConditionTrue        ConditionStatus = "True"
+	ConditionFalse       ConditionStatus = "False"
+	ConditionUnknown     ConditionStatus = "Unknown"
 	ConditionProgressing ConditionStatus = "Progressing"
 )
 
@@ -42,32 +39,27 @@ type Condition struct {
 // LastOperationType is the type of an operation.
 type LastOperationType string
 
+// The types of an operation. Create is the first reconciliation, until it succeeds, and
+// Reconcile any later one. Migrate prepares the move of a control plane to another seed, and
+// Restore is the first reconciliation there.
 const (
-	// LastOperationTypeCreate is the first reconciliation, until it succeeds.
-	LastOperationTypeCreate LastOperationType = "Create"
-	// LastOperationTypeReconcile is any later reconciliation.
+	LastOperationTypeCreate    LastOperationType = "Create"
 	LastOperationTypeReconcile LastOperationType = "Reconcile"
-	// LastOperationTypeDelete is a deletion.
-	LastOperationTypeDelete LastOperationType = "Delete"
-	// LastOperationTypeMigrate prepares the move of a control plane to another seed.
-	LastOperationTypeMigrate LastOperationType = "Migrate"
-	// LastOperationTypeRestore is the first reconciliation on the new seed.
-	LastOperationTypeRestore LastOperationType = "Restore"
+	LastOperationTypeDelete    LastOperationType = "Delete"
+	LastOperationTypeMigrate   LastOperationType = "Migrate"
+	LastOperationTypeRestore   LastOperationType = "Restore"
 )
 
-// LastOperationState is the state of an operation. Extensions write Processing,
-// Succeeded and Error. Only Gardener writes Failed.
+// LastOperationState is the state of an operation.
 type LastOperationState string
 
+// The states of an operation. Extensions write Processing, Succeeded, and Error for what may
+// be retried. Only Gardener writes Failed, for what is not retried.
 const (
-	// LastOperationStateProcessing means that the operation is running.
 	LastOperationStateProcessing LastOperationState = "Processing"
-	// LastOperationStateSucceeded means that the operation succeeded.
-	LastOperationStateSucceeded LastOperationState = "Succeeded"
-	// LastOperationStateError means that the operation failed and may be retried.
-	LastOperationStateError LastOperationState = "Error"
-	// LastOperationStateFailed means that the operation failed and is not retried.
-	LastOperationStateFailed LastOperationState = "Failed"
+	LastOperationStateSucceeded  LastOperationState = "Succeeded"
+	LastOperationStateError      LastOperationState = "Error"
+	LastOperationStateFailed     LastOperationState = "Failed"
 )
 
 // LastOperation describes the last operation.

@@ -20,13 +20,9 @@ import (
 // GroupVersion is the API group and version of this package's kinds.
 var GroupVersion = schema.GroupVersion{Group: "core.gardener.cloud", Version: "v1beta1"}
 
-// The kinds of this package.
-var (
-	builder = runtime.NewSchemeBuilder(func(s *runtime.Scheme) error {
-		s.AddKnownTypes(GroupVersion, &Shoot{}, &ShootList{})
-		metav1.AddToGroupVersion(s, GroupVersion)
-		return nil
-	})
-	// AddToScheme registers them.
-	AddToScheme = builder.AddToScheme
-)
+// AddToScheme registers the kinds of this package.
+func AddToScheme(s *runtime.Scheme) error {
+	s.AddKnownTypes(GroupVersion, &Shoot{}, &ShootList{})
+	metav1.AddToGroupVersion(s, GroupVersion)
+	return nil
+}

@@ -17,13 +17,8 @@ type known Shoot
 // UnmarshalJSON decodes a Shoot and remembers the document, so that encoding it
 // again loses nothing.
 func (s *Shoot) UnmarshalJSON(data []byte) error {
-	var k known
-	if err := json.Unmarshal(data, &k); err != nil {
-		return err
-	}
-	*s = Shoot(k)
-	s.document = bytes.Clone(data)
-	return nil
+	*s = Shoot{document: bytes.Clone(data)}
+	return json.Unmarshal(data, (*known)(s))
 }
 
 // MarshalJSON encodes a Shoot: the document that it was decoded from, with the

@@ -5,6 +5,7 @@ package v1beta1
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 )
 
 // Shoot is a user's cluster.
@@ -42,6 +43,11 @@ type Shoot struct {
 	// document is the JSON that this Shoot was decoded from. It keeps the fields that
 	// the type does not have.
 	document []byte `json:"-"`
+}
+
+// IsHibernated reports whether the spec requests hibernation: no nodes and no control plane.
+func (s *Shoot) IsHibernated() bool {
+	return s.Spec.Hibernation != nil && ptr.Deref(s.Spec.Hibernation.Enabled, false)
 }
 
 // ShootList is a list of Shoots.
@@ -145,12 +151,10 @@ type KubeControllerManager struct {
 // ProxyMode is the mode of kube-proxy.
 type ProxyMode string
 
+// The modes of kube-proxy. IPTables is the default.
 const (
-	// ProxyModeIPTables is kube-proxy's default mode.
 	ProxyModeIPTables ProxyMode = "IPTables"
-	// ProxyModeIPVS makes kube-proxy use IPVS.
-	ProxyModeIPVS ProxyMode = "IPVS"
-	// ProxyModeNFTables makes kube-proxy use nftables.
+	ProxyModeIPVS     ProxyMode = "IPVS"
 	ProxyModeNFTables ProxyMode = "NFTables"
 )
 

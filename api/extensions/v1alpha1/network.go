@@ -6,6 +6,7 @@ import (
 	"cmp"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 )
@@ -13,12 +14,17 @@ import (
 // IPFamily is an IP family in Kubernetes' spelling.
 type IPFamily string
 
+// The IP families.
 const (
-	// IPv4 is the IP version 4 family.
 	IPv4 IPFamily = "IPv4"
-	// IPv6 is the IP version 6 family.
 	IPv6 IPFamily = "IPv6"
 )
+
+// ExtensionClass is the kind of cluster that an extension object is for.
+type ExtensionClass string
+
+// ExtensionClassShoot is the class of objects for a shoot, and of those without a class.
+const ExtensionClassShoot ExtensionClass = "shoot"
 
 // NetworkFinalizer is the finalizer of a Network as long as its objects may exist in
 // the shoot.
@@ -69,8 +75,16 @@ type NetworkList struct {
 // +kubebuilder:validation:XValidation:rule="self.serviceCIDR == oldSelf.serviceCIDR",message="serviceCIDR is immutable"
 // +kubebuilder:validation:XValidation:rule="(has(self.ipFamilies) ? self.ipFamilies : ['IPv4']) == (has(oldSelf.ipFamilies) ? oldSelf.ipFamilies : ['IPv4']) || [(has(self.ipFamilies) ? self.ipFamilies : ['IPv4']), (has(oldSelf.ipFamilies) ? oldSelf.ipFamilies : ['IPv4'])].all(each, each == ['IPv4'] || each == ['IPv4', 'IPv6'])",message="ipFamilies can only change from [IPv4] to [IPv4, IPv6] and back"
 type NetworkSpec struct {
-	DefaultSpec `json:",inline"`
-
+	// Type names the plugin, for example calico. Immutable.
+	Type string `json:"type"`
+	// Class is the kind of cluster that the object is for, shoot if absent.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="Value is immutable"
+	Class *ExtensionClass `json:"class,omitempty"`
+	// ProviderConfig is the plugin's own configuration, verbatim.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	ProviderConfig *runtime.RawExtension `json:"providerConfig,omitempty"`
 	// PodCIDR is the range of the pods' addresses. Immutable. With two IP families it is
 	// the IPv4 range.
 	// +optional
@@ -111,10 +125,52 @@ func (s *NetworkSpec) EffectivePodCIDR() string { return cmp.Or(s.PodCIDR, s.Clu
 
 // NetworkStatus is the observed state of the pod network.
 type NetworkStatus struct {
-	DefaultStatus `json:",inline"`
-
+	// ProviderStatus is the plugin's own status.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	ProviderStatus *runtime.RawExtension `json:"providerStatus,omitempty"`
+	// Conditions are the results of health checks.
+	// +optional
+	Conditions []corev1beta1.Condition `json:"conditions,omitempty"`
+	// LastError is absent after a success.
+	// +optional
+	LastError *corev1beta1.LastError `json:"lastError,omitempty"`
+	// LastOperation describes the last operation and its result.
+	// +optional
+	LastOperation *corev1beta1.LastOperation `json:"lastOperation,omitempty"`
+	// ObservedGeneration is the generation of the last success or error.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+	// State is for the controller alone. It moves with the control plane to another
+	// seed.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	State *runtime.RawExtension `json:"state,omitempty"`
+	// Resources are objects in the same namespace that move along with the control
+	// plane.
+	// +optional
+	Resources []NamedResourceReference `json:"resources,omitempty"`
 	// IPFamilies are the families that are deployed now. They differ from the
 	// spec's while a cluster migrates to or from dual-stack.
 	// +optional
 	IPFamilies []IPFamily `json:"ipFamilies,omitempty"`
+}
+
+// NamedResourceReference is a named reference to an object.
+type NamedResourceReference struct {
+	// Name of the reference.
+	Name string `json:"name"`
+	// ResourceRef is the referenced object.
+	ResourceRef CrossVersionObjectReference `json:"resourceRef"`
+}
+
+// CrossVersionObjectReference names an object in the same namespace.
+type CrossVersionObjectReference struct {
+	// Kind of the object.
+	Kind string `json:"kind"`
+	// Name of the object.
+	Name string `json:"name"`
+	// APIVersion of the object.
+	// +optional
+	APIVersion string `json:"apiVersion,omitempty"`
 }

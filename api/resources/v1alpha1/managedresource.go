@@ -9,13 +9,11 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 )
 
-// Conditions of a ManagedResource.
+// Conditions of a ManagedResource: whether its objects are applied, whether they are healthy,
+// and whether some are being rolled out.
 const (
-	// ResourcesApplied reports whether the objects were applied.
-	ResourcesApplied = "ResourcesApplied"
-	// ResourcesHealthy reports whether the objects are healthy.
-	ResourcesHealthy = "ResourcesHealthy"
-	// ResourcesProgressing reports whether objects are being rolled out.
+	ResourcesApplied     = "ResourcesApplied"
+	ResourcesHealthy     = "ResourcesHealthy"
 	ResourcesProgressing = "ResourcesProgressing"
 )
 

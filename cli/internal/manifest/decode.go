@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package manifest decodes streams of YAML or JSON documents with Networks, Shoots and
+// Clusters, matches Networks with their Shoots, and reports each problem with its place. It
+// accepts any input: it limits the size, the nesting, and the growth by aliases.
 package manifest
 
 import (
@@ -7,8 +10,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
+	"strings"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,17 +27,45 @@ import (
 	"github.com/trellis-network/trellis/pipeline"
 )
 
-// Set has the objects of any number of inputs.
-type Set struct {
-	networks []network
-	shoots   []shoot
-	problems []Problem
+// Source is the place of a document in the input.
+type Source struct {
+	// File is the name of the input; Documents is how many there are in it.
+	File      string
+	Documents int
+	// Document counts from 1. Empty documents do not count.
+	Document int
+	// Item counts from 1 in a List; it is 0 for a document that is no List.
+	Item int
 }
 
-// network is a Network with its place.
-type network struct {
-	source Source
-	object *extensionsv1alpha1.Network
+// Label names the document for users: with its file if wanted, and with its number if
+// wanted, or if the file has several documents.
+func (s Source) Label(file, number bool) string {
+	var parts []string
+	if file && s.File != "" {
+		parts = append(parts, s.File)
+	}
+	if s.Document > 0 && (number || s.Documents > 1) {
+		parts = append(parts, fmt.Sprintf("document %d", s.Document))
+	}
+	if s.Item > 0 {
+		parts = append(parts, fmt.Sprintf("item %d", s.Item))
+	}
+	return strings.Join(parts, ": ")
+}
+
+// Problem is an error in an input, or in one of its documents.
+type Problem struct {
+	Source Source
+	// Err is a *field.Error if it is about a field.
+	Err error
+}
+
+// Set has the objects of any number of inputs.
+type Set struct {
+	networks []*Subject // without Shoots
+	shoots   []shoot
+	problems []Problem
 }
 
 // shoot is a Shoot with its place. A Shoot in a Cluster only describes the cluster of a
@@ -49,12 +80,8 @@ type shoot struct {
 // shootFields is a Shoot without its methods, which decode leniently.
 type shootFields corev1beta1.Shoot
 
-// Add reads an input. It keeps problems for Subjects, and returns only errors of r.
-func (s *Set) Add(name string, r io.Reader) error {
-	text, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
-	if err != nil {
-		return err
-	}
+// Add adds the text of a named input. It keeps problems for Subjects.
+func (s *Set) Add(name string, text []byte) {
 	documents, err := decode(text)
 	if err != nil {
 		s.wrong(Source{File: name}, err)
@@ -67,7 +94,6 @@ func (s *Set) Add(name string, r io.Reader) error {
 			s.add(source, one.value)
 		}
 	}
-	return nil
 }
 
 func (s *Set) add(source Source, document any) {
@@ -129,7 +155,7 @@ func (s *Set) addNetwork(source Source, value map[string]any) {
 	object.Status.IPFamilies = reported[[]extensionsv1alpha1.IPFamily](status["ipFamilies"])
 	object.Status.LastOperation = reported[*corev1beta1.LastOperation](status["lastOperation"])
 	object.Status.ObservedGeneration = reported[int64](status["observedGeneration"])
-	s.networks = append(s.networks, network{source, object})
+	s.networks = append(s.networks, &Subject{Source: source, Author: pipeline.AuthorNetwork, Network: object})
 }
 
 // reported returns a value of a status, the zero value if it is absent or of another type.
@@ -211,13 +237,12 @@ func (s *Set) decode(source Source, path *field.Path, value map[string]any, obje
 	return len(errs) == 0
 }
 
-// checkMeta validates metadata as an API server does, which completes the name and the
-// namespace.
+// checkMeta validates metadata as an API server does once it has set name and namespace.
 func checkMeta(path *field.Path, meta metav1.ObjectMeta) field.ErrorList {
 	if meta.Name == "" && meta.GenerateName != "" {
 		meta.Name = meta.GenerateName + "x"
 	}
-	meta.Namespace = cmp.Or(meta.Namespace, DefaultNamespace)
+	meta.Namespace = cmp.Or(meta.Namespace, metav1.NamespaceDefault)
 	return apivalidation.ValidateObjectMeta(&meta, true, apivalidation.NameIsDNSSubdomain, path)
 }
 

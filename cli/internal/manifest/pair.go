@@ -9,15 +9,16 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/fielderror"
 	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
 )
-
-// DefaultNamespace is the namespace of an object without one.
-const DefaultNamespace = "default"
 
 // Subject is a network that the user describes, with its Shoot.
 type Subject struct {
@@ -34,9 +35,9 @@ type Subject struct {
 // String returns the kind and name of the object that the user wrote: "shoot garden-dev/mine".
 func (s *Subject) String() string {
 	if s.Author == pipeline.AuthorShoot {
-		return "shoot " + cmp.Or(s.Shoot.Namespace, DefaultNamespace) + "/" + s.Shoot.Name
+		return "shoot " + cmp.Or(s.Shoot.Namespace, metav1.NamespaceDefault) + "/" + s.Shoot.Name
 	}
-	return "network " + cmp.Or(s.Network.Namespace, DefaultNamespace) + "/" + s.Network.Name
+	return "network " + cmp.Or(s.Network.Namespace, metav1.NamespaceDefault) + "/" + s.Network.Name
 }
 
 // Subjects matches Networks with Shoots. It returns all problems, also those of Add. Call
@@ -45,17 +46,14 @@ func (s *Subject) String() string {
 // A Shoot belongs to the Network in its control-plane namespace. A single Shoot and a
 // single Network always belong together. Without a Network, Subjects derives one from the
 // Shoot, as gardenlet does.
-func (s *Set) Subjects() ([]Subject, []Problem) {
+func (s *Set) Subjects() ([]*Subject, []Problem) {
 	s.refuseTwins()
-	var subjects []Subject
+	var subjects []*Subject
 	single := len(s.networks) == 1 && len(s.shoots) == 1
 	for _, named := range []bool{true, false} { // first Networks that name their namespace
 		for _, each := range s.networks {
-			if named != (each.object.Namespace != "") {
-				continue
-			}
-			if one := s.withShoot(each, single); one != nil {
-				subjects = append(subjects, *one)
+			if named == (each.Network.Namespace != "") && s.complete(each, single) {
+				subjects = append(subjects, each)
 			}
 		}
 	}
@@ -68,7 +66,7 @@ func (s *Set) Subjects() ([]Subject, []Problem) {
 		case err != nil: // only a Shoot without workers has none
 			s.wrong(each.source, field.Required(field.NewPath("spec", "provider", "workers"), err.Error()))
 		default:
-			subjects = append(subjects, Subject{each.source, pipeline.AuthorShoot, derived, each.object})
+			subjects = append(subjects, &Subject{each.source, pipeline.AuthorShoot, derived, each.object})
 		}
 	}
 	if len(subjects) == 0 && len(s.problems) == 0 {
@@ -87,8 +85,8 @@ func (s *Set) refuseTwins() {
 		seen[what] = source
 	}
 	for _, each := range s.networks {
-		if namespace := each.object.Namespace; namespace != "" {
-			twin(each.source, "Networks in namespace "+namespace)
+		if namespace := each.Network.Namespace; namespace != "" {
+			twin(each.Source, "Networks in namespace "+namespace)
 		}
 	}
 	for _, each := range s.shoots {
@@ -96,25 +94,57 @@ func (s *Set) refuseTwins() {
 	}
 }
 
-// withShoot returns a Network with its Shoot, which it takes out of the set. It returns nil
-// if it cannot know the Shoot.
-func (s *Set) withShoot(each network, single bool) *Subject {
-	subject := &Subject{each.source, pipeline.AuthorNetwork, each.object.DeepCopy(), nil}
-	namespace := DefaultNamespace
-	at := slices.IndexFunc(s.shoots, func(one shoot) bool { return single || one.namespace == each.object.Namespace })
+// complete gives a Network its Shoot, which it takes out of the set, and a namespace. It returns
+// false if it cannot know the Shoot.
+func (s *Set) complete(subject *Subject, single bool) bool {
+	network, namespace := subject.Network, metav1.NamespaceDefault
+	at := slices.IndexFunc(s.shoots, func(one shoot) bool { return single || one.namespace == network.Namespace })
 	if at >= 0 {
 		subject.Shoot, namespace = s.shoots[at].object, s.shoots[at].namespace
 		s.shoots = slices.Delete(s.shoots, at, at+1)
-	} else if each.object.Namespace == "" && len(s.shoots) > 0 {
+	} else if network.Namespace == "" && len(s.shoots) > 0 {
 		var candidates []string
 		for _, one := range s.shoots {
 			candidates = append(candidates, one.namespace)
 		}
-		s.wrong(each.source, field.Required(field.NewPath("metadata", "namespace"), fmt.Sprintf(
+		s.wrong(subject.Source, field.Required(field.NewPath("metadata", "namespace"), fmt.Sprintf(
 			"which Shoot belongs to the Network %s? Their control-plane namespaces are %s",
-			each.object.Name, strings.Join(candidates, ", "))))
+			network.Name, strings.Join(candidates, ", "))))
+		return false
+	}
+	network.Namespace = cmp.Or(network.Namespace, namespace)
+	return true
+}
+
+// Contradictions returns where a Network and its Shoot have different values, and which value
+// counts: one of them is probably old, or belongs to another cluster. The providerConfigs may
+// differ, since webhooks may change the Network's.
+func (s *Subject) Contradictions() []plugin.Warning {
+	if s.Shoot == nil || s.Author != pipeline.AuthorNetwork {
 		return nil
 	}
-	subject.Network.Namespace = cmp.Or(each.object.Namespace, namespace)
-	return subject
+	network, networking := &s.Network.Spec, ptr.Deref(s.Shoot.Spec.Networking, corev1beta1.Networking{})
+	var families []string
+	for _, family := range network.IPFamilies {
+		families = append(families, string(family))
+	}
+	var found []plugin.Warning
+	for _, each := range []struct{ path, network, shoot, counts string }{
+		{"spec.type", network.Type, ptr.Deref(networking.Type, ""), "Network"},
+		{"spec.podCIDR", network.EffectivePodCIDR(), ptr.Deref(networking.Pods, ""), "Network"},
+		{"spec.serviceCIDR", network.ServiceCIDR, ptr.Deref(networking.Services, ""), "Network"},
+		{"spec.ipFamilies", strings.Join(families, ", "), strings.Join(networking.IPFamilies, ", "), "Network"},
+		{"spec.cloudProvider", network.CloudProvider, s.Shoot.Spec.Provider.Type, "Shoot"},
+	} {
+		if each.network != "" && each.shoot != "" && each.network != each.shoot {
+			found = append(found, plugin.Warning{Field: each.path, Message: fmt.Sprintf("is %s, but the Shoot has %s; the %s counts",
+				fielderror.Abbreviate(each.network), fielderror.Abbreviate(each.shoot), each.counts)})
+		}
+	}
+	if len(s.Shoot.Spec.Provider.Workers) == 0 {
+		found = append(found, plugin.Warning{
+			Field: "shoot.spec.provider.workers", Message: "is empty, and a Shoot without workers has no pod network",
+		})
+	}
+	return found
 }

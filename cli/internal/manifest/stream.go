@@ -20,9 +20,9 @@ import (
 )
 
 const (
-	// maxBytes is the size of an input at most, and what it may grow to when its
+	// MaxBytes is the size of an input at most, and what it may grow to when its
 	// aliases are replaced. An API server takes 3 MiB in one request.
-	maxBytes = 8 << 20
+	MaxBytes = 8 << 20
 	// maxDocuments is how many documents an input may have.
 	maxDocuments = 1000
 	// maxDepth is how deep a document may be nested. Shoots have about 15 levels.
@@ -35,11 +35,10 @@ type document struct {
 	err   error
 }
 
-// decode returns the documents of a text, without those that are empty. An error is about
-// the text as a whole.
+// decode returns the documents of a text that are not empty. An error is about the whole text.
 func decode(text []byte) ([]document, error) {
-	if len(text) > maxBytes {
-		return nil, fmt.Errorf("is larger than %d MiB", maxBytes>>20)
+	if len(text) > MaxBytes {
+		return nil, fmt.Errorf("is larger than %d MiB", MaxBytes>>20)
 	}
 	if !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0 {
 		at := bytes.IndexFunc(text, func(r rune) bool { return r == utf8.RuneError || r == 0 })
@@ -79,8 +78,7 @@ func fromJSON(text []byte) []document {
 	return documents
 }
 
-// fromYAML decodes YAML documents. It stops after one document more than an input may
-// have, and where the text is not YAML.
+// fromYAML decodes YAML documents, at most one more than an input may have.
 func fromYAML(text []byte) []document {
 	var documents []document
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
@@ -113,7 +111,7 @@ func notYAML(reason string) error { return errors.New("cannot be read as YAML: "
 // checked returns the document with a decoded value.
 func checked(value any, err error) document {
 	if err == nil {
-		budget := maxBytes
+		budget := MaxBytes
 		value, err = asJSON(nil, value, &budget)
 	}
 	return document{value, err}
@@ -162,7 +160,7 @@ func asJSON(path []string, value any, budget *int) (any, error) {
 		return asJSON(path, object, budget)
 	}
 	if *budget < 0 {
-		return nil, fmt.Errorf("grows beyond %d MiB when its aliases are replaced", maxBytes>>20)
+		return nil, fmt.Errorf("grows beyond %d MiB when its aliases are replaced", MaxBytes>>20)
 	}
 	return value, nil
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
@@ -36,9 +37,6 @@ func (o *owners) other(ctx context.Context, id identity, live metav1.Object) (*r
 	if !ok || name == client.ObjectKeyFromObject(o.mr) {
 		return nil, nil
 	}
-	if server, known := o.servers.Get(name.Namespace); known && server != o.shoot.Server {
-		return nil, nil
-	}
 	other := &resourcesv1alpha1.ManagedResource{}
 	if err := o.managedResources.Get(ctx, name, other); err != nil {
 		return nil, client.IgnoreNotFound(err)
@@ -46,7 +44,34 @@ func (o *owners) other(ctx context.Context, id identity, live metav1.Object) (*r
 	if !other.DeletionTimestamp.IsZero() || ClassOf(other) != o.options.Class || !contains(other.Status.Resources, id) {
 		return nil, nil
 	}
+	if same, err := o.isSameCluster(ctx, name.Namespace); err != nil || !same {
+		return nil, err
+	}
 	return other, nil
+}
+
+// isSameCluster reports whether the cluster of a control plane is this one, perhaps under
+// another address. If that cannot be found out, the object must be left alone. The error tells
+// nothing of the other cluster, which may belong to another user.
+func (o *owners) isSameCluster(ctx context.Context, namespace string) (bool, error) {
+	if server, known := o.servers.Get(namespace); !known || server == o.shoot.Server {
+		return true, nil
+	}
+	theirs, err := o.clusterOf(ctx, namespace)
+	if err != nil {
+		return false, fmt.Errorf("its annotation %s names a ManagedResource of %s, whose cluster does not answer, so it is not known whether that is this cluster: remove the annotation if it is not",
+			resourcesv1alpha1.Origin, namespace)
+	}
+	ours, err := o.shoot.ClusterID(ctx)
+	return ours == theirs, o.shoot.Failure(err)
+}
+
+func (o *owners) clusterOf(ctx context.Context, namespace string) (types.UID, error) {
+	shoot, err := o.options.Shoots.For(ctx, namespace)
+	if err != nil {
+		return "", err
+	}
+	return shoot.ClusterID(ctx)
 }
 
 // conflict returns an error if an object in the cluster belongs to another ManagedResource

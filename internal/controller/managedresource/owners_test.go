@@ -3,6 +3,9 @@
 package managedresource
 
 import (
+	"bytes"
+	"context"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -74,12 +77,21 @@ func TestWhatBelongsToAnotherOutlivesAManagedResource(t *testing.T) {
 // Two Shoots have kubeconfigs of one cluster. The older is not disturbed for a moment, and
 // keeps its network when the younger is deleted.
 func TestTwoShootsWithOneCluster(t *testing.T) {
+	for name, address := range map[string]string{"with the same address": "127.0.0.1", "with another address": "localhost"} {
+		t.Run(name, func(t *testing.T) { twoShootsWithOneCluster(t, address) })
+	}
+}
+
+func twoShootsWithOneCluster(t *testing.T, address string) {
 	older := newEnv(t)
 	x := older.configMap("x", "a", "1")
 	older.state("network", x)
 	younger := older.another()
+	younger.seed.PutAccess(t, younger.namespace, bytes.ReplaceAll(younger.shoot.Kubeconfig, []byte("127.0.0.1"), []byte(address)))
 	older.operator()
 	older.becomesGood("network")
+	// Of two that were created in the same second, the names would decide.
+	older.Eventually(func() time.Duration { return time.Since(older.get("network").CreationTimestamp.Time) }).Should(BeNumerically(">=", time.Second))
 	version := live(older, x).ResourceVersion
 	mr := younger.state("network", older.configMap("x", "a", "2"))
 	younger.Eventually(younger.message("network", "ResourcesApplied")).Should(ContainSubstring(
@@ -88,6 +100,14 @@ func TestTwoShootsWithOneCluster(t *testing.T) {
 	younger.isGone(mr)
 	older.Expect(live(older, x).ResourceVersion).To(Equal(version))
 	older.becomesGood("network")
+}
+
+// unreachable gives no access to any shoot.
+type unreachable struct{ Shoots }
+
+// For implements shootclient.Access.
+func (unreachable) For(context.Context, string) (*shootclient.Shoot, error) {
+	return nil, &shootclient.UnreachableError{Err: io.EOF}
 }
 
 // Users of a shoot can write the origin annotation. It only counts where the ManagedResource
@@ -114,29 +134,34 @@ func TestOnlyAnOwnerThatHasTheObjectCounts(t *testing.T) {
 	defer e.edit("deleting", func(mr *resourcesv1alpha1.ManagedResource) { mr.Finalizers = nil })
 
 	servers := &keyed.Map[string, string]{}
-	o := &owners{managedResources: e.seed, mr: mr, shoot: &shootclient.Shoot{Server: "https://one"}, options: &Options{}, servers: servers}
+	o := &owners{managedResources: e.seed, mr: mr, shoot: &shootclient.Shoot{Server: "https://one"}, options: &Options{Shoots: unreachable{}}, servers: servers}
 	for _, test := range []struct {
 		origin, server string
 		counts         bool
+		failure        string
 	}{
-		{e.namespace + "/network", "", false},
-		{e.namespace + "/has", "", true},
-		{e.namespace + "/has-not", "", false},
-		{e.namespace + "/deleting", "", false},
-		{e.namespace + "/unknown", "", false},
-		{"seed:" + e.namespace + "/has", "", false},
-		{"nonsense", "", false},
-		{elsewhere.namespace + "/has", "", true},
-		{elsewhere.namespace + "/has", "https://one", true},
-		{elsewhere.namespace + "/has", "https://another", false},
-		{elsewhere.namespace + "/has-not", "https://one", false},
+		{e.namespace + "/network", "", false, ""},
+		{e.namespace + "/has", "", true, ""},
+		{e.namespace + "/has-not", "", false, ""},
+		{e.namespace + "/deleting", "", false, ""},
+		{e.namespace + "/unknown", "", false, ""},
+		{"seed:" + e.namespace + "/has", "", false, ""},
+		{"nonsense", "", false, ""},
+		{elsewhere.namespace + "/has", "", true, ""},
+		{elsewhere.namespace + "/has", "https://one", true, ""},
+		{elsewhere.namespace + "/has", "https://another", false, "whose cluster does not answer"},
+		{elsewhere.namespace + "/has-not", "https://one", false, ""},
 	} {
 		if servers.Delete(elsewhere.namespace); test.server != "" {
 			servers.Set(elsewhere.namespace, test.server)
 		}
 		x.Annotations = map[string]string{resourcesv1alpha1.Origin: test.origin}
 		other, err := o.other(e.ctx, identityOf(&ref), x)
-		e.Expect(err).NotTo(HaveOccurred())
+		if test.failure != "" {
+			e.Expect(err).To(MatchError(ContainSubstring(test.failure)))
+		} else {
+			e.Expect(err).NotTo(HaveOccurred())
+		}
 		e.Expect(other != nil).To(Equal(test.counts), "%+v", test)
 		if other != nil {
 			e.Expect(client.ObjectKeyFromObject(other).String()).To(Equal(test.origin))

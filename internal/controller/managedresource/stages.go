@@ -135,7 +135,7 @@ func (r *Reconciler) compose(ctx context.Context, run *run) outcome.Outcome {
 }
 
 // record writes the inventory of new content before the first of its objects is
-// applied. It is the one stage that must write the status: if the process died after an
+// applied. It must write the status itself: if the process died after an
 // object was created that no inventory names, the object would never be deleted.
 func (r *Reconciler) record(ctx context.Context, run *run) outcome.Outcome {
 	if apiequality.Semantic.DeepEqual(run.recorded, run.inventory) && ptr.Deref(run.mr.Status.SecretsDataChecksum, "") == run.content.checksum {

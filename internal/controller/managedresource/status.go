@@ -71,9 +71,9 @@ func (r *Reconciler) tell(ctx context.Context, run *run, ended outcome.Outcome) 
 // merge patch replaces the list of finalizers.
 type writer struct{ client client.Client }
 
-// writeStatus patches the status if it has changed. Besides report, only the stage record
-// calls it, since the process may die while new content is applied. A status that is too large
-// is written with short messages.
+// writeStatus patches the status if it has changed. Besides report, only the stages record and
+// removeFinalizer call it, since the process may die before they write what follows. A status
+// that is too large is written with short messages.
 func (w writer) writeStatus(ctx context.Context, run *run) error {
 	if run.finalized || apiequality.Semantic.DeepEqual(run.stored.Status, run.mr.Status) {
 		return nil

@@ -29,24 +29,24 @@ type awaiter struct {
 // nothing while the shoot is hibernated (N28). What was written meanwhile is awaited once the
 // shoot wakes up.
 func (a awaiter) await(_ context.Context, run *run) outcome.Outcome {
-	if run.state == nil || run.state.Written == nil {
+	if run.State == nil || run.State.Written == nil {
 		return outcome.Finish() // nothing is written that could be awaited
 	}
-	n := run.network
-	isDone := n.HasSucceeded() && (!run.state.Unapplied || run.shoot.IsHibernated())
-	if isDone && run.builds && !run.state.Unapplied {
-		run.state.Applied, run.state.TakenOver = run.state.Written.Config, nil
+	n := run.Network
+	isDone := n.HasSucceeded() && (!run.State.Unapplied || run.Shoot.IsHibernated())
+	if isDone && run.builds && !run.State.Unapplied {
+		run.State.Applied, run.State.TakenOver = run.State.Written.Config, nil
 	}
 	if isDone && (!run.builds || n.Status.ObservedGeneration == n.Generation) {
 		return outcome.Continue()
 	}
-	run.generation = run.state.Written.Generation
-	pending := run.pending()
-	if pending == nil {
-		run.applied = true
+	run.generation = run.State.Written.Generation
+	pending := run.notApplied()
+	if pending == nil || run.Shoot.IsHibernated() {
+		run.applied, run.State.Unapplied = true, pending != nil
 		return outcome.Continue()
 	}
-	mr := run.managed[pending.Name]
+	mr := run.Managed[pending.Name]
 	applied := bundle.AppliedCondition(mr)
 	begun := metav1.NewTime(a.clock.Now())
 	if last := n.Status.LastOperation; last != nil && !run.wrote && !n.HasSucceeded() {
@@ -70,19 +70,11 @@ func (a awaiter) await(_ context.Context, run *run) outcome.Outcome {
 	return outcome.Fail(cause, a.codes.lasting(applied)...)
 }
 
-// pending returns the first bundle that is waited for, nil if there is none.
-func (r *run) pending() *state.Bundle {
-	if r.shoot.IsHibernated() {
-		return nil
-	}
-	return r.notApplied()
-}
-
 // notApplied returns the first awaited bundle that is not applied, nil if all are.
 func (r *run) notApplied() *state.Bundle {
-	for i := range r.state.Bundles {
-		each := &r.state.Bundles[i]
-		if mr := r.managed[each.Name]; each.Await && (mr == nil || !bundle.Applied(mr, each.Secret)) {
+	for i := range r.State.Bundles {
+		each := &r.State.Bundles[i]
+		if mr := r.Managed[each.Name]; each.Await && (mr == nil || !bundle.Applied(mr, each.Secret)) {
 			return each
 		}
 	}

@@ -32,10 +32,10 @@ func (b *bundleBuilder) build(ctx context.Context, run *run) outcome.Outcome {
 		return outcome.TryAgain(run.stateErr)
 	}
 	if b.Standalone {
-		run.state.ShootGeneration = run.shoot.Generation
+		run.State.ShootGeneration = run.Shoot.Generation
 	}
 	request, err := b.make(ctx, run)
-	run.state.TakenOver = request.TakenOver
+	run.State.TakenOver = request.TakenOver
 	if err != nil {
 		return outcome.TryAgain(err, b.codes.of(err)...)
 	}
@@ -44,10 +44,10 @@ func (b *bundleBuilder) build(ctx context.Context, run *run) outcome.Outcome {
 		run.wanted, run.refused = bundlesOf(run, run.built.Objects.Bundles)
 	}
 	if run.refused != nil {
-		run.state.Written = nil // so that its success is not taken for that of the spec
+		run.State.Written = nil // so that its success is not taken for that of the spec
 		return outcome.Continue()
 	}
-	isUnknown := func(each wantedBundle) bool { return run.managed[each.Name] == nil }
+	isUnknown := func(each wantedBundle) bool { return run.Managed[each.Name] == nil }
 	if slices.ContainsFunc(run.wanted, isUnknown) {
 		if err := run.read(ctx, b.cached); err != nil {
 			return outcome.TryAgain(err)
@@ -72,7 +72,7 @@ func (b *bundleBuilder) compare(ctx context.Context, run *run) outcome.Outcome {
 	for i := range run.wanted {
 		bundles[i] = run.wanted[i].Bundle
 	}
-	run.changed = !run.state.IsFor(next, bundles)
+	run.changed = !run.State.IsFor(next, bundles)
 	same := !run.asksForOperation && !run.changed
 	written := run.checkManaged()
 	if same && !written { // the cache may be late
@@ -82,12 +82,12 @@ func (b *bundleBuilder) compare(ctx context.Context, run *run) outcome.Outcome {
 		written = run.checkManaged()
 	}
 	run.unchanged = same && written
-	if same && !written && run.awaitsDeletion && !run.network.HasSucceeded() {
+	if same && !written && run.awaitsDeletion && !run.Network.HasSucceeded() {
 		return awaitDeletion(run, b.Clock.Now())
 	}
-	run.state.Written, run.state.Bundles = next, bundles
+	run.State.Written, run.State.Bundles = next, bundles
 	if !run.unchanged {
-		run.state.Components = run.built.Objects.Components
+		run.State.Components = run.built.Objects.Components
 	}
 	return outcome.Continue()
 }
@@ -98,16 +98,16 @@ func (b *bundleBuilder) compare(ctx context.Context, run *run) outcome.Outcome {
 // of its end leads to the next run. That of an awaited bundle must be there.
 func (r *run) checkManaged() bool {
 	r.obsolete, r.awaitsDeletion = nil, false
-	for _, name := range r.known().BundleNames() {
+	for _, name := range r.BundleNames() {
 		wanted := slices.ContainsFunc(r.wanted, func(b wantedBundle) bool { return b.Name == name })
-		if mr := r.managed[name]; !wanted && mr != nil && !isBeingDeleted(mr) {
+		if mr := r.Managed[name]; !wanted && mr != nil && !isBeingDeleted(mr) {
 			r.obsolete = append(r.obsolete, name)
 		}
 	}
 	written := len(r.obsolete) == 0
 	for i := range r.wanted {
 		each := &r.wanted[i]
-		mr := r.managed[each.Name]
+		mr := r.Managed[each.Name]
 		r.awaitsDeletion = r.awaitsDeletion || each.Await && isBeingDeleted(mr)
 		written = written && (each.content.Written(mr) || !each.Await && isBeingDeleted(mr))
 	}

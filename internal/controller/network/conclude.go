@@ -26,27 +26,27 @@ import (
 func (r *Reconciler) conclude(ctx context.Context, run *run, ended outcome.Outcome, began time.Time) (ctrl.Result, error) {
 	defer run.release()
 	defer func() {
-		r.networks.Expect(client.ObjectKeyFromObject(run.network), "", run.network.ResourceVersion)
+		r.networks.Expect(client.ObjectKeyFromObject(run.Network), "", run.Network.ResourceVersion)
 	}()
 	defer r.remember(run, ended)
 	ended = r.report(ctx, run, ended)
-	metrics.Reconciled("network", run.network.Spec.Type, ended, r.Clock.Since(began))
+	metrics.Reconciled("network", run.Network.Spec.Type, ended, r.Clock.Since(began))
 	if run.unchanged || run.wrote {
-		metrics.Bundles(client.ObjectKeyFromObject(run.network), run.network.Spec.Type, run.measured()...)
+		metrics.Bundles(client.ObjectKeyFromObject(run.Network), run.Network.Spec.Type, run.measured()...)
 	}
 	return ended.Result()
 }
 
 // remember keeps what the next run of this process must know.
 func (r *Reconciler) remember(run *run, ended outcome.Outcome) {
-	name := client.ObjectKeyFromObject(run.network)
+	name := client.ObjectKeyFromObject(run.Network)
 	switch {
-	case run.managed == nil: // nothing was looked at
+	case run.Managed == nil: // nothing was looked at
 	case ended.Kind() == outcome.Stale && ended.Err() == nil: // the cache was late, so nothing was done
 	case ended.Err() != nil && ended.Kind() != outcome.Terminal && run.builds:
 		r.finished.Delete(name)
 	default:
-		r.finished.Set(name, run.network.UID)
+		r.finished.Set(name, run.Network.UID)
 	}
 	if ended.Kind() == outcome.Done {
 		r.starts.Delete(name)
@@ -83,7 +83,7 @@ func (r *Reconciler) report(ctx context.Context, run *run, ended outcome.Outcome
 	defer cancel()
 	err := r.writeReport(ctx, run, ended)
 	if run.tooLarge {
-		run.state, run.applied = nil, false
+		run.State, run.applied = nil, false
 		ended = outcome.Fail(errors.New("the API server refuses the status of the Network as too large: shorten spec.providerConfig"), corev1beta1.ErrorConfigurationProblem)
 		err = r.writeReport(ctx, run, ended)
 	}

@@ -51,8 +51,8 @@ type Options struct {
 	FeatureGates map[string]bool
 	Images       map[string]string
 	// Webhook returns how API servers of shoots reach the webhook for a type of networks,
-	// nil if there is none. WebhookChanged receives a value when Webhook returns something
-	// else than before.
+	// nil if there is none; without Webhook there is none for any type. WebhookChanged
+	// receives a value when Webhook returns something else than before.
 	Webhook        func(networkType string) *plugin.Webhook
 	WebhookChanged <-chan struct{}
 	// DumpRequests is a folder that each pipeline.Request is written to before it is
@@ -70,6 +70,9 @@ type Options struct {
 // Add adds the controller to a manager.
 func Add(mgr ctrl.Manager, options Options) error {
 	options.Timeout = cmp.Or(options.Timeout, defaultTimeout)
+	if options.Webhook == nil {
+		options.Webhook = func(string) *plugin.Webhook { return nil }
+	}
 	options.Shoots.Declare(shootclient.Nodes, shootclient.Watch{
 		Kind: appsv1.SchemeGroupVersion.WithKind("DaemonSet"), Typed: true, Fields: shootclient.InSystem,
 	})

@@ -22,11 +22,11 @@ import (
 // ManagedResources. The objects in the seed go, and so do those that change or refuse
 // others in the shoot, since they may point to this seed.
 func (w *bundleWriter) keepObjects(ctx context.Context, run *run) outcome.Outcome {
-	for _, name := range run.known().BundleNames() {
-		if !run.known().Bundle(name).KeepOnMigrate {
+	for _, name := range run.BundleNames() {
+		if !run.Bundle(name).KeepOnMigrate {
 			continue
 		}
-		if err := bundle.KeepObjects(ctx, w.client, w.live, run.network.Namespace, name); err != nil {
+		if err := bundle.KeepObjects(ctx, w.client, w.live, run.Network.Namespace, name); err != nil {
 			return outcome.TryAgain(fmt.Errorf("keep the objects of the bundle %s in the shoot: %w", name, err))
 		}
 	}
@@ -37,15 +37,15 @@ func (w *bundleWriter) keepObjects(ctx context.Context, run *run) outcome.Outcom
 // ones above it are gone, and waits for the last. If the Shoot is deleted by force it
 // deletes them at once, and waits for none (N15).
 func (w *bundleWriter) deleteBundles(ctx context.Context, run *run) outcome.Outcome {
-	w.bundles.Forget(client.ObjectKeyFromObject(run.network))
-	forced := run.shoot.Annotations[extensionsv1alpha1.ForceDeletionAnnotation] == "true"
+	w.bundles.Forget(client.ObjectKeyFromObject(run.Network))
+	forced := run.Shoot.Annotations[extensionsv1alpha1.ForceDeletionAnnotation] == "true"
 	allGone, above := true, 0
-	for _, name := range run.known().BundleNames() {
-		phase := run.known().Bundle(name).Phase
+	for _, name := range run.BundleNames() {
+		phase := run.Bundle(name).Phase
 		if !allGone && !forced && phase < above {
 			break
 		}
-		gone, err := bundle.Delete(ctx, w.client, w.live, run.network.Namespace, name)
+		gone, err := bundle.Delete(ctx, w.client, w.live, run.Network.Namespace, name)
 		if err != nil {
 			return outcome.TryAgain(fmt.Errorf("delete the network's objects: %w", err), w.codes.of(err)...)
 		}
@@ -60,10 +60,10 @@ func (w *bundleWriter) deleteBundles(ctx context.Context, run *run) outcome.Outc
 // awaitDeletion waits, through the watch, for ManagedResources that are being deleted, and
 // reports after a while what keeps them.
 func awaitDeletion(run *run, now time.Time) outcome.Outcome {
-	run.generation = run.network.Generation
+	run.generation = run.Network.Generation
 	const until = "the resource manager has deleted the network's objects"
-	for _, name := range run.known().BundleNames() {
-		mr := run.managed[name]
+	for _, name := range run.BundleNames() {
+		mr := run.Managed[name]
 		if !isBeingDeleted(mr) {
 			continue
 		}
@@ -90,7 +90,7 @@ func (w *bundleWriter) cleanUp(ctx context.Context, run *run) outcome.Outcome {
 	if !w.standalone {
 		return outcome.Continue()
 	}
-	labels := client.MatchingLabels{extensionsv1alpha1.NetworkLabel: extensionsv1alpha1.NetworkLabelValue(run.network.Name)}
-	err := bundle.DeleteSuperseded(ctx, w.client, w.cached, run.network.Namespace, labels, run.managed)
+	labels := client.MatchingLabels{extensionsv1alpha1.NetworkLabel: extensionsv1alpha1.NetworkLabelValue(run.Network.Name)}
+	err := bundle.DeleteSuperseded(ctx, w.client, w.cached, run.Network.Namespace, labels, run.Managed)
 	return outcome.TryAgain(err).Unreported()
 }

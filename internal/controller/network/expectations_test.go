@@ -22,7 +22,7 @@ func TestTheTimeOfFailedAttemptsCounts(t *testing.T) {
 	start := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	attempt := func(after time.Duration, change func()) time.Duration {
 		change()
-		(gatherer{localState: m}).begin(&run{network: n, request: requestOf(n), asksForOperation: asksForOperation(n)}, start.Add(after))
+		(gatherer{localState: m}).begin(&run{seen: seen{Network: n}, request: requestOf(n), asksForOperation: asksForOperation(n)}, start.Add(after))
 		began, _ := m.starts.Get(client.ObjectKeyFromObject(n))
 		return began.at.Sub(start)
 	}
@@ -40,7 +40,7 @@ func TestTheTimeOfFailedAttemptsCounts(t *testing.T) {
 	g.Expect(attempt(5, func() { n.Annotations = nil })).To(BeEquivalentTo(3), "a request that was taken off")
 	g.Expect(attempt(6, asks("reconcile", "second"))).To(BeEquivalentTo(6), "another request")
 
-	(&Reconciler{localState: m}).remember(&run{network: n}, outcome.Finish())
+	(&Reconciler{localState: m}).remember(&run{seen: seen{Network: n}}, outcome.Finish())
 	n.Annotations = nil
 	g.Expect(attempt(7, unchanged)).To(BeEquivalentTo(7), "the one before has come to its end")
 }

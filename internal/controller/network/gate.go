@@ -26,7 +26,7 @@ func (k gatekeeper) gate(ctx context.Context, run *run) outcome.Outcome {
 		return outcome.Continue()
 	}
 	plan := gate.Plan{
-		Network: run.network, Shoot: run.shoot, Built: &run.built,
+		Network: run.Network, Shoot: run.Shoot, Built: &run.built,
 		Present: func(ctx context.Context) ([]unstructured.Unstructured, bool, error) { return k.present(ctx, run) },
 	}
 	for _, each := range k.gates {
@@ -42,11 +42,11 @@ func (k gatekeeper) gate(ctx context.Context, run *run) outcome.Outcome {
 // missing, as after a restoration, those of what was applied last. Where neither tells,
 // the shoot may have a network of which nothing is known.
 func (k gatekeeper) present(ctx context.Context, run *run) (objects []unstructured.Unstructured, known bool, err error) {
-	if now := run.known(); now.IsPresent() {
-		objects, err = now.Present(ctx, k.requests.live)
+	if run.IsPresent() {
+		objects, err = run.Present(ctx, k.requests.live)
 		return objects, err == nil, err
 	}
-	applied := run.state.Applied
+	applied := run.State.Applied
 	if applied == nil || applied.Accepted == nil {
 		return nil, false, nil
 	}

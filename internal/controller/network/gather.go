@@ -36,7 +36,7 @@ func (g gatherer) gather(ctx context.Context, run *run) outcome.Outcome {
 	if o := g.readCluster(ctx, run); !o.Continues() {
 		return o
 	}
-	if last := run.shoot.Status.LastOperation; last != nil && last.State == corev1beta1.LastOperationStateFailed {
+	if last := run.Shoot.Status.LastOperation; last != nil && last.State == corev1beta1.LastOperationStateFailed {
 		return g.leaveAlone(ctx, run)
 	}
 	err := g.readOthers(ctx, run)
@@ -46,10 +46,24 @@ func (g gatherer) gather(ctx context.Context, run *run) outcome.Outcome {
 	if err != nil {
 		return outcome.TryAgain(err).Unreported()
 	}
-	if g.bundles.Late(client.ObjectKeyFromObject(run.network), run.versionOf) {
+	if g.bundles.Late(client.ObjectKeyFromObject(run.Network), run.versionOf) {
 		return outcome.StartOver(cacheLag)
 	}
 	return outcome.Continue()
+}
+
+// readOthers reads the other Networks in the control-plane namespace.
+func (g gatherer) readOthers(ctx context.Context, run *run) error {
+	list := &extensionsv1alpha1.NetworkList{}
+	if err := g.client.List(ctx, list, client.InNamespace(run.Network.Namespace)); err != nil {
+		return fmt.Errorf("list the Networks of the shoot: %w", err)
+	}
+	for i := range list.Items {
+		if n := &list.Items[i]; n.Name != run.Network.Name && isForShoot(n) {
+			run.others, run.Others = append(run.others, n), append(run.Others, extensionsv1alpha1.NetworkLabelValue(n.Name))
+		}
+	}
+	return nil
 }
 
 // read reads the ManagedResources of the Network's bundles, and which of them have lost
@@ -59,12 +73,11 @@ func (r *run) read(ctx context.Context, from client.Reader) error {
 	for i := range r.wanted {
 		names = append(names, r.wanted[i].Name)
 	}
-	known := r.known()
-	if err := known.ReadManaged(ctx, from, names...); err != nil {
+	if err := r.ReadManaged(ctx, from, names...); err != nil {
 		return err
 	}
-	r.managed, r.withoutSecret = known.Managed, map[string]bool{}
-	for name, mr := range r.managed {
+	r.withoutSecret = map[string]bool{}
+	for name, mr := range r.Managed {
 		if isBeingDeleted(mr) {
 			continue
 		}
@@ -80,7 +93,7 @@ func (r *run) read(ctx context.Context, from client.Reader) error {
 // versionOf returns the version of a ManagedResource as it was read, empty if it or its
 // Secret is not there.
 func (r *run) versionOf(name string) string {
-	if mr := r.managed[name]; mr != nil && !r.withoutSecret[name] {
+	if mr := r.Managed[name]; mr != nil && !r.withoutSecret[name] {
 		return mr.ResourceVersion
 	}
 	return ""
@@ -105,11 +118,11 @@ func (g gatherer) decide(ctx context.Context, run *run) outcome.Outcome {
 // mustBuild reports whether the spec as it is now must be carried out. Otherwise, what was
 // written earlier is awaited (N18).
 func (g gatherer) mustBuild(run *run) bool {
-	if g.trigger == TriggerGeneration || run.asksForOperation || run.network.RequestedOperation() != "" {
+	if g.trigger == TriggerGeneration || run.asksForOperation || run.Network.RequestedOperation() != "" {
 		return true
 	}
-	uid, _ := g.finished.Get(client.ObjectKeyFromObject(run.network))
-	return uid != run.network.UID && !run.network.HasSucceeded() // another process was interrupted
+	uid, _ := g.finished.Get(client.ObjectKeyFromObject(run.Network))
+	return uid != run.Network.UID && !run.Network.HasSucceeded() // another process was interrupted
 }
 
 // needsRewrite reports whether a ManagedResource of those that the spec as it is now was
@@ -117,17 +130,17 @@ func (g gatherer) mustBuild(run *run) bool {
 // it, or a run ended before it was written. Or there is one too many, which the cache did not
 // show when the others were written.
 func (r *run) needsRewrite() bool {
-	if r.state == nil || r.state.Written == nil || r.state.Written.Generation != r.network.Generation {
+	if r.State == nil || r.State.Written == nil || r.State.Written.Generation != r.Network.Generation {
 		return false
 	}
-	for _, written := range r.state.Bundles {
-		mr := r.managed[written.Name]
+	for _, written := range r.State.Bundles {
+		mr := r.Managed[written.Name]
 		if mr == nil || r.withoutSecret[written.Name] || !bundle.RefersTo(mr, written.Secret) {
 			return true
 		}
 	}
-	for name, mr := range r.managed {
-		if _, wanted := r.state.Bundle(name); !wanted && mr.DeletionTimestamp.IsZero() {
+	for name, mr := range r.Managed {
+		if _, wanted := r.State.Bundle(name); !wanted && mr.DeletionTimestamp.IsZero() {
 			return true
 		}
 	}
@@ -137,7 +150,7 @@ func (r *run) needsRewrite() bool {
 // begin remembers since when a spec is being carried out. Further attempts, and the removal
 // of the annotation that asked for it, are no new beginning.
 func (g gatherer) begin(run *run, now time.Time) {
-	g.starts.Update(client.ObjectKeyFromObject(run.network), func(s start, known bool) (start, bool) {
+	g.starts.Update(client.ObjectKeyFromObject(run.Network), func(s start, known bool) (start, bool) {
 		if known && (s.request == run.request || s.request.generation == run.request.generation && run.request.operation == "") {
 			return s, true
 		}
@@ -147,9 +160,9 @@ func (g gatherer) begin(run *run, now time.Time) {
 
 // readCluster reads the Cluster and decodes the Shoot in it, the facts about the network.
 func (g gatherer) readCluster(ctx context.Context, run *run) outcome.Outcome {
-	run.cluster, run.shoot = &extensionsv1alpha1.Cluster{}, &corev1beta1.Shoot{}
-	name := run.network.Namespace
-	err := g.client.Get(ctx, client.ObjectKey{Name: name}, run.cluster)
+	run.Cluster, run.Shoot = &extensionsv1alpha1.Cluster{}, &corev1beta1.Shoot{}
+	name := run.Network.Namespace
+	err := g.client.Get(ctx, client.ObjectKey{Name: name}, run.Cluster)
 	if err != nil {
 		ended := outcome.TryAgain(fmt.Errorf("read the Cluster %s, which has the facts about this network: %w", name, err)).Unreported()
 		if apierrors.IsNotFound(err) && g.tellsOfWaiting(run) {
@@ -158,11 +171,11 @@ func (g gatherer) readCluster(ctx context.Context, run *run) outcome.Outcome {
 		}
 		return g.withoutCluster(ctx, run, ended)
 	}
-	if err := json.Unmarshal(run.cluster.Spec.Shoot.Raw, run.shoot); err != nil {
+	if err := json.Unmarshal(run.Cluster.Spec.Shoot.Raw, run.Shoot); err != nil {
 		cause := fmt.Errorf("the Shoot in the Cluster %s cannot be decoded: %w; the author of the Cluster has to correct it", name, err)
 		ended := outcome.Finish()
 		if g.isDue(run) {
-			g.finished.Delete(client.ObjectKeyFromObject(run.network))
+			g.finished.Delete(client.ObjectKeyFromObject(run.Network))
 			ended = outcome.TryAgain(cause)
 		}
 		return g.withoutCluster(ctx, run, ended)
@@ -181,40 +194,40 @@ func (g gatherer) withoutCluster(ctx context.Context, run *run, ended outcome.Ou
 // putOff takes a request to reconcile off that cannot be carried out now. It first puts it into
 // the state, which keeps it. Where another program's state is, the annotation stays.
 func (g gatherer) putOff(ctx context.Context, run *run) error {
-	if run.network.RequestedOperation() != extensionsv1alpha1.OperationReconcile || run.state == nil {
+	if run.Network.RequestedOperation() != extensionsv1alpha1.OperationReconcile || run.State == nil {
 		return nil
 	}
-	run.state.PendingRequest = true
+	run.State.PendingRequest = true
 	if err := g.status.patch(ctx, run, func() {}); err != nil {
 		return err
 	}
-	return answer(ctx, g.client, run.network, extensionsv1alpha1.OperationReconcile)
+	return answer(ctx, g.client, run.Network, extensionsv1alpha1.OperationReconcile)
 }
 
 // tellsOfWaiting reports whether the user is told that the Network waits for its Cluster.
 // In a landscape gardenlet writes both (N16). Standalone, the cache gets a moment to show a
 // Cluster that was created together with the Network.
 func (g gatherer) tellsOfWaiting(run *run) bool {
-	n := run.network
+	n := run.Network
 	isDone := n.DeletionTimestamp.IsZero() && n.HasSucceeded() && n.Status.ObservedGeneration == n.Generation && !run.asksForOperation
 	return g.standalone && g.isDue(run) && !isDone && g.clock.Since(n.CreationTimestamp.Time) >= clusterLag
 }
 
 // isDue reports whether there is anything to do for a Network whose facts are unknown.
 func (g gatherer) isDue(run *run) bool {
-	if !run.network.DeletionTimestamp.IsZero() {
-		return controllerutil.ContainsFinalizer(run.network, extensionsv1alpha1.NetworkFinalizer)
+	if !run.Network.DeletionTimestamp.IsZero() {
+		return controllerutil.ContainsFinalizer(run.Network, extensionsv1alpha1.NetworkFinalizer)
 	}
-	return !run.network.HasSucceeded() || g.mustBuild(run)
+	return !run.Network.HasSucceeded() || g.mustBuild(run)
 }
 
 // leaveAlone ends a run for a shoot that has failed for good: Gardener leaves it alone
 // until a user asks for another operation, and so must its extensions (N17).
 func (g gatherer) leaveAlone(ctx context.Context, run *run) outcome.Outcome {
-	if run.state != nil {
-		run.state.PendingRequest = false
+	if run.State != nil {
+		run.State.PendingRequest = false
 	}
-	if err := answer(ctx, g.client, run.network, extensionsv1alpha1.OperationReconcile); err != nil {
+	if err := answer(ctx, g.client, run.Network, extensionsv1alpha1.OperationReconcile); err != nil {
 		return outcome.TryAgain(err).Unreported()
 	}
 	return outcome.Finish()

@@ -48,7 +48,7 @@ func requestOf(n *extensionsv1alpha1.Network) requested {
 }
 
 // isOvertaken reports that the Network asks for something else by now.
-func (r *run) isOvertaken() bool { return requestOf(r.network) != r.request }
+func (r *run) isOvertaken() bool { return requestOf(r.Network) != r.request }
 
 // asksForOperation reports whether a Network asks for an operation that has not begun.
 // The annotation of a restoration stays until that has succeeded.

@@ -60,7 +60,7 @@ type stage = outcome.Stage[*run]
 
 // stagesFor returns what must be done for a Network now.
 func (r *Reconciler) stagesFor(run *run) []stage {
-	n := run.network
+	n := run.Network
 	_, known := r.Pipeline.Plugin(n.Spec.Type)
 	switch {
 	case !known:

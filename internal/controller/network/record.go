@@ -34,9 +34,9 @@ func (c claims) record(ctx context.Context, run *run) outcome.Outcome {
 	if !run.writes() {
 		return outcome.Continue()
 	}
-	run.state.PendingRequest = false
+	run.State.PendingRequest = false
 	reports := run.asksForOperation || run.refused == nil
-	first := reports && run.network.HasSucceeded()
+	first := reports && run.Network.HasSucceeded()
 	if first {
 		if err := c.status.processing(ctx, run); err != nil {
 			return outcome.TryAgain(err).Unreported()
@@ -66,16 +66,16 @@ func (c claims) record(ctx context.Context, run *run) outcome.Outcome {
 // API server refuses it if the Network is not as it was read, because a newer request must
 // not be taken off.
 func (c claims) takeOver(ctx context.Context, run *run) error {
-	before := run.network.DeepCopy()
-	added := controllerutil.AddFinalizer(run.network, extensionsv1alpha1.NetworkFinalizer)
-	if run.network.Annotations[extensionsv1alpha1.OperationAnnotation] == extensionsv1alpha1.OperationReconcile {
-		delete(run.network.Annotations, extensionsv1alpha1.OperationAnnotation)
+	before := run.Network.DeepCopy()
+	added := controllerutil.AddFinalizer(run.Network, extensionsv1alpha1.NetworkFinalizer)
+	if run.Network.Annotations[extensionsv1alpha1.OperationAnnotation] == extensionsv1alpha1.OperationReconcile {
+		delete(run.Network.Annotations, extensionsv1alpha1.OperationAnnotation)
 	} else if !added {
 		return nil
 	}
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := c.client.Patch(ctx, run.network, patch); err != nil {
-		run.network = before
+	if err := c.client.Patch(ctx, run.Network, patch); err != nil {
+		run.Network = before
 		return fmt.Errorf("take the Network over: %w", err)
 	}
 	return nil
@@ -98,12 +98,12 @@ func answer(ctx context.Context, c client.Client, n *extensionsv1alpha1.Network,
 
 // answerRequest takes off a request to reconcile, although nothing follows from it (N34).
 func (c claims) answerRequest(ctx context.Context, run *run) outcome.Outcome {
-	return outcome.TryAgain(answer(ctx, c.client, run.network, extensionsv1alpha1.OperationReconcile)).Unreported()
+	return outcome.TryAgain(answer(ctx, c.client, run.Network, extensionsv1alpha1.OperationReconcile)).Unreported()
 }
 
 // checkFinalizer leaves a Network alone that others keep from going (N14).
 func (c claims) checkFinalizer(_ context.Context, run *run) outcome.Outcome {
-	if !controllerutil.ContainsFinalizer(run.network, extensionsv1alpha1.NetworkFinalizer) {
+	if !controllerutil.ContainsFinalizer(run.Network, extensionsv1alpha1.NetworkFinalizer) {
 		run.finalized = true
 		return outcome.Finish()
 	}
@@ -113,7 +113,7 @@ func (c claims) checkFinalizer(_ context.Context, run *run) outcome.Outcome {
 // begin reports that the deletion or the migration began. An error of it stays until it
 // has succeeded, since its cause may persist.
 func (c claims) begin(ctx context.Context, run *run) outcome.Outcome {
-	last := run.network.Status.LastOperation
+	last := run.Network.Status.LastOperation
 	if last != nil && last.Type == run.operation && (isProcessing(last) || last.State == corev1beta1.LastOperationStateError) {
 		return outcome.Continue()
 	}

@@ -15,26 +15,26 @@ import (
 // reportGone reports the success of a deletion or a migration. It does so before the
 // finalizers are removed, since gardenlet may delete the Network as soon as it reads that.
 func (c claims) reportGone(ctx context.Context, run *run) outcome.Outcome {
-	return outcome.TryAgain(c.status.patch(ctx, run, func() { run.setSucceeded(c.status.clock.Now(), run.network.Generation) })).Unreported()
+	return outcome.TryAgain(c.status.patch(ctx, run, func() { run.setSucceeded(c.status.clock.Now(), run.Network.Generation) })).Unreported()
 }
 
 // removeFinalizer lets a deleted Network go.
 func (c claims) removeFinalizer(ctx context.Context, run *run) outcome.Outcome {
-	before := run.network.DeepCopy()
-	controllerutil.RemoveFinalizer(run.network, extensionsv1alpha1.NetworkFinalizer)
+	before := run.Network.DeepCopy()
+	controllerutil.RemoveFinalizer(run.Network, extensionsv1alpha1.NetworkFinalizer)
 	run.finalized = true
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	return outcome.TryAgain(c.client.Patch(ctx, run.network, patch)).Unreported()
+	return outcome.TryAgain(c.client.Patch(ctx, run.Network, patch)).Unreported()
 }
 
 // removeAllFinalizers lets a migrated Network go, for which the other seed is responsible.
 func (c claims) removeAllFinalizers(ctx context.Context, run *run) outcome.Outcome {
-	before := run.network.DeepCopy()
-	run.network.Finalizers, run.finalized = nil, true
-	return outcome.TryAgain(c.client.Patch(ctx, run.network, client.MergeFrom(before))).Unreported()
+	before := run.Network.DeepCopy()
+	run.Network.Finalizers, run.finalized = nil, true
+	return outcome.TryAgain(c.client.Patch(ctx, run.Network, client.MergeFrom(before))).Unreported()
 }
 
 // answerMigration takes the annotation of the migration off.
 func (c claims) answerMigration(ctx context.Context, run *run) outcome.Outcome {
-	return outcome.TryAgain(answer(ctx, c.client, run.network, extensionsv1alpha1.OperationMigrate)).Unreported()
+	return outcome.TryAgain(answer(ctx, c.client, run.Network, extensionsv1alpha1.OperationMigrate)).Unreported()
 }

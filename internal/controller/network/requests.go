@@ -25,8 +25,8 @@ type requests struct {
 
 // make makes the pipeline's Request for the Network.
 func (r *requests) make(ctx context.Context, run *run) (pipeline.Request, error) {
-	made, err := run.known().Request(ctx, r.live, r.Pipeline, plugin.Environment{
-		FeatureGates: r.FeatureGates, Images: r.Images, Webhook: r.webhookOf(run.network.Spec.Type),
+	made, err := run.Request(ctx, r.live, r.Pipeline, plugin.Environment{
+		FeatureGates: r.FeatureGates, Images: r.Images, Webhook: r.Webhook(run.Network.Spec.Type),
 	})
 	made.Nodes = r.countNodes(ctx, run)
 	if err == nil && r.DumpRequests != "" {
@@ -57,29 +57,20 @@ func (r *requests) buildAgain(ctx context.Context, run *run, last *pipeline.Appl
 	return r.Pipeline.Build(request), nil
 }
 
-// webhookOf returns how API servers of shoots reach the webhook for a type of networks,
-// nil if there is none.
-func (r *requests) webhookOf(networkType string) *plugin.Webhook {
-	if r.Webhook == nil {
-		return nil
-	}
-	return r.Webhook(networkType)
-}
-
 // countNodes returns the number of nodes of a network that runs, as the DaemonSet of its
 // agents counts them, from the cache of the shoot. 0 means that it cannot be seen, which
 // leaves a roll-out as it is.
 func (r *requests) countNodes(ctx context.Context, run *run) int32 {
-	if run.state.Applied == nil || run.shoot.IsHibernated() {
+	if run.State.Applied == nil || run.Shoot.IsHibernated() {
 		return 0
 	}
 	ctx, cancel := context.WithTimeout(ctx, nodesTimeout)
 	defer cancel()
-	shoot, err := r.Shoots.For(ctx, run.network.Namespace)
+	shoot, err := r.Shoots.For(ctx, run.Network.Namespace)
 	if err != nil {
 		return 0
 	}
-	for _, component := range run.state.Components {
+	for _, component := range run.State.Components {
 		agents := &appsv1.DaemonSet{}
 		if component.Kind == "DaemonSet" &&
 			shoot.Reader.Get(ctx, client.ObjectKey{Namespace: component.Namespace, Name: component.Workload}, agents) == nil {

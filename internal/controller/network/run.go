@@ -9,12 +9,25 @@ import (
 	"github.com/trellis-network/trellis/internal/request"
 	"github.com/trellis-network/trellis/internal/state"
 	"github.com/trellis-network/trellis/pipeline"
-	"github.com/trellis-network/trellis/plugin"
 )
+
+// seen is what the seed has of a Network. Its Request is made of it.
+type seen = request.Network
 
 // run is one reconciliation of one Network. Each stage adds what it found.
 type run struct {
-	network *extensionsv1alpha1.Network
+	// seen has the Network, its plugin and its state from the beginning; gather adds the rest.
+	// The State is written with the status; nil leaves the one that is there, which cannot be
+	// decoded then.
+	seen
+	stateErr error
+	// stored is the encoding of the state as it is in the status.
+	stored []byte
+	// others are the other Networks in the namespace.
+	others []*extensionsv1alpha1.Network
+	// withoutSecret are those of the ManagedResources that have lost their Secret.
+	withoutSecret map[string]bool
+
 	// operation stays what it was at the beginning, whatever is asked for meanwhile.
 	operation corev1beta1.LastOperationType
 	// request is what the Network asked for at the beginning, and asksForOperation reports
@@ -25,22 +38,6 @@ type run struct {
 	hasMigrated bool
 	// generation is the one that an error is about.
 	generation int64
-
-	plugin plugin.Plugin
-	// others are the other Networks in the namespace.
-	others  []*extensionsv1alpha1.Network
-	cluster *extensionsv1alpha1.Cluster
-	shoot   *corev1beta1.Shoot
-	// managed are the ManagedResources of the Network's bundles, by name, and withoutSecret
-	// those of them that have lost their Secret.
-	managed       map[string]*resourcesv1alpha1.ManagedResource
-	withoutSecret map[string]bool
-	// state is written with the status; nil leaves the one that is there, which cannot be
-	// decoded then.
-	state    *state.State
-	stateErr error
-	// stored is the encoding of the state as it is in the status.
-	stored []byte
 
 	// builds reports that the spec is carried out. Otherwise, what was written is awaited.
 	builds bool
@@ -73,29 +70,18 @@ func (r *run) writes() bool { return r.builds && !r.unchanged }
 // newRun returns what the Network alone tells.
 func newRun(n *extensionsv1alpha1.Network, p *pipeline.Pipeline) *run {
 	next := &run{
-		network: n, operation: operationType(n), request: requestOf(n),
+		seen: seen{Network: n}, operation: operationType(n), request: requestOf(n),
 		asksForOperation: asksForOperation(n), hasMigrated: hasMigrated(n), generation: n.Generation,
 	}
-	next.plugin, _ = p.Plugin(n.Spec.Type)
-	next.state, next.stateErr = state.Decode(n.Status.State)
-	if next.state != nil {
-		next.asksForOperation = next.asksForOperation || next.state.PendingRequest
-		if encoded, err := next.state.Encode(); err == nil {
+	next.Plugin, _ = p.Plugin(n.Spec.Type)
+	next.State, next.stateErr = state.Decode(n.Status.State)
+	if next.State != nil {
+		next.asksForOperation = next.asksForOperation || next.State.PendingRequest
+		if encoded, err := next.State.Encode(); err == nil {
 			next.stored = encoded.Raw
 		}
 	}
 	return next
-}
-
-// known returns what the Network's Request is made of.
-func (r *run) known() *request.Network {
-	known := &request.Network{
-		Network: r.network, Cluster: r.cluster, Shoot: r.shoot, State: r.state, Managed: r.managed, Plugin: r.plugin,
-	}
-	for _, n := range r.others {
-		known.Others = append(known.Others, extensionsv1alpha1.NetworkLabelValue(n.Name))
-	}
-	return known
 }
 
 func isBeingDeleted(mr *resourcesv1alpha1.ManagedResource) bool {

@@ -16,20 +16,6 @@ import (
 	"github.com/trellis-network/trellis/internal/outcome"
 )
 
-// readOthers reads the other Networks in the control-plane namespace.
-func (g gatherer) readOthers(ctx context.Context, run *run) error {
-	list := &extensionsv1alpha1.NetworkList{}
-	if err := g.client.List(ctx, list, client.InNamespace(run.network.Namespace)); err != nil {
-		return fmt.Errorf("list the Networks of the shoot: %w", err)
-	}
-	for i := range list.Items {
-		if n := &list.Items[i]; n.Name != run.network.Name && isForShoot(n) {
-			run.others = append(run.others, n)
-		}
-	}
-	return nil
-}
-
 // refuseSecond ends the run of a Network whose shoot has another one already (N38). What was
 // asked for is kept until that is gone.
 func (g gatherer) refuseSecond(ctx context.Context, run *run) outcome.Outcome {
@@ -37,11 +23,11 @@ func (g gatherer) refuseSecond(ctx context.Context, run *run) outcome.Outcome {
 	switch {
 	case err != nil:
 		return outcome.TryAgain(err).Unreported()
-	case first == run.network.Name:
+	case first == run.Network.Name:
 		return outcome.Continue()
 	}
-	if g.trigger == TriggerOperation && run.state != nil { // the end of the first is no request
-		run.state.PendingRequest = g.mustBuild(run)
+	if g.trigger == TriggerOperation && run.State != nil { // the end of the first is no request
+		run.State.PendingRequest = g.mustBuild(run)
 	}
 	if err := g.putOff(ctx, run); err != nil {
 		return outcome.TryAgain(err).Unreported()
@@ -55,10 +41,10 @@ func (g gatherer) refuseSecond(ctx context.Context, run *run) outcome.Outcome {
 // ManagedResources belong, or the oldest. It stays the first until it is gone: this process
 // knows it before a cache shows what was written for it.
 func (g gatherer) firstOf(ctx context.Context, run *run) (string, error) {
-	networks, owners := append([]*extensionsv1alpha1.Network{run.network}, run.others...), map[string]bool{}
+	networks, owners := append([]*extensionsv1alpha1.Network{run.Network}, run.others...), map[string]bool{}
 	if len(run.others) > 0 {
 		list := &resourcesv1alpha1.ManagedResourceList{}
-		if err := g.client.List(ctx, list, client.InNamespace(run.network.Namespace)); err != nil {
+		if err := g.client.List(ctx, list, client.InNamespace(run.Network.Namespace)); err != nil {
 			return "", fmt.Errorf("list the ManagedResources of the shoot: %w", err)
 		}
 		for i := range list.Items {
@@ -67,7 +53,7 @@ func (g gatherer) firstOf(ctx context.Context, run *run) (string, error) {
 	}
 	rank := func(n *extensionsv1alpha1.Network) int {
 		switch {
-		case !g.standalone && n.Name == run.shoot.Name:
+		case !g.standalone && n.Name == run.Shoot.Name:
 			return 0
 		case owners[extensionsv1alpha1.NetworkLabelValue(n.Name)]:
 			return 1
@@ -77,7 +63,7 @@ func (g gatherer) firstOf(ctx context.Context, run *run) (string, error) {
 	first := slices.MinFunc(networks, func(a, b *extensionsv1alpha1.Network) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), a.CreationTimestamp.Compare(b.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
 	})
-	return g.first.Update(run.network.Namespace, func(known string, _ bool) (string, bool) {
+	return g.first.Update(run.Network.Namespace, func(known string, _ bool) (string, bool) {
 		isThere := slices.ContainsFunc(networks, func(n *extensionsv1alpha1.Network) bool { return n.Name == known })
 		if !isThere || rank(first) == 0 {
 			known = first.Name

@@ -15,7 +15,7 @@ import (
 func (w *bundleWriter) restoreSecrets(ctx context.Context, run *run) outcome.Outcome {
 	for i := range run.wanted {
 		each := &run.wanted[i]
-		if !run.withoutSecret[each.Name] || !each.content.Written(run.managed[each.Name]) {
+		if !run.withoutSecret[each.Name] || !each.content.Written(run.Managed[each.Name]) {
 			continue // or it gets another one along with its ManagedResource
 		}
 		if err := each.content.WriteSecret(ctx, w.client); err != nil {
@@ -25,7 +25,7 @@ func (w *bundleWriter) restoreSecrets(ctx context.Context, run *run) outcome.Out
 			}
 			return failed
 		}
-		w.bundles.Expect(client.ObjectKeyFromObject(run.network), each.Name, run.managed[each.Name].ResourceVersion)
+		w.bundles.Expect(client.ObjectKeyFromObject(run.Network), each.Name, run.Managed[each.Name].ResourceVersion)
 	}
 	return outcome.Continue()
 }

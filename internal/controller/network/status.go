@@ -15,7 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
@@ -50,9 +52,9 @@ var descriptions = map[corev1beta1.LastOperationType]struct{ processing, succeed
 // that attempt gets further.
 func (w *statusWriter) processing(ctx context.Context, run *run) error {
 	return w.patch(ctx, run, func() {
-		last := run.network.Status.LastOperation
+		last := run.Network.Status.LastOperation
 		repeated := last != nil && last.Type == run.operation && (isProcessing(last) ||
-			last.State == corev1beta1.LastOperationStateError && run.network.Status.ObservedGeneration == run.request.generation)
+			last.State == corev1beta1.LastOperationStateError && run.Network.Status.ObservedGeneration == run.request.generation)
 		if run.asksForOperation || run.changed || !repeated {
 			run.setProcessing(w.clock.Now())
 		}
@@ -63,12 +65,12 @@ func (w *statusWriter) processing(ctx context.Context, run *run) error {
 // now is applied. A user may have removed the operation.
 func (w *statusWriter) awaiting(ctx context.Context, run *run) error {
 	return w.patch(ctx, run, func() {
-		last := run.network.Status.LastOperation
+		last := run.Network.Status.LastOperation
 		switch {
 		case run.waitsFor != "" && (last == nil || last.Description != run.waitsFor):
 			run.setOperation(w.clock.Now(), corev1beta1.LastOperationStateProcessing, 1, run.waitsFor)
 		case run.waitsFor != "":
-		case last == nil, run.network.HasSucceeded(), run.wrote && last.State == corev1beta1.LastOperationStateError,
+		case last == nil, run.Network.HasSucceeded(), run.wrote && last.State == corev1beta1.LastOperationStateError,
 			last.State == corev1beta1.LastOperationStateProcessing && !isProcessing(last):
 			run.setProcessing(w.clock.Now())
 		}
@@ -91,39 +93,39 @@ func (w *statusWriter) applied(ctx context.Context, run *run) error {
 	if err != nil {
 		return err
 	}
-	written, before := run.state.Written, run.network.Status
-	if run.state.Unapplied = run.notApplied() != nil; !run.state.Unapplied {
-		run.state.Applied, run.state.TakenOver = written.Config, nil
+	written, before := run.State.Written, run.Network.Status
+	if !run.State.Unapplied {
+		run.State.Applied, run.State.TakenOver = written.Config, nil
 	}
 	err = w.patch(ctx, run, func() {
 		run.setSucceeded(w.clock.Now(), written.Generation)
-		run.network.Status.IPFamilies, run.network.Status.ProviderStatus = written.IPFamilies, shown
+		run.Network.Status.IPFamilies, run.Network.Status.ProviderStatus = written.IPFamilies, shown
 	})
 	if err != nil {
 		return err
 	}
-	if started, known := w.starts.Get(client.ObjectKeyFromObject(run.network)); known {
-		metrics.Applied(run.network.Spec.Type, w.clock.Since(started.at))
+	if started, known := w.starts.Get(client.ObjectKeyFromObject(run.Network)); known {
+		metrics.Applied(run.Network.Spec.Type, w.clock.Since(started.at))
 	}
-	w.announced.Delete(client.ObjectKeyFromObject(run.network))
+	w.announced.Delete(client.ObjectKeyFromObject(run.Network))
 	w.announceWarnings(run, before.ProviderStatus)
-	if run.network.RequestedOperation() != extensionsv1alpha1.OperationRestore {
+	if run.Network.RequestedOperation() != extensionsv1alpha1.OperationRestore {
 		return nil
 	}
-	return answer(ctx, w.client, run.network, extensionsv1alpha1.OperationRestore)
+	return answer(ctx, w.client, run.Network, extensionsv1alpha1.OperationRestore)
 }
 
 func (r *run) setSucceeded(now time.Time, generation int64) {
 	r.setOperation(now, corev1beta1.LastOperationStateSucceeded, 100, descriptions[r.operation].succeeded)
-	r.network.Status.LastError = nil
-	r.network.Status.ObservedGeneration = generation
+	r.Network.Status.LastError = nil
+	r.Network.Status.ObservedGeneration = generation
 }
 
 // failed reports what went wrong. The same error about the same generation is not
 // written twice.
 func (w *statusWriter) failed(ctx context.Context, run *run, ended outcome.Outcome) error {
 	description := condition.Shorten(descriptions[run.operation].failed+": "+ended.Err().Error(), condition.MaxMessage)
-	status := &run.network.Status
+	status := &run.Network.Status
 	if status.LastError != nil && status.LastError.Description == description && slices.Equal(status.LastError.Codes, ended.Codes()) &&
 		status.ObservedGeneration == run.generation && status.LastOperation != nil &&
 		status.LastOperation.State == corev1beta1.LastOperationStateError {
@@ -131,14 +133,14 @@ func (w *statusWriter) failed(ctx context.Context, run *run, ended outcome.Outco
 	}
 	return w.patch(ctx, run, func() {
 		run.setOperation(w.clock.Now(), corev1beta1.LastOperationStateError, 50, description)
-		now := run.network.Status.LastOperation.LastUpdateTime
-		run.network.Status.LastError = &corev1beta1.LastError{Description: description, Codes: ended.Codes(), LastUpdateTime: &now}
-		run.network.Status.ObservedGeneration = run.generation
+		now := run.Network.Status.LastOperation.LastUpdateTime
+		run.Network.Status.LastError = &corev1beta1.LastError{Description: description, Codes: ended.Codes(), LastUpdateTime: &now}
+		run.Network.Status.ObservedGeneration = run.generation
 	})
 }
 
 func (r *run) setOperation(now time.Time, state corev1beta1.LastOperationState, progress int32, description string) {
-	r.network.Status.LastOperation = &corev1beta1.LastOperation{
+	r.Network.Status.LastOperation = &corev1beta1.LastOperation{
 		Type: r.operation, State: state, Progress: progress, Description: description,
 		LastUpdateTime: metav1.NewTime(now).Rfc3339Copy(),
 	}
@@ -148,24 +150,24 @@ func (r *run) setOperation(now time.Time, state corev1beta1.LastOperationState, 
 // state, if that makes a difference. A change of the operation's state becomes an event
 // and a log line.
 func (w *statusWriter) patch(ctx context.Context, run *run, change func()) error {
-	before := run.network.DeepCopy()
+	before := run.Network.DeepCopy()
 	change()
 	var encoded *runtime.RawExtension
-	if run.state != nil {
+	if run.State != nil {
 		var err error
-		if encoded, err = run.state.Encode(); err != nil {
+		if encoded, err = run.State.Encode(); err != nil {
 			return err
 		}
 		if !bytes.Equal(encoded.Raw, run.stored) { // fields of other versions stay while nothing changes
-			run.network.Status.State = encoded
+			run.Network.Status.State = encoded
 		}
 	}
 	patch := client.MergeFrom(before)
-	if difference, err := patch.Data(run.network); err != nil || string(difference) == "{}" {
+	if difference, err := patch.Data(run.Network); err != nil || string(difference) == "{}" {
 		return err
 	}
-	if err := w.client.Status().Patch(ctx, run.network, patch); err != nil {
-		run.network, run.tooLarge = before, outcome.IsTooLarge(err) // what could not be written must still be told
+	if err := w.client.Status().Patch(ctx, run.Network, patch); err != nil {
+		run.Network, run.tooLarge = before, outcome.IsTooLarge(err) // what could not be written must still be told
 		return fmt.Errorf("write the status of the Network: %w", err)
 	}
 	if encoded != nil {
@@ -175,6 +177,22 @@ func (w *statusWriter) patch(ctx context.Context, run *run, change func()) error
 	return nil
 }
 
+// announceTransition logs and announces a change of the last operation.
+func (w *statusWriter) announceTransition(ctx context.Context, run *run, before *extensionsv1alpha1.Network) {
+	if run.Network.Status.LastOperation == nil {
+		return
+	}
+	transition := outcome.Transition{
+		Network: client.ObjectKeyFromObject(run.Network), Type: run.Network.Spec.Type,
+		Before: ptr.Deref(before.Status.LastOperation, corev1beta1.LastOperation{}), After: *run.Network.Status.LastOperation,
+	}
+	if transition.Before.State == corev1beta1.LastOperationStateProcessing {
+		transition.Duration = w.clock.Since(transition.Before.LastUpdateTime.Time)
+	}
+	transition.Log(logf.FromContext(ctx))
+	transition.Announce(w.recorder, run.Network)
+}
+
 // providerStatus returns the plugin's status with what is in force. What another writer
 // observes of the components that there are stays as it is, and nothing else does: other
 // programs and releases have left it.
@@ -182,27 +200,27 @@ func (r *run) providerStatus() (*runtime.RawExtension, error) {
 	var current struct {
 		Components map[string]any `json:"components"`
 	}
-	if present := r.network.Status.ProviderStatus; present == nil || json.Unmarshal(present.Raw, &current) != nil {
+	if present := r.Network.Status.ProviderStatus; present == nil || json.Unmarshal(present.Raw, &current) != nil {
 		current.Components = nil
 	}
 	maps.DeleteFunc(current.Components, func(name string, _ any) bool {
-		return !slices.ContainsFunc(r.state.Components, func(c plugin.Component) bool { return c.Name == name })
+		return !slices.ContainsFunc(r.State.Components, func(c plugin.Component) bool { return c.Name == name })
 	})
 	content, config := map[string]any{}, map[string]any{}
 	if len(current.Components) > 0 {
 		content["components"] = current.Components
 	}
-	if err := json.Unmarshal(r.state.Written.Config.Config, &config); err != nil {
+	if err := json.Unmarshal(r.State.Written.Config.Config, &config); err != nil {
 		return nil, err
 	}
 	delete(config, "apiVersion")
 	delete(config, "kind")
-	config["clusterCIDR"], config["serviceCIDR"] = r.network.Spec.EffectivePodCIDR(), r.network.Spec.ServiceCIDR
+	config["clusterCIDR"], config["serviceCIDR"] = r.Network.Spec.EffectivePodCIDR(), r.Network.Spec.ServiceCIDR
 	content["config"] = config
-	if len(r.state.Written.Warnings) > 0 {
-		content["warnings"] = r.state.Written.Warnings
+	if len(r.State.Written.Warnings) > 0 {
+		content["warnings"] = r.State.Written.Warnings
 	}
-	content["apiVersion"], content["kind"] = r.plugin.StatusTypeMeta()
+	content["apiVersion"], content["kind"] = r.Plugin.StatusTypeMeta()
 	raw, err := json.Marshal(content)
 	return &runtime.RawExtension{Raw: raw}, err
 }

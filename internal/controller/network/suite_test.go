@@ -95,8 +95,8 @@ func (e *env) network(change ...func(*extensionsv1alpha1.Network)) *extensionsv1
 	n := &extensionsv1alpha1.Network{
 		ObjectMeta: metav1.ObjectMeta{Name: "example", Namespace: e.namespace},
 		Spec: extensionsv1alpha1.NetworkSpec{
-			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: "example"},
-			PodCIDR:     "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
+			Type:    "example",
+			PodCIDR: "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
 		},
 	}
 	for _, c := range change {

@@ -19,7 +19,7 @@ import (
 // finalizer or the status, and the Network is left alone from then on.
 func (r *Reconciler) refuseUnknownType(_ context.Context, run *run) outcome.Outcome {
 	const path = "spec.type"
-	n := run.network
+	n := run.Network
 	isTaken := controllerutil.ContainsFinalizer(n, extensionsv1alpha1.NetworkFinalizer)
 	if last := n.Status.LastOperation; last != nil {
 		isTaken = isTaken || !strings.HasPrefix(last.Description, descriptions[corev1beta1.LastOperationTypeCreate].failed+": "+path+": ")

@@ -35,8 +35,8 @@ func bundlesOf(run *run, bundles []plugin.Bundle) ([]wantedBundle, error) {
 			return nil, fmt.Errorf("encode the objects of the bundle %s: %w", each.Name, err)
 		}
 		content := &bundle.Bundle{
-			Namespace: run.network.Namespace, Name: each.Name, Network: run.network.Name,
-			Origin: run.plugin.Origin, Target: each.Target, Data: data,
+			Namespace: run.Network.Namespace, Name: each.Name, Network: run.Network.Name,
+			Origin: run.Plugin.Origin, Target: each.Target, Data: data,
 		}
 		wanted[i] = wantedBundle{state.BundleOf(each, content.SecretName()), content, len(each.Objects)}
 	}

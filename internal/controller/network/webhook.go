@@ -27,14 +27,14 @@ type follower struct {
 // the bundles that follow the webhook, built from the spec that was accepted, so that it
 // needs no request of a user, and an invalid spec does not hinder it.
 func (f follower) followWebhook(ctx context.Context, run *run) outcome.Outcome {
-	if run.network.RequestedOperation() != "" || !run.plugin.IsMutator() || run.stateErr != nil {
+	if run.Network.RequestedOperation() != "" || !run.Plugin.IsMutator() || run.stateErr != nil {
 		return outcome.Continue()
 	}
-	last := run.state.Applied
-	if run.state.Written != nil {
-		last = run.state.Written.Config
+	last := run.State.Applied
+	if run.State.Written != nil {
+		last = run.State.Written.Config
 	}
-	now := f.requests.webhookOf(run.network.Spec.Type)
+	now := f.requests.Webhook(run.Network.Spec.Type)
 	if last == nil || last.Accepted == nil || reflect.DeepEqual(last.Accepted.Webhook, now) {
 		return outcome.Continue()
 	}
@@ -49,7 +49,7 @@ func (f follower) followWebhook(ctx context.Context, run *run) outcome.Outcome {
 	if err != nil {
 		return f.failed(run, fmt.Errorf("tell the shoot of the webhook's new address: %w", err))
 	}
-	for _, applied := range []*pipeline.Applied{last, run.state.Applied} {
+	for _, applied := range []*pipeline.Applied{last, run.State.Applied} {
 		if applied != nil && applied.Accepted != nil {
 			applied.Accepted.Webhook = now
 		}
@@ -61,11 +61,11 @@ func (f follower) followWebhook(ctx context.Context, run *run) outcome.Outcome {
 // that of now is carried out. The error of a spec that was refused stays in the status.
 func (f follower) failed(run *run, err error) outcome.Outcome {
 	ended := outcome.TryAgain(err, f.requests.codes.of(err)...)
-	if run.state.Written == nil {
+	if run.State.Written == nil {
 		return ended.Unreported()
 	}
 	if !run.builds {
-		run.generation = run.state.Written.Generation
+		run.generation = run.State.Written.Generation
 	}
 	return ended
 }
@@ -78,13 +78,13 @@ func (f follower) writeFollowers(ctx context.Context, run *run, built []plugin.B
 	if err != nil {
 		return err
 	}
-	bundles := slices.DeleteFunc(slices.Clone(run.state.Bundles), func(b state.Bundle) bool { return b.FollowsWebhook })
+	bundles := slices.DeleteFunc(slices.Clone(run.State.Bundles), func(b state.Bundle) bool { return b.FollowsWebhook })
 	for i := range wanted {
 		bundles = append(bundles, wanted[i].Bundle)
 	}
 	var obsolete []string
-	for _, before := range run.state.Bundles {
-		mr := run.managed[before.Name]
+	for _, before := range run.State.Bundles {
+		mr := run.Managed[before.Name]
 		isWanted := slices.ContainsFunc(bundles, func(b state.Bundle) bool { return b.Name == before.Name })
 		if !isWanted && mr != nil && !isBeingDeleted(mr) {
 			obsolete = append(obsolete, before.Name)
@@ -94,9 +94,9 @@ func (f follower) writeFollowers(ctx context.Context, run *run, built []plugin.B
 		return err
 	}
 	for _, name := range obsolete {
-		delete(run.managed, name)
+		delete(run.Managed, name)
 	}
 	slices.SortStableFunc(bundles, func(a, b state.Bundle) int { return a.Phase - b.Phase })
-	run.state.Bundles = bundles
+	run.State.Bundles = bundles
 	return nil
 }

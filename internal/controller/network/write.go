@@ -46,7 +46,7 @@ func (w *bundleWriter) put(ctx context.Context, run *run, wanted []wantedBundle,
 	var failures []error
 	for i := range wanted {
 		each := &wanted[i]
-		if isBeingDeleted(run.managed[each.Name]) {
+		if isBeingDeleted(run.Managed[each.Name]) {
 			continue // the event of its end leads to the next run
 		}
 		if err := w.writeBundle(ctx, run, each.content); err != nil {
@@ -60,7 +60,7 @@ func (w *bundleWriter) put(ctx context.Context, run *run, wanted []wantedBundle,
 		return errors.Join(failures...)
 	}
 	for _, name := range obsolete {
-		if _, err := bundle.Delete(ctx, w.client, w.live, run.network.Namespace, name); err != nil {
+		if _, err := bundle.Delete(ctx, w.client, w.live, run.Network.Namespace, name); err != nil {
 			failures = append(failures, fmt.Errorf("delete the bundle %s: %w", name, err))
 		}
 	}
@@ -70,12 +70,12 @@ func (w *bundleWriter) put(ctx context.Context, run *run, wanted []wantedBundle,
 // writeBundle writes one bundle, and keeps the next run from starting before the cache
 // shows it.
 func (w *bundleWriter) writeBundle(ctx context.Context, run *run, content *bundle.Bundle) error {
-	mr, err := content.Write(ctx, w.client, run.managed[content.Name])
+	mr, err := content.Write(ctx, w.client, run.Managed[content.Name])
 	if err != nil || mr == nil {
 		return err
 	}
-	run.managed[mr.Name] = mr
+	run.Managed[mr.Name] = mr
 	delete(run.withoutSecret, mr.Name)
-	w.bundles.Expect(client.ObjectKeyFromObject(run.network), mr.Name, mr.ResourceVersion)
+	w.bundles.Expect(client.ObjectKeyFromObject(run.Network), mr.Name, mr.ResourceVersion)
 	return nil
 }

@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package networkstatus writes what is observed of Networks into their status: their
+// conditions, and the part of the providerStatus that is about the running network. It
+// is the only writer of both, since conditions are an atomic list in Gardener's CRD, of
+// which no second writer can own an entry.
+//
+// What there is to write comes from sources (package source), each of which observes
+// one aspect and owns some types of conditions and some keys of the providerStatus. A
+// new condition is a new source and a line in sources.go.
+//
+// The package does not know what the sources observe. Everything else in a Network's
+// status belongs to controller/network.
 package networkstatus
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -43,21 +53,21 @@ import (
 // configuration (controllers.health).
 const ControllerName = "health"
 
-// Options are the controller's settings. Only Clients must be set.
+// Options are the controller's settings. All but Serves, PageSize and Further must be set.
 type Options struct {
 	// Clients gives access to shoots, and reports when a workload there changes.
 	Clients *shootclient.Clients
 	// Serves reports whether the operator has a plugin for a type of networks; nil means
 	// all types. The others' status is written by other operators.
 	Serves func(networkType string) bool
-	// Clock is the source of time; nil means the real one.
+	// Clock is the source of time.
 	Clock clock.PassiveClock
-	// Period is how often each Network is observed; 0 means 30 seconds.
+	// Period is how often each Network is observed.
 	Period time.Duration
 	// ProgressingThreshold is how long a network may be unhealthy before its condition
-	// turns from Progressing to False; 0 means 5 minutes.
+	// turns from Progressing to False.
 	ProgressingThreshold time.Duration
-	// MaxConcurrentReconciles is how many Networks are observed at once; 0 means 5.
+	// MaxConcurrentReconciles is how many Networks are observed at once.
 	MaxConcurrentReconciles int
 	// PageSize is how many objects are read from a shoot at once; 0 means 100.
 	PageSize int64
@@ -65,19 +75,8 @@ type Options struct {
 	Further []source.Registration
 }
 
-func (o *Options) setDefaults() {
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
-	}
-	o.Period = cmp.Or(o.Period, defaultPeriod)
-	o.ProgressingThreshold = cmp.Or(o.ProgressingThreshold, defaultProgressingThreshold)
-	o.MaxConcurrentReconciles = cmp.Or(o.MaxConcurrentReconciles, 5)
-	o.PageSize = cmp.Or(o.PageSize, 100)
-}
-
 // Add registers the controller with mgr, the manager of the seed.
 func Add(mgr manager.Manager, opts Options) error {
-	opts.setDefaults()
 	r := &reconciler{
 		client: mgr.GetClient(), options: opts, sources: append(opts.sources(), opts.Further...),
 		failures: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](minRetry, maxRetry),

@@ -4,14 +4,8 @@ package networkstatus
 
 import "time"
 
-// How often Networks are observed and written. The first two are for tests: the operator
-// sets controllers.health, whose defaults are in api/config.
+// How often Networks are observed and written, beside the settings controllers.health.
 const (
-	// defaultPeriod is how often each Network is observed, as in Gardener's health checks.
-	defaultPeriod = 30 * time.Second
-	// defaultProgressingThreshold is how long a network may be unhealthy before its
-	// condition turns from Progressing to False.
-	defaultProgressingThreshold = 5 * time.Minute
 	// minTimeout is the least time that the sources get to observe a Network; with a
 	// longer period they get that.
 	minTimeout = 30 * time.Second

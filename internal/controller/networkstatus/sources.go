@@ -3,6 +3,8 @@
 package networkstatus
 
 import (
+	"cmp"
+
 	"github.com/trellis-network/trellis/internal/controller/networkstatus/components"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus/source"
 )
@@ -13,9 +15,9 @@ import (
 func (o *Options) sources() []source.Registration {
 	return []source.Registration{{
 		Name: "components",
-		Source: components.New(components.Options{
-			Period: o.Period, ProgressingThreshold: o.ProgressingThreshold, PageSize: o.PageSize,
-		}),
+		Source: &components.Source{
+			Period: o.Period, ProgressingThreshold: o.ProgressingThreshold, PageSize: cmp.Or(o.PageSize, 100),
+		},
 		Conditions:     []string{components.ConditionType},
 		ProviderStatus: []string{components.StatusKey},
 		Watches:        components.Watches(),

@@ -70,7 +70,7 @@ func (e *env) start(period time.Duration, further []source.Registration) {
 			return err
 		}
 		return networkstatus.Add(mgr, networkstatus.Options{
-			Clients: clients, Clock: e.clock, Period: period, Further: further,
+			Clients: clients, Clock: e.clock, Period: period, ProgressingThreshold: 5 * time.Minute, MaxConcurrentReconciles: 5, Further: further,
 			Serves:   func(networkType string) bool { return networkType != ofAnother },
 			PageSize: 1, // so that no cluster is so small that all of it is on one page
 		})
@@ -110,7 +110,7 @@ func (e *env) network(components ...plugin.Component) *extensionsv1alpha1.Networ
 	n := &extensionsv1alpha1.Network{
 		ObjectMeta: metav1.ObjectMeta{Name: "one", Namespace: e.namespace},
 		Spec: extensionsv1alpha1.NetworkSpec{
-			DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: e.networkType}, PodCIDR: "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
+			Type: e.networkType, PodCIDR: "10.1.0.0/16", ServiceCIDR: "10.2.0.0/16",
 		},
 	}
 	e.Expect(e.seed.Create(e.t.Context(), n)).To(Succeed())

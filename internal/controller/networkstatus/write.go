@@ -15,7 +15,6 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/condition"
-	"github.com/trellis-network/trellis/internal/outcome"
 )
 
 // fieldManager owns the conditions and the sources' part of the providerStatus. The rest
@@ -55,20 +54,22 @@ func (r *reconciler) write(ctx context.Context, network *extensionsv1alpha1.Netw
 	return wanted.requeueAfter, nil
 }
 
-// logTransitions logs the conditions of a Network whose status has changed.
+// logTransitions logs the conditions of a Network whose status has changed, with the keys of
+// outcome.Transition and the condition in place of the operation. The duration is the time
+// since the condition got its former status.
 func logTransitions(ctx context.Context, network *extensionsv1alpha1.Network, conditions []corev1beta1.Condition, now time.Time) {
 	for i := range conditions {
-		before := condition.Value(network.Status.Conditions, conditions[i].Type)
-		if before.Status == conditions[i].Status {
+		c := &conditions[i]
+		before := condition.Value(network.Status.Conditions, c.Type)
+		if before.Status == c.Status {
 			continue
 		}
-		transition := outcome.ConditionTransition{
-			Network: client.ObjectKeyFromObject(network), Type: network.Spec.Type, Condition: conditions[i],
-		}
+		var duration time.Duration
 		if before.Status != "" {
-			transition.Duration = now.Sub(before.LastTransitionTime.Time)
+			duration = now.Sub(before.LastTransitionTime.Time)
 		}
-		transition.Log(logf.FromContext(ctx))
+		logf.FromContext(ctx).Info("Network changed condition", "network", client.ObjectKeyFromObject(network).String(), "type", network.Spec.Type,
+			"condition", c.Type, "state", c.Status, "message", c.Message, "duration", duration.Round(time.Millisecond).String())
 	}
 }
 

@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Package certificates creates the certificates of the operator's webhook server, keeps
+// them in a Secret that all replicas share, and replaces them before they expire.
+//
+// The bundle contains an authority long before it signs a serving certificate, and as long
+// as such a certificate may be in use, since clients get the bundle with a delay. The
+// package does not know how.
 package certificates
 
 import (
@@ -7,7 +13,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -42,15 +48,13 @@ type Options struct {
 type Keeper struct {
 	Options
 	changed chan struct{}
-
-	mutex  sync.RWMutex
-	known  *material
-	bundle []byte
+	known   atomic.Pointer[material]
 }
 
 // New returns a Keeper that has certificates.
 func New(ctx context.Context, options Options) (*Keeper, error) {
-	k := &Keeper{Options: options, changed: make(chan struct{}, 1), known: &material{}}
+	k := &Keeper{Options: options, changed: make(chan struct{}, 1)}
+	k.known.Store(&material{})
 	if err := k.sync(ctx); err != nil {
 		return nil, fmt.Errorf("keep the webhooks' certificates in the Secret %s/%s: %w", k.Namespace, k.Name, err)
 	}
@@ -58,20 +62,14 @@ func New(ctx context.Context, options Options) (*Keeper, error) {
 }
 
 // Bundle returns the authorities, in PEM, that clients must trust from now on.
-func (k *Keeper) Bundle() []byte {
-	k.mutex.RLock()
-	defer k.mutex.RUnlock()
-	return k.bundle
-}
+func (k *Keeper) Bundle() []byte { return k.known.Load().bundle }
 
 // Changed receives a value when Bundle has changed, one for several changes in a row.
 func (k *Keeper) Changed() <-chan struct{} { return k.changed }
 
 // Certificate returns the certificate to serve; it is a tls.Config.GetCertificate.
 func (k *Keeper) Certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-	k.mutex.RLock()
-	defer k.mutex.RUnlock()
-	return k.known.serving, nil
+	return k.known.Load().serving, nil
 }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
@@ -98,53 +96,46 @@ func (k *Keeper) Start(ctx context.Context) error {
 // after a conflict with another replica.
 func (k *Keeper) sync(ctx context.Context) error {
 	return retry.OnError(retry.DefaultRetry, outcome.IsStale, func() error {
-		next, data, err := k.write(ctx)
-		if err == nil {
-			k.publish(next, data[authorityCertificates])
+		next, err := k.write(ctx)
+		if err != nil {
+			return err
 		}
-		return err
+		if before := k.known.Swap(next); before.bundle != nil && !bytes.Equal(before.bundle, next.bundle) {
+			select {
+			case k.changed <- struct{}{}:
+			default:
+			}
+		}
+		return nil
 	})
 }
 
 // write brings the Secret up to date, and returns its content. What replaces an unusable
 // content is what this process has: clients trust it already.
-func (k *Keeper) write(ctx context.Context) (*material, map[string][]byte, error) {
+func (k *Keeper) write(ctx context.Context) (*material, error) {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: k.Namespace, Name: k.Name}, Type: corev1.SecretTypeTLS}
 	err := k.Client.Get(ctx, client.ObjectKeyFromObject(secret), secret)
 	absent := apierrors.IsNotFound(err)
 	if err != nil && !absent {
-		return nil, nil, err
+		return nil, err
 	}
 	current, unusable := decode(secret.Data)
 	if unusable != nil {
-		if current = k.known; !absent || k.bundle != nil {
+		if current = k.known.Load(); !absent || current.bundle != nil {
 			logf.FromContext(ctx).Info("The certificates of the webhooks are unusable and are written again", "namespace", k.Namespace, "secret", k.Name, "reason", unusable.Error())
 		}
 	}
 	next, err := current.renewed(k.Clock.Now(), k.Hosts)
 	if err != nil || next == current && unusable == nil {
-		return next, secret.Data, err
+		return next, err
 	}
 	before := secret.DeepCopy()
 	if secret.Data, err = next.encode(); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	data := secret.Data
+	next = &material{next.authorities, next.serving, secret.Data[authorityCertificates]}
 	if absent {
-		return next, data, k.Client.Create(ctx, secret)
+		return next, k.Client.Create(ctx, secret)
 	}
-	return next, data, k.Client.Patch(ctx, secret, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
-}
-
-func (k *Keeper) publish(next *material, bundle []byte) {
-	k.mutex.Lock()
-	changed := k.bundle != nil && !bytes.Equal(k.bundle, bundle)
-	k.known, k.bundle = next, bundle
-	k.mutex.Unlock()
-	if changed {
-		select {
-		case k.changed <- struct{}{}:
-		default:
-		}
-	}
+	return next, k.Client.Patch(ctx, secret, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }

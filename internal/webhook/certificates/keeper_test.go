@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"maps"
 	"os"
 	"sync"
 	"testing"
@@ -75,7 +76,7 @@ func (r *replicas) pass(duration time.Duration, running int) {
 func (r *replicas) stored() map[string][]byte {
 	r.t.Helper()
 	r.Expect(r.client.Get(r.t.Context(), client.ObjectKeyFromObject(r.secret), r.secret)).To(Succeed())
-	return r.secret.Data
+	return maps.Clone(r.secret.Data)
 }
 
 // trusts returns an error unless a client that was told of a bundle trusts what is served.
@@ -162,6 +163,7 @@ func TestASecretThatIsGoneOrSpoiltIsRestored(t *testing.T) {
 			keeper, _ := r.another()
 			before := r.stored()
 			r.Expect(spoil(r)).To(Succeed())
+			r.secret = &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.secret.Namespace, Name: r.secret.Name}}
 			r.pass(time.Minute, 1)
 			r.Eventually(func(g Gomega) {
 				g.Expect(r.client.Get(t.Context(), client.ObjectKeyFromObject(r.secret), r.secret)).To(Succeed())

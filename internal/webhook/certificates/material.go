@@ -39,6 +39,8 @@ const (
 type material struct {
 	authorities []tls.Certificate
 	serving     *tls.Certificate
+	// bundle has the authorities' certificates as in the Secret; nil if never stored.
+	bundle []byte
 }
 
 // decode reads a Secret's data.
@@ -54,7 +56,7 @@ func decode(data map[string][]byte) (*material, error) {
 	if len(authorities) == 0 || len(serving) != 1 {
 		return nil, errors.New("there must be an authority and exactly one serving certificate")
 	}
-	return &material{authorities, &serving[0]}, nil
+	return &material{authorities, &serving[0], data[authorityCertificates]}, nil
 }
 
 // encode is the inverse of decode.

@@ -45,21 +45,8 @@ func (m *mutator) Handle(_ context.Context, request admission.Request) admission
 	if object.GetDeletionTimestamp() != nil {
 		return admission.Allowed("")
 	}
-	mutated, err := m.mutate(object)
-	if err != nil {
-		return admission.Errored(http.StatusUnprocessableEntity, fmt.Errorf("the %s network must change the %s %s, and cannot: %w",
-			m.plugin.Type, object.GetKind(), object.GetName(), err))
-	}
-	if mutated == nil {
-		return admission.Allowed("")
-	}
-	return admission.PatchResponseFromRaw(request.Object.Raw, mutated)
-}
-
-// mutate returns the object as the network needs it, nil if nothing must change. A panic of
-// the plugin is an error.
-func (m *mutator) mutate(object *unstructured.Unstructured) (mutated []byte, err error) {
-	err = plugin.Guard(m.plugin.Type, func() error {
+	var mutated []byte
+	err := plugin.Guard(m.plugin.Type, func() error {
 		changed, err := m.plugin.Mutate(object)
 		if err != nil || !changed {
 			return err
@@ -69,5 +56,12 @@ func (m *mutator) mutate(object *unstructured.Unstructured) (mutated []byte, err
 		}
 		return nil
 	})
-	return mutated, err
+	if err != nil {
+		return admission.Errored(http.StatusUnprocessableEntity, fmt.Errorf("the %s network must change the %s %s, and cannot: %w",
+			m.plugin.Type, object.GetKind(), object.GetName(), err))
+	}
+	if mutated == nil {
+		return admission.Allowed("")
+	}
+	return admission.PatchResponseFromRaw(request.Object.Raw, mutated)
 }

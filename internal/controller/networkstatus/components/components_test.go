@@ -107,7 +107,7 @@ var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 func at(after time.Duration, conditions ...corev1beta1.Condition) source.Input {
 	return source.Input{Now: noon.Add(after), Network: &extensionsv1alpha1.Network{
 		ObjectMeta: metav1.ObjectMeta{Name: "example", Namespace: "shoot--dev--example"},
-		Status:     extensionsv1alpha1.NetworkStatus{DefaultStatus: extensionsv1alpha1.DefaultStatus{Conditions: conditions}},
+		Status:     extensionsv1alpha1.NetworkStatus{Conditions: conditions},
 	}}
 }
 
@@ -140,7 +140,7 @@ func TestAnUnhealthyNetworkFailsAfterTheThreshold(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
-			s := New(Options{Period: period, ProgressingThreshold: 5 * time.Minute})
+			s := &Source{Period: period, ProgressingThreshold: 5 * time.Minute}
 			condition, requeueAfter := s.condition(at(0, test.before...), observation{result: test.seen, message: "new"})
 			g.Expect(condition.Status).To(Equal(test.status))
 			g.Expect(condition.Reason).To(Equal(test.reason))
@@ -154,7 +154,7 @@ func TestAnUnhealthyNetworkFailsAfterTheThreshold(t *testing.T) {
 // it was last known to be healthy.
 func TestTheThresholdDoesNotStartAgainWithEachObservation(t *testing.T) {
 	g := NewWithT(t)
-	s := New(Options{Period: 30 * time.Second, ProgressingThreshold: 5 * time.Minute})
+	s := &Source{Period: 30 * time.Second, ProgressingThreshold: 5 * time.Minute}
 	var conditions []corev1beta1.Condition
 	for _, step := range []struct {
 		after  time.Duration
@@ -183,5 +183,5 @@ func TestTheThresholdDoesNotStartAgainWithEachObservation(t *testing.T) {
 		conditions, _ = condition.Set(conditions, wanted, in.Now)
 	}
 	s.Forget(client.ObjectKeyFromObject(at(0).Network))
-	g.Expect(s.unhealthySince.Len()).To(BeZero())
+	g.Expect(s.unhealthySince.Clone()).To(BeEmpty())
 }

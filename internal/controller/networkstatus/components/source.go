@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	"github.com/trellis-network/trellis/internal/condition"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus/source"
 	"github.com/trellis-network/trellis/internal/keyed"
 	"github.com/trellis-network/trellis/internal/metrics"
@@ -35,8 +36,8 @@ const (
 	StatusKey = "components"
 )
 
-// Options are the settings of the source. All must be set.
-type Options struct {
+// Source reports the health of a network's components. Its settings must all be set.
+type Source struct {
 	// Period is how often a Network is checked.
 	Period time.Duration
 	// ProgressingThreshold is how long a network may be unhealthy before its condition
@@ -44,11 +45,7 @@ type Options struct {
 	ProgressingThreshold time.Duration
 	// PageSize is how many objects are read from a shoot at once.
 	PageSize int64
-}
 
-// Source reports the health of a network's components.
-type Source struct {
-	options Options
 	// unhealthySince is since when a network has not been known to be healthy. A
 	// condition only tells since when it has had its present status, which changes
 	// whenever the network cannot be observed. After a restart that time must do.
@@ -58,9 +55,6 @@ type Source struct {
 }
 
 var _ source.Source = &Source{}
-
-// New returns the source.
-func New(options Options) *Source { return &Source{options: options} }
 
 // Watches declares the kinds of workloads whose health is known, and the nodes.
 func Watches() []shootclient.Watch {
@@ -83,8 +77,8 @@ func (s *Source) Report(ctx context.Context, in source.Input) (source.Report, er
 		}
 		seen.result, seen.message = unhealthy, message
 	}
-	condition, requeueAfter := s.condition(in, seen)
-	report := source.Report{Conditions: []corev1beta1.Condition{condition}, RequeueAfter: requeueAfter}
+	wanted, requeueAfter := s.condition(in, seen)
+	report := source.Report{Conditions: []corev1beta1.Condition{wanted}, RequeueAfter: requeueAfter}
 	if len(seen.components) > 0 {
 		report.ProviderStatus = map[string]any{StatusKey: seen.components}
 	}
@@ -130,7 +124,7 @@ func (s *Source) observe(ctx context.Context, in source.Input) observation {
 		return unobserved(shoot.Failure(err))
 	}
 	explain := &explainer{
-		live: shoot.Client, cached: shoot.Reader, pageSize: s.options.PageSize, rollouts: &s.rollouts,
+		live: shoot.Client, cached: shoot.Reader, pageSize: s.PageSize, rollouts: &s.rollouts,
 		network: client.ObjectKeyFromObject(in.Network), now: in.Now,
 	}
 	seen := check(ctx, shoot, in.Components, explain)
@@ -193,4 +187,56 @@ func check(ctx context.Context, shoot *shootclient.Shoot, components []plugin.Co
 		seen.result, seen.message = healthy, "All network components are healthy: "+strings.Join(fine, ", ")
 	}
 	return seen
+}
+
+// Reasons of Gardener's health checks.
+const (
+	reasonSuccessful   = "HealthCheckSuccessful"
+	reasonUnsuccessful = "HealthCheckUnsuccessful"
+	reasonProgressing  = "HealthCheckProgressing"
+	reasonCheckError   = "ConditionCheckError"
+)
+
+// condition returns what an observation makes of the condition, and when to observe
+// again.
+func (s *Source) condition(in source.Input, seen observation) (corev1beta1.Condition, time.Duration) {
+	before := condition.Get(in.Network.Status.Conditions, ConditionType)
+	since := s.trackHealth(in, before, seen.result)
+	wanted := corev1beta1.Condition{Type: ConditionType, Message: seen.message}
+	requeueAfter := s.Period
+	switch seen.result {
+	case healthy:
+		wanted.Status, wanted.Reason = corev1beta1.ConditionTrue, reasonSuccessful
+	case unknown:
+		wanted.Status, wanted.Reason = corev1beta1.ConditionUnknown, reasonCheckError
+	case unhealthy:
+		wanted.Status, wanted.Reason = corev1beta1.ConditionProgressing, reasonProgressing
+		left := since.Add(s.ProgressingThreshold).Sub(in.Now)
+		if before != nil && before.Status == corev1beta1.ConditionFalse {
+			left = 0 // it has failed already
+		}
+		if left > 0 {
+			requeueAfter = min(requeueAfter, left)
+		} else {
+			wanted.Status, wanted.Reason = corev1beta1.ConditionFalse, reasonUnsuccessful
+		}
+	}
+	return wanted, requeueAfter
+}
+
+// trackHealth returns since when the network has not been known to be healthy. before
+// is the condition that it has, nil for a new Network.
+func (s *Source) trackHealth(in source.Input, before *corev1beta1.Condition, now result) time.Time {
+	return s.unhealthySince.Update(client.ObjectKeyFromObject(in.Network), func(since time.Time, tracked bool) (time.Time, bool) {
+		switch {
+		case now == healthy:
+			return time.Time{}, false
+		case before == nil, !tracked && before.Status == corev1beta1.ConditionTrue:
+			return in.Now, true
+		case !tracked:
+			return before.LastTransitionTime.Time, true
+		default:
+			return since, true
+		}
+	})
 }

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package loglimit keeps a cluster that fails again and again from filling the log.
+package loglimit
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	"k8s.io/utils/clock"
+)
+
+// How many lines about one cluster are written in a period, and how many of them with the same
+// message.
+const (
+	maxLines = 9
+	maxAlike = 4
+	period   = time.Minute
+)
+
+// leftOut is the message of the line about lines that were not written.
+const leftOut = "Lines about a cluster were left out"
+
+// Limit returns a logger that writes at most nine lines a minute about one cluster, and four of
+// them with the same message. Before the next line about any cluster, a tenth then says how many
+// were left out. A line is about the control plane whose namespace it has as the value
+// "namespace", or about the Shoot that it has as "Shoot". Lines about none are all written.
+func Limit(logger logr.Logger, now clock.PassiveClock) logr.Logger {
+	if logger.IsZero() {
+		return logger
+	}
+	inner := deeper(logger.GetSink(), 1) // for the methods of sink
+	return logger.WithSink(sink{inner, cluster{}, &lines{out: inner, clock: now}})
+}
+
+// cluster is what lines are about.
+type cluster struct{ namespace, shoot string }
+
+// lines counts the lines of the present period.
+type lines struct {
+	out   logr.LogSink
+	clock clock.PassiveClock
+
+	mu     sync.Mutex
+	began  time.Time
+	counts map[cluster]*count
+}
+
+// count is how many lines about a cluster were written, in all and by message, and left out.
+type count struct {
+	written, leftOut int
+	alike            map[string]int
+}
+
+// sink passes on the lines that are admitted.
+type sink struct {
+	logr.LogSink
+	// about is the cluster that the values of all lines name.
+	about cluster
+	lines *lines
+}
+
+// admit counts a line and reports whether to write it.
+func (s sink) admit(message string, keysAndValues []any) bool {
+	about, l := s.about.with(keysAndValues), s.lines
+	if about == (cluster{}) {
+		return true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := l.clock.Now(); now.Sub(l.began) >= period {
+		for about, c := range l.counts {
+			if c.leftOut > 0 {
+				l.out.Info(0, leftOut, "namespace", about.namespace, "shoot", about.shoot, "lines", c.leftOut)
+			}
+		}
+		l.began, l.counts = now, map[cluster]*count{}
+	}
+	c, known := l.counts[about]
+	if !known {
+		c = &count{alike: map[string]int{}}
+		l.counts[about] = c
+	}
+	if c.written == maxLines || c.alike[message] == maxAlike {
+		c.leftOut++
+		return false
+	}
+	c.written++
+	c.alike[message]++
+	return true
+}
+
+// with returns the cluster that a line's values name, or this one.
+func (c cluster) with(keysAndValues []any) cluster {
+	for i := 1; i < len(keysAndValues); i += 2 {
+		switch keysAndValues[i-1] {
+		case "namespace":
+			c.namespace = fmt.Sprint(keysAndValues[i])
+		case "Shoot":
+			c.shoot = fmt.Sprint(keysAndValues[i])
+		}
+	}
+	return c
+}
+
+// Info implements logr.LogSink.
+func (s sink) Info(level int, message string, keysAndValues ...any) {
+	if s.admit(message, keysAndValues) {
+		s.LogSink.Info(level, message, keysAndValues...)
+	}
+}
+
+// Error implements logr.LogSink.
+func (s sink) Error(err error, message string, keysAndValues ...any) {
+	if s.admit(message, keysAndValues) {
+		s.LogSink.Error(err, message, keysAndValues...)
+	}
+}
+
+// WithValues implements logr.LogSink.
+func (s sink) WithValues(keysAndValues ...any) logr.LogSink {
+	return sink{s.LogSink.WithValues(keysAndValues...), s.about.with(keysAndValues), s.lines}
+}
+
+// WithName implements logr.LogSink.
+func (s sink) WithName(name string) logr.LogSink {
+	return sink{s.LogSink.WithName(name), s.about, s.lines}
+}
+
+// WithCallDepth implements logr.CallDepthLogSink.
+func (s sink) WithCallDepth(depth int) logr.LogSink {
+	return sink{deeper(s.LogSink, depth), s.about, s.lines}
+}
+
+func deeper(inner logr.LogSink, depth int) logr.LogSink {
+	if deep, ok := inner.(logr.CallDepthLogSink); ok {
+		return deep.WithCallDepth(depth)
+	}
+	return inner
+}
