@@ -16,7 +16,7 @@ LONG_PACKAGES := ./test/robustness ./test/fairness
 # The packages whose tests state with contract.Shows what they show.
 STATING := go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | grep 'trellis/test/contract[] ]' | cut -d ' ' -f 1
 # The generated parts of the tree.
-GENERATED := api config docs plugins
+GENERATED := api config docs pipeline plugins
 
 .PHONY: help demo test test-long robustness contract lint generate build sandbox fmt bench
 
@@ -66,7 +66,8 @@ lint: sandbox ## gofmt, vet, staticcheck, and whether make generate would change
 
 generate: ## Deep copies, CRDs, JSON schemas and the reference parts of the documents from the Go types
 	go tool controller-gen object:headerFile=hack/boilerplate.go.txt paths="./api/...;./plugins/..."
-	go tool controller-gen crd paths=./api/... output:crd:dir=config/crd
+	go tool controller-gen crd paths="./api/core/...;./api/extensions/...;./api/resources/..." output:crd:dir=config/crd
+	go tool controller-gen crd paths=./api/connectivity/... output:crd:dir=pipeline/probe/manifests
 	go run ./hack/schema ./plugins/...
 	go run ./hack/docs
 
