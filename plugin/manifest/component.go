@@ -5,6 +5,7 @@ package manifest
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"sync"
 
@@ -106,17 +107,24 @@ func forNetwork(object plugin.Object, images plugin.Images, in *plugin.Input) pl
 }
 
 // Keep removes from a pod the containers and volumes whose names stand for false, and the
-// mounts of these volumes. All others stay.
+// mounts of these volumes. All others stay. It panics on a name that the pod does not have.
 func Keep(pod *corev1.PodSpec, parts map[string]bool) {
+	unknown := maps.Clone(parts)
 	isAbsent := func(name string) bool {
+		delete(unknown, name)
 		there, listed := parts[name]
 		return listed && !there
 	}
 	pod.Volumes = slices.DeleteFunc(pod.Volumes, func(v corev1.Volume) bool { return isAbsent(v.Name) })
 	for _, containers := range []*[]corev1.Container{&pod.InitContainers, &pod.Containers} {
 		*containers = slices.DeleteFunc(*containers, func(c corev1.Container) bool { return isAbsent(c.Name) })
-		for i := range *containers {
-			container := &(*containers)[i]
+	}
+	if len(unknown) > 0 {
+		panic(fmt.Sprintf("the pod has neither containers nor volumes named %q", slices.Sorted(maps.Keys(unknown))))
+	}
+	for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
+		for i := range containers {
+			container := &containers[i]
 			container.VolumeMounts = slices.DeleteFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool { return isAbsent(m.Name) })
 		}
 	}

@@ -91,6 +91,9 @@ func TestMistakesInComponentsAreFound(t *testing.T) {
 	unknown := component("{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {template: {spec: {containers: [{name: a, image: unknown}]}}}}")
 	g.Expect(func() { unknown(&plugin.Input{}) }).To(PanicWith(ContainSubstring(`no image named "unknown"`)))
 	g.Expect(func() { manifest.Workload[*appsv1.Deployment](nil) }).To(PanicWith(ContainSubstring("Deployment")))
+	pod := &manifest.Workload[*appsv1.DaemonSet](component(agents)(&plugin.Input{})).Spec.Template.Spec
+	g.Expect(func() { manifest.Keep(pod, map[string]bool{"agent": true, "instal": false, "stat": true}) }).To(PanicWith(
+		`the pod has neither containers nor volumes named ["instal" "stat"]`))
 }
 
 func TestPartsThatANetworkDoesNotHaveAreRemoved(t *testing.T) {
