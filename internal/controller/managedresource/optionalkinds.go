@@ -72,7 +72,8 @@ func ignoreNoMatch(err error) error {
 }
 
 // absentKinds remembers when a cluster was found to lack a kind. All ManagedResources
-// ask together, since many may be for the seed.
+// ask together, since many may be for the seed. What is older than absentFor is deleted, since
+// clusters come and go.
 type absentKinds struct {
 	found keyed.Map[absentKind, time.Time]
 }
@@ -103,6 +104,7 @@ func (a *absentKinds) ask(about absentKind, now time.Time, served func() bool) b
 		a.found.Delete(about)
 		return true
 	}
+	a.found.DeleteFunc(func(_ absentKind, found time.Time) bool { return now.Sub(found) >= absentFor })
 	a.found.Set(about, now)
 	return false
 }

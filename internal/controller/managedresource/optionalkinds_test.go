@@ -3,6 +3,7 @@
 package managedresource
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -30,4 +31,15 @@ func TestAnAbsentKindIsAskedAboutNowAndThen(t *testing.T) {
 	g.Expect(ask("seed", now.Add(absentFor-time.Second))).To(BeFalse(), "it is not asked yet")
 	g.Expect(ask("seed", now.Add(absentFor))).To(BeTrue())
 	g.Expect(ask("seed", now.Add(absentFor))).To(BeTrue())
+}
+
+// Of a thousand clusters that came and went nothing is remembered.
+func TestAbsentKindsOfFormerClustersAreForgotten(t *testing.T) {
+	g := NewWithT(t)
+	var known absentKinds
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for i := range 1000 {
+		g.Expect(known.ask(absentKind{server: fmt.Sprint(i)}, now.Add(time.Duration(i)*time.Second), func() bool { return false })).To(BeFalse())
+	}
+	g.Expect(len(known.found.Clone())).To(BeNumerically("<=", absentFor/time.Second))
 }
