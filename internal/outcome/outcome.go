@@ -133,6 +133,9 @@ func (o Outcome) Kind() Kind {
 // Continues reports whether the next stage may run.
 func (o Outcome) Continues() bool { return o.Kind() == Continued }
 
+// IsPanic reports whether a stage panicked.
+func (o Outcome) IsPanic() bool { return errors.Is(o.err, errPanicked) }
+
 // Err returns the error of a Terminal, Retry or Stale outcome, otherwise nil.
 func (o Outcome) Err() error { return o.err }
 

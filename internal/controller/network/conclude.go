@@ -76,7 +76,7 @@ func (r *Reconciler) report(ctx context.Context, run *run, ended outcome.Outcome
 	if isGone(ended.Err()) {
 		return outcome.Finish()
 	}
-	if run.finalized || ctx.Err() != nil {
+	if run.finalized || ended.IsPanic() || ctx.Err() != nil {
 		return ended
 	}
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)

@@ -13,6 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/outcome"
+	"github.com/trellis-network/trellis/internal/state"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/test/harness"
@@ -42,4 +44,18 @@ func TestARunThatPanicsIsConcluded(t *testing.T) {
 	g.Expect(func() { _, _ = r.Reconcile(t.Context(), ctrl.Request{NamespacedName: name}) }).To(PanicWith("broken"))
 	g.Expect(harness.Reconciliations(t, "network", "stale")).To(Equal(before + 1))
 	g.Expect(r.networks.Late(name, func(string) string { return "6" })).To(BeTrue())
+}
+
+// Nor does one that panics after everything was applied: the panic is an error as in any other
+// stage, and no success.
+func TestAPanicAfterEverythingWasAppliedIsNoSuccess(t *testing.T) {
+	g := NewWithT(t)
+	built, err := pipeline.New([]plugin.Plugin{{}}, nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	r := newReconciler(panickingSeed{}, nil, nil, nil, Options{Pipeline: built, Timeout: time.Minute, Clock: clock.RealClock{}})
+	run := newRun(&extensionsv1alpha1.Network{}, built)
+	run.State, run.applied = &state.State{Written: &state.Written{Config: &pipeline.Applied{Config: []byte("{}")}}}, true
+	ended := r.report(t.Context(), run, outcome.Panicked()) // a status that it wrote would panic
+	g.Expect(ended.IsPanic()).To(BeTrue())
+	g.Expect(run.Network.Status.LastOperation).To(BeNil())
 }
