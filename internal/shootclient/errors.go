@@ -56,7 +56,7 @@ func steady(err error) string {
 		always := *failed
 		always.Source = nil
 		return strings.ReplaceAll(err.Error(), failed.Error(), always.Error())
-	case errors.Is(err, context.DeadlineExceeded), err.Error() == "net/http: request canceled":
+	case errors.Is(err, context.DeadlineExceeded), strings.HasSuffix(err.Error(), "net/http: request canceled"):
 		// The latter is how a transport sees the time limit of an http.Client.
 		return "it has not answered in time"
 	}

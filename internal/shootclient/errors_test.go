@@ -27,6 +27,7 @@ func TestTheSameFailureIsToldInTheSameWords(t *testing.T) {
 		"lost again":      {lost(54321), "http2: read tcp 10.0.0.2:443: connection reset by peer"},
 		"too late":        {fmt.Errorf("dial: %w", context.DeadlineExceeded), "it has not answered in time"},
 		"client too late": {errors.New("net/http: request canceled"), "it has not answered in time"},
+		"body too late":   {errors.New("GET /version: net/http: request canceled"), "it has not answered in time"},
 		"anything else":   {errors.New("no such host"), "no such host"},
 	} {
 		t.Run(name, func(t *testing.T) {
