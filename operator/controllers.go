@@ -25,21 +25,8 @@ import (
 // write their addresses into shoots.
 func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mode configv1alpha1.Mode, webhooks *webhook.Server) error {
 	settings := &o.Config.Controllers
-	access := shootclient.Options{
-		Metadata:    mgr.GetCache(),
-		Secrets:     mgr.GetAPIReader(),
-		SecretNames: accessSecrets(mode),
-		QPS:         o.Config.ShootClientConnection.QPS,
-		Burst:       o.Config.ShootClientConnection.Burst,
-		// Each shoot is asked for at least once in each period.
-		IdleTimeout: max(10*time.Minute, 2*settings.Health.SyncPeriod.Duration, 2*settings.ManagedResource.SyncPeriod.Duration),
-		Clock:       o.Clock,
-
-		RefuseAddress: shootclient.NeverClusters(o.Config.ShootClientConnection.AllowedAddresses...),
-	}
-	if o.fence != nil {
-		access.WrapTransport = func(_ string, next http.RoundTripper) http.RoundTripper { return o.fence.wrap(next) }
-	}
+	access := o.access(mode)
+	access.Metadata, access.Secrets = mgr.GetCache(), mgr.GetAPIReader()
 	shoots := shootclient.New(access)
 	if err := mgr.Add(shoots); err != nil {
 		return err
@@ -92,6 +79,25 @@ func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mod
 			MaxConcurrentReconciles: settings.ManagedResource.ConcurrentSyncs,
 		}),
 	)
+}
+
+// access returns the settings of the access to shoots, without its readers.
+func (o *Options) access(mode configv1alpha1.Mode) shootclient.Options {
+	settings := &o.Config.Controllers
+	access := shootclient.Options{
+		SecretNames: accessSecrets(mode),
+		QPS:         o.Config.ShootClientConnection.QPS,
+		Burst:       o.Config.ShootClientConnection.Burst,
+		// Each shoot is asked for at least once in each period.
+		IdleTimeout: max(10*time.Minute, 2*settings.Health.SyncPeriod.Duration, 2*settings.ManagedResource.SyncPeriod.Duration),
+		Clock:       o.Clock,
+
+		RefuseAddress: shootclient.NeverClusters(o.Config.ShootClientConnection.AllowedAddresses...),
+	}
+	if o.fence != nil {
+		access.WrapTransport = func(_ string, next http.RoundTripper) http.RoundTripper { return o.fence.wrap(next) }
+	}
+	return access
 }
 
 // cachesSynced returns an error until the manager's caches are filled. It waits for a

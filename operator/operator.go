@@ -118,8 +118,9 @@ func (o *Options) complete() error {
 	return nil
 }
 
-func (o *Options) manager() (ctrl.Manager, error) {
-	settings := manager.Options{
+// managerOptions returns the manager's settings but for the election of a leader.
+func (o *Options) managerOptions() manager.Options {
+	return manager.Options{
 		Scheme:                 seedclient.Scheme(),
 		Logger:                 o.Log,
 		Metrics:                metricsserver.Options{BindAddress: o.Config.Metrics.BindAddress},
@@ -133,6 +134,10 @@ func (o *Options) manager() (ctrl.Manager, error) {
 			ReconciliationTimeout: o.Config.Controllers.Network.ReconciliationTimeout.Duration + time.Minute,
 		},
 	}
+}
+
+func (o *Options) manager() (ctrl.Manager, error) {
+	settings := o.managerOptions()
 	if err := o.elect(&settings); err != nil {
 		return nil, err
 	}
