@@ -6,7 +6,10 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	"golang.org/x/time/rate"
@@ -41,13 +44,33 @@ func TestAWatchThatFloodsIsReadSlowly(t *testing.T) {
 		_, err := io.Copy(io.Discard, limited)
 		done <- err
 	}()
-	g.Consistently(done, "200ms").ShouldNot(Receive())
+	g.Consistently(done, "1s").ShouldNot(Receive())
 	cancel()
 	g.Expect(<-done).To(MatchError(context.Canceled))
 	g.Expect(sent.bytes).To(BeNumerically("<=", 1<<20+64<<10))
 }
 
-// flood is a stream of lines without end.
+// All watches of a shoot share one rate.
+func TestTheWatchesOfAShootShareARate(t *testing.T) {
+	h := newHostile(t, nil)
+	limited := h.shoot().connection.state.next.(*limits)
+	read := func() int64 {
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		request := httptest.NewRequestWithContext(ctx, http.MethodGet, "/api/v1/configmaps?watch=true", nil)
+		response := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+			Body: io.NopCloser(&flood{line: append(bytes.Repeat([]byte("x"), 32<<10-1), '\n')})}
+		h.Expect(limited.admit(request, response)).To(Succeed())
+		n, err := io.CopyN(io.Discard, response.Body, 4*watchBurst)
+		h.Expect(err).To(HaveOccurred(), "there is no time for so much")
+		return n
+	}
+	began := time.Now()
+	first, second := read(), read()
+	h.Expect(first + second).To(BeNumerically("<=", watchBurst+time.Since(began).Seconds()*watchRate+1<<20))
+}
+
+// flood is a stream of lines. It ends only after more than any limit.
 type flood struct {
 	line  []byte
 	bytes int
@@ -56,6 +79,9 @@ type flood struct {
 // Read implements io.Reader.
 func (f *flood) Read(p []byte) (int, error) {
 	n := 0
+	if f.bytes > 256<<20 {
+		return 0, io.EOF
+	}
 	for n+len(f.line) <= len(p) {
 		n += copy(p[n:], f.line)
 	}

@@ -20,15 +20,21 @@ import (
 func TestAListWithoutEndIsEnded(t *testing.T) {
 	g := NewWithT(t)
 	var sent []metav1.ListOptions
+	var until time.Time // of the list
 	lister := toolscache.ToListerWatcherWithContext(Nodes.selecting(&toolscache.ListWatch{ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-		_, limited := ctx.Deadline()
+		deadline, limited := ctx.Deadline()
 		g.Expect(limited).To(BeTrue())
+		if len(sent) == 0 {
+			until = deadline
+		}
+		g.Expect(deadline).To(Equal(until), "all pages share the time")
+		g.Expect(time.Until(deadline)).To(BeNumerically("<=", listTimeout))
 		sent = append(sent, options)
 		return &metav1.PartialObjectMetadataList{}, nil
 	}}, "", func(runtime.Object) error { return nil }))
 	list := func() (err error) {
 		sent = nil
-		for next := ""; err == nil; next = "more" {
+		for next := ""; err == nil && len(sent) < 2*maxPages; next = "more" {
 			_, err = lister.ListWithContext(t.Context(), metav1.ListOptions{Continue: next, ResourceVersion: "0"})
 		}
 		return err

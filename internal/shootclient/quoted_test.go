@@ -63,16 +63,26 @@ func TestLongMessagesOfAShootAreCut(t *testing.T) {
 // Errors are kept, so every text in them counts.
 func TestEachTextOfAStatusIsCut(t *testing.T) {
 	g, long := NewWithT(t), strings.Repeat("x", 1<<20)
+	cause := metav1.StatusCause{Type: metav1.CauseType(long), Message: long, Field: long}
 	body, err := json.Marshal(metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, ListMeta: metav1.ListMeta{Continue: long},
 		Status: long, Message: long, Reason: metav1.StatusReason(long),
-		Details: &metav1.StatusDetails{Name: long, Group: long, Kind: long, UID: types.UID(long), Causes: []metav1.StatusCause{
-			{Type: metav1.CauseType(long), Message: long, Field: long},
-		}},
+		Details: &metav1.StatusDetails{Name: long, Group: long, Kind: long, UID: types.UID(long), Causes: []metav1.StatusCause{cause}},
 	})
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(statusOf(body)).To(And(ContainSubstring(`"causes":[`), Not(BeEmpty())))
 	g.Expect(len(statusOf(body))).To(BeNumerically("<", 11*condition.MaxMessage))
+}
+
+func TestOnlySomeCausesOfAStatusAreKept(t *testing.T) {
+	g := NewWithT(t)
+	body, err := json.Marshal(metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Details: &metav1.StatusDetails{Causes: make([]metav1.StatusCause, 1000)},
+	})
+	g.Expect(err).NotTo(HaveOccurred())
+	kept := &metav1.Status{}
+	g.Expect(json.Unmarshal(statusOf(body), kept)).To(Succeed())
+	g.Expect(kept.Details.Causes).To(HaveLen(maxCauses))
 }
 
 // Nor is the greeting of a server that is none of HTTP.

@@ -55,3 +55,26 @@ func TestObjectsAreDeletedFromAHibernatedShoot(t *testing.T) {
 	e.isGone(mr)
 	e.Expect(e.exists(cm)()).To(BeFalse())
 }
+
+// forgetting records which shoots are closed.
+type forgetting struct {
+	Shoots
+	forgotten []string
+}
+
+// Forget implements Shoots.
+func (f *forgetting) Forget(namespace string) { f.forgotten = append(f.forgotten, namespace) }
+
+// Its watches and connections end, too.
+func TestTheAccessToAHibernatedShootEnds(t *testing.T) {
+	e := newEnv(t)
+	shoots := &forgetting{}
+	r := &Reconciler{client: e.seed, options: Options{Shoots: shoots}}
+	for _, hibernated := range []bool{false, true} {
+		e.hibernates(hibernated)
+		e.Expect(shoots.forgotten).To(BeEmpty())
+		ended := r.awaitWakeUp(t.Context(), &run{mr: e.state("network"), unchanged: true})
+		e.Expect(ended.Continues()).To(Equal(!hibernated))
+	}
+	e.Expect(shoots.forgotten).To(Equal([]string{e.namespace}))
+}

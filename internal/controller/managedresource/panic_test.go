@@ -5,6 +5,7 @@ package managedresource
 import (
 	"context"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	"k8s.io/utils/clock"
@@ -38,4 +39,25 @@ func TestARunThatPanicsIsReported(t *testing.T) {
 	request := reconcile.Request{NamespacedName: client.ObjectKey{Namespace: "shoot--test--panic", Name: "example"}}
 	g.Expect(func() { _, _ = r.Reconcile(t.Context(), request) }).To(PanicWith("broken"))
 	g.Expect(harness.Reconciliations(t, options.controllerName(), "stale")).To(Equal(before + 1))
+}
+
+// timedSeed notes until when a run may take.
+type timedSeed struct {
+	panickingSeed
+	until time.Time
+}
+
+func (s *timedSeed) Patch(ctx context.Context, object client.Object, patch client.Patch, options ...client.PatchOption) error {
+	s.until, _ = ctx.Deadline()
+	return s.panickingSeed.Patch(ctx, object, patch, options...)
+}
+
+// A shoot that answers slowly does not occupy a worker for ever.
+func TestTheTimeOfARunIsLimited(t *testing.T) {
+	g := NewWithT(t)
+	seed := &timedSeed{}
+	r := newReconciler(seed, nil, nil, nil, Options{Clock: clock.RealClock{}, SyncPeriod: time.Second})
+	request := reconcile.Request{NamespacedName: client.ObjectKey{Namespace: "shoot--test--slow", Name: "example"}}
+	g.Expect(func() { _, _ = r.Reconcile(t.Context(), request) }).To(PanicWith("broken"))
+	g.Expect(seed.until).To(BeTemporally("~", time.Now().Add(minTimeout), minTimeout/2))
 }

@@ -140,8 +140,13 @@ func TestAHibernatedClusterIsHealthy(t *testing.T) {
 	sleep(false)
 	e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing", "does not exist")
 	e.Expect(providerStatus(n)).To(MatchJSON(`{"components":{"agent":false}}`))
+	awake, err := e.clients.For(t.Context(), e.namespace)
+	e.Expect(err).NotTo(HaveOccurred())
 	sleep(true)
 	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful", "hibernated")
+	again, err := e.clients.For(t.Context(), e.namespace)
+	e.Expect(err).NotTo(HaveOccurred())
+	e.Expect(again).NotTo(BeIdenticalTo(awake), "the access to the shoot has ended, with its watches and connections")
 	e.Expect(providerStatus(n)).NotTo(ContainSubstring("agent"), "what is not measured is absent")
 }
 

@@ -148,3 +148,25 @@ func TestNothingIsReportedOfANetworkOfAnotherOperator(t *testing.T) {
 	e.stays(n)
 	e.Expect(n.Status.Conditions).To(BeEmpty())
 }
+
+// A shoot that answers slowly does not occupy a worker for ever.
+func TestTheTimeOfAReportIsLimited(t *testing.T) {
+	timed := &timedSource{until: make(chan time.Time, 1)}
+	e := setup(t, often, source.Registration{Name: "timed", Source: timed})
+	e.network(e.component("agent", "DaemonSet", "agent"))
+	e.Eventually(timed.until).Should(Receive(BeTemporally("~", time.Now().Add(time.Minute), time.Minute)))
+}
+
+// timedSource notes until when its report may take.
+type timedSource struct{ until chan time.Time }
+
+func (s *timedSource) Report(ctx context.Context, _ source.Input) (source.Report, error) {
+	until, _ := ctx.Deadline()
+	select {
+	case s.until <- until:
+	default:
+	}
+	return source.Report{}, nil
+}
+
+func (*timedSource) Forget(types.NamespacedName) {}

@@ -45,6 +45,8 @@ type env struct {
 	requests    harness.Requests
 	log         harness.Lines
 	networkType string
+	// clients are the controller's access to shoots.
+	clients *shootclient.Clients
 }
 
 // ofAnother is a type of Networks of another operator.
@@ -65,12 +67,12 @@ func setup(t *testing.T, period time.Duration, further ...source.Registration) *
 
 func (e *env) start(period time.Duration, further []source.Registration) {
 	e.seed.Run(e.t, []string{e.namespace}, &e.requests, func(mgr manager.Manager) error {
-		clients := shootclient.New(shootclient.Options{Metadata: mgr.GetCache(), Secrets: mgr.GetAPIReader(), RetryAfter: time.Millisecond})
-		if err := mgr.Add(clients); err != nil {
+		e.clients = shootclient.New(shootclient.Options{Metadata: mgr.GetCache(), Secrets: mgr.GetAPIReader(), RetryAfter: time.Millisecond})
+		if err := mgr.Add(e.clients); err != nil {
 			return err
 		}
 		return networkstatus.Add(mgr, networkstatus.Options{
-			Clients: clients, Clock: e.clock, Period: period, ProgressingThreshold: 5 * time.Minute, MaxConcurrentReconciles: 5, Further: further,
+			Clients: e.clients, Clock: e.clock, Period: period, ProgressingThreshold: 5 * time.Minute, MaxConcurrentReconciles: 5, Further: further,
 			Serves:   func(networkType string) bool { return networkType != ofAnother },
 			PageSize: 1, // so that no cluster is so small that all of it is on one page
 		})

@@ -3,6 +3,8 @@
 package components
 
 import (
+	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/condition"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus/source"
+	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/test/contract"
 )
 
@@ -184,4 +187,26 @@ func TestTheThresholdDoesNotStartAgainWithEachObservation(t *testing.T) {
 	}
 	s.Forget(client.ObjectKeyFromObject(at(0).Network))
 	g.Expect(s.unhealthySince.Clone()).To(BeEmpty())
+}
+
+// endlessPods is a shoot that lists its pods in pages without end.
+type endlessPods struct {
+	client.Reader
+	pages int
+}
+
+func (e *endlessPods) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	if e.pages++; e.pages > 2*maxPages {
+		return errors.New("there is no end")
+	}
+	list.SetContinue("more")
+	return nil
+}
+
+func TestPodsInPagesWithoutEndAreNotRead(t *testing.T) {
+	g := NewWithT(t)
+	shoot := &endlessPods{}
+	_, err := (&explainer{live: shoot}).worstPod(t.Context(), workload{component: &plugin.Component{}}, client.MatchingLabelsSelector{}, nil)
+	g.Expect(err).To(MatchError(ContainSubstring("in more than 100 pages")))
+	g.Expect(shoot.pages).To(Equal(maxPages))
 }
