@@ -150,12 +150,22 @@ func hash(module string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil))[:16], nil
 }
 
-// sources lists the module's files that the program is built from.
+// sources lists the module's files that the program is built from. Modules in directories of
+// the module are none of it.
 func sources(module string) ([]string, error) {
 	files := []string{"go.mod", "go.sum"}
 	err := filepath.WalkDir(module, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+		if err != nil {
 			return err
+		}
+		if entry.IsDir() {
+			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil && path != module {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
 		}
 		file, err := filepath.Rel(module, path)
 		files = append(files, file)

@@ -51,6 +51,7 @@ func TestFind(t *testing.T) {
 	if entry.Built() {
 		t.Error("Built reports a program that does not exist")
 	}
+	write(t, filepath.Join(module, "components", "x", "go.mod"), "")
 	for name, test := range map[string]struct {
 		file    string
 		changes bool
@@ -60,6 +61,8 @@ func TestFind(t *testing.T) {
 		"sums":        {"go.sum", true},
 		"test":        {"cmd/main_test.go", false},
 		"description": {"README.md", false},
+		"module":      {"components/x/go.mod", false},
+		"its source":  {"components/x/x.go", false},
 	} {
 		before := find(t).Dir
 		write(t, filepath.Join(module, test.file), "package changed")
