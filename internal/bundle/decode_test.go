@@ -4,6 +4,7 @@ package bundle
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/andybalholm/brotli"
@@ -66,6 +67,11 @@ func TestSecretsAreDecoded(t *testing.T) {
 		"aliases": {
 			data:     map[string][]byte{"a": []byte(one + "data: {a: &a b, c: *a}")},
 			problems: []string{"Secret s, key a, document 1: it has a YAML anchor or alias (& or *), which is not allowed"},
+		},
+		"compressed, and far too large": {
+			data:     map[string][]byte{"a.br": compressed(t, strings.Repeat(" ", mostDecompressed+1)), "b": []byte(two)},
+			names:    []string{"two"},
+			problems: []string{"Secret s, key a.br: the value is more than 64 MiB when decompressed"},
 		},
 		"just text": {
 			data:     map[string][]byte{"a": []byte("hello")},

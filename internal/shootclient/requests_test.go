@@ -34,6 +34,19 @@ func TestARequestEndsInTimeWithItsBody(t *testing.T) {
 	h.Expect(err).To(MatchError(HaveSuffix("cannot be reached: it has not answered in time")))
 }
 
+// Less time is lost with one that has not answered yet.
+func TestTheFirstContactEndsInTime(t *testing.T) {
+	h := newHostile(t, hostileAnswers{"/version": func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-r.Context().Done():
+		case <-time.After(time.Minute):
+		}
+		answerWith(200, usual["/version"])(w, r)
+	}}, func(o *Options) { o.ConnectTimeout, o.RequestTimeout = time.Second, time.Hour })
+	_, err := h.clients.For(h.ctx, "shoot--tenant")
+	h.Expect(err).To(MatchError(HaveSuffix("cannot be reached: it has not answered in time")))
+}
+
 // However many controllers ask, a shoot gets so many requests a second.
 func TestTheRequestsToAShootAreLimited(t *testing.T) {
 	const burst = 10

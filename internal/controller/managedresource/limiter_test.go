@@ -27,10 +27,14 @@ type slowShoots struct {
 
 var errLetGo = errors.New("let go")
 
-func (s *slowShoots) For(context.Context, string) (*shootclient.Shoot, error) {
-	s.asked <- struct{}{}
-	<-s.let
-	return nil, errLetGo
+func (s *slowShoots) For(ctx context.Context, _ string) (*shootclient.Shoot, error) {
+	select {
+	case s.asked <- struct{}{}:
+		<-s.let
+		return nil, errLetGo
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 func (s *slowShoots) Forget(string) {}
@@ -61,7 +65,10 @@ func TestASlowClusterGetsOneWorker(t *testing.T) {
 		e.Expect(<-ended).To(MatchError(errLetGo))
 	}
 	putOff := func(name string) {
-		result, err := r.Reconcile(e.ctx, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.state(name))})
+		request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.state(name))}
+		ctx, cancel := context.WithTimeout(e.ctx, 30*time.Second)
+		defer cancel()
+		result, err := r.Reconcile(ctx, request)
 		e.Expect(err).NotTo(HaveOccurred())
 		e.Expect(result).To(Equal(reconcile.Result{RequeueAfter: slowClusterRetry}))
 	}
