@@ -40,7 +40,7 @@ test-long: sandbox ## Tests that take long: two replicas, kills, shoots that do 
 	go test $(WAITING) -run '$(LONG)' ./test/e2e
 	go test $(WAITING) $(LONG_PACKAGES)
 
-robustness: sandbox ## Kill and disturb the operator, check that the tests find planted bugs, and let one shoot of fifty be hostile; 18 minutes
+robustness: sandbox ## Kill and disturb the operator, check that the tests find planted bugs and missing protections, and let one shoot of fifty be hostile; 25 minutes
 	go test -timeout 60m ./test/robustness -robustness.all
 	go test -timeout 30m -v -run TestAHostileShootHarmsNoOther ./test/fairness -fairness.all
 

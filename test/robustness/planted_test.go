@@ -6,10 +6,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -84,12 +86,18 @@ func patched(t *testing.T, patch string) (original, replacement string) {
 // Each patch has a test, and applies to the present tree.
 func TestPlantedBugsApply(t *testing.T) {
 	g := NewWithT(t)
-	files, err := filepath.Glob("planted/*.patch")
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(files).To(HaveLen(len(planted)))
-	for _, file := range files {
-		g.Expect(planted).To(HaveKey(strings.TrimSuffix(filepath.Base(file), ".patch")))
-		patched(t, file)
+	for dir, known := range map[string][]string{
+		"planted":             slices.Collect(maps.Keys(planted)),
+		"planted/protections": slices.Collect(maps.Keys(protections)),
+	} {
+		files, err := filepath.Glob(dir + "/*.patch")
+		g.Expect(err).NotTo(HaveOccurred())
+		var names []string
+		for _, file := range files {
+			names = append(names, strings.TrimSuffix(filepath.Base(file), ".patch"))
+			patched(t, file)
+		}
+		g.Expect(names).To(ConsistOf(known))
 	}
 }
 
@@ -108,26 +116,30 @@ func TestPlantedBugsAreFound(t *testing.T) {
 	for name, test := range planted {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			program := compile(t, name)
-			ctx, cancel := context.WithTimeout(context.Background(), patience)
-			defer cancel()
-			command := exec.CommandContext(ctx, program, "-test.run", "^"+strings.ReplaceAll(test, " ", "_"),
-				"-robustness.all", "-robustness.stuck-after", (8 * time.Second).String(), "-test.failfast")
-			command.Env = append(os.Environ(), kubeconfigOf+"="+started.path)
-			output, err := command.CombinedOutput()
-			var failed *exec.ExitError
-			if !errors.As(err, &failed) || !strings.Contains(string(output), "--- FAIL: "+test[:strings.Index(test, "/")]) {
-				t.Fatalf("%s did not find the bug: %v\n%s", test, err, output)
-			}
+			program := compile(t, "test/robustness", filepath.Join("planted", name+".patch"))
+			mustFail(t, test, program, "-robustness.all", "-robustness.stuck-after", (8 * time.Second).String())
 		})
 	}
 }
 
-// compile compiles the test program with a bug.
-func compile(t *testing.T, name string) string {
+// program is a compiled package of tests.
+type program struct {
+	path string
+	// dir is that of the package.
+	dir string
+	// env are further environment variables, as NAME=VALUE.
+	env []string
+}
+
+// compile compiles the tests of a package, with the bugs of patches.
+func compile(t *testing.T, pkg string, patches ...string) program {
 	t.Helper()
-	original, replacement := patched(t, filepath.Join("planted", name+".patch"))
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{original: replacement}})
+	replace := map[string]string{}
+	for _, patch := range patches {
+		original, replacement := patched(t, patch)
+		replace[original] = replacement
+	}
+	overlay, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,10 +149,31 @@ func compile(t *testing.T, name string) string {
 	}
 	compiling.Lock()
 	defer compiling.Unlock()
-	program := filepath.Join(dir, "robustness.test")
-	command := exec.Command("go", "test", "-c", "-overlay", filepath.Join(dir, "overlay.json"), "-ldflags=-s -w", "-o", program, ".")
+	compiled := program{path: filepath.Join(dir, "tests"), dir: filepath.Join(root, pkg), env: []string{kubeconfigOf + "=" + started.path}}
+	command := exec.Command("go", "test", "-c", "-overlay", filepath.Join(dir, "overlay.json"), "-ldflags=-s -w", "-o", compiled.path, ".")
+	command.Dir = compiled.dir
 	if output, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("the bug does not compile: %v\n%s", err, output)
+		t.Fatalf("%s does not compile: %v\n%s", pkg, err, output)
 	}
-	return program
+	return compiled
+}
+
+// run runs the tests that a regular expression selects.
+func (p program) run(tests string, args ...string) (output string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
+	defer cancel()
+	command := exec.CommandContext(ctx, p.path, append([]string{"-test.run", tests}, args...)...)
+	command.Dir, command.Env = p.dir, append(os.Environ(), p.env...)
+	all, err := command.CombinedOutput()
+	return string(all), err
+}
+
+// mustFail runs a test, or a subtest, and expects it to fail.
+func mustFail(t *testing.T, test string, p program, args ...string) {
+	t.Helper()
+	output, err := p.run("^"+strings.ReplaceAll(test, " ", "_"), append(args, "-test.failfast")...)
+	name, _, _ := strings.Cut(test, "/")
+	if failed := new(exec.ExitError); !errors.As(err, &failed) || !strings.Contains(output, "--- FAIL: "+name) {
+		t.Fatalf("%s did not find the bug: %v\n%s", test, err, output)
+	}
 }

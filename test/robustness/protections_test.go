@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package robustness
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trellis-network/trellis/test/sandbox"
+)
+
+// protections maps what protects against hostile or broken clusters, and makes each Network get a
+// true answer, to a package and its test, which must fail without it. Each patch in
+// planted/protections/ takes one out.
+var protections = map[string]struct{ pkg, test string }{
+	"404-believed":                          {"internal/shootclient", "TestGoneIsBelievedOnlyFromAnAPIServer/a page"},
+	"absent-kinds-kept":                     {"internal/controller/managedresource", "TestAbsentKindsOfFormerClustersAreForgotten"},
+	"addresses-not-refused":                 {"operator", "TestTheOperatorSetsItsLimits"},
+	"aliases-allowed":                       {"internal/strictjson", "TestYAMLThatCanGrowIsRefused"},
+	"aliases-in-bundles-allowed":            {"internal/bundle", "TestSecretsAreDecoded/aliases"},
+	"answers-decompressed":                  {"internal/shootclient", "TestCompressedAnswersAreNotDecompressed"},
+	"answers-of-any-size":                   {"internal/shootclient", "TestAnEndlessAnswerIsCutOff"},
+	"answers-of-any-size-together":          {"internal/shootclient", "TestManyLargeAnswersAtOnceAreRefused"},
+	"answers-that-grow":                     {"internal/shootclient", "TestAnswersThatGrowWhenTheyAreDecodedAreRefused"},
+	"answers-with-any-number-of-objects":    {"internal/shootclient", "TestAnswersThatGrowWhenTheyAreDecodedAreRefused/more than one page"},
+	"answers-without-kind-quoted":           {"internal/shootclient", "TestOnlyAStatusIsQuoted"},
+	"any-server-connected-to":               {"internal/shootclient", "TestWhatIsNoAPIServerIsNotConnectedTo/404"},
+	"bundles-of-any-size":                   {"internal/bundle", "TestSecretsAreDecoded/compressed, and far too large"},
+	"cache-of-any-size":                     {"internal/shootclient", "TestAShootWithTooManyObjectsIsNotWatched/told by a watch"},
+	"causes-not-cut":                        {"internal/shootclient", "TestOnlySomeCausesOfAStatusAreKept"},
+	"conditions-not-cut":                    {"internal/controller/managedresource", "TestALongAnswerIsCut"},
+	"configs-of-any-size":                   {"pipeline", "TestAConfigThatIsTooLongIsRefusedUnlessItIsApplied"},
+	"controllers-without-time-limit":        {"operator", "TestTheOperatorSetsItsLimits"},
+	"corrections-without-back-off":          {"internal/controller/managedresource", "TestCorrectionsBackOff"},
+	"deleted-shoots-open":                   {"internal/shootclient", "TestAShootThatIsOpenedAfterItsEndIsClosed"},
+	"disputes-not-heeded":                   {"internal/controller/managedresource", "TestAClientThatInsists"},
+	"each-failing-watch-logged":             {"internal/shootclient", "TestWatchesThatFailAreToldOnce"},
+	"endless-pages":                         {"internal/shootclient", "TestAListWithoutEndIsEnded"},
+	"endless-pages-of-pods":                 {"internal/controller/networkstatus/components", "TestPodsInPagesWithoutEndAreNotRead"},
+	"errors-of-networks-not-cut":            {"internal/controller/network", "TestTheTextOfAnErrorIsCut"},
+	"errors-quoted":                         {"internal/shootclient", "TestOnlyAStatusIsQuoted/a text as an error"},
+	"events-not-gathered":                   {"internal/controller/managedresource", "TestAFloodOfEventsIsGathered"},
+	"events-of-any-size":                    {"internal/shootclient", "TestAnEventThatIsTooLargeEndsTheWatch"},
+	"first-contact-without-time-limit":      {"internal/shootclient", "TestTheFirstContactEndsInTime"},
+	"greetings-quoted":                      {"internal/shootclient", "TestWhatIsNoHTTPIsNotQuoted"},
+	"headers-of-any-size":                   {"internal/shootclient", "TestLargeHeadersAreRefused"},
+	"health-without-time-limit":             {"internal/controller/networkstatus", "TestTheTimeOfAReportIsLimited"},
+	"hibernated-shoots-open":                {"internal/controller/managedresource", "TestTheAccessToAHibernatedShootEnds"},
+	"hibernated-shoots-open-in-a-landscape": {"internal/controller/networkstatus", "TestAHibernatedClusterIsHealthy"},
+	"idle-shoots-open":                      {"internal/shootclient", "TestTwoHundredShootsComeAndGoAndLeaveNothing"},
+	"kinds-not-counted":                     {"internal/shootclient", "TestAShootMayListOnlySoManyKinds/many kinds"},
+	"kubeconfigs-cached":                    {"internal/shootclient", "TestTheCacheOfTheSeedHasNoKubeconfigs"},
+	"kubeconfigs-of-any-size":               {"internal/shootclient", "TestKubeconfigsThatGrowAreRefused/more than 256 kB"},
+	"link-local-allowed":                    {"internal/shootclient", "TestAddressesThatAreNeverAClustersAreRefused"},
+	"lists-of-groups-of-any-size":           {"internal/shootclient", "TestAShootMayListOnlySoManyKinds/a long list of groups"},
+	"lists-of-kinds-of-any-size":            {"internal/shootclient", "TestAShootMayListOnlySoManyKinds/a long list of kinds"},
+	"lists-without-time-limit":              {"internal/shootclient", "TestAListWithoutEndIsEnded"},
+	"log-not-limited":                       {"operator", "TestTheOperatorSetsItsLimits"},
+	"log-of-any-length":                     {"internal/loglimit", "TestLinesAboutOneClusterAreLimited"},
+	"managed-fields-cached":                 {"internal/shootclient", "TestObjectsAreCachedWithoutWhatIsNotRead"},
+	"managedresource-without-time-limit":    {"internal/controller/managedresource", "TestTheTimeOfARunIsLimited"},
+	"many-workers-wait-for-a-slow-shoot":    {"internal/controller/managedresource", "TestASlowClusterGetsOneWorker"},
+	"messages-not-cut":                      {"internal/shootclient", "TestEachTextOfAStatusIsCut"},
+	"metrics-of-former-shoots-kept":         {"internal/shootclient", "TestTwoHundredShootsComeAndGoAndLeaveNothing"},
+	"metrics-with-hosts":                    {"internal/shootclient", "TestNoTimeSeriesNamesAShoot"},
+	"missing-built-in-group-believed":       {"internal/shootclient", "TestGoneIsBelievedOnlyFromAnAPIServer/no built-in group"},
+	"network-of-another-operator-told":      {"internal/controller/network", "TestANetworkOfAnotherOperatorIsLeftAlone"},
+	"network-without-time-limit":            {"internal/controller/network", "TestAReconciliationEndsWithWhatHeldItUp"},
+	"nulls-kept":                            {"pipeline", "TestWhatIsKeptOfAConfigHasNoNulls"},
+	"origin-annotation-believed":            {"internal/controller/managedresource", "TestOnlyAnOwnerThatHasTheObjectCounts"},
+	"panic-is-success":                      {"internal/controller/network", "TestAPanicAfterEverythingWasAppliedIsNoSuccess"},
+	"pending-request-forgotten":             {"internal/controller/network", "TestARequestThatComesBeforeItsClusterIsKept"},
+	"programs-of-kubeconfigs-run":           {"internal/shootclient", "TestKubeconfigsAreJudged"},
+	"redirects-followed":                    {"internal/shootclient", "TestNoRequestFollowsARedirect"},
+	"requests-without-rate":                 {"internal/shootclient", "TestTheRequestsToAShootAreLimited"},
+	"requests-without-time-limit":           {"internal/shootclient", "TestARequestEndsInTimeWithItsBody"},
+	"resolved-names-not-checked":            {"internal/shootclient", "TestNamesOfRefusedAddressesAreNotConnectedTo"},
+	"restored-seed-waited-for":              {"internal/controller/network", "TestANetworkOfARestoredSeedIsLookedAtWithinAMinute"},
+	"retry-after-obeyed":                    {"internal/shootclient", "TestNoRequestWaitsForAsLongAsAShootAsks"},
+	"second-network-carried-out":            {"internal/controller/network", "TestASecondNetworkIsAnErrorAndTheFirstIsNotDisturbed"},
+	"templates-cached":                      {"internal/shootclient", "TestObjectsAreCachedWithoutWhatIsNotRead"},
+	"too-large-conditions-not-shortened":    {"internal/controller/managedresource", "TestMessagesThatDoNotFitAreWrittenShort"},
+	"too-large-inventory-not-told":          {"internal/controller/managedresource", "TestAnInventoryThatIsTooLargeIsReported"},
+	"too-large-status-not-shortened":        {"internal/controller/network", "TestAStatusThatIsRefusedAsTooLargeIsWrittenShort"},
+	"unknown-type-not-told":                 {"internal/controller/network", "TestUnknownTypesAreErrorsWhenStandalone"},
+	"userinfo-allowed":                      {"internal/shootclient", "TestCredentialsInURLsAreRefusedAndNotTold"},
+	"values-not-cut":                        {"internal/fielderror", "TestLongValuesAreCut"},
+	"version-not-checked":                   {"internal/shootclient", "TestGoneIsBelievedOnlyFromAnAPIServer/a Status without a version"},
+	"waited-in-vain-from-the-beginning":     {"internal/controller/network", "TestABundleThatChangesIsAwaitedFromThenOn"},
+	"wakes-up-succeeded":                    {"internal/controller/network", "TestWhatIsWrittenForAHibernatedShootIsAwaitedAfterIt"},
+	"watches-with-any-rate":                 {"internal/shootclient", "TestTheWatchesOfAShootShareARate"},
+	"watches-without-rate":                  {"internal/shootclient", "TestAWatchThatFloodsIsReadSlowly"},
+	"workloads-of-all-namespaces-cached":    {"internal/shootclient", "TestWorkloadsElsewhereAreNotCached"},
+	"younger-owner-not-told":                {"internal/controller/managedresource", "TestTheOlderOfTwoManagedResourcesKeepsAnObject"},
+	"younger-shoot-not-told":                {"internal/controller/managedresource", "TestTwoShootsWithOneCluster"},
+}
+
+// A test fails without each protection, and none fails with all.
+func TestEachProtectionHasATest(t *testing.T) {
+	if !*all {
+		t.Skip("this compiles each patch; make robustness runs it")
+	}
+	box := sandbox.ForTest(t, sandbox.OfRun)
+	shared, err := box.HandDown(filepath.Join(t.TempDir(), "sandbox.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string][]string{} // by package
+	for name, p := range protections {
+		test, _, _ := strings.Cut(p.test, "/")
+		tests[p.pkg] = append(tests[p.pkg], test)
+		t.Run("without "+name, func(t *testing.T) {
+			t.Parallel()
+			compiled := compile(t, p.pkg, filepath.Join("planted/protections", name+".patch"))
+			compiled.env = append(compiled.env, shared)
+			began := time.Now()
+			mustFail(t, p.test, compiled)
+			t.Logf("%s fails after %s: %s", p.pkg, time.Since(began).Round(100*time.Millisecond), p.test)
+		})
+	}
+	for pkg, names := range tests {
+		t.Run("with all in "+pkg, func(t *testing.T) {
+			t.Parallel()
+			compiled := compile(t, pkg)
+			compiled.env = append(compiled.env, shared)
+			slices.Sort(names)
+			if output, err := compiled.run("^(" + strings.Join(slices.Compact(names), "|") + ")$"); err != nil {
+				t.Fatalf("%v\n%s", err, output)
+			}
+		})
+	}
+}
