@@ -47,10 +47,10 @@ const FailingThreshold = 2
 // and the node is its owner. Only that node's probe may write it: a
 // ValidatingAdmissionPolicy compares the name with the node of the probe's token.
 //
-// The probe reports when a target begins or ceases to fail, or when the targets change, though
-// not twice within ten seconds; and otherwise about once a minute. A report that is more than two
-// minutes old therefore shows nothing but that the probe, its node, or its way to the API server
-// does not work. Clocks of nodes may differ: an age is better taken from when a report was seen.
+// The probe reports when a target begins or ceases to fail, or when there are more targets than
+// before, though not twice within ten seconds; and otherwise about once a minute. A report that is
+// more than two minutes old therefore shows nothing but that the probe, its node, or its way to the
+// API server does not work. Clocks of nodes may differ: an age is better taken from when a report was seen.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=nodeconnectivities,scope=Cluster
@@ -97,7 +97,7 @@ type Report struct {
 	// +kubebuilder:validation:Minimum=0
 	Failing int32 `json:"failing"`
 	// PodInterface is what the probe has read of the network interface of its own pod. It is
-	// absent if the probe has found no interface with a default route.
+	// absent if the probe has found no interface with an address of the pod.
 	// +optional
 	PodInterface *PodInterface `json:"podInterface,omitempty"`
 	// Checks has one entry for each family and type that the probe tests. A check without an
