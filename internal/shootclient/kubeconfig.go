@@ -36,6 +36,9 @@ func Config(kubeconfig []byte) (*rest.Config, error) {
 	if err := refuse(parsed); err != nil {
 		return nil, err
 	}
+	if err := refuseKeys(parsed); err != nil {
+		return nil, err
+	}
 	config, err := clientcmd.NewDefaultClientConfig(*parsed, &clientcmd.ConfigOverrides{}).ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("the kubeconfig under key %s cannot be used: %w", SecretKey, err)
