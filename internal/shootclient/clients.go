@@ -57,6 +57,8 @@ type Clients struct {
 type slot struct {
 	// outage is why the shoot could not be reached last, nil if it could.
 	outage atomic.Pointer[outage]
+	// wire limits all connections to it, also those with another kubeconfig.
+	wire *meter
 
 	mu     sync.Mutex
 	gone   bool
@@ -198,7 +200,7 @@ func (c *Clients) lockedSlot(namespace string, secret secretVersion) (*slot, err
 		}
 		s, ok := c.slots[namespace]
 		if !ok {
-			s = &slot{}
+			s = &slot{wire: newMeter()}
 			c.slots[namespace] = s
 		}
 		c.mu.Unlock()
@@ -225,7 +227,7 @@ func (c *Clients) open(ctx context.Context, s *slot, namespace, name string) err
 		}
 		return fmt.Errorf("read Secret %s/%s: %w", namespace, name, err)
 	}
-	connection, err := connect(secret.Data[SecretKey], namespace, &c.options)
+	connection, err := connect(secret.Data[SecretKey], namespace, s.wire, &c.options)
 	if err != nil {
 		return &NoAccessError{Namespace: namespace, Secret: name, Err: err}
 	}

@@ -48,8 +48,8 @@ type connection struct {
 
 // connect prepares a connection. It sends nothing yet. It does not use
 // client-go's shared transports, which are never closed and outlive a rotated
-// kubeconfig.
-func connect(kubeconfig []byte, namespace string, options *Options) (*connection, error) {
+// kubeconfig. wire limits it together with the connections before it.
+func connect(kubeconfig []byte, namespace string, wire *meter, options *Options) (*connection, error) {
 	config, err := Config(kubeconfig)
 	if err != nil {
 		return nil, err
@@ -73,12 +73,13 @@ func connect(kubeconfig []byte, namespace string, options *Options) (*connection
 	if config.Proxy != nil {
 		proxy = config.Proxy
 	}
+	dialer := &net.Dialer{Timeout: options.ConnectTimeout, KeepAlive: 30 * time.Second, Control: options.control}
 	transport := utilnet.SetTransportDefaults(&http.Transport{
 		Proxy:               proxy,
 		TLSClientConfig:     tlsConfig,
 		TLSHandshakeTimeout: options.ConnectTimeout,
 		IdleConnTimeout:     idleTimeout,
-		DialContext:         (&net.Dialer{Timeout: options.ConnectTimeout, KeepAlive: 30 * time.Second, Control: options.control}).DialContext,
+		DialContext:         wire.around(dialer.DialContext, options.ConnectTimeout),
 
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: maxHeaders,
