@@ -4,6 +4,8 @@ package shootclient
 
 import (
 	"errors"
+	"reflect"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -15,8 +17,10 @@ import (
 // maxCached is how many bytes one shoot may bring into the cache until the access to it is
 // opened again, which is at most once in Options.IdleTimeout. Objects and their changes count
 // as they are encoded, with objectOverhead for each, and kinds as admitKinds counts them. 5,000
-// nodes take 5 MB, and their changes as much again in five minutes.
-const maxCached, objectOverhead = 20 << 20, 512
+// nodes take 5 MB, and their changes as much again in five minutes. An object may have
+// freeElements in its lists and maps; each further one counts elementOverhead more, since empty
+// ones take a hundred bytes that do not show in two that are encoded.
+const maxCached, objectOverhead, freeElements, elementOverhead = 20 << 20, 512, 20, 100
 
 var errTooLarge = errors.New("has more than 20 MiB of watched objects and kinds; remove the label resources.gardener.cloud/managed-by from objects that belong to no ManagedResource, and delete CustomResourceDefinitions that nobody uses")
 
@@ -24,7 +28,7 @@ var errTooLarge = errors.New("has more than 20 MiB of watched objects and kinds;
 // its watches and returns an error.
 func (s *Shoot) admit(object any) (any, error) {
 	strip(object)
-	size := objectOverhead
+	size := objectOverhead + max(0, elements(reflect.ValueOf(object))-freeElements)*elementOverhead
 	if sized, ok := object.(interface{ Size() int }); ok {
 		size += sized.Size()
 	}
@@ -33,6 +37,32 @@ func (s *Shoot) admit(object any) (any, error) {
 		return nil, errTooLarge
 	}
 	return object, nil
+}
+
+// elements returns how many elements the lists and maps in a value have, at any depth.
+func elements(value reflect.Value) (count int) {
+	switch value.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		return elements(value.Elem())
+	case reflect.Struct:
+		if value.Type() == reflect.TypeFor[time.Time]() {
+			return 0
+		}
+		for i := range value.NumField() {
+			count += elements(value.Field(i))
+		}
+	case reflect.Slice:
+		count = value.Len()
+		for i := range value.Len() {
+			count += elements(value.Index(i))
+		}
+	case reflect.Map:
+		count = value.Len()
+		for entry := value.MapRange(); entry.Next(); {
+			count += elements(entry.Value())
+		}
+	}
+	return count
 }
 
 func (s *Shoot) isFull() bool { return s.connection.cached.Load() > maxCached && !s.options.trusted }
