@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
 	"net/http"
 	"time"
 
@@ -65,6 +66,8 @@ func Run(ctx context.Context, options Options) error {
 		return err
 	}
 	ctrl.SetLogger(options.Log)
+	log.SetFlags(0)
+	log.SetOutput(loglimit.Standard(options.Log))
 	built, err := pipeline.New(options.Plugins, options.Providers)
 	if err != nil {
 		return err
