@@ -26,7 +26,9 @@ const leftOut = "Lines about a cluster were left out"
 // Limit returns a logger that writes at most nine lines a minute about one cluster, and four of
 // them with the same message. Before the next line about any cluster, a tenth then says how many
 // were left out. A line is about the control plane whose namespace it has as the value
-// "namespace", or about the Shoot that it has as "Shoot". Lines about none are all written.
+// "namespace", or about the Shoot that it has as "Shoot". Lines about requests to a "webhook" of
+// the operator, which any cluster can send, count as those about one. Lines about none are all
+// written.
 func Limit(logger logr.Logger, now clock.PassiveClock) logr.Logger {
 	if logger.IsZero() {
 		return logger
@@ -36,7 +38,7 @@ func Limit(logger logr.Logger, now clock.PassiveClock) logr.Logger {
 }
 
 // cluster is what lines are about.
-type cluster struct{ namespace, shoot string }
+type cluster struct{ namespace, shoot, webhook string }
 
 // lines counts the lines of the present period.
 type lines struct {
@@ -73,7 +75,7 @@ func (s sink) admit(message string, keysAndValues []any) bool {
 	if now := l.clock.Now(); now.Sub(l.began) >= period {
 		for about, c := range l.counts {
 			if c.leftOut > 0 {
-				l.out.Info(0, leftOut, "namespace", about.namespace, "shoot", about.shoot, "lines", c.leftOut)
+				l.out.Info(0, leftOut, "namespace", about.namespace, "shoot", about.shoot, "webhook", about.webhook, "lines", c.leftOut)
 			}
 		}
 		l.began, l.counts = now, map[cluster]*count{}
@@ -100,6 +102,8 @@ func (c cluster) with(keysAndValues []any) cluster {
 			c.namespace = fmt.Sprint(keysAndValues[i])
 		case "Shoot":
 			c.shoot = fmt.Sprint(keysAndValues[i])
+		case "webhook":
+			c.webhook = fmt.Sprint(keysAndValues[i])
 		}
 	}
 	return c

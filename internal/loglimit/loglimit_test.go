@@ -55,10 +55,20 @@ func TestLinesAboutOneClusterAreLimited(t *testing.T) {
 	clock.SetTime(clock.Now().Add(period))
 	about("shoot--dev--other", "bundle-1").Error(errors.New("refused"), failed)
 	g.Expect(written(failed)).To(Equal(maxAlike + 2))
-	g.Expect(log.With(leftOut)).To(ContainElement(ContainSubstring(`"shoot"="" "lines"=192`)))
+	g.Expect(log.With(leftOut)).To(ContainElement(ContainSubstring(`"shoot"="" "webhook"="" "lines"=192`)))
 	g.Expect(written(leftOut)).To(Equal(3))
 }
 
 func TestALoggerWithoutSinkStaysOne(t *testing.T) {
 	NewWithT(t).Expect(Limit(logr.Logger{}, testclock.NewFakePassiveClock(time.Now())).IsZero()).To(BeTrue())
+}
+
+// Any cluster can send requests to a webhook.
+func TestLinesAboutAWebhookAreLimited(t *testing.T) {
+	g, log := NewWithT(t), harness.Lines{}
+	logger := Limit(log.Logger(), testclock.NewFakePassiveClock(time.Now()))
+	for range 100 {
+		logger.WithValues("webhook", "example").Error(errors.New("broken"), "unable to decode the request")
+	}
+	g.Expect(log.With("unable to decode the request")).To(HaveLen(maxAlike))
 }

@@ -72,10 +72,11 @@ func Add(ctx context.Context, mgr ctrl.Manager, options Options) (*Server, error
 	served := ctrlwebhook.NewServer(ctrlwebhook.Options{Host: host, Port: number, TLSOpts: []func(*tls.Config){
 		func(c *tls.Config) { c.GetCertificate, c.MinVersion = kept.Certificate, tls.VersionTLS12 },
 	}})
+	limited := newLimits()
 	s := &Server{url: strings.TrimSuffix(options.URL, "/"), kept: kept}
 	for _, networkType := range options.Pipeline.Types() {
 		if found, _ := options.Pipeline.Plugin(networkType); found.IsMutator() {
-			served.Register(mutation.Path(networkType), mutation.Handler(found))
+			served.Register(mutation.Path(networkType), limited.around(mutation.Handler(found)))
 			s.types = append(s.types, networkType)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/go-logr/logr"
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -24,7 +25,9 @@ func Path(networkType string) string { return "/shoot/" + networkType }
 
 // Handler returns the webhook of a plugin that is a Mutator.
 func Handler(definition plugin.Plugin) http.Handler {
-	return &admission.Webhook{Handler: &mutator{definition}}
+	return &admission.Webhook{Handler: &mutator{definition}, LogConstructor: func(logger logr.Logger, _ *admission.Request) logr.Logger {
+		return logger.WithValues("webhook", definition.Type)
+	}}
 }
 
 type mutator struct{ plugin plugin.Plugin }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	. "github.com/onsi/gomega"
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/trellis-network/trellis/internal/webhook/mutation"
 	"github.com/trellis-network/trellis/plugin"
@@ -156,4 +158,11 @@ func FuzzReviews(f *testing.F) {
 			t.Errorf("answered %q", recorder.Body)
 		}
 	})
+}
+
+func TestLinesAboutRequestsNameTheWebhook(t *testing.T) {
+	var lines []string
+	logger := funcr.New(func(_, line string) { lines = append(lines, line) }, funcr.Options{})
+	mutation.Handler(plugin.New(example{})).(*admission.Webhook).LogConstructor(logger, nil).Info("said")
+	NewWithT(t).Expect(lines).To(ConsistOf(ContainSubstring(`"webhook"="example"`)))
 }
