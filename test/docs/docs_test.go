@@ -50,7 +50,7 @@ func documents(t *testing.T) []string {
 	t.Helper()
 	g := NewWithT(t)
 	var all []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "examples/*.md", "plugins/*/*.md", "sandbox/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "examples/*.md", "plugins/*/*.md", "sandbox/*.md", "agents/*.md"} {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
 		g.Expect(err).NotTo(HaveOccurred())
 		for _, file := range files {
