@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	"github.com/trellis-network/trellis/internal/slots"
 )
 
 // hibernates states in the Cluster whether the shoot is hibernated.
@@ -69,7 +70,7 @@ func (f *forgetting) Forget(namespace string) { f.forgotten = append(f.forgotten
 func TestTheAccessToAHibernatedShootEnds(t *testing.T) {
 	e := newEnv(t)
 	shoots := &forgetting{}
-	r := &Reconciler{client: e.seed, options: Options{Shoots: shoots}}
+	r := &Reconciler{client: e.seed, options: Options{Shoots: shoots}, slots: slots.New(1)}
 	for _, hibernated := range []bool{false, true} {
 		e.hibernates(hibernated)
 		e.Expect(shoots.forgotten).To(BeEmpty())

@@ -26,11 +26,6 @@ const (
 	cacheLag = time.Second
 	// absentFor is how long a kind that the cluster lacks is not asked about again.
 	absentFor = 10 * time.Second
-	// slowAfter is how long a run takes whose cluster counts as slow. A cluster that answers
-	// in time has a whole network applied in less.
-	slowAfter = 5 * time.Second
-	// slowClusterRetry is when a run that the limiter did not admit is tried again.
-	slowClusterRetry = time.Second
 	// A CRD must be served before its custom resources are applied: this is checked every
 	// establishInterval, for establishTimeout.
 	establishInterval = 200 * time.Millisecond

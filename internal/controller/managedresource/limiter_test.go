@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/trellis-network/trellis/internal/shootclient"
+	"github.com/trellis-network/trellis/internal/slots"
 )
 
 // slowShoots answer when the test releases them, and report each request.
@@ -70,12 +71,12 @@ func TestASlowClusterGetsOneWorker(t *testing.T) {
 		defer cancel()
 		result, err := r.Reconcile(ctx, request)
 		e.Expect(err).NotTo(HaveOccurred())
-		e.Expect(result).To(Equal(reconcile.Result{RequeueAfter: slowClusterRetry}))
+		e.Expect(result).To(Equal(reconcile.Result{RequeueAfter: slots.Retry}))
 	}
 
 	begins(e, "first")
 	begins(e, "beside-it")
-	clock.SetTime(clock.Now().Add(slowAfter))
+	clock.SetTime(clock.Now().Add(slots.After))
 	putOff("beside-slow-ones")
 	begins(&other, "of-another-cluster")
 	ends()
@@ -85,13 +86,15 @@ func TestASlowClusterGetsOneWorker(t *testing.T) {
 	begins(e, "after-slow-ones")
 	putOff("too-early")
 	ends()
+	clock.SetTime(clock.Now().Add(10 * slots.After))
 	begins(e, "after-a-quick-one")
 	begins(e, "beside-that")
 	ends()
 	ends()
 	gone := reconcile.Request{NamespacedName: client.ObjectKey{Namespace: "gone", Name: "gone"}}
-	r.limiter.clusters.Set("gone", load{slow: true})
+	leave, _ := r.slots.Enter("gone", clock.Now())
+	leave(clock.Now().Add(slots.After))
 	_, err := r.Reconcile(e.ctx, gone)
 	e.Expect(err).NotTo(HaveOccurred())
-	e.Expect(len(r.limiter.clusters.Clone())).To(BeZero(), "nothing is remembered of clusters that are fine, or gone")
+	e.Expect(r.slots.Len()).To(BeZero(), "nothing is remembered of clusters that are fine, or gone")
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/trellis-network/trellis/internal/keyed"
 	"github.com/trellis-network/trellis/internal/outcome"
 	"github.com/trellis-network/trellis/internal/shootclient"
+	"github.com/trellis-network/trellis/internal/slots"
 )
 
 // Reconciler reconciles ManagedResources.
@@ -30,7 +31,7 @@ type Reconciler struct {
 	recorder events.EventRecorder
 	observed keyed.Map[types.NamespacedName, *observations]
 	absent   absentKinds
-	limiter  limiter
+	slots    *slots.Slots
 	// servers are the addresses of the API servers of clusters, and triggered when an event
 	// in a cluster last triggered a run at once.
 	servers   keyed.Map[string, string]
@@ -42,7 +43,7 @@ var _ reconcile.Reconciler = &Reconciler{}
 // newReconciler returns a Reconciler. cached reads the metadata of Secrets from a cache,
 // live reads Secrets from the API server.
 func newReconciler(seed client.Client, cached, live client.Reader, recorder events.EventRecorder, options Options) *Reconciler {
-	return &Reconciler{client: seed, content: contentReader{cached, live}, writer: writer{seed}, options: options, recorder: recorder}
+	return &Reconciler{client: seed, content: contentReader{cached, live}, writer: writer{seed}, options: options, recorder: recorder, slots: slots.New(options.MaxConcurrentReconciles)}
 }
 
 // stage is one step of a run.
@@ -165,9 +166,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, nil
 	}
 	began := r.options.Clock.Now()
-	leave, admitted := r.limiter.enter(request.Namespace, began)
+	leave, admitted := r.slots.Enter(request.Namespace, began)
 	if !admitted {
-		return reconcile.Result{RequeueAfter: slowClusterRetry}, nil
+		return reconcile.Result{RequeueAfter: slots.Retry}, nil
 	}
 	defer func() { leave(r.options.Clock.Now()) }()
 	run, ended := r.newRun(mr), outcome.Panicked()
@@ -192,7 +193,7 @@ func (r *Reconciler) forget(ctx context.Context, name types.NamespacedName) erro
 			return nil
 		}
 	}
-	r.limiter.forget(name.Namespace)
+	r.slots.Forget(name.Namespace)
 	r.servers.Delete(name.Namespace)
 	r.options.Shoots.Forget(name.Namespace)
 	return nil

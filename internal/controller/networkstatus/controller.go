@@ -46,6 +46,7 @@ import (
 	"github.com/trellis-network/trellis/internal/outcome"
 	"github.com/trellis-network/trellis/internal/seedclient"
 	"github.com/trellis-network/trellis/internal/shootclient"
+	"github.com/trellis-network/trellis/internal/slots"
 	"github.com/trellis-network/trellis/internal/state"
 )
 
@@ -79,6 +80,7 @@ type Options struct {
 func Add(mgr manager.Manager, opts Options) error {
 	r := &reconciler{
 		client: mgr.GetClient(), options: opts, sources: append(opts.sources(), opts.Further...),
+		slots:    slots.New(opts.MaxConcurrentReconciles),
 		failures: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](minRetry, maxRetry),
 	}
 	r.expected.MaxChecks = maxChecks
@@ -138,6 +140,7 @@ type reconciler struct {
 	expected expectations.Expectations[types.NamespacedName]
 	// failures is the back-off of sources that fail. It does not delay the others' reports.
 	failures workqueue.TypedRateLimiter[types.NamespacedName]
+	slots    *slots.Slots
 }
 
 // Reconcile has all sources report about one Network, and writes their reports if that
@@ -152,6 +155,11 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return outcome.StartOver(cacheLag).Result()
 	}
 	began := r.options.Clock.Now()
+	leave, admitted := r.slots.Enter(request.Namespace, began)
+	if !admitted {
+		return reconcile.Result{RequeueAfter: slots.Retry}, nil
+	}
+	defer func() { leave(r.options.Clock.Now()) }()
 	ended := r.observe(ctx, network)
 	metrics.Reconciled(ControllerName, network.Spec.Type, ended, r.options.Clock.Since(began))
 	return ended.Result()
@@ -189,6 +197,7 @@ func (r *reconciler) forget(network types.NamespacedName) {
 	r.applied.Delete(network)
 	r.expected.Forget(network)
 	r.failures.Forget(network)
+	r.slots.Forget(network.Namespace)
 	metrics.ForgetNetwork(network)
 	for _, s := range r.sources {
 		s.Source.Forget(network)

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package slots_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/trellis-network/trellis/internal/slots"
+)
+
+// Slow clusters share half of the workers, however many they are, and whatever they do in
+// between.
+func TestSlowClustersShareHalfOfTheWorkers(t *testing.T) {
+	const workers, hostile = 20, 30
+	g, s, now := NewWithT(t), slots.New(workers), time.Now()
+	name := func(i int) string { return fmt.Sprint("hostile-", i) }
+	for i := range hostile { // one after the other, each is found to be slow
+		leave, admitted := s.Enter(name(i), now)
+		g.Expect(admitted).To(BeTrue())
+		leave(now.Add(time.Minute))
+	}
+	now = now.Add(time.Minute)
+	leave, admitted := s.Enter(name(0), now)
+	g.Expect(admitted).To(BeTrue())
+	leave(now) // a quick run between slow ones
+
+	var running []func(time.Time)
+	for i := range hostile {
+		if leave, admitted := s.Enter(name(i), now); admitted {
+			running = append(running, leave)
+		}
+	}
+	g.Expect(running).To(HaveLen(workers / 2))
+	leave, admitted = s.Enter("good", now)
+	g.Expect(admitted).To(BeTrue())
+	leave(now)
+	running[0](now)
+	_, admitted = s.Enter(name(hostile-1), now)
+	g.Expect(admitted).To(BeTrue(), "a worker is free again")
+
+	now = now.Add(time.Hour)
+	for _, leave := range running[1:] {
+		leave(now.Add(-time.Hour))
+	}
+	for i := range hostile {
+		s.Forget(name(i))
+	}
+	g.Expect(s.Len()).To(Equal(1), "the one that still runs")
+}
+
+func TestAClusterIsSlowTenTimesAsLongAsItsRunTook(t *testing.T) {
+	g, s, began := NewWithT(t), slots.New(2), time.Now()
+	leave, _ := s.Enter("one", began)
+	end := began.Add(slots.After)
+	leave(end)
+	for after, admitted := range map[time.Duration]bool{10*slots.After - 1: false, 10 * slots.After: true} {
+		first, _ := s.Enter("one", end.Add(after))
+		second, both := s.Enter("one", end.Add(after))
+		g.Expect(both).To(Equal(admitted), "%v after the slow run", after)
+		first(end)
+		if both {
+			second(end)
+		}
+	}
+}
