@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package traffic_test
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trellis-network/trellis/sandbox/internal/traffic"
+)
+
+// serving starts a server, and returns its address.
+func serving(t *testing.T) string {
+	t.Helper()
+	server, err := traffic.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	return server.Address()
+}
+
+func load(to string) traffic.Load {
+	return traffic.Load{To: to, Every: time.Millisecond, HTTPEvery: 10 * time.Millisecond, For: 200 * time.Millisecond, Timeout: 500 * time.Millisecond}
+}
+
+func TestNothingIsLostOnAWayThatLosesNothing(t *testing.T) {
+	report, err := load(serving(t)).Send(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.UDP.Sent < 10 || report.HTTP.Sent < 2 || report.UDP.Lost != 0 || report.HTTP.Lost != 0 || len(report.Gaps) != 0 {
+		t.Errorf("got %+v", report)
+	}
+}
+
+func TestLostDatagramsAreCountedAsGaps(t *testing.T) {
+	lossy, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lossy.Close()
+	go func() {
+		buffer := make([]byte, 100)
+		for number := 0; ; number++ {
+			size, from, err := lossy.ReadFrom(buffer)
+			if err != nil {
+				return
+			}
+			if (number < 5 || number > 7) && number != 9 {
+				_, _ = lossy.WriteTo(buffer[:size], from)
+			}
+		}
+	}()
+	report, err := load(lossy.LocalAddr().String()).Send(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.UDP.Lost != 4 || len(report.Gaps) != 2 || report.Gaps[0].Lost != 3 || report.Gaps[0].Milliseconds <= 0 || report.Gaps[1].Lost != 1 {
+		t.Errorf("got %+v", report)
+	}
+	if report.HTTP.Lost != report.HTTP.Sent || !strings.Contains(report.Errors[0], "refused") {
+		t.Errorf("requests to a port without a server: %+v", report)
+	}
+}
+
+func TestAnswersHaveTheSizeThatIsAskedFor(t *testing.T) {
+	address := serving(t)
+	for query, want := range map[string]int{"?bytes=100000": 100000, "?bytes=0": 0} {
+		var got strings.Builder
+		if err := traffic.Get(context.Background(), "http://"+address+"/"+query, time.Second, &got); err != nil || got.Len() != want {
+			t.Errorf("%s: %v, %d bytes", query, err, got.Len())
+		}
+	}
+	if err := traffic.Get(context.Background(), "http://"+address+"/?bytes=-1", time.Second, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), "400") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAnswersNameBothEnds(t *testing.T) {
+	address := serving(t)
+	var got strings.Builder
+	if err := traffic.Get(context.Background(), "http://"+address+"/", time.Second, &got); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(got.String(), " "+address+" from 127.0.0.1:") {
+		t.Errorf("got %q", got.String())
+	}
+}
+
+func TestALoadWithoutEndIsRejected(t *testing.T) {
+	endless := load("127.0.0.1:1")
+	endless.For, endless.Every = 1000*time.Hour, time.Microsecond
+	if _, err := endless.Send(context.Background()); err == nil {
+		t.Error("got no error")
+	}
+}
