@@ -54,7 +54,7 @@ type Image struct {
 	// the image: each node imports it.
 	Reference string `json:"reference"`
 	// Archive is a path, which is relative to the directory in programs.json, and absolute
-	// after Read. The file is an OCI image layout in an uncompressed tar archive. Its layers
+	// after Read. The file is a docker-archive, a tar archive that is not compressed. Its layers
 	// are not compressed either.
 	Archive string `json:"archive"`
 	// Layers are the digests of the image's layers, the lowest first, like sha256:….
