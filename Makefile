@@ -20,7 +20,7 @@ STATING := go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./...
 # The generated parts of the tree.
 GENERATED := api config docs pipeline plugins
 
-.PHONY: help demo test test-long robustness contract lint generate build sandbox fmt bench
+.PHONY: help demo test test-long robustness contract lint generate build sandbox real-nodes deps fmt bench
 
 help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 20
@@ -82,6 +82,13 @@ build: ## The programs, into bin/
 sandbox: ## The embedded Kubernetes, built once and cached outside the tree
 	@echo "sandbox: compiling what builds it (seconds, a minute on a fresh machine)"
 	@go run ./test/sandbox/build >/dev/null
+
+real-nodes: ## What real nodes run, built once and cached outside the tree; prints the directory
+	@go run ./test/sandbox/build -real-nodes
+
+deps: ## Install the tools that real nodes run, as root on Debian
+	apt-get update
+	apt-get install -y --no-install-recommends $$(cat sandbox/components/debian-packages)
 
 fmt: ## Format the Go code
 	gofmt -w $$(git ls-files '*.go')

@@ -68,3 +68,16 @@ func Binary() (string, error) {
 	}
 	return entry.Path(), nil
 }
+
+// NodePrograms returns the directory with what real nodes run. It returns an error if that is
+// not built from the present sources, or if this machine lacks tools that real nodes need.
+func NodePrograms() (string, error) {
+	entry, err := cache.FindNodePrograms()
+	if err != nil {
+		return "", err
+	}
+	if !entry.Built() {
+		return "", fmt.Errorf("the programs of real nodes are not built from the present sources (no %s); run `make real-nodes`", entry.Path())
+	}
+	return entry.Dir, nil
+}

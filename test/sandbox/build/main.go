@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command build builds the sandbox program into the cache if the cache does not
-// have it, and prints its path. With -path it builds nothing.
+// have it, and prints its path. With -real-nodes it builds what real nodes run, and prints the
+// directory, which `trellis-sandbox up` takes as --node-programs. With -path it builds nothing.
 //
 //	go run ./test/sandbox/build
+//	go run ./test/sandbox/build -real-nodes
 package main
 
 import (
@@ -20,13 +22,22 @@ import (
 )
 
 func main() {
-	onlyPath := flag.Bool("path", false, "print the path of the built program, or fail if it is not built")
+	onlyPath := flag.Bool("path", false, "print the path of what is built, or fail if it is not built")
+	realNodes := flag.Bool("real-nodes", false, "build the programs and images of real nodes instead of the sandbox, and print their directory")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "build takes no argument, but got %q\n", flag.Arg(0))
 		os.Exit(2)
 	}
-	path, err := locate(*onlyPath)
+	wanted := theSandbox
+	if *realNodes {
+		wanted = nodePrograms
+	}
+	locate := wanted.built
+	if *onlyPath {
+		locate = wanted.path
+	}
+	path, err := locate()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "sandbox:", err)
 		os.Exit(1)
@@ -34,13 +45,27 @@ func main() {
 	fmt.Println(path)
 }
 
-func locate(onlyPath bool) (string, error) {
-	if onlyPath {
-		return sandbox.Binary()
-	}
+// product is something that this command builds.
+type product struct {
+	// name is what its errors call it.
+	name string
+	// path returns where it is, or an error if it is not built.
+	path func() (string, error)
+	// find returns its entry in the cache, and make fills the directory of the entry.
+	find func() (*cache.Entry, error)
+	make func(ctx context.Context, entry *cache.Entry, dir string) error
+}
+
+var (
+	theSandbox   = product{"the sandbox", sandbox.Binary, cache.Find, buildSandbox}
+	nodePrograms = product{"the programs of nodes", sandbox.NodePrograms, cache.FindNodePrograms, buildNodePrograms}
+)
+
+// built builds the product unless the cache has it, and returns where it is.
+func (p product) built() (string, error) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	entry, err := cache.Find()
+	entry, err := p.find()
 	if err != nil {
 		return "", err
 	}
@@ -53,9 +78,12 @@ func locate(onlyPath bool) (string, error) {
 	}
 	defer unlock()
 	if !entry.Built() {
-		if err := build(ctx, entry); err != nil {
-			return "", fmt.Errorf("build the sandbox: %w", err)
+		if err := publish(ctx, entry, p.make); err != nil {
+			return "", fmt.Errorf("build %s: %w", p.name, err)
 		}
 	}
-	return entry.Path(), entry.Prune()
+	if err := entry.Prune(); err != nil {
+		return "", err
+	}
+	return p.path()
 }

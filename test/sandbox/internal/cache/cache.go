@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package cache finds the built sandbox program. The program is outside the tree, in
-// a directory whose name changes with the program's sources.
+// Package cache finds the built sandbox program, and what real nodes run. They are outside the
+// tree, in directories whose names change with their sources.
 package cache
 
 import (
@@ -28,35 +28,49 @@ type Entry struct {
 	Module string
 	// KubernetesVersion is the version that the module requires, like v1.36.3.
 	KubernetesVersion string
-	// Root holds all entries, and Dir is the directory of this one.
+	// Root holds all entries of the kind, and Dir is the directory of this one.
 	Root, Dir string
+
+	// file is in the directory of each built entry of the kind.
+	file string
 }
 
-// Path is the path of the program once it is built.
-func (e *Entry) Path() string { return filepath.Join(e.Dir, Program) }
+// Path is the path of the sandbox program once it is built. Of the programs of nodes it is the
+// path of the file that describes them.
+func (e *Entry) Path() string { return filepath.Join(e.Dir, e.file) }
 
-// Built reports whether the program exists.
+// Built reports whether the entry is built.
 func (e *Entry) Built() bool {
 	info, err := os.Stat(e.Path())
 	return err == nil && info.Mode().IsRegular()
 }
 
-// Find returns the entry for the sources of the checkout that the working directory
+// Find returns the sandbox's entry for the sources of the checkout that the working directory
 // is in.
 func Find() (*Entry, error) {
 	module, err := findModule()
 	if err != nil {
 		return nil, err
 	}
+	files, err := sources(module)
+	if err != nil {
+		return nil, err
+	}
+	return entryFor(module, "sandbox", Program, files, "")
+}
+
+// entryFor returns the entry of a kind. Its name is a hash of the files, whose paths are relative
+// to the module, and of the rest that determines the content.
+func entryFor(module, kind, file string, files []string, rest string) (*Entry, error) {
 	version, err := kubernetesVersion(module)
 	if err != nil {
 		return nil, err
 	}
-	hash, err := hash(module)
+	hash, err := hash(module, files, rest)
 	if err != nil {
-		return nil, fmt.Errorf("hash the sources of the sandbox: %w", err)
+		return nil, fmt.Errorf("hash the sources of %s: %w", kind, err)
 	}
-	root, err := root()
+	root, err := root(kind)
 	if err != nil {
 		return nil, err
 	}
@@ -65,20 +79,22 @@ func Find() (*Entry, error) {
 		KubernetesVersion: version,
 		Root:              root,
 		Dir:               filepath.Join(root, version+"-"+hash),
+		file:              file,
 	}, nil
 }
 
-// root is $TRELLIS_CACHE/sandbox, or trellis/sandbox in the user's cache directory.
-func root() (string, error) {
+// root is the directory of this name in $TRELLIS_CACHE, or in trellis in the user's cache
+// directory.
+func root(kind string) (string, error) {
 	if dir := os.Getenv("TRELLIS_CACHE"); dir != "" {
 		absolute, err := filepath.Abs(dir)
-		return filepath.Join(absolute, "sandbox"), err
+		return filepath.Join(absolute, kind), err
 	}
 	dir, err := os.UserCacheDir()
 	if err != nil {
 		return "", fmt.Errorf("no directory for caches: %w; set TRELLIS_CACHE to one", err)
 	}
-	return filepath.Join(dir, "trellis", "sandbox"), nil
+	return filepath.Join(dir, "trellis", kind), nil
 }
 
 const moduleLine = "module github.com/trellis-network/trellis/sandbox"
@@ -130,15 +146,11 @@ func kubernetesVersion(module string) (string, error) {
 	return string(match[1]), nil
 }
 
-// hash returns a hash of everything that determines the program: its sources, and the
-// version of Go.
-func hash(module string) (string, error) {
-	files, err := sources(module)
-	if err != nil {
-		return "", err
-	}
+// hash returns a hash of everything that determines an entry's content: files, the version of
+// Go, and the rest.
+func hash(module string, files []string, rest string) (string, error) {
 	sum := sha256.New()
-	fmt.Fprintln(sum, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	fmt.Fprintln(sum, runtime.Version(), runtime.GOOS, runtime.GOARCH, rest)
 	for _, file := range files {
 		content, err := os.ReadFile(filepath.Join(module, file))
 		if err != nil {

@@ -79,6 +79,20 @@ func TestFindOutside(t *testing.T) {
 	}
 }
 
+func TestEntriesThatWereUsedRecentlyAreKept(t *testing.T) {
+	checkout(t)
+	entry := find(t)
+	for _, name := range []string{filepath.Base(entry.Dir), "v1.36.3-a", "v1.36.3-b"} {
+		write(t, filepath.Join(entry.Root, name, Program), "")
+	}
+	if err := entry.Prune(); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(entry.Root, "v*")); len(left) != 3 {
+		t.Errorf("left are %v", left)
+	}
+}
+
 func TestPrune(t *testing.T) {
 	checkout(t)
 	entry := find(t)
