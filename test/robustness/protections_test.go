@@ -44,6 +44,7 @@ var protections = map[string]struct{ pkg, test string }{
 	"endless-pages":                         {"internal/shootclient", "TestAListWithoutEndIsEnded"},
 	"endless-pages-of-pods":                 {"internal/controller/networkstatus/components", "TestPodsInPagesWithoutEndAreNotRead"},
 	"errors-of-networks-not-cut":            {"internal/controller/network", "TestTheTextOfAnErrorIsCut"},
+	"errors-of-shoots-not-cut":              {"internal/controller/shoot", "TestALongErrorOfAKubeconfigIsCut"},
 	"errors-quoted":                         {"internal/shootclient", "TestOnlyAStatusIsQuoted/a text as an error"},
 	"events-not-gathered":                   {"internal/controller/managedresource", "TestAFloodOfEventsIsGathered"},
 	"events-of-any-size":                    {"internal/shootclient", "TestAnEventThatIsTooLargeEndsTheWatch"},

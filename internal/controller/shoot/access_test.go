@@ -3,6 +3,7 @@
 package shoot_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/condition"
 )
 
 func TestAMissingKubeconfigIsAskedFor(t *testing.T) {
@@ -39,6 +41,17 @@ func TestUnusableKubeconfigsAreRefused(t *testing.T) {
 			e.Expect(s.Status.LastOperation.Description).NotTo(ContainSubstring("secret\""), "kubeconfigs are not quoted")
 		})
 	}
+}
+
+// A kubeconfig may have names as long as itself.
+func TestALongErrorOfAKubeconfigIsCut(t *testing.T) {
+	e := setup(t)
+	s := e.shoot()
+	long := strings.Repeat("x", 100_000)
+	e.kubeconfig(fmt.Sprintf(`{"apiVersion":"v1","kind":"Config","clusters":[{"name":"c","cluster":{"server":"https://api.example.org"}}],"users":[{"name":%q,"user":{"tokenFile":"t"}}]}`, long))
+	e.becomes(s, create, failing, "kubeconfig's user")
+	e.Expect(len(s.Status.LastOperation.Description)).To(BeNumerically("<=", condition.MaxMessage))
+	e.Expect(len(s.Status.LastErrors[0].Description)).To(BeNumerically("<=", condition.MaxMessage))
 }
 
 func TestANewKubeconfigIsTakenOver(t *testing.T) {

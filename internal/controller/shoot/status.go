@@ -191,7 +191,7 @@ func (run *run) describe(ended ending, operation *corev1beta1.LastOperation) *co
 		operation.State, operation.Description = corev1beta1.LastOperationStateSucceeded, run.success()
 		return nil
 	case outcome.Waiting:
-		operation.State, operation.Description = corev1beta1.LastOperationStateProcessing, "Waiting until "+ended.Reason()
+		operation.State, operation.Description = corev1beta1.LastOperationStateProcessing, condition.Shorten("Waiting until "+ended.Reason(), condition.MaxMessage)
 		return run.lastNetworkError()
 	}
 	failure := failureOf(ended.Outcome, ended.stages[ended.done].Name)
@@ -211,8 +211,11 @@ func (run *run) lastNetworkError() *corev1beta1.LastError {
 	return failureOf(networkFailure(run.network), awaitingNetwork)
 }
 
+// failureOf describes an error, which may quote what a user wrote.
 func failureOf(failed outcome.Outcome, task string) *corev1beta1.LastError {
-	return &corev1beta1.LastError{Description: capitalized(failed.Err().Error()), Codes: failed.Codes(), TaskID: &task}
+	const again = 100 // bytes that may be appended
+	description := condition.Shorten(capitalized(failed.Err().Error()), condition.MaxMessage-again)
+	return &corev1beta1.LastError{Description: description, Codes: failed.Codes(), TaskID: &task}
 }
 
 func (run *run) success() string {
