@@ -29,6 +29,7 @@ var own = map[string]string{
 	"test/docs":         "the guide's operator reconciles all objects of a seed",
 	"test/e2e":          "operators reconcile all objects of a seed, and the tests compare all of its objects",
 	"test/fairness":     "controllers reconcile all objects of a seed, and their load would slow other packages down",
+	"test/flannel":      "flannel's daemons read all nodes of a cluster",
 	"test/installed":    "operators reconcile all objects of a seed, and it needs a second seed with Gardener's CRDs",
 	"test/pairwise":     "creates the CRDs of all plugins",
 	"test/robustness":   "its seed is also its shoot, with the cluster-scoped objects of networks, which it compares with an undisturbed run",
