@@ -44,6 +44,17 @@ func TestTheGoTypeOfEachStatusHasAllThatIsWritten(t *testing.T) {
 			raw, err := json.Marshal(map[string]any{
 				"apiVersion": "example/v1", "kind": "NetworkStatus", "config": config, "components": components,
 				"warnings": []plugin.Warning{{Field: "spec.type", Message: "an example"}},
+				"connectivityTests": map[string]any{
+					"pods": true, "services": true, "dns": true, "nodes": false,
+					"families": map[string]any{"IPv4": map[string]bool{"pods": true}, "IPv6": map[string]bool{"nodes": false}},
+					"summary": map[string]any{
+						"nodes": 3, "edges": 12, "passingPercent": 91, "evidence": "2026-01-01T12:00:00Z",
+						"worst": []any{map[string]any{
+							"node": "one", "target": "two", "test": "nodes", "family": "IPv6", "lastSuccess": "2026-01-01T11:59:00Z", "error": "no answer",
+						}},
+					},
+				},
+				"networkModules": map[string]bool{"arp_proxy": true},
 			})
 			g.Expect(err).NotTo(HaveOccurred())
 			strict, err := kjson.UnmarshalStrict(raw, types[each.Type])

@@ -6,5 +6,6 @@
 //
 // reconcile.go has the lists of stages. docs/design.md says which file has which stage.
 // The status is written in status.go and nowhere else. The controller owns lastOperation, lastError,
-// observedGeneration, ipFamilies, state and, of providerStatus, everything but components.
+// observedGeneration, ipFamilies, state and, of providerStatus, everything but what is observed:
+// components, connectivityTests and networkModules.
 package network

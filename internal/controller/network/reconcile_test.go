@@ -102,6 +102,25 @@ func TestTheStatusShowsNothingOfOthers(t *testing.T) {
 		"config":{"backend":"overlay","clusterCIDR":"10.1.0.0/16","serviceCIDR":"10.2.0.0/16"}}`))
 }
 
+// What the writer of the health observes of the connectivity is marked by its condition.
+func TestTheStatusKeepsTheConnectivity(t *testing.T) {
+	e := setup(t)
+	n := e.finished()
+	const observed = `"connectivityTests":{"pods":true,"summary":{"nodes":2}},"networkModules":{"arp_proxy":true}`
+	harness.ChangeStatus(t, e.client, n, func(n *extensionsv1alpha1.Network) {
+		n.Status.ProviderStatus.Raw = []byte(`{` + observed + `}`)
+		n.Status.Conditions = append(n.Status.Conditions, corev1beta1.Condition{
+			Type: extensionsv1alpha1.PodNetworkAvailable, Status: corev1beta1.ConditionTrue, Reason: "Example",
+			LastTransitionTime: metav1.Now(), LastUpdateTime: metav1.Now(),
+		})
+	})
+	e.patch(n, withConfig(`{"backend":"overlay"}`))
+	e.applied()
+	e.Eventually(func() string { e.get(n); return string(n.Status.ProviderStatus.Raw) }).Should(MatchJSON(`{
+		"apiVersion":"example.trellis.network/v1","kind":"NetworkStatus",` + observed + `,
+		"config":{"backend":"overlay","clusterCIDR":"10.1.0.0/16","serviceCIDR":"10.2.0.0/16"}}`))
+}
+
 // The bundle is as Gardener's resource manager expects it.
 func TestTheBundleIsImmutableAndHashed(t *testing.T) {
 	contract.Shows(t, "L1", "L3", "L4")

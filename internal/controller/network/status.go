@@ -194,14 +194,16 @@ func (w *statusWriter) announceTransition(ctx context.Context, run *run, before 
 }
 
 // providerStatus returns the plugin's status with what is in force. What another writer
-// observes of the components that there are stays as it is, and nothing else does: other
-// programs and releases have left it.
+// observes of the components that there are and, with its condition, of the connectivity stays
+// as it is, and nothing else does: other programs and releases have left it.
 func (r *run) providerStatus() (*runtime.RawExtension, error) {
 	var current struct {
-		Components map[string]any `json:"components"`
+		Components        map[string]any `json:"components"`
+		ConnectivityTests map[string]any `json:"connectivityTests"`
+		NetworkModules    map[string]any `json:"networkModules"`
 	}
 	if present := r.Network.Status.ProviderStatus; present == nil || json.Unmarshal(present.Raw, &current) != nil {
-		current.Components = nil
+		current.Components, current.ConnectivityTests, current.NetworkModules = nil, nil, nil
 	}
 	maps.DeleteFunc(current.Components, func(name string, _ any) bool {
 		return !slices.ContainsFunc(r.State.Components, func(c plugin.Component) bool { return c.Name == name })
@@ -209,6 +211,14 @@ func (r *run) providerStatus() (*runtime.RawExtension, error) {
 	content, config := map[string]any{}, map[string]any{}
 	if len(current.Components) > 0 {
 		content["components"] = current.Components
+	}
+	if condition.Get(r.Network.Status.Conditions, extensionsv1alpha1.PodNetworkAvailable) != nil {
+		if len(current.ConnectivityTests) > 0 {
+			content["connectivityTests"] = current.ConnectivityTests
+		}
+		if len(current.NetworkModules) > 0 {
+			content["networkModules"] = current.NetworkModules
+		}
 	}
 	if err := json.Unmarshal(r.State.Written.Config.Config, &config); err != nil {
 		return nil, err

@@ -18,7 +18,10 @@ type NetworkStatus struct {
 	Components *Components `json:"components,omitempty"`
 	// ConnectivityTests reports what recent probes from inside the shoot reached.
 	// +optional
-	ConnectivityTests *ConnectivityTests `json:"connectivityTests,omitempty"`
+	ConnectivityTests *extensionsv1alpha1.ConnectivityTests `json:"connectivityTests,omitempty"`
+	// NetworkModules reports what the probes read of the nodes.
+	// +optional
+	NetworkModules *extensionsv1alpha1.NetworkModules `json:"networkModules,omitempty"`
 	// Config is the configuration in force, every default explicit.
 	// +optional
 	Config *EffectiveConfig `json:"config,omitempty"`
@@ -49,14 +52,4 @@ type Components struct {
 	// Multus is DaemonSet multus, which is there if multus.enabled.
 	// +optional
 	Multus *bool `json:"multus,omitempty"`
-}
-
-// ConnectivityTests reports what recent probes reached.
-type ConnectivityTests struct {
-	// Pods reports whether pods reached pods on other nodes.
-	// +optional
-	Pods *bool `json:"pods,omitempty"`
-	// Services reports whether pods reached Services.
-	// +optional
-	Services *bool `json:"services,omitempty"`
 }

@@ -18,7 +18,10 @@ type NetworkStatus struct {
 	Components *Components `json:"components,omitempty"`
 	// ConnectivityTests reports what recent probes from inside the shoot reached.
 	// +optional
-	ConnectivityTests *ConnectivityTests `json:"connectivityTests,omitempty"`
+	ConnectivityTests *extensionsv1alpha1.ConnectivityTests `json:"connectivityTests,omitempty"`
+	// NetworkModules reports what the probes read of the nodes.
+	// +optional
+	NetworkModules *extensionsv1alpha1.NetworkModules `json:"networkModules,omitempty"`
 	// Config is the configuration in force, every default explicit.
 	// +optional
 	Config *EffectiveConfig `json:"config,omitempty"`
@@ -51,14 +54,4 @@ type Components struct {
 	// HubbleUI is Deployment hubble-ui, which is there if hubble.enabled.
 	// +optional
 	HubbleUI *bool `json:"hubbleUI,omitempty"`
-}
-
-// ConnectivityTests reports what recent probes reached.
-type ConnectivityTests struct {
-	// Pods reports whether pods reached pods on other nodes.
-	// +optional
-	Pods *bool `json:"pods,omitempty"`
-	// Services reports whether pods reached Services.
-	// +optional
-	Services *bool `json:"services,omitempty"`
 }

@@ -16,6 +16,12 @@ type NetworkStatus struct {
 	// Components says which of flannel's workloads are healthy in the shoot.
 	// +optional
 	Components *Components `json:"components,omitempty"`
+	// ConnectivityTests reports what recent probes from inside the shoot reached.
+	// +optional
+	ConnectivityTests *extensionsv1alpha1.ConnectivityTests `json:"connectivityTests,omitempty"`
+	// NetworkModules reports what the probes read of the nodes.
+	// +optional
+	NetworkModules *extensionsv1alpha1.NetworkModules `json:"networkModules,omitempty"`
 	// Config is the configuration in force, every default explicit.
 	// +optional
 	Config *EffectiveConfig `json:"config,omitempty"`

@@ -133,6 +133,16 @@ func (in *NetworkStatus) DeepCopyInto(out *NetworkStatus) {
 		*out = new(Components)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.ConnectivityTests != nil {
+		in, out := &in.ConnectivityTests, &out.ConnectivityTests
+		*out = new(extensionsv1alpha1.ConnectivityTests)
+		(*in).DeepCopyInto(*out)
+	}
+	if in.NetworkModules != nil {
+		in, out := &in.NetworkModules, &out.NetworkModules
+		*out = new(extensionsv1alpha1.NetworkModules)
+		(*in).DeepCopyInto(*out)
+	}
 	if in.Config != nil {
 		in, out := &in.Config, &out.Config
 		*out = new(EffectiveConfig)
