@@ -47,8 +47,10 @@ robustness: sandbox ## Kill and disturb the operator, check that the tests find 
 	go test -timeout 60m ./test/robustness -robustness.all
 	go test -timeout 30m -v -run TestAHostileShootHarmsNoOther ./test/fairness -fairness.all
 
-bench: ## Trellis beside Helm, and shoots beside others that do not answer
+bench: ## Trellis beside Helm, verdicts about connectivity, and shoots beside others that do not answer
 	go test -run '^$$' -bench . -benchtime 3s ./test/bench
+	go test -run '^$$' -bench Examine ./internal/controller/networkstatus/connectivity
+	go test -run '^$$' -bench Minute -benchtime 1x ./internal/controller/networkstatus/connectivity
 	go test -run '^$$' -bench . -benchtime 1x ./test/fairness
 
 contract: sandbox ## The tests that show docs/gardener-contract.md, beside its table of them; UPDATE=1 writes the table

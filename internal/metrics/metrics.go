@@ -11,6 +11,7 @@ package metrics
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -96,6 +97,48 @@ var rolloutsStalled = newGauge("trellis_rollouts_stalled", "Number of Networks w
 // Rollout states whether a roll-out of a Network makes no progress.
 func Rollout(network types.NamespacedName, networkType string, stalled bool) {
 	rolloutsStalled.set(network.String(), sample{[]string{typeLabel(networkType)}, oneIf(stalled)})
+}
+
+var (
+	connectivity = newGauge("trellis_connectivity_networks",
+		"Number of Networks with probes, by the status of their condition PodNetworkAvailable.", sum, "type", "status")
+	connectivityTests = newGauge("trellis_connectivity_tests",
+		"Number of Networks with probes, by the result of a test of all IP families.", sum, "type", "test", "result")
+	connectivityEdges = newGauge("trellis_connectivity_edges",
+		"Number of pairs of a probe and a target that were tested recently, in all Networks.", sum, "type", "result")
+)
+
+// ConnectivityOf is what the probes of a network report.
+type ConnectivityOf struct {
+	// Status is that of the condition.
+	Status string
+	// Tests has the result of each test, nil for one that is unknown.
+	Tests map[string]*bool
+	// Passing and Failing are numbers of edges.
+	Passing, Failing int
+}
+
+// Connectivity states what is known of the connectivity of a Network.
+func Connectivity(network types.NamespacedName, networkType string, of ConnectivityOf) {
+	key, label := network.String(), typeLabel(networkType)
+	connectivity.set(key, sample{[]string{label, strings.ToLower(of.Status)}, 1})
+	var results []sample
+	for test, passes := range of.Tests {
+		result := "unknown"
+		if passes != nil {
+			result = map[bool]string{true: "passing", false: "failing"}[*passes]
+		}
+		results = append(results, sample{[]string{label, test, result}, 1})
+	}
+	connectivityTests.set(key, results...)
+	connectivityEdges.set(key, sample{[]string{label, "passing"}, float64(of.Passing)}, sample{[]string{label, "failing"}, float64(of.Failing)})
+}
+
+// ForgetConnectivity removes what was stated of a Network that has no probes any more.
+func ForgetConnectivity(network types.NamespacedName) {
+	for _, g := range []*gauge{connectivity, connectivityTests, connectivityEdges} {
+		g.objects.Delete(network.String())
+	}
 }
 
 // ForgetNetwork removes what was stated of a Network that is gone.

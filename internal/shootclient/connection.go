@@ -20,6 +20,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
+
+	"github.com/trellis-network/trellis/internal/keyed"
 )
 
 // idleTimeout is how long a connection without requests is kept, and so how long
@@ -42,8 +44,9 @@ type connection struct {
 	requests, watches *http.Client
 	state             *answers
 	// cached is how many bytes of objects and kinds the cache has got, in their present or a
-	// former state.
-	cached *atomic.Int64
+	// former state, and reports what of that is for each report of a probe.
+	cached  *atomic.Int64
+	reports keyed.Map[string, countedReport]
 }
 
 // connect prepares a connection. It sends nothing yet. It does not use

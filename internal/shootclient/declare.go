@@ -36,12 +36,16 @@ type Watch struct {
 	Typed bool
 	// Silent means that changes of the objects are no Events.
 	Silent bool
+	// Relevant reports whether a change of an object, as it is cached, is an Event. Nil means
+	// that each change is one.
+	Relevant func(before, after client.Object) bool
 }
 
 // InSystem selects the namespace kube-system, where a network has its workloads.
 var InSystem = fields.OneTermEqualSelector("metadata.namespace", metav1.NamespaceSystem)
 
-// Nodes declares all nodes, with the spec's ranges of pods and the conditions.
+// Nodes declares all nodes, with the spec's ranges of pods, what shows that they are about to go
+// (see IsLeaving), and the conditions.
 var Nodes = Watch{
 	Kind: corev1.SchemeGroupVersion.WithKind("Node"), Selector: labels.Everything(), Typed: true, Silent: true,
 }
@@ -72,6 +76,7 @@ func (d *declarations) of(kind schema.GroupVersionKind) Watch {
 
 // union selects what either selects.
 func (w Watch) union(other Watch) Watch {
+	w.Relevant = eitherRelevant(w, other)
 	w.Typed, w.Silent = w.Typed || other.Typed, w.Silent && other.Silent
 	if (w.Selector == nil) != (other.Selector == nil) || w.Selector != nil && w.Selector.String() != other.Selector.String() {
 		w.Selector = labels.Everything()
@@ -80,6 +85,21 @@ func (w Watch) union(other Watch) Watch {
 		w.Fields = nil
 	}
 	return w
+}
+
+// eitherRelevant returns which changes are Events for either. A silent Watch wants none.
+func eitherRelevant(w, other Watch) func(before, after client.Object) bool {
+	switch {
+	case w.Silent:
+		return other.Relevant
+	case other.Silent:
+		return w.Relevant
+	case w.Relevant == nil || other.Relevant == nil:
+		return nil
+	}
+	return func(before, after client.Object) bool {
+		return w.Relevant(before, after) || other.Relevant(before, after)
+	}
 }
 
 // empty returns an empty object in the form in which the kind is cached.

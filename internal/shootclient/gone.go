@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
@@ -27,7 +28,7 @@ func (s *Shoot) UnlessGone(kind schema.GroupKind, err error) error {
 		return fmt.Errorf("whether it is gone is not known, since %s did not answer /version as an API server does: %w", s.Server, err)
 	case !noKind && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
 		return nil
-	case len(scheme.VersionsForGroupKind(kind)) > 0:
+	case len(builtIn.VersionsForGroupKind(kind)) > 0:
 		return fmt.Errorf("whether it is gone is not known, since %s does not serve %s, which each API server has: %w", s.Server, kind, err)
 	}
 	mapper, failed := apiutil.NewDynamicRESTMapper(s.connection.config, s.connection.requests)
@@ -41,6 +42,22 @@ func (s *Shoot) UnlessGone(kind schema.GroupKind, err error) error {
 		return nil
 	}
 	return fmt.Errorf("whether it is gone is not known: %w", failed)
+}
+
+// Lacks reports whether the shoot does not have a custom kind. It sends a request, since clients
+// never forget a kind, and ends the watch of a kind that is gone.
+func (s *Shoot) Lacks(ctx context.Context, kind schema.GroupVersionKind) (bool, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	err := s.Client.List(ctx, list, client.Limit(1))
+	if err == nil {
+		return false, nil
+	}
+	if err := s.UnlessGone(kind.GroupKind(), err); err != nil {
+		return false, s.Failure(err)
+	}
+	s.unwatchKind(kind.GroupKind())
+	return true, nil
 }
 
 // isProven reports whether /version was answered as an API server does. It asks again if it

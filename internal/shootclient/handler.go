@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 )
@@ -25,6 +26,11 @@ func (s *Shoot) handler(kind schema.GroupVersionKind) toolscache.ResourceEventHa
 			object, ok := after.(metav1.Object)
 			if !okOld || !ok || old.GetResourceVersion() == object.GetResourceVersion() {
 				return
+			}
+			if relevant := s.declared.of(kind).Relevant; relevant != nil {
+				if before, after, ok := bothObjects(before, after); ok && !relevant(before, after) {
+					return
+				}
 			}
 			change := Edited
 			if kind := kind.GroupKind(); Fingerprint(kind, old) == Fingerprint(kind, object) {
@@ -44,6 +50,12 @@ func (s *Shoot) handler(kind schema.GroupVersionKind) toolscache.ResourceEventHa
 			}
 		},
 	}
+}
+
+func bothObjects(before, after any) (client.Object, client.Object, bool) {
+	one, okOne := before.(client.Object)
+	two, okTwo := after.(client.Object)
+	return one, two, okOne && okTwo
 }
 
 // tellOf sends an event for each origin that the states of an object name.

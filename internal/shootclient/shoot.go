@@ -21,14 +21,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	connectivityv1alpha1 "github.com/trellis-network/trellis/api/connectivity/v1alpha1"
 )
 
-// scheme has the kinds that typed clients for shoots know.
-var scheme = func() *runtime.Scheme {
-	s := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(s))
-	utilruntime.Must(apiextensionsv1.AddToScheme(s))
-	return s
+// scheme has the kinds that typed clients for shoots know, and builtIn those of them that each
+// API server has.
+var scheme, builtIn = func() (all, always *runtime.Scheme) {
+	all, always = runtime.NewScheme(), runtime.NewScheme()
+	for _, s := range []*runtime.Scheme{all, always} {
+		utilruntime.Must(clientgoscheme.AddToScheme(s))
+		utilruntime.Must(apiextensionsv1.AddToScheme(s))
+	}
+	utilruntime.Must(connectivityv1alpha1.AddToScheme(all))
+	return all, always
 }()
 
 // Shoot is access to one shoot.

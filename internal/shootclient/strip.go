@@ -12,12 +12,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+
+	connectivityv1alpha1 "github.com/trellis-network/trellis/api/connectivity/v1alpha1"
 )
 
 // maxCached is how many bytes one shoot may bring into the cache until the access to it is
 // opened again, which is at most once in Options.IdleTimeout. Objects and their changes count
-// as they are encoded, with objectOverhead for each, and kinds as admitKinds counts them. 5,000
-// nodes take 5 MB, and their changes as much again in five minutes. An object may have
+// as they are encoded, with objectOverhead for each, kinds as admitKinds counts them, and reports
+// of probes as cost does. 5,000 nodes take 5 MB, and their changes as much again in five minutes;
+// 1,000 reports take 3 MB, and their changes nothing. An object may have
 // freeElements in its lists and maps; each further one counts elementOverhead more, since empty
 // ones take a hundred bytes that do not show in two that are encoded.
 const maxCached, objectOverhead, freeElements, elementOverhead = 20 << 20, 512, 20, 100
@@ -28,11 +31,7 @@ var errTooLarge = errors.New("has more than 20 MiB of watched objects and kinds;
 // its watches and returns an error.
 func (s *Shoot) admit(object any) (any, error) {
 	strip(object)
-	size := objectOverhead + max(0, elements(reflect.ValueOf(object))-freeElements)*elementOverhead
-	if sized, ok := object.(interface{ Size() int }); ok {
-		size += sized.Size()
-	}
-	if s.connection.cached.Add(int64(size)); s.isFull() {
+	if s.connection.cached.Add(int64(s.cost(object))); s.isFull() {
 		s.stop()
 		return nil, errTooLarge
 	}
@@ -83,8 +82,8 @@ func strip(object any) {
 		names := apiextensionsv1.CustomResourceDefinitionNames{Kind: o.Spec.Names.Kind}
 		o.Spec = apiextensionsv1.CustomResourceDefinitionSpec{Group: o.Spec.Group, Names: names}
 	case *corev1.Node:
-		o.Labels, o.Annotations = nil, nil
-		o.Spec = corev1.NodeSpec{PodCIDR: o.Spec.PodCIDR, PodCIDRs: o.Spec.PodCIDRs}
-		o.Status = corev1.NodeStatus{Conditions: o.Status.Conditions}
+		stripNode(o)
+	case *connectivityv1alpha1.NodeConnectivity:
+		stripReport(o)
 	}
 }

@@ -16,6 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	connectivityv1alpha1 "github.com/trellis-network/trellis/api/connectivity/v1alpha1"
 )
 
 // What a user writes into a workload, a definition or a node is not cached, and neither are
@@ -28,7 +30,10 @@ func TestObjectsAreCachedWithoutWhatIsNotRead(t *testing.T) {
 		&appsv1.DaemonSet{Spec: appsv1.DaemonSetSpec{Template: template}},
 		&appsv1.Deployment{Spec: appsv1.DeploymentSpec{Template: template}},
 		&batchv1.Job{Spec: batchv1.JobSpec{Template: template}},
-		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": long}, Annotations: map[string]string{"a": long}}, Spec: corev1.NodeSpec{ProviderID: long}},
+		&corev1.Node{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": long}, Annotations: map[string]string{"a": long}}, Spec: corev1.NodeSpec{ProviderID: long, Taints: []corev1.Taint{{Key: long}}}},
+		&connectivityv1alpha1.NodeConnectivity{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": long}}, Report: connectivityv1alpha1.Report{
+			ProbeVersion: long, PodInterface: &connectivityv1alpha1.PodInterface{Name: long},
+			Checks: []connectivityv1alpha1.Check{{Results: []connectivityv1alpha1.Result{{Name: "one", Address: long, Error: long}}}}}},
 		&apiextensionsv1.CustomResourceDefinition{Spec: apiextensionsv1.CustomResourceDefinitionSpec{
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: long}}}},
 	} {

@@ -5,7 +5,9 @@ package networkstatus
 import (
 	"cmp"
 
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus/components"
+	"github.com/trellis-network/trellis/internal/controller/networkstatus/connectivity"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus/source"
 )
 
@@ -21,5 +23,11 @@ func (o *Options) sources() []source.Registration {
 		Conditions:     []string{components.ConditionType},
 		ProviderStatus: []string{components.StatusKey},
 		Watches:        components.Watches(),
+	}, {
+		Name:           "connectivity",
+		Source:         &connectivity.Source{},
+		Conditions:     []string{extensionsv1alpha1.PodNetworkAvailable},
+		ProviderStatus: []string{connectivity.TestsKey, connectivity.ModulesKey},
+		Watches:        connectivity.Watches(),
 	}}
 }

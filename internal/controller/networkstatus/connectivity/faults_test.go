@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package connectivity
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/utils/ptr"
+
+	connectivityv1alpha1 "github.com/trellis-network/trellis/api/connectivity/v1alpha1"
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+)
+
+// shown are the results as "pods:true nodes:false", and the status of the condition.
+func shown(v Verdict) string {
+	text := string(v.Status)
+	if v.Tests != nil {
+		for _, check := range checks {
+			if result := *field(&v.Tests.ConnectivityResults, check); result != nil {
+				text += fmt.Sprintf(" %s:%v", check, *result)
+			}
+		}
+	}
+	return text
+}
+
+const allPass = "True pods:true nodes:true services:true dns:true"
+
+// For how long a fault may stay undetected, and its repair.
+const (
+	ofANode, ofAPair, repair = time.Minute, 90 * time.Second, time.Minute
+)
+
+func TestFaultsAreNamedInTime(t *testing.T) {
+	first, second := "worker-000", "worker-001"
+	dropped := func(check connectivityv1alpha1.CheckType, drops func(from, to string, full bool) bool) func(*world) {
+		return func(w *world) {
+			w.drops = func(from string, t test, to string, full bool) bool { return t.check == check && drops(from, to, full) }
+		}
+	}
+	at := func(node string) func(from, to string, _ bool) bool {
+		return func(from, to string, _ bool) bool { return from != to && (from == node || to == node) }
+	}
+	for name, c := range map[string]struct {
+		nodes  []int
+		fault  func(*world)
+		wanted string
+		within time.Duration
+		names  string
+	}{
+		"a link is down": {
+			nodes: []int{3, 5, 10, 50}, fault: func(w *world) { w.cut[first] = true },
+			wanted: "False pods:false nodes:false services:true dns:true", within: ofANode, names: first,
+		},
+		"a link is down, of two": {
+			nodes: []int{2}, fault: func(w *world) { w.cut[first] = true },
+			wanted: "False pods:false nodes:false services:true dns:true", within: ofANode, names: first,
+		},
+		"a node is killed": {
+			nodes: []int{2, 3, 10}, fault: func(w *world) { w.nodes[first].dead = true },
+			wanted: "False pods:false nodes:false services:true dns:true", within: ofANode, names: first,
+		},
+		"the pods of a node are cut off": {
+			nodes: []int{2, 3, 10, 50}, fault: dropped(connectivityv1alpha1.CheckPods, at(first)),
+			wanted: "False pods:false nodes:true services:true dns:true", within: ofANode, names: first,
+		},
+		"a small MTU at a node": {
+			nodes: []int{10, 50}, fault: dropped(connectivityv1alpha1.CheckPods, func(from, to string, full bool) bool {
+				return full && (from == first || to == first)
+			}),
+			wanted: "False pods:false nodes:true services:true dns:true", within: ofANode, names: first,
+		},
+		"a small MTU at one of few nodes": {
+			nodes: []int{2, 3}, fault: dropped(connectivityv1alpha1.CheckPods, func(from, to string, full bool) bool {
+				return full && (from == first || to == first)
+			}),
+			wanted: "False pods:false nodes:true services:true dns:true", within: ofAPair, names: first,
+		},
+		"a partition": {
+			nodes: []int{4, 10}, fault: func(w *world) {
+				w.drops = func(from string, t test, to string, _ bool) bool {
+					return t.ofNodes() && (from < "worker-002") != (to < "worker-002")
+				}
+			},
+			wanted: "False pods:false nodes:false services:true dns:true", within: ofANode, names: "worker-00",
+		},
+		"two nodes do not reach each other": {
+			nodes: []int{3, 5}, fault: dropped(connectivityv1alpha1.CheckPods, func(from, to string, _ bool) bool {
+				return from == first && to == second || from == second && to == first
+			}),
+			wanted: "False pods:false nodes:true services:true dns:true", within: ofAPair, names: first,
+		},
+		"a small MTU between two nodes, one way": {
+			nodes: []int{5}, fault: dropped(connectivityv1alpha1.CheckPods, func(from, to string, full bool) bool {
+				return full && from == first && to == second
+			}),
+			wanted: "False pods:false nodes:true services:true dns:true", within: ofAPair, names: "worker-001 from the node worker-000, no answer",
+		},
+		"DNS is gone": {
+			nodes: []int{2, 10}, fault: dropped(connectivityv1alpha1.CheckDNS, func(string, string, bool) bool { return true }),
+			wanted: "False pods:true nodes:true services:true dns:false", within: ofANode, names: "dns: trellis-probe.kube-system.svc from the node",
+		},
+		"Services of one node": {
+			nodes: []int{2, 10}, fault: dropped(connectivityv1alpha1.CheckServices, func(from, _ string, _ bool) bool { return from == first }),
+			wanted: "False pods:true nodes:true services:false dns:true", within: ofAPair, names: "services: trellis-probe from the node " + first,
+		},
+	} {
+		for _, nodes := range c.nodes {
+			t.Run(fmt.Sprintf("%s/%d nodes", name, nodes), func(t *testing.T) {
+				t.Parallel()
+				var slowest, slowestRepair time.Duration
+				for seed := range uint64(max(2, 20/nodes)) {
+					g := NewWithT(t)
+					w := newWorld(seed, nodes)
+					w.pass(3 * time.Minute)
+					g.Expect(shown(w.verdict)).To(Equal(allPass), w.verdict.Message)
+					w.pass(time.Duration(w.random.IntN(60)) * time.Second)
+
+					w.changes = nil
+					c.fault(w)
+					took, ok := w.until(func(v Verdict) bool { return shown(v) == c.wanted }, c.within)
+					g.Expect(ok).To(BeTrue(), "seed %d: %s: %s", seed, shown(w.verdict), w.verdict.Message)
+					g.Expect(w.verdict.Message).To(ContainSubstring(c.names))
+					slowest = max(slowest, took)
+					w.pass(time.Duration(w.random.IntN(240)) * time.Second)
+					g.Expect(shown(w.verdict)).To(Equal(c.wanted), "seed %d: %s", seed, w.verdict.Message)
+
+					w.drops, w.cut, w.nodes[first].dead = func(string, test, string, bool) bool { return false }, map[string]bool{}, false
+					took, ok = w.until(func(v Verdict) bool { return shown(v) == allPass }, repair)
+					g.Expect(ok).To(BeTrue(), "seed %d: %s: %s", seed, shown(w.verdict), w.verdict.Message)
+					slowestRepair = max(slowestRepair, took)
+					w.pass(10 * time.Minute)
+					g.Expect(w.verdict.Status).To(Equal(corev1beta1.ConditionTrue))
+					g.Expect(len(w.changes)).To(BeNumerically("<=", 4), "no flapping: two tests turn twice")
+				}
+				t.Logf("detected within %v, repaired within %v", slowest, slowestRepair)
+			})
+		}
+	}
+}
+
+// One family that fails is told apart from the other.
+func TestFamiliesAreToldApart(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorld(1, 5)
+	w.dual = true
+	w.pass(3 * time.Minute)
+	g.Expect(shown(w.verdict)).To(Equal(allPass))
+	g.Expect(w.verdict.Tests.Families).To(HaveLen(2))
+	w.drops = func(_ string, t test, _ string, _ bool) bool {
+		return t.check == connectivityv1alpha1.CheckPods && t.family == connectivityv1alpha1.IPv6
+	}
+	_, ok := w.until(func(v Verdict) bool { return v.Status == corev1beta1.ConditionFalse }, ofANode)
+	g.Expect(ok).To(BeTrue())
+	g.Expect(w.verdict.Tests.Families["IPv4"].Pods).To(HaveValue(BeTrue()))
+	g.Expect(w.verdict.Tests.Families["IPv6"].Pods).To(HaveValue(BeFalse()))
+	g.Expect(w.verdict.Tests.Families["IPv6"].Nodes).To(HaveValue(BeTrue()))
+	g.Expect(w.verdict.Message).To(ContainSubstring("pods over IPv6: "))
+}
+
+// keeps lets time pass, and expects that no result changes.
+func (w *world) keeps(g *WithT, d time.Duration) {
+	w.changes = nil
+	w.pass(d)
+	if len(w.changes) > 0 {
+		g.Expect(w.changes[0].verdict.Message).To(BeEmpty(), "%v: %s", w.changes[0].at, shown(w.changes[0].verdict))
+	}
+}
+
+func TestWhatIsNoFailure(t *testing.T) {
+	for name, happens := range map[string]func(w *world, g *WithT){
+		"a node is drained and deleted": func(w *world, g *WithT) {
+			n := w.nodes["worker-000"]
+			n.node.Spec.Unschedulable = true
+			w.keeps(g, 5*time.Minute)
+			n.dead = true
+			w.keeps(g, 10*time.Minute)
+			w.remove("worker-000")
+			w.keeps(g, 10*time.Minute)
+		},
+		"a node is deleted while it runs": func(w *world, g *WithT) {
+			w.nodes["worker-000"].dead = true
+			w.keeps(g, 15*time.Second)
+			w.remove("worker-000")
+			w.keeps(g, 10*time.Minute)
+		},
+		"a node joins before its network works": func(w *world, g *WithT) {
+			n := w.join(0, 20*time.Second)
+			w.drops = func(from string, t test, to string, _ bool) bool { return from == n.node.Name || to == n.node.Name }
+			w.keeps(g, 2*time.Minute)
+			w.drops = func(string, test, string, bool) bool { return false }
+			w.keeps(g, 10*time.Minute)
+		},
+		"single attempts are lost everywhere": func(w *world, g *WithT) {
+			w.drops = func(string, test, string, bool) bool { return w.random.Float64() < 0.02 }
+			w.keeps(g, time.Hour)
+		},
+		// With 30 % loss in one direction, both SYNs of an attempt of three seconds are lost in one
+		// of ten.
+		"a node with 30 % loss": func(w *world, g *WithT) {
+			w.drops = func(from string, t test, to string, _ bool) bool {
+				return (from == "worker-000" || to == "worker-000") && w.random.Float64() < 0.1
+			}
+			w.keeps(g, time.Hour)
+		},
+		"a probe restarts": func(w *world, g *WithT) {
+			w.nodes["worker-000"].probing = w.now.Add(time.Minute)
+			w.keeps(g, 10*time.Minute)
+		},
+	} {
+		for _, nodes := range []int{3, 10, 30} {
+			t.Run(fmt.Sprintf("%s/%d nodes", name, nodes), func(t *testing.T) {
+				t.Parallel()
+				for seed := range uint64(max(1, 10/nodes)) {
+					g := NewWithT(t)
+					w := newWorld(seed, nodes)
+					w.pass(3 * time.Minute)
+					g.Expect(shown(w.verdict)).To(Equal(allPass), w.verdict.Message)
+					happens(w, g)
+				}
+			})
+		}
+	}
+}
+
+// A tenth of the nodes is replaced each minute, drained first or deleted at once.
+func TestChurnTurnsNothing(t *testing.T) {
+	for _, drains := range []bool{true, false} {
+		t.Run(fmt.Sprintf("drained %v", drains), func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(3) {
+				g := NewWithT(t)
+				w := newWorld(seed, 50)
+				w.pass(3 * time.Minute)
+				w.changes, w.written = nil, 0
+				for range 30 * 5 { // minutes, and nodes in each
+					leaving := w.nodes[w.names[w.random.IntN(len(w.names))]]
+					leaving.node.Spec.Unschedulable = drains
+					w.pass(4 * time.Second)
+					leaving.dead = true
+					w.pass(4 * time.Second)
+					w.remove(leaving.node.Name)
+					w.join(0, time.Duration(20+w.random.IntN(60))*time.Second)
+					w.pass(4 * time.Second)
+				}
+				g.Expect(shown(w.verdict)).To(Equal(allPass))
+				g.Expect(w.changes).To(BeEmpty())
+				g.Expect(w.written).To(BeNumerically("<=", 30), "once a minute")
+			}
+		})
+	}
+}
+
+// A node that is dead for long is no failure of the network, unless many are.
+func TestNodesThatAreGone(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorld(1, 20)
+	w.pass(3 * time.Minute)
+	w.nodes["worker-000"].dead, w.nodes["worker-001"].dead = true, true
+	w.pass(5 * time.Minute)
+	g.Expect(w.verdict.Status).To(Equal(corev1beta1.ConditionFalse))
+	w.pass(3 * time.Minute)
+	g.Expect(shown(w.verdict)).To(Equal(allPass), w.verdict.Message)
+	w.nodes["worker-002"].dead = true
+	w.pass(8 * time.Minute)
+	g.Expect(w.verdict.Status).To(Equal(corev1beta1.ConditionFalse), "more than a tenth")
+	g.Expect(w.verdict.Message).To(ContainSubstring("worker-000, worker-001, worker-002"))
+}
+
+// Without reports nothing is known, which is no failure.
+func TestProbesThatDoNotRunAreUnknown(t *testing.T) {
+	for _, nodes := range []int{1, 2, 10, 50} {
+		g := NewWithT(t)
+		w := newWorld(1, nodes)
+		w.pass(3 * time.Minute)
+		g.Expect(w.verdict.Status).To(Equal(corev1beta1.ConditionTrue))
+		w.changes, w.broken = nil, true
+		took, ok := w.until(func(v Verdict) bool { return v.Status == corev1beta1.ConditionUnknown }, 4*time.Minute)
+		g.Expect(ok).To(BeTrue(), w.verdict.Message)
+		g.Expect(took).To(BeNumerically("<", 3*time.Minute+30*time.Second))
+		g.Expect(w.verdict.Reason).To(Equal(ReasonTooFewReports))
+		g.Expect(w.verdict.Tests).To(BeNil())
+		g.Expect(w.verdict.Message).To(ContainSubstring("worker-000"))
+		for _, c := range w.changes {
+			g.Expect(c.verdict.Status).NotTo(Equal(corev1beta1.ConditionFalse))
+		}
+		w.broken = false
+		_, ok = w.until(func(v Verdict) bool { return v.Status == corev1beta1.ConditionTrue }, time.Minute)
+		g.Expect(ok).To(BeTrue())
+	}
+}
+
+// A node whose probe is silent is unknown, and the others tell of the rest.
+func TestAFewSilentProbesAreNamed(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorld(1, 10)
+	w.nodes["worker-003"].probing = w.now.Add(time.Hour)
+	w.pass(5 * time.Minute)
+	g.Expect(shown(w.verdict)).To(Equal(allPass))
+	g.Expect(w.verdict.Message).To(ContainSubstring("Nothing is known of 1 nodes (worker-003)."))
+	w.nodes["worker-004"].probing = w.now.Add(time.Hour)
+	w.nodes["worker-004"].attempts = map[target]*attempts{}
+	w.pass(5 * time.Minute)
+	g.Expect(w.verdict.Reason).To(Equal(ReasonTooFewReports))
+}
+
+func TestANewClusterPassesSoon(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorld(1, 0)
+	w.pass(time.Second)
+	g.Expect(shown(w.verdict)).To(Equal("Unknown"))
+	for range 3 {
+		w.join(0, 20*time.Second)
+	}
+	took, ok := w.until(func(v Verdict) bool { return v.Status == corev1beta1.ConditionTrue }, 2*time.Minute)
+	g.Expect(ok).To(BeTrue(), w.verdict.Message)
+	t.Logf("after %v", took)
+	w.keeps(g, 10*time.Minute)
+	g.Expect(ptr.Deref(w.verdict.Tests.Pods, false)).To(BeTrue())
+}

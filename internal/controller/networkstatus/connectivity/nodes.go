@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package connectivity
+
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/trellis-network/trellis/internal/shootclient"
+)
+
+// nodes are the nodes of a shoot by what may be expected of them.
+type nodes struct {
+	// excused has each node of the shoot: true if it is not missed, and its failing edges do
+	// not count, since it is new, about to go, or gone.
+	excused map[string]bool
+	// expected is the number of the others.
+	expected int
+}
+
+func classify(list []corev1.Node, now time.Time) nodes {
+	found := nodes{excused: make(map[string]bool, len(list))}
+	var gone []string
+	for i := range list {
+		node := &list[i]
+		isNew := now.Sub(node.CreationTimestamp.Time) < joinPeriod
+		found.excused[node.Name] = isNew || shootclient.IsLeaving(node)
+		switch {
+		case found.excused[node.Name]:
+		case isGone(node, now):
+			gone = append(gone, node.Name)
+		default:
+			found.expected++
+		}
+	}
+	tolerated := len(gone) <= max(1, (found.expected+len(gone))/tolerance)
+	for _, node := range gone {
+		found.excused[node] = tolerated
+	}
+	if !tolerated {
+		found.expected += len(gone)
+	}
+	return found
+}
+
+// isGone reports whether nothing has been heard of a node's kubelet for long.
+func isGone(node *corev1.Node, now time.Time) bool {
+	for i := range node.Status.Conditions {
+		if c := &node.Status.Conditions[i]; c.Type == corev1.NodeReady {
+			return c.Status == corev1.ConditionUnknown && now.Sub(c.LastTransitionTime.Time) >= goneAfter
+		}
+	}
+	return false
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package connectivity
+
+import "time"
+
+// From when on something fails, passes or is unknown. A probe tests a target every ten seconds,
+// takes it for failing after two failed attempts in succession, and reports that within ten
+// seconds. All times since a failure count from the first attempt that failed.
+//
+// Loss is not counted in packets. A lost packet is repeated by TCP within an attempt, and an
+// attempt that fails alone is forgotten: a node with 30 % loss in one direction, of whose attempts
+// one in ten fails, keeps passing. Where attempts fail so often that three in succession do for
+// half of a node's edges, or five for one edge, the test fails. Full segments are exchanged by each
+// third attempt only, so an MTU that is too small takes up to 30 s more.
+const (
+	// nodeThreshold is how long at least half of the edges of a node, or of a test, two of them at
+	// least, must have been failing for that to fail. A third attempt then has failed as well.
+	nodeThreshold = 30 * time.Second
+	// pairThreshold is how long an edge must have been failing for a test to fail because of it
+	// alone. Four or five attempts then have failed. It leaves time for the full segments that only
+	// each third attempt exchanges.
+	pairThreshold = 50 * time.Second
+	// minEdges is the least number of failing edges that nodeThreshold is for.
+	minEdges = 2
+	// repairThreshold is how long nothing of a test may have failed for it to pass again.
+	repairThreshold = 20 * time.Second
+	// unknownThreshold is how long too little must have been known for a result to go.
+	unknownThreshold = 30 * time.Second
+	// staleAfter is the age from which a report shows nothing. Probes report every minute.
+	staleAfter = 2 * time.Minute
+	// withheldAfter is the time within which a probe that reaches the API server has reported what
+	// fails: two attempts, the longest timeouts of both, and ten seconds between reports.
+	withheldAfter = 45 * time.Second
+	// joinPeriod is how long a new node is not missed, and does not count as failing.
+	joinPeriod = 3 * time.Minute
+	// goneAfter is how long a kubelet must have been silent for its node to be gone. Kubernetes
+	// evicts pods after the same time. Until then a node that died has failed, as one has whose
+	// link is down: the probes cannot tell them apart.
+	goneAfter = 5 * time.Minute
+	// tolerance is the divisor of the share of nodes that may be silent, a tenth, and one node at
+	// least that may be gone: more is no wear and tear, but an outage of the network or of the
+	// probes.
+	tolerance = 10
+	// outageThreshold is how long the last verdict stays while the shoot's API server does not
+	// answer.
+	outageThreshold = time.Minute
+)
+
+// How often a verdict is found and written.
+const (
+	// period is how often the evidence is examined at least.
+	period = 30 * time.Second
+	// figuresPeriod is how long figures and texts stay as they were written, while all results are
+	// the same.
+	figuresPeriod = time.Minute
+	// evidenceStep is the step in which the time of the evidence is written.
+	evidenceStep = time.Hour
+	// kindPeriod is how often the shoot is asked for the kind of the reports, where there is none.
+	kindPeriod = time.Minute
+)
+
+// What a verdict has at most.
+const (
+	maxWorst = 10
+	maxNamed = 3   // nodes in a message
+	maxText  = 128 // bytes of each name and error
+)
