@@ -16,6 +16,8 @@ type component struct {
 	cmd  *exec.Cmd
 	// done is closed when the process has ended and was waited for.
 	done chan struct{}
+	// killed is set by Group.Kill, under the group's lock.
+	killed bool
 }
 
 func start(executable string, spec Spec, lifeline *os.File) (*component, error) {
@@ -36,7 +38,7 @@ func start(executable string, spec Spec, lifeline *os.File) (*component, error) 
 		Env:        append(append(os.Environ(), spec.Env...), lifelineVariable+"=3"),
 		// A terminal sends its signals to a whole process group. Only the supervisor
 		// must receive them: it stops the components in order.
-		SysProcAttr: &syscall.SysProcAttr{Setpgid: true},
+		SysProcAttr: &syscall.SysProcAttr{Setpgid: true, Cloneflags: spec.Namespaces},
 	}
 	if err := cmd.Start(); err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 )
@@ -35,6 +36,9 @@ type Spec struct {
 	Args    []string
 	// Env is added to the environment of the supervisor.
 	Env []string
+	// Namespaces are the kinds of namespaces that the process gets of its own, as flags of
+	// clone(2). They need root.
+	Namespaces uintptr
 	// Dir is the working directory.
 	Dir string
 	// Log is the file for standard output and standard error.
@@ -65,7 +69,7 @@ type Group struct {
 }
 
 // NewGroup makes a group whose components are processes of this same program. It
-// calls onDeath with a *Death when a component ends before Stop.
+// calls onDeath with a *Death when a component ends before Stop and Kill.
 func NewGroup(onDeath func(error)) (*Group, error) {
 	executable, err := os.Executable()
 	if err != nil {
@@ -80,32 +84,55 @@ func NewGroup(onDeath func(error)) (*Group, error) {
 
 // Start starts a component and returns without waiting for it to be ready.
 func (g *Group) Start(spec Spec) error {
+	_, err := g.Launch(spec)
+	return err
+}
+
+// Launch is Start for those who need the component's process id.
+func (g *Group) Launch(spec Spec) (pid int, err error) {
 	if err := os.MkdirAll(filepath.Dir(spec.Log), 0o700); err != nil {
-		return fmt.Errorf("start %s: %w", spec, err)
+		return 0, fmt.Errorf("start %s: %w", spec, err)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.stopping {
-		return fmt.Errorf("start %s: the sandbox is being stopped", spec)
+		return 0, fmt.Errorf("start %s: the sandbox is being stopped", spec)
 	}
 	started, err := start(g.executable, spec, g.componentsEnd)
 	if err != nil {
-		return fmt.Errorf("start %s: %w", spec, err)
+		return 0, fmt.Errorf("start %s: %w", spec, err)
 	}
 	g.running = append(g.running, started)
 	go g.watch(started)
-	return nil
+	return started.pid(), nil
 }
 
-// watch calls onDeath when the component ends before Stop.
+// watch calls onDeath when the component ends before Stop and Kill.
 func (g *Group) watch(c *component) {
 	<-c.done
 	g.mu.Lock()
-	stopping := g.stopping
+	expected := g.stopping || c.killed
+	g.running = slices.DeleteFunc(g.running, func(other *component) bool { return c.killed && other == c })
 	g.mu.Unlock()
-	if !stopping {
+	if !expected {
 		g.onDeath(c.death())
 	}
+}
+
+// Kill ends the component with this process id by SIGKILL, and returns when it has ended.
+// Its end is no death. It is no error if the component is not there any more.
+func (g *Group) Kill(pid int) {
+	g.mu.Lock()
+	index := slices.IndexFunc(g.running, func(c *component) bool { return c.pid() == pid })
+	if index < 0 {
+		g.mu.Unlock()
+		return
+	}
+	c := g.running[index]
+	c.killed = true
+	g.mu.Unlock()
+	_ = c.cmd.Process.Kill()
+	<-c.done
 }
 
 // PIDs returns the process ids of all components that Start has started.

@@ -98,6 +98,26 @@ func TestStop(t *testing.T) {
 	}
 }
 
+func TestKillIsNoDeath(t *testing.T) {
+	group, deaths := newGroup(t)
+	defer group.Stop(time.Second)
+	pid, err := group.Launch(spec(t, "stubborn", Server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time, it is not there any more
+		group.Kill(pid)
+		if running(pid) {
+			t.Error("the process still runs")
+		}
+	}
+	select {
+	case err := <-deaths:
+		t.Errorf("onDeath was called for a component that Kill ended: %v", err)
+	default:
+	}
+}
+
 // TestLifeline closes the supervisor's end of the pipe, as the kernel does when
 // the supervisor is killed.
 func TestLifeline(t *testing.T) {

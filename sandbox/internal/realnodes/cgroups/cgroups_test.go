@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cgroups
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// inside is the environment variable with the cgroup which this test program enters, instead
+// of running tests.
+const inside = "TEST_CGROUP"
+
+func TestMain(m *testing.M) {
+	path := os.Getenv(inside)
+	if path == "" {
+		os.Exit(m.Run())
+	}
+	if err := show(path); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	// The test reads the line above, and then kills this process.
+	fmt.Println("entered")
+	time.Sleep(time.Hour)
+}
+
+// show enters the cgroup, makes it the root of all that it sees, and prints it.
+func show(path string) error {
+	runtime.LockOSThread()
+	if err := Enter(path); err != nil {
+		return err
+	}
+	if err := unix.Unshare(unix.CLONE_NEWCGROUP); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "cgroups-")
+	if err != nil {
+		return err
+	}
+	// The mount ends with the namespace.
+	defer os.Remove(dir)
+	if err := unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {
+		return err
+	}
+	if err := Mount(dir); err != nil {
+		return err
+	}
+	defer func() { _ = unix.Unmount(dir, unix.MNT_DETACH) }()
+	processes, err := os.ReadFile(filepath.Join(dir, "memory", "cgroup.procs"))
+	if err != nil {
+		processes, err = os.ReadFile(filepath.Join(dir, "init", "cgroup.procs"))
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Println(strings.Fields(string(processes)))
+	return nil
+}
+
+// enterInChild starts this program in the cgroup, with a mount namespace of its own.
+func enterInChild(t *testing.T, path string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), inside+"="+path)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}
+	output, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	text := ""
+	for buffer := make([]byte, 1024); !strings.Contains(text, "entered"); {
+		n, err := output.Read(buffer)
+		text += string(buffer[:n])
+		if err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+	}
+	if want := fmt.Sprintf("[%d]", cmd.Process.Pid); !strings.Contains(text, want) {
+		t.Errorf("the root has the processes %s, want %s", text, want)
+	}
+	return cmd
+}
+
+// directories are those of a cgroup that are there, in all hierarchies.
+func directories(t *testing.T, name string) (found []string) {
+	t.Helper()
+	all, err := hierarchies()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range all {
+		path := filepath.Join(h.parent(), name)
+		if _, err := os.Stat(path); err == nil {
+			found = append(found, path)
+		}
+	}
+	return found
+}
+
+func needsRoot(t *testing.T) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("cgroups need root")
+	}
+}
+
+func TestACgroupIsEnteredAndRemoved(t *testing.T) {
+	needsRoot(t)
+	name, err := Name()
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := enterInChild(t, name+"/node-1")
+	if len(directories(t, name+"/node-1")) == 0 {
+		t.Error("there is no cgroup")
+	}
+	if pids, err := Processes(name); err != nil || len(pids) != 1 || pids[0] != child.Process.Pid {
+		t.Errorf("it has the processes %v (%v), want %d", pids, err, child.Process.Pid)
+	}
+	_ = child.Process.Kill()
+	if err := Remove(name); err != nil {
+		t.Error(err)
+	}
+	if left := directories(t, name); len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
+	if err := Remove(name); err != nil {
+		t.Errorf("a second time: %v", err)
+	}
+}
+
+func TestOnlyCgroupsOfEndedSandboxesAreSwept(t *testing.T) {
+	needsRoot(t)
+	own, err := Name()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := prefix + "1-1" // process 1 was started at another time
+	for _, name := range []string{own, ended} {
+		child := enterInChild(t, name+"/node-1")
+		_ = child.Process.Kill()
+		_ = child.Wait()
+	}
+	if err := Sweep(); err != nil {
+		t.Error(err)
+	}
+	if left := directories(t, ended); len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
+	if len(directories(t, own)) == 0 {
+		t.Error("the cgroup of a sandbox that runs is removed")
+	}
+	if err := Remove(own); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestHierarchiesAreFound(t *testing.T) {
+	for name, test := range map[string]struct {
+		mounts, memberships string
+		want                []hierarchy
+	}{
+		"version 1, two controllers in one, part of the tree mounted": {
+			"31 30 0:1 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n" +
+				"32 31 0:2 /docker/x /sys/fs/cgroup/cpu,cpuacct rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct\n" +
+				"33 31 0:3 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,xattr,name=systemd\n" +
+				"34 31 0:4 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n",
+			"5:cpu,cpuacct:/docker/x/y\n1:name=systemd:/\n0::/\n",
+			[]hierarchy{
+				{"/sys/fs/cgroup/cpu,cpuacct", []string{"cpu", "cpuacct"}, "/sys/fs/cgroup/cpu,cpuacct/y", false},
+				{"/sys/fs/cgroup/systemd", []string{"name=systemd"}, "/sys/fs/cgroup/systemd", false},
+				{"/sys/fs/cgroup/unified", nil, "/sys/fs/cgroup/unified", true},
+			},
+		},
+		"version 2": {
+			"31 30 0:1 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n",
+			"0::/user.slice/session-1.scope\n",
+			[]hierarchy{{"/sys/fs/cgroup", nil, "/sys/fs/cgroup/user.slice/session-1.scope", false}},
+		},
+		"version 2, this process is outside of what is mounted": {
+			"31 30 0:1 /a /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n", "0::/b\n",
+			[]hierarchy{{"/sys/fs/cgroup", nil, "/sys/fs/cgroup", false}},
+		},
+	} {
+		got, err := parse([]byte(test.mounts), []byte(test.memberships))
+		if err != nil || !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%s:\ngot  %+v (%v)\nwant %+v", name, got, err, test.want)
+		}
+	}
+	if _, err := parse(nil, []byte("0::/\n")); err == nil {
+		t.Error("no error without cgroups")
+	}
+}
