@@ -35,6 +35,10 @@ type report struct {
 	Shoots []struct {
 		Namespace, Name, Server, Kubeconfig string
 		Nodes                               int
+		RealNodes                           []struct {
+			Name      string
+			Addresses []string
+		}
 	}
 }
 

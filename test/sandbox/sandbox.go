@@ -54,6 +54,8 @@ type Shoot struct {
 	// Kubeconfig is the path of an admin's kubeconfig.
 	Kubeconfig string `json:"kubeconfig"`
 	Nodes      int    `json:"nodes"`
+	// RealNodes are the nodes if they are real ones.
+	RealNodes []RealNode `json:"realNodes,omitempty"`
 }
 
 // Binary returns the path of the built sandbox program. It returns an error if the

@@ -23,6 +23,9 @@ type Options struct {
 	Shoots []string
 	// Nodes is the number of nodes of each shoot. 0 means the program's default.
 	Nodes int
+	// Real makes the nodes of all shoots real ones, and then Nodes must be 0. nil means that
+	// they are simulated.
+	Real *RealNodes
 	// Users are identities without rights in the seed, each as
 	// NAME[=GROUP,GROUP…].
 	Users []string
@@ -46,6 +49,9 @@ func (o Options) args() []string {
 	}
 	if o.Nodes != 0 {
 		args = append(args, fmt.Sprintf("--nodes=%d", o.Nodes))
+	}
+	if o.Real != nil {
+		args = append(args, o.Real.args()...)
 	}
 	if o.Dir != "" {
 		args = append(args, "--dir", o.Dir)

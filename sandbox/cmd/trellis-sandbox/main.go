@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command trellis-sandbox runs real Kubernetes clusters with simulated nodes:
-// a garden and seed, and shoots, without containers and without root.
+// a garden and seed, and shoots, without containers and without root. As root it
+// also runs real nodes.
 //
 // It is many programs in one. A process that a sandbox starts is one of the
 // components. Called by the name kubectl it is kubectl. Otherwise it is the

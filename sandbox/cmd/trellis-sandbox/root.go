@@ -26,11 +26,12 @@ func asStatus(err error, status *exitStatus) bool { return errors.As(err, status
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "trellis-sandbox",
-		Short: "Real Kubernetes clusters with simulated nodes, without containers and without root",
+		Short: "Real Kubernetes clusters with simulated nodes, without containers and without root, or with real ones",
 		Long: `trellis-sandbox runs a garden and seed and any number of shoot clusters on this
 machine: a real etcd, and real kube-apiservers, kube-controller-managers and
 kube-schedulers. Only the nodes are simulated: pods are admitted, scheduled and
-become Ready, but no container runs.`,
+become Ready, but no container runs. As root, and with --nodes real:N, nodes are
+real too, and pods reach each other over a network that a user installs.`,
 		Example: `  trellis-sandbox up --shoot garden-dev/johndoe-azure --nodes 3
   trellis-sandbox up --shoots 2 --user alice=developers --detach --dir /tmp/landscape
   trellis-sandbox kubectl --kubeconfig /tmp/landscape/kubeconfigs/seed/admin.kubeconfig get namespaces
@@ -44,7 +45,7 @@ become Ready, but no container runs.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return options.Invalidf("%v; see `%s --help`", err, cmd.CommandPath())
 	})
-	root.AddCommand(newUp(), newDown(), newKubectl(), newVersion())
+	root.AddCommand(newUp(), newDown(), newNode(), newKubectl(), newVersion())
 	return root
 }
 

@@ -3,12 +3,14 @@
 package background
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"syscall"
 	"time"
 
 	"github.com/trellis-network/trellis/sandbox/internal/options"
+	"github.com/trellis-network/trellis/sandbox/internal/realnodes/cgroups"
 	"github.com/trellis-network/trellis/sandbox/internal/workdir"
 )
 
@@ -29,7 +31,7 @@ func Down(path string) (stopped bool, err error) {
 	}
 	pid, running := workdir.Holder(path)
 	if !running {
-		return false, notASandbox(path)
+		return false, errors.Join(notASandbox(path), sweepCgroups())
 	}
 	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil {
 		return false, fmt.Errorf("stop the sandbox with process id %d: %w", pid, err)
@@ -45,6 +47,14 @@ func Down(path string) (stopped bool, err error) {
 		return false, fmt.Errorf("the sandbox with process id %d still runs after SIGKILL", pid)
 	}
 	return true, nil
+}
+
+// sweepCgroups removes the cgroups that a killed sandbox has left. Only root's has any.
+func sweepCgroups() error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	return cgroups.Sweep()
 }
 
 // notASandbox rejects a path that exists and is not the directory of a sandbox.

@@ -32,16 +32,13 @@ var seedControllers = []string{
 
 // APIServer describes the API server.
 func (c *ControlPlane) APIServer() process.Spec {
-	return c.component(apiServer, process.Server, []string{
+	args := []string{
 		"--etcd-servers=" + etcdClientURL,
 		"--etcd-prefix=/" + c.Name,
 		"--bind-address=127.0.0.1",
 		fmt.Sprintf("--secure-port=%d", c.port.Port()),
 		"--permit-port-sharing", // with the reservation
-		// The kubernetes Service cannot have an endpoint on the loopback interface.
-		"--advertise-address=127.0.0.1",
-		"--endpoint-reconciler-type=none",
-		"--service-cluster-ip-range=" + c.Network.Services.String(),
+		"--service-cluster-ip-range=" + options.Join(c.Network.Services),
 		"--tls-cert-file=" + c.file("apiserver.crt"),
 		"--tls-private-key-file=" + c.file("apiserver.key"),
 		"--client-ca-file=" + c.file("ca.crt"),
@@ -53,7 +50,13 @@ func (c *ControlPlane) APIServer() process.Spec {
 		"--enable-admission-plugins=NodeRestriction",
 		"--allow-privileged",
 		"--profiling=false",
-	})
+	}
+	if c.Real != nil {
+		return c.component(apiServer, process.Server, append(args, c.withRealNodes()...))
+	}
+	// The kubernetes Service cannot have an endpoint on the loopback interface.
+	args = append(args, "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none")
+	return c.component(apiServer, process.Server, args)
 }
 
 // ControllerManager describes the controller-manager. In a shoot it has all
@@ -82,12 +85,12 @@ func (c *ControlPlane) ControllerManager() process.Spec {
 	}
 	args = append(args,
 		"--allocate-node-cidrs",
-		"--cluster-cidr="+c.Network.Pods.String(),
-		fmt.Sprintf("--node-cidr-mask-size=%d", options.NodeMaskSize),
-		"--service-cluster-ip-range="+c.Network.Services.String(),
+		"--cluster-cidr="+options.Join(c.Network.Pods),
+		"--service-cluster-ip-range="+options.Join(c.Network.Services),
 		"--cluster-signing-cert-file="+c.file("ca.crt"),
 		"--cluster-signing-key-file="+c.file("ca.key"),
 	)
+	args = append(args, c.nodeMasks()...)
 	return c.component(controllerManager, process.Client, args)
 }
 
@@ -105,14 +108,32 @@ func (c *ControlPlane) Scheduler() process.Spec {
 func (c *ControlPlane) SimulatedNodes() process.Spec {
 	return c.component(nodes, process.Client, []string{
 		"--kubeconfig=" + c.Kubeconfig(nodes),
-		"--pod-cidr=" + c.Network.Pods.String(),
+		"--pod-cidr=" + c.Network.Pods[0].String(),
 	})
+}
+
+// nodeMasks are the sizes of the pod ranges that each node gets.
+func (c *ControlPlane) nodeMasks() []string {
+	if len(c.Network.Pods) == 2 {
+		return []string{
+			fmt.Sprintf("--node-cidr-mask-size-ipv4=%d", options.NodeMaskSize),
+			fmt.Sprintf("--node-cidr-mask-size-ipv6=%d", options.IPv6NodeMaskSize),
+		}
+	}
+	size := options.NodeMaskSize
+	if c.Network.Pods[0].Addr().Is6() {
+		size = options.IPv6NodeMaskSize
+	}
+	return []string{fmt.Sprintf("--node-cidr-mask-size=%d", size)}
 }
 
 // Clients describes the components that start once the API server is ready.
 func (c *ControlPlane) Clients() []process.Spec {
 	if !c.IsShoot {
 		return []process.Spec{c.ControllerManager()}
+	}
+	if c.Real != nil {
+		return []process.Spec{c.ControllerManager(), c.Scheduler(), c.Gateway(), c.RealNodes()}
 	}
 	return []process.Spec{c.ControllerManager(), c.Scheduler(), c.SimulatedNodes()}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/trellis-network/trellis/sandbox/internal/pki"
 	"github.com/trellis-network/trellis/sandbox/internal/port"
 	"github.com/trellis-network/trellis/sandbox/internal/process"
+	"github.com/trellis-network/trellis/sandbox/internal/realnodes/plan"
 	"github.com/trellis-network/trellis/sandbox/internal/workdir"
 )
 
@@ -31,9 +32,12 @@ type ControlPlane struct {
 	IsShoot bool
 	Network options.Network
 	Nodes   int
+	// Real is what the nodes are if they are real ones, and nil if they are simulated.
+	Real *plan.Plan
 
 	dir       *workdir.Dir
 	port      *port.Reservation
+	proxyPort *port.Reservation // nil without real nodes
 	authority *pki.Authority
 }
 
@@ -42,10 +46,19 @@ func NewSeed(dir *workdir.Dir, network options.Network) (*ControlPlane, error) {
 	return newControlPlane(&ControlPlane{Name: Seed, Network: network, dir: dir})
 }
 
-// NewShoot plans a shoot. Close must be called when the cluster is gone.
-func NewShoot(dir *workdir.Dir, shoot options.Shoot, network options.Network, nodes int) (*ControlPlane, error) {
+// NewShoot plans one of the shoots that are wanted. Close must be called when the cluster is gone.
+func NewShoot(dir *workdir.Dir, wanted options.Up, index int) (*ControlPlane, error) {
+	shoot := wanted.Shoots[index]
 	name := filepath.Join("shoots", shoot.Namespace, shoot.Name)
-	return newControlPlane(&ControlPlane{Name: name, IsShoot: true, Network: network, Nodes: nodes, dir: dir})
+	c, err := newControlPlane(&ControlPlane{Name: name, IsShoot: true, Network: wanted.ShootNetwork(), Nodes: wanted.Nodes, dir: dir})
+	if err != nil || wanted.Real == nil {
+		return c, err
+	}
+	if err := c.planNodes(*wanted.Real, shoot, index); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
 }
 
 func newControlPlane(c *ControlPlane) (_ *ControlPlane, err error) {
@@ -59,8 +72,13 @@ func newControlPlane(c *ControlPlane) (_ *ControlPlane, err error) {
 	return c, nil
 }
 
-// Close releases the cluster's port.
-func (c *ControlPlane) Close() { c.port.Release() }
+// Close releases the cluster's ports.
+func (c *ControlPlane) Close() {
+	c.port.Release()
+	if c.proxyPort != nil {
+		c.proxyPort.Release()
+	}
+}
 
 // Server is the API server's URL.
 func (c *ControlPlane) Server() string { return "https://" + c.port.Address() }
@@ -74,6 +92,8 @@ func (c *ControlPlane) identities() map[string][]string {
 	}
 	if c.IsShoot {
 		all[scheduler] = []string{"system:kube-scheduler"}
+	}
+	if c.IsShoot && c.Real == nil {
 		// One process simulates all kubelets and updates the objects of each of
 		// them, which the identity of a single node may not.
 		all[nodes] = []string{"trellis-sandbox:nodes", "system:masters"}
@@ -90,6 +110,8 @@ const (
 	controllerManager = "kube-controller-manager"
 	scheduler         = "kube-scheduler"
 	nodes             = "nodes"
+	gateway           = "gateway"
+	realNodes         = "real-nodes"
 )
 
 // Kubeconfig is the file with an identity's credentials.
@@ -97,7 +119,7 @@ func (c *ControlPlane) Kubeconfig(identity string) string { return c.dir.Kubecon
 
 // AdminKubeconfig makes one more admin kubeconfig, for the Secret in the garden.
 func (c *ControlPlane) AdminKubeconfig() ([]byte, error) {
-	return c.authority.Kubeconfig(c.shortName(), c.Server(), "admin", "system:masters")
+	return c.authority.Kubeconfig(c.published(), "admin", "system:masters")
 }
 
 // WriteUser writes the kubeconfig of a user and returns the file's path.
@@ -114,7 +136,7 @@ func (c *ControlPlane) WriteCredentials() error {
 	}
 	serving, err := c.authority.Serving(apiServer,
 		[]string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"},
-		[]net.IP{net.IPv4(127, 0, 0, 1), c.Network.APIServerIP().AsSlice()})
+		append([]net.IP{net.IPv4(127, 0, 0, 1), c.Network.APIServerIP().AsSlice()}, c.routers()...))
 	if err != nil {
 		return err
 	}
@@ -131,11 +153,14 @@ func (c *ControlPlane) WriteCredentials() error {
 			return err
 		}
 	}
+	if c.Real != nil {
+		return c.writeNodeCredentials()
+	}
 	return nil
 }
 
 func (c *ControlPlane) writeKubeconfig(path, user string, groups ...string) error {
-	content, err := c.authority.Kubeconfig(c.shortName(), c.Server(), user, groups...)
+	content, err := c.authority.Kubeconfig(pki.Server{Cluster: c.shortName(), URL: c.Server()}, user, groups...)
 	if err != nil {
 		return fmt.Errorf("make the kubeconfig of %s for %s: %w", user, c.Name, err)
 	}

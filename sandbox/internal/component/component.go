@@ -7,6 +7,7 @@ package component
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -23,6 +24,9 @@ import (
 	scheduler "k8s.io/kubernetes/cmd/kube-scheduler/app"
 
 	"github.com/trellis-network/trellis/sandbox/internal/nodes"
+	"github.com/trellis-network/trellis/sandbox/internal/realnodes/gateway"
+	"github.com/trellis-network/trellis/sandbox/internal/realnodes/manager"
+	"github.com/trellis-network/trellis/sandbox/internal/realnodes/node"
 )
 
 var programs = map[string]func() int{
@@ -30,7 +34,11 @@ var programs = map[string]func() int{
 	"kube-apiserver":          kubernetes(apiserver.NewAPIServerCommand),
 	"kube-controller-manager": kubernetes(controllermanager.NewControllerManagerCommand),
 	"kube-scheduler":          kubernetes(func() *cobra.Command { return scheduler.NewSchedulerCommand() }),
-	"nodes":                   simulatedNodes,
+	"nodes":                   untilStopped(nodes.NewCommand),
+	"gateway":                 untilStopped(gateway.NewCommand),
+	"real-nodes":              untilStopped(manager.NewCommand),
+	manager.Node:              realNode,
+	node.Init:                 realNodeInit,
 }
 
 // Named returns the component of this name. It reads its flags from os.Args and
@@ -53,8 +61,27 @@ func etcd() int {
 	return 0
 }
 
-func simulatedNodes() int {
+// untilStopped is a program of our own. Its context ends with a signal.
+func untilStopped(command func(context.Context) *cobra.Command) func() int {
+	return func() int {
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+		defer stop()
+		return cli.Run(command(ctx))
+	}
+}
+
+func realNode() int { return status(node.EnterCgroups(os.Args[1:])) }
+
+func realNodeInit() int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	return cli.Run(nodes.NewCommand(ctx))
+	return status(node.Run(ctx, os.Args[1:]))
+}
+
+func status(err error) int {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
 }

@@ -19,16 +19,21 @@ import (
 const (
 	seedMiB  = 350
 	shootMiB = 300
+	// realNodeMiB is a real node with kube-proxy, CoreDNS and a small network.
+	realNodeMiB = 400
 )
 
-// ExpectedMiB is the memory that a sandbox with this number of shoots takes.
-func ExpectedMiB(shoots int) int { return seedMiB + shoots*shootMiB }
+// ExpectedMiB is the memory that a sandbox with this number of shoots takes, and with this
+// number of real nodes in all of them.
+func ExpectedMiB(shoots, realNodes int) int {
+	return seedMiB + shoots*shootMiB + realNodes*realNodeMiB
+}
 
 // Enough returns an options.Invalid if a sandbox takes more memory than is
 // available.
-func Enough(shoots, availableMiB int) error {
-	if expected := ExpectedMiB(shoots); availableMiB < expected {
-		return options.Invalidf("only %d MiB of memory are available, and a seed with %d shoots takes about %d MiB; start fewer shoots, stop other programs, or skip this check with --ignore-memory", availableMiB, shoots, expected)
+func Enough(shoots, realNodes, availableMiB int) error {
+	if expected := ExpectedMiB(shoots, realNodes); availableMiB < expected {
+		return options.Invalidf("only %d MiB of memory are available, and a seed with %d shoots and %d real nodes takes about %d MiB; start fewer shoots, stop other programs, or skip this check with --ignore-memory", availableMiB, shoots, realNodes, expected)
 	}
 	return nil
 }

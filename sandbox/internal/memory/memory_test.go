@@ -23,10 +23,10 @@ func TestMeasured(t *testing.T) {
 }
 
 func TestEnough(t *testing.T) {
-	if err := Enough(2, ExpectedMiB(2)); err != nil {
+	if err := Enough(2, 1, ExpectedMiB(2, 1)); err != nil {
 		t.Error(err)
 	}
-	if err := Enough(2, ExpectedMiB(2)-1); !options.IsInvalid(err) || !strings.Contains(err.Error(), "--ignore-memory") {
+	if err := Enough(2, 1, ExpectedMiB(2, 1)-1); !options.IsInvalid(err) || !strings.Contains(err.Error(), "--ignore-memory") {
 		t.Errorf("got %v", err)
 	}
 }

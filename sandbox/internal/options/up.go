@@ -22,9 +22,12 @@ const (
 // Up is what `trellis-sandbox up` starts. Only Flags.Up makes one, so it is always
 // valid.
 type Up struct {
-	Shoots  []Shoot
-	Nodes   int
-	Users   []User
+	Shoots []Shoot
+	Nodes  int
+	// Real describes the nodes if they are real ones, and is nil if they are simulated.
+	Real  *RealNodes
+	Users []User
+	// Network holds the IPv4 ranges, which the seed has too.
 	Network Network
 	// Dir is the directory of the sandbox. If it is empty, the sandbox makes a
 	// temporary one.
@@ -37,11 +40,20 @@ type Up struct {
 	IgnoreMemory bool
 }
 
+// ShootNetwork holds the ranges of the shoots.
+func (u Up) ShootNetwork() Network {
+	if u.Real == nil {
+		return u.Network
+	}
+	return u.Network.withFamilies(u.Real.Layout)
+}
+
 // Flags are the flags of `trellis-sandbox up` as the user wrote them.
 type Flags struct {
 	shoots       []string
 	unnamed      int
-	nodes        int
+	nodes        string
+	real         realFlags
 	users        []string
 	pods         string
 	services     string
@@ -56,7 +68,8 @@ func (f *Flags) AddTo(set *pflag.FlagSet) {
 	set.SortFlags = false
 	set.StringArrayVar(&f.shoots, "shoot", nil, "a shoot cluster to run, as `NAMESPACE/NAME`; may be repeated")
 	set.IntVar(&f.unnamed, "shoots", 0, "run `N` more shoots, named "+UnnamedNamespace+"/shoot-1 and so on")
-	set.IntVar(&f.nodes, "nodes", 1, "simulated nodes in each shoot")
+	set.StringVar(&f.nodes, "nodes", "1", "`N` simulated nodes in each shoot, or real:N real ones (root only)")
+	f.real.addTo(set)
 	set.StringArrayVar(&f.users, "user", nil, "make a client certificate without rights for the seed, as `NAME[=GROUP,GROUP]`; may be repeated")
 	set.StringVar(&f.pods, "pod-cidr", DefaultPodCIDR, "pod `range` of every shoot")
 	set.StringVar(&f.services, "service-cidr", DefaultServiceCIDR, "service `range` of every shoot")
@@ -72,12 +85,9 @@ func (f *Flags) Up() (Up, error) {
 	shoots, shootErrs := parseShoots(f.shoots, f.unnamed)
 	users, userErrs := parseUsers(f.users)
 	network, networkErrs := parseNetwork(f.pods, f.services)
-
-	var errs []error
-	if f.nodes < 0 || f.nodes > MaxNodes {
-		errs = append(errs, Invalidf("--nodes %d: a shoot has from 0 to %d nodes", f.nodes, MaxNodes))
-	} else if len(networkErrs) == 0 {
-		errs = compact(network.checkRoom(f.nodes))
+	nodes, real, errs := f.parseNodes()
+	if len(errs) == 0 && len(networkErrs) == 0 {
+		errs = compact(network.checkRoom(nodes))
 	}
 	if f.timeout < minTimeout {
 		errs = append(errs, Invalidf("--timeout %s: allow at least %s; a start takes from 10 seconds to a minute", f.timeout, minTimeout))
@@ -88,7 +98,8 @@ func (f *Flags) Up() (Up, error) {
 	}
 	return Up{
 		Shoots:       shoots,
-		Nodes:        f.nodes,
+		Nodes:        nodes,
+		Real:         real,
 		Users:        users,
 		Network:      network,
 		Dir:          f.dir,

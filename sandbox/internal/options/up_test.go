@@ -3,10 +3,16 @@
 package options
 
 import (
+	"fmt"
+	"os"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
+
+	"github.com/trellis-network/trellis/sandbox/internal/realnodes/plan"
 )
 
 func parse(t *testing.T, args ...string) (Up, error) {
@@ -66,6 +72,14 @@ func TestRefusals(t *testing.T) {
 		"named like an unnamed":    {[]string{"--shoot=garden-dev/shoot-1", "--shoots=1"}, []string{"garden-dev/shoot-1", "twice"}},
 		"negative shoots":          {[]string{"--shoots=-1"}, []string{"0 to 100"}},
 		"too many shoots":          {[]string{"--shoots=101"}, []string{"0 to 100"}},
+		"nodes of no kind":         {[]string{"--nodes=fake:2"}, []string{"--nodes fake:2", "real:N"}},
+		"too many real nodes":      {[]string{"--nodes=real:21", "--node-programs=/"}, []string{"real:21", "1 to 20"}},
+		"no programs":              {[]string{"--nodes=real:2"}, []string{"--node-programs is missing"}},
+		"programs elsewhere":       {[]string{"--nodes=real:2", "--node-programs=/proc"}, []string{"/proc", "programs.json"}},
+		"too many subnets":         {[]string{"--nodes=real:2", "--subnets=5"}, []string{"--subnets 5", "1 to 4"}},
+		"unknown families":         {[]string{"--nodes=real:2", "--ip-families=IPv5"}, []string{"IPv5", "IPv6,IPv4"}},
+		"subnets of simulated":     {[]string{"--nodes=2", "--subnets=2"}, []string{"--subnets is for real nodes", "real:2"}},
+		"families of simulated":    {[]string{"--ip-families=IPv6"}, []string{"--ip-families is for real nodes"}},
 		"negative nodes":           {[]string{"--nodes=-1"}, []string{"--nodes -1", "0 to 1000"}},
 		"too many nodes":           {[]string{"--nodes=1001"}, []string{"--nodes 1001", "0 to 1000"}},
 		"user without name":        {[]string{"--user==dev"}, []string{"name is missing", "NAME=GROUP"}},
@@ -114,5 +128,39 @@ func TestNodeIP(t *testing.T) {
 		if got := NodeIP(index).String(); got != want {
 			t.Errorf("node %d has %s, want %s", index, got, want)
 		}
+	}
+}
+
+func TestRangesOfFamilies(t *testing.T) {
+	up, err := parse(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for families, want := range map[plan.Layout]string{
+		{IPv4: true}:             "100.96.0.0/11 100.64.0.0/13 [100.64.0.10]",
+		{IPv6: true}:             "fd00:10:96::/56 fd00:10:64::/112 [fd00:10:64::a]",
+		{IPv4: true, IPv6: true}: "100.96.0.0/11,fd00:10:96::/56 100.64.0.0/13,fd00:10:64::/112 [100.64.0.10 fd00:10:64::a]",
+		{IPv4: true, IPv6: true, IPv6First: true}: "fd00:10:96::/56,100.96.0.0/11 fd00:10:64::/112,100.64.0.0/13 [fd00:10:64::a 100.64.0.10]",
+	} {
+		up.Real = &RealNodes{Layout: families}
+		network := up.ShootNetwork()
+		if got := fmt.Sprint(Join(network.Pods), " ", Join(network.Services), " ", network.ClusterDNS()); got != want {
+			t.Errorf("%+v:\ngot  %s\nwant %s", families, got, want)
+		}
+	}
+}
+
+func TestRealNodesNeedRoot(t *testing.T) {
+	if os.Geteuid() == 0 {
+		// This changes the user of this thread only, which ends with the test.
+		runtime.LockOSThread()
+		const nobody, same = 65534, ^uintptr(0)
+		if _, _, failed := unix.RawSyscall(unix.SYS_SETRESUID, same, nobody, same); failed != 0 {
+			t.Fatal(failed)
+		}
+	}
+	_, err := parse(t, "--nodes=real:2", "--node-programs=/")
+	if !IsInvalid(err) || !strings.Contains(err.Error(), "need root") || !strings.Contains(err.Error(), "simulated nodes: --nodes 2") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -7,18 +7,29 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// Kubeconfig makes a kubeconfig with embedded certificates. Its context and
-// cluster are both named cluster.
-func (a *Authority) Kubeconfig(cluster, server, user string, groups ...string) ([]byte, error) {
+// Server is where clients of a kubeconfig connect to.
+type Server struct {
+	// Cluster is the name of the context and of the cluster.
+	Cluster string
+	// URL is the API server's.
+	URL string
+	// Proxy is the URL of the proxy by which clients reach it. If it is empty, they reach it
+	// directly.
+	Proxy string
+}
+
+// Kubeconfig makes a kubeconfig with embedded certificates.
+func (a *Authority) Kubeconfig(server Server, user string, groups ...string) ([]byte, error) {
 	client, err := a.Client(user, groups...)
 	if err != nil {
 		return nil, err
 	}
 	return clientcmd.Write(clientcmdapi.Config{
-		CurrentContext: cluster,
-		Contexts:       map[string]*clientcmdapi.Context{cluster: {Cluster: cluster, AuthInfo: user}},
-		Clusters: map[string]*clientcmdapi.Cluster{cluster: {
-			Server:                   server,
+		CurrentContext: server.Cluster,
+		Contexts:       map[string]*clientcmdapi.Context{server.Cluster: {Cluster: server.Cluster, AuthInfo: user}},
+		Clusters: map[string]*clientcmdapi.Cluster{server.Cluster: {
+			Server:                   server.URL,
+			ProxyURL:                 server.Proxy,
 			CertificateAuthorityData: a.Certificate(),
 		}},
 		AuthInfos: map[string]*clientcmdapi.AuthInfo{user: {

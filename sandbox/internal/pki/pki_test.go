@@ -18,7 +18,7 @@ func TestKubeconfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	content, err := authority.Kubeconfig("seed", "https://127.0.0.1:1", "system:a/b", "dev", "ops")
+	content, err := authority.Kubeconfig(Server{Cluster: "seed", URL: "https://127.0.0.1:1"}, "system:a/b", "dev", "ops")
 	if err != nil {
 		t.Fatal(err)
 	}

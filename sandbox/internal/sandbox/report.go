@@ -2,6 +2,8 @@
 
 package sandbox
 
+import "net/netip"
+
 // Report describes a ready sandbox. Up prints it as one line of JSON. Its fields
 // are a contract, as programs in other languages read it.
 type Report struct {
@@ -37,4 +39,13 @@ type Shoot struct {
 	// Kubeconfig is the path of an admin's kubeconfig.
 	Kubeconfig string `json:"kubeconfig"`
 	Nodes      int    `json:"nodes"`
+	// RealNodes are the nodes if they are real ones, and absent if they are simulated.
+	RealNodes []RealNode `json:"realNodes,omitempty"`
+}
+
+// RealNode is a node on which containers run.
+type RealNode struct {
+	Name string `json:"name"`
+	// Addresses has one address of each IP family.
+	Addresses []netip.Addr `json:"addresses"`
 }

@@ -62,8 +62,8 @@ func (s *starter) plan() (err error) {
 	if s.seed, err = cluster.NewSeed(s.dir, s.wanted.Network); err != nil {
 		return err
 	}
-	for _, shoot := range s.wanted.Shoots {
-		planned, err := cluster.NewShoot(s.dir, shoot, s.wanted.Network, s.wanted.Nodes)
+	for i := range s.wanted.Shoots {
+		planned, err := cluster.NewShoot(s.dir, s.wanted, i)
 		if err != nil {
 			return err
 		}
@@ -140,14 +140,19 @@ func (s *starter) startCluster(ctx context.Context, c *cluster.ControlPlane) err
 			return err
 		}
 	}
-	if err := bootstrap.RegisterNodes(ctx, client, c.Nodes); err != nil {
-		return err
+	if c.Real == nil {
+		if err := bootstrap.RegisterNodes(ctx, client, c.Nodes); err != nil {
+			return err
+		}
 	}
 	err = s.await(c.Name+": service accounts", func(note bootstrap.Note) error {
 		return bootstrap.ServiceAccounts(ctx, client, note)
 	})
 	if err != nil || c.Nodes == 0 {
 		return err
+	}
+	if c.Real != nil {
+		return s.finishRealNodes(ctx, c, client)
 	}
 	return s.await(fmt.Sprintf("%s: %d nodes", c.Name, c.Nodes), func(note bootstrap.Note) error {
 		return bootstrap.Nodes(ctx, client, c.Nodes, note)
@@ -172,11 +177,15 @@ func (s *starter) report(garden kubernetes.Interface) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	memory, err := used(s.group, s.wanted)
+	if err != nil {
+		return nil, err
+	}
 	report := &Report{
 		Dir:               s.dir.Path(),
 		PID:               os.Getpid(),
 		KubernetesVersion: version,
-		MemoryMiB:         used(s.group),
+		MemoryMiB:         memory,
 		Kubectl:           s.dir.Kubectl(),
 		Seed:              Seed{Server: s.seed.Server(), Kubeconfig: s.seed.Kubeconfig(cluster.Admin), Users: map[string]string{}},
 		Shoots:            []Shoot{},
@@ -190,7 +199,7 @@ func (s *starter) report(garden kubernetes.Interface) (*Report, error) {
 		c := s.shoots[i]
 		report.Shoots = append(report.Shoots, Shoot{
 			Namespace: shoot.Namespace, Name: shoot.Name,
-			Server: c.Server(), Kubeconfig: c.Kubeconfig(cluster.Admin), Nodes: c.Nodes,
+			Server: c.Server(), Kubeconfig: c.Kubeconfig(cluster.Admin), Nodes: c.Nodes, RealNodes: realNodes(c),
 		})
 	}
 	s.log.Printf("everything is ready: Kubernetes %s, %d processes, %d MiB of memory", version, len(s.group.PIDs())+1, report.MemoryMiB)

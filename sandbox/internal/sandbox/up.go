@@ -16,6 +16,7 @@ import (
 	"github.com/trellis-network/trellis/sandbox/internal/options"
 	"github.com/trellis-network/trellis/sandbox/internal/process"
 	"github.com/trellis-network/trellis/sandbox/internal/progress"
+	"github.com/trellis-network/trellis/sandbox/internal/realnodes/cgroups"
 	"github.com/trellis-network/trellis/sandbox/internal/workdir"
 )
 
@@ -41,7 +42,11 @@ type IO struct {
 func Up(ctx context.Context, wanted options.Up, io IO) (err error) {
 	log := progress.NewLog(io.Progress)
 	defer log.Close()
-	if err := checkMemory(wanted, log); err != nil {
+	if err := errors.Join(checkRealNodes(wanted), checkMemory(wanted, log)); err != nil {
+		return err
+	}
+	removeCgroups, err := sweepCgroups(wanted)
+	if err != nil {
 		return err
 	}
 	dir, err := workdir.Claim(wanted.Dir)
@@ -50,7 +55,7 @@ func Up(ctx context.Context, wanted options.Up, io IO) (err error) {
 	}
 	defer func() { err = errors.Join(err, dir.Release()) }()
 
-	err = run(ctx, wanted, dir, io, log)
+	err = run(ctx, wanted, dir, io, log, removeCgroups)
 	if errors.As(err, new(*process.Death)) && dir.Temporary() {
 		err = fmt.Errorf("%w\nall logs are removed with the temporary directory; --dir keeps them", err)
 	}
@@ -58,7 +63,7 @@ func Up(ctx context.Context, wanted options.Up, io IO) (err error) {
 }
 
 // run is Up once the directory is claimed.
-func run(ctx context.Context, wanted options.Up, dir *workdir.Dir, io IO, log *progress.Log) error {
+func run(ctx context.Context, wanted options.Up, dir *workdir.Dir, io IO, log *progress.Log, removeCgroups func() error) (err error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	group, err := process.NewGroup(end)
@@ -68,6 +73,7 @@ func run(ctx context.Context, wanted options.Up, dir *workdir.Dir, io IO, log *p
 	defer func() {
 		stopping := time.Now()
 		group.Stop(grace)
+		err = errors.Join(err, removeCgroups())
 		log.Printf("all processes have ended after %.1f s", time.Since(stopping).Seconds())
 	}()
 
@@ -106,12 +112,16 @@ var ErrStopped = errors.New("stopped")
 
 func checkMemory(wanted options.Up, log *progress.Log) error {
 	shoots := len(wanted.Shoots)
-	log.Printf("one seed, shoots: %d, nodes in each: %d; this takes about %d MiB of memory", shoots, wanted.Nodes, memory.ExpectedMiB(shoots))
+	realNodes := 0
+	if wanted.Real != nil {
+		realNodes = wanted.Nodes * shoots
+	}
+	log.Printf("one seed, shoots: %d, nodes in each: %d; this takes about %d MiB of memory", shoots, wanted.Nodes, memory.ExpectedMiB(shoots, realNodes))
 	available, known := memory.AvailableMiB()
 	if !known || wanted.IgnoreMemory {
 		return nil
 	}
-	return memory.Enough(shoots, available)
+	return memory.Enough(shoots, realNodes, available)
 }
 
 func announce(report *Report, io IO) error {
@@ -130,7 +140,19 @@ func announce(report *Report, io IO) error {
 	return nil
 }
 
-// used is the memory of this process and its components.
-func used(group *process.Group) int {
-	return memory.UsedMiB(append(group.PIDs(), os.Getpid()))
+// used is the memory of this process, its components, and what runs on real nodes.
+func used(group *process.Group, wanted options.Up) (int, error) {
+	pids := append(group.PIDs(), os.Getpid())
+	if wanted.Real != nil {
+		own, err := cgroups.Name()
+		if err != nil {
+			return 0, err
+		}
+		onNodes, err := cgroups.Processes(own)
+		if err != nil {
+			return 0, err
+		}
+		pids = append(pids, onNodes...)
+	}
+	return memory.UsedMiB(pids), nil
 }

@@ -20,7 +20,7 @@ const prefix = "trellis-sandbox-"
 
 // ours are the entries that a sandbox creates in its directory. The next sandbox
 // in the same directory removes them.
-var ours = []string{"bin", "etcd", "kubeconfigs", "logs", "pki"}
+var ours = []string{"bin", "etcd", "kubeconfigs", "logs", "nodes", "pki"}
 
 // Dir is a directory that belongs to this process until it is released.
 type Dir struct {
@@ -121,6 +121,39 @@ func (d *Dir) Kubectl() string { return filepath.Join(d.path, "bin", "kubectl") 
 
 // Etcd is etcd's data directory.
 func (d *Dir) Etcd() string { return filepath.Join(d.path, "etcd") }
+
+// Nodes is the directory of the named cluster's real nodes.
+func (d *Dir) Nodes(cluster string) string { return filepath.Join(d.path, "nodes", cluster) }
+
+// controlSocket is the name of the socket in Dir.Nodes that takes commands.
+const controlSocket = "control.sock"
+
+// ControlSocket is the socket on which the named cluster's real nodes take commands.
+func (d *Dir) ControlSocket(cluster string) string {
+	return filepath.Join(d.Nodes(cluster), controlSocket)
+}
+
+// ControlSocket returns the socket on which the real nodes of a shoot take commands. The
+// sandbox is in the directory at path, and the shoot is NAMESPACE/NAME, or empty if there is
+// only one. It returns an options.Invalid if there is no such socket.
+func ControlSocket(path, shoot string) (string, error) {
+	nodes := filepath.Join(path, "nodes", "shoots")
+	pattern := shoot
+	if shoot == "" {
+		pattern = "*/*"
+	}
+	found, err := filepath.Glob(filepath.Join(nodes, pattern, controlSocket))
+	if err != nil {
+		return "", options.Invalidf("--shoot %q: %v", shoot, err)
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return "", options.Invalidf("the sandbox in %s has no real nodes of shoot %q; real nodes need `trellis-sandbox up --nodes real:N`", path, shoot)
+	}
+	return "", options.Invalidf("the sandbox in %s has %d shoots with real nodes; name one with --shoot NAMESPACE/NAME", path, len(found))
+}
 
 // PKI is the directory of the named cluster's certificates and keys.
 func (d *Dir) PKI(cluster string) string { return filepath.Join(d.path, "pki", cluster) }

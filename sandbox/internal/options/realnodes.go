@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package options
+
+import (
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/trellis-network/trellis/sandbox/internal/nodeprograms"
+	"github.com/trellis-network/trellis/sandbox/internal/realnodes/plan"
+)
+
+// RealNodes describes the real nodes of each shoot.
+type RealNodes struct {
+	Layout plan.Layout
+	// Programs are the programs and images of nodes.
+	Programs *nodeprograms.Programs
+	// Images are archives with further images.
+	Images []string
+}
+
+// realFlags are the flags that only real nodes have.
+type realFlags struct {
+	set      *pflag.FlagSet
+	programs string
+	images   []string
+	subnets  int
+	families string
+}
+
+const (
+	programsFlag = "node-programs"
+	imageFlag    = "image"
+	subnetsFlag  = "subnets"
+	familiesFlag = "ip-families"
+
+	// real is the prefix of the number of real nodes in --nodes.
+	real = "real:"
+)
+
+func (f *realFlags) addTo(set *pflag.FlagSet) {
+	f.set = set
+	set.StringVar(&f.programs, programsFlag, "", "`directory` with the programs and images of real nodes")
+	set.StringArrayVar(&f.images, imageFlag, nil, "an `archive` with images that real nodes import; may be repeated")
+	set.IntVar(&f.subnets, subnetsFlag, 1, "network segments of real nodes, with a router between them")
+	set.StringVar(&f.families, familiesFlag, "IPv4", "IP `families` of shoots with real nodes: IPv4, IPv6, or both with a comma, the primary one first")
+}
+
+// parseNodes reads --nodes, and what only real nodes have. The first result is the number
+// of nodes.
+func (f *Flags) parseNodes() (int, *RealNodes, []error) {
+	text, isReal := strings.CutPrefix(f.nodes, real)
+	count, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, nil, []error{Invalidf("--nodes %s: write the number of simulated nodes, or %sN for N real ones", f.nodes, real)}
+	}
+	if isReal {
+		nodes, errs := f.real.parse(count)
+		return count, nodes, errs
+	}
+	var errs []error
+	if count < 0 || count > MaxNodes {
+		errs = append(errs, Invalidf("--nodes %d: a shoot has from 0 to %d nodes", count, MaxNodes))
+	}
+	for _, name := range []string{programsFlag, imageFlag, subnetsFlag, familiesFlag} {
+		if f.real.set.Changed(name) {
+			errs = append(errs, Invalidf("--%s is for real nodes, but --nodes %s are simulated; write --nodes %s%s, or leave it out", name, f.nodes, real, f.nodes))
+		}
+	}
+	return count, nil, errs
+}
+
+func (f *realFlags) parse(count int) (*RealNodes, []error) {
+	var errs []error
+	if os.Geteuid() != 0 {
+		errs = append(errs, Invalidf("--nodes %s%d: real nodes need root, since they have namespaces and mounts of their own; run this as root, or use simulated nodes: --nodes %d", real, count, count))
+	}
+	if count < 1 || count > plan.MaxNodes {
+		errs = append(errs, Invalidf("--nodes %s%d: a shoot has from 1 to %d real nodes", real, count, plan.MaxNodes))
+	}
+	if f.subnets < 1 || f.subnets > plan.MaxSubnets {
+		errs = append(errs, Invalidf("--%s %d: there are from 1 to %d", subnetsFlag, f.subnets, plan.MaxSubnets))
+	}
+	nodes := &RealNodes{Layout: plan.Layout{Nodes: count, Subnets: f.subnets}, Images: f.images}
+	switch f.families {
+	case "IPv4":
+		nodes.Layout.IPv4 = true
+	case "IPv6":
+		nodes.Layout.IPv6 = true
+	case "IPv4,IPv6":
+		nodes.Layout.IPv4, nodes.Layout.IPv6 = true, true
+	case "IPv6,IPv4":
+		nodes.Layout.IPv4, nodes.Layout.IPv6, nodes.Layout.IPv6First = true, true, true
+	default:
+		errs = append(errs, Invalidf("--%s %q: write IPv4, IPv6, IPv4,IPv6 or IPv6,IPv4", familiesFlag, f.families))
+	}
+	if f.programs == "" {
+		return nil, append(errs, Invalidf("--%s is missing; name the directory that `go run ./test/sandbox/build -real-nodes` prints", programsFlag))
+	}
+	var err error
+	if nodes.Programs, err = nodeprograms.Read(f.programs); err != nil {
+		errs = append(errs, Invalidf("--%s: %v", programsFlag, err))
+	}
+	return nodes, errs
+}

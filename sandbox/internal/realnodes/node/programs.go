@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package node
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/trellis-network/trellis/sandbox/internal/realnodes/plan"
+)
+
+// The programs of a node, which are also the names of their logs.
+const (
+	containerd = "containerd"
+	kubelet    = "kubelet"
+)
+
+// readiness is how long containerd may take to listen.
+const readiness = 30 * time.Second
+
+// runPrograms runs containerd, imports the images, and runs the kubelet. It returns when ctx
+// ends or one of the programs does.
+func runPrograms(ctx context.Context, p *plan.Plan, node plan.Node, logs map[string]io.Writer, archives []*os.File) error {
+	all := newChildren()
+	containerdEnded, err := all.start(program(logs[containerd], outwardProxy(p), containerd, "--config", containerdConfig))
+	if err != nil {
+		return err
+	}
+	if err := awaitSocket(ctx); err != nil {
+		return err
+	}
+	if err := importImages(all, archives, logs[containerd]); err != nil {
+		return err
+	}
+	kubeletEnded, err := all.start(program(logs[kubelet], nil, kubelet,
+		"--config="+kubeletConfig, "--kubeconfig="+kubeconfig, "--hostname-override="+node.Name, "--node-ip="+addresses(node), "--v=2"))
+	if err != nil {
+		return err
+	}
+	select {
+	case err := <-containerdEnded:
+		return fmt.Errorf("containerd has ended, see its log: %w", orStatus0(err))
+	case err := <-kubeletEnded:
+		return fmt.Errorf("the kubelet has ended, see its log: %w", orStatus0(err))
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+func orStatus0(err error) error {
+	if err == nil {
+		return fmt.Errorf("exit status 0")
+	}
+	return err
+}
+
+// program describes a program of the sandbox on the node.
+func program(log io.Writer, env []string, name string, args ...string) *exec.Cmd {
+	path := filepath.Join(programs, name)
+	return &exec.Cmd{
+		Path:   path,
+		Args:   append([]string{name}, args...),
+		Dir:    "/",
+		Stdout: log,
+		Stderr: log,
+		Env:    append([]string{"PATH=" + programs + ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root"}, env...),
+	}
+}
+
+// outwardProxy is the environment by which containerd reaches registries, as far as the
+// machine reaches them.
+func outwardProxy(p *plan.Plan) []string {
+	proxy := "http://" + netip.AddrPortFrom(p.APIServer.Addr(), p.OutwardPort).String()
+	return []string{"HTTPS_PROXY=" + proxy, "HTTP_PROXY=" + proxy, "NO_PROXY=" + strings.Join([]string{"localhost", plan.IPv4Nodes, plan.IPv6Nodes}, ",")}
+}
+
+// awaitSocket waits until containerd listens.
+func awaitSocket(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, readiness, fmt.Errorf("containerd does not listen after %s, see its log", readiness))
+	defer cancel()
+	return poll(ctx, func() bool {
+		conn, err := net.Dial("unix", socket)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	})
+}
+
+// imported is the file that says that a node has imported its images.
+const imported = "/var/lib/containerd/imported"
+
+// importImages imports archives of images.
+func importImages(all *children, archives []*os.File, log io.Writer) error {
+	for _, archive := range archives {
+		cmd := program(log, nil, "ctr", "--address", socket, "--namespace", "k8s.io", "images", "import", "-")
+		cmd.Stdin = archive
+		ended, err := all.start(cmd)
+		if err != nil {
+			return err
+		}
+		if err := <-ended; err != nil {
+			return fmt.Errorf("import the images of %s (containerd.log has the reason): %w", archive.Name(), err)
+		}
+		_ = archive.Close()
+	}
+	return os.WriteFile(imported, nil, 0o644)
+}
+
+// openArchives opens the archives, before the node leaves the machine's files. A node that is
+// started again has imported them.
+func openArchives(p *plan.Plan, node plan.Node) ([]*os.File, error) {
+	if _, err := os.Stat(filepath.Join(node.Root, imported)); err == nil {
+		return nil, nil
+	}
+	var files []*os.File
+	for _, path := range p.Images {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file)
+	}
+	return files, nil
+}
+
+func addresses(node plan.Node) string {
+	var all []string
+	for _, address := range node.Addresses {
+		all = append(all, address.Addr().String())
+	}
+	return strings.Join(all, ",")
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/trellis-network/trellis/sandbox/internal/bootstrap"
+	"github.com/trellis-network/trellis/sandbox/internal/cluster"
+	"github.com/trellis-network/trellis/sandbox/internal/options"
+	"github.com/trellis-network/trellis/sandbox/internal/realnodes/cgroups"
+	"github.com/trellis-network/trellis/sandbox/internal/realnodes/system"
+)
+
+// checkRealNodes returns an options.Invalid if this machine cannot run the nodes.
+func checkRealNodes(wanted options.Up) error {
+	if wanted.Real == nil {
+		return nil
+	}
+	var errs []error
+	for _, program := range []string{"runc", "nft"} {
+		if _, err := exec.LookPath(program); err != nil {
+			errs = append(errs, options.Invalidf("--nodes real:%d: the program %s is missing; install it, or use simulated nodes: --nodes %d", wanted.Nodes, program, wanted.Nodes))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// sweepCgroups removes the cgroups of killed sandboxes, and returns what removes those of
+// this one.
+func sweepCgroups(wanted options.Up) (removeOwn func() error, err error) {
+	if wanted.Real == nil {
+		return func() error { return nil }, nil
+	}
+	own, err := cgroups.Name()
+	if err != nil {
+		return nil, err
+	}
+	return func() error { return cgroups.Remove(own) }, cgroups.Sweep()
+}
+
+// finishRealNodes waits until the nodes have registered, and installs what every cluster
+// has. It does not wait until they are Ready, which takes a network for pods.
+func (s *starter) finishRealNodes(ctx context.Context, c *cluster.ControlPlane, client kubernetes.Interface) error {
+	objects, err := system.Objects(c.Network, c.Real, s.wanted.Real.Programs)
+	if err != nil {
+		return err
+	}
+	if err := s.create(ctx, c, objects); err != nil {
+		return err
+	}
+	return s.await(fmt.Sprintf("%s: %d real nodes", c.Name, c.Nodes), func(note bootstrap.Note) error {
+		return bootstrap.RealNodes(ctx, client, c.Nodes, note)
+	})
+}
+
+// create creates objects of YAML documents in a cluster.
+func (s *starter) create(ctx context.Context, c *cluster.ControlPlane, objects []byte) error {
+	cmd := exec.CommandContext(ctx, s.dir.Kubectl(), "--kubeconfig", c.Kubeconfig(cluster.Admin), "create", "-f", "-")
+	cmd.Stdin = bytes.NewReader(objects)
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("install kube-proxy and CoreDNS in %s: %w: %s", c.Name, err, output)
+	}
+	return nil
+}
+
+func realNodes(c *cluster.ControlPlane) []RealNode {
+	if c.Real == nil {
+		return nil
+	}
+	var all []RealNode
+	for _, node := range c.Real.Nodes {
+		real := RealNode{Name: node.Name}
+		for _, address := range node.Addresses {
+			real.Addresses = append(real.Addresses, address.Addr())
+		}
+		all = append(all, real)
+	}
+	return all
+}
