@@ -18,6 +18,7 @@ import (
 // own has the packages that cannot share a sandbox with other packages, and the reason.
 var own = map[string]string{
 	"examples/gardenet": "is another Go module, and its operator reconciles all objects of a seed",
+	"internal/controller/networkstatus/connectivity": "probes belong to all Networks of a shoot",
 	"internal/webhook":  "its operator reconciles all objects of a seed",
 	"plugin/plugintest": "creates and deletes the CRDs of plugins, and checks that none is left",
 	"plugins/calico":    "creates and deletes the CRDs of Calico, and the namespaces that all plugins use",

@@ -3,6 +3,7 @@
 package connectivity
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -146,6 +147,7 @@ func observe(evidence Evidence, seen map[string]sighting, now time.Time) *observ
 			o.silent = append(o.silent, name)
 		}
 	}
+	slices.Sort(o.silent) // a cache lists in any order
 	return o
 }
 

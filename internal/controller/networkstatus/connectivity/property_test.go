@@ -5,6 +5,7 @@ package connectivity
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -239,4 +240,23 @@ func TestHowOftenAVerdictIsPublished(t *testing.T) {
 	g.Expect(at(900, verdict(true, 4, 105))).To(BeFalse(), "a peer more or less")
 	g.Expect(at(901, verdict(true, 4, 120))).To(BeTrue())
 	g.Expect(at(4000, verdict(true, 4, 120))).To(BeFalse())
+}
+
+// A cache lists in any order.
+func TestTheOrderOfReportsDoesNotMatter(t *testing.T) {
+	g := NewWithT(t)
+	evidence := Evidence{Nodes: oldNodes("five", "four", "one", "three", "two"), Reports: []connectivityv1alpha1.NodeConnectivity{
+		reportAbout("one", noon, connectivityv1alpha1.CheckPods, failingFor("two", time.Minute), failingFor("three", time.Minute)),
+		reportAbout("two", noon, connectivityv1alpha1.CheckPods, failingFor("one", time.Minute), failingFor("three", time.Minute)),
+	}}
+	one, _ := Examine(evidence, Memory{}, noon)
+	slices.Reverse(evidence.Nodes)
+	slices.Reverse(evidence.Reports)
+	two, _ := Examine(evidence, Memory{}, noon)
+	g.Expect(two).To(Equal(one))
+	evidence.Reports = nil
+	silent, _ := Examine(evidence, Memory{}, noon)
+	slices.Reverse(evidence.Nodes)
+	again, _ := Examine(evidence, Memory{}, noon)
+	g.Expect(again).To(Equal(silent))
 }
