@@ -55,6 +55,7 @@ type input struct {
 	images      map[string]string
 	mode        string
 	podAccess   plugin.PodAccess // in mode standalone
+	noProbe     bool
 }
 
 func (in *input) addFlags(cmd *cobra.Command, p *pipeline.Pipeline) {
@@ -77,12 +78,13 @@ func (in *input) addOperatorFlags(cmd *cobra.Command, p *pipeline.Pipeline) {
 			in.podAccess, err = podAccess(value)
 			return err
 		})
+	flags.BoolVar(&in.noProbe, "no-connectivity-probe", false, "the operator's configuration disables the connectivity probe")
 }
 
 // addRequestFlag adds the flag that reads a dumped Request instead of manifests.
 func (in *input) addRequestFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&in.requestFile, "request", "", "`FILE` with a dumped Request to read instead of manifests, - for standard input")
-	for _, other := range []string{"filename", "feature-gates", "mode", "api-server"} {
+	for _, other := range []string{"filename", "feature-gates", "mode", "api-server", "no-connectivity-probe"} {
 		cmd.MarkFlagsMutuallyExclusive("request", other)
 	}
 }
@@ -158,6 +160,9 @@ func (in *input) environment() plugin.Environment {
 	environment := plugin.Environment{FeatureGates: in.gates, Images: in.images}
 	if in.mode == modeStandalone {
 		environment.PodAccess = &in.podAccess
+	}
+	if !in.noProbe {
+		environment.Probe = &plugin.Probe{}
 	}
 	return environment
 }

@@ -109,6 +109,7 @@ func (l *live) operate(n *extensionsv1alpha1.Network) {
 		return networkcontroller.Add(mgr, networkcontroller.Options{
 			FeatureGates: gates, Shoots: shootclient.New(shootclient.Options{Metadata: mgr.GetCache(), Secrets: mgr.GetAPIReader()}),
 			Pipeline: built, Trigger: networkcontroller.TriggerGeneration, MaxConcurrentReconciles: 1, Clock: clock.RealClock{},
+			Probe: &plugin.Probe{},
 		})
 	})
 	defer stop()
@@ -224,7 +225,7 @@ func (l *live) writtenByAnother() {
 	n := l.network(namespace, "mine")
 	exit, said := l.plan("-n", namespace)
 	l.Expect(exit).To(Equal(cli.ExitChanges), said)
-	l.Expect(said).To(HaveSuffix("2 objects to add\n"), "nothing is there yet")
+	l.Expect(said).To(HaveSuffix("13 objects to add\n"), "nothing is there yet: two of the network, and eleven of its probe")
 
 	_, objects, _ := call([]string{"render", "--mode", "standalone", "--api-server", "api.example.com:443", "-f", "-"}, noopShoot("{}"))
 	secret := &corev1.Secret{

@@ -48,7 +48,16 @@ spec:
 func TestRenderPrintsObjectsAndNothingElse(t *testing.T) {
 	monitored := shoot("mine", `{type: noop, providerConfig: {monitored: true, length: "1"}}`)
 	runAll(t, []script{
-		{name: "a YAML stream", args: "render -f -", stdin: shoot("mine", "{type: noop}"), stdout: wholeYAML},
+		{
+			name: "a YAML stream", args: "render --no-connectivity-probe -f -", stdin: shoot("mine", "{type: noop}"),
+			stdout: wholeYAML,
+		},
+		{
+			name: "the connectivity probe is part of every network", args: "render -f -", stdin: shoot("mine", "{type: noop}"),
+			stdout: `~name: nodeconnectivities.connectivity.trellis.network
+				name: trellis-probe
+				kind: ValidatingAdmissionPolicy`,
+		},
 		{
 			name: "the seed's objects; warnings go to stderr", args: "render --target seed -f -", stdin: monitored,
 			stdout: `

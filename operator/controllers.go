@@ -19,6 +19,7 @@ import (
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/internal/webhook"
 	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
 )
 
 // addControllers adds the controllers of the mode. If there are webhooks, the controllers
@@ -40,7 +41,7 @@ func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mod
 	err := errors.Join(
 		network.Add(mgr, network.Options{
 			Pipeline: built, Trigger: trigger, Standalone: standalone, Clock: o.Clock, Shoots: shoots,
-			FeatureGates: o.gates, Images: o.Config.Images, DumpRequests: o.Config.DumpRequests,
+			FeatureGates: o.gates, Images: o.Config.Images, DumpRequests: o.Config.DumpRequests, Probe: probeOf(o.Config),
 			Webhook: webhooks.ForShoots, WebhookChanged: webhooks.Changed(),
 			Timeout:                 settings.Network.ReconciliationTimeout.Duration,
 			MaxConcurrentReconciles: settings.Network.ConcurrentSyncs,
@@ -109,4 +110,12 @@ func cachesSynced(mgr ctrl.Manager) error {
 		return errors.New("the caches are not filled yet")
 	}
 	return nil
+}
+
+// probeOf returns the settings of the probe, nil if the operator's configuration disables it.
+func probeOf(config *configv1alpha1.OperatorConfiguration) *plugin.Probe {
+	if config.ConnectivityProbe.Disabled {
+		return nil
+	}
+	return &plugin.Probe{OutsideTarget: config.ConnectivityProbe.OutsideTarget}
 }

@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/pipeline/probe"
 	"github.com/trellis-network/trellis/plugin"
 )
 
@@ -189,6 +190,9 @@ func (b *build) render() error {
 	objects, err := b.plugin.Render(b.config, &b.in)
 	if err != nil {
 		return err
+	}
+	if bundle, wanted := probe.Bundle(&b.in); wanted {
+		objects.Bundles = append(objects.Bundles, bundle)
 	}
 	names := map[string]bool{}
 	for _, bundle := range objects.Bundles {

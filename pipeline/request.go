@@ -88,14 +88,19 @@ func (p *Pipeline) NewRequest(network *extensionsv1alpha1.Network, shoot *corev1
 		Environment: env,
 	}
 	request.MaxUnavailable = network.Annotations[extensionsv1alpha1.MaxUnavailableAnnotation]
+	withoutProbe := network.Annotations[extensionsv1alpha1.ProbeAnnotation] == "false"
 	infrastructure := network.Spec.CloudProvider
 	if shoot != nil {
 		request.MaxUnavailable = cmp.Or(request.MaxUnavailable, shoot.Annotations[extensionsv1alpha1.MaxUnavailableAnnotation])
+		withoutProbe = withoutProbe || shoot.Annotations[extensionsv1alpha1.ProbeAnnotation] == "false"
 		shootFacts(&request.Facts, shoot)
 		infrastructure = shoot.Spec.Provider.Type
 		if n := shoot.Spec.Networking; n != nil && n.ProviderConfig != nil {
 			request.Written = json.RawMessage(n.ProviderConfig.Raw)
 		}
+	}
+	if withoutProbe {
+		request.Environment.Probe = nil
 	}
 	request.Facts.IPFamilies = familiesNow(network, shoot)
 	request.Facts.WantedIPFamilies = request.Spec.IPFamilies

@@ -24,6 +24,14 @@ type Environment struct {
 	// is nil in a landscape, where Gardener gives pods access. The pipeline adds it to
 	// the rendered workloads.
 	PodAccess *PodAccess `json:"podAccess,omitempty"`
+	// Probe are the settings of the probe that the pipeline adds to each network. Nil adds none.
+	Probe *Probe `json:"probe,omitempty"`
+}
+
+// Probe are the operator's settings of the probe, which tests in each shoot what pods rely on.
+type Probe struct {
+	// OutsideTarget is a host:port outside of the cluster that pods must reach, or empty.
+	OutsideTarget string `json:"outsideTarget,omitempty"`
 }
 
 // Decisions are what Build decides from more than a config.

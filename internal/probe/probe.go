@@ -94,7 +94,7 @@ func (r *run) loop(ctx context.Context) {
 		all := r.board.snapshot()
 		reportAt := r.pace.next(all)
 		if doubtful(all, r.refreshed) {
-			// The pod of the peer may be gone, or have another address: that is found out first.
+			// What fails may be gone, or have another address: that is found out first.
 			r.refreshAt = earlier(r.refreshAt, r.refreshed.Add(r.Interval))
 			reportAt = later(reportAt, earlier(r.refreshAt, r.pace.latest))
 		}
@@ -118,12 +118,18 @@ func (r *run) loop(ctx context.Context) {
 	}
 }
 
-// doubtful reports whether a peer has begun to fail since the peers were read.
+// doubtful reports whether a target that is known from the API server has begun to fail since that
+// was read.
 func doubtful(all []Tested, refreshed time.Time) bool {
 	return slices.ContainsFunc(all, func(one Tested) bool {
-		about := one.Type == v1alpha1.CheckPods || one.Type == v1alpha1.CheckNodes
-		return about && one.IsFailing() && one.failingSince.After(refreshed)
+		known := one.Type == v1alpha1.CheckPods || one.Type == v1alpha1.CheckNodes || one.Type == v1alpha1.CheckServices
+		return known && one.IsFailing() && one.failingSince.After(refreshed)
 	})
+}
+
+// serviceFails reports whether a cluster IP fails.
+func serviceFails(all []Tested) bool {
+	return slices.ContainsFunc(all, func(one Tested) bool { return one.Type == v1alpha1.CheckServices && one.IsFailing() })
 }
 
 func endOfRotation(now time.Time) time.Time {
@@ -144,7 +150,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// refresh reads the peers, and the addresses of the Service until they are known.
+// refresh reads the peers, and the addresses of the Service if they are unknown or fail.
 func (r *run) refresh(ctx context.Context) {
 	r.refreshed = time.Now()
 	endpoints, err := r.API.Endpoints(ctx, r.Namespace, r.Service)
@@ -152,14 +158,17 @@ func (r *run) refresh(ctx context.Context) {
 		r.knowledge.roster.Update(r.Node, endpoints)
 		r.knowledge.forget()
 	}
-	if err == nil && len(r.knowledge.serviceIPs) == 0 {
-		r.knowledge.serviceIPs, err = r.API.ServiceIPs(ctx, r.Namespace, r.Service)
+	if err == nil && (len(r.knowledge.serviceIPs) == 0 || serviceFails(r.board.snapshot())) {
+		var addresses []netip.Addr
+		if addresses, err = r.API.ServiceIPs(ctx, r.Namespace, r.Service); err == nil {
+			r.knowledge.serviceIPs = addresses
+		}
 	}
 	now := time.Now()
 	if err != nil {
 		r.failures++
 		r.refreshAt = now.Add(retry(r.failures, askedToWait(err), r.Chance()))
-		r.Log.Warn("The peers cannot be read", "error", err, "next", r.refreshAt.Sub(now).Round(time.Second))
+		r.Log.Warn("The peers cannot be read", "error", err, "again in", r.refreshAt.Sub(now).Round(time.Second).String())
 		return
 	}
 	r.reads, r.failures = r.reads+1, 0

@@ -23,6 +23,7 @@ import (
 type world struct {
 	mutex     sync.Mutex
 	endpoints []apiserver.Endpoint
+	clusterIP string
 	broken    map[string]bool // by the address of a target
 	down      bool            // the API server
 	lists     int
@@ -41,7 +42,9 @@ func (w *world) Endpoints(context.Context, string, string) ([]apiserver.Endpoint
 }
 
 func (w *world) ServiceIPs(context.Context, string, string) ([]netip.Addr, error) {
-	return addresses("10.2.0.9"), nil
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	return addresses(w.clusterIP), nil
 }
 
 func (w *world) Report(_ context.Context, _ string, report v1alpha1.Report) error {
@@ -81,7 +84,7 @@ func (w *world) last() v1alpha1.Report { return w.reports[len(w.reports)-1] }
 // inBubble runs a probe with a fake clock.
 func inBubble(t *testing.T, nodes int, test func(g *WithT, w *world)) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{broken: map[string]bool{}}
+		w := &world{clusterIP: "10.2.0.9", broken: map[string]bool{}}
 		for i := range nodes {
 			w.endpoints = append(w.endpoints, endpoint(fmt.Sprintf("node-%d", i), fmt.Sprintf("10.1.%d.%d", i/250, 1+i%250)))
 		}
@@ -166,6 +169,19 @@ func TestANodeThatLeavesIsNotReportedAsFailing(t *testing.T) {
 			g.Expect(report.Failing).To(BeZero())
 		}
 		g.Expect(w.last().Peers).To(BeEquivalentTo(2))
+	})
+}
+
+func TestAServiceThatIsMadeAgainIsReachedAtItsNewAddress(t *testing.T) {
+	inBubble(t, 3, func(g *WithT, w *world) {
+		pass(2 * time.Minute)
+		w.change(func() { w.clusterIP, w.broken["10.2.0.9:80"] = "10.2.0.10", true })
+		pass(2 * time.Minute)
+		for _, report := range w.reports {
+			g.Expect(report.Failing).To(BeZero())
+		}
+		checks := w.last().Checks
+		g.Expect(checks[len(checks)-1].Results).To(ConsistOf(HaveField("Address", "10.2.0.10:80")))
 	})
 }
 

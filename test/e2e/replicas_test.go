@@ -28,6 +28,7 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/pipeline/probe"
 	"github.com/trellis-network/trellis/test/harness"
 	"github.com/trellis-network/trellis/test/install"
 )
@@ -290,14 +291,15 @@ func (w *world) createNetwork(namespace string) {
 	}
 }
 
-// resourceManager sets the status of every ManagedResource for a shoot to applied, as
-// Gardener's resource manager does, and returns their number.
+// resourceManager sets the status of every ManagedResource with the network of a shoot to
+// applied, as Gardener's resource manager does, and returns their number. No Network waits for
+// the others.
 func (w *world) resourceManager() (applied int) {
 	list := &resourcesv1alpha1.ManagedResourceList{}
 	w.Expect(w.seed.List(w.t.Context(), list)).To(Succeed())
 	for i := range list.Items {
 		mr := &list.Items[i]
-		if mr.Spec.Class != nil {
+		if mr.Spec.Class != nil || mr.Name == probe.BundleName {
 			continue
 		}
 		if applied++; mr.Status.ObservedGeneration == mr.Generation {

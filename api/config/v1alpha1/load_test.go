@@ -62,6 +62,7 @@ func TestLoadNamesTheInvalidField(t *testing.T) {
 		"two ways":        {"webhooks: {url: 'https://trellis.example.com', serviceName: trellis}", "webhooks.serviceName: Forbidden: url states how API servers reach the webhooks"},
 		"no Service":      {"webhooks: {serviceName: trellis.garden}", `webhooks.serviceName: Invalid value: "trellis.garden"`},
 		"no namespace":    {"webhooks: {namespace: The Garden}", `webhooks.namespace: Invalid value: "The Garden"`},
+		"no target":       {"connectivityProbe: {outsideTarget: example.com}", `connectivityProbe.outsideTarget: Invalid value: "example.com": must be host:port`},
 		"no Secret":       {"webhooks: {secretName: _}", `webhooks.secretName: Invalid value: "_"`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -54,8 +54,11 @@ type OperatorConfiguration struct {
 	// FeatureGates switches features of the plugins, by name. With a name that no plugin
 	// has the operator does not start; `trellis render --help` lists the names.
 	FeatureGates map[string]bool `json:"featureGates,omitempty"`
-	// Images replaces container images, by the name in the images.yaml of a plugin.
+	// Images replaces container images, by the name in the images.yaml of a plugin, or
+	// trellis-probe.
 	Images map[string]string `json:"images,omitempty"`
+	// ConnectivityProbe are the settings of the probe that Trellis adds to each network.
+	ConnectivityProbe ConnectivityProbe `json:"connectivityProbe,omitempty"`
 	// DumpRequests is an existing folder. The operator writes the input of the pipeline for
 	// each Network there; `trellis render --request` renders it again. A Request that cannot
 	// be written is named in the log, and the Network is reconciled without it.
@@ -142,6 +145,18 @@ type Heartbeat struct {
 	// Namespace is the namespace of the Lease. Without it that is the namespace of the
 	// operator's pod, and outside of a pod there is no heartbeat.
 	Namespace string `json:"namespace,omitempty"`
+}
+
+// ConnectivityProbe are the settings of the probe, a DaemonSet in each shoot that tests whether
+// pods reach each other, their nodes, Services and DNS.
+type ConnectivityProbe struct {
+	// Disabled leaves the probe out of all networks. The annotation
+	// trellis.network/connectivity-probe with the value false leaves it out of one, on the
+	// Network or the Shoot.
+	Disabled bool `json:"disabled,omitempty"`
+	// OutsideTarget is a host:port outside of the shoots to which the probes open a TCP
+	// connection every ten seconds. Without it nothing outside is tested.
+	OutsideTarget string `json:"outsideTarget,omitempty"`
 }
 
 // Controllers are the settings of the controllers.

@@ -33,6 +33,7 @@ func (c *OperatorConfiguration) validate() field.ErrorList {
 		c.Webhooks.validate(field.NewPath("webhooks")),
 		c.LeaderElection.validate(field.NewPath("leaderElection")),
 		c.Heartbeat.validate(field.NewPath("heartbeat")),
+		c.ConnectivityProbe.validate(field.NewPath("connectivityProbe")),
 		c.Controllers.validate(field.NewPath("controllers")))
 }
 
@@ -65,6 +66,17 @@ func (c ShootClientConnection) validate(path *field.Path) field.ErrorList {
 func (e Endpoint) validate(path *field.Path) field.ErrorList {
 	if _, _, err := net.SplitHostPort(e.BindAddress); err != nil && e.BindAddress != "0" {
 		return field.ErrorList{field.Invalid(path.Child("bindAddress"), e.BindAddress, `must be host:port, :port, or "0" to serve nothing`)}
+	}
+	return nil
+}
+
+func (p ConnectivityProbe) validate(path *field.Path) field.ErrorList {
+	if p.OutsideTarget == "" {
+		return nil
+	}
+	host, port, err := net.SplitHostPort(p.OutsideTarget)
+	if number, isNumber := strconv.ParseUint(port, 10, 16); err != nil || host == "" || isNumber != nil || number == 0 {
+		return field.ErrorList{field.Invalid(path.Child("outsideTarget"), p.OutsideTarget, "must be host:port, such as example.com:443")}
 	}
 	return nil
 }

@@ -15,6 +15,10 @@ import (
 // Network.
 const MaxUnavailableAnnotation = "trellis.network/max-unavailable"
 
+// ProbeAnnotation on a Network or its Shoot with the value false leaves out the probe that Trellis
+// adds to the network. Trellis reads it when it reconciles the Network.
+const ProbeAnnotation = "trellis.network/connectivity-probe"
+
 // APIServerAnnotation on a Cluster is the address, host:port, at which the shoot's pods
 // reach their API server before Services work. Trellis sets it only without Gardener. In a
 // landscape, Gardener's webhooks give the pods the address.

@@ -50,6 +50,8 @@ type Options struct {
 	// FeatureGates, resolved, and Images are facts for the plugins.
 	FeatureGates map[string]bool
 	Images       map[string]string
+	// Probe are the settings of the probe that is added to each network. Nil adds none.
+	Probe *plugin.Probe
 	// Webhook returns how API servers of shoots reach the webhook for a type of networks,
 	// nil if there is none; without Webhook there is none for any type. WebhookChanged
 	// receives a value when Webhook returns something else than before.

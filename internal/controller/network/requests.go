@@ -26,7 +26,7 @@ type requests struct {
 // make makes the pipeline's Request for the Network.
 func (r *requests) make(ctx context.Context, run *run) (pipeline.Request, error) {
 	made, err := run.Request(ctx, r.live, r.Pipeline, plugin.Environment{
-		FeatureGates: r.FeatureGates, Images: r.Images, Webhook: r.Webhook(run.Network.Spec.Type),
+		FeatureGates: r.FeatureGates, Images: r.Images, Webhook: r.Webhook(run.Network.Spec.Type), Probe: r.Probe,
 	})
 	made.Nodes = r.countNodes(ctx, run)
 	if err == nil && r.DumpRequests != "" {

@@ -162,3 +162,19 @@ func TestBodiesThatComeBackAreBounded(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(response.StatusCode).To(Equal(http.StatusRequestEntityTooLarge))
 }
+
+func TestAPeerInIPv6(t *testing.T) {
+	g := NewWithT(t)
+	listener, err := net.Listen("tcp6", "[::1]:0")
+	if err != nil {
+		t.Skip("this machine has no IPv6")
+	}
+	datagrams, err := net.ListenUDP("udp6", net.UDPAddrFromAddrPort(listener.Addr().(*net.TCPAddr).AddrPort()))
+	g.Expect(err).NotTo(HaveOccurred())
+	go func() { _ = respond.HTTP(t.Context(), listener, respond.Identity{Node: "node-b"}) }()
+	go func() { _ = respond.Datagrams(t.Context(), datagrams) }()
+	six := probe.Target{Family: v1alpha1.IPv6, Type: v1alpha1.CheckPods, Name: "node-b", Address: listener.Addr().String()}
+	outcome := (&measure.Measure{MTU: 1450}).Attempt(t.Context(), six, true)
+	g.Expect(outcome.Failure).To(BeEmpty())
+	g.Expect(outcome.FullSizePackets).To(Equal(ptr.To(true)))
+}
