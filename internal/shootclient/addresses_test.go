@@ -28,6 +28,24 @@ func TestAddressesThatAreNeverAClustersAreRefused(t *testing.T) {
 	NewWithT(t).Expect(loopback(netip.MustParseAddr("169.254.169.254"))).To(BeTrue())
 }
 
+// A gateway for NAT64 or 6to4 sends packets on to the IPv4 address in that of IPv6.
+func TestAddressesThatLeadToRefusedAddressesAreRefused(t *testing.T) {
+	for address, refused := range map[string]bool{
+		"64:ff9b::169.254.169.254": true, "64:ff9b::127.0.0.1": true, "64:ff9b::100.100.100.200": true,
+		"64:ff9b::10.0.0.1": false, "64:ff9b::203.0.113.7": false,
+		"64:ff9b:1::169.254.169.254": true, "64:ff9b:1:a9fe:a9:fe00::": true, "64:ff9b:1::10.0.0.1": true,
+		"2002:a9fe:a9fe::1": true, "2002:7f00:1::": true, "2002:a00:1::1": false, "2002:cb00:7107::1": false,
+		"::ffff:0:169.254.169.254": true, "::ffff:0:10.0.0.1": false, "::169.254.169.254": true, "::10.0.0.1": false,
+		"::ffff:100.100.100.200": true, "::ffff:10.0.0.1": false,
+	} {
+		o := &Options{RefuseAddress: NeverClusters()}
+		NewWithT(t).Expect(o.checkAddress(netip.MustParseAddr(address)) != nil).To(Equal(refused), address)
+	}
+	local := NeverClusters("64:ff9b:1::10.0.0.0/104")
+	NewWithT(t).Expect(local(netip.MustParseAddr("64:ff9b:1::10.0.0.1"))).To(BeFalse())
+	NewWithT(t).Expect(local(netip.MustParseAddr("64:ff9b:1::169.254.169.254"))).To(BeTrue())
+}
+
 // An address is checked when a connection is opened, since a name may lead anywhere.
 func TestNamesOfRefusedAddressesAreNotConnectedTo(t *testing.T) {
 	refusing := func(o *Options) { o.RefuseAddress = NeverClusters() }

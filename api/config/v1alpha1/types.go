@@ -79,7 +79,7 @@ type ShootClientConnection struct {
 
 	// AllowedAddresses are ranges such as 127.0.0.0/8 in which API servers of shoots may be,
 	// although the operator refuses them by default: loopback, link-local and multicast
-	// addresses, and those of the metadata services of infrastructures.
+	// addresses, those of the metadata services of infrastructures, and local NAT64.
 	AllowedAddresses []string `json:"allowedAddresses,omitempty"`
 }
 
