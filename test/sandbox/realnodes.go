@@ -21,7 +21,7 @@ type RealNodes struct {
 	Programs string
 	// Families are the IP families of the shoots, such as IPv4,IPv6. Empty is IPv4.
 	Families string
-	// Images are archives of images that nodes import, beside those in Programs.
+	// Images are archives of images that all nodes have, beside those in Programs.
 	Images []string
 }
 

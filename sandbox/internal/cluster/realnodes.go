@@ -77,6 +77,7 @@ func (c *ControlPlane) planNodes(wanted options.RealNodes, shoot options.Shoot, 
 		node.Kubeconfig = c.Kubeconfig(node.Name)
 		node.Certificate, node.Key = c.file(node.Name+".crt"), c.file(node.Name+".key")
 	}
+	p.Importer = plan.Node{Name: "importer", Root: filepath.Join(dir, "importer")}
 	c.Real = p
 	return nil
 }

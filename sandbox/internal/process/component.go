@@ -16,8 +16,8 @@ type component struct {
 	cmd  *exec.Cmd
 	// done is closed when the process has ended and was waited for.
 	done chan struct{}
-	// killed is set by Group.Kill, under the group's lock.
-	killed bool
+	// mayEnd is set, under the group's lock, when the end of the process is no death.
+	mayEnd bool
 }
 
 func start(executable string, spec Spec, lifeline *os.File) (*component, error) {

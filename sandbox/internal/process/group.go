@@ -90,29 +90,52 @@ func (g *Group) Start(spec Spec) error {
 
 // Launch is Start for those who need the component's process id.
 func (g *Group) Launch(spec Spec) (pid int, err error) {
+	started, err := g.launch(spec, false)
+	if err != nil {
+		return 0, err
+	}
+	return started.pid(), nil
+}
+
+// RunToEnd starts a component and returns when it has ended: with a *Death, unless its exit
+// status is 0.
+func (g *Group) RunToEnd(spec Spec) error {
+	started, err := g.launch(spec, true)
+	if err != nil {
+		return err
+	}
+	<-started.done
+	if !started.cmd.ProcessState.Success() {
+		return started.death()
+	}
+	return nil
+}
+
+func (g *Group) launch(spec Spec, mayEnd bool) (*component, error) {
 	if err := os.MkdirAll(filepath.Dir(spec.Log), 0o700); err != nil {
-		return 0, fmt.Errorf("start %s: %w", spec, err)
+		return nil, fmt.Errorf("start %s: %w", spec, err)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.stopping {
-		return 0, fmt.Errorf("start %s: the sandbox is being stopped", spec)
+		return nil, fmt.Errorf("start %s: the sandbox is being stopped", spec)
 	}
 	started, err := start(g.executable, spec, g.componentsEnd)
 	if err != nil {
-		return 0, fmt.Errorf("start %s: %w", spec, err)
+		return nil, fmt.Errorf("start %s: %w", spec, err)
 	}
+	started.mayEnd = mayEnd
 	g.running = append(g.running, started)
 	go g.watch(started)
-	return started.pid(), nil
+	return started, nil
 }
 
-// watch calls onDeath when the component ends before Stop and Kill.
+// watch calls onDeath when the component ends and may not.
 func (g *Group) watch(c *component) {
 	<-c.done
 	g.mu.Lock()
-	expected := g.stopping || c.killed
-	g.running = slices.DeleteFunc(g.running, func(other *component) bool { return c.killed && other == c })
+	expected := g.stopping || c.mayEnd
+	g.running = slices.DeleteFunc(g.running, func(other *component) bool { return c.mayEnd && other == c })
 	g.mu.Unlock()
 	if !expected {
 		g.onDeath(c.death())
@@ -129,7 +152,7 @@ func (g *Group) Kill(pid int) {
 		return
 	}
 	c := g.running[index]
-	c.killed = true
+	c.mayEnd = true
 	g.mu.Unlock()
 	_ = c.cmd.Process.Kill()
 	<-c.done

@@ -26,6 +26,7 @@ func TestMain(m *testing.M) {
 		fmt.Println("first line")
 		fmt.Println("last line")
 		os.Exit(3)
+	case "succeeding":
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println("ready")
@@ -114,6 +115,22 @@ func TestKillIsNoDeath(t *testing.T) {
 	select {
 	case err := <-deaths:
 		t.Errorf("onDeath was called for a component that Kill ended: %v", err)
+	default:
+	}
+}
+
+func TestAComponentMayEnd(t *testing.T) {
+	group, deaths := newGroup(t)
+	defer group.Stop(time.Second)
+	if err := group.RunToEnd(spec(t, "succeeding", Client)); err != nil {
+		t.Error(err)
+	}
+	if err := group.RunToEnd(spec(t, "dying", Client)); !errors.As(err, new(*Death)) {
+		t.Errorf("got %v", err)
+	}
+	select {
+	case err := <-deaths:
+		t.Errorf("onDeath was called: %v", err)
 	default:
 	}
 }

@@ -66,6 +66,9 @@ func run(ctx context.Context, path string) error {
 	if err := m.listen(end); err != nil {
 		return err
 	}
+	if err := m.shareImages(); err != nil {
+		return err
+	}
 	for i := range p.Nodes {
 		if err := m.start(i); err != nil {
 			return err
@@ -127,15 +130,7 @@ func listen(network, address string) (net.Listener, error) {
 // start starts a node that is down, and connects it.
 func (m *manager) start(index int) error {
 	node := m.plan.Nodes[index]
-	pid, err := m.group.Launch(process.Spec{
-		Component:  Node,
-		Cluster:    m.plan.Shoot,
-		Stage:      process.Client,
-		Args:       []string{m.path, node.Name},
-		Namespaces: nodeNamespaces,
-		Dir:        "/",
-		Log:        filepath.Join(m.plan.Logs, node.Name, "node.log"),
-	})
+	pid, err := m.group.Launch(m.component(node))
 	if err != nil {
 		return err
 	}
@@ -143,6 +138,19 @@ func (m *manager) start(index int) error {
 	defer m.mu.Unlock()
 	m.pids[index] = pid
 	return m.network.Attach(index, pid)
+}
+
+// component describes the first process of a node.
+func (m *manager) component(node plan.Node) process.Spec {
+	return process.Spec{
+		Component:  Node,
+		Cluster:    m.plan.Shoot,
+		Stage:      process.Client,
+		Args:       []string{m.path, node.Name},
+		Namespaces: nodeNamespaces,
+		Dir:        "/",
+		Log:        filepath.Join(m.plan.Logs, node.Name, "node.log"),
+	}
 }
 
 // Nodes implements control.Manager.

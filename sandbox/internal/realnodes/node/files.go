@@ -47,10 +47,13 @@ func writeFiles(p *plan.Plan, node plan.Node) error {
 	identity := sha256.Sum256([]byte(node.Root))
 	files := map[string]string{
 		"/etc/hostname":   node.Name + "\n",
-		"/etc/hosts":      "127.0.0.1 localhost\n::1 localhost\n" + node.Addresses[0].Addr().String() + " " + node.Name + "\n",
+		"/etc/hosts":      "127.0.0.1 localhost\n::1 localhost\n",
 		"/etc/machine-id": hex.EncodeToString(identity[:16]) + "\n",
 		// Names outside of the cluster are not resolved.
 		"/etc/resolv.conf": "",
+	}
+	if len(node.Addresses) > 0 {
+		files["/etc/hosts"] += node.Addresses[0].Addr().String() + " " + node.Name + "\n"
 	}
 	for path, text := range map[string]string{containerdConfig: containerdTemplate, kubeletConfig: kubeletTemplate} {
 		var content bytes.Buffer
@@ -65,6 +68,9 @@ func writeFiles(p *plan.Plan, node plan.Node) error {
 		credentials + "/kubelet.crt": node.Certificate,
 		credentials + "/kubelet.key": node.Key,
 	} {
+		if from == "" {
+			continue // the importer has no kubelet
+		}
 		content, err := os.ReadFile(from)
 		if err != nil {
 			return err

@@ -51,8 +51,8 @@ func EnterCgroups(args []string) error {
 	return process.Become(Init, args)
 }
 
-// Run is the node, until ctx ends or one of its programs does. Args are those of
-// EnterCgroups.
+// Run is the node, until ctx ends or one of its programs does. The importer ends once it has
+// imported the images. Args are those of EnterCgroups.
 func Run(ctx context.Context, args []string) error {
 	p, node, err := read(args)
 	if err != nil {
@@ -63,7 +63,8 @@ func Run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	archives, err := openArchives(p, node)
+	imports := node.Name == p.Importer.Name
+	archives, err := openArchives(p, imports)
 	if err != nil {
 		return err
 	}
@@ -79,10 +80,14 @@ func Run(ctx context.Context, args []string) error {
 	if err := network.NodeSysctls(); err != nil {
 		return err
 	}
+	all := newChildren()
+	if imports {
+		return importImages(ctx, all, logs[containerd], archives)
+	}
 	if err := awaitAddresses(ctx, node); err != nil {
 		return err
 	}
-	return runPrograms(ctx, p, node, logs, archives)
+	return runPrograms(ctx, all, p, node, logs)
 }
 
 func read(args []string) (*plan.Plan, plan.Node, error) {
@@ -92,6 +97,9 @@ func read(args []string) (*plan.Plan, plan.Node, error) {
 	p, err := plan.Read(args[0])
 	if err != nil {
 		return nil, plan.Node{}, err
+	}
+	if args[1] == p.Importer.Name {
+		return p, p.Importer, nil
 	}
 	index, err := p.Node(args[1])
 	if err != nil {

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/trellis-network/trellis/sandbox/internal/realnodes/plan"
 )
 
@@ -26,18 +28,21 @@ const (
 // readiness is how long containerd may take to listen.
 const readiness = 30 * time.Second
 
-// runPrograms runs containerd, imports the images, and runs the kubelet. It returns when ctx
-// ends or one of the programs does.
-func runPrograms(ctx context.Context, p *plan.Plan, node plan.Node, logs map[string]io.Writer, archives []*os.File) error {
-	all := newChildren()
-	containerdEnded, err := all.start(program(logs[containerd], outwardProxy(p), containerd, "--config", containerdConfig))
+// startContainerd starts containerd, and returns once it listens.
+func startContainerd(ctx context.Context, all *children, log io.Writer, env []string) (*exec.Cmd, <-chan error, error) {
+	cmd := program(log, env, containerd, "--config", containerdConfig)
+	ended, err := all.start(cmd)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	if err := awaitSocket(ctx); err != nil {
-		return err
-	}
-	if err := importImages(all, archives, logs[containerd]); err != nil {
+	return cmd, ended, awaitSocket(ctx)
+}
+
+// runPrograms runs containerd and the kubelet. It returns when ctx ends or one of the
+// programs does.
+func runPrograms(ctx context.Context, all *children, p *plan.Plan, node plan.Node, logs map[string]io.Writer) error {
+	_, containerdEnded, err := startContainerd(ctx, all, logs[containerd], outwardProxy(p))
+	if err != nil {
 		return err
 	}
 	kubeletEnded, err := all.start(program(logs[kubelet], nil, kubelet,
@@ -95,11 +100,12 @@ func awaitSocket(ctx context.Context) error {
 	})
 }
 
-// imported is the file that says that a node has imported its images.
-const imported = "/var/lib/containerd/imported"
-
-// importImages imports archives of images.
-func importImages(all *children, archives []*os.File, log io.Writer) error {
+// importImages imports archives of images, with a containerd that ends in order.
+func importImages(ctx context.Context, all *children, log io.Writer, archives []*os.File) error {
+	daemon, daemonEnded, err := startContainerd(ctx, all, log, nil)
+	if err != nil {
+		return err
+	}
 	for _, archive := range archives {
 		cmd := program(log, nil, "ctr", "--address", socket, "--namespace", "k8s.io", "images", "import", "-")
 		cmd.Stdin = archive
@@ -110,15 +116,17 @@ func importImages(all *children, archives []*os.File, log io.Writer) error {
 		if err := <-ended; err != nil {
 			return fmt.Errorf("import the images of %s (containerd.log has the reason): %w", archive.Name(), err)
 		}
-		_ = archive.Close()
 	}
-	return os.WriteFile(imported, nil, 0o644)
+	if err := daemon.Process.Signal(unix.SIGTERM); err != nil {
+		return fmt.Errorf("stop containerd: %w", err)
+	}
+	return <-daemonEnded
 }
 
-// openArchives opens the archives, before the node leaves the machine's files. A node that is
-// started again has imported them.
-func openArchives(p *plan.Plan, node plan.Node) ([]*os.File, error) {
-	if _, err := os.Stat(filepath.Join(node.Root, imported)); err == nil {
+// openArchives opens the archives for a node that imports them, before it leaves the machine's
+// files.
+func openArchives(p *plan.Plan, imports bool) ([]*os.File, error) {
+	if !imports {
 		return nil, nil
 	}
 	var files []*os.File

@@ -54,8 +54,10 @@ type Plan struct {
 	CNI      string `json:"cni"`
 	// Pause is the reference of the image that holds the namespaces of pods.
 	Pause string `json:"pause"`
-	// Images are the archives that every node imports.
-	Images []string `json:"images"`
+	// Images are the archives of images that every node has. They are imported once, into the
+	// root of Importer, and the nodes get links to the files.
+	Images   []string `json:"images"`
+	Importer Node     `json:"importer"`
 }
 
 // Subnet is a network segment of nodes, a bridge. The sandbox's own network namespace has
