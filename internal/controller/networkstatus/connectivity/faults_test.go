@@ -300,7 +300,7 @@ func TestAFewSilentProbesAreNamed(t *testing.T) {
 	w.nodes["worker-003"].probing = w.now.Add(time.Hour)
 	w.pass(5 * time.Minute)
 	g.Expect(shown(w.verdict)).To(Equal(allPass))
-	g.Expect(w.verdict.Message).To(ContainSubstring("Nothing is known of 1 nodes (worker-003)."))
+	g.Expect(w.verdict.Message).To(ContainSubstring("Nothing is known of worker-003."))
 	w.nodes["worker-004"].probing = w.now.Add(time.Hour)
 	w.nodes["worker-004"].attempts = map[target]*attempts{}
 	w.pass(5 * time.Minute)

@@ -50,8 +50,8 @@ func (o *observation) verdict(results map[test]settled, failures map[test]failur
 	default:
 		v.Status, v.Reason = corev1beta1.ConditionTrue, ReasonPassed
 		v.Message = fmt.Sprintf("Pods reach %s, as the probes of %d nodes report.", passing(all), o.reporting)
-		if gone := len(missed); gone > 0 {
-			v.Message += fmt.Sprintf(" Nothing is known of %d nodes (%s).", gone, named(missed))
+		if len(missed) > 0 {
+			v.Message += fmt.Sprintf(" Nothing is known of %s.", named(missed))
 		}
 	}
 	return v
