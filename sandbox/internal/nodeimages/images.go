@@ -82,6 +82,12 @@ var all = []image{
 		layers:     []*layer{shell, packetFilter, {built: map[string]string{"parts/flanneld": "/opt/bin/flanneld"}}},
 		entrypoint: "/opt/bin/flanneld",
 	},
+	{
+		name:       "trellis-probe",
+		published:  "pipeline/probe/images.yaml",
+		layers:     []*layer{{built: map[string]string{"parts/trellis-probe": "/trellis-probe"}}},
+		entrypoint: "/trellis-probe",
+	},
 }
 
 // flannel names the images of flannel networks, with what agents/README.md has for each.

@@ -43,13 +43,14 @@ func ofNodes(entry *cache.Entry) []programs {
 		{"components/coredns", []string{"."}, flags(), parts},
 		{"../agents", []string{"tool"}, flags(), cni},
 		{"../agents", []string{"./cmd/flanneld", "./cmd/flannel-cni"}, flags(), parts},
+		{"..", []string{"./cmd/trellis-probe"}, flags(), parts},
 	}
 }
 
 // buildNodePrograms compiles all programs of nodes, and assembles the images.
 func buildNodePrograms(ctx context.Context, entry *cache.Entry, dir string) error {
 	for _, some := range ofNodes(entry) {
-		name, to := path.Join("sandbox", some.module), filepath.Join(dir, some.to)
+		name, to := path.Join("trellis/sandbox", some.module), filepath.Join(dir, some.to)
 		if err := os.MkdirAll(to, 0o755); err != nil {
 			return err
 		}

@@ -23,6 +23,7 @@ var nodeSources = []string{
 	"go.mod", "go.sum", "cmd/node-images", "cmd/pause", "cmd/traffic", "components",
 	"internal/nodeimages", "internal/nodeprograms", "internal/traffic",
 	"../agents", "../plugins/flannel/images.yaml", "../test/sandbox/build",
+	"../go.mod", "../go.sum", "../api/connectivity", "../cmd/trellis-probe", "../internal/probe", "../pipeline/probe/images.yaml",
 }
 
 // packagesFile names the packages of Debian with the tools that real nodes run, one a line.
