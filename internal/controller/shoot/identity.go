@@ -4,6 +4,7 @@ package shoot
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	"github.com/trellis-network/trellis/internal/outcome"
 	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
 )
 
 // finalizer is Gardener's finalizer of Shoots.
@@ -32,7 +34,7 @@ type identities struct {
 // object was created and before the technical ID was stored, a deletion would not find
 // the object.
 func (i identities) establish(ctx context.Context, run *run) outcome.Outcome {
-	if err := checkName(run.namespace); err != nil {
+	if err := checkName(run); err != nil {
 		return fail(err)
 	}
 	if err := checkUnchanged(run); err != nil {
@@ -70,15 +72,34 @@ func (i identities) release(ctx context.Context, run *run) outcome.Outcome {
 	return outcome.Finish()
 }
 
-// checkName refuses a Shoot whose control-plane namespace can't exist. It is the first
-// check, since a technical ID never changes.
-func checkName(namespace string) error {
-	reasons := validation.IsDNS1123Label(namespace)
-	if len(reasons) == 0 {
+// checkName refuses a Shoot whose control-plane namespace can't exist, and a new one whose
+// names have two consecutive hyphens. It is the first check, since a technical ID never changes.
+func checkName(run *run) error {
+	if reasons := validation.IsDNS1123Label(run.namespace); len(reasons) > 0 {
+		return userError{fmt.Errorf("the control-plane namespace would be called %s, which is not allowed (%s): "+
+			"create the Shoot under another name, or in a namespace with a shorter name", run.namespace, strings.Join(reasons, "; "))}
+	}
+	ambiguous := ambiguousName(run.shoot)
+	if ambiguous == nil || run.shoot.Status.TechnicalID != "" || run.controlPlane != nil && !run.isForeign() {
 		return nil
 	}
-	return userError{fmt.Errorf("the control-plane namespace would be called %s, which is not allowed (%s): "+
-		"create the Shoot under another name, or in a namespace with a shorter name", namespace, strings.Join(reasons, "; "))}
+	return userError{errors.New(ambiguous.String())}
+}
+
+// ambiguousName returns what is wrong with a Shoot in whose name, or namespace, there are two
+// consecutive hyphens, which Gardener refuses as well. They separate the project from the Shoot
+// in the name of the control-plane namespace: b--c of the project a would have that of c in a--b.
+func ambiguousName(shoot *corev1beta1.Shoot) *plugin.Warning {
+	for _, of := range []struct{ field, value, remedy string }{
+		{"metadata.name", shoot.Name, "create the Shoot under a name with single hyphens only"},
+		{"metadata.namespace", shoot.Namespace, "create the Shoot in a namespace with single hyphens only in its name"},
+	} {
+		if strings.Contains(of.value, "--") {
+			return &plugin.Warning{Field: of.field, Message: fmt.Sprintf("%s has two consecutive hyphens, which could make its control plane another Shoot's, "+
+				"and which new Shoots must not have: %s", of.value, of.remedy)}
+		}
+	}
+	return nil
 }
 
 // checkUnchanged refuses changes that a running network can't follow. The CRD of Shoots

@@ -12,6 +12,7 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	"github.com/trellis-network/trellis/internal/controller/shoot"
+	"github.com/trellis-network/trellis/test/harness"
 )
 
 func TestNamesThatMakeNoNamespaceAreRefused(t *testing.T) {
@@ -29,6 +30,43 @@ func TestNamesThatMakeNoNamespaceAreRefused(t *testing.T) {
 			e.gone(s)
 		})
 	}
+}
+
+// Otherwise b--c of the project a would have the control plane of c in the project a--b.
+func TestNewShootsWithConsecutiveHyphensAreRefused(t *testing.T) {
+	for name, test := range map[string]struct{ field, project, name string }{
+		"the Shoot's name":     {"metadata.name", "", "ex--ample"},
+		"the namespace's name": {"metadata.namespace", "--ample", "example"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := project(t)
+			if test.project != "" {
+				e.project += test.project
+				e.namespace(e.project, nil)
+			}
+			e.start()
+			s := e.shoot(func(s *corev1beta1.Shoot) { s.Name = test.name })
+			e.becomes(s, create, failing, test.field, "has two consecutive hyphens", "single hyphens only")
+			e.Expect(s.Finalizers).To(BeEmpty(), "nothing was created that would have to be deleted")
+			e.Expect(s.Status.TechnicalID).To(BeEmpty())
+			e.Expect(s.Status.Constraints).To(BeEmpty())
+		})
+	}
+}
+
+// What is applied is never rejected later.
+func TestAShootWithConsecutiveHyphensThatHasAControlPlaneIsWarned(t *testing.T) {
+	e := project(t)
+	s := e.shoot(func(s *corev1beta1.Shoot) { s.Name, s.Spec.Provider.Workers = "ex--ample", nil })
+	harness.ChangeStatus(t, e.client, s, func(s *corev1beta1.Shoot) { s.Status.TechnicalID = e.controlPlane })
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: s.Name + ".kubeconfig", Namespace: e.project}, Data: map[string][]byte{"kubeconfig": []byte(kubeconfig)}}
+	e.Expect(e.client.Create(t.Context(), secret)).To(Succeed())
+	e.start()
+	e.applied()
+	e.becomes(s, create, succeeded)
+	e.Expect(s.Status.Constraints).To(HaveLen(1))
+	e.Expect(s.Status.Constraints[0].Message).To(HavePrefix("metadata.name: ex--ample has two consecutive hyphens"))
+	e.stays(s)
 }
 
 // garden-x/example and x/example would share a namespace: the first has it.

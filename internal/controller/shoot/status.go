@@ -37,7 +37,8 @@ const (
 	systemComponentsHealthy = "SystemComponentsHealthy"
 	// ConfigurationInForce is the constraint of a Shoot that is False when the
 	// configuration of its network has warnings: what is in force differs from what the
-	// user wrote, or a field has no effect. Without warnings it is absent.
+	// user wrote, a field has no effect, or the Shoot has a name that a new one must not
+	// have. Without warnings it is absent.
 	ConfigurationInForce = "NetworkConfigurationInForce"
 	// configurationWarnings is the reason of that constraint.
 	configurationWarnings = "ConfigurationWarnings"
@@ -279,9 +280,19 @@ func (run *run) setWarnings(now metav1.Time) {
 	}, now.Time)
 }
 
-// warnings returns the warnings in the Network's status, with the field paths of the
-// Shoot. A providerStatus of another program has none.
+// warnings returns the warnings about a Shoot: about its name, if it has a control plane
+// nevertheless, and those in the Network's status.
 func (run *run) warnings() []plugin.Warning {
+	warnings := run.networkWarnings()
+	if ambiguous := ambiguousName(run.shoot); ambiguous != nil && run.shoot.Status.TechnicalID != "" {
+		warnings = append(warnings, *ambiguous)
+	}
+	return warnings
+}
+
+// networkWarnings returns the warnings in the Network's status, with the field paths of the
+// Shoot. A providerStatus of another program has none.
+func (run *run) networkWarnings() []plugin.Warning {
 	var status struct {
 		Warnings []plugin.Warning `json:"warnings"`
 	}
@@ -298,7 +309,7 @@ func (run *run) warnings() []plugin.Warning {
 
 // capitalized begins a sentence with a capital letter, unless it begins with a field path.
 func capitalized(text string) string {
-	if strings.HasPrefix(text, "spec.") {
+	if strings.HasPrefix(text, "spec.") || strings.HasPrefix(text, "metadata.") {
 		return text
 	}
 	first, size := utf8.DecodeRuneInString(text)
