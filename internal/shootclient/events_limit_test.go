@@ -5,10 +5,13 @@ package shootclient
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	. "github.com/onsi/gomega"
@@ -20,7 +23,7 @@ func TestAnEventThatIsTooLargeEndsTheWatch(t *testing.T) {
 	read := func(stream []byte) (int64, error) {
 		return io.Copy(io.Discard, &eventReader{ReadCloser: io.NopCloser(bytes.NewReader(stream)), ctx: t.Context(), rate: rate.NewLimiter(rate.Inf, 1)})
 	}
-	small := append(bytes.Repeat([]byte("x"), maxEvent-1), '\n')
+	small := fmt.Appendf(nil, "{%q}", strings.Repeat("x", maxEvent-4))
 	n, err := read(bytes.Repeat(small, 4))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(n).To(BeEquivalentTo(4 * maxEvent))
@@ -32,11 +35,27 @@ func TestAnEventThatIsTooLargeEndsTheWatch(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 }
 
+// The decoder of a watch needs no line breaks between events, and texts may have braces.
+func TestEachObjectOfAWatchIsAnEvent(t *testing.T) {
+	for stream, events := range map[string]int{
+		"{}{}{}": 3, "{}\n{}\n": 2, `{"a":[{},{}]}`: 1, `{"a":"}{\"}{"}{}`: 2, `{"a":"\\"}{}`: 2, `{"a":{}`: 0,
+	} {
+		g, rate := NewWithT(t), rate.NewLimiter(rate.Every(time.Hour), watchBurst)
+		// In readers of one byte, each byte of an event is in another part.
+		for _, reader := range []io.Reader{strings.NewReader(stream), iotest.OneByteReader(strings.NewReader(stream))} {
+			before := rate.Tokens()
+			_, err := io.Copy(io.Discard, &eventReader{ReadCloser: io.NopCloser(reader), ctx: t.Context(), rate: rate})
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(before-rate.Tokens()).To(BeNumerically("~", len(stream)+events*eventWork, 1), stream)
+		}
+	}
+}
+
 // A watch that floods is read no faster than is allowed, and the sender waits.
 func TestAWatchThatFloodsIsReadSlowly(t *testing.T) {
 	g := NewWithT(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	line := append(bytes.Repeat([]byte("x"), 999), '\n')
+	line := fmt.Appendf(nil, "{%q}\n", strings.Repeat("x", 995))
 	sent := &flood{line: line}
 	limited := &eventReader{ReadCloser: io.NopCloser(sent), ctx: ctx, rate: rate.NewLimiter(1, 1<<20)}
 	done := make(chan error)
@@ -54,7 +73,7 @@ func TestAWatchThatFloodsIsReadSlowly(t *testing.T) {
 func TestTheWatchesOfAShootShareARate(t *testing.T) {
 	h := newHostile(t, nil)
 	limited := h.shoot().connection.state.next.(*limits)
-	line := append(bytes.Repeat([]byte("x"), 999), '\n')
+	line := fmt.Appendf(nil, "{%q}\n", strings.Repeat("x", 995))
 	read := func() int64 {
 		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()

@@ -239,31 +239,58 @@ func isObject(body []byte) bool {
 	return !strings.HasSuffix(object.Kind, "List") || kjson.UnmarshalCaseSensitivePreserveInts(body, &list) == nil && len(list.Items) <= maxItems
 }
 
-// eventReader reads the events of a watch. In JSON, a line break ends each.
+// eventReader reads the events of a watch. Each is an object in JSON; the decoder needs nothing
+// between two of them.
 type eventReader struct {
 	io.ReadCloser
 	ctx  context.Context
 	rate *rate.Limiter
 	// event is how many bytes of the present event were read, with how many objects.
 	event, nested int
+	// depth is how many objects and lists are open, unless quoted reports a text, in which
+	// escaped reports that the last byte was a backslash.
+	depth           int
+	quoted, escaped bool
 }
 
 // Read implements io.Reader. It waits while events arrive too fast, which slows the sender.
 func (r *eventReader) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p[:min(len(p), 64<<10)])
 	last := p[:n]
-	if i := bytes.LastIndexByte(last, '\n'); i >= 0 {
-		last, r.event, r.nested = last[i+1:], 0, 0
+	events, end := r.ends(last)
+	if events > 0 {
+		last, r.event, r.nested = last[end:], 0, 0
 	}
 	r.event, r.nested = r.event+len(last), r.nested+nested(last)
 	if r.event > maxEvent || r.nested > maxNested {
 		return 0, fmt.Errorf("an event of a watch has more than %d MiB, or %d nested objects", maxEvent>>20, maxNested)
 	}
-	work := n + bytes.Count(p[:n], []byte("\n"))*eventWork
+	work := n + events*eventWork
 	if wait := r.rate.WaitN(r.ctx, min(work, watchBurst)); wait != nil {
 		return 0, wait
 	}
 	return n, err
+}
+
+// ends returns how many events end in the next bytes, and where the last one does.
+func (r *eventReader) ends(part []byte) (count, end int) {
+	for i, b := range part {
+		switch {
+		case r.escaped:
+			r.escaped = false
+		case r.quoted:
+			r.escaped, r.quoted = b == '\\', b != '"'
+		case b == '"':
+			r.quoted = true
+		case b == '{', b == '[':
+			r.depth++
+		case b == '}', b == ']':
+			if r.depth = max(0, r.depth-1); r.depth == 0 {
+				count, end = count+1, i+1
+			}
+		}
+	}
+	return count, end
 }
 
 // addressed is a transport that sends all requests to one server, whatever their URLs name,
