@@ -38,6 +38,8 @@ type Methods interface {
 
 	// Precondition is that of a Preconditioner. Other Definitions have none.
 	Precondition(effective any, in *Input) *Precondition
+	// DescribeDataPath is that of a DataPathDescriber. For other Definitions it is empty.
+	DescribeDataPath(effective any) string
 	// IsAdopter reports whether the Definition is an Adopter, so that IPAM may be called.
 	IsAdopter() bool
 	// IPAM is that of an Adopter.
@@ -109,6 +111,13 @@ func (a adapter[C]) Precondition(effective any, in *Input) *Precondition {
 		return preconditioner.Precondition(effective.(*C), in)
 	}
 	return nil
+}
+
+func (a adapter[C]) DescribeDataPath(effective any) string {
+	if describer, ok := a.definition.(DataPathDescriber[C]); ok {
+		return describer.DescribeDataPath(effective.(*C))
+	}
+	return ""
 }
 
 func (a adapter[C]) IsAdopter() bool {

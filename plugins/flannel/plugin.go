@@ -31,11 +31,14 @@ var imagesDocument []byte
 
 var images = plugin.ParseImages(imagesDocument)
 
-// definition has its hooks in defaults.go, validate.go, validate_effective.go, changes.go and
-// render.go.
+// definition has its hooks in defaults.go, validate.go, validate_effective.go, changes.go,
+// render.go and datapath.go.
 type definition struct{}
 
-var _ plugin.Definition[v1alpha1.NetworkConfig] = definition{}
+var (
+	_ plugin.Definition[v1alpha1.NetworkConfig]        = definition{}
+	_ plugin.DataPathDescriber[v1alpha1.NetworkConfig] = definition{}
+)
 
 func (definition) Describe() plugin.Description {
 	return plugin.Description{

@@ -89,3 +89,14 @@ func (by By[N]) Changed(t *testing.T, before, after string, options ...Option) N
 	t.Helper()
 	return by.Then(by.Build(t, before, options...), after, options...)
 }
+
+// DataPath returns how the plugin describes the data path of a network without errors.
+func (by By[N]) DataPath(t *testing.T, config string, options ...Option) string {
+	t.Helper()
+	one := by.New()
+	effective, errs := one.Decode(by.Build(t, config, options...).network().Config, nil)
+	if len(errs) > 0 {
+		t.Fatal(errs.ToAggregate())
+	}
+	return one.DescribeDataPath(effective)
+}
