@@ -88,9 +88,9 @@ sandbox: ## The embedded Kubernetes, built once and cached outside the tree
 real-nodes: ## What real nodes run, built once and cached outside the tree; prints the directory
 	@go run ./test/sandbox/build -real-nodes
 
-deps: ## Install the tools that real nodes run, as root on Debian
+deps: ## Install the tools that real nodes run, and the browser of a test, as root on Debian
 	apt-get update
-	apt-get install -y --no-install-recommends $$(cat sandbox/components/debian-packages)
+	apt-get install -y --no-install-recommends $$(cat sandbox/components/debian-packages) chromium
 
 fmt: ## Format the Go code
 	gofmt -w $$(git ls-files '*.go')

@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/pmezard/go-difflib/difflib"
 	corev1 "k8s.io/api/core/v1"
@@ -17,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/yaml"
 
+	"github.com/trellis-network/trellis/cli/internal/text"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -140,7 +140,7 @@ func (d *difference) headers() string {
 	case goes:
 		to = "/dev/null"
 	}
-	return fmt.Sprintf("--- %s\n+++ %s\n", oneLine(from), oneLine(to))
+	return fmt.Sprintf("--- %s\n+++ %s\n", text.OneLine(from), text.OneLine(to))
 }
 
 // volatile are the fields of the metadata that API servers and clients set.
@@ -208,11 +208,11 @@ func linesOf(document map[string]any) []string {
 	if document == nil {
 		return nil
 	}
-	text, err := yaml.Marshal(document)
+	raw, err := yaml.Marshal(document)
 	if err != nil { // only for values that JSON does not have
 		return []string{err.Error() + "\n"}
 	}
-	return slices.Collect(strings.Lines(printable(string(text))))
+	return slices.Collect(strings.Lines(text.Printable(string(raw))))
 }
 
 // unified returns the unified diff of lines, without file names.
@@ -220,20 +220,6 @@ func unified(before, after []string) string {
 	if len(before) > maxDiffed || len(after) > maxDiffed {
 		return fmt.Sprintf("@@ %d lines before, %d after: too many to compare line by line @@\n", len(before), len(after))
 	}
-	text, _ := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: before, B: after, Context: contextLines}) // fails only if writing does, and this is memory
-	return text
-}
-
-// printable escapes the characters of a line with which its author could control the
-// user's terminal. It keeps tabs and the line's end.
-func printable(line string) string {
-	var out strings.Builder
-	for _, r := range line {
-		if r == '\t' || r == '\n' || unicode.IsPrint(r) {
-			out.WriteRune(r)
-		} else {
-			fmt.Fprintf(&out, "\\u%04x", r)
-		}
-	}
-	return out.String()
+	diff, _ := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{A: before, B: after, Context: contextLines}) // fails only if writing does, and this is memory
+	return diff
 }

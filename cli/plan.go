@@ -79,9 +79,7 @@ func newPlan(p *pipeline.Pipeline) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&o.live, "live", false, "read OLD from a seed")
-	flags.StringVar(&o.seed.kubeconfig, "kubeconfig", "", "`FILE` with the access to the seed; the default is kubectl's")
-	flags.StringVar(&o.seed.context, "context", "", "`NAME` of the context in the kubeconfig")
-	flags.StringVarP(&o.seed.namespace, "namespace", "n", "", "`NAMESPACE` of the shoot's control plane in the seed")
+	o.seed.addFlags(cmd, "`NAMESPACE` of the shoot's control plane in the seed")
 	o.in.addOperatorFlags(cmd, p)
 	flags.StringVar(&o.config, "config", "", "`FILE` with the operator's configuration, for its feature gates and images")
 	addChoice(flags, &o.format, "output", "o", "`FORMAT`: text or json", "text", formatJSON)

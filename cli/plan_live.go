@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
@@ -37,9 +38,18 @@ const requestTimeout = 30 * time.Second
 // seedFlags are the flags that name a seed, as kubectl has them.
 type seedFlags struct{ kubeconfig, context, namespace string }
 
+// addFlags adds the flags. namespace is the usage of the one for the namespace.
+func (f *seedFlags) addFlags(cmd *cobra.Command, namespace string) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "`FILE` with the access to the seed; the default is kubectl's")
+	flags.StringVar(&f.context, "context", "", "`NAME` of the context in the kubeconfig")
+	flags.StringVarP(&f.namespace, "namespace", "n", "", namespace)
+}
+
 // access is a client for a seed, with the namespace to read.
 type access struct {
 	client.Reader
+	config            *rest.Config
 	server, namespace string
 }
 
@@ -50,6 +60,9 @@ func (f *seedFlags) connect(otherwise string) (*access, error) {
 	rules.ExplicitPath = f.kubeconfig
 	loader := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: f.context})
 	config, err := loader.ClientConfig()
+	if clientcmd.IsEmptyConfig(err) {
+		return nil, errors.New("no kubeconfig of a seed: name one with --kubeconfig, or in $KUBECONFIG")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("load the kubeconfig of the seed: %w", err)
 	}
@@ -64,7 +77,7 @@ func (f *seedFlags) connect(otherwise string) (*access, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create a client for the seed %s: %w", config.Host, err)
 	}
-	return &access{reader, config.Host, namespace}, nil
+	return &access{reader, config, config.Host, namespace}, nil
 }
 
 // planLive compares the network in a seed with that of a file, or with what this version
@@ -159,19 +172,10 @@ func (in *access) running(ctx context.Context, p *pipeline.Pipeline, environment
 // network returns the Network in the namespace. If there are several, it returns the one
 // with the name of the wanted Network.
 func (in *access) network(ctx context.Context, wanted *manifest.Subject) (*extensionsv1alpha1.Network, error) {
-	list := &extensionsv1alpha1.NetworkList{}
-	err := in.List(ctx, list, client.InNamespace(in.namespace))
-	var undiscovered *discovery.ErrGroupDiscoveryFailed
-	if meta.IsNoMatchError(err) || errors.As(err, &undiscovered) {
-		return nil, fmt.Errorf("the cluster does not know Networks (%s) and is no seed; name a seed with --kubeconfig or --context: %w",
-			extensionsv1alpha1.GroupVersion, err)
-	}
+	networks, err := in.networks(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("list the Networks in namespace %s: %w", in.namespace, err)
+		return nil, err
 	}
-	networks := slices.DeleteFunc(list.Items, func(n extensionsv1alpha1.Network) bool {
-		return ptr.Deref(n.Spec.Class, extensionsv1alpha1.ExtensionClassShoot) != extensionsv1alpha1.ExtensionClassShoot
-	})
 	var names []string
 	for i := range networks {
 		if len(networks) == 1 || wanted != nil && networks[i].Name == wanted.Network.Name {
@@ -184,6 +188,33 @@ func (in *access) network(ctx context.Context, wanted *manifest.Subject) (*exten
 	}
 	return nil, fmt.Errorf("namespace %s has %d Networks (%s); pass as NEW a Network with the name of one of them",
 		in.namespace, len(names), listed(names))
+}
+
+// networks returns the Networks of shoots in the namespace; in all, if it is empty.
+func (in *access) networks(ctx context.Context) ([]extensionsv1alpha1.Network, error) {
+	list := &extensionsv1alpha1.NetworkList{}
+	err := in.List(ctx, list, client.InNamespace(in.namespace))
+	var undiscovered *discovery.ErrGroupDiscoveryFailed
+	if meta.IsNoMatchError(err) || errors.As(err, &undiscovered) {
+		return nil, fmt.Errorf("the cluster does not know Networks (%s) and is no seed; name a seed with --kubeconfig or --context: %w",
+			extensionsv1alpha1.GroupVersion, err)
+	}
+	where := "in namespace " + in.namespace
+	if in.namespace == metav1.NamespaceAll {
+		where = "in all namespaces"
+	}
+	if apierrors.IsForbidden(err) {
+		return nil, fmt.Errorf("the user must have the right to list networks.%s %s: %w", extensionsv1alpha1.GroupVersion.Group, where, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list the Networks %s: %w", where, err)
+	}
+	return slices.DeleteFunc(list.Items, func(n extensionsv1alpha1.Network) bool { return !isOfShoot(&n) }), nil
+}
+
+// isOfShoot reports whether Trellis is in charge of a Network.
+func isOfShoot(n *extensionsv1alpha1.Network) bool {
+	return ptr.Deref(n.Spec.Class, extensionsv1alpha1.ExtensionClassShoot) == extensionsv1alpha1.ExtensionClassShoot
 }
 
 // known returns a Network with its Cluster, Shoot, state and ManagedResources.

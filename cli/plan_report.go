@@ -6,11 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
-	"golang.org/x/term"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -220,10 +218,4 @@ func painted(d *difference, colours bool) string {
 		out.WriteString(line)
 	}
 	return out.String()
-}
-
-// isTerminal reports whether to is a terminal whose user has not set NO_COLOR.
-func isTerminal(to io.Writer) bool {
-	file, isFile := to.(*os.File)
-	return isFile && os.Getenv("NO_COLOR") == "" && term.IsTerminal(int(file.Fd()))
 }

@@ -14,17 +14,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/trellis-network/trellis/cli/internal/manifest"
+	"github.com/trellis-network/trellis/cli/internal/text"
 	"github.com/trellis-network/trellis/internal/fielderror"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
 
-const (
-	// maxProblems is the number of lines of one kind at most.
-	maxProblems = 50
-	// maxLine is the length of a line at most. Values of users can be long.
-	maxLine = 600
-)
+// maxProblems is the number of lines of one kind at most.
+const maxProblems = 50
 
 // reporter writes findings for users, one a line. It keeps the first failure to write
 // in err.
@@ -35,7 +32,7 @@ type reporter struct {
 	err       error
 }
 
-func (r *reporter) print(text string) { r.write(oneLine(text) + "\n") }
+func (r *reporter) print(line string) { r.write(text.OneLine(line) + "\n") }
 
 // write writes lines as they are.
 func (r *reporter) write(lines string) {
@@ -156,7 +153,7 @@ func (r *reporter) origins(result *pipeline.Result) {
 	aligned := tabwriter.NewWriter(&table, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(aligned, "PATH\tVALUE\tORIGIN")
 	for _, path := range slices.Sorted(maps.Keys(result.Values)) {
-		fmt.Fprintf(aligned, "%s\t%s\t%s\n", path, oneLine(shown(result.Values[path])), result.Origins[path])
+		fmt.Fprintf(aligned, "%s\t%s\t%s\n", path, text.OneLine(shown(result.Values[path])), result.Origins[path])
 	}
 	_ = aligned.Flush() // to memory
 	for line := range strings.Lines(table.String()) {
@@ -182,12 +179,4 @@ func listed(names []string) string {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 	}
 	return strings.Join(names, ", ")
-}
-
-// oneLine puts a text on one line of limited length, and escapes what printable escapes.
-func oneLine(text string) string {
-	if runes := []rune(text); len(runes) > maxLine {
-		text = string(runes[:maxLine]) + "…"
-	}
-	return printable(strings.NewReplacer("\n", " ", "\t", " ").Replace(text))
 }

@@ -2,7 +2,7 @@
 
 // Package cli is the command line trellis. It validates manifests, renders the objects
 // of a network, and shows what a change does, with the same pipeline as the operator. It
-// reads a cluster only for plan --live, and never writes to one. The author of an operator
+// reads clusters for plan --live, status and connectivity, and never writes to one. The author of an operator
 // with other plugins calls Run to get a command line for them.
 //
 // It knows no plugin and no infrastructure by name.
@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/trellis-network/trellis/cli/internal/text"
 	"github.com/trellis-network/trellis/internal/request"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
@@ -35,7 +36,7 @@ const (
 	ExitCouldNotPlan = 4 // ExitCouldNotRun, which a script must not take for a harmless change
 )
 
-// exitHelp is part of the help of each command except plan, which has its own.
+// exitHelp is part of the help of each command but those that have their own.
 const exitHelp = `
 
 Exit status:
@@ -71,9 +72,9 @@ func Run(args []string, streams Streams, plugins []plugin.Plugin, providers []pl
 	case errors.As(err, &status):
 		return int(status)
 	case errors.As(err, &failure):
-		fmt.Fprintln(streams.Err, "Error:", err)
+		fmt.Fprintln(streams.Err, text.Printable("Error: "+err.Error()))
 	default:
-		fmt.Fprintf(streams.Err, "Error: %v\nSee '%s --help'.\n", err, command.CommandPath())
+		fmt.Fprintf(streams.Err, "Error: %s\nSee '%s --help'.\n", text.Printable(err.Error()), command.CommandPath())
 	}
 	if command.Name() == planName {
 		return ExitCouldNotPlan
@@ -96,17 +97,19 @@ type ioError struct{ error }
 func newCommand(p *pipeline.Pipeline) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "trellis",
-		Short: "Validate, render and compare pod networks",
-		Long: `Validate, render and compare pod networks, without a cluster.
+		Short: "Validate, render, compare and observe pod networks",
+		Long: `Validate, render and compare pod networks, without a cluster, and show how those of
+a seed are.
 
 The input is a Shoot, the Network that Gardener derives from it, or both. The
-operator runs the same code, so it gives the same objects and the same errors.` + exitHelp + `
+operator runs the same code, so it gives the same objects and the same errors. status,
+connectivity and plan --live read clusters; no command writes to one.` + exitHelp + `
 
-plan has exit statuses of its own: see 'trellis plan --help'.`,
+plan, status and connectivity have exit statuses of their own: see their --help.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newValidate(p), newRender(p), newPlan(p), newRequest(p), newExplain(p), newSchema(p), newVersion())
+	root.AddCommand(newValidate(p), newRender(p), newPlan(p), newRequest(p), newStatus(p), newConnectivity(), newExplain(p), newSchema(p), newVersion())
 	return root
 }
 

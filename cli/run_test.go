@@ -93,6 +93,8 @@ func TestEveryCommandHasHelpWithExamples(t *testing.T) {
 		{name: "plan", args: "plan --help", stdout: "~Examples:\ntrellis plan --live -n shoot--dev--mine new.yaml\nExit status:\n3  changes that interrupt traffic"},
 		{name: "explain", args: "explain --help", stdout: "~Examples:\ntrellis explain TYPE.FIELD.FIELD"},
 		{name: "schema", args: "schema --help", stdout: "~Examples:\n> networkconfig.schema.json"},
+		{name: "status", args: "status --help", stdout: "~Examples:\ntrellis status -A\nExit status:\n1  a Network is not"},
+		{name: "connectivity", args: "connectivity --help", stdout: "~Examples:\n--shoot-kubeconfig shoot.kubeconfig\nExit status:\n1  a target fails"},
 		{name: "request", args: "request --help", stdout: "~Examples:\ntrellis render --request request.json"},
 	})
 }

@@ -86,6 +86,8 @@ func (noop) Classify(change plugin.Change[noopConfig]) (plugin.ChangeClass, stri
 	return noopChanges.Classify(change)
 }
 
+func (noop) DescribeDataPath(*noopConfig) string { return "by hand" }
+
 func (noop) Render(effective *noopConfig, facts *plugin.Input) (plugin.Objects, error) {
 	labels := map[string]string{"app": "noop"}
 	account := &corev1.ServiceAccount{

@@ -12,6 +12,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -60,6 +61,16 @@ type limits struct {
 	// last answer about its kinds, by path.
 	cached *atomic.Int64
 	kinds  keyed.Map[string, uint64]
+}
+
+// Limited returns a transport for requests to one shoot that passes on only answers of API
+// servers, and of those no more than the operator takes. server is the URL of its API server. It is
+// for programs that read little and end.
+func Limited(server *url.URL, next http.RoundTripper) http.RoundTripper {
+	return &limits{
+		next: next, prefix: strings.TrimSuffix(server.Path, "/"),
+		events: rate.NewLimiter(watchRate, watchBurst), cached: new(atomic.Int64),
+	}
 }
 
 // Errors about answers. None quotes what answered, which may be any server that the operator

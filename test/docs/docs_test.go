@@ -159,6 +159,7 @@ func TestTheStandaloneGuideWorks(t *testing.T) {
 	g.Expect(string(output)).To(And(
 		ContainSubstring("shoot.core.gardener.cloud/johndoe-azure condition met"),
 		ContainSubstring("backend: vxlan"),
+		ContainSubstring("VXLAN between nodes; routes by Felix"),
 		MatchRegexp(`extension-networking-calico-config\s+True\s+`)))
 }
 
