@@ -3,6 +3,7 @@
 package shootclient
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -14,7 +15,7 @@ import (
 // metadata services of infrastructures, the other addresses of such services, and those of
 // several hosts; and local NAT64 (RFC 8215), whose networks choose which bytes have the IPv4
 // address. Private ranges are not among them: API servers are there.
-var neverClusters = prefixes("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "100.100.100.200/32", "168.63.129.16/32", "224.0.0.0/3",
+var neverClusters = prefixes("0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32", "224.0.0.0/3",
 	"::/127", "64:ff9b:1::/48", "fe80::/10", "fd00:ec2::/32", "fd20:ce::/32", "ff00::/8")
 
 // embedding maps ranges of IPv6 addresses to the byte at which they have the IPv4 address that
@@ -64,8 +65,13 @@ func (o *Options) checkAddress(address netip.Addr) error {
 	if address = address.Unmap().WithZone(""); o.RefuseAddress == nil || !o.RefuseAddress(address) {
 		return nil
 	}
-	return fmt.Errorf("the address %s is not one of a cluster, and is not connected to; put the address of the shoot's API server into the kubeconfig, or have the operator of the seed allow it (shootClientConnection.allowedAddresses)", address)
+	return fmt.Errorf("the address %s %s", address, isNoCluster)
 }
+
+const isNoCluster = "is not one of a cluster, and is not connected to; put the address of the shoot's API server into the kubeconfig, or have the operator of the seed allow it (shootClientConnection.allowedAddresses)"
+
+// errNotConnectedTo does not tell to which address a name leads.
+var errNotConnectedTo = errors.New("the address that it has " + isNoCluster)
 
 // control checks the address of a connection before it is opened, as net.Dialer.Control.
 func (o *Options) control(_, address string, _ syscall.RawConn) error {
@@ -73,5 +79,8 @@ func (o *Options) control(_, address string, _ syscall.RawConn) error {
 	if err != nil {
 		return err
 	}
-	return o.checkAddress(parsed.Addr())
+	if o.checkAddress(parsed.Addr()) != nil {
+		return errNotConnectedTo
+	}
+	return nil
 }

@@ -4,12 +4,9 @@ package shootclient
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"net"
 	"regexp"
-	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
@@ -47,18 +44,11 @@ func (e *UnreachableError) Error() string {
 	return fmt.Sprintf("the shoot's API server %s cannot be reached: %s", e.Server, steady(e.Err))
 }
 
-// steady describes an error of a connection in the same words each time it occurs:
-// the port on this side is a new one with each attempt.
+// steady describes an error of a connection in the same words each time it occurs: a time limit
+// may pass in several places.
 func steady(err error) string {
-	var failed *net.OpError
-	switch {
-	case errors.As(err, &failed) && failed.Source != nil:
-		always := *failed
-		always.Source = nil
-		return strings.ReplaceAll(err.Error(), failed.Error(), always.Error())
-	case errors.Is(err, context.DeadlineExceeded), strings.HasSuffix(err.Error(), "net/http: request canceled"):
-		// The latter is how a transport sees the time limit of an http.Client.
-		return "it has not answered in time"
+	if isLate(err) {
+		return errLate.Error()
 	}
 	return err.Error()
 }

@@ -10,10 +10,8 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,23 +75,15 @@ func Limited(server *url.URL, next http.RoundTripper) http.RoundTripper {
 // reaches.
 var (
 	errRedirect    = errors.New("the answer leads to another address, which is not followed; put the address of the API server itself into the kubeconfig")
-	errBroken      = errors.New("the connection ended before a whole answer in HTTP arrived")
 	errNested      = fmt.Errorf("the answer has more than %d nested objects", maxNested)
 	errNoAPIServer = errors.New("what answers is not a Kubernetes API server; correct the address in the kubeconfig")
 )
-
-// tellable matches the errors of a transport, beside those of the network, that quote nothing of
-// what was received.
-var tellable = regexp.MustCompile(`^(tls: |net/http: request canceled|http: server gave HTTP response to HTTPS client)|x509: `)
 
 // RoundTrip implements http.RoundTripper.
 func (l *limits) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := l.next.RoundTrip(request)
 	if err != nil {
-		if !errors.As(err, new(net.Error)) && !errors.Is(err, context.Canceled) && !errors.Is(err, io.EOF) && !tellable.MatchString(err.Error()) {
-			err = errBroken
-		}
-		return nil, err
+		return nil, unanswered(err)
 	}
 	if err := l.admit(request, response); err != nil {
 		_ = response.Body.Close()
@@ -192,8 +182,10 @@ func (c *counted) Read(p []byte) (int, error) {
 		return 0, fmt.Errorf("the answer has more than %g MiB", float64(c.most)/(1<<20))
 	case all > maxAnswers:
 		return 0, fmt.Errorf("the answers to all requests together have more than %d MiB", maxAnswers>>20)
+	case err != nil:
+		return n, unanswered(err)
 	}
-	return n, err
+	return n, nil
 }
 
 // Close implements io.Closer.
@@ -280,7 +272,10 @@ func (r *eventReader) Read(p []byte) (int, error) {
 	if wait := r.rate.WaitN(r.ctx, min(work, watchBurst)); wait != nil {
 		return 0, wait
 	}
-	return n, err
+	if err != nil {
+		return n, unread(err)
+	}
+	return n, nil
 }
 
 // ends returns how many events end in the next bytes, and where the last one does.

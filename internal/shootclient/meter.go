@@ -21,7 +21,7 @@ const (
 )
 
 // errDials is the error of a connection that is one too many.
-var errDials = &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("the API server ends its connections again and again; new ones are made with delay")}
+var errDials = errors.New("the API server ends its connections again and again; new ones are made with delay")
 
 // meter limits what the connections to one shoot bring.
 type meter struct{ bytes, dials *rate.Limiter }
