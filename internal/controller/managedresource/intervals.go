@@ -20,6 +20,12 @@ const (
 	lastRetry  = time.Minute
 	// forgottenAfter is when the corrections of an object that stays as it is count no more.
 	forgottenAfter = 2 * lastRetry
+	// quietPeriod is how long a condition stays as it is when only its message is new: a
+	// cluster may answer with another one each time.
+	quietPeriod = time.Minute
+	// maxRecreations is how many objects that are deleted to be created again are told at once,
+	// each in a run of its own; after that there is one more each quietPeriod.
+	maxRecreations = 10
 	// statusGatherTime is how long changes of objects' statuses are gathered.
 	statusGatherTime = time.Second
 	// cacheLag is the time that the shoot's cache gets to show what was applied.

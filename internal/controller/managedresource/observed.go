@@ -5,6 +5,7 @@ package managedresource
 import (
 	"context"
 
+	"golang.org/x/time/rate"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,6 +21,10 @@ type observations struct {
 	uid types.UID
 	// inputs of the last complete run; empty if there was none.
 	inputs string
+	// told are the inputs of the last run whose conditions are written, and recreations limits
+	// how often it is told at once that an object was deleted to be created again.
+	told        string
+	recreations *rate.Limiter
 	// items of the last complete run, without their objects.
 	items []*item
 	// absent are the kinds that the shoot lacked then.
@@ -33,7 +38,7 @@ type observations struct {
 }
 
 func newObservations(uid types.UID) *observations {
-	o := &observations{uid: uid}
+	o := &observations{uid: uid, recreations: rate.NewLimiter(rate.Every(quietPeriod), maxRecreations)}
 	o.reset()
 	return o
 }
@@ -48,9 +53,9 @@ type observation struct {
 	generation  int64
 }
 
-// reset makes the next stages compare everything, and correct it at once.
+// reset makes the next stages compare everything, and correct and tell it at once.
 func (o *observations) reset() {
-	o.inputs, o.objects, o.corrected = "", map[identity]observation{}, map[identity]corrections{}
+	o.inputs, o.told, o.objects, o.corrected = "", "", map[identity]observation{}, map[identity]corrections{}
 }
 
 // complete remembers a complete run.

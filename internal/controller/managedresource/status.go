@@ -50,7 +50,8 @@ func (r *Reconciler) report(ctx context.Context, run *run, ended outcome.Outcome
 
 // tell writes the status, the event and the log line, and returns the outcome that this
 // leaves. A run that ended with a terminal error is repeated every sync period, since the
-// shoot can change without an event.
+// shoot can change without an event, and one that put a message off once that can be told,
+// unless it is retried with back-off.
 func (r *Reconciler) tell(ctx context.Context, run *run, ended outcome.Outcome) outcome.Outcome {
 	if ctx.Err() != nil || ended.Kind() == outcome.Stale {
 		return ended // The process is about to end, or the run read an old cache, or panicked.
@@ -58,10 +59,15 @@ func (r *Reconciler) tell(ctx context.Context, run *run, ended outcome.Outcome) 
 	run.setConditions(ended)
 	if err := r.writer.writeStatus(ctx, run); err != nil && ended.Kind() != outcome.Retry {
 		return outcome.TryAgain(err)
+	} else if err == nil && run.content != nil {
+		run.observed.told = run.content.inputs
 	}
 	announce(ctx, r.recorder, run, ended)
 	if ended.Kind() == outcome.Terminal {
-		return ended.Within(r.options.SyncPeriod)
+		ended = ended.Within(r.options.SyncPeriod)
+	}
+	if run.untold > 0 && ended.Kind() != outcome.Retry {
+		ended = ended.Within(run.untold)
 	}
 	return ended
 }
@@ -130,6 +136,7 @@ func (r *run) setConditions(ended outcome.Outcome) {
 	}
 	var failed *failure
 	if errors.As(ended.Err(), &failed) && failed.reason != reasonHealthCheckError {
+		r.urgent = errors.As(failed.err, new(*recreating)) && r.observed.recreations.AllowN(r.clock.Now(), 1)
 		r.setCondition(applied, corev1beta1.ConditionFalse, failed.reason, failed.Error(), ended.Codes()...)
 	}
 	switch {
@@ -181,10 +188,21 @@ func (r *run) setApplyProgressing() {
 	}
 }
 
+// setCondition sets a condition. A new message alone, unless it is urgent or about content that
+// was not told of before, is put off until the one that is there is quietPeriod old: a cluster
+// must not decide how often the seed is written to.
 func (r *run) setCondition(conditionType string, status corev1beta1.ConditionStatus, reason, message string, codes ...corev1beta1.ErrorCode) {
+	now, message := r.clock.Now(), condition.Shorten(message, condition.MaxMessage)
+	before := condition.Value(r.mr.Status.Conditions, conditionType)
+	isNew := r.urgent || before.Status != status || before.Reason != reason || !slices.Equal(before.Codes, codes) ||
+		r.content != nil && r.content.inputs != r.observed.told
+	if age := now.Sub(before.LastUpdateTime.Time); !isNew && before.Message != message && age >= 0 && age < quietPeriod {
+		r.untold = max(r.untold, quietPeriod-age)
+		return
+	}
 	r.mr.Status.Conditions, _ = condition.Set(r.mr.Status.Conditions, corev1beta1.Condition{
-		Type: conditionType, Status: status, Reason: reason, Message: condition.Shorten(message, condition.MaxMessage), Codes: codes,
-	}, r.clock.Now())
+		Type: conditionType, Status: status, Reason: reason, Message: message, Codes: codes,
+	}, now)
 }
 
 // isApplied reports whether, according to the status, all objects are applied.

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package managedresource
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/client-go/tools/events"
+	testclock "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/shootclient"
+)
+
+// talkativeShoots fail each time with another message.
+type talkativeShoots struct {
+	Shoots
+	failures int
+	fail     func(err error) error
+}
+
+func (s *talkativeShoots) For(context.Context, string) (*shootclient.Shoot, error) {
+	s.failures++
+	return nil, s.fail(fmt.Errorf("the etcd failed the %dth time", s.failures))
+}
+
+// A cluster that gives another reason for its failure each time does not decide how often the
+// seed is written to. What else changes is told at once, and the newest message in its time.
+func TestAMessageAloneIsToldOnceAMinute(t *testing.T) {
+	e := newEnv(t)
+	unreachable := func(err error) error { return &shootclient.UnreachableError{Err: err} }
+	shoots := &talkativeShoots{fail: unreachable}
+	clock := testclock.NewFakePassiveClock(time.Now().Truncate(time.Second))
+	options := Options{Shoots: shoots, Clock: clock, SyncPeriod: time.Hour}
+	options.setDefaults()
+	writes, recorder := 0, events.NewFakeRecorder(1000)
+	counting := interceptor.NewClient(e.seed, interceptor.Funcs{
+		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, object client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+			writes++
+			return c.SubResource(sub).Patch(ctx, object, patch, opts...)
+		},
+	})
+	r := newReconciler(counting, e.seed, e.seed, recorder, options)
+	request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.state("network", e.configMap("one")))}
+	run := func() (reconcile.Result, error) { return r.Reconcile(e.ctx, request) }
+	tells := func(n int, because string) {
+		t.Helper()
+		e.Expect(writes).To(Equal(n), because)
+		e.Expect(recorder.Events).To(HaveLen(n), because)
+		e.Expect(e.message("network", "ResourcesApplied")()).To(HaveSuffix("the etcd failed the %dth time", shoots.failures))
+	}
+
+	for range 5 * 60 {
+		_, err := run()
+		e.Expect(err).To(HaveOccurred(), "it is retried with back-off")
+		clock.SetTime(clock.Now().Add(time.Second))
+	}
+	_, _ = run()
+	tells(6, "the first message, and one for each of five minutes")
+
+	e.state("network", e.configMap("two"))
+	_, _ = run()
+	tells(7, "it is about other content")
+
+	clock.SetTime(clock.Now().Add(20 * time.Second))
+	shoots.fail = func(err error) error { return &shootclient.NoAccessError{Err: err} }
+	_, _ = run()
+	tells(8, "it has a code")
+
+	clock.SetTime(clock.Now().Add(20 * time.Second))
+	result, err := run()
+	e.Expect(err).NotTo(HaveOccurred())
+	e.Expect(result.RequeueAfter).To(Equal(40*time.Second), "the message is told then, although the sync period is longer")
+	e.Expect(writes).To(Equal(8))
+	clock.SetTime(clock.Now().Add(result.RequeueAfter))
+	_, _ = run()
+	tells(9, "it is a minute later")
+}
+
+// That an object was deleted to be created again is told at once, also when a bundle has several
+// such objects, but not as often as a cluster refuses updates.
+func TestThatObjectsAreRecreatedIsToldTenTimesAtOnce(t *testing.T) {
+	g := NewWithT(t)
+	clock, recorder := testclock.NewFakePassiveClock(time.Now().Truncate(time.Second)), events.NewFakeRecorder(100)
+	r := &run{mr: &resourcesv1alpha1.ManagedResource{}, observed: newObservations(""), clock: clock}
+	refused := func(n int) {
+		for i := range n {
+			r.initial = r.mr.DeepCopy()
+			ended := failed(reasonApplyFailed, &recreating{fmt.Errorf("field %d is immutable", i)})
+			r.setConditions(ended)
+			announce(t.Context(), recorder, r, ended)
+			clock.SetTime(clock.Now().Add(time.Millisecond))
+		}
+	}
+	refused(50)
+	g.Expect(recorder.Events).To(HaveLen(maxRecreations))
+	g.Expect(<-recorder.Events).To(HavePrefix("Warning ObjectRecreated field 0 is immutable; it was deleted and will be created again"))
+	clock.SetTime(clock.Now().Add(quietPeriod))
+	refused(50)
+	g.Expect(recorder.Events).To(HaveLen(maxRecreations))
+}
