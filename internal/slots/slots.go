@@ -22,14 +22,19 @@ const (
 
 // Slots admits one run at a time for a cluster that is slow, so that one such cluster does not
 // take a worker for each of its objects, and to all slow clusters together half of the workers.
-// Its methods may be called concurrently.
+// A quarter is left to clusters that have had a quick run before, so that many new clusters,
+// which turn out to be slow only after a while, do not have all of them. Its methods may be
+// called concurrently.
 type Slots struct {
-	// most is how many slow clusters may have runs.
-	most int
+	// most is how many slow clusters may have runs, and mostUnknown how many that are slow or
+	// have not had a quick run.
+	most, mostUnknown int
 
 	mu sync.Mutex
 	// clusters by the namespace of their control plane.
 	clusters map[string]load
+	// quick has the clusters that have had a quick run.
+	quick map[string]struct{}
 }
 
 // load is what is known of one cluster.
@@ -41,7 +46,12 @@ type load struct {
 }
 
 // New returns the slots of a controller with this many workers.
-func New(workers int) *Slots { return &Slots{most: max(1, workers/2), clusters: map[string]load{}} }
+func New(workers int) *Slots {
+	return &Slots{
+		most: max(1, workers/2), mostUnknown: max(1, workers-max(1, workers/4)),
+		clusters: map[string]load{}, quick: map[string]struct{}{},
+	}
+}
 
 // Enter reports whether a run may begin. The caller of an admitted run must call leave with
 // the time of its end.
@@ -50,8 +60,12 @@ func (s *Slots) Enter(namespace string, now time.Time) (leave func(time.Time), a
 	defer s.mu.Unlock()
 	c := s.clusters[namespace]
 	isSlow := now.Before(c.slow)
+	_, isQuick := s.quick[namespace]
+	slow, unknown := s.count(now)
 	switch {
-	case len(c.running) > 0 && (isSlow || now.Sub(c.running[0]) >= After), isSlow && s.slow(now) >= s.most:
+	case len(c.running) > 0 && (isSlow || now.Sub(c.running[0]) >= After),
+		isSlow && slow >= s.most,
+		(isSlow || !isQuick) && unknown >= s.mostUnknown:
 		return nil, false
 	}
 	c.running = append(c.running, now)
@@ -59,14 +73,22 @@ func (s *Slots) Enter(namespace string, now time.Time) (leave func(time.Time), a
 	return func(end time.Time) { s.leave(namespace, now, end) }, true
 }
 
-// slow returns how many slow clusters have runs.
-func (s *Slots) slow(now time.Time) (count int) {
-	for _, c := range s.clusters {
-		if len(c.running) > 0 && (now.Before(c.slow) || now.Sub(c.running[0]) >= After) {
-			count++
+// count returns how many slow clusters have runs, and how many runs those have that are slow or
+// have not had a quick one.
+func (s *Slots) count(now time.Time) (slow, unknown int) {
+	for namespace, c := range s.clusters {
+		if len(c.running) == 0 {
+			continue
+		}
+		isSlow := now.Before(c.slow) || now.Sub(c.running[0]) >= After
+		if isSlow {
+			slow++
+		}
+		if _, isQuick := s.quick[namespace]; isSlow || !isQuick {
+			unknown += len(c.running)
 		}
 	}
-	return count
+	return slow, unknown
 }
 
 func (s *Slots) leave(namespace string, began, end time.Time) {
@@ -77,6 +99,8 @@ func (s *Slots) leave(namespace string, began, end time.Time) {
 	c.running = slices.Delete(c.running, i, i+1)
 	if took := end.Sub(began); took >= After {
 		c.slow = end.Add(remembered * took)
+	} else {
+		s.quick[namespace] = struct{}{}
 	}
 	if len(c.running) == 0 && !end.Before(c.slow) {
 		delete(s.clusters, namespace)
@@ -91,10 +115,11 @@ func (s *Slots) Forget(namespace string) {
 	defer s.mu.Unlock()
 	if len(s.clusters[namespace].running) == 0 {
 		delete(s.clusters, namespace)
+		delete(s.quick, namespace)
 	}
 }
 
-// Len returns of how many clusters something is remembered.
+// Len returns how many clusters have runs or count as slow.
 func (s *Slots) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -52,6 +52,38 @@ func TestSlowClustersShareHalfOfTheWorkers(t *testing.T) {
 	g.Expect(s.Len()).To(Equal(1), "the one that still runs")
 }
 
+// New clusters that hang, however many come at once, leave workers to those that are known.
+func TestNewClustersLeaveAQuarterOfTheWorkers(t *testing.T) {
+	const workers = 20
+	g, s, now := NewWithT(t), slots.New(workers), time.Now()
+	leave, _ := s.Enter("good", now)
+	leave(now)
+
+	var running []func(time.Time)
+	enter := func() {
+		for i := range 3 * workers {
+			if leave, admitted := s.Enter(fmt.Sprint("new-", i), now); admitted {
+				running = append(running, leave)
+			}
+		}
+	}
+	enter()
+	g.Expect(running).To(HaveLen(workers * 3 / 4))
+	now = now.Add(time.Minute)
+	enter()
+	g.Expect(running).To(HaveLen(workers * 3 / 4))
+	_, admitted := s.Enter("good", now)
+	g.Expect(admitted).To(BeTrue())
+
+	for _, leave := range running {
+		leave(now)
+	}
+	_, admitted = s.Enter("another", now)
+	g.Expect(admitted).To(BeTrue())
+	_, admitted = s.Enter("good", now)
+	g.Expect(admitted).To(BeTrue(), "a known cluster has as many workers as are free")
+}
+
 func TestAClusterIsSlowTenTimesAsLongAsItsRunTook(t *testing.T) {
 	g, s, began := NewWithT(t), slots.New(2), time.Now()
 	leave, _ := s.Enter("one", began)
