@@ -20,7 +20,7 @@ STATING := go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./...
 # The generated parts of the tree.
 GENERATED := api config docs pipeline plugins
 
-.PHONY: help demo test test-long robustness contract lint generate build sandbox real-nodes deps fmt bench
+.PHONY: help demo test test-long e2e robustness race contract lint generate build sandbox real-nodes deps fmt bench
 
 help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 20
@@ -43,6 +43,9 @@ test-long: sandbox ## Tests that take long: two replicas, kills, shoots that do 
 	go test $(WAITING) -run '$(LONG)' ./test/e2e
 	go test $(WAITING) $(LONG_PACKAGES)
 
+e2e: real-nodes ## Trellis on real nodes with flannel, and what breaks there; as root, see make deps
+	go test -v -timeout 20m ./test/realnodes -realnodes
+
 robustness: sandbox ## Kill and disturb the operator, check that the tests find planted bugs and missing protections, and let one shoot of fifty be hostile; 25 minutes
 	go test -timeout 60m ./test/robustness -robustness.all
 	go test -timeout 30m -v -run TestAHostileShootHarmsNoOther ./test/fairness -fairness.all
@@ -52,6 +55,9 @@ bench: ## Trellis beside Helm, verdicts about connectivity, and shoots beside ot
 	go test -run '^$$' -bench Examine ./internal/controller/networkstatus/connectivity
 	go test -run '^$$' -bench Minute -benchtime 1x ./internal/controller/networkstatus/connectivity
 	go test -run '^$$' -bench . -benchtime 1x ./test/fairness
+
+race: sandbox ## The controllers, the operator and its contract with the race detector, which needs a C compiler
+	CGO_ENABLED=1 go test -race -timeout 40m -p 1 ./internal/... ./operator/... ./test/contract ./test/e2e
 
 contract: sandbox ## The tests that show docs/gardener-contract.md, beside its table of them; UPDATE=1 writes the table
 	go test -json $(WAITING) $$($(STATING)) | go run ./hack/contract $(if $(filter-out 0 false,$(UPDATE)),-write)
