@@ -16,8 +16,11 @@ const (
 	peersPerMinute = 100
 	maxRefresh     = 10 * time.Minute
 	// firstRetry is the time until a failed request is repeated, and maxRetry that after many.
+	// The verdict must see within a minute that a network was repaired. If the API server asks
+	// for more, it is maxAsked at most.
 	firstRetry = 5 * time.Second
-	maxRetry   = time.Minute
+	maxRetry   = 20 * time.Second
+	maxAsked   = time.Minute
 )
 
 // refreshPeriod returns the time between two reads of the peers: a minute for each started
@@ -42,7 +45,7 @@ func nextRefresh(reads, peers int) time.Duration {
 // failed together do not come back together.
 func retry(failures int, asked time.Duration, chance float64) time.Duration {
 	delay := min(maxRetry, firstRetry<<min(failures-1, 10))
-	return max(min(asked, maxRetry), delay/2+time.Duration(chance*float64(delay)/2))
+	return max(min(asked, maxAsked), delay/2+time.Duration(chance*float64(delay)/2))
 }
 
 // pace decides when to report.

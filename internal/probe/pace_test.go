@@ -38,7 +38,7 @@ func TestReportsThatFailAreRepeatedMoreAndMoreSlowly(t *testing.T) {
 		p.failed(start, 0)
 		delays = append(delays, p.next(nil).Sub(start))
 	}
-	g.Expect(delays).To(Equal([]time.Duration{2500 * time.Millisecond, 5 * time.Second, 10 * time.Second, 20 * time.Second, 30 * time.Second, 30 * time.Second}))
+	g.Expect(delays).To(Equal([]time.Duration{2500 * time.Millisecond, 5 * time.Second, 10 * time.Second, 10 * time.Second, 10 * time.Second, 10 * time.Second}))
 	p.failed(start, 50*time.Second)
 	g.Expect(p.next(nil)).To(Equal(start.Add(50*time.Second)), "as the API server asks")
 	p.failed(start, time.Hour)

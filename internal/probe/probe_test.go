@@ -189,7 +189,7 @@ func TestAnAPIServerThatIsAwayIsAskedRarely(t *testing.T) {
 	inBubble(t, 3, func(g *WithT, w *world) {
 		w.change(func() { w.down = true })
 		pass(10 * time.Minute)
-		g.Expect(w.lists).To(BeNumerically("<", 25))
+		g.Expect(w.lists).To(BeNumerically("<", 60))
 		g.Expect(w.reports).To(BeEmpty())
 		w.change(func() { w.down = false })
 		pass(time.Minute)

@@ -236,10 +236,11 @@ func (c *Client) client() (*http.Client, error) {
 			DialContext:            c.dial,
 			TLSClientConfig:        &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12},
 			TLSHandshakeTimeout:    timeout,
-			ForceAttemptHTTP2:      true,
 			MaxResponseHeaderBytes: maxHeader,
 			// A probe sends a request a minute or less. A connection that lived longer would keep
-			// memory of the API server for each node.
+			// memory of the API server for each node. It is HTTP/1.1, since that of a request
+			// that got no answer is closed: HTTP/2 would go on with it, for minutes after the
+			// network was repaired.
 			IdleConnTimeout: 2 * time.Minute,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
