@@ -58,7 +58,7 @@ func TestRefusedCredentialsAreToldOnce(t *testing.T) {
 	n := e.network(e.component("agent", "DaemonSet", "agent"), e.component("controller", "Deployment", "controller"))
 	for name, test := range map[string]struct{ token, wanted string }{
 		"not valid":      {"dead", " refuses the credentials in the Secret " + e.namespace + "/gardener: "},
-		"without rights": {request.Status.Token, "may not list and watch DaemonSet, Deployment objects in the shoot: "},
+		"without rights": {request.Status.Token, "may not list and watch DaemonSet, Deployment, Node objects in the shoot: "},
 	} {
 		e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
 		e.access(e.as(test.token))

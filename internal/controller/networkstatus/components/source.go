@@ -120,7 +120,7 @@ func (s *Source) observe(ctx context.Context, in source.Input) observation {
 		return unobserved(err)
 	}
 	// All kinds at once, so that what keeps them from being observed is reported once.
-	if err := shoot.Watch(ctx, kindsOf(in.Components)...); err != nil {
+	if err := shoot.Watch(ctx, append(kindsOf(in.Components), shootclient.Nodes.Kind)...); err != nil {
 		return unobserved(shoot.Failure(err))
 	}
 	explain := &explainer{
@@ -150,7 +150,8 @@ func kindsOf(components []plugin.Component) (kinds []schema.GroupVersionKind) {
 }
 
 // check checks each component, and explains the unhealthy one whose worst pod has the
-// most severe problem; of equal ones the first.
+// most severe problem; of equal ones the first. If all are healthy, it names the nodes that
+// have no network nevertheless.
 func check(ctx context.Context, shoot *shootclient.Shoot, components []plugin.Component, explain *explainer) observation {
 	seen := observation{components: map[string]bool{}}
 	var fine, unhealthyNames, unreadable []string
@@ -175,6 +176,10 @@ func check(ctx context.Context, shoot *shootclient.Shoot, components []plugin.Co
 			unhealthyNames = append(unhealthyNames, component.Name)
 		}
 	}
+	withoutNetwork, err := nodesWithoutNetwork(ctx, shoot.Reader, explain.now)
+	if err != nil {
+		unreadable = append(unreadable, fmt.Sprintf("nodes: %v", shoot.Failure(err)))
+	}
 	switch {
 	case message != "":
 		seen.result, seen.message = unhealthy, message
@@ -183,6 +188,8 @@ func check(ctx context.Context, shoot *shootclient.Shoot, components []plugin.Co
 		}
 	case len(unreadable) > 0:
 		seen.result, seen.message = unknown, "The health of some network components is unknown: "+strings.Join(unreadable, "; ")
+	case withoutNetwork != "":
+		seen.result, seen.message = unhealthy, withoutNetwork
 	default:
 		seen.result, seen.message = healthy, "All network components are healthy: "+strings.Join(fine, ", ")
 	}
