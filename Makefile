@@ -15,6 +15,8 @@ WAITING := -timeout 20m -parallel 4
 # processes that die, and whole packages that disturb the operator.
 LONG := ^(TestAnotherReplicaCarriesOn|TestKillingTheOperatorChangesNothing)$$
 LONG_PACKAGES := ./test/robustness ./test/fairness
+# What make e2e has: packages that need root and send packets.
+E2E_PACKAGES := ./test/flannel ./test/realnodes
 # The packages whose tests state with contract.Shows what they show.
 STATING := go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | grep 'trellis/test/contract[] ]' | cut -d ' ' -f 1
 # The generated parts of the tree.
@@ -31,7 +33,7 @@ demo: sandbox build ## Apply a Shoot and wait until its network is healthy; EXIT
 test: sandbox ## All tests but long ones
 	@go run ./hack/compile -tests ./...
 	@go build -o bin/ ./hack/gotest
-	exec bin/gotest $(WAITING) -skip '$(LONG)' ./test/e2e $$(go list ./... | grep -vE '/($(subst $() ,|,$(patsubst ./%,%,$(LONG_PACKAGES))))$$')
+	exec bin/gotest $(WAITING) -skip '$(LONG)' ./test/e2e $$(go list ./... | grep -vE '/($(subst $() ,|,$(patsubst ./%,%,$(LONG_PACKAGES) $(E2E_PACKAGES))))$$')
 	@if command -v "$$(go env CC)" >/dev/null; then set -x; CGO_ENABLED=1 go test -race -run ManyAtATime ./plugins ./plugin/... && cd examples/gardenet && CGO_ENABLED=1 go test -race -run ManyAtATime ./...; \
 	else echo "There is no C compiler, which the race detector needs: left out."; fi
 	$(IN_SANDBOX) go test -timeout 20m ./...
@@ -43,7 +45,8 @@ test-long: sandbox ## Tests that take long: two replicas, kills, shoots that do 
 	go test $(WAITING) -run '$(LONG)' ./test/e2e
 	go test $(WAITING) $(LONG_PACKAGES)
 
-e2e: real-nodes ## Trellis on real nodes with flannel, and what breaks there; as root, see make deps
+e2e: sandbox real-nodes ## flannel's packets, and Trellis on real nodes: what breaks there, and when the status knows; as root, see make deps
+	go test -timeout 20m ./test/flannel
 	go test -v -timeout 20m ./test/realnodes -realnodes
 
 robustness: sandbox ## Kill and disturb the operator, check that the tests find planted bugs and missing protections, and let one shoot of fifty be hostile; 25 minutes
