@@ -35,6 +35,9 @@ func wire(t *testing.T, layout plan.Layout) *wired {
 	if os.Getuid() != 0 {
 		t.Skip("network namespaces need root")
 	}
+	if _, err := exec.LookPath("nft"); err != nil {
+		t.Skip("faults need the program nft (Debian's package nftables)")
+	}
 	runtime.LockOSThread()
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		t.Fatal(err)
