@@ -111,7 +111,8 @@ func table(tried []way, costs []cost) string {
 func (l *fleet) operate(tb testing.TB) {
 	tb.Helper()
 	settings, err := configv1alpha1.Load([]byte(`{mode: Standalone, metrics: {bindAddress: "0"}, healthProbes: {bindAddress: "0"},
-leaderElection: {leaderElect: false}, shootClientConnection: {allowedAddresses: [127.0.0.0/8]}}`))
+leaderElection: {leaderElect: false}, shootClientConnection: {allowedAddresses: [127.0.0.0/8]},
+connectivityProbe: {disabled: true}}`)) // the shoots are one cluster, which has one probe
 	l.Expect(err).NotTo(HaveOccurred())
 	changes, err := cache.New(l.seed.Config, cache.Options{Scheme: l.seed.Scheme()})
 	l.Expect(err).NotTo(HaveOccurred())
