@@ -20,7 +20,7 @@ const (
 	lastRetry  = time.Minute
 	// forgottenAfter is when the corrections of an object that stays as it is count no more.
 	forgottenAfter = 2 * lastRetry
-	// quietPeriod is how long a condition stays as it is when only its message is new: a
+	// quietPeriod is how long the conditions stay as they are when only messages are new: a
 	// cluster may answer with another one each time.
 	quietPeriod = time.Minute
 	// maxRecreations is how many objects that are deleted to be created again are told at once,

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/events"
 	testclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,6 +17,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/condition"
+	"github.com/trellis-network/trellis/internal/outcome"
 	"github.com/trellis-network/trellis/internal/shootclient"
 )
 
@@ -84,6 +87,31 @@ func TestAMessageAloneIsToldOnceAMinute(t *testing.T) {
 	tells(9, "it is a minute later")
 }
 
+// A message is not put off if the status is written anyway: it would tell of objects that the
+// same status no longer has.
+func TestAMessageIsToldWithWhatElseChanges(t *testing.T) {
+	g := NewWithT(t)
+	clock := testclock.NewFakePassiveClock(time.Now().Truncate(time.Second))
+	r := &run{mr: &resourcesv1alpha1.ManagedResource{}, observed: newObservations(""), clock: clock, deleting: true}
+	waits := func(left ...string) string {
+		r.initial, r.untold = r.mr.DeepCopy(), 0
+		r.mr.Status.Resources = nil
+		for _, name := range left {
+			r.mr.Status.Resources = append(r.mr.Status.Resources, resourcesv1alpha1.ObjectReference{ObjectReference: corev1.ObjectReference{Name: name}})
+		}
+		r.setConditions(outcome.Wait(fmt.Sprintf("%s are deleted at %s", left, clock.Now()), time.Second))
+		r.putOffMessages()
+		clock.SetTime(clock.Now().Add(time.Second))
+		return condition.Value(r.mr.Status.Conditions, resourcesv1alpha1.ResourcesApplied).Message
+	}
+	g.Expect(waits("agent", "settings")).To(ContainSubstring("[agent settings]"))
+	first := waits("settings")
+	g.Expect(first).To(ContainSubstring("[settings]"))
+	g.Expect(r.untold).To(BeZero())
+	g.Expect(waits("settings")).To(Equal(first), "only the message is new")
+	g.Expect(r.untold).To(Equal(quietPeriod - time.Second))
+}
+
 // That an object was deleted to be created again is told at once, also when a bundle has several
 // such objects, but not as often as a cluster refuses updates.
 func TestThatObjectsAreRecreatedIsToldTenTimesAtOnce(t *testing.T) {
@@ -95,6 +123,7 @@ func TestThatObjectsAreRecreatedIsToldTenTimesAtOnce(t *testing.T) {
 			r.initial = r.mr.DeepCopy()
 			ended := failed(reasonApplyFailed, &recreating{fmt.Errorf("field %d is immutable", i)})
 			r.setConditions(ended)
+			r.putOffMessages()
 			announce(t.Context(), recorder, r, ended)
 			clock.SetTime(clock.Now().Add(time.Millisecond))
 		}

@@ -135,7 +135,7 @@ type run struct {
 	health *health
 	// urgent reports that the conditions are told at once.
 	urgent bool
-	// untold is after which time all messages that are put off can be told; 0 if none is.
+	// untold is after which time the messages that are put off can be told; 0 if none is.
 	untold time.Duration
 	// finalized reports that the finalizer was removed, so that nothing must be written.
 	finalized bool

@@ -57,6 +57,7 @@ func (r *Reconciler) tell(ctx context.Context, run *run, ended outcome.Outcome) 
 		return ended // The process is about to end, or the run read an old cache, or panicked.
 	}
 	run.setConditions(ended)
+	run.putOffMessages()
 	if err := r.writer.writeStatus(ctx, run); err != nil && ended.Kind() != outcome.Retry {
 		return outcome.TryAgain(err)
 	} else if err == nil && run.content != nil {
@@ -188,21 +189,37 @@ func (r *run) setApplyProgressing() {
 	}
 }
 
-// setCondition sets a condition. A new message alone, unless it is urgent or about content that
-// was not told of before, is put off until the one that is there is quietPeriod old: a cluster
-// must not decide how often the seed is written to.
 func (r *run) setCondition(conditionType string, status corev1beta1.ConditionStatus, reason, message string, codes ...corev1beta1.ErrorCode) {
-	now, message := r.clock.Now(), condition.Shorten(message, condition.MaxMessage)
-	before := condition.Value(r.mr.Status.Conditions, conditionType)
-	isNew := r.urgent || before.Status != status || before.Reason != reason || !slices.Equal(before.Codes, codes) ||
-		r.content != nil && r.content.inputs != r.observed.told
-	if age := now.Sub(before.LastUpdateTime.Time); !isNew && before.Message != message && age >= 0 && age < quietPeriod {
-		r.untold = max(r.untold, quietPeriod-age)
+	r.mr.Status.Conditions, _ = condition.Set(r.mr.Status.Conditions, corev1beta1.Condition{
+		Type: conditionType, Status: status, Reason: reason, Codes: codes,
+		Message: condition.Shorten(message, condition.MaxMessage),
+	}, r.clock.Now())
+}
+
+// putOffMessages takes new messages back if this run changed nothing else of the status, until
+// one of the messages that are there is quietPeriod old: a cluster must not decide how often the
+// seed is written to. Urgent messages, and those about content that was not told of before, stay.
+func (r *run) putOffMessages() {
+	if r.urgent || r.content != nil && r.content.inputs != r.observed.told {
 		return
 	}
-	r.mr.Status.Conditions, _ = condition.Set(r.mr.Status.Conditions, corev1beta1.Condition{
-		Type: conditionType, Status: status, Reason: reason, Message: message, Codes: codes,
-	}, now)
+	now, untold, status := r.clock.Now(), quietPeriod, r.mr.Status.DeepCopy()
+	for i := range status.Conditions {
+		c := &status.Conditions[i]
+		before := condition.Value(r.initial.Status.Conditions, c.Type)
+		if c.Message == before.Message || c.Status != before.Status || c.Reason != before.Reason || !slices.Equal(c.Codes, before.Codes) {
+			continue
+		}
+		age := now.Sub(before.LastUpdateTime.Time)
+		if age < 0 || age >= quietPeriod {
+			return
+		}
+		untold = min(untold, quietPeriod-age)
+		*c = before
+	}
+	if !apiequality.Semantic.DeepEqual(*status, r.mr.Status) && apiequality.Semantic.DeepEqual(*status, r.initial.Status) {
+		r.mr.Status, r.untold = *status, untold
+	}
 }
 
 // isApplied reports whether, according to the status, all objects are applied.
