@@ -56,6 +56,8 @@ const bundleName = "extension-networking-gardenet-config"
 
 type definition struct{}
 
+var _ plugin.DataPathDescriber[NetworkConfig] = definition{}
+
 func (definition) Describe() plugin.Description {
 	return plugin.Description{
 		Type:           name,
@@ -134,6 +136,14 @@ func (definition) Render(effective *NetworkConfig, in *plugin.Input) (plugin.Obj
 		},
 	}
 	return plugin.NewObjects(components, plugin.NetworkBundle(bundleName, []plugin.Object{system.ServiceAccount(name), agents})), nil
+}
+
+// DescribeDataPath implements plugin.DataPathDescriber.
+func (definition) DescribeDataPath(effective *NetworkConfig) string {
+	if effective.IPAM.CIDR == usePodCIDR {
+		return "no encapsulation; routes to the ranges of nodes by the agents"
+	}
+	return "no encapsulation; routes to single pods by the agents"
 }
 
 func main() {

@@ -79,6 +79,17 @@ func TestInvalidRangesAreRejected(t *testing.T) {
 	}
 }
 
+func TestUsersAreToldHowPacketsTravel(t *testing.T) {
+	for name, gardenet := range variants {
+		for cidr, path := range map[string]string{
+			"usePodCIDR":  "no encapsulation; routes to the ranges of nodes by the agents",
+			"10.1.0.0/16": "no encapsulation; routes to single pods by the agents",
+		} {
+			NewWithT(t).Expect(gardenet.DescribeDataPath(&NetworkConfig{IPAM: &IPAM{CIDR: cidr}})).To(Equal(path), name)
+		}
+	}
+}
+
 // Users can validate a config without a cluster.
 func TestCommandLine(t *testing.T) {
 	gardenet := variants["hand-made"]

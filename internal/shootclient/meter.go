@@ -14,7 +14,7 @@ import (
 
 // What one shoot may send over all its connections, whether it belongs to an answer or not:
 // frames of HTTP/2 that belong to none cost time, too, and a server can ask for a further
-// connection with each answer. Whoever changes the kubeconfig gets no more.
+// connection with each answer. A tenant who changes the kubeconfig gets no more.
 const (
 	wireRate, wireBurst   = 2 << 20, 64 << 20 // bytes a second and at once
 	dialsRate, dialsBurst = 2, 100            // connections a second and at once

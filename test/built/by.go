@@ -5,6 +5,8 @@ package built
 import (
 	"testing"
 
+	"github.com/onsi/gomega"
+
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -90,13 +92,16 @@ func (by By[N]) Changed(t *testing.T, before, after string, options ...Option) N
 	return by.Then(by.Build(t, before, options...), after, options...)
 }
 
-// DataPath returns how the plugin describes the data path of a network without errors.
-func (by By[N]) DataPath(t *testing.T, config string, options ...Option) string {
+// ExpectDataPaths fails unless the plugin tells this of how packets travel, by the config of a
+// network without errors.
+func (by By[N]) ExpectDataPaths(t *testing.T, want map[string]string, options ...Option) {
 	t.Helper()
 	one := by.New()
-	effective, errs := one.Decode(by.Build(t, config, options...).network().Config, nil)
-	if len(errs) > 0 {
-		t.Fatal(errs.ToAggregate())
+	for config, path := range want {
+		effective, errs := one.Decode(by.Build(t, config, options...).network().Config, nil)
+		if len(errs) > 0 {
+			t.Fatal(errs.ToAggregate())
+		}
+		gomega.NewWithT(t).Expect(one.DescribeDataPath(effective)).To(gomega.Equal(path), config)
 	}
-	return one.DescribeDataPath(effective)
 }

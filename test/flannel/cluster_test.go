@@ -205,7 +205,8 @@ func (c *cluster) give(n *node) {
 	go forward(listener, "127.0.0.1:"+c.port)
 }
 
-// forward connects whoever calls with an address of this machine, until the listener is closed.
+// forward connects the clients of a listener with an address of this machine, until the listener is
+// closed.
 func forward(listener net.Listener, to string) {
 	for {
 		from, err := listener.Accept()

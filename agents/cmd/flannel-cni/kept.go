@@ -25,7 +25,7 @@ type kept string
 // letter or digit and has no slash.
 func (k kept) path(container string) string { return filepath.Join(string(k), container) }
 
-// write keeps a configuration. Whoever reads the file sees all of it or nothing.
+// write keeps a configuration. A reader of the file sees all of it or nothing.
 func (k kept) write(container string, d delegation) error {
 	content, err := json.Marshal(d)
 	if err == nil {

@@ -121,7 +121,7 @@ func TestWhatCannotBeReadIsTold(t *testing.T) {
 	}
 }
 
-// Whoever writes a status cannot control the terminal of its reader, nor fill it.
+// The author of a status cannot control the terminal of its reader, nor fill it.
 func TestAHostileStatusIsHarmless(t *testing.T) {
 	g := NewWithT(t)
 	n := networks(t, "networks.yaml")[0]
