@@ -146,7 +146,9 @@ func (n *node) start(daemonSet *appsv1.DaemonSet, args ...string) {
 	n.daemon = d
 }
 
-// awaitReady waits until the container's readiness probe succeeds.
+// awaitReady waits until the container's readiness probe succeeds. As on a real node, the probe is
+// first called when the container has been running for a while: its shell has marked the file of an
+// earlier daemon by then, with which the probe would succeed.
 func (n *node) awaitReady(daemonSet *appsv1.DaemonSet) {
 	n.t.Helper()
 	container := built.Container(n.t, daemonSet.Spec.Template.Spec, "kube-flannel")
@@ -156,9 +158,23 @@ func (n *node) awaitReady(daemonSet *appsv1.DaemonSet) {
 			return StopTrying(fmt.Sprintf("flannel's daemon on %s ended: %v", n.name, n.daemon.err))
 		default:
 		}
+		if runs := n.runs(); runs != "flanneld" {
+			return fmt.Errorf("the container on %s runs %q", n.name, runs)
+		}
 		_, err := n.try(container.ReadinessProbe.Exec.Command...)
 		return err
 	}, patience).Should(Succeed())
+}
+
+// runs returns the name of the program that the container runs: the shell of its command, or the
+// daemon that follows, or "" before and after them.
+func (n *node) runs() string {
+	pid, err := os.ReadFile(n.file(pidFile))
+	if err != nil {
+		return ""
+	}
+	name, _ := os.ReadFile(n.file(filepath.Join("/proc", strings.TrimSpace(string(pid)), "comm")))
+	return strings.TrimSpace(string(name))
 }
 
 // signal sends a signal to the daemon, and returns its exit status, or -1 if a signal ended it.
