@@ -171,13 +171,12 @@ func (o *observation) add(node string, report *connectivityv1alpha1.Report, seen
 }
 
 func (o *observation) addResult(tally *tally, e failingEdge) {
-	excused := o.excused[e.node]
+	excused := o.excuses(e.node, e.result)
 	if e.ofNodes() {
-		excusedTarget, exists := o.excused[e.result.Name]
-		if !exists {
+		if _, exists := o.excused[e.result.Name]; !exists {
 			return // deleted
 		}
-		excused = excused || excusedTarget
+		excused = excused || o.excuses(e.result.Name, e.result)
 	}
 	fails := e.result.ConsecutiveFailures >= connectivityv1alpha1.FailingThreshold
 	if fails && excused {

@@ -194,6 +194,18 @@ func TestWhatIsNoFailure(t *testing.T) {
 			w.drops = func(string, test, string, bool) bool { return false }
 			w.keeps(g, 10*time.Minute)
 		},
+		"a node joins whose network begins to work edge by edge": func(w *world, g *WithT) {
+			n := w.join(0, 20*time.Second)
+			joined, works := w.now, map[string]time.Time{}
+			w.drops = func(from string, t test, to string, _ bool) bool {
+				edge := from + to + string(t.check)
+				if works[edge].IsZero() {
+					works[edge] = joined.Add(time.Duration(w.random.IntN(100)) * time.Second)
+				}
+				return (from == n.node.Name || to == n.node.Name) && w.now.Before(works[edge])
+			}
+			w.keeps(g, 10*time.Minute)
+		},
 		"single attempts are lost everywhere": func(w *world, g *WithT) {
 			w.drops = func(string, test, string, bool) bool { return w.random.Float64() < 0.02 }
 			w.keeps(g, time.Hour)
@@ -223,6 +235,39 @@ func TestWhatIsNoFailure(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Once the edges of a new node have worked for half a minute, they count.
+func TestAFaultOfANewNodeIsNamedInTime(t *testing.T) {
+	for name, c := range map[string]struct{ nodes, others int }{
+		"all nodes are new":   {nodes: 2},
+		"one joins others":    {nodes: 1, others: 3},
+		"several join others": {nodes: 3, others: 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var slowest time.Duration
+			for seed := range uint64(10) {
+				g := NewWithT(t)
+				w := newWorld(seed, c.others)
+				var joined *simulated
+				for range c.nodes {
+					joined = w.join(0, 20*time.Second)
+				}
+				w.pass(100 * time.Second)
+				g.Expect(shown(w.verdict)).To(Equal(allPass), w.verdict.Message)
+				w.cut[joined.node.Name] = true
+				took, ok := w.until(func(v Verdict) bool { return v.Status == corev1beta1.ConditionFalse }, ofANode)
+				g.Expect(ok).To(BeTrue(), "seed %d: %s", seed, w.verdict.Message)
+				g.Expect(w.verdict.Message).To(ContainSubstring(joined.node.Name))
+				slowest = max(slowest, took)
+				w.cut = map[string]bool{}
+				_, ok = w.until(func(v Verdict) bool { return shown(v) == allPass }, repair)
+				g.Expect(ok).To(BeTrue(), "seed %d: %s", seed, w.verdict.Message)
+			}
+			t.Logf("detected within %v", slowest)
+		})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	connectivityv1alpha1 "github.com/trellis-network/trellis/api/connectivity/v1alpha1"
 	"github.com/trellis-network/trellis/internal/shootclient"
 )
 
@@ -15,22 +16,26 @@ type nodes struct {
 	// excused has each node of the shoot: true if it is not missed, and its failing edges do
 	// not count, since it is new, about to go, or gone.
 	excused map[string]bool
+	// joining are those that are excused because they are new, and for nothing else.
+	joining map[string]bool
 	// expected is the number of the others.
 	expected int
 }
 
 func classify(list []corev1.Node, now time.Time) nodes {
-	found := nodes{excused: make(map[string]bool, len(list))}
+	found := nodes{excused: make(map[string]bool, len(list)), joining: map[string]bool{}}
 	var gone []string
 	for i := range list {
 		node := &list[i]
-		isNew := now.Sub(node.CreationTimestamp.Time) < joinPeriod
-		found.excused[node.Name] = isNew || shootclient.IsLeaving(node)
 		switch {
-		case found.excused[node.Name]:
+		case shootclient.IsLeaving(node):
+			found.excused[node.Name] = true
+		case now.Sub(node.CreationTimestamp.Time) < joinPeriod:
+			found.excused[node.Name], found.joining[node.Name] = true, true
 		case isGone(node, now):
 			gone = append(gone, node.Name)
 		default:
+			found.excused[node.Name] = false
 			found.expected++
 		}
 	}
@@ -42,6 +47,13 @@ func classify(list []corev1.Node, now time.Time) nodes {
 		found.expected += len(gone)
 	}
 	return found
+}
+
+// excuses reports whether a failure of an edge from or to a node does not count. Of a new node it
+// counts once this very edge has worked. That others work shows nothing about it: of a network that
+// has just become ready, older reports and attempts still say that it fails.
+func (n nodes) excuses(node string, r *connectivityv1alpha1.Result) bool {
+	return n.excused[node] && !(n.joining[node] && r.Attempts-r.Failures >= provenAfter)
 }
 
 // isGone reports whether nothing has been heard of a node's kubelet for long.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -75,6 +76,7 @@ type attempts struct {
 	next, started, ends time.Time // ends is zero between attempts
 	fails               bool
 	number              int
+	failed              uint32 // the latest attempts, the last one in the lowest bit
 	connectivityv1alpha1.Result
 }
 
@@ -299,7 +301,11 @@ func (w *world) stepAttempt(n *simulated, t target, a *attempts) {
 		return
 	}
 	a.ends = time.Time{}
-	a.Attempts = min(a.Attempts+1, 30)
+	a.Attempts, a.failed = min(a.Attempts+1, 30), a.failed<<1&(1<<30-1)
+	if a.fails {
+		a.failed |= 1
+	}
+	a.Failures = int32(bits.OnesCount32(a.failed))
 	if !a.fails {
 		a.ConsecutiveFailures, a.FailingSince, a.Error = 0, nil, ""
 		a.LastSuccess = new(metav1.NewTime(w.now))

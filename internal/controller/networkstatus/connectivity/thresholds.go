@@ -32,8 +32,12 @@ const (
 	// withheldAfter is the time within which a probe that reaches the API server has reported what
 	// fails: two attempts, the longest timeouts of both, and ten seconds between reports.
 	withheldAfter = 45 * time.Second
-	// joinPeriod is how long a new node is not missed, and does not count as failing.
+	// joinPeriod is how long a new node is not missed, and its edges do not count as failing that
+	// have not worked yet.
 	joinPeriod = 3 * time.Minute
+	// provenAfter is the number of successful attempts after which an edge of a new node counts
+	// as failing. They take half a minute.
+	provenAfter = 3
 	// goneAfter is how long a kubelet must have been silent for its node to be gone. Kubernetes
 	// evicts pods after the same time. Until then a node that died has failed, as one has whose
 	// link is down: the probes cannot tell them apart.
