@@ -21,6 +21,14 @@ import (
 // cannot run.
 func needsRealNodes(t *testing.T) string {
 	t.Helper()
+	needsTools(t)
+	return realNodes(t).Dir
+}
+
+// needsTools skips the test where there is no root, or no program that the sandbox itself calls
+// for real nodes.
+func needsTools(t *testing.T) {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("real nodes need root")
 	}
@@ -29,7 +37,6 @@ func needsRealNodes(t *testing.T) string {
 			t.Skipf("real nodes need the program %s", tool)
 		}
 	}
-	return realNodes(t).Dir
 }
 
 // left is what a sandbox could leave behind on the machine.

@@ -5,10 +5,14 @@ package sandbox
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
+
+	"github.com/trellis-network/trellis/test/sandbox/internal/cache"
 )
 
 // RealNodes are options of Start for shoots with real nodes, on which containers run. They
@@ -37,6 +41,30 @@ func (r *RealNodes) args() []string {
 		args = append(args, "--image", image)
 	}
 	return args
+}
+
+// WithoutRealNodes returns in one line why real nodes cannot run on this machine, and what to do
+// about it, or "" if they can. To find out, the sandbox makes a node without programs, and removes
+// it. It returns an error if the sandbox is not built, or if it cannot find out.
+func WithoutRealNodes(ctx context.Context) (reason string, err error) {
+	binary, err := Binary()
+	if err != nil {
+		return "", err
+	}
+	if os.Geteuid() == 0 { // others are told first that they need root
+		if _, err := cache.FindNodePrograms(); err != nil {
+			return err.Error(), nil
+		}
+	}
+	output, err := exec.CommandContext(ctx, binary, "check").CombinedOutput()
+	const cannot = 2
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == cannot {
+		return strings.TrimPrefix(strings.TrimSpace(string(output)), "trellis-sandbox: "), nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("find out whether real nodes can run here: %w: %s", err, output)
+	}
+	return "", nil
 }
 
 // RealNode is a node on which containers run.

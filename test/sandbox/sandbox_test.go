@@ -60,6 +60,15 @@ func TestStartIsCancelled(t *testing.T) {
 	}
 }
 
+func TestWhyRealNodesCannotRunIsOneLine(t *testing.T) {
+	t.Setenv("PATH", "/nowhere")
+	reason, err := WithoutRealNodes(t.Context())
+	if want := map[bool]string{true: "there is no dpkg-query", false: "need root"}[os.Geteuid() == 0]; err != nil ||
+		!strings.Contains(reason, want) || strings.Contains(reason, "\n") {
+		t.Errorf("got %q and %v, want %q", reason, err, want)
+	}
+}
+
 func TestArgs(t *testing.T) {
 	got := strings.Join(Options{
 		Shoots: []string{"a/b", "c/d"}, Nodes: 2, Users: []string{"x=y,z"}, Dir: "/dir",

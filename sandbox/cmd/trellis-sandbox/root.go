@@ -45,7 +45,7 @@ real too, and pods reach each other over a network that a user installs.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return options.Invalidf("%v; see `%s --help`", err, cmd.CommandPath())
 	})
-	root.AddCommand(newUp(), newDown(), newNode(), newKubectl(), newVersion())
+	root.AddCommand(newUp(), newDown(), newNode(), newCheck(), newKubectl(), newVersion())
 	return root
 }
 

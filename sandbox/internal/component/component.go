@@ -37,8 +37,11 @@ var programs = map[string]func() int{
 	"nodes":                   untilStopped(nodes.NewCommand),
 	"gateway":                 untilStopped(gateway.NewCommand),
 	"real-nodes":              untilStopped(manager.NewCommand),
-	manager.Node:              realNode,
-	node.Init:                 realNodeInit,
+	manager.Node:              enterCgroups(node.Init),
+	node.Init:                 realNode(node.Run),
+	manager.Trial:             func() int { return status(manager.Try(os.Args[1:])) },
+	manager.TrialNode:         enterCgroups(node.TrialInit),
+	node.TrialInit:            realNode(node.Try),
 }
 
 // Named returns the component of this name. It reads its flags from os.Args and
@@ -70,12 +73,18 @@ func untilStopped(command func(context.Context) *cobra.Command) func() int {
 	}
 }
 
-func realNode() int { return status(node.EnterCgroups(os.Args[1:])) }
+// enterCgroups is the first program of a real node, which becomes the component next.
+func enterCgroups(next string) func() int {
+	return func() int { return status(node.EnterCgroups(next, os.Args[1:])) }
+}
 
-func realNodeInit() int {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer stop()
-	return status(node.Run(ctx, os.Args[1:]))
+// realNode is a program of a real node. Its context ends with a signal.
+func realNode(run func(context.Context, []string) error) func() int {
+	return func() int {
+		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+		defer stop()
+		return status(run(ctx, os.Args[1:]))
+	}
 }
 
 func status(err error) int {

@@ -31,6 +31,9 @@ type realFlags struct {
 	families string
 }
 
+// NeedRoot is why only root can run real nodes.
+const NeedRoot = "real nodes need root, since they have namespaces and mounts of their own"
+
 const (
 	programsFlag = "node-programs"
 	imageFlag    = "image"
@@ -76,7 +79,7 @@ func (f *Flags) parseNodes() (int, *RealNodes, []error) {
 func (f *realFlags) parse(count int) (*RealNodes, []error) {
 	var errs []error
 	if os.Geteuid() != 0 {
-		errs = append(errs, Invalidf("--nodes %s%d: real nodes need root, since they have namespaces and mounts of their own; run this as root, or use simulated nodes: --nodes %d", real, count, count))
+		errs = append(errs, Invalidf("--nodes %s%d: %s; run this as root, or use simulated nodes: --nodes %d", real, count, NeedRoot, count))
 	}
 	if count < 1 || count > plan.MaxNodes {
 		errs = append(errs, Invalidf("--nodes %s%d: a shoot has from 1 to %d real nodes", real, count, plan.MaxNodes))

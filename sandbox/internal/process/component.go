@@ -3,9 +3,11 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -85,4 +87,19 @@ type Death struct {
 // Error implements error.
 func (d *Death) Error() string {
 	return fmt.Sprintf("%s died (%s); the last lines of its log %s:\n%s", d.Component, d.State, d.Log, d.LastLines)
+}
+
+// Reason returns the last line that a component wrote before its death, as an error. It returns
+// other errors as they are.
+func Reason(err error) error {
+	var death *Death
+	if !errors.As(err, &death) {
+		return err
+	}
+	lines := strings.Split(death.LastLines, "\n")
+	last := strings.TrimSpace(lines[len(lines)-1])
+	if last == "" {
+		last = death.Component + " died: " + death.State
+	}
+	return errors.New(last)
 }

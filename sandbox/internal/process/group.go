@@ -100,15 +100,27 @@ func (g *Group) Launch(spec Spec) (pid int, err error) {
 // RunToEnd starts a component and returns when it has ended: with a *Death, unless its exit
 // status is 0.
 func (g *Group) RunToEnd(spec Spec) error {
-	started, err := g.launch(spec, true)
+	_, wait, err := g.LaunchToEnd(spec)
 	if err != nil {
 		return err
 	}
-	<-started.done
-	if !started.cmd.ProcessState.Success() {
-		return started.death()
+	return wait()
+}
+
+// LaunchToEnd is RunToEnd for those who need the component's process id: wait does what RunToEnd
+// does once the component is started.
+func (g *Group) LaunchToEnd(spec Spec) (pid int, wait func() error, err error) {
+	started, err := g.launch(spec, true)
+	if err != nil {
+		return 0, nil, err
 	}
-	return nil
+	return started.pid(), func() error {
+		<-started.done
+		if !started.cmd.ProcessState.Success() {
+			return started.death()
+		}
+		return nil
+	}, nil
 }
 
 func (g *Group) launch(spec Spec, mayEnd bool) (*component, error) {

@@ -5,9 +5,10 @@ package sandbox
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
+	"strings"
 
 	"k8s.io/client-go/kubernetes"
 
@@ -18,18 +19,24 @@ import (
 	"github.com/trellis-network/trellis/sandbox/internal/realnodes/system"
 )
 
-// checkRealNodes returns an options.Invalid if this machine cannot run the nodes.
+// checkRealNodes returns an options.Invalid if this machine lacks programs of the nodes.
 func checkRealNodes(wanted options.Up) error {
 	if wanted.Real == nil {
 		return nil
 	}
-	var errs []error
-	for _, program := range []string{"runc", "nft"} {
-		if _, err := exec.LookPath(program); err != nil {
-			errs = append(errs, options.Invalidf("--nodes real:%d: the program %s is missing; install it, or use simulated nodes: --nodes %d", wanted.Nodes, program, wanted.Nodes))
-		}
+	if missing := missingPrograms(); len(missing) > 0 {
+		return options.Invalidf("--nodes real:%d: missing programs: %s; install them, or use simulated nodes: --nodes %d",
+			wanted.Nodes, strings.Join(missing, ", "), wanted.Nodes)
 	}
-	return errors.Join(errs...)
+	return nil
+}
+
+// missingPrograms are those that real nodes need of the machine and that it does not have.
+func missingPrograms() []string {
+	return slices.DeleteFunc([]string{"runc", "nft"}, func(program string) bool {
+		_, err := exec.LookPath(program)
+		return err == nil
+	})
 }
 
 // sweepCgroups removes the cgroups of killed sandboxes, and returns what removes those of

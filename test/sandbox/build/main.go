@@ -3,6 +3,8 @@
 // Command build builds the sandbox program into the cache if the cache does not
 // have it, and prints its path. With -real-nodes it builds what real nodes run, and prints the
 // directory, which `trellis-sandbox up` takes as --node-programs. With -path it builds nothing.
+// With -missing it builds nothing either, and prints in one line why real nodes cannot run on
+// this machine, or nothing if they can; it needs the sandbox to be built.
 //
 //	go run ./test/sandbox/build
 //	go run ./test/sandbox/build -real-nodes
@@ -24,6 +26,7 @@ import (
 func main() {
 	onlyPath := flag.Bool("path", false, "print the path of what is built, or fail if it is not built")
 	realNodes := flag.Bool("real-nodes", false, "build the programs and images of real nodes instead of the sandbox, and print their directory")
+	missing := flag.Bool("missing", false, "print why real nodes cannot run here, or nothing if they can")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "build takes no argument, but got %q\n", flag.Arg(0))
@@ -34,15 +37,20 @@ func main() {
 		wanted = nodePrograms
 	}
 	locate := wanted.built
-	if *onlyPath {
+	switch {
+	case *missing:
+		locate = func() (string, error) { return sandbox.WithoutRealNodes(context.Background()) }
+	case *onlyPath:
 		locate = wanted.path
 	}
-	path, err := locate()
+	found, err := locate()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "sandbox:", err)
 		os.Exit(1)
 	}
-	fmt.Println(path)
+	if found != "" {
+		fmt.Println(found)
+	}
 }
 
 // product is something that this command builds.

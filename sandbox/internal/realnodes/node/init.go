@@ -26,17 +26,20 @@ import (
 )
 
 // Init is the name of the component into which a node's first process turns, once it is in
-// the node's cgroups.
-const Init = "node-init"
+// the node's cgroups, and TrialInit that of a trial.
+const (
+	Init      = "node-init"
+	TrialInit = "trial-node-init"
+)
 
 // wiring is how long the manager may take to connect the node.
 const wiring = 10 * time.Second
 
 // EnterCgroups is the first program of a node's first process. It moves the process into the
-// node's cgroups, makes a namespace of them, and continues as Init: a cgroup namespace is
-// that of one thread, and the others of the process would stay outside. It returns only with
-// an error. Args are the file of a plan, and the name of the node.
-func EnterCgroups(args []string) error {
+// node's cgroups, makes a namespace of them, and continues as the component next: a cgroup
+// namespace is that of one thread, and the others of the process would stay outside. It returns
+// only with an error. Args are the file of a plan, and the name of the node.
+func EnterCgroups(next string, args []string) error {
 	p, node, err := read(args)
 	if err != nil {
 		return err
@@ -48,7 +51,7 @@ func EnterCgroups(args []string) error {
 	if err := unix.Unshare(unix.CLONE_NEWCGROUP); err != nil {
 		return fmt.Errorf("make a namespace for the cgroups: %w", err)
 	}
-	return process.Become(Init, args)
+	return process.Become(next, args)
 }
 
 // Run is the node, until ctx ends or one of its programs does. The importer ends once it has
@@ -88,6 +91,22 @@ func Run(ctx context.Context, args []string) error {
 		return err
 	}
 	return runPrograms(ctx, all, p, node, logs)
+}
+
+// Try is Run without programs: it returns nil once the node has its root file system and its
+// addresses.
+func Try(ctx context.Context, args []string) error {
+	p, node, err := read(args)
+	if err != nil {
+		return err
+	}
+	if err := enterRoot(p, node); err != nil {
+		return fmt.Errorf("make the root file system: %w", err)
+	}
+	if err := network.NodeSysctls(); err != nil {
+		return err
+	}
+	return awaitAddresses(ctx, node)
 }
 
 func read(args []string) (*plan.Plan, plan.Node, error) {
