@@ -30,9 +30,11 @@ const (
 // faults are the faults of the last shoots. The benchmark does not measure these shoots.
 var faults = []fault{blackHole, tooMany, slow, expired}
 
-// landscape has a shoot with a whole control plane, and small has the seed only.
+// landscape has a shoot with a whole control plane, and small has the seed only. crowded is
+// like landscape, for clusters that come and go.
 var (
 	landscape = sandbox.Share(sandbox.Options{Shoots: []string{"garden-dev/all"}})
+	crowded   = sandbox.Share(sandbox.Options{Shoots: []string{"garden-dev/all"}})
 	small     = sandbox.Share(sandbox.Options{})
 )
 
@@ -44,7 +46,9 @@ func (r runner) Run() int { return r() }
 
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(written.logger())
-	os.Exit(landscape.Main(runner(func() int { return small.Main(m) })))
+	os.Exit(landscape.Main(runner(func() int {
+		return crowded.Main(runner(func() int { return small.Main(m) }))
+	})))
 }
 
 // BenchmarkFairness changes the networks of fifty shoots, and measures for each shoot the time

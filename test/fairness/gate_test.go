@@ -9,6 +9,7 @@ import (
 	"crypto/tls"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -46,10 +47,11 @@ const late = 2 * time.Second
 type gate struct {
 	server *httptest.Server
 	fault  atomic.Int32
-	// hostile is the way in which it is, or nil. connections counts those that were made.
-	hostile     atomic.Pointer[way]
-	connections atomic.Int32
-	ca          []byte
+	// hostile is the way in which it is, or nil. connections counts those that were made, and
+	// open those of them that are.
+	hostile           atomic.Pointer[way]
+	connections, open atomic.Int32
+	ca                []byte
 
 	mu sync.Mutex
 	// holding is the number of requests that wait for an answer, and most its maximum so far.
@@ -148,6 +150,14 @@ func newGate(config *rest.Config, namespace string) (*gate, error) {
 		return &tls.Config{Certificates: []tls.Certificate{*certificate}, NextProtos: []string{"http/1.1"}}, nil
 	}}
 	g.server.Config.ErrorLog = log.New(io.Discard, "", 0) // clients reject the expired certificate
+	g.server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			g.open.Add(1)
+		case http.StateClosed:
+			g.open.Add(-1)
+		}
+	}
 	g.server.StartTLS()
 	return g, nil
 }

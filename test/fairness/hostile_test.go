@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"runtime/metrics"
 	"strings"
+	"sync"
 	"testing"
 	"text/tabwriter"
 	"time"
@@ -20,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -30,7 +32,7 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-var allWays = flag.Bool("fairness.all", false, "try every way of being hostile, among fifty shoots, and check the times (minutes)")
+var allWays = flag.Bool("fairness.all", false, "try every way of being hostile, among fifty shoots, and check the times; let two hundred clusters come and go (minutes)")
 
 // What one hostile shoot may cost.
 const (
@@ -63,7 +65,7 @@ func TestAHostileShootHarmsNoOther(t *testing.T) {
 	}
 	box := landscape.Get(t)
 	l := newFleet(t, size, box.Seed.Kubeconfig, box.Shoots[0].Kubeconfig)
-	l.operate(t)
+	l.operate(t, configv1alpha1.ModeStandalone, clock.RealClock{})
 	l.change(t, size) // the first connections are not measured
 	costs := make([]cost, len(tried))
 	calm := l.measure(t, nil)
@@ -107,12 +109,13 @@ func table(tried []way, costs []cost) string {
 	return text.String()
 }
 
-// operate runs an operator, with its default settings, and sends the news of all Networks.
-func (l *fleet) operate(tb testing.TB) {
+// operate runs an operator in a mode, with its default settings, and sends the news of all
+// Networks. The operator runs until stop is called, or the test ends.
+func (l *fleet) operate(tb testing.TB, mode configv1alpha1.Mode, now clock.WithTicker) (stop func()) {
 	tb.Helper()
-	settings, err := configv1alpha1.Load([]byte(`{mode: Standalone, metrics: {bindAddress: "0"}, healthProbes: {bindAddress: "0"},
-leaderElection: {leaderElect: false}, shootClientConnection: {allowedAddresses: [127.0.0.0/8]},
-connectivityProbe: {disabled: true}}`)) // the shoots are one cluster, which has one probe
+	settings, err := configv1alpha1.Load(fmt.Appendf(nil, `{mode: %s, metrics: {bindAddress: "0"}, healthProbes: {bindAddress: "0"},
+leaderElection: {leaderElect: false}, heartbeat: {namespace: default}, shootClientConnection: {allowedAddresses: [127.0.0.0/8]},
+connectivityProbe: {disabled: true}}`, mode)) // the shoots are one cluster, which has one probe
 	l.Expect(err).NotTo(HaveOccurred())
 	changes, err := cache.New(l.seed.Config, cache.Options{Scheme: l.seed.Scheme()})
 	l.Expect(err).NotTo(HaveOccurred())
@@ -121,20 +124,22 @@ connectivityProbe: {disabled: true}}`)) // the shoots are one cluster, which has
 	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{UpdateFunc: func(_, after any) { l.send(after) }})
 	l.Expect(err).NotTo(HaveOccurred())
 	log.SetOutput(&written)
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
 	ended, news := make(chan error, 1), make(chan error, 1)
 	go func() { news <- changes.Start(ctx) }()
 	go func() {
 		ended <- operator.Run(ctx, operator.Options{
-			Plugins: []plugin.Plugin{plugin.New(examplePlugin{})}, Config: settings, Seed: l.seed.Config, Log: written.logger(),
+			Plugins: []plugin.Plugin{plugin.New(examplePlugin{})}, Config: settings, Seed: l.seed.Config, Log: written.logger(), Clock: now,
 		})
 	}()
-	tb.Cleanup(func() {
-		stop()
+	stop = sync.OnceFunc(func() {
+		cancel()
 		l.Expect(<-ended).To(Succeed())
 		l.Expect(<-news).To(Succeed())
 		log.SetOutput(os.Stderr)
 	})
+	tb.Cleanup(stop)
+	return stop
 }
 
 // turn makes the API server of a shoot hostile, or no longer with nil, and changes the Secret
