@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"html/template"
 	"slices"
+	"strings"
 	"time"
 
 	connectivityv1alpha1 "github.com/trellis-network/trellis/api/connectivity/v1alpha1"
@@ -28,7 +29,7 @@ var pageStyle string
 //go:embed page.js
 var pageScript string
 
-var page = template.Must(template.New("page").Parse(pageTemplate))
+var page = template.Must(template.New("page").Funcs(template.FuncMap{"fails": func(cell string) bool { return strings.HasSuffix(cell, failing) }}).Parse(pageTemplate))
 
 // pageContent is what the template shows.
 type pageContent struct {

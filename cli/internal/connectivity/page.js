@@ -45,12 +45,13 @@
     shown.id = id + "-shown";
     tools.append(shown);
 
-    const scroll = element("div", undefined, "scroll");
+    const scroll = element("div", undefined, "tall");
     scroll.tabIndex = 0;
     scroll.setAttribute("role", "region");
     scroll.setAttribute("aria-labelledby", id);
     const grid = element("table");
     grid.id = id + "-table";
+    grid.setAttribute("aria-labelledby", id);
     const head = element("tr");
     const body = element("tbody");
     const more = element("button", "Show more", "more");
@@ -91,12 +92,8 @@
       button.type = "button";
       button.addEventListener("click", () => {
         sorted = { column: j, descending: sorted.column === j ? !sorted.descending : Boolean(c.number) };
-        for (const other of head.children) {
-          other.setAttribute("aria-sort", "none");
-          other.firstChild.textContent = columns[[...head.children].indexOf(other)].title;
-        }
+        for (const other of head.children) other.setAttribute("aria-sort", "none");
         th.setAttribute("aria-sort", sorted.descending ? "descending" : "ascending");
-        button.textContent = c.title + (sorted.descending ? " ↓" : " ↑");
         draw();
       });
       th.append(button);
@@ -128,11 +125,11 @@
   ], (n) => n[2] || n[4] + n[6] > 0, []);
   table("Targets", "targets", data.targets, [
     { title: "From", value: (t) => data.texts[t[2]], text: (t) => data.texts[t[2]] },
-    { title: "To", value: (t) => data.texts[t[3]], text: (t) => data.texts[t[3]] },
+    { title: "To", long: true, value: (t) => data.texts[t[3]], text: (t) => data.texts[t[3]] },
     { title: "Test", value: (t) => t[1], text: (t) => data.tests[t[1]] },
     { title: "Family", value: (t) => t[0], text: (t) => data.families[t[0]] },
     { title: "State", value: (t) => -t[4], text: (t) => t[4] ? "FAILING" : "reached", bad: (t) => t[4] },
-    { title: "Latency", number: true, value: (t) => t[5], text: (t) => milliseconds(t[5]) },
+    { title: "Latency", number: true, value: (t) => t[4] ? 0 : t[5], text: (t) => milliseconds(t[4] ? 0 : t[5]) },
     { title: "Lost", number: true, value: (t) => t[7] ? t[6] / t[7] : 0, text: (t) => share(t[6], t[7]) },
     { title: "Fails for", number: true, value: (t) => t[9], text: (t) => age(t[9]) },
     { title: "Note", long: true, value: (t) => t[8], text: (t) => [t[8] >= 0 ? data.texts[t[8]] : "", t[10] ? "packets of full size do not arrive" : ""].filter(Boolean).join("; ") },
