@@ -61,8 +61,9 @@ type landscape struct {
 	began       time.Time
 }
 
-// newLandscape applies the Shoot. When the test ends, all of the landscape is gone.
-func newLandscape(t *testing.T) *landscape {
+// newLandscape applies the Shoot as the edits leave it. When the test ends, all of the landscape is
+// gone.
+func newLandscape(t *testing.T, edits ...func(shoot *unstructured.Unstructured)) *landscape {
 	t.Helper()
 	if !*wanted {
 		t.Skip("make e2e runs this: it needs root, and the programs of real nodes")
@@ -83,6 +84,9 @@ func newLandscape(t *testing.T) *landscape {
 	l.Expect(err).NotTo(HaveOccurred())
 	shoot := &unstructured.Unstructured{}
 	l.Expect(yaml.Unmarshal(document, &shoot.Object)).To(Succeed())
+	for _, edit := range edits {
+		edit(shoot)
+	}
 	l.began = time.Now()
 	l.Expect(l.seed.Create(t.Context(), shoot)).To(Succeed())
 	return l
@@ -184,9 +188,10 @@ func (l *landscape) noLongerNew() {
 	}).WithTimeout(2 * joinPeriod).Should(Succeed())
 }
 
-// kubectl runs the sandbox's kubectl in the shoot.
-func (l *landscape) kubectl(args ...string) {
+// kubectl runs the sandbox's kubectl in the shoot, and returns what it has written.
+func (l *landscape) kubectl(args ...string) string {
 	l.t.Helper()
 	output, err := exec.CommandContext(l.t.Context(), l.box.Kubectl, append([]string{"--kubeconfig", l.box.Shoots[0].Kubeconfig}, args...)...).CombinedOutput()
 	l.Expect(err).NotTo(HaveOccurred(), string(output))
+	return string(output)
 }
