@@ -33,7 +33,8 @@ const (
 	maxTargetName, maxFailure = 253, 128
 )
 
-// stripReport removes what no controller reads: of a target that does not fail, all but its name.
+// stripReport removes what no controller reads: of a target that does not fail, all but its name,
+// and of one that fails its address and what its former attempts took.
 func stripReport(o *connectivityv1alpha1.NodeConnectivity) {
 	o.Labels, o.Annotations, o.OwnerReferences, o.Finalizers = nil, nil, nil, nil
 	report := &o.Report
@@ -49,6 +50,7 @@ func stripReport(o *connectivityv1alpha1.NodeConnectivity) {
 			r := &check.Results[j]
 			kept := connectivityv1alpha1.Result{Name: condition.Shorten(r.Name, maxTargetName), ConsecutiveFailures: r.ConsecutiveFailures}
 			if isFailing(r) {
+				kept.Attempts, kept.Failures = r.Attempts, r.Failures
 				kept.FailingSince, kept.LastSuccess = r.FailingSince, r.LastSuccess
 				kept.Error = condition.Shorten(r.Error, maxFailure)
 			}

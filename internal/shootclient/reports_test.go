@@ -104,6 +104,19 @@ func TestAReportIsCutAsItsDefinitionStates(t *testing.T) {
 	g.Expect(sizeOfReport(long)).To(BeNumerically("<", 16<<10))
 }
 
+func TestAFailureKeepsSinceWhenAndAfterHowManySuccesses(t *testing.T) {
+	g := NewWithT(t)
+	failing := connectivityv1alpha1.Result{
+		Name: "two", Attempts: 12, Failures: 3, ConsecutiveFailures: 2, Error: "no answer within 3s",
+		FailingSince: new(metav1.Unix(2, 0)), LastSuccess: new(metav1.Unix(1, 0)),
+	}
+	report := reportOf("one", "1", 0)
+	report.Report.Checks[0].Results = []connectivityv1alpha1.Result{failing}
+	report.Report.Checks[0].Results[0].Address = "10.1.1.1:8099"
+	strip(report)
+	g.Expect(report.Report.Checks[0].Results).To(ConsistOf(failing))
+}
+
 func TestOnlyWhatFailsElsewhereIsAnEvent(t *testing.T) {
 	g := NewWithT(t)
 	fine, one, two := reportOf("worker", "1", 0), reportOf("worker", "2", 1), reportOf("worker", "3", 2)
