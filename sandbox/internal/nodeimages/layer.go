@@ -114,6 +114,9 @@ func pluginsIn(name string) ([]string, error) {
 type tree struct {
 	// files are the paths of the files' content on this machine, and links the links' targets.
 	files, links map[string]string
+	// modes are the permissions of files and directories that have others than usual. A path that
+	// has nothing else is an empty directory.
+	modes map[string]int64
 }
 
 func newTree() *tree { return &tree{files: map[string]string{}, links: map[string]string{}} }
@@ -133,9 +136,15 @@ func (t *tree) archive() ([]byte, error) {
 	var buffer bytes.Buffer
 	writer := tar.NewWriter(&buffer)
 	written := map[string]bool{"/": true}
-	for _, name := range slices.Sorted(maps.Keys(merged(t.files, t.links))) {
-		if err := directories(writer, path.Dir(name), written); err != nil {
+	for _, name := range t.names() {
+		if err := t.directories(writer, path.Dir(name), written); err != nil {
 			return nil, err
+		}
+		if t.files[name] == "" && t.links[name] == "" {
+			if err := t.directories(writer, name, written); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		header := &tar.Header{Name: strings.TrimPrefix(name, "/"), Mode: 0o777, Typeflag: tar.TypeSymlink, Linkname: t.links[name]}
 		if err := t.write(writer, header, t.files[name]); err != nil {
@@ -146,10 +155,13 @@ func (t *tree) archive() ([]byte, error) {
 	return buffer.Bytes(), err
 }
 
-func merged(a, b map[string]string) map[string]string {
-	all := maps.Clone(a)
-	maps.Copy(all, b)
-	return all
+// names are all paths that have an entry of their own, in order.
+func (t *tree) names() []string {
+	names := slices.Collect(maps.Keys(t.files))
+	names = slices.AppendSeq(names, maps.Keys(t.links))
+	names = slices.AppendSeq(names, maps.Keys(t.modes))
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // write writes a file, or the header's link if the path of the file is empty.
@@ -167,6 +179,9 @@ func (t *tree) write(writer *tar.Writer, header *tar.Header, file string) error 
 	}
 	header.Typeflag, header.Linkname = tar.TypeReg, ""
 	header.Mode, header.Size = 0o644|int64(info.Mode().Perm()&0o111), int64(len(content))
+	if mode, found := t.modes["/"+header.Name]; found {
+		header.Mode = mode
+	}
 	if err := writer.WriteHeader(header); err != nil {
 		return err
 	}
@@ -175,13 +190,17 @@ func (t *tree) write(writer *tar.Writer, header *tar.Header, file string) error 
 }
 
 // directories writes a directory and all above it, unless it is written already.
-func directories(writer *tar.Writer, dir string, written map[string]bool) error {
+func (t *tree) directories(writer *tar.Writer, dir string, written map[string]bool) error {
 	if written[dir] {
 		return nil
 	}
-	if err := directories(writer, path.Dir(dir), written); err != nil {
+	if err := t.directories(writer, path.Dir(dir), written); err != nil {
 		return err
 	}
 	written[dir] = true
-	return writer.WriteHeader(&tar.Header{Name: strings.TrimPrefix(dir, "/") + "/", Mode: 0o755, Typeflag: tar.TypeDir})
+	mode, found := t.modes[dir]
+	if !found {
+		mode = 0o755
+	}
+	return writer.WriteHeader(&tar.Header{Name: strings.TrimPrefix(dir, "/") + "/", Mode: mode, Typeflag: tar.TypeDir})
 }
