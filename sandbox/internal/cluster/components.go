@@ -50,12 +50,14 @@ func (c *ControlPlane) APIServer() process.Spec {
 		"--enable-admission-plugins=NodeRestriction",
 		"--allow-privileged",
 		"--profiling=false",
+		// The kubernetes Service cannot have an endpoint on the loopback interface. Real nodes have
+		// one for it among their objects.
+		"--endpoint-reconciler-type=none",
 	}
 	if c.Real != nil {
 		return c.component(apiServer, process.Server, append(args, c.withRealNodes()...))
 	}
-	// The kubernetes Service cannot have an endpoint on the loopback interface.
-	args = append(args, "--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none")
+	args = append(args, "--advertise-address=127.0.0.1")
 	return c.component(apiServer, process.Server, args)
 }
 

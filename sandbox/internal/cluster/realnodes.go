@@ -22,6 +22,10 @@ import (
 // outwardPort is the port of routers that real nodes use as a proxy.
 const outwardPort = 3128
 
+// apiServerPort is the port of routers at which nodes and pods reach the API server. Policies
+// for pods allow it by its usual number.
+const apiServerPort = 443
+
 // egress makes the API server connect to nodes by a proxy, since they are in a network
 // namespace of their own. The socket is in its working directory.
 const egress = `apiVersion: apiserver.k8s.io/v1beta1
@@ -70,7 +74,7 @@ func (c *ControlPlane) planNodes(wanted options.RealNodes, shoot options.Shoot, 
 	}
 	p.Images = append(p.Images, wanted.Images...)
 	p.Subnets, p.Nodes = wanted.Layout.Lay()
-	p.APIServer = netip.AddrPortFrom(p.Subnets[0].Routers[0].Addr(), uint16(c.port.Port()))
+	p.APIServer = netip.AddrPortFrom(p.Subnets[0].Routers[0].Addr(), apiServerPort)
 	for i := range p.Nodes {
 		node := &p.Nodes[i]
 		node.Root = filepath.Join(dir, node.Name)

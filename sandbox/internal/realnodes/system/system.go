@@ -8,6 +8,7 @@ import (
 	"bytes"
 	_ "embed" // the manifests
 	"fmt"
+	"net/netip"
 	"strings"
 	"text/template"
 
@@ -32,11 +33,7 @@ func Objects(network options.Network, p *plan.Plan, programs *nodeprograms.Progr
 	var dns, families []string
 	for _, address := range p.ClusterDNS {
 		dns = append(dns, fmt.Sprintf("%q", address))
-		family := "IPv6"
-		if address.Is4() {
-			family = "IPv4"
-		}
-		families = append(families, family)
+		families = append(families, family(address))
 	}
 	var objects bytes.Buffer
 	err = template.Must(template.New("").Parse(manifests)).Execute(&objects, map[string]any{
@@ -45,9 +42,17 @@ func Objects(network options.Network, p *plan.Plan, programs *nodeprograms.Progr
 		"Pods":      options.Join(network.Pods),
 		"Host":      p.APIServer.Addr(),
 		"Port":      p.APIServer.Port(),
+		"Family":    family(p.APIServer.Addr()),
 		"FirstDNS":  p.ClusterDNS[0],
 		"DNS":       strings.Join(dns, ", "),
 		"Families":  strings.Join(families, ", "),
 	})
 	return objects.Bytes(), err
+}
+
+func family(address netip.Addr) string {
+	if address.Is4() {
+		return "IPv4"
+	}
+	return "IPv6"
 }
