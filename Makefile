@@ -22,7 +22,7 @@ STATING := go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./...
 # The generated parts of the tree.
 GENERATED := api config docs pipeline plugins
 
-.PHONY: help demo test test-long e2e robustness race contract lint generate build sandbox real-nodes deps fmt bench
+.PHONY: help demo test test-long e2e realcalico robustness race contract lint generate build sandbox real-nodes deps fmt bench
 
 help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 20
@@ -48,6 +48,11 @@ test-long: sandbox ## Tests that take long: two replicas, kills, shoots that do 
 e2e: sandbox real-nodes ## flannel's packets, and Trellis on real nodes: what breaks there, and when the status knows; as root, see make deps
 	go test -timeout 20m ./test/flannel
 	go test -v -timeout 20m ./test/realnodes -realnodes
+
+realcalico: ## Networks of type calico with Calico's own agents on real nodes, as root; CALICO_SRC and BIRD_SRC are checkouts of their sources, see docs/real-agents.md
+	@go run ./test/realcalico/agents -check
+	@$(MAKE) --no-print-directory sandbox real-nodes
+	@agents=$$(go run ./test/realcalico/agents) && set -x && go test -v -timeout 90m ./test/realcalico -agents "$$agents" $(if $(RUN),-run '$(RUN)')
 
 robustness: sandbox ## Kill and disturb the operator, check that the tests find planted bugs and missing protections, let one shoot of fifty be hostile, and two hundred come and go; 30 minutes
 	go test -timeout 60m ./test/robustness -robustness.all

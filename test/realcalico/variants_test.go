@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package realcalico
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	. "github.com/onsi/gomega"
+)
+
+const static = ", autoScaling: {mode: static}"
+
+// variants are the networks that are tried. Each has a sandbox of its own.
+var variants = []struct {
+	name    string
+	network network
+	// needs are archives that the agents must have.
+	needs string
+	// routed networks rely on routes that others make.
+	routed bool
+	// switchTo is another config of the running network, and interrupts is how long traffic may
+	// rest then.
+	switchTo   string
+	interrupts time.Duration
+}{
+	{
+		name:     "vxlan",
+		network:  network{config: "overlay: {enabled: true}, vxlan: {enabled: true}, typha: {enabled: false}" + static},
+		switchTo: `overlay: {enabled: true}, vxlan: {enabled: true}, typha: {enabled: false}, vethMTU: "1400"` + static, interrupts: short,
+	},
+	{
+		name: "none, routes by the router", routed: true,
+		network:  network{config: "overlay: {enabled: false}, typha: {enabled: false}" + static},
+		switchTo: "overlay: {enabled: false, createPodRoutes: true}, typha: {enabled: false}" + static, interrupts: short,
+	},
+	{
+		name:     "BIRD without encapsulation",
+		network:  network{config: "overlay: {enabled: false, createPodRoutes: true}, typha: {enabled: false}" + static},
+		switchTo: `overlay: {enabled: false, createPodRoutes: true}, typha: {enabled: false}, vethMTU: "1420"` + static, interrupts: short,
+	},
+	{
+		name: "vxlan with Typha", needs: "calico-cpa.tar",
+		network:  network{config: "overlay: {enabled: true}, vxlan: {enabled: true}, typha: {enabled: true}" + static},
+		switchTo: "overlay: {enabled: true}, vxlan: {enabled: true}, typha: {enabled: false}" + static, interrupts: short,
+	},
+	{
+		name:     "dual-stack, BIRD without encapsulation",
+		network:  network{families: "IPv4, IPv6", config: "overlay: {enabled: false, createPodRoutes: true}, typha: {enabled: false}" + static},
+		switchTo: `overlay: {enabled: false, createPodRoutes: true}, typha: {enabled: false}, vethMTU: "1420"` + static, interrupts: short,
+	},
+	{
+		name: "eBPF without kube-proxy", routed: true,
+		network: network{withoutKubeProxy: true, config: "overlay: {enabled: false}, typha: {enabled: false}, ebpfDataplane: {enabled: true}" + static},
+	},
+}
+
+// short is what a restart of calico-node may cost: not the eleven seconds in which BIRD's routes
+// once were gone.
+const short = 2 * time.Second
+
+func TestPodsTalkThroughRealAgents(t *testing.T) {
+	for _, each := range variants {
+		t.Run(each.name, func(t *testing.T) {
+			result := begin(t, each.name)
+			if each.needs != "" && *agents != "" {
+				if _, err := os.Stat(*agents + "/" + each.needs); err != nil {
+					result.skip("the agents have no " + each.needs)
+				}
+			}
+			if each.network.withoutKubeProxy {
+				result.needsEBPF()
+			}
+			l := newLandscape(t, each.network)
+			l.apply()
+			if each.routed {
+				l.makeRoutes()
+			}
+			l.becomesWell()
+			result.well = time.Since(l.began)
+			pods := l.senders()
+			l.allReach(pods)
+			l.policiesWork(pods[0], pods[1])
+			l.probesAreProtected(pods[0])
+			if each.switchTo != "" {
+				result.lost = l.changeUnderLoad(pods, each.switchTo)
+				l.Expect(result.lost.longest()).To(BeNumerically("<", each.interrupts), result.lost.String())
+			}
+			l.becomesWell()
+			l.nodesTakePods()
+			l.nothingIsForbidden()
+			result.removed = l.remove()
+			l.agentsAreGone()
+			result.passed = true
+		})
+	}
+}
+
+// makeRoutes gives the router the routes to the ranges of the nodes, as a cloud does.
+func (l *landscape) makeRoutes() {
+	l.t.Helper()
+	var nodes struct {
+		Items []struct {
+			Spec   struct{ PodCIDRs []string }
+			Status struct {
+				Addresses []struct{ Type, Address string }
+			}
+		}
+	}
+	l.Expect(json.Unmarshal([]byte(l.must("get", "nodes", "-o", "json")), &nodes)).To(Succeed())
+	router := l.box.Node(l.box.Shoots[0], "router")
+	for _, node := range nodes.Items {
+		for _, pods := range node.Spec.PodCIDRs {
+			for _, address := range node.Status.Addresses {
+				if address.Type == "InternalIP" && strings.Contains(address.Address, ":") == strings.Contains(pods, ":") {
+					_, err := router.Exec(l.t.Context(), "ip", "route", "replace", pods, "via", address.Address)
+					l.Expect(err).NotTo(HaveOccurred())
+				}
+			}
+		}
+	}
+}
+
+// changeUnderLoad changes the network while pods talk, and counts what is lost until all nodes
+// have the new one.
+func (l *landscape) changeUnderLoad(pods []pod, config string) count {
+	l.t.Helper()
+	const before, after = 3 * time.Second, 90 * time.Second
+	former := l.must("-n", "kube-system", "get", "daemonset", "calico-node", "-o", "jsonpath={.metadata.generation}")
+	sending := l.startLoad(pods[0], pods[1], before+after)
+	time.Sleep(before) // what is lost without the change is seen, too
+	l.change(config)
+	l.Eventually(func() string {
+		return l.must("-n", "kube-system", "get", "daemonset", "calico-node", "-o", "jsonpath={.metadata.generation}")
+	}).ShouldNot(Equal(former), "calico-node is rolled out")
+	l.must("-n", "kube-system", "rollout", "status", "daemonset/calico-node", "--timeout="+after.String())
+	return sending.end()
+}
+
+// nodesTakePods checks that no node is left with what a calico-node that has ended told of it.
+func (l *landscape) nodesTakePods() {
+	l.t.Helper()
+	l.Eventually(func() string {
+		return l.must("get", "nodes", "-o", `jsonpath={range .items[*]}{.status.conditions[?(@.type=="NetworkUnavailable")].status}{.spec.taints}{end}`)
+	}).ShouldNot(Or(ContainSubstring("True"), ContainSubstring("network-unavailable")), "NetworkUnavailable, and the taint")
+}
+
+// agentsAreGone checks that the deletion of the network left no pod of it, although the nodes
+// stay.
+func (l *landscape) agentsAreGone() {
+	l.t.Helper()
+	l.Eventually(func() string {
+		return l.must("-n", "kube-system", "get", "pods", "-o", "name")
+	}).ShouldNot(Or(ContainSubstring("calico"), ContainSubstring("trellis-probe")))
+}
+
+// result is a row of the table that is printed at the end.
+type result struct {
+	t       *testing.T
+	name    string
+	reason  string
+	passed  bool
+	well    time.Duration
+	lost    count
+	removed time.Duration
+}
+
+var table struct {
+	sync.Mutex
+	rows []*result
+}
+
+func begin(t *testing.T, name string) *result {
+	row := &result{t: t, name: name}
+	table.Lock()
+	defer table.Unlock()
+	table.rows = append(table.rows, row)
+	return row
+}
+
+// skip ends the test, with a reason that the table has, too.
+func (r *result) skip(reason string) {
+	r.reason = reason
+	r.t.Skip(reason)
+}
+
+func printTable() {
+	if *agents == "" {
+		return
+	}
+	out := tabwriter.NewWriter(os.Stderr, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(out, "VARIANT\tRESULT\tWELL AFTER\tLOST WHILE IT CHANGED\tDELETED IN")
+	for _, row := range table.rows {
+		outcome, lost := "failed", "-"
+		switch {
+		case row.passed:
+			outcome = "passed"
+		case row.reason != "":
+			outcome = "left out: " + row.reason
+		}
+		if row.lost.UDP.Sent > 0 {
+			lost = row.lost.String()
+		}
+		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\n", row.name, outcome, row.well.Round(time.Second), lost, row.removed.Round(time.Second))
+	}
+	out.Flush()
+}
+
+// needsEBPF ends the test where nodes cannot have eBPF's programs of their own: these are attached
+// to cgroups of version 2, which calico-node mounts if the machine uses version 1.
+func (r *result) needsEBPF() {
+	r.t.Helper()
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil || !strings.Contains(string(mounts), " - cgroup2 ") {
+		r.skip("no cgroups of version 2 are mounted on this machine")
+	}
+}
