@@ -57,9 +57,10 @@ func WithoutRealNodes(ctx context.Context) (reason string, err error) {
 		}
 	}
 	output, err := exec.CommandContext(ctx, binary, "check").CombinedOutput()
-	const cannot = 2
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == cannot {
-		return strings.TrimPrefix(strings.TrimSpace(string(output)), "trellis-sandbox: "), nil
+	const cannot = 2 // so is that of a panic, which does not begin with the program's name
+	line, isAnswer := strings.CutPrefix(strings.TrimSpace(string(output)), "trellis-sandbox: ")
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == cannot && isAnswer {
+		return line, nil
 	}
 	if err != nil {
 		return "", fmt.Errorf("find out whether real nodes can run here: %w: %s", err, output)

@@ -187,7 +187,7 @@ func (g *Group) PIDs() []int {
 func (g *Group) Stop(grace time.Duration) {
 	g.mu.Lock()
 	g.stopping = true
-	running := g.running
+	running := slices.Clone(g.running) // watch removes some from the original
 	g.mu.Unlock()
 
 	for stage := stages - 1; stage >= Storage; stage-- {

@@ -135,6 +135,17 @@ func TestAComponentMayEnd(t *testing.T) {
 	}
 }
 
+// The group forgets a component that may end, in the moment in which Stop looks at all of them.
+func TestStopRightAfterAComponentHasEnded(t *testing.T) {
+	for range 50 {
+		group, _ := newGroup(t)
+		if err := group.RunToEnd(spec(t, "succeeding", Client)); err != nil {
+			t.Error(err)
+		}
+		group.Stop(time.Second)
+	}
+}
+
 // TestLifeline closes the supervisor's end of the pipe, as the kernel does when
 // the supervisor is killed.
 func TestLifeline(t *testing.T) {
