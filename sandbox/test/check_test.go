@@ -4,34 +4,41 @@ package test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
 )
 
-// check runs the command check as a wrapper's arguments say, and returns its exit status and what
-// it wrote.
-func check(t *testing.T, wrapper ...string) (status int, wrote string) {
+// checked is how a run of the command check has ended.
+type checked struct {
+	pid, status int
+	wrote       string
+}
+
+// check runs the command check as a wrapper's arguments say, with a directory for temporary files.
+func check(t *testing.T, temporary string, wrapper ...string) checked {
 	t.Helper()
 	line := append(wrapper, program(t), "check")
 	cmd := exec.Command(line[0], line[1:]...)
+	cmd.Env = append(os.Environ(), "TMPDIR="+temporary)
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
 	_ = cmd.Run() // its exit status tells
-	return cmd.ProcessState.ExitCode(), output.String()
+	return checked{cmd.ProcessState.Pid(), cmd.ProcessState.ExitCode(), output.String()}
 }
 
 // cannot checks that real nodes are refused in one line that has all the words.
 func cannot(t *testing.T, words []string, wrapper ...string) {
 	t.Helper()
-	status, wrote := check(t, wrapper...)
-	if status != 2 || strings.Count(wrote, "\n") != 1 {
-		t.Errorf("exit status %d, and not one line:\n%s", status, wrote)
+	got := check(t, t.TempDir(), wrapper...)
+	if got.status != 2 || strings.Count(got.wrote, "\n") != 1 {
+		t.Errorf("exit status %d, and not one line:\n%s", got.status, got.wrote)
 	}
 	for _, word := range words {
-		if !strings.Contains(wrote, word) {
-			t.Errorf("%q does not have %q", wrote, word)
+		if !strings.Contains(got.wrote, word) {
+			t.Errorf("%q does not have %q", got.wrote, word)
 		}
 	}
 }
@@ -47,12 +54,21 @@ func needsRights(t *testing.T) {
 
 func TestWhereRealNodesRunCheckSucceedsAndLeavesNothing(t *testing.T) {
 	needsRights(t)
-	before := leftBehind(t)
-	if status, wrote := check(t); status != 0 || wrote != "" {
-		t.Errorf("exit status %d\n%s", status, wrote)
+	temporary, before := t.TempDir(), leftBehind(t)
+	got := check(t, temporary)
+	if got.status != 0 || got.wrote != "" {
+		t.Errorf("exit status %d\n%s", got.status, got.wrote)
 	}
-	if after := leftBehind(t); after != before {
+	after := leftBehind(t)
+	if strings.Contains(after.cgroups, fmt.Sprintf("/trellis-sandbox-%d-", got.pid)) {
+		t.Errorf("left behind of process %d:\n%s", got.pid, after.cgroups)
+	}
+	before.cgroups, after.cgroups = "", "" // of other sandboxes
+	if after != before {
 		t.Errorf("left behind:\n%+v\nbefore:\n%+v", after, before)
+	}
+	if files, err := os.ReadDir(temporary); err != nil || len(files) > 0 {
+		t.Errorf("left behind: %v, %v", files, err)
 	}
 }
 
