@@ -64,7 +64,7 @@ spec:
 
 // TestLandscape checks all that a user can see of a sandbox with one shoot.
 func TestLandscape(t *testing.T) {
-	s := up(t, "--shoot=garden-dev/johndoe-azure", "--nodes=3", "--user=alice=dev,ops")
+	s := up(t, "--shoot=garden-dev/johndoe-azure=3", "--user=alice=dev,ops")
 	t.Run("report", s.testReport)
 	t.Run("workload", s.testWorkload)
 	t.Run("admission", s.testAdmission)

@@ -19,7 +19,8 @@ import (
 // Options describe the sandbox to start. The zero value is a garden and seed without
 // shoots.
 type Options struct {
-	// Shoots are the shoots, each as NAMESPACE/NAME.
+	// Shoots are the shoots, each as NAMESPACE/NAME, or NAMESPACE/NAME=N with N simulated nodes,
+	// whatever Nodes and Real are.
 	Shoots []string
 	// Nodes is the number of nodes of each shoot. 0 means the program's default.
 	Nodes int

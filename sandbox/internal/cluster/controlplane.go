@@ -50,8 +50,8 @@ func NewSeed(dir *workdir.Dir, network options.Network) (*ControlPlane, error) {
 func NewShoot(dir *workdir.Dir, wanted options.Up, index int) (*ControlPlane, error) {
 	shoot := wanted.Shoots[index]
 	name := filepath.Join("shoots", shoot.Namespace, shoot.Name)
-	c, err := newControlPlane(&ControlPlane{Name: name, IsShoot: true, Network: wanted.ShootNetwork(), Nodes: wanted.Nodes, dir: dir})
-	if err != nil || wanted.Real == nil {
+	c, err := newControlPlane(&ControlPlane{Name: name, IsShoot: true, Network: wanted.ShootNetwork(shoot), Nodes: shoot.Count, dir: dir})
+	if err != nil || !shoot.Real {
 		return c, err
 	}
 	if err := c.planNodes(*wanted.Real, shoot, index); err != nil {

@@ -73,7 +73,9 @@ func (c *ControlPlane) planNodes(wanted options.RealNodes, shoot options.Shoot, 
 		p.Images = append(p.Images, image.Archive)
 	}
 	p.Images = append(p.Images, wanted.Images...)
-	p.Subnets, p.Nodes = wanted.Layout.Lay()
+	layout := wanted.Layout
+	layout.Nodes = shoot.Count
+	p.Subnets, p.Nodes = layout.Lay()
 	p.APIServer = netip.AddrPortFrom(p.Subnets[0].Routers[0].Addr(), apiServerPort)
 	for i := range p.Nodes {
 		node := &p.Nodes[i]

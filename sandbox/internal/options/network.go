@@ -117,7 +117,7 @@ func parseNetwork(pods, services string) (Network, []error) {
 func (n Network) checkRoom(nodes int) error {
 	room := 1 << (NodeMaskSize - n.Pods[0].Bits())
 	if nodes > room {
-		return Invalidf("--pod-cidr %s has room for %d nodes with a /%d each, but --nodes is %d; use a wider range or fewer nodes", n.Pods[0], room, NodeMaskSize, nodes)
+		return Invalidf("--pod-cidr %s has room for %d nodes with a /%d each, but a shoot has %d; use a wider range or fewer nodes", n.Pods[0], room, NodeMaskSize, nodes)
 	}
 	return nil
 }

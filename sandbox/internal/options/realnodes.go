@@ -3,18 +3,15 @@
 package options
 
 import (
-	"os"
-	"strconv"
-	"strings"
-
 	"github.com/spf13/pflag"
 
 	"github.com/trellis-network/trellis/sandbox/internal/nodeprograms"
 	"github.com/trellis-network/trellis/sandbox/internal/realnodes/plan"
 )
 
-// RealNodes describes the real nodes of each shoot.
+// RealNodes describes the real nodes of all shoots that have any.
 type RealNodes struct {
+	// Layout is that of the nodes of a shoot, but for their number.
 	Layout plan.Layout
 	// Programs are the programs and images of nodes.
 	Programs *nodeprograms.Programs
@@ -39,9 +36,6 @@ const (
 	imageFlag    = "image"
 	subnetsFlag  = "subnets"
 	familiesFlag = "ip-families"
-
-	// real is the prefix of the number of real nodes in --nodes.
-	real = "real:"
 )
 
 func (f *realFlags) addTo(set *pflag.FlagSet) {
@@ -52,42 +46,22 @@ func (f *realFlags) addTo(set *pflag.FlagSet) {
 	set.StringVar(&f.families, familiesFlag, "IPv4", "IP `families` of shoots with real nodes: IPv4, IPv6, or both with a comma, the primary one first")
 }
 
-// parseNodes reads --nodes, and what only real nodes have. The first result is the number
-// of nodes.
-func (f *Flags) parseNodes() (int, *RealNodes, []error) {
-	text, isReal := strings.CutPrefix(f.nodes, real)
-	count, err := strconv.Atoi(text)
-	if err != nil {
-		return 0, nil, []error{Invalidf("--nodes %s: write the number of simulated nodes, or %sN for N real ones", f.nodes, real)}
-	}
-	if isReal {
-		nodes, errs := f.real.parse(count)
-		return count, nodes, errs
-	}
+// parse reads the flags if some nodes are real ones, and rejects them if none are. ofAll is the
+// value of --nodes.
+func (f *realFlags) parse(some bool, ofAll string) (*RealNodes, []error) {
 	var errs []error
-	if count < 0 || count > MaxNodes {
-		errs = append(errs, Invalidf("--nodes %d: a shoot has from 0 to %d nodes", count, MaxNodes))
-	}
-	for _, name := range []string{programsFlag, imageFlag, subnetsFlag, familiesFlag} {
-		if f.real.set.Changed(name) {
-			errs = append(errs, Invalidf("--%s is for real nodes, but --nodes %s are simulated; write --nodes %s%s, or leave it out", name, f.nodes, real, f.nodes))
+	if !some {
+		for _, name := range []string{programsFlag, imageFlag, subnetsFlag, familiesFlag} {
+			if f.set.Changed(name) {
+				errs = append(errs, Invalidf("--%s is for real nodes, but all nodes are simulated; write --nodes %s%s, or leave it out", name, real, ofAll))
+			}
 		}
-	}
-	return count, nil, errs
-}
-
-func (f *realFlags) parse(count int) (*RealNodes, []error) {
-	var errs []error
-	if os.Geteuid() != 0 {
-		errs = append(errs, Invalidf("--nodes %s%d: %s; run this as root, or use simulated nodes: --nodes %d", real, count, NeedRoot, count))
-	}
-	if count < 1 || count > plan.MaxNodes {
-		errs = append(errs, Invalidf("--nodes %s%d: a shoot has from 1 to %d real nodes", real, count, plan.MaxNodes))
+		return nil, errs
 	}
 	if f.subnets < 1 || f.subnets > plan.MaxSubnets {
 		errs = append(errs, Invalidf("--%s %d: there are from 1 to %d", subnetsFlag, f.subnets, plan.MaxSubnets))
 	}
-	nodes := &RealNodes{Layout: plan.Layout{Nodes: count, Subnets: f.subnets}, Images: f.images}
+	nodes := &RealNodes{Layout: plan.Layout{Subnets: f.subnets}, Images: f.images}
 	switch f.families {
 	case "IPv4":
 		nodes.Layout.IPv4 = true

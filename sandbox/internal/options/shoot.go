@@ -16,31 +16,40 @@ const (
 	UnnamedNamespace = "garden-dev"
 )
 
-// Shoot identifies one shoot cluster by the namespace and name of its Shoot.
+// Shoot is one shoot cluster, with the namespace and name of its Shoot.
 type Shoot struct {
 	Namespace string
 	Name      string
+	Nodes
 }
 
 // String returns the shoot as the command line has it: NAMESPACE/NAME.
 func (s Shoot) String() string { return s.Namespace + "/" + s.Name }
 
-// ParseShoot reads NAMESPACE/NAME; both parts must be DNS-1123 labels.
-func ParseShoot(text string) (Shoot, error) {
-	namespace, name, found := strings.Cut(text, "/")
+// parseShoot reads NAMESPACE/NAME, both of which must be DNS-1123 labels, or NAMESPACE/NAME=NODES.
+func parseShoot(text string, nodes Nodes) (Shoot, error) {
+	identity, own, hasOwn := strings.Cut(text, "=")
+	if hasOwn {
+		var err error
+		if nodes, err = parseNodes(own, fmt.Sprintf("--shoot %s", text)); err != nil {
+			return Shoot{Nodes: nodes}, err
+		}
+	}
+	namespace, name, found := strings.Cut(identity, "/")
 	if !found {
-		return Shoot{}, Invalidf("--shoot %q: the namespace is missing; write NAMESPACE/NAME, for example %s/johndoe-azure", text, UnnamedNamespace)
+		return Shoot{Nodes: nodes}, Invalidf("--shoot %q: the namespace is missing; write NAMESPACE/NAME, for example %s/johndoe-azure", text, UnnamedNamespace)
 	}
 	for part, value := range map[string]string{"namespace": namespace, "name": name} {
 		if problems := validation.IsDNS1123Label(value); len(problems) > 0 {
-			return Shoot{}, Invalidf("--shoot %q: %s %q cannot be used: %s", text, part, value, strings.Join(problems, "; "))
+			return Shoot{Nodes: nodes}, Invalidf("--shoot %q: %s %q cannot be used: %s", text, part, value, strings.Join(problems, "; "))
 		}
 	}
-	return Shoot{Namespace: namespace, Name: name}, nil
+	return Shoot{Namespace: namespace, Name: name, Nodes: nodes}, nil
 }
 
-// parseShoots reads the shoots of --shoot and adds those of --shoots.
-func parseShoots(named []string, unnamed int) ([]Shoot, []error) {
+// parseShoots reads the shoots of --shoot and adds those of --shoots. They have these nodes unless
+// a shoot has its own. With errors, what is known of the shoots is their nodes.
+func parseShoots(named []string, unnamed int, nodes Nodes) ([]Shoot, []error) {
 	if unnamed < 0 || unnamed > MaxShoots || len(named)+unnamed > MaxShoots {
 		return nil, []error{Invalidf("%d shoots by name and %d by --shoots: a sandbox runs from 0 to %d shoots", len(named), unnamed, MaxShoots)}
 	}
@@ -51,17 +60,17 @@ func parseShoots(named []string, unnamed int) ([]Shoot, []error) {
 
 	var shoots []Shoot
 	var errs []error
-	seen := map[Shoot]bool{}
+	seen := map[string]bool{}
 	for _, text := range texts {
-		shoot, err := ParseShoot(text)
+		shoot, err := parseShoot(text, nodes)
+		shoots = append(shoots, shoot)
 		switch {
 		case err != nil:
 			errs = append(errs, err)
-		case seen[shoot]:
+		case seen[shoot.String()]:
 			errs = append(errs, Invalidf("shoot %s is given twice; every shoot needs its own namespace and name (--shoots takes %s/shoot-1 and so on)", shoot, UnnamedNamespace))
 		default:
-			seen[shoot] = true
-			shoots = append(shoots, shoot)
+			seen[shoot.String()] = true
 		}
 	}
 	return shoots, errs

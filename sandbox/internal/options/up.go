@@ -6,25 +6,20 @@ package options
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
 )
 
-const (
-	// MaxNodes bounds the nodes of one shoot.
-	MaxNodes = 1000
-	// minTimeout is shorter than any machine needs, so a smaller value is a typing
-	// error.
-	minTimeout = time.Second
-)
+// minTimeout is shorter than any machine needs, so a smaller value is a typing error.
+const minTimeout = time.Second
 
 // Up is what `trellis-sandbox up` starts. Only Flags.Up makes one, so it is always
 // valid.
 type Up struct {
 	Shoots []Shoot
-	Nodes  int
-	// Real describes the nodes if they are real ones, and is nil if they are simulated.
+	// Real describes real nodes. It is nil if no shoot has any.
 	Real  *RealNodes
 	Users []User
 	// Network holds the IPv4 ranges, which the seed has too.
@@ -40,12 +35,23 @@ type Up struct {
 	IgnoreMemory bool
 }
 
-// ShootNetwork holds the ranges of the shoots.
-func (u Up) ShootNetwork() Network {
-	if u.Real == nil {
+// ShootNetwork holds the ranges of a shoot.
+func (u Up) ShootNetwork(of Shoot) Network {
+	if !of.Real {
 		return u.Network
 	}
 	return u.Network.withFamilies(u.Real.Layout)
+}
+
+// NodeCounts returns how many nodes all shoots have, and how many of them are real.
+func (u Up) NodeCounts() (all, realOnes int) {
+	for _, shoot := range u.Shoots {
+		all += shoot.Count
+		if shoot.Real {
+			realOnes += shoot.Count
+		}
+	}
+	return all, realOnes
 }
 
 // Flags are the flags of `trellis-sandbox up` as the user wrote them.
@@ -66,7 +72,7 @@ type Flags struct {
 // AddTo defines the flags in set.
 func (f *Flags) AddTo(set *pflag.FlagSet) {
 	set.SortFlags = false
-	set.StringArrayVar(&f.shoots, "shoot", nil, "a shoot cluster to run, as `NAMESPACE/NAME`; may be repeated")
+	set.StringArrayVar(&f.shoots, "shoot", nil, "a shoot cluster to run, as `NAMESPACE/NAME`, or NAMESPACE/NAME=NODES with its own number of nodes; may be repeated")
 	set.IntVar(&f.unnamed, "shoots", 0, "run `N` more shoots, named "+UnnamedNamespace+"/shoot-1 and so on")
 	set.StringVar(&f.nodes, "nodes", "1", "`N` simulated nodes in each shoot, or real:N real ones (root only)")
 	f.real.addTo(set)
@@ -82,12 +88,17 @@ func (f *Flags) AddTo(set *pflag.FlagSet) {
 // Up validates the flags. Its error has everything that is wrong, not only the
 // first mistake.
 func (f *Flags) Up() (Up, error) {
-	shoots, shootErrs := parseShoots(f.shoots, f.unnamed)
+	nodes, nodesErr := parseNodes(f.nodes, "--nodes "+f.nodes)
+	shoots, shootErrs := parseShoots(f.shoots, f.unnamed, nodes)
 	users, userErrs := parseUsers(f.users)
 	network, networkErrs := parseNetwork(f.pods, f.services)
-	nodes, real, errs := f.parseNodes()
-	if len(errs) == 0 && len(networkErrs) == 0 {
-		errs = compact(network.checkRoom(nodes))
+	hasReal := nodes.Real || slices.ContainsFunc(shoots, func(s Shoot) bool { return s.Real })
+	real, errs := f.real.parse(hasReal, f.nodes)
+	errs = append(compact(nodesErr), errs...)
+	for _, shoot := range append([]Shoot{{Nodes: nodes}}, shoots...) {
+		if len(errs) == 0 && len(networkErrs) == 0 {
+			errs = compact(network.checkRoom(shoot.Count))
+		}
 	}
 	if f.timeout < minTimeout {
 		errs = append(errs, Invalidf("--timeout %s: allow at least %s; a start takes from 10 seconds to a minute", f.timeout, minTimeout))
@@ -98,7 +109,6 @@ func (f *Flags) Up() (Up, error) {
 	}
 	return Up{
 		Shoots:       shoots,
-		Nodes:        nodes,
 		Real:         real,
 		Users:        users,
 		Network:      network,

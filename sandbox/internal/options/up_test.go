@@ -3,6 +3,7 @@
 package options
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"runtime"
@@ -31,7 +32,7 @@ func TestDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(up.Shoots) != 0 || up.Nodes != 1 || len(up.Users) != 0 || up.Dir != "" || up.Detach {
+	if len(up.Shoots) != 0 || len(up.Users) != 0 || up.Dir != "" || up.Detach {
 		t.Errorf("unexpected defaults: %+v", up)
 	}
 	if got := up.Network.APIServerIP().String(); got != "100.64.0.1" {
@@ -40,13 +41,18 @@ func TestDefaults(t *testing.T) {
 }
 
 func TestShootsAndUsers(t *testing.T) {
-	up, err := parse(t, "--shoot=garden-dev/johndoe-azure", "--shoot=garden-it/x", "--shoots=2", "--user=alice", "--user=system:bob=dev,ops")
+	up, err := parse(t, "--shoot=garden-dev/johndoe-azure", "--shoot=garden-it/x=7", "--shoots=2", "--user=alice", "--user=system:bob=dev,ops")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var names []string
 	for _, shoot := range up.Shoots {
 		names = append(names, shoot.String())
+	}
+	for _, shoot := range up.Shoots {
+		if want := map[string]string{"x": "7"}[shoot.Name]; shoot.Nodes.String() != cmp.Or(want, "1") {
+			t.Errorf("%s has %s nodes", shoot, shoot.Nodes)
+		}
 	}
 	if got, want := strings.Join(names, " "), "garden-dev/johndoe-azure garden-it/x garden-dev/shoot-1 garden-dev/shoot-2"; got != want {
 		t.Errorf("got shoots %s, want %s", got, want)
@@ -70,6 +76,9 @@ func TestRefusals(t *testing.T) {
 		"shoot with long name":     {[]string{"--shoot=a/" + strings.Repeat("b", 64)}, []string{"63"}},
 		"shoot twice":              {[]string{"--shoot=a/b", "--shoot=a/b"}, []string{"a/b", "twice"}},
 		"named like an unnamed":    {[]string{"--shoot=garden-dev/shoot-1", "--shoots=1"}, []string{"garden-dev/shoot-1", "twice"}},
+		"nodes of a shoot":         {[]string{"--shoot=a/b=some"}, []string{"--shoot a/b=some: ", "real:N"}},
+		"real nodes of a shoot":    {[]string{"--shoot=a/b=real:21"}, []string{"--shoot a/b=real:21: ", "1 to 20"}},
+		"no room for a shoot":      {[]string{"--pod-cidr=10.0.0.0/23", "--shoot=a/b=3"}, []string{"room for 2 nodes"}},
 		"negative shoots":          {[]string{"--shoots=-1"}, []string{"0 to 100"}},
 		"too many shoots":          {[]string{"--shoots=101"}, []string{"0 to 100"}},
 		"nodes of no kind":         {[]string{"--nodes=fake:2"}, []string{"--nodes fake:2", "real:N"}},
@@ -143,10 +152,22 @@ func TestRangesOfFamilies(t *testing.T) {
 		{IPv4: true, IPv6: true, IPv6First: true}: "fd00:10:96::/56,100.96.0.0/11 fd00:10:64::/112,100.64.0.0/13 [fd00:10:64::a 100.64.0.10]",
 	} {
 		up.Real = &RealNodes{Layout: families}
-		network := up.ShootNetwork()
+		network := up.ShootNetwork(Shoot{Nodes: Nodes{Real: true}})
 		if got := fmt.Sprint(Join(network.Pods), " ", Join(network.Services), " ", network.ClusterDNS()); got != want {
 			t.Errorf("%+v:\ngot  %s\nwant %s", families, got, want)
 		}
+	}
+}
+
+// Shoots can differ: flags for real nodes are for those that have any.
+func TestAShootCanHaveNodesOfItsOwn(t *testing.T) {
+	up, err := parse(t, "--nodes=2", "--shoot=a/b", "--shoot=a/c=0", "--shoots=1")
+	all, real := up.NodeCounts()
+	if err != nil || up.Real != nil || all != 4 || real != 0 {
+		t.Errorf("got %+v and %v", up, err)
+	}
+	if _, err := parse(t, "--nodes=2", "--shoot=a/b=real:2"); os.Geteuid() == 0 && (err == nil || !strings.Contains(err.Error(), "--node-programs is missing")) {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -160,7 +181,7 @@ func TestRealNodesNeedRoot(t *testing.T) {
 		}
 	}
 	_, err := parse(t, "--nodes=real:2", "--node-programs=/")
-	if !IsInvalid(err) || !strings.Contains(err.Error(), "need root") || !strings.Contains(err.Error(), "simulated nodes: --nodes 2") {
+	if !IsInvalid(err) || !strings.Contains(err.Error(), "need root") || !strings.Contains(err.Error(), "write 2 in place of real:2") {
 		t.Errorf("got %v", err)
 	}
 }

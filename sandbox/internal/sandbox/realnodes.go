@@ -25,8 +25,7 @@ func checkRealNodes(wanted options.Up) error {
 		return nil
 	}
 	if missing := missingPrograms(); len(missing) > 0 {
-		return options.Invalidf("--nodes real:%d: missing programs: %s; install them, or use simulated nodes: --nodes %d",
-			wanted.Nodes, strings.Join(missing, ", "), wanted.Nodes)
+		return options.Invalidf("real nodes need programs that are missing: %s; install them, or use simulated nodes", strings.Join(missing, ", "))
 	}
 	return nil
 }

@@ -112,11 +112,8 @@ var ErrStopped = errors.New("stopped")
 
 func checkMemory(wanted options.Up, log *progress.Log) error {
 	shoots := len(wanted.Shoots)
-	realNodes := 0
-	if wanted.Real != nil {
-		realNodes = wanted.Nodes * shoots
-	}
-	log.Printf("one seed, shoots: %d, nodes in each: %d; this takes about %d MiB of memory", shoots, wanted.Nodes, memory.ExpectedMiB(shoots, realNodes))
+	nodes, realNodes := wanted.NodeCounts()
+	log.Printf("one seed, shoots: %d, nodes: %d, of which %d are real; this takes about %d MiB of memory", shoots, nodes, realNodes, memory.ExpectedMiB(shoots, realNodes))
 	available, known := memory.AvailableMiB()
 	if !known || wanted.IgnoreMemory {
 		return nil
