@@ -27,8 +27,9 @@ GENERATED := api config docs pipeline plugins
 help: ## List the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 20
 
-demo: sandbox build ## Apply a Shoot and wait until its network is healthy; EXIT=1 ends then, SHOOT=FILE applies another Shoot
-	bin/demo $(if $(SHOOT),--shoot "$(SHOOT)") --operator bin/trellis-operator $(if $(filter-out 0 false,$(EXIT)),--exit)
+demo: sandbox build ## Apply a Shoot and wait until its network is healthy; as root also one with real nodes; EXIT=1 ends then, SHOOT=FILE applies this Shoot only
+	@missing="$(SHOOT)$$(go run ./test/sandbox/build -missing)" || exit; [ -n "$$missing" ] || $(MAKE) -s real-nodes >/dev/null
+	bin/demo $(if $(SHOOT),--shoot "$(SHOOT)") --operator bin/trellis-operator --trellis bin/trellis $(if $(filter-out 0 false,$(EXIT)),--exit)
 
 test: sandbox ## All tests but long ones
 	@go run ./hack/compile -tests ./...

@@ -32,16 +32,21 @@ type step func(ctx context.Context) (done, waiting string, err error)
 // errFailed ends the demo because the Shoot reports an error.
 var errFailed = errors.New("the Shoot's status reports an error")
 
-// follow prints each step when it is done. It returns an error if a step takes too long, if
-// the Shoot reports an error, or if the operator ends.
-func (d *demo) follow(ctx context.Context, ended <-chan error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	for _, s := range []step{
+// steps are those of every Shoot.
+func (d *demo) steps() []step {
+	return []step{
 		d.namespaceThere, d.clusterThere, d.networkThere, d.bundleThere, d.bundleApplied, d.crdsEstablished,
 		d.workloadsReady, d.networkSucceeded, d.networkHealthy, d.shootSucceeded,
-	} {
-		if err := d.await(ctx, s, ended); err != nil {
+	}
+}
+
+// follow prints each step when it is done. It returns an error if a step takes too long, if
+// the Shoot reports an error, or if the operator ends.
+func (d *demo) follow(ctx context.Context, steps []step) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for _, s := range steps {
+		if err := d.await(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -49,7 +54,7 @@ func (d *demo) follow(ctx context.Context, ended <-chan error) error {
 	return nil
 }
 
-func (d *demo) await(ctx context.Context, s step, ended <-chan error) error {
+func (d *demo) await(ctx context.Context, s step) error {
 	reminded := time.Now()
 	for {
 		done, waiting, err := s(ctx)
@@ -68,7 +73,7 @@ func (d *demo) await(ctx context.Context, s step, ended <-chan error) error {
 			d.say("… still waiting for %s", waiting)
 		}
 		select {
-		case err := <-ended:
+		case err := <-d.operator.ended:
 			return d.operatorEnded(err)
 		case <-ctx.Done():
 			return fmt.Errorf("gave up waiting for %s", waiting)

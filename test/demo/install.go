@@ -62,15 +62,15 @@ func readDocuments(file string) ([]*unstructured.Unstructured, error) {
 
 // install creates the CRDs and policies in the seed, and gives the operator's user exactly the
 // rights in config/rbac.
-func (d *demo) install(ctx context.Context) error {
-	d.say("installing CRDs and the operator's rights in the seed")
-	if err := install.CRDs(ctx, d.seed); err != nil {
+func (l *landscape) install(ctx context.Context) error {
+	l.say("installing CRDs and the operator's rights in the seed")
+	if err := install.CRDs(ctx, l.seed); err != nil {
 		return err
 	}
-	if err := install.Policies(ctx, d.seed); err != nil {
+	if err := install.Policies(ctx, l.seed); err != nil {
 		return err
 	}
-	return install.Rights(ctx, d.seed, configv1alpha1.ModeStandalone, operatorUser, "default")
+	return install.Rights(ctx, l.seed, configv1alpha1.ModeStandalone, operatorUser, "default")
 }
 
 // apply creates the Shoot.

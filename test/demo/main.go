@@ -2,7 +2,9 @@
 
 // Command demo shows how Trellis works: it starts an embedded Kubernetes and the
 // operator, applies a Shoot as a user would, and prints each step until the Shoot's
-// network is healthy. `make demo` runs it.
+// network is healthy. Where real nodes can run, it applies a second Shoot, whose pods
+// send packets, cuts the link of a node, and prints when the status noticed. `make demo`
+// runs it.
 package main
 
 import (
@@ -21,6 +23,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	connectivityv1alpha1 "github.com/trellis-network/trellis/api/connectivity/v1alpha1"
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	"github.com/trellis-network/trellis/internal/seedclient"
 	"github.com/trellis-network/trellis/test/sandbox"
@@ -29,8 +32,15 @@ import (
 // operatorUser is the user name in the operator's client certificate.
 const operatorUser = "trellis-operator"
 
-// patience is the time that all steps together may take once the clusters are ready.
+// patience is the time that all steps of a Shoot together may take once the clusters are ready.
 const patience = 3 * time.Minute
+
+// The Shoots that the demo applies unless the user names another one. Only the second one has
+// real nodes.
+const (
+	simulatedShoot = "examples/shoot-johndoe-azure.yaml"
+	realShoot      = "examples/shoot-flannel.yaml"
+)
 
 // The kernel ends the operator when the thread that started it ends. The main thread lives
 // as long as the process, so the operator ends with the demo, even if that is killed.
@@ -39,8 +49,9 @@ func init() { runtime.LockOSThread() }
 func main() {
 	// Libraries add flags of their own to flag.CommandLine.
 	flags := flag.NewFlagSet("demo", flag.ExitOnError)
-	shootFile := flags.String("shoot", "examples/shoot-johndoe-azure.yaml", "file with the Shoot to apply")
+	shootFile := flags.String("shoot", "", "file with the only Shoot to apply, on simulated nodes")
 	operator := flags.String("operator", "bin/trellis-operator", "the operator's program")
+	trellis := flags.String("trellis", "bin/trellis", "the command line's program")
 	exit := flags.Bool("exit", false, "exit when all steps are done, or one has failed")
 	_ = flags.Parse(os.Args[1:])
 	if flags.NArg() > 0 {
@@ -50,7 +61,8 @@ func main() {
 	ctrl.SetLogger(logr.Discard())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := run(ctx, *shootFile, *operator, *exit)
+	go sandbox.EndWithParent()
+	err := run(ctx, *shootFile, programs{*operator, *trellis}, *exit)
 	if errors.Is(err, context.Canceled) {
 		err = nil // Ctrl-C is the usual end
 		if *exit {
@@ -64,44 +76,37 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, shootFile, operator string, exit bool) error {
-	shoot, err := readShoot(shootFile)
+// programs are paths of Trellis' programs.
+type programs struct{ operator, trellis string }
+
+func run(ctx context.Context, shootFile string, use programs, exit bool) error {
+	wanted, err := choose(ctx, shootFile)
 	if err != nil {
 		return err
 	}
-	name := client.ObjectKeyFromObject(shoot)
-	started := time.Now() // the sandbox prints the same times
-	box, err := sandbox.Start(ctx, sandbox.Options{
-		Shoots: []string{name.String()}, Nodes: 3, Users: []string{operatorUser}, Stderr: os.Stderr,
-	})
-	if err != nil {
+	l := &landscape{started: time.Now(), trellis: use.trellis} // the sandbox prints the same times
+	if l.box, err = sandbox.Start(ctx, wanted.options()); err != nil {
 		return err
 	}
-	defer func() { _ = box.Stop() }()
-	d := &demo{box: box, name: name, started: started}
-	if err := d.connect(); err != nil {
+	defer func() { _ = l.box.Stop() }()
+	if l.seed, err = connect(l.box.Seed.Kubeconfig); err != nil {
 		return err
 	}
-	if err := d.install(ctx); err != nil {
+	if err := l.install(ctx); err != nil {
 		return err
 	}
-	ended, err := d.startOperator(operator)
-	if err != nil {
+	if err := l.startOperator(use.operator); err != nil {
 		return err
 	}
-	defer d.stopOperator()
-	if err := d.apply(ctx, shoot); err != nil {
-		return err
-	}
-	outcome := d.follow(ctx, ended)
+	defer l.stopOperator()
+	outcome := l.showAll(ctx, wanted)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	d.show(ctx)
 	if exit {
 		return outcome
 	}
-	d.showAccess()
+	l.showAccess()
 	if outcome != nil {
 		fmt.Printf("\n%v\n", outcome)
 	}
@@ -109,42 +114,84 @@ func run(ctx context.Context, shootFile, operator string, exit bool) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case err := <-ended:
-		return d.operatorEnded(err)
+	case err := <-l.operator.ended:
+		return l.operatorEnded(err)
 	}
 }
 
-// demo is one run.
+// landscape is one run of the demo.
+type landscape struct {
+	box      *sandbox.Sandbox
+	started  time.Time
+	seed     client.Client
+	operator *process
+	// trellis is the path of the command line's program.
+	trellis string
+}
+
+// showAll applies the Shoots one after the other and shows what becomes of them. It returns an
+// error unless all came true.
+func (l *landscape) showAll(ctx context.Context, wanted *wanted) error {
+	first, err := l.newDemo(0)
+	if err != nil {
+		return err
+	}
+	if err := first.apply(ctx, wanted.shoots[0]); err != nil {
+		return err
+	}
+	outcome := first.follow(ctx, first.steps())
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	first.show(ctx)
+	if outcome != nil {
+		return outcome
+	}
+	if wanted.leftOut != "" {
+		fmt.Printf("\nA second shoot, with real nodes whose pods send packets, is left out: %s\n", wanted.leftOut)
+	}
+	if wanted.programs == "" {
+		return nil
+	}
+	second, err := l.newDemo(1)
+	if err != nil {
+		return err
+	}
+	return second.showPackets(ctx, wanted.shoots[1])
+}
+
+// demo follows one Shoot.
 type demo struct {
-	box     *sandbox.Sandbox
+	*landscape
+	of      sandbox.Shoot
 	name    client.ObjectKey // of the Shoot
-	started time.Time
-	applied time.Time // when the Shoot was applied
+	applied time.Time        // when the Shoot was applied
 
-	seed, shoot client.Client
-	operator    *process
+	shoot client.Client
 }
 
-// connect makes clients for the clusters, with an admin's rights.
-func (d *demo) connect() error {
-	for _, each := range []struct {
-		kubeconfig string
-		into       *client.Client
-	}{{d.box.Seed.Kubeconfig, &d.seed}, {d.box.Shoots[0].Kubeconfig, &d.shoot}} {
-		config, err := clientcmd.BuildConfigFromFlags("", each.kubeconfig)
-		if err != nil {
-			return err
-		}
-		if *each.into, err = client.New(config, client.Options{Scheme: seedclient.Scheme()}); err != nil {
-			return err
-		}
+func (l *landscape) newDemo(index int) (*demo, error) {
+	of := l.box.Shoots[index]
+	shoot, err := connect(of.Kubeconfig)
+	return &demo{landscape: l, of: of, name: client.ObjectKey{Namespace: of.Namespace, Name: of.Name}, shoot: shoot}, err
+}
+
+// connect makes a client for a cluster, with an admin's rights.
+func connect(kubeconfig string) (client.Client, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	scheme := seedclient.Scheme()
+	if err := connectivityv1alpha1.AddToScheme(scheme); err != nil {
+		return nil, err
+	}
+	return client.New(config, client.Options{Scheme: scheme})
 }
 
 // say prints a progress line.
-func (d *demo) say(format string, args ...any) {
-	fmt.Printf("[%5.1fs] %s\n", time.Since(d.started).Seconds(), fmt.Sprintf(format, args...))
+func (l *landscape) say(format string, args ...any) {
+	fmt.Printf("[%5.1fs] %s\n", time.Since(l.started).Seconds(), fmt.Sprintf(format, args...))
 }
 
 // current reads the Shoot as it is now.

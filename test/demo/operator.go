@@ -25,48 +25,48 @@ shootClientConnection: {allowedAddresses: [127.0.0.0/8]}
 type process struct {
 	command *exec.Cmd
 	log     string
-	ended   chan error
+	// ended receives the result when the operator ends.
+	ended chan error
 }
 
-// startOperator runs the operator with its own identity. The channel receives the result
-// when the operator ends.
-func (d *demo) startOperator(program string) (<-chan error, error) {
-	config := filepath.Join(d.box.Dir, "operator.yaml")
+// startOperator runs the operator with its own identity.
+func (l *landscape) startOperator(program string) error {
+	config := filepath.Join(l.box.Dir, "operator.yaml")
 	if err := os.WriteFile(config, []byte(operatorConfig), 0o600); err != nil {
-		return nil, err
+		return err
 	}
-	log, err := os.Create(filepath.Join(d.box.Dir, "operator.log"))
+	log, err := os.Create(filepath.Join(l.box.Dir, "operator.log"))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer log.Close()
-	command := exec.Command(program, "--kubeconfig", d.box.Seed.Users[operatorUser], "--config", config)
+	command := exec.Command(program, "--kubeconfig", l.box.Seed.Users[operatorUser], "--config", config)
 	command.Stdout, command.Stderr = log, log
 	endWithUs(command)
 	if err := command.Start(); err != nil {
-		return nil, fmt.Errorf("start the operator: %w", err)
+		return fmt.Errorf("start the operator: %w", err)
 	}
-	d.say("operator started as user %s, process %d, log %s", operatorUser, command.Process.Pid, log.Name())
-	d.operator = &process{command: command, log: log.Name(), ended: make(chan error, 1)}
-	go func() { d.operator.ended <- command.Wait() }()
-	return d.operator.ended, nil
+	l.say("operator started as user %s, process %d, log %s", operatorUser, command.Process.Pid, log.Name())
+	l.operator = &process{command: command, log: log.Name(), ended: make(chan error, 1)}
+	go func() { l.operator.ended <- command.Wait() }()
+	return nil
 }
 
-func (d *demo) stopOperator() {
-	_ = d.operator.command.Process.Signal(syscall.SIGTERM)
+func (l *landscape) stopOperator() {
+	_ = l.operator.command.Process.Signal(syscall.SIGTERM)
 	select {
-	case <-d.operator.ended:
+	case <-l.operator.ended:
 	case <-time.After(10 * time.Second):
-		_ = d.operator.command.Process.Kill()
+		_ = l.operator.command.Process.Kill()
 	}
 }
 
 // operatorEnded is the error for an operator that ended by itself, with the last
 // lines of its log.
-func (d *demo) operatorEnded(err error) error {
-	d.operator.ended <- err // stopOperator need not wait
+func (l *landscape) operatorEnded(err error) error {
+	l.operator.ended <- err // stopOperator need not wait
 	const lines = 10
-	log, _ := os.ReadFile(d.operator.log)
+	log, _ := os.ReadFile(l.operator.log)
 	last := bytes.Split(bytes.TrimSpace(log), []byte("\n"))
 	last = last[max(0, len(last)-lines):]
 	return fmt.Errorf("the operator has ended (%v); the end of its log:\n%s", err, bytes.Join(last, []byte("\n")))

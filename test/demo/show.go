@@ -58,11 +58,13 @@ func (d *demo) show(ctx context.Context) {
 }
 
 // showAccess prints how to reach the clusters with kubectl.
-func (d *demo) showAccess() {
+func (l *landscape) showAccess() {
 	fmt.Println("\nTo look around:")
-	fmt.Printf("  export PATH=%s/bin:$PATH\n", d.box.Dir)
-	fmt.Printf("  export KUBECONFIG=%s   # garden and seed\n", d.box.Seed.Kubeconfig)
-	fmt.Printf("  export KUBECONFIG=%s   # the shoot\n", d.box.Shoots[0].Kubeconfig)
+	fmt.Printf("  export PATH=%s/bin:$PATH\n", l.box.Dir)
+	fmt.Printf("  export KUBECONFIG=%s   # garden and seed\n", l.box.Seed.Kubeconfig)
+	for _, shoot := range l.box.Shoots {
+		fmt.Printf("  export KUBECONFIG=%s   # the shoot %s\n", shoot.Kubeconfig, shoot.Name)
+	}
 }
 
 func (d *demo) addNetwork(ctx context.Context, root *node, n *extensionsv1alpha1.Network) {

@@ -60,14 +60,14 @@ func taken(file string, options Options) (*Sandbox, error) {
 	return s, nil
 }
 
-// endWithParent ends this process when its parent has ended, for example when
+// EndWithParent ends this process when its parent has ended, for example when
 // `go test` was killed. The sandboxes of this process end with it.
-func endWithParent() {
+func EndWithParent() {
 	const interval = 300 * time.Millisecond
 	parent := os.Getppid()
 	for range time.Tick(interval) {
 		if os.Getppid() != parent {
-			fmt.Fprintln(os.Stderr, "the process that started the tests has ended")
+			fmt.Fprintln(os.Stderr, "the process that started this one has ended")
 			os.Exit(1)
 		}
 	}

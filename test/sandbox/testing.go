@@ -55,7 +55,7 @@ func (s *Shared) Get(tb testing.TB) *Sandbox {
 // it. It returns the exit status. TestMain calls it with its testing.M, and needs
 // nothing else. The process ends when `go test` is killed.
 func (s *Shared) Main(m interface{ Run() int }) int {
-	go endWithParent()
+	go EndWithParent()
 	status := m.Run()
 	if s.running == nil {
 		return status
