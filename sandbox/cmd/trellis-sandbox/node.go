@@ -37,6 +37,17 @@ func (o *ofShoot) client() (*control.Client, error) {
 	return control.NewClient(socket), nil
 }
 
+// run returns what a command does that needs the manager of the nodes.
+func (o *ofShoot) run(do func(cmd *cobra.Command, client *control.Client, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		client, err := o.client()
+		if err != nil {
+			return err
+		}
+		return do(cmd, client, args)
+	}
+}
+
 func newNode() *cobra.Command {
 	var of ofShoot
 	cmd := &cobra.Command{
@@ -61,11 +72,7 @@ func newNodeList(of *ofShoot) *cobra.Command {
 		Use:   "list",
 		Short: "Print the nodes with their addresses, processes and faults, as JSON",
 		Args:  noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			client, err := of.client()
-			if err != nil {
-				return err
-			}
+		RunE: of.run(func(cmd *cobra.Command, client *control.Client, _ []string) error {
 			nodes, err := client.Nodes(cmd.Context())
 			if err != nil {
 				return err
@@ -73,7 +80,7 @@ func newNodeList(of *ofShoot) *cobra.Command {
 			encoder := json.NewEncoder(cmd.OutOrStdout())
 			encoder.SetIndent("", "  ")
 			return encoder.Encode(nodes)
-		},
+		}),
 	}
 }
 
@@ -82,11 +89,7 @@ func newNodeExec(of *ofShoot) *cobra.Command {
 		Use:   "exec NODE -- COMMAND [ARGUMENT…]",
 		Short: "Run a command on a node, or on the router (in its network namespace)",
 		Args:  cobra.MinimumNArgs(2),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := of.client()
-			if err != nil {
-				return err
-			}
+		RunE: of.run(func(cmd *cobra.Command, client *control.Client, args []string) error {
 			nodes, err := client.Nodes(cmd.Context())
 			if err != nil {
 				return err
@@ -103,7 +106,7 @@ func newNodeExec(of *ofShoot) *cobra.Command {
 				return exitStatus(status)
 			}
 			return err
-		},
+		}),
 	}
 }
 
@@ -126,13 +129,9 @@ func newNodeKill(of *ofShoot) *cobra.Command {
 		Use:   "kill NODE",
 		Short: "End a node at once, as if its power was cut",
 		Args:  cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := of.client()
-			if err != nil {
-				return err
-			}
+		RunE: of.run(func(cmd *cobra.Command, client *control.Client, args []string) error {
 			return client.Kill(cmd.Context(), args[0])
-		},
+		}),
 	}
 }
 
@@ -141,13 +140,9 @@ func newNodeStart(of *ofShoot) *cobra.Command {
 		Use:   "start NODE",
 		Short: "Start a node that was killed, with the files that it had",
 		Args:  cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := of.client()
-			if err != nil {
-				return err
-			}
+		RunE: of.run(func(cmd *cobra.Command, client *control.Client, args []string) error {
 			return client.Start(cmd.Context(), args[0])
-		},
+		}),
 	}
 }
 
@@ -157,13 +152,9 @@ func newNodeFault(of *ofShoot) *cobra.Command {
 		Use:   "fault NODE",
 		Short: "Disturb what a node sends and receives; this replaces its former faults",
 		Args:  cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := of.client()
-			if err != nil {
-				return err
-			}
+		RunE: of.run(func(cmd *cobra.Command, client *control.Client, args []string) error {
 			return client.SetFaults(cmd.Context(), args[0], faults)
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&faults.LinkDown, "link-down", false, "take the carrier off the node's interface")
 	cmd.Flags().IntVar(&faults.LossPercent, "loss", 0, "lose this `percentage` of the packets, in each direction")
@@ -178,11 +169,7 @@ func newNodePartition(of *ofShoot) *cobra.Command {
 		Use:   "partition NODE…",
 		Short: "Cut nodes off from all others, in both directions; all still reach the API server",
 		Args:  cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := of.client()
-			if err != nil {
-				return err
-			}
+		RunE: of.run(func(cmd *cobra.Command, client *control.Client, args []string) error {
 			nodes, err := client.Nodes(cmd.Context())
 			if err != nil {
 				return err
@@ -198,7 +185,7 @@ func newNodePartition(of *ofShoot) *cobra.Command {
 				}
 			}
 			return nil
-		},
+		}),
 	}
 }
 
@@ -219,11 +206,7 @@ func newNodeHeal(of *ofShoot) *cobra.Command {
 	return &cobra.Command{
 		Use:   "heal [NODE…]",
 		Short: "Remove the faults of the named nodes, or of all",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			client, err := of.client()
-			if err != nil {
-				return err
-			}
+		RunE: of.run(func(cmd *cobra.Command, client *control.Client, args []string) error {
 			if len(args) == 0 {
 				nodes, err := client.Nodes(cmd.Context())
 				if err != nil {
@@ -239,6 +222,6 @@ func newNodeHeal(of *ofShoot) *cobra.Command {
 				}
 			}
 			return nil
-		},
+		}),
 	}
 }
