@@ -3,8 +3,11 @@
 package options
 
 import (
+	"path/filepath"
+
 	"github.com/spf13/pflag"
 
+	"github.com/trellis-network/trellis/sandbox/internal/imagearchive"
 	"github.com/trellis-network/trellis/sandbox/internal/nodeprograms"
 	"github.com/trellis-network/trellis/sandbox/internal/realnodes/plan"
 )
@@ -15,7 +18,7 @@ type RealNodes struct {
 	Layout plan.Layout
 	// Programs are the programs and images of nodes.
 	Programs *nodeprograms.Programs
-	// Images are archives with further images.
+	// Images are archives with further images, as absolute paths.
 	Images []string
 }
 
@@ -61,7 +64,7 @@ func (f *realFlags) parse(some bool, ofAll string) (*RealNodes, []error) {
 	if f.subnets < 1 || f.subnets > plan.MaxSubnets {
 		errs = append(errs, Invalidf("--%s %d: there are from 1 to %d", subnetsFlag, f.subnets, plan.MaxSubnets))
 	}
-	nodes := &RealNodes{Layout: plan.Layout{Subnets: f.subnets}, Images: f.images}
+	nodes := &RealNodes{Layout: plan.Layout{Subnets: f.subnets}}
 	switch f.families {
 	case "IPv4":
 		nodes.Layout.IPv4 = true
@@ -73,6 +76,17 @@ func (f *realFlags) parse(some bool, ofAll string) (*RealNodes, []error) {
 		nodes.Layout.IPv4, nodes.Layout.IPv6, nodes.Layout.IPv6First = true, true, true
 	default:
 		errs = append(errs, Invalidf("--%s %q: write IPv4, IPv6, IPv4,IPv6 or IPv6,IPv4", familiesFlag, f.families))
+	}
+	for _, archive := range f.images {
+		// The processes that read it have other working directories.
+		absolute, err := filepath.Abs(archive)
+		if err == nil {
+			err = imagearchive.Check(absolute)
+		}
+		if err != nil {
+			errs = append(errs, Invalidf("--%s %s: %v", imageFlag, archive, err))
+		}
+		nodes.Images = append(nodes.Images, absolute)
 	}
 	if f.programs == "" {
 		return nil, append(errs, Invalidf("--%s is missing; name the directory that `go run ./test/sandbox/build -real-nodes` prints", programsFlag))

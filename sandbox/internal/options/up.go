@@ -100,6 +100,9 @@ func (f *Flags) Up() (Up, error) {
 			errs = compact(network.checkRoom(shoot.Count))
 		}
 	}
+	if real != nil && f.unnamed == 0 && len(f.shoots) == 0 {
+		errs = append(errs, Invalidf("--nodes %s: nodes are those of shoots, but there is no shoot; add --shoot NAMESPACE/NAME", f.nodes))
+	}
 	if f.timeout < minTimeout {
 		errs = append(errs, Invalidf("--timeout %s: allow at least %s; a start takes from 10 seconds to a minute", f.timeout, minTimeout))
 	}

@@ -87,6 +87,8 @@ func TestRefusals(t *testing.T) {
 		"programs elsewhere":       {[]string{"--nodes=real:2", "--node-programs=/proc"}, []string{"/proc", "programs.json"}},
 		"too many subnets":         {[]string{"--nodes=real:2", "--subnets=5"}, []string{"--subnets 5", "1 to 4"}},
 		"unknown families":         {[]string{"--nodes=real:2", "--ip-families=IPv5"}, []string{"IPv5", "IPv6,IPv4"}},
+		"an image that is none":    {[]string{"--nodes=real:2", "--node-programs=/", "--image=/proc"}, []string{"--image /proc", "is a directory"}},
+		"real nodes of no shoot":   {[]string{"--nodes=real:2", "--node-programs=/proc"}, []string{"real:2", "add --shoot"}},
 		"subnets of simulated":     {[]string{"--nodes=2", "--subnets=2"}, []string{"--subnets is for real nodes", "real:2"}},
 		"families of simulated":    {[]string{"--ip-families=IPv6"}, []string{"--ip-families is for real nodes"}},
 		"negative nodes":           {[]string{"--nodes=-1"}, []string{"--nodes -1", "0 to 1000"}},
