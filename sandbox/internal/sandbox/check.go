@@ -28,6 +28,12 @@ func CheckRealNodes() error {
 	if missing := missingPrograms(); len(missing) > 0 {
 		return options.Invalidf("real nodes need programs that are missing: %s; install them", strings.Join(missing, ", "))
 	}
+	if err := cgroups.Check(); err != nil {
+		return options.Invalidf("%v", err)
+	}
+	if err := checkInotify(2, 1); err != nil {
+		return err
+	}
 	if err := tryRealNode(); err != nil {
 		return options.Invalidf("this machine does not allow root to make real nodes, as in a container without privileges: %s",
 			strings.ReplaceAll(err.Error(), "\n", "; "))

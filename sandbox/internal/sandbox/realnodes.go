@@ -19,7 +19,8 @@ import (
 	"github.com/trellis-network/trellis/sandbox/internal/realnodes/system"
 )
 
-// checkRealNodes returns an options.Invalid if this machine lacks programs of the nodes.
+// checkRealNodes returns an options.Invalid if this machine lacks what the nodes need: programs,
+// cgroups or instances of inotify.
 func checkRealNodes(wanted options.Up) error {
 	if wanted.Real == nil {
 		return nil
@@ -27,7 +28,11 @@ func checkRealNodes(wanted options.Up) error {
 	if missing := missingPrograms(); len(missing) > 0 {
 		return options.Invalidf("real nodes need programs that are missing: %s; install them, or use simulated nodes", strings.Join(missing, ", "))
 	}
-	return nil
+	if err := cgroups.Check(); err != nil {
+		return options.Invalidf("real nodes need cgroups: %v; or use simulated nodes", err)
+	}
+	_, nodes := wanted.NodeCounts()
+	return checkInotify(1+len(wanted.Shoots), nodes)
 }
 
 // missingPrograms are those that real nodes need of the machine and that it does not have.

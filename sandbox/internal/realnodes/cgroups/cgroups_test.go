@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,6 +21,9 @@ import (
 // inside is the environment variable with the cgroup which this test program enters, instead
 // of running tests.
 const inside = "TEST_CGROUP"
+
+// alone is set if that program sees only version 2, whatever the machine has.
+const alone = "TEST_CGROUP_ALONE"
 
 func TestMain(m *testing.M) {
 	path := os.Getenv(inside)
@@ -38,6 +42,14 @@ func TestMain(m *testing.M) {
 // show enters the cgroup, makes it the root of all that it sees, and prints it.
 func show(path string) error {
 	runtime.LockOSThread()
+	if err := unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {
+		return err
+	}
+	if os.Getenv(alone) != "" {
+		if err := onlyVersion2(); err != nil {
+			return err
+		}
+	}
 	if err := Enter(path); err != nil {
 		return err
 	}
@@ -50,9 +62,6 @@ func show(path string) error {
 	}
 	// The mount ends with the namespace.
 	defer os.Remove(dir)
-	if err := unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {
-		return err
-	}
 	if err := Mount(dir); err != nil {
 		return err
 	}
@@ -68,11 +77,26 @@ func show(path string) error {
 	return nil
 }
 
-// enterInChild starts this program in the cgroup, with a mount namespace of its own.
-func enterInChild(t *testing.T, path string) *exec.Cmd {
+// onlyVersion2 makes the mounts of this mount namespace those of a machine with version 2, and
+// prints whether nodes could run there.
+func onlyVersion2() error {
+	const root = "/sys/fs/cgroup"
+	if err := unix.Unmount(root, unix.MNT_DETACH); err != nil {
+		return err
+	}
+	if err := unix.Mount("cgroup2", root, "cgroup2", 0, ""); err != nil {
+		return err
+	}
+	fmt.Printf("check: %v;\n", Check())
+	return nil
+}
+
+// enterInChild starts this program in the cgroup, with a mount namespace of its own. It returns
+// what the program has printed.
+func enterInChild(t *testing.T, path string, env ...string) (*exec.Cmd, string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), inside+"="+path)
+	cmd.Env = append(append(os.Environ(), inside+"="+path), env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNS}
 	output, err := cmd.StdoutPipe()
 	if err != nil {
@@ -96,7 +120,7 @@ func enterInChild(t *testing.T, path string) *exec.Cmd {
 	if want := fmt.Sprintf("[%d]", cmd.Process.Pid); !strings.Contains(text, want) {
 		t.Errorf("the root has the processes %s, want %s", text, want)
 	}
-	return cmd
+	return cmd, text
 }
 
 // directories are those of a cgroup that are there, in all hierarchies.
@@ -128,7 +152,7 @@ func TestACgroupIsEnteredAndRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	child := enterInChild(t, name+"/node-1")
+	child, _ := enterInChild(t, name+"/node-1")
 	if len(directories(t, name+"/node-1")) == 0 {
 		t.Error("there is no cgroup")
 	}
@@ -147,6 +171,109 @@ func TestACgroupIsEnteredAndRemoved(t *testing.T) {
 	}
 }
 
+// A machine that has the controllers in version 1 can show version 2 alone, with the
+// controllers that are left. That is too little for nodes, which Check must say, and enough to
+// make, enter and remove cgroups.
+func TestVersion2Alone(t *testing.T) {
+	needsRoot(t)
+	all, err := hierarchies()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(all, func(h hierarchy) bool { return len(h.controllers) == 0 }) {
+		t.Skip("the machine has no cgroups of version 2")
+	}
+	name, err := Name()
+	if err != nil {
+		t.Fatal(err)
+	}
+	restoreDelegation(t)
+	child, printed := enterInChild(t, name+"/node-1", alone+"=1")
+	want := "check: <nil>;"
+	if !all[0].delegates() {
+		want = "without the controllers cpu, cpuset, memory"
+	}
+	if !strings.Contains(printed, want) {
+		t.Errorf("printed %q, want %q", printed, want)
+	}
+	_ = child.Process.Kill()
+	_ = child.Wait()
+	for _, h := range all {
+		if len(h.controllers) > 0 {
+			continue
+		}
+		path := filepath.Join(h.mount, name)
+		if _, err := os.Stat(filepath.Join(path, "node-1")); err != nil {
+			t.Error(err)
+		}
+		if err := removeTree(path, time.Now().Add(patience)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// restoreDelegation takes back, at the end of the test, what the root of version 2 delegates
+// since its begin.
+func restoreDelegation(t *testing.T) {
+	t.Helper()
+	all, err := hierarchies()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range all {
+		if len(h.controllers) > 0 {
+			continue
+		}
+		file := filepath.Join(h.mount, "cgroup.subtree_control")
+		before, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			after, err := os.ReadFile(file)
+			if err != nil {
+				t.Error(err)
+			}
+			for _, controller := range without(strings.Fields(string(after)), strings.Fields(string(before))) {
+				if err := os.WriteFile(file, []byte("-"+controller), 0); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+func TestWhatVersion2Lacks(t *testing.T) {
+	const all = "cpuset cpu io memory hugetlb pids"
+	for what, test := range map[string]struct {
+		controllers, delegated, processes string
+		inContainer                       bool
+		want                              string // empty: nothing
+	}{
+		"a machine":                       {controllers: all, processes: "1 2"},
+		"some controllers in version 1":   {controllers: "io pids", want: "without the controllers cpu, cpuset, memory,"},
+		"a container":                     {controllers: all, processes: "1 2", inContainer: true, want: "has processes itself"},
+		"a container that delegates":      {controllers: all, delegated: all, inContainer: true},
+		"a container without processes":   {controllers: all, inContainer: true},
+		"a container with delegated some": {controllers: all, delegated: "pids", processes: "1", inContainer: true, want: "/init"},
+	} {
+		mount := t.TempDir()
+		files := map[string]string{"cgroup.controllers": test.controllers, "cgroup.subtree_control": test.delegated, "cgroup.procs": test.processes}
+		if test.inContainer {
+			files["cgroup.type"] = "domain"
+		}
+		for name, content := range files {
+			if err := os.WriteFile(filepath.Join(mount, name), []byte(content+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		err := checkV2(mount)
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %q", what, err, test.want)
+		}
+	}
+}
+
 func TestOnlyCgroupsOfEndedSandboxesAreSwept(t *testing.T) {
 	needsRoot(t)
 	own, err := Name()
@@ -155,7 +282,7 @@ func TestOnlyCgroupsOfEndedSandboxesAreSwept(t *testing.T) {
 	}
 	ended := prefix + "1-1" // process 1 was started at another time
 	for _, name := range []string{own, ended} {
-		child := enterInChild(t, name+"/node-1")
+		child, _ := enterInChild(t, name+"/node-1")
 		_ = child.Process.Kill()
 		_ = child.Wait()
 	}
