@@ -27,6 +27,9 @@ type RealNodes struct {
 	Families string
 	// Images are archives of images that all nodes have, beside those in Programs.
 	Images []string
+	// Registries are registries that nodes reach though they are not public, as
+	// HOST[:PORT][=ADDRESS:PORT].
+	Registries []string
 }
 
 func (r *RealNodes) args() []string {
@@ -39,6 +42,9 @@ func (r *RealNodes) args() []string {
 	}
 	for _, image := range r.Images {
 		args = append(args, "--image", image)
+	}
+	for _, registry := range r.Registries {
+		args = append(args, "--registry", registry)
 	}
 	return args
 }

@@ -3,11 +3,16 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/trellis-network/trellis/sandbox/internal/bootstrap"
 	"github.com/trellis-network/trellis/sandbox/internal/options"
 	"github.com/trellis-network/trellis/sandbox/internal/realnodes/control"
 	"github.com/trellis-network/trellis/sandbox/internal/realnodes/enter"
@@ -67,21 +72,45 @@ func newNode() *cobra.Command {
 	return cmd
 }
 
+// patience is how long `node list` waits for the API server, which tells it more than the
+// manager of the nodes knows.
+const patience = 10 * time.Second
+
 func newNodeList(of *ofShoot) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "Print the nodes with their addresses, processes and faults, as JSON",
+		Short: "Print the nodes with their addresses, processes and faults, and the images for which pods wait, as JSON",
 		Args:  noArguments,
 		RunE: of.run(func(cmd *cobra.Command, client *control.Client, _ []string) error {
 			nodes, err := client.Nodes(cmd.Context())
 			if err != nil {
 				return err
 			}
+			missing, unknown := missingImages(cmd.Context(), nodes.Kubeconfig)
 			encoder := json.NewEncoder(cmd.OutOrStdout())
 			encoder.SetIndent("", "  ")
-			return encoder.Encode(nodes)
+			err = encoder.Encode(struct {
+				control.Nodes
+				// MissingImages are absent if the API server does not tell.
+				MissingImages []bootstrap.MissingImage `json:"missingImages,omitzero"`
+			}{nodes, missing})
+			return errors.Join(err, unknown)
 		}),
 	}
+}
+
+func missingImages(ctx context.Context, kubeconfig string) ([]bootstrap.MissingImage, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	client, err := bootstrap.Connect(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	missing, err := bootstrap.MissingImages(ctx, client)
+	if err != nil {
+		return nil, fmt.Errorf("find out which images are missing: %w", err)
+	}
+	return missing, nil
 }
 
 func newNodeExec(of *ofShoot) *cobra.Command {

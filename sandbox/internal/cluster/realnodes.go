@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"crypto/rand"
 	"fmt"
 	"net"
 	"net/netip"
@@ -56,11 +57,14 @@ func (c *ControlPlane) planNodes(wanted options.RealNodes, shoot options.Shoot, 
 		Shoot:              shoot.String(),
 		Cgroup:             fmt.Sprintf("%s/shoot-%d", cgroup, index),
 		Logs:               c.dir.Logs(c.Name),
+		Kubeconfig:         c.Kubeconfig(Admin),
 		Control:            c.dir.ControlSocket(c.Name),
 		Kubelets:           socket("kubelets"),
 		Gateway:            socket("gateway"),
 		Outward:            socket("outward"),
 		OutwardPort:        outwardPort,
+		OutwardPassword:    rand.Text(),
+		Registries:         wanted.Registries,
 		Proxy:              netip.MustParseAddrPort(c.proxyPort.Address()),
 		APIServerOnMachine: netip.MustParseAddrPort(c.port.Address()),
 		ClusterDNS:         c.Network.ClusterDNS(),

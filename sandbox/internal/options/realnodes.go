@@ -3,7 +3,10 @@
 package options
 
 import (
+	"net"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -20,15 +23,18 @@ type RealNodes struct {
 	Programs *nodeprograms.Programs
 	// Images are archives with further images, as absolute paths.
 	Images []string
+	// Registries are those that nodes reach wherever they are.
+	Registries []plan.Registry
 }
 
 // realFlags are the flags that only real nodes have.
 type realFlags struct {
-	set      *pflag.FlagSet
-	programs string
-	images   []string
-	subnets  int
-	families string
+	set        *pflag.FlagSet
+	programs   string
+	images     []string
+	registries []string
+	subnets    int
+	families   string
 }
 
 // NeedRoot is why only root can run real nodes.
@@ -37,6 +43,7 @@ const NeedRoot = "real nodes need root, since they have namespaces and mounts of
 const (
 	programsFlag = "node-programs"
 	imageFlag    = "image"
+	registryFlag = "registry"
 	subnetsFlag  = "subnets"
 	familiesFlag = "ip-families"
 )
@@ -45,6 +52,7 @@ func (f *realFlags) addTo(set *pflag.FlagSet) {
 	f.set = set
 	set.StringVar(&f.programs, programsFlag, "", "`directory` with the programs and images of real nodes")
 	set.StringArrayVar(&f.images, imageFlag, nil, "an `archive` with images that real nodes import; may be repeated")
+	set.StringArrayVar(&f.registries, registryFlag, nil, "a registry that real nodes reach though it is not public, as `HOST[:PORT][=ADDRESS:PORT]`; may be repeated")
 	set.IntVar(&f.subnets, subnetsFlag, 1, "network segments of real nodes, with a router between them")
 	set.StringVar(&f.families, familiesFlag, "IPv4", "IP `families` of shoots with real nodes: IPv4, IPv6, or both with a comma, the primary one first")
 }
@@ -54,7 +62,7 @@ func (f *realFlags) addTo(set *pflag.FlagSet) {
 func (f *realFlags) parse(some bool, ofAll string) (*RealNodes, []error) {
 	var errs []error
 	if !some {
-		for _, name := range []string{programsFlag, imageFlag, subnetsFlag, familiesFlag} {
+		for _, name := range []string{programsFlag, imageFlag, registryFlag, subnetsFlag, familiesFlag} {
 			if f.set.Changed(name) {
 				errs = append(errs, Invalidf("--%s is for real nodes, but all nodes are simulated; write --nodes %s%s, or leave it out", name, real, ofAll))
 			}
@@ -88,6 +96,13 @@ func (f *realFlags) parse(some bool, ofAll string) (*RealNodes, []error) {
 		}
 		nodes.Images = append(nodes.Images, absolute)
 	}
+	for _, text := range f.registries {
+		registry, err := parseRegistry(text)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		nodes.Registries = append(nodes.Registries, registry)
+	}
 	if f.programs == "" {
 		return nil, append(errs, Invalidf("--%s is missing; name the directory that `go run ./test/sandbox/build -real-nodes` prints", programsFlag))
 	}
@@ -96,4 +111,22 @@ func (f *realFlags) parse(some bool, ofAll string) (*RealNodes, []error) {
 		errs = append(errs, Invalidf("--%s: %v", programsFlag, err))
 	}
 	return nodes, errs
+}
+
+// parseRegistry reads HOST[:PORT][=ADDRESS:PORT].
+func parseRegistry(text string) (plan.Registry, error) {
+	name, address, at := strings.Cut(text, "=")
+	if _, _, err := net.SplitHostPort(name); err != nil {
+		name = net.JoinHostPort(strings.Trim(name, "[]"), "443")
+	}
+	for part, value := range map[string]string{"name": name, "address": address} {
+		if part == "address" && !at {
+			continue
+		}
+		host, port, err := net.SplitHostPort(value)
+		if number, notNumber := strconv.ParseUint(port, 10, 16); err != nil || host == "" || notNumber != nil || number == 0 {
+			return plan.Registry{}, Invalidf("--%s %q: the %s %q is no host with a port; write HOST, HOST:PORT, or HOST:PORT=ADDRESS:PORT", registryFlag, text, part, value)
+		}
+	}
+	return plan.Registry{Name: name, Address: address}, nil
 }

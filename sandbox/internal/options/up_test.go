@@ -88,6 +88,9 @@ func TestRefusals(t *testing.T) {
 		"too many subnets":         {[]string{"--nodes=real:2", "--subnets=5"}, []string{"--subnets 5", "1 to 4"}},
 		"unknown families":         {[]string{"--nodes=real:2", "--ip-families=IPv5"}, []string{"IPv5", "IPv6,IPv4"}},
 		"an image that is none":    {[]string{"--nodes=real:2", "--node-programs=/", "--image=/proc"}, []string{"--image /proc", "is a directory"}},
+		"a registry without host":  {[]string{"--nodes=real:2", "--node-programs=/", "--registry=:5000"}, []string{`--registry ":5000"`, "HOST:PORT"}},
+		"a registry nowhere":       {[]string{"--nodes=real:2", "--node-programs=/", "--registry=a=b"}, []string{`address "b"`, "HOST:PORT=ADDRESS:PORT"}},
+		"a registry of simulated":  {[]string{"--registry=a"}, []string{"--registry is for real nodes"}},
 		"real nodes of no shoot":   {[]string{"--nodes=real:2", "--node-programs=/proc"}, []string{"real:2", "add --shoot"}},
 		"subnets of simulated":     {[]string{"--nodes=2", "--subnets=2"}, []string{"--subnets is for real nodes", "real:2"}},
 		"families of simulated":    {[]string{"--ip-families=IPv6"}, []string{"--ip-families is for real nodes"}},
@@ -185,5 +188,19 @@ func TestRealNodesNeedRoot(t *testing.T) {
 	_, err := parse(t, "--nodes=real:2", "--node-programs=/")
 	if !IsInvalid(err) || !strings.Contains(err.Error(), "need root") || !strings.Contains(err.Error(), "write 2 in place of real:2") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestRegistries(t *testing.T) {
+	for text, want := range map[string]plan.Registry{
+		"registry.example":                  {Name: "registry.example:443"},
+		"registry.example:5000":             {Name: "registry.example:5000"},
+		"registry.example=127.0.0.1:5000":   {Name: "registry.example:443", Address: "127.0.0.1:5000"},
+		"registry.example:80=[fd00::1]:443": {Name: "registry.example:80", Address: "[fd00::1]:443"},
+		"[fd00::1]":                         {Name: "[fd00::1]:443"},
+	} {
+		if got, err := parseRegistry(text); err != nil || got != want {
+			t.Errorf("%s: got %+v (%v), want %+v", text, got, err, want)
+		}
 	}
 }

@@ -137,6 +137,9 @@ func (d *Dir) ControlSocket(cluster string) string {
 // sandbox is in the directory at path, and the shoot is NAMESPACE/NAME, or empty if there is
 // only one. It returns an options.Invalid if there is no such socket.
 func ControlSocket(path, shoot string) (string, error) {
+	if _, running := Holder(path); !running {
+		return "", options.Invalidf("no sandbox runs in %s; --dir is the field dir of the line that `up` printed", path)
+	}
 	nodes := filepath.Join(path, "nodes", "shoots")
 	pattern := shoot
 	if shoot == "" {

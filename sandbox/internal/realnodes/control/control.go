@@ -17,13 +17,16 @@ import (
 	"strings"
 
 	"github.com/trellis-network/trellis/sandbox/internal/realnodes/network"
+	"github.com/trellis-network/trellis/sandbox/internal/unixsocket"
 )
 
 // Nodes are the nodes of a shoot.
 type Nodes struct {
 	// Router is the id of a process in the network namespace that has the bridges.
-	Router int    `json:"router"`
-	Nodes  []Node `json:"nodes"`
+	Router int `json:"router"`
+	// Kubeconfig is the path of an admin's kubeconfig of the shoot.
+	Kubeconfig string `json:"kubeconfig"`
+	Nodes      []Node `json:"nodes"`
 }
 
 // Node is the state of one node.
@@ -85,7 +88,7 @@ type Client struct{ http *http.Client }
 func NewClient(socket string) *Client {
 	return &Client{http: &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+			return unixsocket.Dial(ctx, socket)
 		},
 	}}}
 }

@@ -17,7 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/trellis-network/trellis/sandbox/internal/realnodes/plan"
+	"github.com/trellis-network/trellis/sandbox/internal/realnodes/registries"
 	"github.com/trellis-network/trellis/sandbox/internal/realnodes/relay"
+	"github.com/trellis-network/trellis/sandbox/internal/unixsocket"
 )
 
 // NewCommand returns the program that is the gateway of the shoot of a plan, until ctx ends.
@@ -44,8 +46,8 @@ func serve(ctx context.Context, p *plan.Plan) error {
 		listen func() (net.Listener, error)
 		dial   relay.Dial
 	}{
-		{func() (net.Listener, error) { return relay.Listen(p.Gateway) }, apiServer},
-		{func() (net.Listener, error) { return relay.Listen(p.Outward) }, relay.Direct},
+		{func() (net.Listener, error) { return unixsocket.Listen(p.Gateway) }, apiServer},
+		{func() (net.Listener, error) { return unixsocket.Listen(p.Outward) }, registries.New(p.Registries).Dial},
 		{func() (net.Listener, error) { return listenReserved(ctx, p.Proxy.String()) }, apiServer},
 	} {
 		listener, err := opening.listen()

@@ -25,6 +25,7 @@ import (
 	"github.com/trellis-network/trellis/sandbox/internal/realnodes/network"
 	"github.com/trellis-network/trellis/sandbox/internal/realnodes/plan"
 	"github.com/trellis-network/trellis/sandbox/internal/realnodes/relay"
+	"github.com/trellis-network/trellis/sandbox/internal/unixsocket"
 )
 
 // Node is the name of the component that is a node's first process.
@@ -106,7 +107,7 @@ func (m *manager) listen(end context.CancelCauseFunc) error {
 	}{
 		{"tcp", m.plan.APIServer.String(), func(l net.Listener) error { return relay.Forward(l, gateway, m.plan.APIServer.String()) }},
 		{"tcp", netip.AddrPortFrom(router, m.plan.OutwardPort).String(), func(l net.Listener) error {
-			return relay.Serve(l, relay.Through(m.plan.Outward))
+			return relay.ServeUser(l, plan.OutwardUser, m.plan.OutwardPassword, relay.Through(m.plan.Outward))
 		}},
 		{"unix", m.plan.Kubelets, func(l net.Listener) error { return relay.Serve(l, relay.Direct) }},
 		{"unix", m.plan.Control, func(l net.Listener) error { return http.Serve(l, control.Handler(m)) }},
@@ -122,7 +123,7 @@ func (m *manager) listen(end context.CancelCauseFunc) error {
 
 func listen(network, address string) (net.Listener, error) {
 	if network == "unix" {
-		return relay.Listen(address)
+		return unixsocket.Listen(address)
 	}
 	return net.Listen(network, address)
 }
@@ -157,7 +158,7 @@ func (m *manager) component(node plan.Node) process.Spec {
 func (m *manager) Nodes() control.Nodes {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	all := control.Nodes{Router: os.Getpid(), Nodes: []control.Node{}}
+	all := control.Nodes{Router: os.Getpid(), Kubeconfig: m.plan.Kubeconfig, Nodes: []control.Node{}}
 	for i, node := range m.plan.Nodes {
 		state := control.Node{Name: node.Name, Subnet: m.plan.Subnets[node.Subnet].Name, PID: m.pids[i], Faults: m.network.Faults(node.Name)}
 		for _, address := range node.Addresses {

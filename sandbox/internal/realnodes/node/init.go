@@ -62,7 +62,7 @@ func Run(ctx context.Context, args []string) error {
 		return err
 	}
 	unix.Umask(0o022)
-	logs, err := openLogs(filepath.Join(p.Logs, node.Name), containerd, kubelet)
+	logs, err := openLogs(p, node, containerd, kubelet)
 	if err != nil {
 		return err
 	}
@@ -128,10 +128,10 @@ func read(args []string) (*plan.Plan, plan.Node, error) {
 }
 
 // openLogs opens a log for each program, before the node leaves the machine's files.
-func openLogs(dir string, programs ...string) (map[string]io.Writer, error) {
+func openLogs(p *plan.Plan, node plan.Node, programs ...string) (map[string]io.Writer, error) {
 	logs := map[string]io.Writer{}
 	for _, program := range programs {
-		file, err := os.OpenFile(filepath.Join(dir, program+".log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		file, err := os.OpenFile(logOf(p, node, program), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 		if err != nil {
 			return nil, err
 		}

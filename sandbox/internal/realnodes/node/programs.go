@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,12 +53,17 @@ func runPrograms(ctx context.Context, all *children, p *plan.Plan, node plan.Nod
 	}
 	select {
 	case err := <-containerdEnded:
-		return fmt.Errorf("containerd has ended, see its log: %w", orStatus0(err))
+		return fmt.Errorf("containerd has ended, see %s: %w", logOf(p, node, containerd), orStatus0(err))
 	case err := <-kubeletEnded:
-		return fmt.Errorf("the kubelet has ended, see its log: %w", orStatus0(err))
+		return fmt.Errorf("the kubelet has ended, see %s: %w", logOf(p, node, kubelet), orStatus0(err))
 	case <-ctx.Done():
 		return nil
 	}
+}
+
+// logOf is the log of a program of a node, as the machine has it.
+func logOf(p *plan.Plan, node plan.Node, program string) string {
+	return filepath.Join(p.Logs, node.Name, program+".log")
 }
 
 func orStatus0(err error) error {
@@ -80,11 +86,15 @@ func program(log io.Writer, env []string, name string, args ...string) *exec.Cmd
 	}
 }
 
-// outwardProxy is the environment by which containerd reaches registries, as far as the
-// machine reaches them.
+// outwardProxy is the environment by which containerd reaches registries. Containers do not
+// get it.
 func outwardProxy(p *plan.Plan) []string {
-	proxy := "http://" + netip.AddrPortFrom(p.APIServer.Addr(), p.OutwardPort).String()
-	return []string{"HTTPS_PROXY=" + proxy, "HTTP_PROXY=" + proxy, "NO_PROXY=" + strings.Join([]string{"localhost", plan.IPv4Nodes, plan.IPv6Nodes}, ",")}
+	proxy := url.URL{
+		Scheme: "http",
+		User:   url.UserPassword(plan.OutwardUser, p.OutwardPassword),
+		Host:   netip.AddrPortFrom(p.APIServer.Addr(), p.OutwardPort).String(),
+	}
+	return []string{"HTTPS_PROXY=" + proxy.String(), "NO_PROXY=" + strings.Join([]string{"localhost", plan.IPv4Nodes, plan.IPv6Nodes}, ",")}
 }
 
 // awaitSocket waits until containerd listens.
@@ -109,12 +119,14 @@ func importImages(ctx context.Context, all *children, log io.Writer, archives []
 	for _, archive := range archives {
 		cmd := program(log, nil, "ctr", "--address", socket, "--namespace", "k8s.io", "images", "import", "-")
 		cmd.Stdin = archive
+		// This goes to this process's own log, the end of which is part of its error.
+		cmd.Stderr = os.Stderr
 		ended, err := all.start(cmd)
 		if err != nil {
 			return err
 		}
 		if err := <-ended; err != nil {
-			return fmt.Errorf("import the images of %s (containerd.log has the reason): %w", archive.Name(), err)
+			return fmt.Errorf("import the images of %s: ctr: %w", archive.Name(), err)
 		}
 	}
 	if err := daemon.Process.Signal(unix.SIGTERM); err != nil {

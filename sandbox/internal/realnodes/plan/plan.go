@@ -25,17 +25,23 @@ type Plan struct {
 	Cgroup string `json:"cgroup"`
 	// Logs is the directory for the logs of the nodes' processes.
 	Logs string `json:"logs"`
+	// Kubeconfig is the file with an admin's credentials on the machine.
+	Kubeconfig string `json:"kubeconfig"`
 	// Control is the socket on which the nodes' manager takes commands.
 	Control string `json:"control"`
 	// Kubelets is the socket on which the manager takes connections of the API server to
 	// nodes, as HTTP CONNECT.
 	Kubelets string `json:"kubelets"`
 	// Gateway is the socket on which the gateway takes connections of nodes and pods to the
-	// API server, and Outward those to what the machine itself reaches, as HTTP CONNECT.
+	// API server, and Outward those of nodes to registries, as HTTP CONNECT.
 	Gateway string `json:"gateway"`
 	Outward string `json:"outward"`
-	// OutwardPort is the port of routers at which nodes find Outward.
-	OutwardPort uint16 `json:"outwardPort"`
+	// OutwardPort is the port of the router at which nodes find Outward. It is for those who
+	// know OutwardPassword, of the user OutwardUser: the pods of a shoot reach the port too.
+	OutwardPort     uint16 `json:"outwardPort"`
+	OutwardPassword string `json:"outwardPassword"`
+	// Registries are the registries that the user names.
+	Registries []Registry `json:"registries"`
 	// Proxy is the address at which clients on the machine reach APIServer, as HTTP CONNECT.
 	Proxy netip.AddrPort `json:"proxy"`
 
@@ -58,6 +64,17 @@ type Plan struct {
 	// root of Importer, and the nodes get links to the files.
 	Images   []string `json:"images"`
 	Importer Node     `json:"importer"`
+}
+
+// OutwardUser is the user of the proxy to registries.
+const OutwardUser = "containerd"
+
+// Registry is a registry that nodes reach wherever it is.
+type Registry struct {
+	// Name is the host and port in the names of images, as host:port.
+	Name string `json:"name"`
+	// Address is where it is, as host:port, or empty if that follows from the name.
+	Address string `json:"address,omitempty"`
 }
 
 // Subnet is a network segment of nodes, a bridge. The sandbox's own network namespace has

@@ -4,8 +4,11 @@ package relay
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
+	"net/http"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -98,6 +101,23 @@ func TestWhyATargetIsNotReachedIsTold(t *testing.T) {
 	}
 }
 
+// containerd tells no more of the answer to its CONNECT.
+func TestTheReasonIsInTheStatusLine(t *testing.T) {
+	listener := listen(t, "tcp", "127.0.0.1:0")
+	go func() {
+		_ = Serve(listener, func(context.Context, string) (net.Conn, error) {
+			return nil, errors.New("not in this\r\nInjected: header " + strings.Repeat("x", 2*maxReason))
+		})
+	}()
+	by := func(*http.Request) (*url.URL, error) {
+		return &url.URL{Scheme: "http", Host: listener.Addr().String()}, nil
+	}
+	_, err := (&http.Client{Transport: &http.Transport{Proxy: by}}).Get("https://registry.example/")
+	if err == nil || !strings.Contains(err.Error(), "not in this  Injected: header xxx") || len(err.Error()) > 2*maxReason {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestOneAddressStandsForAnother(t *testing.T) {
 	conn, err := Through(proxy(t, Only(echo(t), "10.0.0.1:443")))(t.Context(), "10.0.0.1:443")
 	if err != nil {
@@ -115,5 +135,37 @@ func TestAProxyThatDoesNotAnswerIsNotAwaitedForEver(t *testing.T) {
 	cancel()
 	if _, err := Through(socket)(ctx, "10.0.0.1:443"); err == nil {
 		t.Error("no error")
+	}
+}
+
+func TestAUserNeedsThePassword(t *testing.T) {
+	target := echo(t)
+	listener := listen(t, "tcp", "127.0.0.1:0")
+	go func() { _ = ServeUser(listener, "containerd", "secret", Direct) }()
+	for user, want := range map[*url.Userinfo]string{
+		nil:                                      "407",
+		url.User("containerd"):                   "407",
+		url.UserPassword("containerd", "else"):   "407",
+		url.UserPassword("someone", "secret"):    "407",
+		url.UserPassword("containerd", "secret"): "",
+	} {
+		conn, err := ThroughProxy(&url.URL{Scheme: "http", User: user, Host: listener.Addr().String()})(t.Context(), target)
+		switch {
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("%v: got %v, want %s", user, err, want)
+		case want == "" && err != nil:
+			t.Errorf("%v: %v", user, err)
+		case want == "":
+			if got := exchange(t, conn, "hello"); got != "hello" {
+				t.Errorf("got %q", got)
+			}
+		}
+	}
+}
+
+func TestAProxyOfAnotherKindIsRefused(t *testing.T) {
+	_, err := ThroughProxy(&url.URL{Scheme: "socks5", User: url.UserPassword("a", "secret"), Host: "127.0.0.1:1"})(t.Context(), "registry.example:443")
+	if err == nil || !strings.Contains(err.Error(), "neither http nor https") || strings.Contains(err.Error(), "secret") {
+		t.Errorf("got %v", err)
 	}
 }
