@@ -44,6 +44,7 @@ func TestTheGoTypeOfEachStatusHasAllThatIsWritten(t *testing.T) {
 			raw, err := json.Marshal(map[string]any{
 				"apiVersion": "example/v1", "kind": "NetworkStatus", "config": config, "components": components,
 				"warnings": []plugin.Warning{{Field: "spec.type", Message: "an example"}},
+				"rollouts": map[string]any{"one": map[string]any{"nodes": 3, "updated": 1, "available": 2, "since": "2026-01-01T12:00:00Z"}},
 				"connectivityTests": map[string]any{
 					"pods": true, "services": true, "dns": true, "nodes": false,
 					"families": map[string]any{"IPv4": map[string]bool{"pods": true}, "IPv6": map[string]bool{"nodes": false}},

@@ -54,10 +54,14 @@ type Network struct {
 	ServiceCIDR string                        `json:"serviceCIDR"`
 	IPFamilies  []extensionsv1alpha1.IPFamily `json:"ipFamilies,omitempty"`
 	Components  []Component                   `json:"components,omitempty"`
-	Conditions  []corev1beta1.Condition       `json:"conditions,omitempty"`
+	// Rollouts are those that go on, by the name of the component.
+	Rollouts   map[string]extensionsv1alpha1.Rollout `json:"rollouts,omitempty"`
+	Conditions []corev1beta1.Condition               `json:"conditions,omitempty"`
 	// Connectivity is what probes in the shoot reached.
 	Connectivity *extensionsv1alpha1.ConnectivityTests `json:"connectivityTests,omitempty"`
-	Warnings     []plugin.Warning                      `json:"warnings,omitempty"`
+	// Modules are what probes in the shoot read of its nodes.
+	Modules  *extensionsv1alpha1.NetworkModules `json:"networkModules,omitempty"`
+	Warnings []plugin.Warning                   `json:"warnings,omitempty"`
 	// Problem is what of the Network's status could not be read.
 	Problem string `json:"problem,omitempty"`
 }
@@ -82,6 +86,8 @@ func Of(n *extensionsv1alpha1.Network, p *pipeline.Pipeline) Network {
 	}
 	var observed struct {
 		Components   map[string]bool                       `json:"components"`
+		Rollouts     map[string]extensionsv1alpha1.Rollout `json:"rollouts"`
+		Modules      *extensionsv1alpha1.NetworkModules    `json:"networkModules"`
 		Connectivity *extensionsv1alpha1.ConnectivityTests `json:"connectivityTests"`
 		Warnings     []plugin.Warning                      `json:"warnings"`
 	}
@@ -90,7 +96,8 @@ func Of(n *extensionsv1alpha1.Network, p *pipeline.Pipeline) Network {
 			told.Problem = fmt.Sprintf("status.providerStatus is not Trellis': %v", err)
 		}
 	}
-	told.Warnings, told.Connectivity = observed.Warnings, observed.Connectivity
+	told.Warnings, told.Rollouts = observed.Warnings, observed.Rollouts
+	told.Connectivity, told.Modules = observed.Connectivity, observed.Modules
 	kept, err := state.Decode(n.Status.State)
 	if err != nil {
 		told.Problem = err.Error()

@@ -101,9 +101,30 @@ func (n *Network) addComponents(root *tree.Node, now time.Time) {
 	listed(components, n.Components, func(c *Component) {
 		components.Add(c.Name, "%s  %s %s/%s", word(c.Healthy, "healthy", "UNHEALTHY"), c.Kind, c.Namespace, c.Workload)
 	})
-	if health != nil {
-		components.Add("roll-out", "%s", health.Message)
+	names := slices.Sorted(maps.Keys(n.Rollouts))
+	listed(components, names, func(name *string) {
+		components.Add("roll-out", "%s", rollout(*name, n.Rollouts[*name], now))
+	})
+	if len(names) == 0 && n.isRolledOut() {
+		components.Add("roll-out", "complete")
 	}
+	if health != nil {
+		components.Add("message", "%s", health.Message)
+	}
+}
+
+// isRolledOut reports whether all components are known to be healthy, which those are not that are
+// being rolled out.
+func (n *Network) isRolledOut() bool {
+	return len(n.Components) > 0 && !slices.ContainsFunc(n.Components, func(c Component) bool { return c.Healthy == nil || !*c.Healthy })
+}
+
+func rollout(component string, r extensionsv1alpha1.Rollout, now time.Time) string {
+	text := fmt.Sprintf("%s: %d of %s have the latest version, %d are available", component, r.Updated, count(r.Nodes, "node"), r.Available)
+	if r.Since != nil {
+		text += "; going on for " + age(now, r.Since.Time)
+	}
+	return text
 }
 
 func (n *Network) addConnectivity(root *tree.Node, now time.Time) {
@@ -116,9 +137,15 @@ func (n *Network) addConnectivity(root *tree.Node, now time.Time) {
 	if available != nil {
 		tests.Add("message", "%s", available.Message)
 	}
-	if n.Connectivity == nil {
-		return
+	if n.Connectivity != nil {
+		n.addTests(tests, now)
 	}
+	if n.Modules != nil && n.Modules.ARPProxy != nil {
+		tests.Add("modules", "pods rely on proxy ARP of their nodes: %s", word(n.Modules.ARPProxy, "yes", "no"))
+	}
+}
+
+func (n *Network) addTests(tests *tree.Node, now time.Time) {
 	tests.Add("reached", "%s", results(n.Connectivity.ConnectivityResults))
 	for _, family := range slices.Sorted(maps.Keys(n.Connectivity.Families)) {
 		tests.Add(string(family), "%s", results(n.Connectivity.Families[family]))

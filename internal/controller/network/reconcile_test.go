@@ -93,12 +93,12 @@ func TestTheStatusShowsNothingOfOthers(t *testing.T) {
 	e := setup(t)
 	n := e.finished()
 	harness.ChangeStatus(t, e.client, n, func(n *extensionsv1alpha1.Network) {
-		n.Status.ProviderStatus.Raw = []byte(`{"components":{"agent":true,"former":true},"connectivityTests":{"pods":true},"config":{"former":1}}`)
+		n.Status.ProviderStatus.Raw = []byte(`{"components":{"agent":true,"former":true},"rollouts":{"agent":{"nodes":2,"updated":1},"former":{"nodes":2,"updated":0}},"connectivityTests":{"pods":true},"config":{"former":1}}`)
 	})
 	e.patch(n, withConfig(`{"backend":"overlay"}`))
 	e.applied()
 	e.Eventually(func() string { e.get(n); return string(n.Status.ProviderStatus.Raw) }).Should(MatchJSON(`{
-		"apiVersion":"example.trellis.network/v1","kind":"NetworkStatus","components":{"agent":true},
+		"apiVersion":"example.trellis.network/v1","kind":"NetworkStatus","components":{"agent":true},"rollouts":{"agent":{"nodes":2,"updated":1}},
 		"config":{"backend":"overlay","clusterCIDR":"10.1.0.0/16","serviceCIDR":"10.2.0.0/16"}}`))
 }
 

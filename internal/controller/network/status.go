@@ -199,18 +199,21 @@ func (w *statusWriter) announceTransition(ctx context.Context, run *run, before 
 func (r *run) providerStatus() (*runtime.RawExtension, error) {
 	var current struct {
 		Components        map[string]any `json:"components"`
+		Rollouts          map[string]any `json:"rollouts"`
 		ConnectivityTests map[string]any `json:"connectivityTests"`
 		NetworkModules    map[string]any `json:"networkModules"`
 	}
 	if present := r.Network.Status.ProviderStatus; present == nil || json.Unmarshal(present.Raw, &current) != nil {
-		current.Components, current.ConnectivityTests, current.NetworkModules = nil, nil, nil
+		current.Components, current.Rollouts, current.ConnectivityTests, current.NetworkModules = nil, nil, nil, nil
 	}
-	maps.DeleteFunc(current.Components, func(name string, _ any) bool {
-		return !slices.ContainsFunc(r.State.Components, func(c plugin.Component) bool { return c.Name == name })
-	})
 	content, config := map[string]any{}, map[string]any{}
-	if len(current.Components) > 0 {
-		content["components"] = current.Components
+	for key, of := range map[string]map[string]any{"components": current.Components, "rollouts": current.Rollouts} {
+		maps.DeleteFunc(of, func(name string, _ any) bool {
+			return !slices.ContainsFunc(r.State.Components, func(c plugin.Component) bool { return c.Name == name })
+		})
+		if len(of) > 0 {
+			content[key] = of
+		}
 	}
 	if condition.Get(r.Network.Status.Conditions, extensionsv1alpha1.PodNetworkAvailable) != nil {
 		if len(current.ConnectivityTests) > 0 {

@@ -3,6 +3,7 @@
 package networkstatus_test
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/metrics"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/test/contract"
@@ -248,6 +250,9 @@ func TestAStalledRollOutIsReportedWithItsNodes(t *testing.T) {
 			e.Expect(e.shoot.Patch(t.Context(), d, client.MergeFrom(before))).To(Succeed())
 			condition := e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing")
 			e.Expect(condition.Message).NotTo(ContainSubstring("no progress"))
+			e.Eventually(func() extensionsv1alpha1.Rollout { return e.rollout(n) }).Should(And(
+				HaveField("Nodes", BeEquivalentTo(2)), HaveField("Available", BeNumerically("<", 2)),
+				HaveField("Since.Time", BeTemporally("~", time.Now(), 30*time.Second))))
 			e.Expect(e.rolloutsStalled()).To(BeZero())
 			e.clock.SetTime(time.Now().Add(11 * time.Minute))
 			e.Eventually(func() string {
@@ -259,6 +264,18 @@ func TestAStalledRollOutIsReportedWithItsNodes(t *testing.T) {
 			e.Expect(e.rolloutsStalled()).To(Equal(1.0))
 		})
 	}
+}
+
+// rollout returns the roll-out of the component agent; the zero Rollout if none goes on.
+func (e *env) rollout(n *extensionsv1alpha1.Network) extensionsv1alpha1.Rollout {
+	e.t.Helper()
+	e.clock.SetTime(e.clock.Now().Add(11 * time.Second)) // figures alone change only so often
+	e.seed.Read(e.t, n)
+	var status struct {
+		Rollouts map[string]extensionsv1alpha1.Rollout
+	}
+	e.Expect(json.Unmarshal([]byte(providerStatus(n)), &status)).To(Succeed())
+	return status.Rollouts["agent"]
 }
 
 // rolloutsStalled returns the metric's value for the network type of the test.

@@ -21,7 +21,7 @@ func (o *Options) sources() []source.Registration {
 			Period: o.Period, ProgressingThreshold: o.ProgressingThreshold, PageSize: cmp.Or(o.PageSize, 100),
 		},
 		Conditions:     []string{components.ConditionType},
-		ProviderStatus: []string{components.StatusKey},
+		ProviderStatus: []string{components.StatusKey, components.RolloutsKey},
 		Watches:        components.Watches(),
 	}, {
 		Name:           "connectivity",

@@ -16,6 +16,9 @@ type NetworkStatus struct {
 	// Components reports which of Calico's workloads are healthy in the shoot.
 	// +optional
 	Components *Components `json:"components,omitempty"`
+	// Rollouts are those that go on, by the name of the component.
+	// +optional
+	Rollouts map[string]extensionsv1alpha1.Rollout `json:"rollouts,omitempty"`
 	// ConnectivityTests reports what recent probes from inside the shoot reached.
 	// +optional
 	ConnectivityTests *extensionsv1alpha1.ConnectivityTests `json:"connectivityTests,omitempty"`

@@ -133,6 +133,13 @@ func (in *NetworkStatus) DeepCopyInto(out *NetworkStatus) {
 		*out = new(Components)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.Rollouts != nil {
+		in, out := &in.Rollouts, &out.Rollouts
+		*out = make(map[string]extensionsv1alpha1.Rollout, len(*in))
+		for key, val := range *in {
+			(*out)[key] = *val.DeepCopy()
+		}
+	}
 	if in.ConnectivityTests != nil {
 		in, out := &in.ConnectivityTests, &out.ConnectivityTests
 		*out = new(extensionsv1alpha1.ConnectivityTests)

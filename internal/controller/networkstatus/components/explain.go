@@ -42,6 +42,8 @@ type rolloutAnalysis struct {
 	generation int64
 	// at is when it was found out.
 	at time.Time
+	// since is when the roll-out began that goes on; zero if none does.
+	since time.Time
 	// progress is when the roll-out last made progress.
 	progress time.Time
 	// stall describes what held it up; problem is that and the problem of the worst pod.
@@ -121,8 +123,12 @@ func (e *explainer) analyse(ctx context.Context, w workload, roll *rollout.Rollo
 	if err != nil {
 		return ""
 	}
+	since, incomplete := roll.IncompleteSince()
+	if !incomplete {
+		since = time.Time{}
+	}
 	e.rollouts.Set(e.key(w), rolloutAnalysis{
-		daemonSet: w.rollingOut.UID, generation: w.rollingOut.Generation, at: e.now,
+		daemonSet: w.rollingOut.UID, generation: w.rollingOut.Generation, at: e.now, since: since,
 		progress: progress, stall: stall, problem: worst.after(stall), large: roll.Pods() > manyPods,
 	})
 	return stall

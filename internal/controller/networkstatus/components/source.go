@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package components reports whether the workloads of a network run: one boolean for
-// each component in providerStatus.components, and Gardener's condition
-// SystemComponentsHealthy, whose message explains the worst problem.
+// each component in providerStatus.components, how far roll-outs have come in
+// providerStatus.rollouts, and Gardener's condition SystemComponentsHealthy, whose message explains
+// the worst problem.
 //
 // It knows neither which components a network has, since the Network's state lists
 // them, nor whether pods can really reach each other.
@@ -21,6 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/condition"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus/source"
 	"github.com/trellis-network/trellis/internal/keyed"
@@ -34,6 +36,8 @@ const (
 	ConditionType = "SystemComponentsHealthy"
 	// StatusKey is the key of the components in the providerStatus.
 	StatusKey = "components"
+	// RolloutsKey is the key of the roll-outs that go on.
+	RolloutsKey = "rollouts"
 )
 
 // Source reports the health of a network's components. Its settings must all be set.
@@ -52,6 +56,8 @@ type Source struct {
 	unhealthySince keyed.Map[types.NamespacedName, time.Time]
 	// rollouts remembers the last analysis of each component's roll-out.
 	rollouts keyed.Map[rolloutKey, rolloutAnalysis]
+	// figures are those of a network's roll-outs that were reported last.
+	figures keyed.Map[types.NamespacedName, figures]
 }
 
 var _ source.Source = &Source{}
@@ -82,6 +88,13 @@ func (s *Source) Report(ctx context.Context, in source.Input) (source.Report, er
 	if len(seen.components) > 0 {
 		report.ProviderStatus = map[string]any{StatusKey: seen.components}
 	}
+	rollouts, again := s.pace(in, seen.rollouts)
+	if len(rollouts) > 0 {
+		report.ProviderStatus[RolloutsKey] = rollouts
+	}
+	if again > 0 {
+		report.RequeueAfter = min(report.RequeueAfter, again)
+	}
 	if in.Hibernated {
 		report.RequeueAfter = 0 // nothing changes before the Cluster does
 	}
@@ -91,6 +104,7 @@ func (s *Source) Report(ctx context.Context, in source.Input) (source.Report, er
 // Forget implements source.Source.
 func (s *Source) Forget(network types.NamespacedName) {
 	s.unhealthySince.Delete(network)
+	s.figures.Delete(network)
 	s.rollouts.DeleteFunc(func(key rolloutKey, _ rolloutAnalysis) bool { return key.network == network })
 }
 
@@ -109,6 +123,8 @@ type observation struct {
 	message string
 	// components are those of which it is known whether they are healthy.
 	components map[string]bool
+	// rollouts are those that go on.
+	rollouts map[string]extensionsv1alpha1.Rollout
 }
 
 func (s *Source) observe(ctx context.Context, in source.Input) observation {
@@ -153,7 +169,7 @@ func kindsOf(components []plugin.Component) (kinds []schema.GroupVersionKind) {
 // most severe problem; of equal ones the first. If all are healthy, it names the nodes that
 // have no network nevertheless.
 func check(ctx context.Context, shoot *shootclient.Shoot, components []plugin.Component, explain *explainer) observation {
-	seen := observation{components: map[string]bool{}}
+	seen := observation{components: map[string]bool{}, rollouts: map[string]extensionsv1alpha1.Rollout{}}
 	var fine, unhealthyNames, unreadable []string
 	var message string
 	var worst problem
@@ -174,6 +190,9 @@ func check(ctx context.Context, shoot *shootclient.Shoot, components []plugin.Co
 			unhealthyNames = append([]string{component.Name}, unhealthyNames...)
 		} else {
 			unhealthyNames = append(unhealthyNames, component.Name)
+		}
+		if rollout, goesOn := explain.rollout(w); goesOn {
+			seen.rollouts[component.Name] = rollout
 		}
 	}
 	withoutNetwork, err := nodesWithoutNetwork(ctx, shoot.Reader, explain.now)

@@ -156,7 +156,7 @@ func (r *Rollout) Stall(known, now time.Time) (description string, progress time
 // up. Of the nodes younger than the revision, only those pods count that were created
 // shortly after the roll-out became incomplete, since they belong to the same wave.
 func (r *Rollout) lastProgress() (at time.Time, incomplete bool, err error) {
-	at, incomplete = r.incompleteSince()
+	at, incomplete = r.IncompleteSince()
 	if !incomplete {
 		return time.Time{}, false, nil
 	}
@@ -179,10 +179,10 @@ func (r *Rollout) lastProgress() (at time.Time, incomplete bool, err error) {
 	return at, true, nil
 }
 
-// incompleteSince returns since when the roll-out has something to do: pods to replace,
-// new pods that are not available yet, or pods that cannot be created. A pod that was
-// available and failed later is not the roll-out's concern.
-func (r *Rollout) incompleteSince() (since time.Time, incomplete bool) {
+// IncompleteSince returns since when the roll-out has something to do, and whether it has: pods to
+// replace, new pods that are not available yet, or pods that cannot be created. A pod that was
+// available and failed later is not the roll-out's concern. All pods must have been added.
+func (r *Rollout) IncompleteSince() (since time.Time, incomplete bool) {
 	note := func(at time.Time) {
 		if !incomplete || at.Before(since) {
 			since, incomplete = at, true

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Rollout is how far the latest version of a component has come that is not yet available on all
+// nodes. While it goes on, its figures are written every ten seconds at most.
+type Rollout struct {
+	// Nodes is the number of nodes that must run the component.
+	Nodes int32 `json:"nodes"`
+	// Updated is the number of nodes that have a pod of its latest version, which need not run yet.
+	Updated int32 `json:"updated"`
+	// Available is the number of nodes with an available pod of any version.
+	Available int32 `json:"available"`
+	// Since is when the roll-out began. Absent if that is unknown.
+	// +optional
+	Since *metav1.Time `json:"since,omitempty"`
+}
