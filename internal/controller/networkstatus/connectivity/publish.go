@@ -23,17 +23,26 @@ const (
 type published struct {
 	verdict Verdict
 	at      time.Time
+	// turns is the number of verdicts with other results that were published since began.
+	turns int
+	began time.Time
 }
 
 // next returns what the status must have after another verdict. Other results are published at
-// once; other figures and texts only a while after the last change, and never if they are nearly
-// the same.
+// once, but no more than maxTurns times a minute; other figures and texts only a while after the
+// last change, and never if they are nearly the same.
 func (p published) next(v Verdict, now time.Time) published {
 	switch {
 	case p.at.IsZero() || !sameResults(p.verdict, v):
-		return published{v, now}
+		if now.Sub(p.began) >= figuresPeriod {
+			p.turns, p.began = 0, now
+		}
+		if p.turns == maxTurns {
+			return p
+		}
+		return published{v, now, p.turns + 1, p.began}
 	case now.Sub(p.at) >= figuresPeriod && !nearlySame(p.verdict, v):
-		return published{v, now}
+		return published{v, now, p.turns, p.began}
 	}
 	return p
 }

@@ -58,6 +58,9 @@ const (
 	// figuresPeriod is how long figures and texts stay as they were written, while all results are
 	// the same.
 	figuresPeriod = time.Minute
+	// maxTurns is how often other results are written in a figuresPeriod: all tests of both families
+	// may begin to fail one after the other. Probes that lie could change them each second.
+	maxTurns = 8
 	// evidenceStep is the step in which the time of the evidence is written.
 	evidenceStep = time.Hour
 	// kindPeriod is how often the shoot is asked for the kind of the reports, where there is none.
