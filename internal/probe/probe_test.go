@@ -26,6 +26,7 @@ type world struct {
 	clusterIP string
 	broken    map[string]bool // by the address of a target
 	down      bool            // the API server
+	refused   bool            // the token
 	lists     int
 	attempts  int
 	reports   []v1alpha1.Report
@@ -52,6 +53,9 @@ func (w *world) Report(_ context.Context, _ string, report v1alpha1.Report) erro
 	defer w.mutex.Unlock()
 	if w.down {
 		return &apiserver.StatusError{Code: 503}
+	}
+	if w.refused {
+		return &apiserver.StatusError{Code: 401}
 	}
 	w.reports = append(w.reports, report)
 	return nil
@@ -182,6 +186,17 @@ func TestAServiceThatIsMadeAgainIsReachedAtItsNewAddress(t *testing.T) {
 		}
 		checks := w.last().Checks
 		g.Expect(checks[len(checks)-1].Results).To(ConsistOf(HaveField("Address", "10.2.0.10:80")))
+	})
+}
+
+// A token that is refused may have been renewed meanwhile: each request reads it again.
+func TestARefusedReportIsSentAgainWithinSeconds(t *testing.T) {
+	inBubble(t, 3, func(g *WithT, w *world) {
+		w.change(func() { w.refused = true })
+		pass(time.Minute)
+		w.change(func() { w.refused = false })
+		pass(maxRetry)
+		g.Expect(w.reports).NotTo(BeEmpty())
 	})
 }
 

@@ -52,6 +52,50 @@ func TestTheTokenIsThatOfTheFile(t *testing.T) {
 	g.Expect(seen).To(Equal([]string{"Bearer one", "Bearer two"}))
 }
 
+// project writes a token as the kubelet writes projected volumes: the files are links through a link
+// to a folder, which is replaced at once.
+func project(t *testing.T, folder, token string) {
+	g := NewWithT(t)
+	content, err := os.MkdirTemp(folder, "..content-")
+	g.Expect(err).NotTo(HaveOccurred())
+	write(t, content, "token", token)
+	next := filepath.Join(folder, "..data_tmp")
+	g.Expect(os.Symlink(filepath.Base(content), next)).To(Succeed())
+	g.Expect(os.Rename(next, filepath.Join(folder, "..data"))).To(Succeed())
+	if err := os.Symlink(filepath.Join("..data", "token"), filepath.Join(folder, "token")); !errors.Is(err, os.ErrExist) {
+		g.Expect(err).NotTo(HaveOccurred())
+	}
+}
+
+// An API server may refuse a token before the kubelet has renewed it, for example once its keys have
+// changed. The next request has the new one, and needs no other connection.
+func TestARefusedTokenIsReplacedByTheNextOfTheKubelet(t *testing.T) {
+	g := NewWithT(t)
+	connections := map[string]bool{}
+	c := serve(t, "", func(w http.ResponseWriter, r *http.Request) {
+		connections[r.RemoteAddr] = true
+		if r.Header.Get("Authorization") != "Bearer new" {
+			w.WriteHeader(http.StatusUnauthorized)
+			_, _ = io.WriteString(w, `{"message": "Unauthorized"}`)
+			return
+		}
+		_, _ = io.WriteString(w, "{}")
+	})
+	g.Expect(os.Remove(filepath.Join(c.Credentials, "token"))).To(Succeed())
+	project(t, c.Credentials, "old")
+	for range 2 {
+		err := c.Report(t.Context(), "node-a", v1alpha1.Report{})
+		var status *apiserver.StatusError
+		g.Expect(errors.As(err, &status)).To(BeTrue(), "%v", err)
+		g.Expect(status.Code).To(Equal(http.StatusUnauthorized))
+	}
+	project(t, c.Credentials, "new")
+	g.Expect(c.Report(t.Context(), "node-a", v1alpha1.Report{})).To(Succeed())
+	_, err := c.Endpoints(t.Context(), "kube-system", "trellis-probe")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(connections).To(HaveLen(1))
+}
+
 func TestTheCertificatesAreThoseOfTheFile(t *testing.T) {
 	g := NewWithT(t)
 	c := serve(t, "token", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") })
