@@ -21,22 +21,14 @@ import (
 // cannot run.
 func needsRealNodes(t *testing.T) string {
 	t.Helper()
-	needsTools(t)
+	switch got := check(t, t.TempDir()); got.status {
+	case 0:
+	case 2:
+		t.Skip(got.wrote)
+	default:
+		t.Fatalf("check: exit status %d\n%s", got.status, got.wrote)
+	}
 	return realNodes(t).Dir
-}
-
-// needsTools skips the test where there is no root, or no program that the sandbox itself calls
-// for real nodes.
-func needsTools(t *testing.T) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("real nodes need root")
-	}
-	for _, tool := range []string{"runc", "nft"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("real nodes need the program %s", tool)
-		}
-	}
 }
 
 // left is what a sandbox could leave behind on the machine.
