@@ -75,6 +75,8 @@ func (d *demo) await(ctx context.Context, s step) error {
 		select {
 		case err := <-d.operator.ended:
 			return d.operatorEnded(err)
+		case <-d.box.Done():
+			return d.box.Stop()
 		case <-ctx.Done():
 			return fmt.Errorf("gave up waiting for %s", waiting)
 		case <-time.After(pollEvery):

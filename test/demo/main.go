@@ -116,6 +116,8 @@ func run(ctx context.Context, shootFile string, use programs, exit bool) error {
 		return ctx.Err()
 	case err := <-l.operator.ended:
 		return l.operatorEnded(err)
+	case <-l.box.Done():
+		return l.box.Stop() // it says why the sandbox has ended
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/test/sandbox"
 )
 
 // node is a line of a tree, with the lines below it.
@@ -57,13 +58,17 @@ func (d *demo) show(ctx context.Context) {
 	root.print("")
 }
 
-// showAccess prints how to reach the clusters with kubectl.
+// showAccess prints how to reach the clusters with kubectl, and how to cut the link of a real node.
 func (l *landscape) showAccess() {
 	fmt.Println("\nTo look around:")
 	fmt.Printf("  export PATH=%s/bin:$PATH\n", l.box.Dir)
 	fmt.Printf("  export KUBECONFIG=%s   # garden and seed\n", l.box.Seed.Kubeconfig)
 	for _, shoot := range l.box.Shoots {
 		fmt.Printf("  export KUBECONFIG=%s   # the shoot %s\n", shoot.Kubeconfig, shoot.Name)
+	}
+	fmt.Printf("  %s status -A --kubeconfig %s\n", l.trellis, l.box.Seed.Kubeconfig)
+	if program, err := sandbox.Binary(); err == nil && len(l.box.Shoots) > 1 {
+		fmt.Printf("  %s node fault %s --link-down --dir %s   # node heal repairs the link\n", program, cutNode, l.box.Dir)
 	}
 }
 
