@@ -25,7 +25,7 @@ GENERATED := api config docs pipeline plugins
 .PHONY: help demo test test-long e2e realcalico robustness race contract lint generate build sandbox real-nodes deps fmt bench
 
 help: ## List the targets
-	@sed -nE 's/^([a-z-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 20
+	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 20
 
 demo: sandbox build ## Apply a Shoot and wait until its network is healthy; as root also one with real nodes; EXIT=1 ends then, SHOOT=FILE applies this Shoot only
 	@missing="$(SHOOT)$$(go run ./test/sandbox/build -missing)" || exit; [ -n "$$missing" ] || $(MAKE) -s real-nodes >/dev/null
