@@ -26,14 +26,17 @@ func TestAChangeOfTheBackendHardlyDropsPackets(t *testing.T) {
 	one, two := newPod(c.a, "one"), newPod(c.b, "two")
 	for _, address := range two.addresses() {
 		echo(t, two.network(), address)
+		serve(t, two.network(), address)
 	}
 	for _, change := range []struct{ name, config, device string }{
 		{"vxlan to host-gw", hostGW, "eth0"},
 		{"host-gw to vxlan", vxlan, "flannel.1"},
 	} {
 		var loops []*loop
+		var pages []*requests
 		for _, address := range two.addresses() {
 			loops = append(loops, startLoop(t, one.network(), address))
+			pages = append(pages, startRequests(one.network(), address))
 		}
 		loops[0].awaitSent(100)
 		c.change(change.config)
@@ -43,16 +46,21 @@ func TestAChangeOfTheBackendHardlyDropsPackets(t *testing.T) {
 			sent, lost := loops[i].end()
 			t.Logf("%s, %s: of %d datagrams, one each 5 ms, %d were lost", change.name, family, sent, lost)
 			g.Expect(lost).To(BeNumerically("<=", dropped), "%s, %s", change.name, family)
+			requested, slowest, errs := pages[i].end()
+			t.Logf("%s, %s: of %d HTTP requests, %d failed; the slowest took %d ms", change.name, family, requested, len(errs), slowest.Milliseconds())
+			g.Expect(requested).To(BeNumerically(">", 20), "%s, %s", change.name, family)
+			g.Expect(errs).To(BeEmpty(), "%s, %s", change.name, family)
 		}
 	}
 }
 
-func TestTheLoopCountsWhatIsLost(t *testing.T) {
+func TestWhatIsLostIsCounted(t *testing.T) {
 	g := NewWithT(t)
 	c := newCluster(t, "", ipv4, oneSegment)
 	one, two := newPod(c.a, "one"), newPod(c.b, "two")
 	echo(t, two.network(), two.addresses()[0])
 	datagrams := startLoop(t, one.network(), two.addresses()[0])
+	pages := startRequests(one.network(), two.addresses()[0]) // nothing serves them
 	datagrams.awaitSent(50)
 	c.outside.ip("link set to-b down")
 	datagrams.awaitSent(100)
@@ -62,6 +70,9 @@ func TestTheLoopCountsWhatIsLost(t *testing.T) {
 	t.Logf("of %d datagrams, %d were lost", sent, lost)
 	g.Expect(lost).To(BeNumerically(">=", 90))
 	g.Expect(lost).To(BeNumerically("<", sent), "those before and after arrived")
+	requested, _, errs := pages.end()
+	g.Expect(errs).To(HaveLen(requested))
+	g.Expect(errs).To(ContainElement(MatchError(ContainSubstring("connection refused"))))
 }
 
 func TestHostGWNeedsOneSegment(t *testing.T) {
