@@ -6,7 +6,7 @@
 // that the CNI plugins connect. What the nodes send each other are real packets.
 //
 // The tests need root and the tools that they name. The machine's own network stays as it is.
-// All that a test makes ends with its process.
+// All that a test makes ends with its process; TestMain checks it.
 package flannel
 
 import (
@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"testing"
 
+	"github.com/trellis-network/trellis/test/remnants"
 	"github.com/trellis-network/trellis/test/sandbox"
 )
 
@@ -21,9 +22,11 @@ import (
 var landscape = sandbox.Share(sandbox.Options{})
 
 func TestMain(m *testing.M) {
-	status := landscape.Main(m)
-	programs.remove()
-	os.Exit(status)
+	os.Exit(remnants.Check(func() int {
+		status := landscape.Main(m)
+		programs.remove()
+		return status
+	}))
 }
 
 // tools are what the tests and flannel's daemon call.

@@ -31,6 +31,7 @@ import (
 	"github.com/trellis-network/trellis/providers"
 	"github.com/trellis-network/trellis/test/harness"
 	"github.com/trellis-network/trellis/test/install"
+	"github.com/trellis-network/trellis/test/remnants"
 	"github.com/trellis-network/trellis/test/sandbox"
 )
 
@@ -49,7 +50,7 @@ func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
 	SetDefaultEventuallyTimeout(3 * time.Minute)
 	SetDefaultEventuallyPollingInterval(250 * time.Millisecond)
-	os.Exit(m.Run())
+	os.Exit(remnants.Check(m.Run))
 }
 
 // landscape is a seed with an operator, and a shoot with two real nodes and flannel.
@@ -65,9 +66,7 @@ type landscape struct {
 // gone.
 func newLandscape(t *testing.T, edits ...func(shoot *unstructured.Unstructured)) *landscape {
 	t.Helper()
-	if !*wanted {
-		t.Skip("make e2e runs this: it needs root, and the programs of real nodes")
-	}
+	needRealNodes(t)
 	programs, err := sandbox.NodePrograms()
 	g := NewWithT(t)
 	g.Expect(err).NotTo(HaveOccurred())
@@ -90,6 +89,13 @@ func newLandscape(t *testing.T, edits ...func(shoot *unstructured.Unstructured))
 	l.began = time.Now()
 	l.Expect(l.seed.Create(t.Context(), shoot)).To(Succeed())
 	return l
+}
+
+func needRealNodes(t *testing.T) {
+	t.Helper()
+	if !*wanted {
+		t.Skip("make e2e runs this: it needs root, and the programs of real nodes")
+	}
 }
 
 func (l *landscape) connect(kubeconfig string) *harness.Cluster {

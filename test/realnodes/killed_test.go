@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package realnodes
+
+import (
+	"testing"
+
+	"github.com/trellis-network/trellis/test/remnants"
+)
+
+func TestAKilledTestLeavesNothingBehind(t *testing.T) {
+	needRealNodes(t)
+	remnants.AfterKill(t, []string{"-realnodes"}, func() {
+		l := newLandscape(t)
+		l.awaitRollout(0)
+		l.serve("node-1")
+		l.serve("node-2")
+	})
+}
