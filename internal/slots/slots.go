@@ -22,18 +22,18 @@ const (
 
 // Slots admits one run at a time for a cluster that is slow, so that one such cluster does not
 // take a worker for each of its objects, and to all slow clusters together half of the workers.
-// A quarter is left to clusters that have had a quick run before, so that many new clusters,
-// which turn out to be slow only after a while, do not have all of them. Its methods may be
-// called concurrently.
+// A quarter is left to clusters whose last run was quick, so that many clusters that are new, or
+// were slow, do not have all of them: that they are slow shows only after a while. Its methods
+// may be called concurrently.
 type Slots struct {
-	// most is how many slow clusters may have runs, and mostUnknown how many that are slow or
-	// have not had a quick run.
+	// most is how many slow clusters may have runs, and mostUnknown how many runs those may have
+	// that are slow or have not had a quick run since.
 	most, mostUnknown int
 
 	mu sync.Mutex
 	// clusters by the namespace of their control plane.
 	clusters map[string]load
-	// quick has the clusters that have had a quick run.
+	// quick has the clusters that have had a quick run, and no slow one since.
 	quick map[string]struct{}
 }
 
@@ -74,7 +74,7 @@ func (s *Slots) Enter(namespace string, now time.Time) (leave func(time.Time), a
 }
 
 // count returns how many slow clusters have runs, and how many runs those have that are slow or
-// have not had a quick one.
+// have not had a quick one since.
 func (s *Slots) count(now time.Time) (slow, unknown int) {
 	for namespace, c := range s.clusters {
 		if len(c.running) == 0 {
@@ -99,7 +99,8 @@ func (s *Slots) leave(namespace string, began, end time.Time) {
 	c.running = slices.Delete(c.running, i, i+1)
 	if took := end.Sub(began); took >= After {
 		c.slow = end.Add(remembered * took)
-	} else {
+		delete(s.quick, namespace)
+	} else if !end.Before(c.slow) {
 		s.quick[namespace] = struct{}{}
 	}
 	if len(c.running) == 0 && !end.Before(c.slow) {

@@ -85,7 +85,7 @@ func TestNewClustersLeaveAQuarterOfTheWorkers(t *testing.T) {
 }
 
 func TestAClusterIsSlowTenTimesAsLongAsItsRunTook(t *testing.T) {
-	g, s, began := NewWithT(t), slots.New(2), time.Now()
+	g, s, began := NewWithT(t), slots.New(4), time.Now()
 	leave, _ := s.Enter("one", began)
 	end := began.Add(slots.After)
 	leave(end)
@@ -98,4 +98,25 @@ func TestAClusterIsSlowTenTimesAsLongAsItsRunTook(t *testing.T) {
 			second(end)
 		}
 	}
+}
+
+// A cluster that was quick and then hangs has no share in the workers of quick ones, also once
+// it does not count as slow any more, until it has been quick again.
+func TestAClusterThatWasQuickAndHangsIsLikeANewOne(t *testing.T) {
+	const workers = 4
+	g, s, now := NewWithT(t), slots.New(workers), time.Now()
+	leave, _ := s.Enter("moody", now)
+	leave(now)
+	leave, _ = s.Enter("moody", now)
+	now = now.Add(slots.After)
+	leave(now)
+	leave, _ = s.Enter("moody", now)
+	leave(now) // a quick run while it counts as slow does not help
+	now = now.Add(10 * slots.After)
+	for i := range workers - 1 {
+		_, admitted := s.Enter(fmt.Sprint("new-", i), now)
+		g.Expect(admitted).To(BeTrue())
+	}
+	_, admitted := s.Enter("moody", now)
+	g.Expect(admitted).To(BeFalse(), "the last worker is for those that are known to be quick")
 }

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/budget"
 	"github.com/trellis-network/trellis/internal/keyed"
 	"github.com/trellis-network/trellis/internal/outcome"
 	"github.com/trellis-network/trellis/internal/shootclient"
@@ -32,6 +33,8 @@ type Reconciler struct {
 	observed keyed.Map[types.NamespacedName, *observations]
 	absent   absentKinds
 	slots    *slots.Slots
+	// budget limits how often conditions change that clusters alone decide about.
+	budget budget.Budget
 	// servers are the addresses of the API servers of clusters, and triggered when an event
 	// in a cluster last triggered a run at once.
 	servers   keyed.Map[string, string]
@@ -135,7 +138,7 @@ type run struct {
 	health *health
 	// urgent reports that the conditions are told at once.
 	urgent bool
-	// untold is after which time the messages that are put off can be told; 0 if none is.
+	// untold is after which time what was put off can be told; 0 if nothing was.
 	untold time.Duration
 	// finalized reports that the finalizer was removed, so that nothing must be written.
 	finalized bool
@@ -187,6 +190,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 // the last one there.
 func (r *Reconciler) forget(ctx context.Context, name types.NamespacedName) error {
 	r.observed.Delete(name)
+	r.budget.Forget(name)
 	r.triggered.Delete(name)
 	list := &resourcesv1alpha1.ManagedResourceList{}
 	if err := r.client.List(ctx, list, client.InNamespace(name.Namespace)); err != nil {

@@ -220,6 +220,7 @@ func (r *Reconciler) removeFinalizer(ctx context.Context, run *run) outcome.Outc
 	}
 	run.finalized = true
 	r.observed.Delete(client.ObjectKeyFromObject(run.mr))
+	r.budget.Forget(client.ObjectKeyFromObject(run.mr))
 	return outcome.TryAgain(client.IgnoreNotFound(r.writer.patchMetadata(ctx, run, func(mr *resourcesv1alpha1.ManagedResource) {
 		controllerutil.RemoveFinalizer(mr, r.options.finalizer())
 	})))

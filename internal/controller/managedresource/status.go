@@ -15,6 +15,7 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/budget"
 	"github.com/trellis-network/trellis/internal/condition"
 	"github.com/trellis-network/trellis/internal/metrics"
 	"github.com/trellis-network/trellis/internal/outcome"
@@ -50,7 +51,7 @@ func (r *Reconciler) report(ctx context.Context, run *run, ended outcome.Outcome
 
 // tell writes the status, the event and the log line, and returns the outcome that this
 // leaves. A run that ended with a terminal error is repeated every sync period, since the
-// shoot can change without an event, and one that put a message off once that can be told,
+// shoot can change without an event, and one that put off what it found once that can be told,
 // unless it is retried with back-off.
 func (r *Reconciler) tell(ctx context.Context, run *run, ended outcome.Outcome) outcome.Outcome {
 	if ctx.Err() != nil || ended.Kind() == outcome.Stale {
@@ -58,6 +59,7 @@ func (r *Reconciler) tell(ctx context.Context, run *run, ended outcome.Outcome) 
 	}
 	run.setConditions(ended)
 	run.putOffMessages()
+	run.putOffConditions(&r.budget)
 	if err := r.writer.writeStatus(ctx, run); err != nil && ended.Kind() != outcome.Retry {
 		return outcome.TryAgain(err)
 	} else if err == nil && run.content != nil {
@@ -200,7 +202,7 @@ func (r *run) setCondition(conditionType string, status corev1beta1.ConditionSta
 // one of the messages that are there is quietPeriod old: a cluster must not decide how often the
 // seed is written to. Urgent messages, and those about content that was not told of before, stay.
 func (r *run) putOffMessages() {
-	if r.urgent || r.content != nil && r.content.inputs != r.observed.told {
+	if r.tellsAtOnce() {
 		return
 	}
 	now, untold, status := r.clock.Now(), quietPeriod, r.mr.Status.DeepCopy()
@@ -220,6 +222,30 @@ func (r *run) putOffMessages() {
 	if !apiequality.Semantic.DeepEqual(*status, r.mr.Status) && apiequality.Semantic.DeepEqual(*status, r.initial.Status) {
 		r.mr.Status, r.untold = *status, untold
 	}
+}
+
+// putOffConditions takes new conditions back if this run changed nothing else of the status and
+// the cluster has changed them too often lately.
+func (r *run) putOffConditions(b *budget.Budget) {
+	before := r.mr.Status.DeepCopy()
+	before.Conditions = r.initial.Status.Conditions
+	if r.tellsAtOnce() || r.finalized || apiequality.Semantic.DeepEqual(r.mr.Status, r.initial.Status) ||
+		!apiequality.Semantic.DeepEqual(*before, r.initial.Status) {
+		return
+	}
+	wait := b.Spend(r.mr, r.clock.Now())
+	if wait == 0 {
+		return
+	}
+	if isApplied(r.initial) && !isApplied(r.mr) {
+		r.observed.inputs = "" // the next run must not take the status at its word
+	}
+	r.mr.Status, r.untold = *before, wait
+}
+
+// tellsAtOnce reports that nothing of what the run found is put off.
+func (r *run) tellsAtOnce() bool {
+	return r.urgent || r.content != nil && r.content.inputs != r.observed.told
 }
 
 // isApplied reports whether, according to the status, all objects are applied.

@@ -88,6 +88,8 @@ func (r *Reconciler) report(ctx context.Context, run *run, ended outcome.Outcome
 		err = r.writeReport(ctx, run, ended)
 	}
 	switch {
+	case err == nil && run.untold > 0 && ended.Kind() != outcome.Retry:
+		return ended.Within(run.untold)
 	case err == nil, isGone(err):
 		return ended
 	case ended.IsReported():

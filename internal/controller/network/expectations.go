@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/trellis-network/trellis/internal/budget"
 	"github.com/trellis-network/trellis/internal/expectations"
 	"github.com/trellis-network/trellis/internal/keyed"
 	"github.com/trellis-network/trellis/internal/metrics"
@@ -26,6 +27,8 @@ type localState struct {
 	announced keyed.Map[types.NamespacedName, string]
 	// starts are since when this process has tried to carry out the specs of Networks.
 	starts keyed.Map[types.NamespacedName, start]
+	// told limits how often an error changes into another one.
+	told budget.Budget
 }
 
 // start is when this process began to carry out what a Network asks for.
@@ -42,5 +45,6 @@ func (m *localState) forget(name types.NamespacedName) {
 	m.starts.Delete(name)
 	m.announced.Delete(name)
 	m.first.Delete(name.Namespace)
+	m.told.Forget(name)
 	metrics.ForgetNetwork(name)
 }

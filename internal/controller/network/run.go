@@ -3,6 +3,8 @@
 package network
 
 import (
+	"time"
+
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
@@ -60,6 +62,8 @@ type run struct {
 	applied bool
 	// tooLarge reports that the API server does not store the status, or the state in it.
 	tooLarge bool
+	// untold is after which time an error that was put off can be told; 0 if none was.
+	untold time.Duration
 	// finalized reports that the finalizer is gone, and perhaps the Network.
 	finalized bool
 }

@@ -122,14 +122,19 @@ func (r *run) setSucceeded(now time.Time, generation int64) {
 }
 
 // failed reports what went wrong. The same error about the same generation is not
-// written twice.
+// written twice, and another one instead of it only so often: it may be what the cluster answers.
 func (w *statusWriter) failed(ctx context.Context, run *run, ended outcome.Outcome) error {
 	description := condition.Shorten(descriptions[run.operation].failed+": "+ended.Err().Error(), condition.MaxMessage)
 	status := &run.Network.Status
-	if status.LastError != nil && status.LastError.Description == description && slices.Equal(status.LastError.Codes, ended.Codes()) &&
-		status.ObservedGeneration == run.generation && status.LastOperation != nil &&
+	if status.LastError != nil && status.ObservedGeneration == run.generation && status.LastOperation != nil &&
 		status.LastOperation.State == corev1beta1.LastOperationStateError {
-		return w.patch(ctx, run, func() {})
+		same := status.LastError.Description == description && slices.Equal(status.LastError.Codes, ended.Codes())
+		if !same {
+			run.untold = w.told.Spend(run.Network, w.clock.Now())
+		}
+		if same || run.untold > 0 {
+			return w.patch(ctx, run, func() {})
+		}
 	}
 	return w.patch(ctx, run, func() {
 		run.setOperation(w.clock.Now(), corev1beta1.LastOperationStateError, 50, description)

@@ -36,6 +36,7 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/budget"
 	"github.com/trellis-network/trellis/internal/bundle"
 	"github.com/trellis-network/trellis/internal/condition"
 	"github.com/trellis-network/trellis/internal/controller/managedresource"
@@ -141,6 +142,8 @@ type reconciler struct {
 	// failures is the back-off of sources that fail. It does not delay the others' reports.
 	failures workqueue.TypedRateLimiter[types.NamespacedName]
 	slots    *slots.Slots
+	// budget limits how often the status changes that clusters decide about.
+	budget budget.Budget
 }
 
 // Reconcile has all sources report about one Network, and writes their reports if that
@@ -197,6 +200,7 @@ func (r *reconciler) forget(network types.NamespacedName) {
 	r.applied.Delete(network)
 	r.expected.Forget(network)
 	r.failures.Forget(network)
+	r.budget.Forget(network)
 	r.slots.Forget(network.Namespace)
 	metrics.ForgetNetwork(network)
 	for _, s := range r.sources {

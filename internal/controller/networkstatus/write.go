@@ -22,13 +22,18 @@ import (
 // what its manager has stated. The name is on Networks in the field, so it stays.
 const fieldManager = client.FieldOwner("trellis-health")
 
-// write writes what the sources report into the Network's status, if that changes it. It
-// returns when the sources must report again; 0 means after an event.
+// write writes what the sources report into the Network's status, if that changes it and the
+// cluster has not changed it too often lately. It returns when the sources must report again; 0
+// means after an event.
 func (r *reconciler) write(ctx context.Context, network *extensionsv1alpha1.Network, answers []answer, now time.Time) (time.Duration, error) {
 	key := client.ObjectKeyFromObject(network)
 	applied, _ := r.applied.Get(key)
 	wanted := merge(network, applied, answers, now)
 	if !wanted.changed {
+		return wanted.requeueAfter, nil
+	}
+	if wait := r.budget.Spend(network, now); wait > 0 {
+		wanted.requeueSoon(wait)
 		return wanted.requeueAfter, nil
 	}
 	conditions, err := encode(wanted)
