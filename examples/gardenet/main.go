@@ -54,9 +54,9 @@ var components = []plugin.Component{{Name: "agents", Kind: "DaemonSet", Workload
 // bundleName is the name of the ManagedResource.
 const bundleName = "extension-networking-gardenet-config"
 
-type definition struct{}
-
 var _ plugin.DataPathDescriber[NetworkConfig] = definition{}
+
+type definition struct{}
 
 func (definition) Describe() plugin.Description {
 	return plugin.Description{
