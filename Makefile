@@ -17,12 +17,17 @@ LONG := ^(TestAnotherReplicaCarriesOn|TestKillingTheOperatorChangesNothing)$$
 LONG_PACKAGES := ./test/robustness ./test/fairness
 # What make e2e has: packages that need root and send packets.
 E2E_PACKAGES := ./test/flannel ./test/realnodes
+# What make images makes, and how the images are named.
+IMAGE_PROGRAMS := trellis-operator trellis-probe
+IMAGES ?= bin/images
+REGISTRY ?= ghcr.io/trellis-network
+TAG ?= v0.1.0
 # The packages whose tests state with contract.Shows what they show.
 STATING := go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./... | grep 'trellis/test/contract[] ]' | cut -d ' ' -f 1
 # The generated parts of the tree.
 GENERATED := api config docs pipeline plugins
 
-.PHONY: help demo test test-long e2e realcalico robustness race contract lint generate build sandbox real-nodes deps fmt bench
+.PHONY: help demo test test-long e2e realcalico robustness race contract lint generate build images sandbox real-nodes deps fmt bench
 
 help: ## List the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 20
@@ -95,6 +100,14 @@ generate: ## Deep copies, CRDs, JSON schemas and the reference parts of the docu
 
 build: ## The programs, into bin/
 	@go run ./hack/compile -o bin/ ./cmd/... ./test/demo
+
+images: ## trellis-operator and trellis-probe as images, in archives in bin/images; REGISTRY=… TAG=… name them
+	CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags '-s -w' -o $(IMAGES)/ $(patsubst %,./cmd/%,$(IMAGE_PROGRAMS))
+	$(IN_SANDBOX) go build -o ../bin/ ./cmd/image-archive
+	@for program in $(IMAGE_PROGRAMS); do \
+		echo '{"reference": "$(REGISTRY)/'$$program':$(TAG)", "files": {"/'$$program'": "$(IMAGES)/'$$program'"}, "entrypoint": ["/'$$program'"], "user": "65532"}' | \
+			bin/image-archive $(IMAGES)/$$program.tar && echo "$(IMAGES)/$$program.tar is $(REGISTRY)/$$program:$(TAG)" || exit 1; \
+	done
 
 sandbox: ## The embedded Kubernetes, built once and cached outside the tree
 	@echo "sandbox: compiling what builds it (seconds, a minute on a fresh machine)"
