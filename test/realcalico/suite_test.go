@@ -71,7 +71,10 @@ type network struct {
 
 // nodeRange has the nodes and not their router, which no network gives routes to pods: what pods
 // send to the API server there leaves with the nodes' addresses, as it does in most clouds.
-const nodeRange = "10.250.0.8/29"
+const (
+	nodeRange     = "10.250.0.8/29"
+	routerAddress = "10.250.0.1"
+)
 
 func (n network) shoot() string {
 	var more string
@@ -139,6 +142,9 @@ func newLandscape(t *testing.T, of network) *landscape {
 	l.operate()
 	if of.withoutKubeProxy {
 		l.must("-n", "kube-system", "delete", "daemonset", "kube-proxy")
+		// Without kube-proxy, calico-node finds the API server as its user tells it.
+		l.must("-n", "kube-system", "create", "configmap", "kubernetes-services-endpoint",
+			"--from-literal=KUBERNETES_SERVICE_HOST="+routerAddress, "--from-literal=KUBERNETES_SERVICE_PORT=443")
 	}
 	return l
 }

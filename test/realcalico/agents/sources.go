@@ -118,8 +118,11 @@ func (s source) in(dir, tag string) (checkout, error) {
 		return checkout{}, fmt.Errorf("%s=%s is no checkout of %s: %w", s.name, dir, wanted, err)
 	}
 	changed, err := git(dir, "status", "--porcelain", "--untracked-files=no")
-	if err != nil || changed != "" {
-		return checkout{}, fmt.Errorf("%s=%s has changes that are not committed: %s %w", s.name, dir, changed, err)
+	if err == nil && changed != "" {
+		err = fmt.Errorf("%s=%s has changes that are not committed: %s", s.name, dir, changed)
+	}
+	if err != nil {
+		return checkout{}, err
 	}
 	tags, err := git(dir, "tag", "--points-at", "HEAD")
 	if err != nil {
