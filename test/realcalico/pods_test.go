@@ -45,9 +45,6 @@ type pod struct {
 	addresses  []string
 }
 
-// target is HOST:PORT of one of the pod's addresses.
-func (p pod) target(address string) string { return net.JoinHostPort(address, "8080") }
-
 func url(address, port string) string { return "http://" + net.JoinHostPort(address, port) + "/" }
 
 // senders starts the pods of senders, and returns them in the order of their nodes.
@@ -169,34 +166,40 @@ func (c count) String() string {
 	return fmt.Sprintf("%d of %d datagrams (longest gap %s), %d of %d requests", c.UDP.Lost, c.UDP.Sent, c.longest().Round(time.Millisecond), c.HTTP.Lost, c.HTTP.Sent)
 }
 
-// load is traffic in both directions between two pods: a datagram each 5 ms, and HTTP requests.
+// load is traffic in both directions between two pods, in each IP family: a datagram each 5 ms, and
+// HTTP requests.
 type load struct{ ended []chan count }
 
 // startLoad begins to send, for a time.
 func (l *landscape) startLoad(a, b pod, last time.Duration) *load {
 	started := &load{}
 	for _, pair := range [][2]pod{{a, b}, {b, a}} {
-		ended := make(chan count, 1)
-		started.ended = append(started.ended, ended)
-		go func() {
-			defer close(ended)
-			output, err := l.kubectl("", "-n", "default", "exec", pair[0].name, "--",
-				"traffic", "send", "-to", pair[1].target(pair[1].addresses[0]), "-every", "5ms", "-for", last.String())
-			var one count
-			if err == nil {
-				err = json.Unmarshal([]byte(output), &one)
-			}
-			if err != nil {
-				l.t.Errorf("send from %s: %v", pair[0].node, err)
-				return
-			}
-			ended <- one
-		}()
+		for _, address := range pair[1].addresses {
+			ended := make(chan count, 1)
+			started.ended = append(started.ended, ended)
+			go func() {
+				defer close(ended)
+				one, err := l.send(pair[0], net.JoinHostPort(address, "8080"), last)
+				if err != nil {
+					l.t.Errorf("send from %s: %v", pair[0].node, err)
+					return
+				}
+				ended <- one
+			}()
+		}
 	}
 	return started
 }
 
-// end waits until all is sent, and returns the direction in which more was lost.
+func (l *landscape) send(from pod, to string, last time.Duration) (sent count, err error) {
+	output, err := l.kubectl("", "-n", "default", "exec", from.name, "--", "traffic", "send", "-to", to, "-every", "5ms", "-for", last.String())
+	if err == nil {
+		err = json.Unmarshal([]byte(output), &sent)
+	}
+	return sent, err
+}
+
+// end waits until all is sent, and returns the worst of the directions and families.
 func (s *load) end() count {
 	var worst count
 	for i, ended := range s.ended {
