@@ -15,6 +15,8 @@ const (
 	// peersPerMinute is the number of peers for which one more minute passes between two reads.
 	peersPerMinute = 100
 	maxRefresh     = 10 * time.Minute
+	// haste is how many times more often peers are read while one of them fails.
+	haste = 3
 	// firstRetry is the time until a failed request is repeated, and maxRetry that after many.
 	// The verdict must see within a minute that a network was repaired. If the API server asks
 	// for more, it is maxAsked at most.

@@ -97,6 +97,8 @@ func (r *run) loop(ctx context.Context) {
 			// What fails may be gone, or have another address: that is found out first.
 			r.refreshAt = earlier(r.refreshAt, r.refreshed.Add(r.Interval))
 			reportAt = later(reportAt, earlier(r.refreshAt, r.pace.latest))
+		} else if r.failures == 0 && peerFails(all) {
+			r.refreshAt = earlier(r.refreshAt, r.refreshed.Add(refreshPeriod(len(r.knowledge.roster.peers))/haste))
 		}
 		next := earlier(r.refreshAt, earlier(reportAt, endOfRotation(now)))
 		select {
@@ -125,6 +127,12 @@ func doubtful(all []Tested, refreshed time.Time) bool {
 		known := one.Type == v1alpha1.CheckPods || one.Type == v1alpha1.CheckNodes || one.Type == v1alpha1.CheckServices
 		return known && one.IsFailing() && one.failingSince.After(refreshed)
 	})
+}
+
+// peerFails reports whether a peer fails. When its node has started again, its probe has another
+// address.
+func peerFails(all []Tested) bool {
+	return slices.ContainsFunc(all, func(one Tested) bool { return one.Type == v1alpha1.CheckPods && one.IsFailing() })
 }
 
 // serviceFails reports whether a cluster IP fails.
