@@ -225,7 +225,7 @@ func TestReportsTurnTheStatus(t *testing.T) {
 	e.clock.SetTime(e.clock.Now().Add(3 * time.Minute))
 	e.Consistently(e.condition).WithTimeout(time.Second).Should(HaveField("Status", corev1beta1.ConditionTrue))
 	e.clock.SetTime(e.clock.Now().Add(time.Minute))
-	e.Expect(e.becomes(corev1beta1.ConditionUnknown, connectivity.ReasonTooFewReports)).To(ContainSubstring("2 of 2 nodes have not reported it for 2m0s (node-1, node-2)"))
+	e.Expect(e.becomes(corev1beta1.ConditionUnknown, connectivity.ReasonTooFewReports)).To(ContainSubstring("2 of 2 nodes have not reported it for 2m0s (node-1, node-2). Their pods of the DaemonSet trellis-probe in kube-system do not run"))
 	e.Expect(e.providerStatus()).NotTo(ContainSubstring("connectivityTests"))
 
 	// The probes are removed with their kind.

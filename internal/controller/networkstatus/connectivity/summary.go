@@ -43,7 +43,7 @@ func (o *observation) verdict(results map[test]settled, failures map[test]failur
 		v.Status, v.Reason, v.Message = corev1beta1.ConditionFalse, ReasonFailed, explain(results, failures, dual)
 	case len(missed)*tolerance > o.expected && len(results) == 0:
 		v.Status, v.Reason = corev1beta1.ConditionUnknown, ReasonTooFewReports
-		v.Message = fmt.Sprintf("The connectivity is unknown: %d of %d nodes have not reported it for %v (%s).", len(missed), o.expected, staleAfter, named(missed))
+		v.Message = fmt.Sprintf("The connectivity is unknown: %d of %d nodes have not reported it for %v (%s). Their pods of the DaemonSet trellis-probe in kube-system do not run, or do not reach the API server.", len(missed), o.expected, staleAfter, named(missed))
 	case len(results) == 0 || others && all.Pods == nil:
 		v.Status, v.Reason = corev1beta1.ConditionUnknown, ReasonNothingTested
 		v.Message = fmt.Sprintf("The connectivity is unknown: of %d nodes, %d have reported recently, and none has tested pods on another node. New nodes, and those that are about to go, may not report.", len(o.excused), o.reporting)
