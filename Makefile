@@ -53,7 +53,7 @@ test-long: sandbox ## Tests that take long: two replicas, kills, shoots that do 
 
 e2e: sandbox real-nodes ## flannel's packets, and Trellis on real nodes: what breaks there, and when the status knows; as root, see make deps
 	go test -timeout 20m ./test/flannel
-	go test -v -timeout 20m ./test/realnodes -realnodes
+	go test -v -timeout 20m -parallel 3 ./test/realnodes -realnodes
 
 realcalico: ## Networks of type calico with Calico's own agents on real nodes, as root; CALICO_SRC and BIRD_SRC are checkouts of their sources, see docs/real-agents.md
 	@go run ./test/realcalico/agents -check

@@ -11,7 +11,7 @@ import (
 func TestAKilledTestLeavesNothingBehind(t *testing.T) {
 	needRealNodes(t)
 	remnants.AfterKill(t, []string{"-realnodes"}, func() {
-		l := newLandscape(t)
+		l := newLandscape(t, 2)
 		l.awaitRollout(0)
 		l.serve("node-1")
 		l.serve("node-2")

@@ -27,7 +27,7 @@ import (
 const dropped = 10
 
 func TestAnEditOfTheBackendHardlyDropsPackets(t *testing.T) {
-	l := newLandscape(t, withBackend("vxlan"))
+	l := newLandscape(t, 2, withBackend("vxlan"))
 	flannel := l.awaitRollout(0)
 	servers := []string{l.serve("node-1"), l.serve("node-2")}
 	for _, each := range []struct{ name, backend, device string }{

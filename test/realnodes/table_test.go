@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package realnodes
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
+)
+
+// The limits are those that docs/design.md states under "Connectivity".
+const (
+	nodeFails = 60 * time.Second
+	pairFails = 90 * time.Second
+	repaired  = 60 * time.Second
+	allWell   = "True dns nodes pods services"
+)
+
+// fault is something that breaks, and what the status must tell of it.
+type fault struct {
+	name          string
+	breaks, mends func() error
+	verdict       types.GomegaMatcher
+	within        time.Duration
+	// message is a regular expression for what the message of the condition must name.
+	message string
+}
+
+// suffers breaks something, expects the verdict in time, mends it, and expects that all is well
+// again in time.
+func (l *landscape) suffers(f fault) {
+	l.t.Helper()
+	l.Expect(f.breaks()).To(Succeed())
+	after := l.becomes(f.verdict, f.within)
+	verdict, message := l.verdict(), l.message()
+	l.Expect(message).To(MatchRegexp(f.message))
+	l.Expect(f.mends()).To(Succeed())
+	again := l.becomes(Equal(allWell), repaired)
+	faults.add(row{f.name, verdict, after, again})
+	l.t.Logf("%s: %s", f.name, message)
+}
+
+// bears expects that all stays well for a while, whatever is wrong.
+func (l *landscape) bears(name string, lasts time.Duration) {
+	l.t.Helper()
+	l.Consistently(l.verdict).WithTimeout(lasts).Should(Equal(allWell), l.message)
+	faults.add(row{fault: name, verdict: "stays " + allWell})
+}
+
+// row is one line of the table.
+type row struct {
+	fault, verdict string
+	// after is the time from the fault to the verdict, and again that from the repair until all is
+	// well again. 0 means that the verdict did not change.
+	after, again time.Duration
+}
+
+// table is what all tests have found.
+type table struct {
+	lock sync.Mutex
+	rows []row
+}
+
+var faults table
+
+func (t *table) add(r row) {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	t.rows = append(t.rows, r)
+}
+
+func (t *table) print() {
+	if len(t.rows) == 0 {
+		return
+	}
+	w := tabwriter.NewWriter(os.Stderr, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "FAULT\tVERDICT\tAFTER THE FAULT\tAFTER THE REPAIR")
+	for _, r := range t.rows {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.fault, r.verdict, seconds(r.after), seconds(r.again))
+	}
+	w.Flush()
+}
+
+func seconds(d time.Duration) string {
+	if d == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f s", d.Seconds())
+}

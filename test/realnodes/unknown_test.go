@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package realnodes
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+)
+
+const (
+	// outage is how long the API server is gone.
+	outage = 2 * time.Minute
+	// silence is how long it may take until silent probes are unknown: the image is rolled out, the
+	// last report grows stale, and that lasts.
+	silence = 4 * time.Minute
+)
+
+func TestWhatIsUnknownIsNamed(t *testing.T) {
+	t.Parallel()
+	l := newLandscape(t, 2)
+	l.talks()
+	server := l.apiServer()
+	t.Cleanup(func() { _ = server.Signal(syscall.SIGCONT) })
+	var began time.Time
+	l.suffers(fault{
+		name: "API server gone for 2 minutes",
+		breaks: func() error {
+			began = time.Now()
+			return server.Signal(syscall.SIGSTOP)
+		},
+		verdict: Equal("Unknown"), within: outage, message: "ShootNotObserved: ",
+		mends: func() error {
+			l.Consistently(l.verdict).WithTimeout(time.Until(began.Add(outage))).Should(Equal("Unknown"))
+			return server.Signal(syscall.SIGCONT)
+		},
+	})
+	restart := func(images string) func() error {
+		return func() error {
+			l.stop()
+			l.operate(images)
+			return nil
+		}
+	}
+	l.suffers(fault{
+		name: "image of the probe broken", breaks: restart("trellis-probe: sandbox.invalid/none:v1"), mends: restart(""),
+		verdict: Equal("Unknown"), within: silence, message: "of the DaemonSet trellis-probe in kube-system do not run",
+	})
+}
+
+// apiServer is the process of the shoot's API server. It is the sandbox's own.
+func (l *landscape) apiServer() *os.Process {
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	l.Expect(err).NotTo(HaveOccurred())
+	for _, file := range files {
+		command, _ := os.ReadFile(file) // it may have ended
+		if !bytes.HasPrefix(command, []byte("kube-apiserver\x00")) || !bytes.Contains(command, []byte(l.box.Dir+"/pki/shoots/")) {
+			continue
+		}
+		id, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+		l.Expect(err).NotTo(HaveOccurred())
+		process, err := os.FindProcess(id)
+		l.Expect(err).NotTo(HaveOccurred())
+		return process
+	}
+	l.t.Fatal("the shoot has no API server")
+	return nil
+}
