@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -75,7 +76,7 @@ func (d *demo) showPackets(ctx context.Context, shoot *unstructured.Unstructured
 // notice waits until the Network's status states whether pods talk, and prints how long that took.
 func (d *demo) notice(ctx context.Context, status corev1beta1.ConditionStatus, what string, since time.Time) error {
 	return d.within(ctx, func(ctx context.Context) (string, string, error) {
-		message, err := d.connectivity(ctx, status)
+		message, _, err := d.connectivity(ctx, status)
 		if message == "" {
 			return "", "the Network's status to notice " + what, err
 		}
@@ -110,9 +111,9 @@ func (d *demo) nodesReady(ctx context.Context) (string, string, error) {
 }
 
 func (d *demo) podsTalk(ctx context.Context) (string, string, error) {
-	message, err := d.connectivity(ctx, corev1beta1.ConditionTrue)
+	message, passing, err := d.connectivity(ctx, corev1beta1.ConditionTrue)
 	if message == "" {
-		return "", "the probes to tell that pods talk", err
+		return "", fmt.Sprintf("the probes to tell that pods talk; so far they reach: %s", cmp.Or(strings.Join(passing, ", "), "nothing")), err
 	}
 	return "pods talk: " + message, "", nil
 }
@@ -121,24 +122,28 @@ func (d *demo) podsTalk(ctx context.Context) (string, string, error) {
 var tests = []string{"pods", "nodes", "services", "dns"}
 
 // connectivity returns the message of the condition PodNetworkAvailable if that has the status and,
-// if the status is True, all tests are known to pass. Otherwise it returns "".
-func (d *demo) connectivity(ctx context.Context, wanted corev1beta1.ConditionStatus) (string, error) {
+// if the status is True, all tests are known to pass. Otherwise the message is "". It also returns
+// the tests that pass.
+func (d *demo) connectivity(ctx context.Context, wanted corev1beta1.ConditionStatus) (message string, passing []string, err error) {
 	n, err := d.network(ctx)
 	if err != nil || n.Status.ProviderStatus == nil {
-		return "", err
+		return "", nil, err
 	}
 	var status struct {
 		Tests map[string]any `json:"connectivityTests"`
 	}
 	if err := json.Unmarshal(n.Status.ProviderStatus.Raw, &status); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	for _, test := range tests {
-		if wanted == corev1beta1.ConditionTrue && status.Tests[test] != true {
-			return "", nil
+		if status.Tests[test] == true {
+			passing = append(passing, test)
 		}
 	}
-	return messageOf(n, wanted), nil
+	if wanted == corev1beta1.ConditionTrue && len(passing) < len(tests) {
+		return "", passing, nil
+	}
+	return messageOf(n, wanted), passing, nil
 }
 
 func messageOf(n *extensionsv1alpha1.Network, status corev1beta1.ConditionStatus) string {
