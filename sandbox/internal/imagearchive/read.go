@@ -36,7 +36,7 @@ func read(path string) (documents, error) {
 	case err != nil:
 		return nil, err
 	case info.IsDir():
-		return nil, fmt.Errorf("it is a directory; if it is an OCI layout, make an archive of it: tar -C %s -cf layout.tar .", path)
+		return nil, fmt.Errorf("it is a directory; tar -C %s -cf layout.tar . makes an archive of an OCI layout", path)
 	case !info.Mode().IsRegular():
 		return nil, errors.New("it is no file; nodes read an archive more than once")
 	}
