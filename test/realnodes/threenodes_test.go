@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package realnodes
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	connectivityv1alpha1 "github.com/trellis-network/trellis/api/connectivity/v1alpha1"
+	"github.com/trellis-network/trellis/test/sandbox"
+)
+
+func TestWhatFailsBetweenThreeNodesIsKnown(t *testing.T) {
+	t.Parallel()
+	l := newLandscape(t, 3)
+	l.talks()
+	name, other := l.nodes()
+	victim := l.node(name)
+	l.suffers(fault{
+		name:    "one pair of three nodes, one direction",
+		breaks:  func() error { return victim.Fault(t.Context(), sandbox.Faults{CutOffFrom: []string{other}}) },
+		mends:   func() error { return victim.Heal(t.Context()) },
+		verdict: And(HavePrefix("False"), ContainSubstring("!nodes !pods")), within: pairFails, message: name + "|" + other,
+	})
+	// The repair includes that the node starts, and its pods.
+	l.suffers(fault{
+		name:    "node killed, and started",
+		breaks:  func() error { return victim.Kill(t.Context()) },
+		mends:   func() error { return victim.Start(t.Context()) },
+		verdict: Equal("False dns !nodes !pods services"), within: nodeFails, message: name,
+	})
+	l.Expect(victim.Fault(t.Context(), sandbox.Faults{LossPercent: 30})).To(Succeed())
+	l.bears("30 % loss in each direction", 2*time.Minute)
+	attempts, failures := l.attempts(name)
+	l.Expect(failures).To(BeNumerically(">", 0), "reports tell that packets are lost")
+	t.Logf("30 %% loss in each direction: of the last %d attempts from and to the node %d failed", attempts, failures)
+}
+
+// attempts returns how many attempts the last reports count between a node and others, and how many
+// of them failed.
+func (l *landscape) attempts(node string) (all, failed int32) {
+	reports := &connectivityv1alpha1.NodeConnectivityList{}
+	l.Expect(l.shoot.List(l.t.Context(), reports)).To(Succeed())
+	for _, each := range reports.Items {
+		for _, check := range each.Report.Checks {
+			for _, result := range check.Results {
+				if (each.Name == node) != (result.Name == node) {
+					all, failed = all+result.Attempts, failed+result.Failures
+				}
+			}
+		}
+	}
+	return all, failed
+}
