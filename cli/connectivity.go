@@ -194,7 +194,7 @@ func nodeConnectivities(ctx context.Context, config *rest.Config) ([]connectivit
 		err := shoot.List(ctx, page, client.Limit(reportsPage), client.Continue(next))
 		var undiscovered *discovery.ErrGroupDiscoveryFailed
 		if meta.IsNoMatchError(err) || errors.As(err, &undiscovered) {
-			return nil, errors.New("the shoot does not know NodeConnectivities, so its network has no probes")
+			return nil, errors.New("the shoot does not know NodeConnectivities, so its network has no probes: they may be switched off, need Kubernetes 1.30, or are not applied yet")
 		}
 		if apierrors.IsForbidden(err) {
 			return nil, fmt.Errorf("the user must have the right to list nodeconnectivities.%s: %w", connectivityv1alpha1.GroupVersion.Group, err)

@@ -7,12 +7,14 @@ package overview
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/fielderror"
 	"github.com/trellis-network/trellis/internal/state"
 	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/pipeline/probe"
 	"github.com/trellis-network/trellis/plugin"
 )
 
@@ -43,6 +45,9 @@ type Network struct {
 	Generation         int64 `json:"generation"`
 	ObservedGeneration int64 `json:"observedGeneration"`
 	Applied            bool  `json:"applied"`
+	// Asleep reports whether the Network has succeeded without being applied, because the shoot is
+	// hibernated.
+	Asleep bool `json:"asleep,omitempty"`
 	// RequestedOperation is what an annotation asks for that is not answered yet.
 	RequestedOperation string                     `json:"requestedOperation,omitempty"`
 	LastOperation      *corev1beta1.LastOperation `json:"lastOperation,omitempty"`
@@ -54,14 +59,13 @@ type Network struct {
 	ServiceCIDR string                        `json:"serviceCIDR"`
 	IPFamilies  []extensionsv1alpha1.IPFamily `json:"ipFamilies,omitempty"`
 	Components  []Component                   `json:"components,omitempty"`
-	// Rollouts are those that go on, by the name of the component.
-	Rollouts   map[string]extensionsv1alpha1.Rollout `json:"rollouts,omitempty"`
-	Conditions []corev1beta1.Condition               `json:"conditions,omitempty"`
-	// Connectivity is what probes in the shoot reached.
-	Connectivity *extensionsv1alpha1.ConnectivityTests `json:"connectivityTests,omitempty"`
-	// Modules are what probes in the shoot read of its nodes.
-	Modules  *extensionsv1alpha1.NetworkModules `json:"networkModules,omitempty"`
-	Warnings []plugin.Warning                   `json:"warnings,omitempty"`
+	// Probes reports whether the network was given probes of the connectivity. Absent if it was
+	// given nothing yet.
+	Probes     *bool                   `json:"probes,omitempty"`
+	Conditions []corev1beta1.Condition `json:"conditions,omitempty"`
+	// The JSON of the observations is that of the providerStatus.
+	extensionsv1alpha1.NetworkObservations
+	Warnings []plugin.Warning `json:"warnings,omitempty"`
 	// Problem is what of the Network's status could not be read.
 	Problem string `json:"problem,omitempty"`
 }
@@ -85,19 +89,16 @@ func Of(n *extensionsv1alpha1.Network, p *pipeline.Pipeline) Network {
 		Conditions: n.Status.Conditions, State: stateOf(n),
 	}
 	var observed struct {
-		Components   map[string]bool                       `json:"components"`
-		Rollouts     map[string]extensionsv1alpha1.Rollout `json:"rollouts"`
-		Modules      *extensionsv1alpha1.NetworkModules    `json:"networkModules"`
-		Connectivity *extensionsv1alpha1.ConnectivityTests `json:"connectivityTests"`
-		Warnings     []plugin.Warning                      `json:"warnings"`
+		Components map[string]bool `json:"components"`
+		extensionsv1alpha1.NetworkObservations
+		Warnings []plugin.Warning `json:"warnings"`
 	}
 	if raw := n.Status.ProviderStatus; raw != nil {
 		if err := json.Unmarshal(raw.Raw, &observed); err != nil {
 			told.Problem = fmt.Sprintf("status.providerStatus is not Trellis': %v", err)
 		}
 	}
-	told.Warnings, told.Rollouts = observed.Warnings, observed.Rollouts
-	told.Connectivity, told.Modules = observed.Connectivity, observed.Modules
+	told.Warnings, told.NetworkObservations = observed.Warnings, observed.NetworkObservations
 	kept, err := state.Decode(n.Status.State)
 	if err != nil {
 		told.Problem = err.Error()
@@ -109,6 +110,13 @@ func Of(n *extensionsv1alpha1.Network, p *pipeline.Pipeline) Network {
 			one.Healthy = &healthy
 		}
 		told.Components = append(told.Components, one)
+	}
+	if told.Asleep = kept.Unapplied; told.Asleep && told.Applied {
+		told.Applied, told.State = false, Waiting
+	}
+	if len(kept.Bundles) > 0 {
+		has := slices.ContainsFunc(kept.Bundles, func(b state.Bundle) bool { return b.Name == probe.BundleName })
+		told.Probes = &has
 	}
 	if kept.Applied != nil {
 		if told.DataPath, err = dataPath(p, n.Spec.Type, kept.Applied.Config); err != nil {

@@ -54,6 +54,8 @@ func (n *Network) generation() string {
 	switch {
 	case n.Applied:
 		text += "applied"
+	case n.Asleep:
+		text += "not applied before the cluster wakes up"
 	case n.ObservedGeneration == n.Generation:
 		text += "not applied"
 	case n.ObservedGeneration == 0:
@@ -129,28 +131,39 @@ func rollout(component string, r extensionsv1alpha1.Rollout, now time.Time) stri
 
 func (n *Network) addConnectivity(root *tree.Node, now time.Time) {
 	available := condition.Get(n.Conditions, extensionsv1alpha1.PodNetworkAvailable)
-	if available == nil && n.Connectivity == nil {
-		root.Add("connectivity", "not tested")
+	if available == nil && n.ConnectivityTests == nil {
+		root.Add("connectivity", "%s", n.untested())
 		return
 	}
 	tests := root.Add("connectivity", "%s", verdict(available, now))
 	if available != nil {
 		tests.Add("message", "%s", available.Message)
 	}
-	if n.Connectivity != nil {
+	if n.ConnectivityTests != nil {
 		n.addTests(tests, now)
 	}
-	if n.Modules != nil && n.Modules.ARPProxy != nil {
-		tests.Add("modules", "pods rely on proxy ARP of their nodes: %s", word(n.Modules.ARPProxy, "yes", "no"))
+	if n.NetworkModules != nil && n.NetworkModules.ARPProxy != nil {
+		tests.Add("modules", "pods rely on proxy ARP of their nodes: %s", word(n.NetworkModules.ARPProxy, "yes", "no"))
 	}
 }
 
-func (n *Network) addTests(tests *tree.Node, now time.Time) {
-	tests.Add("reached", "%s", results(n.Connectivity.ConnectivityResults))
-	for _, family := range slices.Sorted(maps.Keys(n.Connectivity.Families)) {
-		tests.Add(string(family), "%s", results(n.Connectivity.Families[family]))
+// untested is why there is no result.
+func (n *Network) untested() string {
+	switch {
+	case n.Probes == nil:
+		return "not tested yet"
+	case *n.Probes:
+		return "not tested now: no probe has reported yet, or the cluster is hibernated"
 	}
-	if s := n.Connectivity.Summary; s != nil {
+	return "not tested: there are no probes, which may be switched off, or need Kubernetes 1.30"
+}
+
+func (n *Network) addTests(tests *tree.Node, now time.Time) {
+	tests.Add("reached", "%s", results(n.ConnectivityTests.ConnectivityResults))
+	for _, family := range slices.Sorted(maps.Keys(n.ConnectivityTests.Families)) {
+		tests.Add(string(family), "%s", results(n.ConnectivityTests.Families[family]))
+	}
+	if s := n.ConnectivityTests.Summary; s != nil {
 		tests.Add("tested", "%s from %s, of which %d %% pass; the latest report is of the hour from %s",
 			count(s.Edges, "target"), count(s.Nodes, "node"), s.PassingPercent, s.Evidence.UTC().Format("2006-01-02 15:04 MST"))
 		listed(tests, s.Worst, func(edge *extensionsv1alpha1.FailingEdge) {

@@ -11,20 +11,12 @@ import (
 // NetworkStatus stands in Network.status.providerStatus and reports what is in
 // force and whether it works. What Trellis has not observed is absent.
 type NetworkStatus struct {
-	metav1.TypeMeta `json:",inline"`
+	metav1.TypeMeta                        `json:",inline"`
+	extensionsv1alpha1.NetworkObservations `json:",inline"`
 
 	// Components reports which of Cilium's workloads are healthy in the shoot.
 	// +optional
 	Components *Components `json:"components,omitempty"`
-	// Rollouts are those that go on, by the name of the component.
-	// +optional
-	Rollouts map[string]extensionsv1alpha1.Rollout `json:"rollouts,omitempty"`
-	// ConnectivityTests reports what recent probes from inside the shoot reached.
-	// +optional
-	ConnectivityTests *extensionsv1alpha1.ConnectivityTests `json:"connectivityTests,omitempty"`
-	// NetworkModules reports what the probes read of the nodes.
-	// +optional
-	NetworkModules *extensionsv1alpha1.NetworkModules `json:"networkModules,omitempty"`
 	// Config is the configuration in force, every default explicit.
 	// +optional
 	Config *EffectiveConfig `json:"config,omitempty"`

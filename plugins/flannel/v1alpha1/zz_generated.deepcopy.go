@@ -128,26 +128,10 @@ func (in *NetworkConfig) DeepCopy() *NetworkConfig {
 func (in *NetworkStatus) DeepCopyInto(out *NetworkStatus) {
 	*out = *in
 	out.TypeMeta = in.TypeMeta
+	in.NetworkObservations.DeepCopyInto(&out.NetworkObservations)
 	if in.Components != nil {
 		in, out := &in.Components, &out.Components
 		*out = new(Components)
-		(*in).DeepCopyInto(*out)
-	}
-	if in.Rollouts != nil {
-		in, out := &in.Rollouts, &out.Rollouts
-		*out = make(map[string]extensionsv1alpha1.Rollout, len(*in))
-		for key, val := range *in {
-			(*out)[key] = *val.DeepCopy()
-		}
-	}
-	if in.ConnectivityTests != nil {
-		in, out := &in.ConnectivityTests, &out.ConnectivityTests
-		*out = new(extensionsv1alpha1.ConnectivityTests)
-		(*in).DeepCopyInto(*out)
-	}
-	if in.NetworkModules != nil {
-		in, out := &in.NetworkModules, &out.NetworkModules
-		*out = new(extensionsv1alpha1.NetworkModules)
 		(*in).DeepCopyInto(*out)
 	}
 	if in.Config != nil {

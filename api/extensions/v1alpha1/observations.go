@@ -4,6 +4,20 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+// NetworkObservations are what Trellis observes of every network, beside the health of its
+// components: a part of each plugin's providerStatus.
+type NetworkObservations struct {
+	// Rollouts are those that go on, by the name of the component.
+	// +optional
+	Rollouts map[string]Rollout `json:"rollouts,omitempty"`
+	// ConnectivityTests reports what recent probes from inside the shoot reached.
+	// +optional
+	ConnectivityTests *ConnectivityTests `json:"connectivityTests,omitempty"`
+	// NetworkModules reports what the probes read of the nodes.
+	// +optional
+	NetworkModules *NetworkModules `json:"networkModules,omitempty"`
+}
+
 // Rollout is how far the latest version of a component has come that is not yet available on all
 // nodes. While it goes on, its figures are written every ten seconds at most.
 type Rollout struct {
