@@ -30,13 +30,17 @@ const (
 // faults are the faults of the last shoots. The benchmark does not measure these shoots.
 var faults = []fault{blackHole, tooMany, slow, expired}
 
-// landscape has a shoot with a whole control plane, and small has the seed only. crowded is
-// like landscape, for clusters that come and go.
+// landscape has a shoot with a whole control plane, and small has the seed only. crowded and
+// besieged are like landscape, for clusters that come and go, and for several that are hostile.
 var (
-	landscape = sandbox.Share(sandbox.Options{Shoots: []string{"garden-dev/all"}})
-	crowded   = sandbox.Share(sandbox.Options{Shoots: []string{"garden-dev/all"}})
-	small     = sandbox.Share(sandbox.Options{})
+	landscape, crowded, besieged = newLandscape(), newLandscape(), newLandscape()
+
+	small = sandbox.Share(sandbox.Options{})
 )
+
+func newLandscape() *sandbox.Shared {
+	return sandbox.Share(sandbox.Options{Shoots: []string{"garden-dev/all"}})
+}
 
 // runner is a function for Shared.Main to run before it stops the sandbox.
 type runner func() int
@@ -46,9 +50,12 @@ func (r runner) Run() int { return r() }
 
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(written.logger())
-	os.Exit(landscape.Main(runner(func() int {
-		return crowded.Main(runner(func() int { return small.Main(m) }))
-	})))
+	run := m.Run
+	for _, each := range []*sandbox.Shared{landscape, crowded, besieged, small} {
+		inner := run
+		run = func() int { return each.Main(runner(inner)) }
+	}
+	os.Exit(run())
 }
 
 // BenchmarkFairness changes the networks of fifty shoots, and measures for each shoot the time

@@ -59,9 +59,9 @@ func (c *cost) ratio() float64 {
 // the log. Without -fairness.all the test has fewer ways and shoots, and does not check the
 // times.
 func TestAHostileShootHarmsNoOther(t *testing.T) {
-	tried, size, minute := ways[:2], 6, 15*time.Second
+	tried, size, period := ways[:2], 6, 15*time.Second
 	if *allWays {
-		tried, size, minute = ways, shoots, time.Minute
+		tried, size, period = ways, shoots, time.Minute
 	}
 	box := landscape.Get(t)
 	l := newFleet(t, size, box.Seed.Kubeconfig, box.Shoots[0].Kubeconfig)
@@ -81,7 +81,11 @@ func TestAHostileShootHarmsNoOther(t *testing.T) {
 			c.calm.add(calm.times)
 		}
 	}
-	for i, lines := range l.linesOf(t, tried, minute) {
+	var all []*way
+	for i := range tried {
+		all = append(all, &tried[i])
+	}
+	for i, lines := range l.linesOf(t, all, period) {
 		costs[i].lines = lines
 	}
 	t.Log(table(tried, costs))
@@ -164,10 +168,16 @@ func (l *fleet) measure(tb testing.TB, hostile *way) measured {
 	if hostile != l.gates[last].hostile.Load() {
 		l.turn(last, hostile)
 	}
+	return l.observe(tb, last)
+}
+
+// observe changes all networks, and measures what that takes the first ones, which are healthy.
+func (l *fleet) observe(tb testing.TB, healthy int) measured {
+	tb.Helper()
 	runtime.GC()
 	ended, peak := make(chan struct{}), make(chan float64)
 	go func() { peak <- highest(ended) }()
-	m := measured{times: l.change(tb, last)}
+	m := measured{times: l.change(tb, healthy)}
 	close(ended)
 	m.peak, m.heap = <-peak, inUse()
 	return m
@@ -204,14 +214,14 @@ func highest(ended <-chan struct{}) (most float64) {
 // linesOf makes a shoot of its own hostile in each way, changes their networks, and returns how
 // many lines about each the operator logs in a minute, its first ones included. A line
 // that names no shoot counts for all.
-func (l *fleet) linesOf(tb testing.TB, tried []way, minute time.Duration) []int {
+func (l *fleet) linesOf(tb testing.TB, tried []*way, period time.Duration) []int {
 	tb.Helper()
 	first := len(l.gates) - len(tried)
 	before := written.counts(len(l.gates))
 	for i := range tried {
-		l.turn(first+i, &tried[i])
+		l.turn(first+i, tried[i])
 	}
-	over := time.After(minute)
+	over := time.After(period)
 	l.change(tb, first)
 	<-over
 	var lines []int

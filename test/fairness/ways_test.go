@@ -44,6 +44,7 @@ var ways = []way{
 		_, _ = w.Write(bomb)
 	})},
 	{name: "slow bytes", serve: everything(slowBytes)},
+	{name: "messages that always change", serve: moody},
 	{name: "redirect", serve: everything(func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "https://"+r.Host+"/elsewhere"+r.URL.Path, http.StatusTemporaryRedirect)
 	})},
