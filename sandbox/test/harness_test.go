@@ -208,9 +208,14 @@ func gone(t *testing.T, pids []int) {
 
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !done(); time.Sleep(50 * time.Millisecond) {
+	eventuallyWithin(t, 10*time.Second, what, done)
+}
+
+func eventuallyWithin(t *testing.T, limit time.Duration, what string, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(limit); !done(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("no %s within 10 s", what)
+			t.Fatalf("no %s within %s", what, limit)
 		}
 	}
 }

@@ -63,7 +63,12 @@ spec:
   hostNetwork: true
   tolerations: [{operator: Exists}]
   terminationGracePeriodSeconds: 0
-  containers: [{name: main, image: IMAGE, imagePullPolicy: IfNotPresent, args: [serve, -listen, "127.0.0.1:0"]}]
+  containers:
+  - name: main
+    image: IMAGE
+    imagePullPolicy: IfNotPresent
+    args: [serve, -listen, "127.0.0.1:0"]
+    resources: {limits: {memory: 64Mi}}
 `)
 	if out, err := s.apply(s.Shoots[0].Kubeconfig, manifest, "apply", "-f", "-"); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -117,7 +117,7 @@ func newNodeExec(of *ofShoot) *cobra.Command {
 	return &cobra.Command{
 		Use:   "exec NODE -- COMMAND [ARGUMENT…]",
 		Short: "Run a command on a node, or on the router (in its network namespace)",
-		Args:  cobra.MinimumNArgs(2),
+		Args:  invalid(cobra.MinimumNArgs(2)),
 		RunE: of.run(func(cmd *cobra.Command, client *control.Client, args []string) error {
 			nodes, err := client.Nodes(cmd.Context())
 			if err != nil {
@@ -157,7 +157,7 @@ func newNodeKill(of *ofShoot) *cobra.Command {
 	return &cobra.Command{
 		Use:   "kill NODE",
 		Short: "End a node at once, as if its power was cut",
-		Args:  cobra.ExactArgs(1),
+		Args:  invalid(cobra.ExactArgs(1)),
 		RunE: of.run(func(cmd *cobra.Command, client *control.Client, args []string) error {
 			return client.Kill(cmd.Context(), args[0])
 		}),
@@ -168,7 +168,7 @@ func newNodeStart(of *ofShoot) *cobra.Command {
 	return &cobra.Command{
 		Use:   "start NODE",
 		Short: "Start a node that was killed, with the files that it had",
-		Args:  cobra.ExactArgs(1),
+		Args:  invalid(cobra.ExactArgs(1)),
 		RunE: of.run(func(cmd *cobra.Command, client *control.Client, args []string) error {
 			return client.Start(cmd.Context(), args[0])
 		}),
@@ -180,7 +180,7 @@ func newNodeFault(of *ofShoot) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fault NODE",
 		Short: "Disturb what a node sends and receives; this replaces its former faults",
-		Args:  cobra.ExactArgs(1),
+		Args:  invalid(cobra.ExactArgs(1)),
 		RunE: of.run(func(cmd *cobra.Command, client *control.Client, args []string) error {
 			return client.SetFaults(cmd.Context(), args[0], faults)
 		}),
@@ -197,7 +197,7 @@ func newNodePartition(of *ofShoot) *cobra.Command {
 	return &cobra.Command{
 		Use:   "partition NODE…",
 		Short: "Cut nodes off from all others, in both directions; all still reach the API server",
-		Args:  cobra.MinimumNArgs(1),
+		Args:  invalid(cobra.MinimumNArgs(1)),
 		RunE: of.run(func(cmd *cobra.Command, client *control.Client, args []string) error {
 			nodes, err := client.Nodes(cmd.Context())
 			if err != nil {

@@ -69,6 +69,16 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// invalid makes the error of check an options.Invalid.
+func invalid(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return options.Invalidf("%s %v; see `%s --help`", cmd.Name(), err, cmd.CommandPath())
+		}
+		return nil
+	}
+}
+
 // newKubectl makes the help list kubectl. It never runs: dispatch starts kubectl
 // before any flag is parsed.
 func newKubectl() *cobra.Command {

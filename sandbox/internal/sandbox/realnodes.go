@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,6 +16,7 @@ import (
 
 	"github.com/trellis-network/trellis/sandbox/internal/bootstrap"
 	"github.com/trellis-network/trellis/sandbox/internal/cluster"
+	"github.com/trellis-network/trellis/sandbox/internal/nodeprograms"
 	"github.com/trellis-network/trellis/sandbox/internal/options"
 	"github.com/trellis-network/trellis/sandbox/internal/realnodes/cgroups"
 	"github.com/trellis-network/trellis/sandbox/internal/realnodes/system"
@@ -28,11 +31,25 @@ func checkRealNodes(wanted options.Up) error {
 	if missing := missingPrograms(); len(missing) > 0 {
 		return options.Invalidf("real nodes need programs that are missing: %s; install them, or use simulated nodes", strings.Join(missing, ", "))
 	}
+	if err := checkPrograms(wanted.Real.Programs); err != nil {
+		return err
+	}
 	if err := cgroups.Check(); err != nil {
 		return options.Invalidf("real nodes need cgroups: %v; or use simulated nodes", err)
 	}
 	_, nodes := wanted.NodeCounts()
 	return checkInotify(1+len(wanted.Shoots), nodes)
+}
+
+// checkPrograms returns an options.Invalid if the directory of the nodes' programs lacks one that
+// each node runs.
+func checkPrograms(programs *nodeprograms.Programs) error {
+	for _, program := range []string{"containerd", "containerd-shim-runc-v2", "ctr", "kubelet"} {
+		if _, err := os.Stat(filepath.Join(programs.Bin(), program)); err != nil {
+			return options.Invalidf("--node-programs %s is not complete: %v; `go run ./test/sandbox/build -real-nodes` makes such a directory", programs.Dir, err)
+		}
+	}
+	return nil
 }
 
 // missingPrograms are those that real nodes need of the machine and that it does not have.

@@ -36,7 +36,7 @@ type IO struct {
 
 // Up runs a sandbox until ctx ends. It returns nil if the cause of that end is
 // ErrStopped. Otherwise it returns an error: an options.Invalid if what the user
-// asked for is invalid, a *process.Death if a component died, or the reason why the
+// asked for is invalid or more than the machine has, a *process.Death if a component died, or the reason why the
 // sandbox could not start. Before Up returns, all processes have ended, and a
 // temporary directory is removed.
 func Up(ctx context.Context, wanted options.Up, io IO) (err error) {
@@ -54,6 +54,9 @@ func Up(ctx context.Context, wanted options.Up, io IO) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, dir.Release()) }()
+	if err := checkDisk(wanted, dir.Path()); err != nil {
+		return err
+	}
 
 	err = run(ctx, wanted, dir, io, log, removeCgroups)
 	if errors.As(err, new(*process.Death)) && dir.Temporary() {

@@ -94,17 +94,22 @@ func pivot(root string) error {
 	return mount("", "/", "", unix.MS_SHARED|unix.MS_REC, "")
 }
 
+// What a node writes to /usr, and where the kernel prepares that, below the node's root.
+const usrUpper, usrWork = "var/lib/usr/upper", "var/lib/usr/work"
+
 // mountUsr shows the machine's programs and libraries. The node can write there, and sees only
 // itself what it writes. Agents of networks mount /lib/modules, even if it is empty.
 func mountUsr(root string) error {
-	upper, work := filepath.Join(root, "var/lib/usr/upper"), filepath.Join(root, "var/lib/usr/work")
-	for _, directory := range []string{upper, work, filepath.Join(upper, "lib/modules")} {
-		if err := os.MkdirAll(directory, 0o755); err != nil {
+	for _, directory := range []string{usrWork, usrUpper + "/lib/modules"} {
+		if err := os.MkdirAll(filepath.Join(root, directory), 0o755); err != nil {
 			return err
 		}
 	}
-	layers := fmt.Sprintf("lowerdir=/usr,upperdir=%s,workdir=%s", upper, work)
-	if err := mount("overlay", filepath.Join(root, "usr"), "overlay", 0, layers); err != nil {
+	// Relative paths have no comma, which would end an option.
+	if err := os.Chdir(root); err != nil {
+		return err
+	}
+	if err := mount("overlay", "usr", "overlay", 0, "lowerdir=/usr,upperdir="+usrUpper+",workdir="+usrWork); err != nil {
 		return err
 	}
 	// These are links into /usr, or else directories.

@@ -153,7 +153,7 @@ func ServeUser(listener net.Listener, user, password string, dial Dial) error {
 }
 
 func serve(listener net.Listener, handler http.Handler) error {
-	return (&http.Server{ReadHeaderTimeout: dialTimeout, Handler: handler}).Serve(listener)
+	return (&http.Server{ReadHeaderTimeout: dialTimeout, IdleTimeout: dialTimeout, Handler: handler}).Serve(listener)
 }
 
 // answer connects the sender of a CONNECT with what it asks for, until both have ended.
