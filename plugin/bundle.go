@@ -44,8 +44,8 @@ const (
 	SeedPhase = 0
 	// NetworkPhase is for the network itself.
 	NetworkPhase = 10
-	// ExtrasPhase is for objects in the shoot that need definitions which one of the
-	// network's own workloads brings.
+	// ExtrasPhase is for objects in the shoot that need the network: definitions which one of
+	// its own workloads brings, or agents that end pods.
 	ExtrasPhase = 20
 	// AdmissionPhase is for objects in the shoot that change or refuse other objects
 	// there. They go first, so that they do not hinder the deletion of the rest.

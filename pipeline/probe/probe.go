@@ -57,7 +57,9 @@ func Bundle(in *plugin.Input) (plugin.Bundle, bool) {
 		return plugin.Bundle{}, false
 	}
 	return plugin.Bundle{
-		Name: BundleName, Target: plugin.Shoot, KeepOnMigrate: true, Phase: plugin.NetworkPhase,
+		// The probes go before the network: their pods cannot end once the agents of the network, or
+		// the rights of its CNI plugin, are gone.
+		Name: BundleName, Target: plugin.Shoot, KeepOnMigrate: true, Phase: plugin.ExtrasPhase,
 		Objects: slices.Concat(definition(), access(), forNetwork(in)),
 	}, true
 }

@@ -43,6 +43,12 @@ func TestNoNetworkWaitsForItsProbe(t *testing.T) {
 		To(HaveKeyWithValue("resources.gardener.cloud/skip-health-check", "true"))
 }
 
+// A pod whose network has gone first cannot end, and with it the deletion of the Network.
+func TestTheProbeGoesBeforeTheNetwork(t *testing.T) {
+	bundle, _ := probe.Bundle(input("1.37.1"))
+	NewWithT(t).Expect(bundle.Phase).To(BeNumerically(">", plugin.NetworkBundle("any", nil).Phase))
+}
+
 // The probe must see what any pod sees, and must be able to do no more than that.
 func TestAProbeIsAPodLikeAnyOther(t *testing.T) {
 	g := NewWithT(t)
