@@ -37,7 +37,7 @@ import (
 
 const (
 	operatorUser = "trellis-operator"
-	settings     = `{metrics: {bindAddress: "0"}, healthProbes: {bindAddress: "0"}, shootClientConnection: {allowedAddresses: [127.0.0.0/8]}`
+	settings     = `{metrics: {bindAddress: "0"}, healthProbes: {bindAddress: "0"}, shootClientConnection: {allowedAddresses: [127.0.0.0/8]}}`
 	// patience is for what takes seconds on a machine that does nothing else.
 	patience = 4 * time.Minute
 )
@@ -63,8 +63,6 @@ type network struct {
 	config string
 	// families are those of the sandbox, such as IPv4,IPv6. Empty is IPv4.
 	families string
-	// gates are the operator's feature gates, as YAML.
-	gates string
 	// withoutKubeProxy removes kube-proxy from the nodes.
 	withoutKubeProxy bool
 }
@@ -205,11 +203,7 @@ func (l *landscape) connect(kubeconfig string) *harness.Cluster {
 func (l *landscape) operate() {
 	api, err := clientcmd.BuildConfigFromFlags("", l.box.Seed.Users[operatorUser])
 	l.Expect(err).NotTo(HaveOccurred())
-	text := settings
-	if l.network.gates != "" {
-		text += ", featureGates: " + l.network.gates
-	}
-	config, err := configv1alpha1.Load([]byte(text + "}"))
+	config, err := configv1alpha1.Load([]byte(settings))
 	l.Expect(err).NotTo(HaveOccurred())
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

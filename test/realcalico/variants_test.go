@@ -45,7 +45,6 @@ var variants = []struct {
 	{name: "BIRD without encapsulation", network: network{config: bird}, changes: []string{bird + mtu}},
 	{name: "vxlan with Typha", needs: "calico-cpa.tar", network: network{config: typha}, changes: []string{vxlan}},
 	{name: "dual-stack, BIRD without encapsulation", network: network{families: "IPv4, IPv6", config: bird}, changes: []string{bird + mtu}},
-	{name: "vxlan, non-privileged", network: network{config: vxlan, gates: "{NonPrivilegedCalicoNode: true}"}},
 	{name: "eBPF without kube-proxy", routed: true, network: network{config: ebpf, withoutKubeProxy: true}},
 }
 
