@@ -74,7 +74,7 @@ func forNetwork(in *plugin.Input) []plugin.Object {
 	}
 	if _, port, err := net.SplitHostPort(in.Probe.OutsideTarget); err == nil {
 		ports = append(ports, port)
-		container := &manifest.Workload[*appsv1.DaemonSet](made).Spec.Template.Spec.Containers[0]
+		container := manifest.Container(&manifest.Workload[*appsv1.DaemonSet](made).Spec.Template.Spec, "probe")
 		container.Args = []string{"--outside=" + in.Probe.OutsideTarget}
 	}
 	return append(made, policyWith(ports))

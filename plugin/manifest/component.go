@@ -57,6 +57,30 @@ func Workload[T plugin.Object](objects []plugin.Object) T {
 	panic(fmt.Sprintf("there is no %T", *new(T)))
 }
 
+// Container returns the container or init container of a pod with a name. It panics if the pod has
+// none.
+func Container(pod *corev1.PodSpec, name string) *corev1.Container {
+	for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
+		for i := range containers {
+			if containers[i].Name == name {
+				return &containers[i]
+			}
+		}
+	}
+	panic(fmt.Sprintf("the pod has no container named %q", name))
+}
+
+// Variable returns the variable of a container's environment with a name. It panics if the
+// container has none.
+func Variable(container *corev1.Container, name string) *corev1.EnvVar {
+	for i := range container.Env {
+		if container.Env[i].Name == name {
+			return &container.Env[i]
+		}
+	}
+	panic(fmt.Sprintf("the container %s has no variable named %q", container.Name, name))
+}
+
 // podsOf returns the template of a workload's pods, nil for any other object.
 func podsOf(object plugin.Object) *corev1.PodTemplateSpec {
 	switch workload := object.(type) {

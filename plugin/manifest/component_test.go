@@ -92,6 +92,12 @@ func TestMistakesInComponentsAreFound(t *testing.T) {
 	g.Expect(func() { unknown(&plugin.Input{}) }).To(PanicWith(ContainSubstring(`no image named "unknown"`)))
 	g.Expect(func() { manifest.Workload[*appsv1.Deployment](nil) }).To(PanicWith(ContainSubstring("Deployment")))
 	pod := &manifest.Workload[*appsv1.DaemonSet](component(agents)(&plugin.Input{})).Spec.Template.Spec
+	g.Expect(func() { manifest.Container(pod, "agnt") }).To(PanicWith(`the pod has no container named "agnt"`))
+	agent := manifest.Container(pod, "agent")
+	g.Expect(agent).To(BeIdenticalTo(&pod.Containers[0]))
+	g.Expect(func() { manifest.Variable(agent, "NODE") }).To(PanicWith(`the container agent has no variable named "NODE"`))
+	agent.Env = []corev1.EnvVar{{Name: "A"}, {Name: "NODE"}}
+	g.Expect(manifest.Variable(agent, "NODE")).To(BeIdenticalTo(&agent.Env[1]))
 	g.Expect(func() { manifest.Keep(pod, map[string]bool{"agent": true, "instal": false, "stat": true}) }).To(PanicWith(
 		`the pod has neither containers nor volumes named ["instal" "stat"]`))
 }

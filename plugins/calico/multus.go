@@ -19,7 +19,7 @@ func (n *network) multus() []plugin.Object {
 	}
 	objects := multusObjects(n.in)
 	pod := &manifest.Workload[*appsv1.DaemonSet](objects).Spec.Template.Spec
-	pod.InitContainers[1].Command = system.Shell(installCNIPlugins)
+	manifest.Container(pod, "install-cni-plugins").Command = system.Shell(installCNIPlugins)
 	manifest.Keep(pod, map[string]bool{"install-cni-plugins": n.config.Multus.InstallCNIPlugins})
 	return objects
 }

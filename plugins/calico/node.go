@@ -4,6 +4,7 @@ package calico
 
 import (
 	"slices"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -107,7 +108,7 @@ func (n *network) completeNode(container *corev1.Container, env system.Environme
 	container.Resources.Requests = n.nodeRequests()
 	if !hasBackend(n.config, v1alpha1.Bird) {
 		for _, probe := range []*corev1.Probe{container.LivenessProbe, container.ReadinessProbe} {
-			probe.Exec.Command = probe.Exec.Command[:2] // without BIRD's
+			probe.Exec.Command = slices.DeleteFunc(probe.Exec.Command, func(part string) bool { return strings.HasPrefix(part, "-bird-") })
 		}
 	}
 	if !n.isPrivileged() {
@@ -134,9 +135,10 @@ func (n *network) nodeRequests() corev1.ResourceList {
 // the address pool.
 func (n *network) completeSNAT(container *corev1.Container) {
 	container.Command = system.Shell(snatToUpstreamDNS)
-	container.Env[0].Value = n.in.PodCIDR
+	masqueraded := manifest.Variable(container, "POD_CIDR")
+	masqueraded.Value = n.in.PodCIDR
 	if hasIPv4(n.config) {
-		container.Env[0].Value = podRangeIPv4(n.in)
+		masqueraded.Value = podRangeIPv4(n.in)
 	}
 	if !n.isPrivileged() {
 		container.SecurityContext = &corev1.SecurityContext{

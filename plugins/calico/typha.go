@@ -28,7 +28,7 @@ func (n *network) typha() []plugin.Object {
 	objects := typhaObjects(n.in)
 	deployment := manifest.Workload[*appsv1.Deployment](objects)
 	n.letAutoscalersWrite(&deployment.ObjectMeta)
-	container := &deployment.Spec.Template.Spec.Containers[0]
+	container := manifest.Container(&deployment.Spec.Template.Spec, "calico-typha")
 	container.Resources.Requests = n.typhaRequests()
 	if usesHostLocal(n.config) {
 		container.Env = slices.Insert(container.Env, 0, corev1.EnvVar{Name: "USE_POD_CIDR", Value: "true"})

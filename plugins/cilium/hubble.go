@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugin/manifest"
@@ -27,7 +28,8 @@ func (n *network) hubble() []plugin.Object {
 	}
 	certificates := certificateObjects(n.in)
 	job, cronJob := manifest.Workload[*batchv1.Job](certificates), manifest.Workload[*batchv1.CronJob](certificates)
-	job.Spec.Template.Spec.Containers[0].Env[0].Value = wantedCertificates
-	cronJob.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Env[0].Value = wantedCertificates
+	for _, pod := range []*corev1.PodSpec{&job.Spec.Template.Spec, &cronJob.Spec.JobTemplate.Spec.Template.Spec} {
+		manifest.Variable(manifest.Container(pod, "certgen"), "CILIUM_CERTGEN_CONFIG").Value = wantedCertificates
+	}
 	return slices.Concat(relayObjects(n.in), uiObjects(n.in), certificates)
 }

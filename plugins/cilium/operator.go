@@ -33,7 +33,8 @@ func (n *network) operator(checksum string) []plugin.Object {
 	deployment.Spec.Template.Annotations[configChecksum] = checksum
 	pod := &deployment.Spec.Template.Spec
 	n.probeLoopback(pod)
-	pod.Containers[0].Env = append(pod.Containers[0].Env, n.apiServerEnv()...)
+	container := manifest.Container(pod, "cilium-operator")
+	container.Env = append(container.Env, n.apiServerEnv()...)
 	return objects
 }
 

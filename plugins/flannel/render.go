@@ -54,7 +54,7 @@ func (n *network) node(settings *corev1.ConfigMap) []plugin.Object {
 	template := &manifest.Workload[*appsv1.DaemonSet](objects).Spec.Template
 	template.Annotations = map[string]string{system.ChecksumAnnotation(configName): system.Checksum(settings)}
 	resources := n.config.Resources
-	template.Spec.Containers[0].Resources = corev1.ResourceRequirements{
+	manifest.Container(&template.Spec, "kube-flannel").Resources = corev1.ResourceRequirements{
 		Requests: resources.Requests.DeepCopy(), Limits: resources.Limits.DeepCopy(),
 	}
 	return objects
