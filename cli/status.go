@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -31,9 +32,10 @@ The namespace is that of -n or of the kubeconfig; -A stands for all. The user ne
 the right to list Networks, and with --watch to watch them. status shows what the
 operator has written into the Networks; it reads no shoot.
 
-With --watch, status stays and follows changes until Ctrl-C. On a terminal it
-draws the Networks anew; otherwise it prints each Network that has changed, with -o
-json as one line a Network. A Network that is gone is printed as such.
+With --watch, status stays and follows changes until Ctrl-C, also if there is no
+Network yet. On a terminal it draws the Networks anew; otherwise it prints each
+Network that has changed, with -o json as one line a Network. A Network that is
+gone is printed as such.
 
 Exit status:
   0  each Network is healthy: the present spec is applied, and all conditions are True
@@ -84,6 +86,9 @@ func (o *statusOptions) run(cmd *cobra.Command, p *pipeline.Pipeline, name strin
 		in.namespace = metav1.NamespaceAll
 	}
 	found, err := in.named(cmd.Context(), name)
+	if none := (*noNetwork)(nil); o.watch && name == "" && errors.As(err, &none) {
+		_, err = fmt.Fprintln(cmd.ErrOrStderr(), text.Printable(err.Error()+"; status waits for one"))
+	}
 	if err != nil {
 		return &ioError{fmt.Errorf("%w (seed %s)", err, in.server)}
 	}
@@ -128,8 +133,14 @@ func (in *access) named(ctx context.Context, name string) ([]extensionsv1alpha1.
 	return nil, in.none(ctx, name, all)
 }
 
+// noNetwork is the error that no Network was found.
+type noNetwork struct{ message string }
+
+func (e *noNetwork) Error() string { return e.message }
+
 // none returns an error that says where Networks are, since none was found.
 func (in *access) none(ctx context.Context, name string, all []extensionsv1alpha1.Network) error {
+	none := func(format string, values ...any) error { return &noNetwork{fmt.Sprintf(format, values...)} }
 	what, where := "no Network", "namespace "+in.namespace
 	if name != "" {
 		what = fmt.Sprintf("no Network %q", fielderror.Abbreviate(name))
@@ -142,10 +153,10 @@ func (in *access) none(ctx context.Context, name string, all []extensionsv1alpha
 		names = append(names, all[i].Name)
 	}
 	if near := fielderror.Nearest(name, names); near != "" {
-		return fmt.Errorf("%s has %s; did you mean %s?", where, what, near)
+		return none("%s has %s; did you mean %s?", where, what, near)
 	}
 	if len(names) > 0 {
-		return fmt.Errorf("%s has %s, but %s", where, what, listed(names))
+		return none("%s has %s, but %s", where, what, listed(names))
 	}
 	everywhere := *in
 	everywhere.namespace = metav1.NamespaceAll
@@ -158,11 +169,11 @@ func (in *access) none(ctx context.Context, name string, all []extensionsv1alpha
 	}
 	switch {
 	case in.namespace == metav1.NamespaceAll:
-		return fmt.Errorf("%s has %s", where, what)
+		return none("%s has %s", where, what)
 	case len(elsewhere) > 0:
-		return fmt.Errorf("%s has %s; there is one in %s: pass -n", where, what, listed(elsewhere))
+		return none("%s has %s; there is one in %s: pass -n", where, what, listed(elsewhere))
 	}
-	return fmt.Errorf("%s has %s; name the namespace of a shoot's control plane with -n, or pass -A", where, what)
+	return none("%s has %s; name the namespace of a shoot's control plane with -n, or pass -A", where, what)
 }
 
 // shown returns Networks as users want to see them. width is that of the terminal, 0 for none.

@@ -154,11 +154,11 @@ func (p *printed) String() string {
 
 // watched runs status --watch. end closes the output and returns once the command, which
 // notices that with the next change, has ended.
-func (l *live) watched(to io.Writer, args ...string) (exit chan int) {
+func (l *live) watched(to, problems io.Writer, args ...string) (exit chan int) {
 	exit = make(chan int, 1)
 	go func() {
 		exit <- cli.Run(append([]string{"status", "--watch", "--kubeconfig", l.kubeconfig}, args...),
-			cli.Streams{In: strings.NewReader(""), Out: to, Err: io.Discard}, []plugin.Plugin{plugin.New(noop{})}, nil)
+			cli.Streams{In: strings.NewReader(""), Out: to, Err: problems}, []plugin.Plugin{plugin.New(noop{})}, nil)
 	}()
 	return exit
 }
@@ -170,7 +170,7 @@ func TestAWatchPrintsWhatChanges(t *testing.T) {
 	reader, writer := io.Pipe()
 	var so printed
 	go func() { _, _ = io.Copy(&so, reader) }()
-	exit := l.watched(writer, "-n", namespace)
+	exit := l.watched(writer, io.Discard, "-n", namespace)
 	l.Eventually(so.String).Should(And(ContainSubstring("/mine  noop  waiting\n"), ContainSubstring("/other  noop  waiting\n")))
 	l.becomes(n, corev1beta1.ConditionTrue)
 	l.Eventually(so.String).Should(ContainSubstring("/mine  noop  healthy\n"))
@@ -184,6 +184,23 @@ func TestAWatchPrintsWhatChanges(t *testing.T) {
 	l.Eventually(exit).Should(Receive(Equal(cli.ExitCouldNotRun)), "the reader is gone")
 }
 
+func TestAWatchWaitsForTheFirstNetwork(t *testing.T) {
+	l := seedOf(t)
+	namespace := l.client.Namespace(t, "status-")
+	reader, writer := io.Pipe()
+	var so, problems printed
+	go func() { _, _ = io.Copy(&so, reader) }()
+	exit := l.watched(writer, &problems, "-n", namespace)
+	l.Eventually(problems.String).Should(And(
+		HavePrefix("namespace "+namespace+" has no Network; "), HaveSuffix("; status waits for one\n")))
+	n := l.network(namespace, "first")
+	l.Eventually(so.String).Should(ContainSubstring("/first  noop  waiting\n"))
+
+	l.Expect(reader.Close()).To(Succeed())
+	l.becomes(n, corev1beta1.ConditionFalse)
+	l.Eventually(exit).Should(Receive(Equal(cli.ExitCouldNotRun)), "the reader is gone")
+}
+
 func TestAWatchOnATerminalDrawsAnew(t *testing.T) {
 	l := seedOf(t)
 	namespace := l.client.Namespace(t, "status-")
@@ -191,7 +208,7 @@ func TestAWatchOnATerminalDrawsAnew(t *testing.T) {
 	master, slave := newTerminal(t, 60, 8)
 	var so printed
 	go func() { _, _ = io.Copy(&so, master) }()
-	exit := l.watched(slave, "-n", namespace)
+	exit := l.watched(slave, io.Discard, "-n", namespace)
 	l.Eventually(so.String).Should(And(HavePrefix("\x1b[H"), ContainSubstring("/mine  noop  waiting\x1b[K")))
 	l.becomes(n, corev1beta1.ConditionFalse)
 	l.Eventually(so.String).Should(And(ContainSubstring("/mine  noop  unhealthy\x1b[K"), ContainSubstring("more line")))
