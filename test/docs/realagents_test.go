@@ -41,7 +41,7 @@ func TestTheGuideToRealAgentsWorks(t *testing.T) {
 	g.Expect(commands).To(And(ContainSubstring(anywhere), ContainSubstring(build)))
 	landscape := filepath.Join(t.TempDir(), "landscape")
 	commands = strings.NewReplacer(anywhere, landscape, build, nodes).Replace(commands)
-	shell := exec.Command("bash", "-c", "set -euo pipefail\ntrap 'kill %1 2>/dev/null; trellis-sandbox down --dir "+landscape+"' EXIT\n"+commands)
+	shell := exec.Command("bash", "-c", "set -euo pipefail\ntrap 'kill %1 2>/dev/null || true; trellis-sandbox down --dir "+landscape+"' EXIT\n"+commands)
 	shell.Dir = folder
 	shell.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
 	output, err := shell.CombinedOutput()
