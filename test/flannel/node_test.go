@@ -24,8 +24,8 @@ import (
 // patience is how long the tests wait for what takes a few seconds on an idle machine.
 const patience = time.Minute
 
-// root makes a node's root: the machine's programs, folders of its own for what is written, and
-// the files of the three images.
+// root makes a node's root: the machine's programs, folders of its own for what is written, the
+// files of the three images, and flannel's own CNI plugin.
 const root = `
 R=$1; P=%s
 mount -t tmpfs tmpfs "$R"
@@ -39,6 +39,7 @@ for file in ld.so.cache protocols; do [ ! -e "/etc/$file" ] || cp "/etc/$file" e
 ln -s /run var/run
 cp "$P/bridge" "$P/host-local" "$P/loopback" "$P/portmap" usr/src/cni/bin/
 cp "$P/flannel-cni" flannel
+cp "$P/upstream/flannel" upstream-flannel
 touch opt/bin/flanneld run/xtables.lock
 mount --bind "$P/flanneld" opt/bin/flanneld
 mount -t proc proc proc

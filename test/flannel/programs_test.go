@@ -21,8 +21,8 @@ type agents struct {
 	err  error
 }
 
-// need returns the folder with the programs: flanneld, flannel-cni, and the CNI plugins bridge,
-// host-local, loopback and portmap.
+// need returns the folder with the programs: flanneld, flannel-cni, the CNI plugins bridge,
+// host-local, loopback and portmap, and upstream/flannel, which is flannel's own CNI plugin.
 func (b *agents) need(t *testing.T) string {
 	t.Helper()
 	b.once.Do(func() {
@@ -34,13 +34,23 @@ func (b *agents) need(t *testing.T) string {
 		if b.dir, b.err = os.MkdirTemp("", "trellis-agents-"); b.err != nil {
 			return
 		}
-		build := gobuild.Build{
-			Name: "agents", Dir: folder, Env: []string{"CGO_ENABLED=0"}, Flags: []string{"-trimpath"},
-			Output: b.dir + "/", Packages: []string{"./cmd/flanneld", "./cmd/flannel-cni", "tool"},
-			Preparing: "finding what must be compiled (a fresh machine loads modules first)",
-			Long:      "compiling takes a minute or two; this is needed once",
+		for _, module := range []struct {
+			name, dir, output string
+			packages          []string
+		}{
+			{"agents", folder, "/", []string{"./cmd/flanneld", "./cmd/flannel-cni", "tool"}},
+			{"flannel's own CNI plugin", "upstream", "/upstream/", []string{"tool"}},
+		} {
+			build := gobuild.Build{
+				Name: module.name, Dir: module.dir, Env: []string{"CGO_ENABLED=0"}, Flags: []string{"-trimpath"},
+				Output: b.dir + module.output, Packages: module.packages,
+				Preparing: "finding what must be compiled (a fresh machine loads modules first)",
+				Long:      "compiling takes a minute or two; this is needed once",
+			}
+			if b.err = build.Run(t.Context()); b.err != nil {
+				return
+			}
 		}
-		b.err = build.Run(t.Context())
 	})
 	if b.err != nil {
 		t.Fatal(b.err)
