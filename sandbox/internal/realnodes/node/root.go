@@ -55,6 +55,13 @@ func enterRoot(p *plan.Plan, node plan.Node) error {
 			return err
 		}
 	}
+	// The manager has made these for the images, as its own and nobody else's. Containers that are
+	// not root mount them.
+	for _, directory := range []string{"var", "var/lib"} {
+		if err := os.Chmod(filepath.Join(root, directory), 0o755); err != nil {
+			return err
+		}
+	}
 	if err := bind(root, root); err != nil {
 		return err
 	}
