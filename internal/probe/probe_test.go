@@ -180,7 +180,7 @@ func TestANodeThatStartsAgainIsReachedAtItsNewAddress(t *testing.T) {
 	inBubble(t, 3, func(g *WithT, w *world) {
 		pass(2 * time.Minute)
 		w.change(func() { w.broken["10.1.0.1:8099"] = true })
-		pass(100 * time.Second)
+		pass(75 * time.Second)
 		g.Expect(w.last().Failing).To(BeEquivalentTo(1))
 		g.Expect(w.lists).To(BeNumerically("<=", 6))
 		w.change(func() { w.endpoints[0] = endpoint("node-0", "10.1.0.77") })
