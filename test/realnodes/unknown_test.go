@@ -26,6 +26,17 @@ func TestWhatIsUnknownIsNamed(t *testing.T) {
 	t.Parallel()
 	l := newLandscape(t, 2)
 	l.talks()
+	restart := func(images string) func() error {
+		return func() error {
+			l.stop()
+			l.operate(images)
+			return nil
+		}
+	}
+	l.suffers(fault{
+		name: "image of the probe broken", breaks: restart("trellis-probe: sandbox.invalid/none:v1"), mends: restart(""),
+		verdict: Equal("Unknown"), within: silence, message: "of the DaemonSet trellis-probe in kube-system do not run",
+	})
 	server := l.apiServer()
 	t.Cleanup(func() { _ = server.Signal(syscall.SIGCONT) })
 	var began time.Time
@@ -40,17 +51,6 @@ func TestWhatIsUnknownIsNamed(t *testing.T) {
 			l.Consistently(l.verdict).WithTimeout(time.Until(began.Add(outage))).Should(Equal("Unknown"))
 			return server.Signal(syscall.SIGCONT)
 		},
-	})
-	restart := func(images string) func() error {
-		return func() error {
-			l.stop()
-			l.operate(images)
-			return nil
-		}
-	}
-	l.suffers(fault{
-		name: "image of the probe broken", breaks: restart("trellis-probe: sandbox.invalid/none:v1"), mends: restart(""),
-		verdict: Equal("Unknown"), within: silence, message: "of the DaemonSet trellis-probe in kube-system do not run",
 	})
 }
 
