@@ -35,9 +35,10 @@ type record struct {
 	memory    Memory
 	published published
 	// observed is when the shoot was observed last, and asked when it was asked for the kind of the
-	// reports. lacks is whether it did not have it.
+	// reports. lacks is whether it did not have it, and pause the time until it is asked again.
 	observed, asked time.Time
 	lacks           bool
+	pause           time.Duration
 }
 
 // Watches declares the reports of the probes, and the nodes.
@@ -60,9 +61,12 @@ func (s *Source) Report(ctx context.Context, in source.Input) (source.Report, er
 	}
 	evidence, err := r.gather(ctx, in)
 	switch {
-	case err != nil && r.lacks, err == nil && evidence == nil:
+	case err != nil && r.lacks:
 		metrics.ForgetConnectivity(network)
 		return source.Report{RequeueAfter: kindPeriod}, nil
+	case err == nil && evidence == nil:
+		metrics.ForgetConnectivity(network)
+		return source.Report{RequeueAfter: r.pause}, nil
 	case err != nil && !in.Now.Before(r.observed.Add(outageThreshold)):
 		if r.observed.IsZero() && condition.Get(in.Network.Status.Conditions, extensionsv1alpha1.PodNetworkAvailable) == nil {
 			return source.Report{RequeueAfter: kindPeriod}, nil // it may have no probes
@@ -111,7 +115,7 @@ func (r *record) gather(ctx context.Context, in source.Input) (*Evidence, error)
 	if err != nil {
 		return nil, err
 	}
-	if r.lacks && in.Now.Sub(r.asked).Abs() < kindPeriod {
+	if r.lacks && in.Now.Sub(r.asked).Abs() < r.pause {
 		return nil, nil
 	}
 	if r.lacks {
@@ -119,9 +123,10 @@ func (r *record) gather(ctx context.Context, in source.Input) (*Evidence, error)
 	}
 	err = shoot.Watch(ctx, shootclient.Reports.Kind, shootclient.Nodes.Kind)
 	if r.lacks = meta.IsNoMatchError(err); r.lacks {
-		*r = record{asked: in.Now, lacks: true}
+		*r = record{asked: in.Now, lacks: true, pause: min(max(firstKindPeriod, 2*r.pause), kindPeriod)}
 		return nil, nil
 	}
+	r.pause = 0
 	reports, nodes := &connectivityv1alpha1.NodeConnectivityList{}, &corev1.NodeList{}
 	if err == nil {
 		err = shoot.Reader.List(ctx, reports, client.UnsafeDisableDeepCopy)
@@ -133,7 +138,7 @@ func (r *record) gather(ctx context.Context, in source.Input) (*Evidence, error)
 		r.asked = in.Now
 		var lacks bool
 		if lacks, err = shoot.Lacks(ctx, shootclient.Reports.Kind); lacks {
-			*r = record{asked: in.Now, lacks: true}
+			*r = record{asked: in.Now, lacks: true, pause: kindPeriod}
 			return nil, nil
 		}
 	}

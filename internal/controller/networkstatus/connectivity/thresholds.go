@@ -63,8 +63,10 @@ const (
 	maxTurns = 8
 	// evidenceStep is the step in which the time of the evidence is written.
 	evidenceStep = time.Hour
-	// kindPeriod is how often the shoot is asked for the kind of the reports, where there is none.
-	kindPeriod = time.Minute
+	// A shoot without the kind of the reports is asked for it after firstKindPeriod, then after twice
+	// that, up to kindPeriod: in a new shoot it is there soon, in one without probes never.
+	firstKindPeriod = 5 * time.Second
+	kindPeriod      = time.Minute
 )
 
 // What a verdict has at most.
