@@ -32,7 +32,8 @@ func TestWhatFailsBetweenTwoNodesIsKnown(t *testing.T) {
 		name: "MTU of a wire 1200", breaks: on(sandbox.Faults{MTU: 1200}), mends: heal,
 		verdict: Equal("False dns nodes !pods services"), within: pairFails, message: "MTU",
 	})
-	// Both sides still reach the API server. On the one without CoreDNS names are not found.
+	// Both sides still reach the API server, and each is cut off from the other. On the one without
+	// CoreDNS names are not found.
 	l.suffers(fault{
 		name: "partition", breaks: func() error { return victim.Partition(t.Context()) },
 		mends: func() error {
@@ -41,7 +42,7 @@ func TestWhatFailsBetweenTwoNodesIsKnown(t *testing.T) {
 			}
 			return l.node(other).Heal(t.Context())
 		},
-		verdict: And(HavePrefix("False"), ContainSubstring("!nodes !pods")), within: nodeFails, message: name,
+		verdict: And(HavePrefix("False"), ContainSubstring("!nodes !pods")), within: nodeFails, message: name + "|" + other,
 	})
 	scale := func(replicas string) func() error {
 		return func() error {
