@@ -27,6 +27,7 @@ import (
 const dropped = 10
 
 func TestAnEditOfTheBackendHardlyDropsPackets(t *testing.T) {
+	t.Parallel()
 	l := newLandscape(t, 2, withBackend("vxlan"))
 	flannel := l.awaitRollout(0)
 	servers := []string{l.serve("node-1"), l.serve("node-2")}
