@@ -84,10 +84,10 @@ type tally struct {
 type observation struct {
 	nodes
 	tests map[test]*tally
-	// silent are the nodes that are expected to report and do not, and reporting the number of
-	// nodes that do.
-	silent    []string
-	reporting int
+	// silent are the nodes that are expected to report and do not, awaited the number of new ones
+	// that do not yet, and reporting the number of nodes that do.
+	silent             []string
+	awaited, reporting int
 	// latest is when the latest report was seen, and next when an edge passes a threshold.
 	latest time.Time
 	next   deadline
@@ -143,8 +143,12 @@ func observe(evidence Evidence, seen map[string]sighting, now time.Time) *observ
 		o.add(name, report, seen[name], now)
 	}
 	for i := range evidence.Nodes {
-		if name := evidence.Nodes[i].Name; !reported[name] && !o.excused[name] {
+		switch name := evidence.Nodes[i].Name; {
+		case reported[name]:
+		case !o.excused[name]:
 			o.silent = append(o.silent, name)
+		case o.joining[name]:
+			o.awaited++
 		}
 	}
 	slices.Sort(o.silent) // a cache lists in any order

@@ -238,6 +238,32 @@ func TestWhatIsNoFailure(t *testing.T) {
 	}
 }
 
+// Of a new cluster the first probes that report are no evidence about all of it.
+func TestAFirstVerdictIsAboutMostNodes(t *testing.T) {
+	for name, c := range map[string]struct{ early, late, gets int }{
+		"two nodes":       {early: 1, late: 1, gets: 2},
+		"a hundred nodes": {early: 5, late: 95, gets: 50},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for seed := range uint64(5) {
+				g, w := NewWithT(t), newWorld(seed, 0)
+				for range c.early {
+					w.join(0, 10*time.Second)
+				}
+				for range c.late {
+					w.join(0, 90*time.Second)
+				}
+				w.pass(80 * time.Second)
+				g.Expect(w.verdict.Status).To(Equal(corev1beta1.ConditionUnknown), w.verdict.Message)
+				_, ok := w.until(func(v Verdict) bool { return shown(v) == allPass }, time.Minute)
+				g.Expect(ok).To(BeTrue(), w.verdict.Message)
+				g.Expect(w.verdict.Tests.Summary.Nodes).To(BeNumerically(">=", c.gets), w.verdict.Message)
+			}
+		})
+	}
+}
+
 // Once the edges of a new node have worked for half a minute, they count.
 func TestAFaultOfANewNodeIsNamedInTime(t *testing.T) {
 	for name, c := range map[string]struct{ nodes, others int }{

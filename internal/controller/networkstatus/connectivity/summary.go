@@ -37,7 +37,11 @@ func (o *observation) verdict(results map[test]settled, failures map[test]failur
 		}
 	}
 	dual := len(each) > 1
-	others := o.reporting > 1 || o.expected > 1
+	others := o.reporting > 1 || o.expected+len(o.joining) > 1
+	untested := ""
+	if !slices.ContainsFunc(tests, func(t test) bool { return t.check == connectivityv1alpha1.CheckPods && o.tests[t].edges > 0 }) {
+		untested = ", and none has tested pods on another node"
+	}
 	switch {
 	case slices.ContainsFunc(tests, func(t test) bool { return results[t].result != nil && !*results[t].result }):
 		v.Status, v.Reason, v.Message = corev1beta1.ConditionFalse, ReasonFailed, explain(results, failures, dual)
@@ -46,10 +50,14 @@ func (o *observation) verdict(results map[test]settled, failures map[test]failur
 		v.Message = fmt.Sprintf("The connectivity is unknown: %d of %d nodes have not reported it for %v (%s). Their pods of the DaemonSet trellis-probe in kube-system do not run, or do not reach the API server.", len(missed), o.expected, staleAfter, named(missed))
 	case len(results) == 0 || others && all.Pods == nil:
 		v.Status, v.Reason = corev1beta1.ConditionUnknown, ReasonNothingTested
-		v.Message = fmt.Sprintf("The connectivity is unknown: of %d nodes, %d have reported recently, and none has tested pods on another node. New nodes, and those that are about to go, may not report.", len(o.excused), o.reporting)
+		v.Message = fmt.Sprintf("The connectivity is unknown: of %d nodes, %d have reported recently%s. New nodes, and those that are about to go, may not report.", len(o.excused), o.reporting, untested)
 	default:
 		v.Status, v.Reason = corev1beta1.ConditionTrue, ReasonPassed
-		v.Message = fmt.Sprintf("Pods reach %s, as the probes of %d nodes report.", passing(all), o.reporting)
+		of := fmt.Sprintf("the probes of %d nodes report", o.reporting)
+		if o.reporting == 1 {
+			of = "the probe of one node reports"
+		}
+		v.Message = fmt.Sprintf("Pods reach %s, as %s.", passing(all), of)
 		if len(missed) > 0 {
 			v.Message += fmt.Sprintf(" Nothing is known of %s.", named(missed))
 		}

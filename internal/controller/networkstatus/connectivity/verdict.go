@@ -120,11 +120,13 @@ func Examine(evidence Evidence, before Memory, now time.Time) (Verdict, Memory) 
 	}
 	missed := o.missed(blamed)
 	enough := len(missed)*tolerance <= o.expected
+	// New nodes are not missed, but a first result is about more than a few nodes of a new cluster.
+	first := enough && 2*o.awaited <= o.expected+len(o.joining)
 	for _, t := range tests {
 		var shows *bool
 		if _, fails := failures[t]; fails {
 			shows = ptr.To(false)
-		} else if enough && o.tests[t].edges > 0 {
+		} else if o.tests[t].edges > 0 && (first || enough && before.tests[t].result != nil) {
 			shows = ptr.To(true)
 		}
 		result, wait := before.tests[t].next(shows, now)
