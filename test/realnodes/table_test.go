@@ -45,11 +45,11 @@ func (l *landscape) suffers(f fault) {
 	l.t.Logf("%s: %s", f.name, message)
 }
 
-// bears expects that all stays well for a while, whatever is wrong.
-func (l *landscape) bears(name string, lasts time.Duration) {
+// bears expects that the verdict ends with these results for a while, whatever is wrong.
+func (l *landscape) bears(name string, lasts time.Duration, results string) {
 	l.t.Helper()
-	l.Consistently(l.verdict).WithTimeout(lasts).Should(Equal(allWell), l.message)
-	faults.add(row{fault: name, verdict: "stays " + allWell})
+	l.Consistently(l.verdict).WithTimeout(lasts).Should(HaveSuffix(results), l.message)
+	faults.add(row{fault: name, verdict: "stays " + results})
 }
 
 // row is one line of the table.

@@ -32,7 +32,8 @@ func TestWhatFailsBetweenThreeNodesIsKnown(t *testing.T) {
 		verdict: Equal("False dns !nodes !pods services"), within: nodeFails, message: name,
 	})
 	l.Expect(victim.Fault(t.Context(), sandbox.Faults{LossPercent: 30})).To(Succeed())
-	l.bears("30 % loss in each direction", 2*time.Minute)
+	// One question in eight has no answer, asked three times over UDP, so that names may fail for moments.
+	l.bears("30 % loss in each direction", 2*time.Minute, " nodes pods services")
 	attempts, failures := l.attempts(name)
 	l.Expect(failures).To(BeNumerically(">", 0), "reports tell that packets are lost")
 	t.Logf("30 %% loss in each direction: of the last %d attempts from and to the node %d failed", attempts, failures)

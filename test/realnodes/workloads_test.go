@@ -32,7 +32,7 @@ func TestDaemonsThatEndAreNoFailureOfPods(t *testing.T) {
 	go func() { killed <- keepKilled(l.node("node-2"), "flanneld") }()
 	l.Eventually(l.components).WithTimeout(killedFor).Should(Equal("Progressing"), "the condition about components tells of flanneld")
 	l.tells("kube-proxy and flanneld killed with -9", began)
-	l.bears("kube-proxy and flanneld killed with -9", time.Until(began.Add(killedFor)))
+	l.bears("kube-proxy and flanneld killed with -9", time.Until(began.Add(killedFor)), allWell)
 	for range 2 {
 		l.Expect(<-killed).To(ContainSubstring("killed"))
 	}
