@@ -16,7 +16,7 @@ import (
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 )
 
-// moods are errors that mean something else each: to retry, to stop, or that somebody must act.
+// moods are errors that mean something else each: to retry, to stop, or that the shoot's owner must act.
 var moods = []struct {
 	code   int
 	reason metav1.StatusReason

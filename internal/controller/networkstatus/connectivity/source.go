@@ -29,8 +29,8 @@ type Source struct {
 
 var _ source.Source = &Source{}
 
-// record is what is remembered of a network. A restart loses no more than that failures must last
-// again.
+// record is what is remembered of a network. A restart of the operator loses it: results, and since
+// when the shoot is unknown, are found again from the reports.
 type record struct {
 	memory    Memory
 	published published

@@ -55,7 +55,7 @@ func enterRoot(p *plan.Plan, node plan.Node) error {
 			return err
 		}
 	}
-	// The manager has made these for the images, as its own and nobody else's. Containers that are
+	// The manager has made these for the images, and only root may enter them. Containers that are
 	// not root mount them.
 	for _, directory := range []string{"var", "var/lib"} {
 		if err := os.Chmod(filepath.Join(root, directory), 0o755); err != nil {
