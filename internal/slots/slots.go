@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	// After is how long a run takes whose cluster counts as slow. A cluster that answers in
-	// time has a whole network applied in less.
+	// After is how long a run takes that applies objects to a cluster, or reports about one, and
+	// whose cluster counts as slow. A cluster that answers in time has a whole network applied
+	// in less.
 	After = 5 * time.Second
 	// Retry is when a run that was not admitted is tried again.
 	Retry = time.Second
@@ -20,15 +21,30 @@ const (
 	remembered = 10
 )
 
+// Limits say how many workers clusters have.
+type Limits struct {
+	// Slow is how many slow clusters may have runs at the same time.
+	Slow int
+	// Unknown is how many runs the clusters may have together that are slow or have not had a
+	// quick run since they were, or at all.
+	Unknown int
+	// After is how long a run takes whose cluster counts as slow.
+	After time.Duration
+}
+
+// For returns the limits of a controller with this many workers whose first run for a cluster
+// asks it: half of the workers for slow clusters, and a quarter for none but those whose last run
+// was quick, so that many clusters that are new, or were slow, do not have all workers: that they
+// are slow shows only after a while.
+func For(workers int) Limits {
+	return Limits{Slow: max(1, workers/2), Unknown: max(1, workers-max(1, workers/4)), After: After}
+}
+
 // Slots admits one run at a time for a cluster that is slow, so that one such cluster does not
-// take a worker for each of its objects, and to all slow clusters together half of the workers.
-// A quarter is left to clusters whose last run was quick, so that many clusters that are new, or
-// were slow, do not have all of them: that they are slow shows only after a while. Its methods
-// may be called concurrently.
+// take a worker for each of its objects, and to all slow clusters, and all unknown ones, together
+// what the limits say. Its methods may be called concurrently.
 type Slots struct {
-	// most is how many slow clusters may have runs, and mostUnknown how many runs those may have
-	// that are slow or have not had a quick run since.
-	most, mostUnknown int
+	limits Limits
 
 	mu sync.Mutex
 	// clusters by the namespace of their control plane.
@@ -45,12 +61,9 @@ type load struct {
 	slow time.Time
 }
 
-// New returns the slots of a controller with this many workers.
-func New(workers int) *Slots {
-	return &Slots{
-		most: max(1, workers/2), mostUnknown: max(1, workers-max(1, workers/4)),
-		clusters: map[string]load{}, quick: map[string]struct{}{},
-	}
+// New returns slots with these limits.
+func New(limits Limits) *Slots {
+	return &Slots{limits: limits, clusters: map[string]load{}, quick: map[string]struct{}{}}
 }
 
 // Enter reports whether a run may begin. The caller of an admitted run must call leave with
@@ -63,9 +76,9 @@ func (s *Slots) Enter(namespace string, now time.Time) (leave func(time.Time), a
 	_, isQuick := s.quick[namespace]
 	slow, unknown := s.count(now)
 	switch {
-	case len(c.running) > 0 && (isSlow || now.Sub(c.running[0]) >= After),
-		isSlow && slow >= s.most,
-		(isSlow || !isQuick) && unknown >= s.mostUnknown:
+	case len(c.running) > 0 && (isSlow || now.Sub(c.running[0]) >= s.limits.After),
+		isSlow && slow >= s.limits.Slow,
+		(isSlow || !isQuick) && unknown >= s.limits.Unknown:
 		return nil, false
 	}
 	c.running = append(c.running, now)
@@ -80,7 +93,7 @@ func (s *Slots) count(now time.Time) (slow, unknown int) {
 		if len(c.running) == 0 {
 			continue
 		}
-		isSlow := now.Before(c.slow) || now.Sub(c.running[0]) >= After
+		isSlow := now.Before(c.slow) || now.Sub(c.running[0]) >= s.limits.After
 		if isSlow {
 			slow++
 		}
@@ -97,7 +110,7 @@ func (s *Slots) leave(namespace string, began, end time.Time) {
 	c := s.clusters[namespace]
 	i := slices.IndexFunc(c.running, began.Equal)
 	c.running = slices.Delete(c.running, i, i+1)
-	if took := end.Sub(began); took >= After {
+	if took := end.Sub(began); took >= s.limits.After {
 		c.slow = end.Add(remembered * took)
 		delete(s.quick, namespace)
 	} else if !end.Before(c.slow) {

@@ -16,7 +16,7 @@ import (
 // between.
 func TestSlowClustersShareHalfOfTheWorkers(t *testing.T) {
 	const workers, hostile = 20, 30
-	g, s, now := NewWithT(t), slots.New(workers), time.Now()
+	g, s, now := NewWithT(t), slots.New(slots.For(workers)), time.Now()
 	name := func(i int) string { return fmt.Sprint("hostile-", i) }
 	for i := range hostile { // one after the other, each is found to be slow
 		leave, admitted := s.Enter(name(i), now)
@@ -55,7 +55,7 @@ func TestSlowClustersShareHalfOfTheWorkers(t *testing.T) {
 // New clusters that hang, however many come at once, leave workers to those that are known.
 func TestNewClustersLeaveAQuarterOfTheWorkers(t *testing.T) {
 	const workers = 20
-	g, s, now := NewWithT(t), slots.New(workers), time.Now()
+	g, s, now := NewWithT(t), slots.New(slots.For(workers)), time.Now()
 	leave, _ := s.Enter("good", now)
 	leave(now)
 
@@ -85,7 +85,7 @@ func TestNewClustersLeaveAQuarterOfTheWorkers(t *testing.T) {
 }
 
 func TestAClusterIsSlowTenTimesAsLongAsItsRunTook(t *testing.T) {
-	g, s, began := NewWithT(t), slots.New(4), time.Now()
+	g, s, began := NewWithT(t), slots.New(slots.For(4)), time.Now()
 	leave, _ := s.Enter("one", began)
 	end := began.Add(slots.After)
 	leave(end)
@@ -104,7 +104,7 @@ func TestAClusterIsSlowTenTimesAsLongAsItsRunTook(t *testing.T) {
 // it does not count as slow any more, until it has been quick again.
 func TestAClusterThatWasQuickAndHangsIsLikeANewOne(t *testing.T) {
 	const workers = 4
-	g, s, now := NewWithT(t), slots.New(workers), time.Now()
+	g, s, now := NewWithT(t), slots.New(slots.For(workers)), time.Now()
 	leave, _ := s.Enter("moody", now)
 	leave(now)
 	leave, _ = s.Enter("moody", now)

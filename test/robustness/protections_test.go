@@ -22,6 +22,7 @@ var protections = map[string]struct{ pkg, test string }{
 	"aliases-allowed":                       {"internal/strictjson", "TestYAMLThatCanGrowIsRefused"},
 	"aliases-in-bundles-allowed":            {"internal/bundle", "TestSecretsAreDecoded/aliases"},
 	"all-workers-wait-for-new-shoots":       {"internal/slots", "TestNewClustersLeaveAQuarterOfTheWorkers"},
+	"all-workers-wait-for-slow-networks":    {"internal/controller/network", "TestSlowClustersDoNotTakeAllWorkers"},
 	"all-workers-wait-for-slow-shoots":      {"internal/slots", "TestSlowClustersShareHalfOfTheWorkers"},
 	"answers-decompressed":                  {"internal/shootclient", "TestCompressedAnswersAreNotDecompressed"},
 	"answers-of-any-size":                   {"internal/shootclient", "TestAnEndlessAnswerIsCutOff"},

@@ -70,7 +70,7 @@ func (f *forgetting) Forget(namespace string) { f.forgotten = append(f.forgotten
 func TestTheAccessToAHibernatedShootEnds(t *testing.T) {
 	e := newEnv(t)
 	shoots := &forgetting{}
-	r := &Reconciler{client: e.seed, options: Options{Shoots: shoots}, slots: slots.New(1)}
+	r := &Reconciler{client: e.seed, options: Options{Shoots: shoots}, slots: slots.New(slots.For(1))}
 	for _, hibernated := range []bool{false, true} {
 		e.hibernates(hibernated)
 		e.Expect(shoots.forgotten).To(BeEmpty())

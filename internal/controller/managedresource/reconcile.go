@@ -46,7 +46,7 @@ var _ reconcile.Reconciler = &Reconciler{}
 // newReconciler returns a Reconciler. cached reads the metadata of Secrets from a cache,
 // live reads Secrets from the API server.
 func newReconciler(seed client.Client, cached, live client.Reader, recorder events.EventRecorder, options Options) *Reconciler {
-	return &Reconciler{client: seed, content: contentReader{cached, live}, writer: writer{seed}, options: options, recorder: recorder, slots: slots.New(options.MaxConcurrentReconciles)}
+	return &Reconciler{client: seed, content: contentReader{cached, live}, writer: writer{seed}, options: options, recorder: recorder, slots: slots.New(slots.For(options.MaxConcurrentReconciles))}
 }
 
 // stage is one step of a run.

@@ -11,6 +11,7 @@ import (
 	"github.com/trellis-network/trellis/internal/expectations"
 	"github.com/trellis-network/trellis/internal/keyed"
 	"github.com/trellis-network/trellis/internal/metrics"
+	"github.com/trellis-network/trellis/internal/slots"
 )
 
 // localState is what this process alone knows of Networks beyond their status. Losing it costs
@@ -29,6 +30,14 @@ type localState struct {
 	starts keyed.Map[types.NamespacedName, start]
 	// told limits how often an error changes into another one.
 	told budget.Budget
+	// slots keep slow clusters from taking all workers.
+	slots *slots.Slots
+}
+
+// limits are those of a controller with this many workers. A cluster that is new has no limit,
+// since only a network that runs asks its cluster.
+func limits(workers int) slots.Limits {
+	return slots.Limits{Slow: max(1, workers/2), Unknown: max(1, workers), After: slowAfter}
 }
 
 // start is when this process began to carry out what a Network asks for.
@@ -46,5 +55,6 @@ func (m *localState) forget(name types.NamespacedName) {
 	m.announced.Delete(name)
 	m.first.Delete(name.Namespace)
 	m.told.Forget(name)
+	m.slots.Forget(name.Namespace)
 	metrics.ForgetNetwork(name)
 }

@@ -23,6 +23,10 @@ const (
 	// nodesTimeout bounds the time for reading the number of nodes, which a roll-out can do
 	// without.
 	nodesTimeout = 5 * time.Second
+	// slowAfter is how long a run takes whose cluster counts as slow. Only a cluster that hangs
+	// makes a run as long, since a run waits for nothing else outside the seed: a first contact
+	// may take 3 s, and everything after it longer.
+	slowAfter = 2 * time.Second
 	// nodesMaxAge is how long ago a shoot may have answered last before its nodes decide
 	// about a write: while it hangs, its cache keeps what it had.
 	nodesMaxAge = 10 * time.Second

@@ -13,6 +13,7 @@ import (
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/gate"
 	"github.com/trellis-network/trellis/internal/outcome"
+	"github.com/trellis-network/trellis/internal/slots"
 )
 
 // Reconciler reconciles Networks. It has the lists of stages; the stages are methods of its
@@ -35,7 +36,7 @@ type Reconciler struct {
 // newReconciler puts the parts together. cached reads the metadata of Secrets, which c does
 // not cache, and live reads from the API server.
 func newReconciler(c client.Client, cached, live client.Reader, recorder events.EventRecorder, options Options) *Reconciler {
-	codes, local := codes{options.Standalone}, &localState{}
+	codes, local := codes{options.Standalone}, &localState{slots: slots.New(limits(options.MaxConcurrentReconciles))}
 	local.networks.MaxChecks, local.bundles.MaxChecks = maxLooksAtNetwork, maxLooks
 	status := &statusWriter{client: c, recorder: recorder, clock: options.Clock, localState: local}
 	requests := &requests{options, live, codes}
@@ -135,6 +136,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 		return ctrl.Result{RequeueAfter: cacheLag}, nil
 	}
 	began := r.Clock.Now()
+	leave, admitted := r.slots.Enter(request.Namespace, began)
+	if !admitted {
+		return ctrl.Result{RequeueAfter: slots.Retry}, nil
+	}
+	defer func() { leave(r.Clock.Now()) }()
 	run, ended := newRun(n, r.Pipeline), outcome.Panicked()
 	defer func() { result, err = r.conclude(ctx, run, ended, began) }()
 	limited, cancel := context.WithTimeout(ctx, r.Timeout)

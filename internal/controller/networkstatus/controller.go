@@ -81,7 +81,7 @@ type Options struct {
 func Add(mgr manager.Manager, opts Options) error {
 	r := &reconciler{
 		client: mgr.GetClient(), options: opts, sources: append(opts.sources(), opts.Further...),
-		slots:    slots.New(opts.MaxConcurrentReconciles),
+		slots:    slots.New(slots.For(opts.MaxConcurrentReconciles)),
 		failures: workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](minRetry, maxRetry),
 	}
 	r.expected.MaxChecks = maxChecks
