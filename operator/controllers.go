@@ -18,13 +18,18 @@ import (
 	"github.com/trellis-network/trellis/internal/controller/shoot"
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/internal/webhook"
+	"github.com/trellis-network/trellis/internal/webhook/mutation"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// addControllers adds the controllers of the mode. If there are webhooks, the controllers
-// write their addresses into shoots.
-func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mode configv1alpha1.Mode, webhooks *webhook.Server) error {
+// addControllers adds the controllers of the mode. If there is a webhook server, the controllers
+// write the addresses of the plugins' webhooks into shoots.
+func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mode configv1alpha1.Mode, server *webhook.Server) error {
+	var webhooks *mutation.Webhooks
+	if server != nil {
+		webhooks = mutation.Add(server, built)
+	}
 	settings := &o.Config.Controllers
 	access := o.access(mode)
 	access.Metadata, access.Secrets = mgr.GetCache(), mgr.GetAPIReader()
@@ -42,7 +47,7 @@ func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mod
 		network.Add(mgr, network.Options{
 			Pipeline: built, Trigger: trigger, Standalone: standalone, Clock: o.Clock, Shoots: shoots,
 			FeatureGates: o.gates, Images: o.Config.Images, DumpRequests: o.Config.DumpRequests, Probe: probeOf(o.Config),
-			Webhook: webhooks.ForShoots, WebhookChanged: webhooks.Changed(),
+			Webhook: webhooks.ForShoots, WebhookChanged: server.Changed(),
 			Timeout:                 settings.Network.ReconciliationTimeout.Duration,
 			MaxConcurrentReconciles: settings.Network.ConcurrentSyncs,
 		}),

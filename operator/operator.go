@@ -87,11 +87,11 @@ func Run(ctx context.Context, options Options) error {
 		return err
 	}
 	options.Log.Info("Starting", "mode", mode, "networks", built.Types(), "seed", options.Seed.Host)
-	webhooks, err := options.addWebhooks(ctx, mgr, built, mode)
+	server, err := options.addWebhookServer(ctx, mgr, mode)
 	if err != nil {
 		return err
 	}
-	if err := options.addControllers(mgr, built, mode, webhooks); err != nil {
+	if err := options.addControllers(mgr, built, mode, server); err != nil {
 		return err
 	}
 	return mgr.Start(ctx)

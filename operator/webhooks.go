@@ -13,12 +13,11 @@ import (
 
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	"github.com/trellis-network/trellis/internal/webhook"
-	"github.com/trellis-network/trellis/pipeline"
 )
 
-// addWebhooks adds the webhook server if the configuration states how API servers reach it,
+// addWebhookServer adds the webhook server if the configuration states how API servers reach it,
 // and otherwise returns nil.
-func (o *Options) addWebhooks(ctx context.Context, mgr ctrl.Manager, built *pipeline.Pipeline, mode configv1alpha1.Mode) (*webhook.Server, error) {
+func (o *Options) addWebhookServer(ctx context.Context, mgr ctrl.Manager, mode configv1alpha1.Mode) (*webhook.Server, error) {
 	settings := &o.Config.Webhooks
 	if settings.BindAddress == "0" || settings.URL == "" && settings.ServiceName == "" {
 		o.Log.Info("Webhooks are disabled: they need webhooks.url or webhooks.serviceName, and a webhooks.bindAddress other than 0")
@@ -34,7 +33,7 @@ func (o *Options) addWebhooks(ctx context.Context, mgr ctrl.Manager, built *pipe
 			"the operator does not run in a pod, whose namespace it would use for the Secret with the certificates")
 	}
 	return webhook.Add(ctx, mgr, webhook.Options{
-		Pipeline: built, BindAddress: settings.BindAddress, Clock: o.Clock,
+		Client: mgr.GetClient(), BindAddress: settings.BindAddress, Clock: o.Clock,
 		URL:       cmp.Or(settings.URL, fmt.Sprintf("https://%s.%s:443", settings.ServiceName, namespace)),
 		Namespace: namespace,
 		Secret:    cmp.Or(settings.SecretName, strings.TrimSuffix(o.Name, "-operator")+"-webhooks"),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package webhook serves the operator's webhooks, each of which is a package of its own,
-// and returns their addresses for shoots.
+// Package webhook is the one webhook server of a program, with its certificates and its
+// limits. Each kind of webhook is a package of its own, and registers its handlers here.
 package webhook
 
 import (
@@ -10,25 +10,23 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlwebhook "sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"github.com/trellis-network/trellis/internal/webhook/certificates"
-	"github.com/trellis-network/trellis/internal/webhook/mutation"
-	"github.com/trellis-network/trellis/pipeline"
-	"github.com/trellis-network/trellis/plugin"
 )
 
 // Options are the settings of the webhook server.
 type Options struct {
-	// Pipeline has the plugins, some of which have webhooks.
-	Pipeline *pipeline.Pipeline
+	// Client reads and writes the Secret with the certificates, without a cache.
+	Client client.Client
 	// BindAddress is host:port.
 	BindAddress string
 	// URL is the beginning of the addresses of all webhooks: https, a host, optionally a
@@ -40,22 +38,23 @@ type Options struct {
 	Clock clock.WithTicker
 }
 
-// Server is a webhook server that is part of a manager.
+// Server is a webhook server that is part of a manager. It runs in every replica.
 type Server struct {
-	url  string
-	kept *certificates.Keeper
-	// types are the network types that have a webhook.
-	types []string
+	served ctrlwebhook.Server
+	limits *limits
+	url    string
+	kept   *certificates.Keeper
 }
 
-// Add adds a server to a manager. When it returns, the certificates exist.
+// Add adds a server to a manager. When it returns, the certificates exist. The server listens
+// once the manager starts, and the manager is not ready before.
 func Add(ctx context.Context, mgr ctrl.Manager, options Options) (*Server, error) {
 	address, err := url.Parse(options.URL)
 	if err != nil {
 		return nil, err
 	}
 	kept, err := certificates.New(ctx, certificates.Options{
-		Client: mgr.GetClient(), Namespace: options.Namespace, Name: options.Secret,
+		Client: options.Client, Namespace: options.Namespace, Name: options.Secret,
 		Hosts: []string{address.Hostname()}, Clock: options.Clock,
 	})
 	if err != nil {
@@ -69,31 +68,32 @@ func Add(ctx context.Context, mgr ctrl.Manager, options Options) (*Server, error
 	if err != nil {
 		return nil, fmt.Errorf("the port of %s: %w", options.BindAddress, err)
 	}
-	served := ctrlwebhook.NewServer(ctrlwebhook.Options{Host: host, Port: number, TLSOpts: []func(*tls.Config){
-		func(c *tls.Config) { c.GetCertificate, c.MinVersion = kept.Certificate, tls.VersionTLS12 },
-	}})
-	limited := newLimits()
-	s := &Server{url: strings.TrimSuffix(options.URL, "/"), kept: kept}
-	for _, networkType := range options.Pipeline.Types() {
-		if found, _ := options.Pipeline.Plugin(networkType); found.IsMutator() {
-			served.Register(mutation.Path(networkType), limited.around(mutation.Handler(found)))
-			s.types = append(s.types, networkType)
-		}
+	s := &Server{
+		served: ctrlwebhook.NewServer(ctrlwebhook.Options{Host: host, Port: number, TLSOpts: []func(*tls.Config){
+			func(c *tls.Config) { c.GetCertificate, c.MinVersion = kept.Certificate, tls.VersionTLS12 },
+		}}),
+		limits: newLimits(), url: strings.TrimSuffix(options.URL, "/"), kept: kept,
 	}
-	return s, errors.Join(mgr.Add(kept), mgr.Add(served), mgr.AddReadyzCheck("webhooks", served.StartedChecker()))
+	return s, errors.Join(mgr.Add(kept), mgr.Add(s.served), mgr.AddReadyzCheck("webhooks", s.served.StartedChecker()))
 }
 
-// ForShoots returns the webhook for shoots with networks of a type; nil if the type has
-// none, or if there is no server.
-func (s *Server) ForShoots(networkType string) *plugin.Webhook {
-	if s == nil || !slices.Contains(s.types, networkType) {
-		return nil
-	}
-	return &plugin.Webhook{URL: s.url + mutation.Path(networkType), CABundle: s.kept.Bundle()}
+// Handle serves a webhook at a path, which no other has. All webhooks share the limits of what
+// requests may cost. Handlers of sigs.k8s.io/controller-runtime/pkg/webhook/admission recover
+// panics.
+func (s *Server) Handle(path string, handler http.Handler) {
+	s.served.Register(path, s.limits.around(handler))
 }
 
-// Changed receives a value when the result of ForShoots has changed. Without a server it
-// is nil.
+// URL returns the address of a path.
+func (s *Server) URL(path string) string { return s.url + path }
+
+// CABundle returns the certificates, in PEM, that clients must trust from now on. It has a new
+// authority a month before a serving certificate is signed by it, so clients that get the
+// bundle within a month always trust what is served.
+func (s *Server) CABundle() []byte { return s.kept.Bundle() }
+
+// Changed receives a value when the CABundle has changed, one for several changes in a row.
+// It is one channel for all callers. Without a server it is nil.
 func (s *Server) Changed() <-chan struct{} {
 	if s == nil {
 		return nil
