@@ -197,7 +197,8 @@ func TestReportsTurnTheStatus(t *testing.T) {
 	e.clock.SetTime(e.clock.Now().Truncate(time.Hour).Add(time.Hour + time.Minute))
 	e.report(nil)
 	e.clock.SetTime(e.clock.Now().Add(time.Minute)) // the old reports may have been examined before
-	e.Eventually(func() string { e.condition(); return e.providerStatus() }).ShouldNot(ContainSubstring(hour))
+	hour = e.clock.Now().UTC().Truncate(time.Hour).Format(time.RFC3339)
+	e.Eventually(func() string { e.condition(); return e.providerStatus() }).Should(ContainSubstring(hour))
 	e.writes()
 	e.pass(20*time.Minute, nil)
 	e.seed.Stays(t, e.network, time.Second)
