@@ -113,7 +113,7 @@ func run(ctx context.Context) error {
 	}
 	log := slog.New(slog.NewJSONHandler(os.Stdout, nil))
 	log.Info("The probe begins", "node", o.Node, "version", o.Version, "addresses", o.PodIPs)
-	measuring := measure.Measure{MTU: mtu(o.PodIPs)}
+	measuring := measure.Measure{MTU: mtu(o.PodIPs), Dial: measure.DialOthers}
 	one := probe.Probe{
 		Settings:     o.Settings,
 		API:          &apiserver.Client{URL: apiServer(), Credentials: o.credentials},

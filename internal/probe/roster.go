@@ -58,9 +58,3 @@ func FamilyOf(address netip.Addr) v1alpha1.IPFamily {
 	}
 	return v1alpha1.IPv6
 }
-
-// usable reports whether a probe connects to an address that others state. It does not connect to
-// itself, to its node's own link, or to many at once.
-func usable(address netip.Addr) bool {
-	return address.IsGlobalUnicast() && address.Zone() == ""
-}

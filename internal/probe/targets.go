@@ -43,14 +43,14 @@ type knowledge struct {
 	dns           DNS
 }
 
-// targets returns what to test at a time, without doubles. Only families of the probe's own pod
-// are tested.
+// targets returns what to test at a time, without doubles: only families of the probe's own pod, and
+// only addresses to which MayConnect lets it connect.
 func (k *knowledge) targets(now time.Time) []Target {
 	var all []Target
 	add := func(check v1alpha1.CheckType, name string, address netip.Addr, port uint16) {
-		family := FamilyOf(address)
-		if slices.ContainsFunc(k.PodIPs, func(own netip.Addr) bool { return FamilyOf(own) == family }) {
-			all = append(all, Target{family, check, name, netip.AddrPortFrom(address.Unmap(), port).String()})
+		family, to := FamilyOf(address), netip.AddrPortFrom(address.Unmap(), port)
+		if MayConnect(to) && slices.ContainsFunc(k.PodIPs, func(own netip.Addr) bool { return FamilyOf(own) == family }) {
+			all = append(all, Target{family, check, name, to.String()})
 		}
 	}
 	for _, address := range k.HostIPs {
@@ -77,13 +77,16 @@ func (k *knowledge) targets(now time.Time) []Target {
 }
 
 // outside returns the target that the operator has set: one for each family, or only one if it is
-// an address.
+// an address. A name's addresses are known only when it is resolved, so the dialer checks them.
 func (k *knowledge) outside() []Target {
 	host, _, err := net.SplitHostPort(k.Outside)
 	if err != nil {
 		return nil
 	}
 	literal, notLiteral := netip.ParseAddr(host)
+	if notLiteral == nil && !usable(literal) {
+		return nil
+	}
 	var all []Target
 	for _, own := range k.PodIPs {
 		if notLiteral != nil || FamilyOf(literal) == FamilyOf(own) {

@@ -4,6 +4,7 @@ package probe
 
 import (
 	"fmt"
+	"net"
 	"net/netip"
 	"testing"
 	"time"
@@ -90,6 +91,36 @@ func TestAPeerCannotNameAddressesOfItsChoice(t *testing.T) {
 	g.Expect(k.learn("a", []string{"192.168.0.2", "192.168.0.3", "192.168.0.4"})).To(BeTrue())
 	g.Expect(k.nodeAddresses["a"]).To(HaveLen(2))
 	g.Expect(k.learn("a", []string{"192.168.0.2", "192.168.0.3"})).To(BeFalse(), "it is known")
+}
+
+// An owner of the cluster can change the Service, the pod and its resolv.conf, and must not lead the
+// probe to its own loopback, or to what listens on the link of its node.
+func TestNoTargetIsOnTheProbesOwnLink(t *testing.T) {
+	g := NewWithT(t)
+	bad := []string{"127.0.0.1", "::1", "169.254.169.254", "fe80::1", "224.0.0.1", "ff02::1", "0.0.0.0", "::ffff:127.0.0.1", "255.255.255.255"}
+	for _, address := range bad {
+		k := knowledge{
+			Settings: settings("10.1.0.1", "fd00::1"), serviceIPs: addresses(address), nodeAddresses: map[string][]netip.Addr{},
+			dns: DNS{Servers: addresses(address), Name: "trellis-probe.kube-system.svc.cluster.local."},
+		}
+		k.HostIPs, k.Outside = addresses(address), net.JoinHostPort(address, "443")
+		k.roster.Update("self", []apiserver.Endpoint{endpoint("a", address)})
+		k.learn("a", []string{address})
+		g.Expect(k.targets(start)).To(BeEmpty(), address)
+	}
+}
+
+// NodeLocal DNSCache answers at a link-local address. Nothing but DNS is asked there.
+func TestTheDNSCacheOfTheNodeIsTested(t *testing.T) {
+	g := NewWithT(t)
+	k := knowledge{
+		Settings: settings("10.1.0.1"), serviceIPs: addresses("169.254.20.10"),
+		dns: DNS{Servers: addresses("169.254.20.10"), Name: "trellis-probe.kube-system.svc.cluster.local."},
+	}
+	k.HostIPs = nil
+	g.Expect(k.targets(start)).To(ConsistOf(
+		Target{"IPv4", v1alpha1.CheckDNS, "trellis-probe.kube-system.svc.cluster.local.", "169.254.20.10:53"},
+	))
 }
 
 func TestAReportHasTheFailingTargetsAndTheSums(t *testing.T) {

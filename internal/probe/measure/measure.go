@@ -51,7 +51,7 @@ const (
 
 // Measure makes attempts.
 type Measure struct {
-	// Dial connects; nil means a net.Dialer.
+	// Dial connects; nil means a net.Dialer. A probe has DialOthers.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// MTU of the pod's interface. 0 means unknown: then packets of full size are not tested.
 	MTU int
@@ -176,6 +176,19 @@ func (m *Measure) dialer() func(ctx context.Context, network, address string) (n
 	}
 	return (&net.Dialer{}).DialContext
 }
+
+// DialOthers connects like a net.Dialer, but only where probe.MayConnect lets a probe connect,
+// whatever address a name is resolved to.
+func DialOthers(ctx context.Context, network, address string) (net.Conn, error) {
+	return (&net.Dialer{Control: func(_, address string, _ syscall.RawConn) error {
+		if to, err := netip.ParseAddrPort(address); err != nil || !probe.MayConnect(to) {
+			return errForbidden
+		}
+		return nil
+	}}).DialContext(ctx, network, address)
+}
+
+var errForbidden = errors.New("a probe does not connect to loopback, link-local or multicast addresses")
 
 // dial opens a TCP connection in the target's family. Errors contain no port of this side, which
 // differs each time.

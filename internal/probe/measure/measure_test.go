@@ -106,6 +106,17 @@ func TestWhatAnswersMustBeAProbeOfBoundedSize(t *testing.T) {
 	}
 }
 
+// The name of an outside target may be resolved to any address.
+func TestANameDoesNotLeadAProbeToItself(t *testing.T) {
+	g := NewWithT(t)
+	_, port, err := net.SplitHostPort(peer(t, "node-b"))
+	g.Expect(err).NotTo(HaveOccurred())
+	outside := target(v1alpha1.CheckOutside, "localhost", net.JoinHostPort("localhost", port))
+	g.Expect((&measure.Measure{}).Attempt(t.Context(), outside, false).Failure).To(BeEmpty(), "it listens there")
+	g.Expect((&measure.Measure{Dial: measure.DialOthers}).Attempt(t.Context(), outside, false).Failure).
+		To(Equal("no connection: a probe does not connect to loopback, link-local or multicast addresses"))
+}
+
 // Of several endpoints of a Service one may have died a moment ago.
 func TestAServiceIsTriedMoreThanOnce(t *testing.T) {
 	g := NewWithT(t)
