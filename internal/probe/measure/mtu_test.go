@@ -6,6 +6,7 @@ package measure_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -36,7 +37,7 @@ func TestALoweredMTUIsFound(t *testing.T) {
 	}
 	w := newPath(t)
 	target := target(v1alpha1.CheckPods, "node-b", "10.99.2.2:8099")
-	m := measure.Measure{MTU: 1450, Dial: w.dialFromA}
+	m := measure.Measure{MTU: 1450, Dial: w.dialFromPod}
 
 	g := NewWithT(t)
 	outcome := m.Attempt(t.Context(), target, true)
@@ -44,105 +45,133 @@ func TestALoweredMTUIsFound(t *testing.T) {
 	g.Expect(outcome.FullSizePackets).To(Equal(ptr.To(true)))
 
 	// The router says so: TCP adapts, and only a packet of full size is lost.
-	w.run("ip -n %[2]s route replace 10.99.2.0/24 dev rb mtu lock 1300")
+	w.router.run("ip route replace 10.99.2.0/24 dev rb mtu lock 1300")
 	outcome = m.Attempt(t.Context(), target, true)
 	g.Expect(outcome.Failure).To(BeEmpty())
 	g.Expect(outcome.FullSizePackets).To(Equal(ptr.To(false)))
-	w.run("ip -n %[2]s route replace 10.99.2.0/24 dev rb")
-	w.run("ip -n %[1]s route flush cache")
+	w.router.run("ip route replace 10.99.2.0/24 dev rb")
+	w.pod.run("ip route flush cache")
 
 	// The router does not say so.
-	w.run("ip netns exec %[2]s nft add table inet path")
-	w.run("ip netns exec %[2]s nft add chain inet path forward { type filter hook forward priority 0 ; }")
-	w.run("ip netns exec %[2]s nft add rule inet path forward meta length > 1300 drop")
+	w.router.run("nft add table inet path")
+	w.router.run("nft add chain inet path forward { type filter hook forward priority 0 ; }")
+	w.router.run("nft add rule inet path forward meta length > 1300 drop")
 	g.Expect(m.Attempt(t.Context(), target, false).Failure).To(BeEmpty(), "a small exchange does not notice")
 	outcome = m.Attempt(t.Context(), target, true)
 	g.Expect(outcome.Failure).To(Equal("small packets pass, but full segments do not within 5s: check the MTU"))
 
-	w.run("ip netns exec %[2]s nft delete table inet path")
+	w.router.run("nft delete table inet path")
 	outcome = m.Attempt(t.Context(), target, true)
 	g.Expect(outcome.Failure).To(BeEmpty(), "it is repaired")
 	g.Expect(outcome.FullSizePackets).To(Equal(ptr.To(true)))
 }
 
-// path is three network namespaces: a pod, a router, and the pod of a probe.
+// path is the network namespaces of a pod, a router, and the pod of a probe.
 type path struct {
-	t          *testing.T
-	namespaces []any // their names
+	t                *testing.T
+	pod, router, far *namespace
 }
 
 func newPath(t *testing.T) *path {
-	prefix := fmt.Sprintf("trellis-mtu-%d-", os.Getpid())
-	w := &path{t: t, namespaces: []any{prefix + "a", prefix + "r", prefix + "b"}}
-	t.Cleanup(func() {
-		for _, name := range w.namespaces {
-			_ = exec.Command("ip", "netns", "delete", name.(string)).Run()
-		}
-	})
-	for _, name := range w.namespaces {
-		out, err := exec.Command("ip", "netns", "add", name.(string)).CombinedOutput()
-		if strings.Contains(string(out), "Operation not permitted") {
-			t.Skip("root may not make network namespaces here")
-		}
-		NewWithT(t).Expect(err).NotTo(HaveOccurred(), string(out))
-	}
-	w.run("ip -n %[1]s link add eth0 mtu 1450 type veth peer name ra mtu 1450 netns %[2]s")
-	w.run("ip -n %[3]s link add eth0 mtu 1450 type veth peer name rb mtu 1450 netns %[2]s")
-	for _, command := range []string{
-		"-n %[1]s address add 10.99.1.2/24 dev eth0", "-n %[3]s address add 10.99.2.2/24 dev eth0",
-		"-n %[2]s address add 10.99.1.1/24 dev ra", "-n %[2]s address add 10.99.2.1/24 dev rb",
-		"-n %[1]s link set eth0 up", "-n %[3]s link set eth0 up", "-n %[2]s link set ra up", "-n %[2]s link set rb up",
-		"-n %[1]s route add default via 10.99.1.1", "-n %[3]s route add default via 10.99.2.1",
+	w := &path{t: t, pod: newNamespace(t), router: newNamespace(t), far: newNamespace(t)}
+	w.pod.run("ip link add eth0 mtu 1450 type veth peer name ra mtu 1450 netns " + w.router.file)
+	w.far.run("ip link add eth0 mtu 1450 type veth peer name rb mtu 1450 netns " + w.router.file)
+	for _, each := range []struct {
+		in       *namespace
+		commands []string
+	}{
+		{w.pod, []string{"address add 10.99.1.2/24 dev eth0", "link set eth0 up", "route add default via 10.99.1.1"}},
+		{w.far, []string{"address add 10.99.2.2/24 dev eth0", "link set eth0 up", "route add default via 10.99.2.1"}},
+		{w.router, []string{"address add 10.99.1.1/24 dev ra", "address add 10.99.2.1/24 dev rb", "link set ra up", "link set rb up"}},
 	} {
-		w.run("ip " + command)
+		for _, command := range each.commands {
+			each.in.run("ip " + command)
+		}
 	}
-	NewWithT(t).Expect(w.in(w.namespaces[1], func() error {
+	NewWithT(t).Expect(w.router.within(func() error {
 		return os.WriteFile("/proc/sys/net/ipv4/ip_forward", []byte("1"), 0)
 	})).To(Succeed())
 	w.serve()
 	return w
 }
 
-// run runs a command, with the names of the namespaces in it.
-func (w *path) run(command string) {
-	w.t.Helper()
-	arguments := strings.Fields(fmt.Sprintf(command+"%.0[1]s%.0[2]s%.0[3]s", w.namespaces...))
-	out, err := exec.Command(arguments[0], arguments[1:]...).CombinedOutput()
-	NewWithT(w.t).Expect(err).NotTo(HaveOccurred(), "%s: %s", strings.Join(arguments, " "), out)
+// namespace is a network namespace without a name on the machine. The kernel removes it when the
+// test closes its file, or when the process of the test ends.
+type namespace struct {
+	t *testing.T
+	// file is a path by which other processes reach it.
+	file string
 }
 
-// in calls do in a network namespace. A socket stays in the namespace in which it was made.
-func (w *path) in(namespace any, do func() error) error {
+func newNamespace(t *testing.T) *namespace {
+	t.Helper()
+	var file *os.File
+	err := onThread(func() (err error) {
+		if err = unix.Unshare(unix.CLONE_NEWNET); err == nil {
+			file, err = os.Open("/proc/thread-self/ns/net")
+		}
+		return err
+	})
+	if errors.Is(err, unix.EPERM) {
+		t.Skip("root may not make network namespaces here")
+	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { _ = file.Close() })
+	return &namespace{t: t, file: fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), file.Fd())}
+}
+
+// within calls do in the namespace. Sockets and processes stay in the namespace in which they were
+// made.
+func (n *namespace) within(do func() error) error {
+	return onThread(func() error {
+		file, err := os.Open(n.file)
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		if err := unix.Setns(int(file.Fd()), unix.CLONE_NEWNET); err != nil {
+			return err
+		}
+		return do()
+	})
+}
+
+// onThread calls do on a thread of its own, which ends then.
+func onThread(do func() error) error {
 	done := make(chan error)
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-		file, err := os.Open("/run/netns/" + namespace.(string))
-		if err == nil {
-			defer file.Close()
-			err = unix.Setns(int(file.Fd()), unix.CLONE_NEWNET)
-		}
-		if err == nil {
-			err = do()
-		}
-		done <- err
+		done <- do()
 	}()
 	return <-done
 }
 
-func (w *path) dialFromA(ctx context.Context, network, address string) (conn net.Conn, err error) {
-	err = w.in(w.namespaces[0], func() (err error) {
+// run runs a command in the namespace.
+func (n *namespace) run(command string) {
+	n.t.Helper()
+	arguments := strings.Fields(command)
+	var out []byte
+	err := n.within(func() (err error) {
+		out, err = exec.Command(arguments[0], arguments[1:]...).CombinedOutput()
+		return err
+	})
+	NewWithT(n.t).Expect(err).NotTo(HaveOccurred(), "%s: %s", command, out)
+}
+
+func (w *path) dialFromPod(ctx context.Context, network, address string) (conn net.Conn, err error) {
+	err = w.pod.within(func() (err error) {
 		conn, err = (&net.Dialer{}).DialContext(ctx, network, address)
 		return err
 	})
 	return conn, err
 }
 
-// serve runs the answering half of a probe in the third namespace.
+// serve runs the answering half of a probe behind the router.
 func (w *path) serve() {
 	g := NewWithT(w.t)
 	var listener net.Listener
 	var datagrams *net.UDPConn
-	g.Expect(w.in(w.namespaces[2], func() (err error) {
+	g.Expect(w.far.within(func() (err error) {
 		if listener, err = net.Listen("tcp", ":8099"); err == nil {
 			datagrams, err = net.ListenUDP("udp", &net.UDPAddr{Port: 8099})
 		}
