@@ -19,9 +19,12 @@ func TestDaemonsThatEndAreNoFailureOfPods(t *testing.T) {
 	l := newLandscape(t, 2)
 	l.talks()
 	began := time.Now()
-	l.kubectl("-n", "kube-system", "patch", "daemonset", "kube-flannel-ds", "--type=strategic", "-p",
-		`{"spec":{"template":{"spec":{"nodeSelector":{"example.org/none":"true"}}}}}`)
-	l.Eventually(l.components).ShouldNot(Equal("True"), "the condition about components tells it")
+	l.Eventually(func() string {
+		// Trellis may put the DaemonSet back before Kubernetes deletes its pods. After ten times it waits longer.
+		l.kubectl("-n", "kube-system", "patch", "daemonset", "kube-flannel-ds", "--type=strategic", "-p",
+			`{"spec":{"template":{"spec":{"nodeSelector":{"example.org/none":"true"}}}}}`)
+		return l.components()
+	}).ShouldNot(Equal("True"), "the condition about components tells it")
 	l.tells("flannel's pods deleted", began)
 	l.Eventually(l.components).Should(Equal("True"), "Trellis puts the DaemonSet back")
 	l.Expect(l.verdict()).To(Equal(allWell))
