@@ -37,7 +37,7 @@ var allWays = flag.Bool("fairness.all", false, "try every way of being hostile, 
 // What one hostile shoot may cost.
 const (
 	mostTimes  = 1.2 // the others' 95th percentile, compared to the one without it
-	mostMemory = 64  // MiB more, in use and at the worst moment
+	mostMemory = 64  // MiB more, in use, and that the heap may have before it is collected
 	mostLines  = 10  // of the log in a minute
 	// attempts is how often a way is measured until the time is as it should be: the machine
 	// does other things as well. All measurements count.
@@ -47,7 +47,7 @@ const (
 // cost is what a hostile shoot was seen to cost. The times are those of the others.
 type cost struct {
 	calm, hostile times
-	heap, peak    float64 // MiB more
+	heap, limit   float64 // MiB more
 	lines         int
 }
 
@@ -74,7 +74,7 @@ func TestAHostileShootHarmsNoOther(t *testing.T) {
 		c.calm.add(calm.times)
 		for attempt := 0; attempt == 0 || *allWays && attempt < attempts && c.ratio() > mostTimes; attempt++ {
 			one, two := l.measure(t, &tried[i]), l.measure(t, &tried[i])
-			c.heap, c.peak = max(c.heap, two.heap-calm.heap), max(c.peak, max(one.peak, two.peak)-calm.peak)
+			c.heap, c.limit = max(c.heap, two.heap-calm.heap), max(c.limit, max(one.limit, two.limit)-calm.limit)
 			c.hostile.add(one.times)
 			c.hostile.add(two.times)
 			calm = l.measure(t, nil)
@@ -94,7 +94,7 @@ func TestAHostileShootHarmsNoOther(t *testing.T) {
 			l.Expect(costs[i].ratio()).To(BeNumerically("<=", mostTimes), "%s: times of the others", tried[i].name)
 		}
 		l.Expect(costs[i].heap).To(BeNumerically("<=", mostMemory), "%s: MiB in use", tried[i].name)
-		l.Expect(costs[i].peak).To(BeNumerically("<=", mostMemory), "%s: MiB at the worst moment", tried[i].name)
+		l.Expect(costs[i].limit).To(BeNumerically("<=", mostMemory), "%s: MiB that the heap may have", tried[i].name)
 		l.Expect(costs[i].lines).To(BeNumerically("<=", mostLines), "%s: log lines", tried[i].name)
 	}
 }
@@ -103,11 +103,11 @@ func TestAHostileShootHarmsNoOther(t *testing.T) {
 func table(tried []way, costs []cost) string {
 	text := &strings.Builder{}
 	w := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprint(w, "\nhostile shoot\t95th without, ms\twith, ms\ttimes\theap, MiB more\tpeak, MiB more\tlog lines a minute\n")
+	_, _ = fmt.Fprint(w, "\nhostile shoot\t95th without, ms\twith, ms\ttimes\theap, MiB more\tup to, MiB more\tlog lines a minute\n")
 	for i := range costs {
 		c := &costs[i]
 		_, _ = fmt.Fprintf(w, "%s\t%d\t%d\t%.2f\t%+.0f\t%+.0f\t%d\n", tried[i].name,
-			high(c.calm.done).Milliseconds(), high(c.hostile.done).Milliseconds(), c.ratio(), c.heap, c.peak, c.lines)
+			high(c.calm.done).Milliseconds(), high(c.hostile.done).Milliseconds(), c.ratio(), c.heap, c.limit, c.lines)
 	}
 	_ = w.Flush()
 	return text.String()
@@ -158,7 +158,7 @@ func (l *fleet) turn(i int, to *way) {
 // measured is what one change of all networks took.
 type measured struct {
 	times
-	heap, peak float64 // MiB
+	heap, limit float64 // MiB
 }
 
 // measure changes all networks while the last shoot is hostile in a way, or not with nil.
@@ -175,11 +175,11 @@ func (l *fleet) measure(tb testing.TB, hostile *way) measured {
 func (l *fleet) observe(tb testing.TB, healthy int) measured {
 	tb.Helper()
 	runtime.GC()
-	ended, peak := make(chan struct{}), make(chan float64)
-	go func() { peak <- highest(ended) }()
+	ended, limit := make(chan struct{}), make(chan float64)
+	go func() { limit <- highest(ended) }()
 	m := measured{times: l.change(tb, healthy)}
 	close(ended)
-	m.peak, m.heap = <-peak, inUse()
+	m.limit, m.heap = <-limit, inUse()
 	return m
 }
 
@@ -191,18 +191,24 @@ func inUse() float64 {
 }
 
 // objectsNow returns how many MiB objects take, with those that are not collected yet.
-func objectsNow() float64 {
-	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+func objectsNow() float64 { return mebibytes("/memory/classes/heap/objects:bytes") }
+
+// goalNow returns to how many MiB the heap may grow before the next garbage collection. What is
+// really in use depends on when that was, so that a short measurement says little about it.
+func goalNow() float64 { return mebibytes("/gc/heap/goal:bytes") }
+
+func mebibytes(metric string) float64 {
+	sample := []metrics.Sample{{Name: metric}}
 	metrics.Read(sample)
 	return float64(sample[0].Value.Uint64()) / (1 << 20)
 }
 
-// highest returns the highest value of objectsNow until ended is closed.
+// highest returns the highest value of goalNow until ended is closed.
 func highest(ended <-chan struct{}) (most float64) {
 	next := time.NewTicker(5 * time.Millisecond)
 	defer next.Stop()
 	for {
-		most = max(most, objectsNow())
+		most = max(most, goalNow())
 		select {
 		case <-ended:
 			return most
