@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trellis-network/trellis/test/sandbox"
+	"github.com/trellis-network/trellis/test/standalone"
 )
 
 // How many nodes the shoots have.
@@ -58,7 +59,7 @@ func (w *wanted) add(file string) error {
 
 // options are those of the sandbox for the Shoots.
 func (w *wanted) options() sandbox.Options {
-	options := sandbox.Options{Users: []string{operatorUser}, Stderr: os.Stderr}
+	options := sandbox.Options{Users: []string{standalone.User}, Stderr: os.Stderr}
 	for i, shoot := range w.shoots {
 		name := client.ObjectKeyFromObject(shoot).String()
 		if i == 0 {

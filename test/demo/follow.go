@@ -50,7 +50,7 @@ func (d *demo) follow(ctx context.Context, steps []step) error {
 			return err
 		}
 	}
-	d.say("all steps are done, %.1f s after the Shoot was applied", time.Since(d.applied).Seconds())
+	d.say("all steps are done, %.1f s after the Shoot was applied", time.Since(d.shoot.Applied).Seconds())
 	return nil
 }
 
@@ -75,8 +75,8 @@ func (d *demo) await(ctx context.Context, s step) error {
 		select {
 		case err := <-d.operator.ended:
 			return d.operatorEnded(err)
-		case <-d.box.Done():
-			return d.box.Stop()
+		case <-d.Done():
+			return d.Stop()
 		case <-ctx.Done():
 			return fmt.Errorf("gave up waiting for %s", waiting)
 		case <-time.After(pollEvery):
@@ -86,11 +86,11 @@ func (d *demo) await(ctx context.Context, s step) error {
 
 // shootError returns errFailed if the Shoot reports an error.
 func (d *demo) shootError(ctx context.Context) error {
-	shoot, err := d.current(ctx)
+	shoot, err := d.shoot.Current(ctx)
 	if err != nil || shoot.Status.LastOperation == nil || shoot.Status.LastOperation.State != corev1beta1.LastOperationStateError {
 		return nil
 	}
-	d.say("Shoot %s reports an error", d.name)
+	d.say("Shoot %s reports an error", d.shoot.Key())
 	return errFailed
 }
 
@@ -99,7 +99,7 @@ func (d *demo) namespaceThere(ctx context.Context) (string, string, error) {
 	if err != nil || name == "" {
 		return "", "the Shoot's technical ID", err
 	}
-	err = d.seed.Get(ctx, client.ObjectKey{Name: name}, &corev1.Namespace{})
+	err = d.Seed.Get(ctx, client.ObjectKey{Name: name}, &corev1.Namespace{})
 	return unless(err, "control-plane namespace %s", name), "the namespace " + name, err
 }
 
@@ -108,12 +108,12 @@ func (d *demo) clusterThere(ctx context.Context) (string, string, error) {
 	if err != nil {
 		return "", "", err
 	}
-	err = d.seed.Get(ctx, client.ObjectKey{Name: name}, &extensionsv1alpha1.Cluster{})
+	err = d.Seed.Get(ctx, client.ObjectKey{Name: name}, &extensionsv1alpha1.Cluster{})
 	return unless(err, "Cluster %s describes the shoot", name), "the Cluster " + name, err
 }
 
 func (d *demo) networkThere(ctx context.Context) (string, string, error) {
-	n, err := d.network(ctx)
+	n, err := d.shoot.Network(ctx)
 	if err != nil {
 		return "", "the Network", err
 	}
@@ -144,7 +144,7 @@ func (d *demo) bundleApplied(ctx context.Context) (string, string, error) {
 }
 
 func (d *demo) crdsEstablished(ctx context.Context) (string, string, error) {
-	established, all, err := install.Established(ctx, d.shoot)
+	established, all, err := install.Established(ctx, d.shoot.Cluster)
 	if err != nil || established < all {
 		return "", fmt.Sprintf("CRDs in the shoot: %d of %d established", established, all), err
 	}
@@ -171,7 +171,7 @@ func (d *demo) workloadsReady(ctx context.Context) (string, string, error) {
 }
 
 func (d *demo) networkSucceeded(ctx context.Context) (string, string, error) {
-	n, err := d.network(ctx)
+	n, err := d.shoot.Network(ctx)
 	if err != nil || n.Status.LastOperation == nil || n.Status.LastOperation.State != corev1beta1.LastOperationStateSucceeded {
 		return "", "the Network to succeed", err
 	}
@@ -179,7 +179,7 @@ func (d *demo) networkSucceeded(ctx context.Context) (string, string, error) {
 }
 
 func (d *demo) networkHealthy(ctx context.Context) (string, string, error) {
-	n, err := d.network(ctx)
+	n, err := d.shoot.Network(ctx)
 	if err != nil {
 		return "", "", err
 	}
@@ -195,7 +195,7 @@ func (d *demo) networkHealthy(ctx context.Context) (string, string, error) {
 }
 
 func (d *demo) shootSucceeded(ctx context.Context) (string, string, error) {
-	shoot, err := d.current(ctx)
+	shoot, err := d.shoot.Current(ctx)
 	if err != nil || shoot.Status.LastOperation == nil || shoot.Status.LastOperation.State != corev1beta1.LastOperationStateSucceeded {
 		return "", "the Shoot to succeed", err
 	}
@@ -203,24 +203,14 @@ func (d *demo) shootSucceeded(ctx context.Context) (string, string, error) {
 }
 
 func (d *demo) controlPlane(ctx context.Context) (string, error) {
-	shoot, err := d.current(ctx)
+	shoot, err := d.shoot.Current(ctx)
 	return shoot.Status.TechnicalID, err
-}
-
-// network reads the Shoot's Network.
-func (d *demo) network(ctx context.Context) (*extensionsv1alpha1.Network, error) {
-	n := &extensionsv1alpha1.Network{}
-	namespace, err := d.controlPlane(ctx)
-	if err != nil {
-		return n, err
-	}
-	return n, d.seed.Get(ctx, client.ObjectKey{Namespace: namespace, Name: d.name.Name}, n)
 }
 
 // managedResource returns the ManagedResource that the Network waits for, or nil if it does
 // not exist yet.
 func (d *demo) managedResource(ctx context.Context) (*resourcesv1alpha1.ManagedResource, error) {
-	n, err := d.network(ctx)
+	n, err := d.shoot.Network(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +223,7 @@ func (d *demo) managedResource(ctx context.Context) (*resourcesv1alpha1.ManagedR
 		if !written.Await {
 			continue
 		}
-		err := d.seed.Get(ctx, client.ObjectKey{Namespace: n.Namespace, Name: written.Name}, mr)
+		err := d.Seed.Get(ctx, client.ObjectKey{Namespace: n.Namespace, Name: written.Name}, mr)
 		if err == nil && slices.Contains(mr.Spec.SecretRefs, corev1.LocalObjectReference{Name: written.Secret}) {
 			return mr, nil
 		}
@@ -243,7 +233,7 @@ func (d *demo) managedResource(ctx context.Context) (*resourcesv1alpha1.ManagedR
 }
 
 func (d *demo) components(ctx context.Context) ([]plugin.Component, error) {
-	n, err := d.network(ctx)
+	n, err := d.shoot.Network(ctx)
 	if err != nil {
 		return nil, err
 	}

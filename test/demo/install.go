@@ -9,14 +9,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 
-	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
-	"github.com/trellis-network/trellis/test/install"
 )
 
 // readShoot returns the one Shoot in a file.
@@ -60,25 +57,8 @@ func readDocuments(file string) ([]*unstructured.Unstructured, error) {
 	}
 }
 
-// install creates the CRDs and policies in the seed, and gives the operator's user exactly the
-// rights in config/rbac.
-func (l *landscape) install(ctx context.Context) error {
-	l.say("installing CRDs and the operator's rights in the seed")
-	if err := install.CRDs(ctx, l.seed); err != nil {
-		return err
-	}
-	if err := install.Policies(ctx, l.seed); err != nil {
-		return err
-	}
-	return install.Rights(ctx, l.seed, configv1alpha1.ModeStandalone, operatorUser, "default")
-}
-
 // apply creates the Shoot.
 func (d *demo) apply(ctx context.Context, shoot *unstructured.Unstructured) error {
-	d.say("applying Shoot %s", d.name)
-	d.applied = time.Now()
-	if err := d.seed.Create(ctx, shoot); err != nil {
-		return fmt.Errorf("the API server rejects the Shoot: %w", err)
-	}
-	return nil
+	d.say("applying Shoot %s", d.shoot.Key())
+	return d.shoot.Apply(ctx, shoot)
 }

@@ -19,18 +19,11 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	connectivityv1alpha1 "github.com/trellis-network/trellis/api/connectivity/v1alpha1"
-	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
-	"github.com/trellis-network/trellis/internal/seedclient"
 	"github.com/trellis-network/trellis/test/sandbox"
+	"github.com/trellis-network/trellis/test/standalone"
 )
-
-// operatorUser is the user name in the operator's client certificate.
-const operatorUser = "trellis-operator"
 
 // patience is the time that all steps of a Shoot together may take once the clusters are ready.
 const patience = 3 * time.Minute
@@ -85,14 +78,13 @@ func run(ctx context.Context, shootFile string, use programs, exit bool) error {
 		return err
 	}
 	l := &landscape{started: time.Now(), trellis: use.trellis} // the sandbox prints the same times
-	if l.box, err = sandbox.Start(ctx, wanted.options()); err != nil {
+	box, err := sandbox.Start(ctx, wanted.options())
+	if err != nil {
 		return err
 	}
-	defer func() { _ = l.box.Stop() }()
-	if l.seed, err = connect(l.box.Seed.Kubeconfig); err != nil {
-		return err
-	}
-	if err := l.install(ctx); err != nil {
+	defer func() { _ = box.Stop() }()
+	l.say("installing CRDs and the operator's rights in the seed")
+	if l.Landscape, err = standalone.Install(ctx, box); err != nil {
 		return err
 	}
 	if err := l.startOperator(use.operator); err != nil {
@@ -116,16 +108,15 @@ func run(ctx context.Context, shootFile string, use programs, exit bool) error {
 		return ctx.Err()
 	case err := <-l.operator.ended:
 		return l.operatorEnded(err)
-	case <-l.box.Done():
-		return l.box.Stop() // it says why the sandbox has ended
+	case <-l.Done():
+		return l.Stop() // it says why the sandbox has ended
 	}
 }
 
 // landscape is one run of the demo.
 type landscape struct {
-	box      *sandbox.Sandbox
+	*standalone.Landscape
 	started  time.Time
-	seed     client.Client
 	operator *process
 	// trellis is the path of the command line's program.
 	trellis string
@@ -165,39 +156,15 @@ func (l *landscape) showAll(ctx context.Context, wanted *wanted) error {
 // demo follows one Shoot.
 type demo struct {
 	*landscape
-	of      sandbox.Shoot
-	name    client.ObjectKey // of the Shoot
-	applied time.Time        // when the Shoot was applied
-
-	shoot client.Client
+	shoot *standalone.Shoot
 }
 
 func (l *landscape) newDemo(index int) (*demo, error) {
-	of := l.box.Shoots[index]
-	shoot, err := connect(of.Kubeconfig)
-	return &demo{landscape: l, of: of, name: client.ObjectKey{Namespace: of.Namespace, Name: of.Name}, shoot: shoot}, err
-}
-
-// connect makes a client for a cluster, with an admin's rights.
-func connect(kubeconfig string) (client.Client, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		return nil, err
-	}
-	scheme := seedclient.Scheme()
-	if err := connectivityv1alpha1.AddToScheme(scheme); err != nil {
-		return nil, err
-	}
-	return client.New(config, client.Options{Scheme: scheme})
+	shoot, err := l.Shoot(index)
+	return &demo{landscape: l, shoot: shoot}, err
 }
 
 // say prints a progress line.
 func (l *landscape) say(format string, args ...any) {
 	fmt.Printf("[%5.1fs] %s\n", time.Since(l.started).Seconds(), fmt.Sprintf(format, args...))
-}
-
-// current reads the Shoot as it is now.
-func (d *demo) current(ctx context.Context) (*corev1beta1.Shoot, error) {
-	shoot := &corev1beta1.Shoot{}
-	return shoot, d.seed.Get(ctx, d.name, shoot)
 }

@@ -10,16 +10,9 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
-)
 
-// operatorConfig turns off the operator's ports, which other programs may use, and lets the
-// shoots be on this machine.
-const operatorConfig = `apiVersion: config.trellis.network/v1alpha1
-kind: OperatorConfiguration
-metrics: {bindAddress: "0"}
-healthProbes: {bindAddress: "0"}
-shootClientConnection: {allowedAddresses: [127.0.0.0/8]}
-`
+	"github.com/trellis-network/trellis/test/standalone"
+)
 
 // process is the operator's process.
 type process struct {
@@ -31,22 +24,22 @@ type process struct {
 
 // startOperator runs the operator with its own identity.
 func (l *landscape) startOperator(program string) error {
-	config := filepath.Join(l.box.Dir, "operator.yaml")
-	if err := os.WriteFile(config, []byte(operatorConfig), 0o600); err != nil {
+	config := filepath.Join(l.Dir, "operator.yaml")
+	if err := os.WriteFile(config, []byte(standalone.Configuration), 0o600); err != nil {
 		return err
 	}
-	log, err := os.Create(filepath.Join(l.box.Dir, "operator.log"))
+	log, err := os.Create(filepath.Join(l.Dir, "operator.log"))
 	if err != nil {
 		return err
 	}
 	defer log.Close()
-	command := exec.Command(program, "--kubeconfig", l.box.Seed.Users[operatorUser], "--config", config)
+	command := exec.Command(program, "--kubeconfig", l.Sandbox.Seed.Users[standalone.User], "--config", config)
 	command.Stdout, command.Stderr = log, log
 	endWithUs(command)
 	if err := command.Start(); err != nil {
 		return fmt.Errorf("start the operator: %w", err)
 	}
-	l.say("operator started as user %s, process %d, log %s", operatorUser, command.Process.Pid, log.Name())
+	l.say("operator started as user %s, process %d, log %s", standalone.User, command.Process.Pid, log.Name())
 	l.operator = &process{command: command, log: log.Name(), ended: make(chan error, 1)}
 	go func() { l.operator.ended <- command.Wait() }()
 	return nil

@@ -3,9 +3,7 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -16,16 +14,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	connectivityv1alpha1 "github.com/trellis-network/trellis/api/connectivity/v1alpha1"
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
-	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/test/sandbox"
+	"github.com/trellis-network/trellis/test/standalone"
 )
 
 const (
-	// proven is how often a target must have been reached for its failures to count, while its node
-	// is new; see docs/design.md, "Connectivity".
-	proven = 3
 	// limit is the time that each of the steps after that may take. The status notices a cut and a
 	// repair sooner, but this machine may be busy.
 	limit = 2 * time.Minute
@@ -46,11 +40,11 @@ func (d *demo) showPackets(ctx context.Context, shoot *unstructured.Unstructured
 	if err := d.showConnectivity(ctx); err != nil {
 		return err
 	}
-	d.say("the link of %s will be cut once the probes have reached each target %d times: until then failures of a new node do not count", cutNode, proven)
+	d.say("the link of %s will be cut once the probes have reached each target %d times: until then failures of a new node do not count", cutNode, standalone.ProvenAfter)
 	if err := d.within(ctx, d.targetsProven); err != nil {
 		return err
 	}
-	link := d.box.Node(d.of, cutNode)
+	link := d.shoot.Node(cutNode)
 	cut := time.Now()
 	if err := link.Fault(ctx, sandbox.Faults{LinkDown: true}); err != nil {
 		return err
@@ -76,11 +70,11 @@ func (d *demo) showPackets(ctx context.Context, shoot *unstructured.Unstructured
 // notice waits until the Network's status states whether pods talk, and prints how long that took.
 func (d *demo) notice(ctx context.Context, status corev1beta1.ConditionStatus, what string, since time.Time) error {
 	return d.within(ctx, func(ctx context.Context) (string, string, error) {
-		message, _, err := d.connectivity(ctx, status)
-		if message == "" {
+		health, err := d.shoot.Health(ctx)
+		if err != nil || health.Pods.Status != status || status == corev1beta1.ConditionTrue && health.Verdict != standalone.AllWell {
 			return "", "the Network's status to notice " + what, err
 		}
-		return fmt.Sprintf("the status noticed %s after %.1f s: PodNetworkAvailable is %s, %s", what, time.Since(since).Seconds(), status, message), "", nil
+		return fmt.Sprintf("the status noticed %s after %.1f s: PodNetworkAvailable is %s, %s", what, time.Since(since).Seconds(), status, health.Pods.Message), "", nil
 	})
 }
 
@@ -93,7 +87,7 @@ func (d *demo) within(ctx context.Context, s step) error {
 
 func (d *demo) nodesReady(ctx context.Context) (string, string, error) {
 	nodes := &corev1.NodeList{}
-	if err := d.shoot.List(ctx, nodes); err != nil {
+	if err := d.shoot.Cluster.List(ctx, nodes); err != nil {
 		return "", "the nodes", err
 	}
 	ready := 0
@@ -111,68 +105,20 @@ func (d *demo) nodesReady(ctx context.Context) (string, string, error) {
 }
 
 func (d *demo) podsTalk(ctx context.Context) (string, string, error) {
-	message, passing, err := d.connectivity(ctx, corev1beta1.ConditionTrue)
-	if message == "" {
-		return "", fmt.Sprintf("the probes to tell that pods talk; so far they reach: %s", cmp.Or(strings.Join(passing, ", "), "nothing")), err
+	health, err := d.shoot.Health(ctx)
+	if err != nil || health.Verdict != standalone.AllWell {
+		return "", fmt.Sprintf("the probes to tell that pods talk; so far the status tells %q", health.Verdict), err
 	}
-	return "pods talk: " + message, "", nil
-}
-
-// tests are the tests that the Network's status has once all are known.
-var tests = []string{"pods", "nodes", "services", "dns"}
-
-// connectivity returns the message of the condition PodNetworkAvailable if that has the status and,
-// if the status is True, all tests are known to pass. Otherwise the message is "". It also returns
-// the tests that pass.
-func (d *demo) connectivity(ctx context.Context, wanted corev1beta1.ConditionStatus) (message string, passing []string, err error) {
-	n, err := d.network(ctx)
-	if err != nil || n.Status.ProviderStatus == nil {
-		return "", nil, err
-	}
-	var status struct {
-		Tests map[string]any `json:"connectivityTests"`
-	}
-	if err := json.Unmarshal(n.Status.ProviderStatus.Raw, &status); err != nil {
-		return "", nil, err
-	}
-	for _, test := range tests {
-		if status.Tests[test] == true {
-			passing = append(passing, test)
-		}
-	}
-	if wanted == corev1beta1.ConditionTrue && len(passing) < len(tests) {
-		return "", passing, nil
-	}
-	return messageOf(n, wanted), passing, nil
-}
-
-func messageOf(n *extensionsv1alpha1.Network, status corev1beta1.ConditionStatus) string {
-	for _, condition := range n.Status.Conditions {
-		if condition.Type == "PodNetworkAvailable" && condition.Status == status {
-			return condition.Message
-		}
-	}
-	return ""
+	return "pods talk: " + health.Pods.Message, "", nil
 }
 
 // targetsProven awaits reports by which the probes have reached all their targets often enough.
 func (d *demo) targetsProven(ctx context.Context) (string, string, error) {
-	reports := &connectivityv1alpha1.NodeConnectivityList{}
-	if err := d.shoot.List(ctx, reports); err != nil {
-		return "", "", err
+	unproven, all, err := d.shoot.Unproven(ctx)
+	if err != nil || len(unproven) > 0 {
+		return "", fmt.Sprintf("the reports to tell that each of %d targets was reached %d times; %d were not yet", all, standalone.ProvenAfter, len(unproven)), err
 	}
-	targets := 0
-	for _, report := range reports.Items {
-		for _, check := range report.Report.Checks {
-			for _, result := range check.Results {
-				if result.Attempts-result.Failures < proven {
-					return "", fmt.Sprintf("%s to report that it has reached %s %d times", report.Name, result.Name, proven), nil
-				}
-				targets++
-			}
-		}
-	}
-	return fmt.Sprintf("each of %d targets was reached %d times", targets, proven), "", nil
+	return fmt.Sprintf("each of %d targets was reached %d times", all, standalone.ProvenAfter), "", nil
 }
 
 // showConnectivity runs the commands that show how the Network is.
@@ -182,7 +128,7 @@ func (d *demo) showConnectivity(ctx context.Context) error {
 		return err
 	}
 	for _, command := range []string{"status", "connectivity"} {
-		if err := d.run(ctx, command, d.name.Name, "-n", namespace); err != nil {
+		if err := d.run(ctx, command, d.shoot.Key().Name, "-n", namespace); err != nil {
 			return err
 		}
 	}
@@ -195,7 +141,7 @@ func (d *demo) run(ctx context.Context, args ...string) error {
 	const notWell = 1
 	fmt.Printf("\n$ trellis %s\n", strings.Join(args, " "))
 	cmd := exec.CommandContext(ctx, d.trellis, args...)
-	cmd.Env = append(os.Environ(), "KUBECONFIG="+d.box.Seed.Kubeconfig)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+d.Sandbox.Seed.Kubeconfig)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	err := cmd.Run()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == notWell {

@@ -43,15 +43,15 @@ func (n *node) print(indent string) {
 
 // show prints the Shoot and its network as a tree.
 func (d *demo) show(ctx context.Context) {
-	shoot, err := d.current(ctx)
+	shoot, err := d.shoot.Current(ctx)
 	if err != nil {
 		return
 	}
-	root := &node{text: "Shoot " + d.name.String() + "  " + outcomeOf(shoot.Status.LastOperation)}
+	root := &node{text: "Shoot " + d.shoot.Key().String() + "  " + outcomeOf(shoot.Status.LastOperation)}
 	for _, lastError := range shoot.Status.LastErrors {
 		root.add("error %v: %s", lastError.Codes, lastError.Description)
 	}
-	if n, err := d.network(ctx); err == nil {
+	if n, err := d.shoot.Network(ctx); err == nil {
 		d.addNetwork(ctx, root, n)
 	}
 	fmt.Println("\n" + root.text)
@@ -61,14 +61,14 @@ func (d *demo) show(ctx context.Context) {
 // showAccess prints how to reach the clusters with kubectl, and how to cut the link of a real node.
 func (l *landscape) showAccess() {
 	fmt.Println("\nTo look around:")
-	fmt.Printf("  export PATH=%s/bin:$PATH\n", l.box.Dir)
-	fmt.Printf("  export KUBECONFIG=%s   # garden and seed\n", l.box.Seed.Kubeconfig)
-	for _, shoot := range l.box.Shoots {
+	fmt.Printf("  export PATH=%s/bin:$PATH\n", l.Dir)
+	fmt.Printf("  export KUBECONFIG=%s   # garden and seed\n", l.Sandbox.Seed.Kubeconfig)
+	for _, shoot := range l.Shoots {
 		fmt.Printf("  export KUBECONFIG=%s   # the shoot %s\n", shoot.Kubeconfig, shoot.Name)
 	}
-	fmt.Printf("  %s status -A --kubeconfig %s\n", l.trellis, l.box.Seed.Kubeconfig)
-	if program, err := sandbox.Binary(); err == nil && len(l.box.Shoots) > 1 {
-		fmt.Printf("  %s node fault %s --link-down --dir %s   # node heal repairs the link\n", program, cutNode, l.box.Dir)
+	fmt.Printf("  %s status -A --kubeconfig %s\n", l.trellis, l.Sandbox.Seed.Kubeconfig)
+	if program, err := sandbox.Binary(); err == nil && len(l.Shoots) > 1 {
+		fmt.Printf("  %s node fault %s --link-down --dir %s   # node heal repairs the link\n", program, cutNode, l.Dir)
 	}
 }
 
@@ -135,10 +135,10 @@ func (d *demo) rollOut(ctx context.Context, component plugin.Component) (ready, 
 	key := client.ObjectKey{Namespace: component.Namespace, Name: component.Workload}
 	if component.Kind == "DaemonSet" {
 		set := &appsv1.DaemonSet{}
-		err := d.shoot.Get(ctx, key, set)
+		err := d.shoot.Cluster.Get(ctx, key, set)
 		return min(set.Status.NumberAvailable, set.Status.UpdatedNumberScheduled), set.Status.DesiredNumberScheduled, err
 	}
 	deployment := &appsv1.Deployment{}
-	err = d.shoot.Get(ctx, key, deployment)
+	err = d.shoot.Cluster.Get(ctx, key, deployment)
 	return min(deployment.Status.AvailableReplicas, deployment.Status.UpdatedReplicas), deployment.Status.Replicas, err
 }

@@ -4,6 +4,7 @@ package harness
 
 import (
 	"regexp"
+	"strings"
 	"sync"
 
 	"github.com/go-logr/logr"
@@ -23,6 +24,13 @@ func (l *Lines) Logger() logr.Logger {
 		defer l.mutex.Unlock()
 		l.all = append(l.all, line)
 	}, funcr.Options{})
+}
+
+// String returns all lines.
+func (l *Lines) String() string {
+	l.mutex.Lock()
+	defer l.mutex.Unlock()
+	return strings.Join(l.all, "\n")
 }
 
 var (

@@ -3,14 +3,10 @@
 package realcalico
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"net"
-	"os/exec"
 	"slices"
 	"strings"
-	"time"
 
 	. "github.com/onsi/gomega"
 )
@@ -78,22 +74,10 @@ func (l *landscape) pods(namespace, label string) []pod {
 	return all
 }
 
-// kubectl runs the sandbox's kubectl in the shoot.
-func (l *landscape) kubectl(stdin string, args ...string) (string, error) {
-	cmd := exec.CommandContext(l.t.Context(), l.box.Kubectl, append([]string{"--kubeconfig", l.box.Shoots[0].Kubeconfig}, args...)...)
-	cmd.Stdin = strings.NewReader(stdin)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		return stdout.String(), fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, stderr.String())
-	}
-	return stdout.String(), nil
-}
-
 // must is kubectl that succeeds.
 func (l *landscape) must(args ...string) string {
 	l.t.Helper()
-	output, err := l.kubectl("", args...)
+	output, err := l.shoot.Kubectl(l.t.Context(), "", args...)
 	l.Expect(err).NotTo(HaveOccurred())
 	return output
 }
@@ -101,13 +85,13 @@ func (l *landscape) must(args ...string) string {
 // manifest is kubectl apply or delete of objects.
 func (l *landscape) manifest(verb, objects string) {
 	l.t.Helper()
-	_, err := l.kubectl(objects, verb, "-f", "-")
+	_, err := l.shoot.Kubectl(l.t.Context(), objects, verb, "-f", "-")
 	l.Expect(err).NotTo(HaveOccurred())
 }
 
 // get asks an HTTP server from a pod.
 func (l *landscape) get(from pod, url string) error {
-	_, err := l.kubectl("", "-n", "default", "exec", from.name, "--", "traffic", "get", "-timeout", "2s", url)
+	_, err := l.shoot.Kubectl(l.t.Context(), "", "-n", "default", "exec", from.name, "--", "traffic", "get", "-timeout", "2s", url)
 	return err
 }
 
@@ -117,7 +101,7 @@ func (l *landscape) ping(from pod, address string) error {
 	if strings.Contains(address, ":") {
 		program = "ping6"
 	}
-	_, err := l.kubectl("", "-n", "default", "exec", from.name, "--", program, "-c", "1", "-W", "2", address)
+	_, err := l.shoot.Kubectl(l.t.Context(), "", "-n", "default", "exec", from.name, "--", program, "-c", "1", "-W", "2", address)
 	return err
 }
 
@@ -138,75 +122,7 @@ func (l *landscape) allReach(pods []pod) {
 		l.Eventually(func() error { return l.get(from, "http://traffic.default.svc.cluster.local/") }).Should(Succeed(), "%s -> name", from.node)
 	}
 	for _, address := range pods[1].addresses {
-		_, err := l.box.Node(l.box.Shoots[0], pods[0].node).Exec(l.t.Context(), "ping", "-c", "1", "-W", "5", address)
+		_, err := l.shoot.Node(pods[0].node).Exec(l.t.Context(), "ping", "-c", "1", "-W", "5", address)
 		l.Expect(err).NotTo(HaveOccurred(), "node %s -> pod on %s", pods[0].node, pods[1].node)
 	}
-}
-
-// count is what was sent and lost, as the program traffic reports it.
-type count struct {
-	UDP  struct{ Sent, Lost int }
-	HTTP struct{ Sent, Lost int }
-	Gaps []struct {
-		Lost         int
-		Milliseconds float64
-	}
-}
-
-// longest is the longest time in which nothing arrived.
-func (c count) longest() time.Duration {
-	var longest float64
-	for _, gap := range c.Gaps {
-		longest = max(longest, gap.Milliseconds)
-	}
-	return time.Duration(longest * float64(time.Millisecond))
-}
-
-func (c count) String() string {
-	return fmt.Sprintf("%d of %d datagrams (longest gap %s), %d of %d requests", c.UDP.Lost, c.UDP.Sent, c.longest().Round(time.Millisecond), c.HTTP.Lost, c.HTTP.Sent)
-}
-
-// load is traffic in both directions between two pods, in each IP family: a datagram each 5 ms, and
-// HTTP requests.
-type load struct{ ended []chan count }
-
-// startLoad begins to send, for a time.
-func (l *landscape) startLoad(a, b pod, last time.Duration) *load {
-	started := &load{}
-	for _, pair := range [][2]pod{{a, b}, {b, a}} {
-		for _, address := range pair[1].addresses {
-			ended := make(chan count, 1)
-			started.ended = append(started.ended, ended)
-			go func() {
-				defer close(ended)
-				one, err := l.send(pair[0], net.JoinHostPort(address, "8080"), last)
-				if err != nil {
-					l.t.Errorf("send from %s: %v", pair[0].node, err)
-					return
-				}
-				ended <- one
-			}()
-		}
-	}
-	return started
-}
-
-func (l *landscape) send(from pod, to string, last time.Duration) (sent count, err error) {
-	output, err := l.kubectl("", "-n", "default", "exec", from.name, "--", "traffic", "send", "-to", to, "-every", "5ms", "-for", last.String())
-	if err == nil {
-		err = json.Unmarshal([]byte(output), &sent)
-	}
-	return sent, err
-}
-
-// end waits until all is sent, and returns the worst of the directions and families.
-func (s *load) end() count {
-	var worst count
-	for i, ended := range s.ended {
-		one := <-ended
-		if i == 0 || one.UDP.Lost > worst.UDP.Lost {
-			worst = one
-		}
-	}
-	return worst
 }

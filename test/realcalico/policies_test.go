@@ -95,7 +95,7 @@ func (l *landscape) probesAreProtected(from pod) {
 	l.Expect(probes).To(HaveLen(2))
 	for _, probe := range probes {
 		for _, address := range probe.addresses {
-			_, err := l.kubectl("", "-n", "default", "exec", from.name, "--", "traffic", "get", "-timeout", "3s", "http://"+net.JoinHostPort(address, "8099")+"/")
+			_, err := l.shoot.Kubectl(l.t.Context(), "", "-n", "default", "exec", from.name, "--", "traffic", "get", "-timeout", "3s", "http://"+net.JoinHostPort(address, "8099")+"/")
 			l.Expect(err).To(HaveOccurred(), "a pod that is no probe, to %s", address)
 			l.Expect(err.Error()).To(Or(ContainSubstring("deadline exceeded"), ContainSubstring("timeout")), "it gets no answer")
 		}
@@ -105,9 +105,9 @@ func (l *landscape) probesAreProtected(from pod) {
 // nothingIsForbidden checks that neither the agents nor the operator lack a right.
 func (l *landscape) nothingIsForbidden() {
 	l.t.Helper()
-	texts := map[string]string{"operator": l.operatorLog.text()}
+	texts := map[string]string{"operator": l.operatorLog.String()}
 	for _, name := range strings.Fields(l.must("-n", "kube-system", "get", "pods", "-o", "name")) {
-		output, err := l.kubectl("", "-n", "kube-system", "logs", name, "--all-containers", "--tail=-1")
+		output, err := l.shoot.Kubectl(l.t.Context(), "", "-n", "kube-system", "logs", name, "--all-containers", "--tail=-1")
 		if err == nil {
 			texts[name] = output
 		}

@@ -5,48 +5,29 @@
 package realcalico
 
 import (
-	"context"
-	"errors"
 	"flag"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/go-logr/logr/funcr"
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
-	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	"github.com/trellis-network/trellis/operator"
-	"github.com/trellis-network/trellis/plugins"
-	"github.com/trellis-network/trellis/providers"
 	"github.com/trellis-network/trellis/test/harness"
-	"github.com/trellis-network/trellis/test/install"
 	"github.com/trellis-network/trellis/test/sandbox"
+	"github.com/trellis-network/trellis/test/standalone"
 )
 
-const (
-	operatorUser = "trellis-operator"
-	settings     = `{metrics: {bindAddress: "0"}, healthProbes: {bindAddress: "0"}, shootClientConnection: {allowedAddresses: [127.0.0.0/8]}}`
-	// patience is for what takes seconds on a machine that does nothing else.
-	patience = 4 * time.Minute
-)
+// patience is for what takes seconds on a machine that does nothing else.
+const patience = 4 * time.Minute
 
-var (
-	agents     = flag.String("agents", "", "the directory that test/realcalico/agents prints")
-	networkKey = client.ObjectKey{Namespace: "shoot--dev--calico", Name: "calico"}
-	shootKey   = client.ObjectKey{Namespace: "garden-dev", Name: "calico"}
-)
+var agents = flag.String("agents", "", "the directory that test/realcalico/agents prints")
 
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
@@ -109,12 +90,11 @@ func (n network) providerConfig() string {
 // landscape is a seed with an operator, and a shoot with two real nodes.
 type landscape struct {
 	*WithT
+	*standalone.Landscape
 	t           *testing.T
-	box         *sandbox.Sandbox
-	seed, shoot *harness.Cluster
+	shoot       *standalone.Shoot
 	network     network
-	operatorLog *log
-	began       time.Time
+	operatorLog harness.Lines
 }
 
 // newLandscape starts everything but the network. When the test ends, all of it is gone.
@@ -129,15 +109,21 @@ func newLandscape(t *testing.T, of network) *landscape {
 	images, err := filepath.Glob(filepath.Join(*agents, "*.tar"))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(images).NotTo(BeEmpty(), "archives in "+*agents)
-	l := &landscape{WithT: g, t: t, network: of, operatorLog: &log{}}
-	l.box = sandbox.ForTest(t, sandbox.Options{
-		Shoots: []string{shootKey.String()}, Users: []string{operatorUser},
+	l := &landscape{WithT: g, t: t, network: of}
+	l.Landscape, err = standalone.Install(t.Context(), sandbox.ForTest(t, sandbox.Options{
+		Shoots: []string{"garden-dev/calico"}, Users: []string{standalone.User},
 		Real: &sandbox.RealNodes{Nodes: 2, Programs: programs, Images: images, Families: strings.ReplaceAll(of.families, " ", "")},
+	}))
+	l.Expect(err).NotTo(HaveOccurred())
+	l.shoot, err = l.Shoot(0)
+	l.Expect(err).NotTo(HaveOccurred())
+	stop, err := l.Operate(l.operatorLog.Logger(), nil)
+	l.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
 	})
-	l.seed, l.shoot = l.connect(l.box.Seed.Kubeconfig), l.connect(l.box.Shoots[0].Kubeconfig)
-	l.Expect(install.CRDs(t.Context(), l.seed)).To(Succeed())
-	l.Expect(install.Rights(t.Context(), l.seed, configv1alpha1.ModeStandalone, operatorUser, "default")).To(Succeed())
-	l.operate()
 	if of.withoutKubeProxy {
 		l.must("-n", "kube-system", "delete", "daemonset", "kube-proxy")
 		// Without kube-proxy, calico-node finds the API server as its user tells it.
@@ -152,8 +138,7 @@ func (l *landscape) apply() {
 	l.t.Helper()
 	shoot := &unstructured.Unstructured{}
 	l.Expect(yaml.Unmarshal([]byte(l.network.shoot()), &shoot.Object)).To(Succeed())
-	l.began = time.Now()
-	l.Expect(l.seed.Create(l.t.Context(), shoot)).To(Succeed())
+	l.Expect(l.shoot.Apply(l.t.Context(), shoot)).To(Succeed())
 }
 
 // change changes the NetworkConfig of the Shoot, as its owner does.
@@ -162,124 +147,44 @@ func (l *landscape) change(config string) {
 	l.network.config = config
 	changed := map[string]any{}
 	l.Expect(yaml.Unmarshal([]byte(l.network.providerConfig()), &changed)).To(Succeed())
-	shoot := l.readShoot()
-	before := shoot.DeepCopy()
-	l.Expect(unstructured.SetNestedMap(shoot.Object, changed, "spec", "networking", "providerConfig")).To(Succeed())
-	l.Expect(l.seed.Patch(l.t.Context(), shoot, client.MergeFrom(before))).To(Succeed())
+	l.Expect(l.shoot.Edit(l.t.Context(), func(shoot *unstructured.Unstructured) {
+		_ = unstructured.SetNestedMap(shoot.Object, changed, "spec", "networking", "providerConfig")
+	})).To(Succeed())
 }
 
 // remove deletes the Shoot, and returns how long that took.
 func (l *landscape) remove() time.Duration {
 	l.t.Helper()
-	shoot := l.readShoot()
-	before := shoot.DeepCopy()
-	annotations := map[string]string{"confirmation.gardener.cloud/deletion": "true"}
-	shoot.SetAnnotations(annotations)
-	l.Expect(l.seed.Patch(l.t.Context(), shoot, client.MergeFrom(before))).To(Succeed())
+	l.Expect(l.shoot.Edit(l.t.Context(), func(shoot *unstructured.Unstructured) {
+		shoot.SetAnnotations(map[string]string{"confirmation.gardener.cloud/deletion": "true"})
+	})).To(Succeed())
 	began := time.Now()
-	l.Expect(l.seed.Delete(l.t.Context(), shoot)).To(Succeed())
+	shoot, err := l.shoot.Current(l.t.Context())
+	l.Expect(err).NotTo(HaveOccurred())
+	l.Expect(l.Seed.Delete(l.t.Context(), shoot)).To(Succeed())
 	l.Eventually(func() bool {
-		return apierrors.IsNotFound(l.seed.Get(l.t.Context(), shootKey, shoot))
+		_, err := l.shoot.Current(l.t.Context())
+		return apierrors.IsNotFound(err)
 	}).Should(BeTrue(), "the Shoot goes")
 	return time.Since(began)
 }
 
-func (l *landscape) readShoot() *unstructured.Unstructured {
-	l.t.Helper()
-	shoot := &unstructured.Unstructured{}
-	shoot.SetAPIVersion("core.gardener.cloud/v1beta1")
-	shoot.SetKind("Shoot")
-	l.Expect(l.seed.Get(l.t.Context(), shootKey, shoot)).To(Succeed())
-	return shoot
-}
-
-func (l *landscape) connect(kubeconfig string) *harness.Cluster {
-	c, err := harness.Connect(kubeconfig)
-	l.Expect(err).NotTo(HaveOccurred())
-	return c
-}
-
-// operate runs the operator until the test ends.
-func (l *landscape) operate() {
-	api, err := clientcmd.BuildConfigFromFlags("", l.box.Seed.Users[operatorUser])
-	l.Expect(err).NotTo(HaveOccurred())
-	config, err := configv1alpha1.Load([]byte(settings))
-	l.Expect(err).NotTo(HaveOccurred())
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() {
-		ended <- operator.Run(ctx, operator.Options{
-			Plugins: plugins.All(), Providers: providers.All(), Config: config, Seed: api,
-			Log: funcr.New(l.operatorLog.add, funcr.Options{}),
-		})
-	}()
-	l.t.Cleanup(func() {
-		cancel()
-		if err := <-ended; err != nil && !errors.Is(err, context.Canceled) {
-			l.t.Error(err)
-		}
-	})
-}
-
-// log keeps lines.
-type log struct {
-	mu    sync.Mutex
-	lines []string
-}
-
-func (l *log) add(prefix, args string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.lines = append(l.lines, prefix+" "+args)
-}
-
-func (l *log) text() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.Join(l.lines, "\n")
-}
-
-// status is what the Network's status says.
-type status struct {
-	// Tests are the results of the connectivity's tests, per IP family where there are two.
-	Tests map[string]any `json:"connectivityTests"`
-	// conditions are the conditions' states, and messages their messages, by their types.
-	conditions, messages map[string]string
-}
-
-func (l *landscape) status() status {
-	network, read := &extensionsv1alpha1.Network{}, status{conditions: map[string]string{}, messages: map[string]string{}}
-	if err := l.seed.Get(l.t.Context(), networkKey, network); err != nil {
-		return read
-	}
-	if network.Status.ProviderStatus != nil {
-		l.Expect(yaml.Unmarshal(network.Status.ProviderStatus.Raw, &read)).To(Succeed())
-	}
-	for _, each := range network.Status.Conditions {
-		read.conditions[string(each.Type)], read.messages[string(each.Type)] = string(each.Status), each.Message
-	}
-	return read
-}
-
-// verdict is what the status says of the pods' network and of the components: "True True" if all
-// is well, and otherwise with the messages.
+// verdict is what the status says of the pods' network and of the components, with the messages
+// of what is not well.
 func (l *landscape) verdict() string {
-	is := l.status()
-	words := is.conditions["PodNetworkAvailable"] + " " + is.conditions["SystemComponentsHealthy"]
-	if words != allWell {
-		words += ": " + is.messages["PodNetworkAvailable"] + "; " + is.messages["SystemComponentsHealthy"]
+	is, err := l.shoot.Health(l.t.Context())
+	l.Expect(err).NotTo(HaveOccurred())
+	verdict := is.Verdict + ", components " + string(is.Components.Status)
+	if verdict != allWell {
+		verdict += ": " + is.Pods.Message + "; " + is.Components.Message
 	}
-	return words
+	return verdict
 }
 
-const allWell = "True True"
+const allWell = standalone.AllWell + ", components True"
 
 // becomesWell waits until the status says that pods talk and all components are healthy.
 func (l *landscape) becomesWell() {
 	l.t.Helper()
 	l.Eventually(l.verdict).Should(Equal(allWell))
-	tests := l.status().Tests
-	for _, test := range []string{"dns", "nodes", "pods", "services"} {
-		l.Expect(tests).To(HaveKeyWithValue(test, true))
-	}
 }

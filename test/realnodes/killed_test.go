@@ -13,7 +13,6 @@ func TestAKilledTestLeavesNothingBehind(t *testing.T) {
 	remnants.AfterKill(t, []string{"-realnodes"}, func() {
 		l := newLandscape(t, 2)
 		l.awaitRollout(0)
-		l.serve("node-1")
-		l.serve("node-2")
+		l.servers()
 	})
 }

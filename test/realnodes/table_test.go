@@ -11,6 +11,8 @@ import (
 
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
+
+	"github.com/trellis-network/trellis/test/standalone"
 )
 
 // The limits are those that docs/design.md states under "Connectivity".
@@ -18,7 +20,6 @@ const (
 	nodeFails = 60 * time.Second
 	pairFails = 90 * time.Second
 	repaired  = 60 * time.Second
-	allWell   = "True dns nodes pods services"
 )
 
 // fault is something that breaks, and what the status must tell of it.
@@ -40,7 +41,7 @@ func (l *landscape) suffers(f fault) {
 	verdict, message := l.verdict(), l.message()
 	l.Expect(message).To(MatchRegexp(f.message))
 	l.Expect(f.mends()).To(Succeed())
-	again := l.becomes(Equal(allWell), repaired)
+	again := l.becomes(Equal(standalone.AllWell), repaired)
 	faults.add(row{f.name, verdict, after, again})
 	l.t.Logf("%s: %s", f.name, message)
 }

@@ -43,7 +43,7 @@ func TestWhatFailsBetweenThreeNodesIsKnown(t *testing.T) {
 // of them failed.
 func (l *landscape) attempts(node string) (all, failed int32) {
 	reports := &connectivityv1alpha1.NodeConnectivityList{}
-	l.Expect(l.shoot.List(l.t.Context(), reports)).To(Succeed())
+	l.Expect(l.shoot.Cluster.List(l.t.Context(), reports)).To(Succeed())
 	for _, each := range reports.Items {
 		for _, check := range each.Report.Checks {
 			for _, result := range check.Results {

@@ -26,7 +26,7 @@ func TestWhatIsUnknownIsNamed(t *testing.T) {
 	t.Parallel()
 	l := newLandscape(t, 2)
 	l.talks()
-	restart := func(images string) func() error {
+	restart := func(images map[string]string) func() error {
 		return func() error {
 			l.stop()
 			l.operate(images)
@@ -34,7 +34,7 @@ func TestWhatIsUnknownIsNamed(t *testing.T) {
 		}
 	}
 	l.suffers(fault{
-		name: "image of the probe broken", breaks: restart("trellis-probe: sandbox.invalid/none:v1"), mends: restart(""),
+		name: "image of the probe broken", breaks: restart(map[string]string{"trellis-probe": "sandbox.invalid/none:v1"}), mends: restart(nil),
 		verdict: Equal("Unknown"), within: silence, message: "of the DaemonSet trellis-probe in kube-system do not run",
 	})
 	server := l.apiServer()
@@ -60,7 +60,7 @@ func (l *landscape) apiServer() *os.Process {
 	l.Expect(err).NotTo(HaveOccurred())
 	for _, file := range files {
 		command, _ := os.ReadFile(file) // it may have ended
-		if !bytes.HasPrefix(command, []byte("kube-apiserver\x00")) || !bytes.Contains(command, []byte(l.box.Dir+"/pki/shoots/")) {
+		if !bytes.HasPrefix(command, []byte("kube-apiserver\x00")) || !bytes.Contains(command, []byte(l.Dir+"/pki/shoots/")) {
 			continue
 		}
 		id, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))

@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/trellis-network/trellis/test/sandbox"
+	"github.com/trellis-network/trellis/test/standalone"
 )
 
 // What flanneld and kube-proxy have told the kernel stays when they end: packets go on.
@@ -27,7 +28,7 @@ func TestDaemonsThatEndAreNoFailureOfPods(t *testing.T) {
 	}).ShouldNot(Equal("True"), "the condition about components tells it")
 	l.tells("flannel's pods deleted", began)
 	l.Eventually(l.components).Should(Equal("True"), "Trellis puts the DaemonSet back")
-	l.Expect(l.verdict()).To(Equal(allWell))
+	l.Expect(l.verdict()).To(Equal(standalone.AllWell))
 
 	began = time.Now()
 	killed := make(chan string, 2)
@@ -35,12 +36,12 @@ func TestDaemonsThatEndAreNoFailureOfPods(t *testing.T) {
 	go func() { killed <- keepKilled(l.node("node-2"), "flanneld") }()
 	l.Eventually(l.components).WithTimeout(killedFor).Should(Equal("Progressing"), "the condition about components tells of flanneld")
 	l.tells("kube-proxy and flanneld killed with -9", began)
-	l.bears("kube-proxy and flanneld killed with -9", time.Until(began.Add(killedFor)), allWell)
+	l.bears("kube-proxy and flanneld killed with -9", time.Until(began.Add(killedFor)), standalone.AllWell)
 	for range 2 {
 		l.Expect(<-killed).To(ContainSubstring("killed"))
 	}
 	l.Eventually(l.components).Should(Equal("True"))
-	l.Expect(l.verdict()).To(Equal(allWell))
+	l.Expect(l.verdict()).To(Equal(standalone.AllWell))
 }
 
 // tells notes what the status tells of the network's own workloads, and how long after a fault.
