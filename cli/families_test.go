@@ -48,7 +48,7 @@ func (m migrating) objects(t *testing.T, p *pipeline.Pipeline) (*extensionsv1alp
 		TypeMeta:   metav1.TypeMeta{APIVersion: corev1beta1.GroupVersion.String(), Kind: "Shoot"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: "garden-dev", Name: "mine"},
 	}
-	shoot.Spec.Provider = corev1beta1.Provider{Type: "local", Workers: []corev1beta1.Worker{{Name: "a", Maximum: 3}}}
+	shoot.Spec.Provider = corev1beta1.Provider{Type: "aws", Workers: []corev1beta1.Worker{{Name: "a", Maximum: 3}}}
 	shoot.Spec.Kubernetes.Version = "1.36.3"
 	shoot.Status.Networking = &corev1beta1.NetworkingStatus{Pods: []string{"10.1.0.0/16", "2001:db8:1::/56"}}
 	kept := &state.State{}

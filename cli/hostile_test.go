@@ -24,7 +24,7 @@ func calicoShoot(config, networking, kubernetes string) string {
 kind: Shoot
 metadata: {name: mine, namespace: garden-dev}
 spec:
-  provider: {type: local, workers: [{name: a, maximum: 3}]}
+  provider: {type: aws, workers: [{name: a, maximum: 3}]}
   kubernetes: {version: 1.36.3` + kubernetes + `}
   networking: {type: calico` + networking + `, providerConfig: ` + config + "}\n"
 }

@@ -44,7 +44,7 @@ func (s script) run(t *testing.T) {
 func call(args []string, stdin string) (exit int, stdout, stderr string) {
 	var out, err bytes.Buffer
 	exit = cli.Run(args, cli.Streams{In: strings.NewReader(stdin), Out: &out, Err: &err},
-		[]plugin.Plugin{plugin.New(noop{})}, []plugin.Provider{infra{}})
+		[]plugin.Plugin{plugin.New(noop{})}, []plugin.Provider{infra{}, dry{}})
 	return exit, out.String(), err.String()
 }
 

@@ -44,7 +44,7 @@ func (l *live) becomes(n *extensionsv1alpha1.Network, healthy corev1beta1.Condit
 	n.Status.Conditions = []corev1beta1.Condition{{
 		Type: "SystemComponentsHealthy", Status: healthy, Message: "it is \x1b[31m" + string(healthy), LastTransitionTime: metav1.Now(), LastUpdateTime: metav1.Now(),
 	}}
-	n.Status.State = &runtime.RawExtension{Raw: []byte(`{"applied": {"config": {"colour": "red"}}, "components": [{"name": "nodes", "kind": "DaemonSet"}]}`)}
+	n.Status.State = &runtime.RawExtension{Raw: []byte(`{"applied": {"config": {"colour": "red", "length": "5"}}, "components": [{"name": "nodes", "kind": "DaemonSet"}]}`)}
 	n.Status.ProviderStatus = &runtime.RawExtension{Raw: []byte(`{"components": {"nodes": true}}`)}
 	l.Expect(l.client.Status().Patch(l.t.Context(), n, client.MergeFrom(before))).To(Succeed())
 }
@@ -58,7 +58,7 @@ func TestTheStatusOfTheNetworksOfASeed(t *testing.T) {
 	exit, shown, problems := l.run("status", "mine", "-n", namespace)
 	l.Expect(exit).To(Equal(cli.ExitOK), problems)
 	l.Expect(shown).To(And(
-		HavePrefix(namespace+"/mine  noop  healthy\n"), ContainSubstring("1, applied"), ContainSubstring("packets       by hand"),
+		HavePrefix(namespace+"/mine  noop  healthy\n"), ContainSubstring("1, applied"), ContainSubstring("packets       on foot; routes by hand"),
 		ContainSubstring(`it is \u001b[31mTrue`), Not(ContainSubstring("\x1b"))))
 
 	exit, shown, _ = l.run("status", "-n", namespace)
@@ -73,7 +73,7 @@ func TestTheStatusOfTheNetworksOfASeed(t *testing.T) {
 	}
 	l.Expect(json.Unmarshal([]byte(shown), &content)).To(Succeed())
 	l.Expect(content.Networks).To(ContainElements(
-		HaveField("DataPath", "by hand"), And(HaveField("Name", "other"), HaveField("State", "unhealthy"))))
+		HaveField("DataPath", "on foot; routes by hand"), And(HaveField("Name", "other"), HaveField("State", "unhealthy"))))
 	for _, format := range []string{"json", "yaml"} {
 		_, shown, _ = l.run("status", "-n", namespace, "-o", format)
 		l.Expect(shown).To(And(ContainSubstring("unhealthy"), Not(ContainSubstring("\x1b"))))

@@ -86,7 +86,13 @@ func (noop) Classify(change plugin.Change[noopConfig]) (plugin.ChangeClass, stri
 	return noopChanges.Classify(change)
 }
 
-func (noop) DescribeDataPath(*noopConfig) string { return "by hand" }
+// DescribeDataPath tells nothing of most networks.
+func (noop) DescribeDataPath(effective *noopConfig) plugin.DataPath {
+	if effective.Length != "5" {
+		return plugin.DataPath{}
+	}
+	return plugin.DataPath{Packets: "on foot", Router: "hand"}
+}
 
 func (noop) Render(effective *noopConfig, facts *plugin.Input) (plugin.Objects, error) {
 	labels := map[string]string{"app": "noop"}
@@ -130,8 +136,17 @@ func (noop) Render(effective *noopConfig, facts *plugin.Input) (plugin.Objects, 
 	return plugin.NewObjects(nil, plugin.NetworkBundle("noop", []plugin.Object{account, daemons}), plugin.SeedBundle("noop-seed", inSeed)), nil
 }
 
-// infra is an infrastructure without IP-in-IP.
-type infra struct{}
+// infra is an infrastructure without IP-in-IP, and dry one that allows everything.
+type (
+	infra struct{}
+	dry   struct{}
+)
+
+func (dry) Type() string { return "dry" }
+
+func (dry) Infrastructure(*corev1beta1.Shoot) plugin.Infrastructure {
+	return plugin.Infrastructure{Type: "dry"}
+}
 
 func (infra) Type() string { return "infra" }
 

@@ -72,6 +72,9 @@ type Result struct {
 	Values map[string]any `json:"-"`
 	// Origins are where they come from, by path.
 	Origins map[string]plugin.Origin
+	// DataPath is how packets between pods on different nodes travel, and who makes the routes, in
+	// one line; empty if the plugin does not tell.
+	DataPath string
 	// Changes are the differences between Config and what was applied last.
 	Changes []Change
 	// IPFamilies are the families that the objects are for.
@@ -154,6 +157,7 @@ func (b *build) checkWritten() error {
 	}
 	b.in.PodCIDR, b.in.ServiceCIDR = spec.EffectivePodCIDR(), spec.ServiceCIDR
 	b.checkNetwork()
+	b.checkInfrastructure()
 	b.planRollout()
 	if b.plugin.Type == "" {
 		return nil
@@ -182,6 +186,7 @@ func (b *build) checkWritten() error {
 
 func (b *build) validateEffective() error {
 	b.Add(b.plugin.ValidateEffective(b.config, b.user, &b.in, b.paths.config))
+	b.checkRoutes()
 	b.warnOverridden()
 	return nil
 }

@@ -22,9 +22,13 @@ type paths struct {
 func pathsOf(request *Request) paths {
 	spec := field.NewPath("spec")
 	networking := spec.Child("networking")
-	if request.Author == AuthorShoot {
+	if request.Author != AuthorNetwork {
+		config := networking.Child("providerConfig")
+		if request.Author == AuthorConfig {
+			config = field.NewPath("providerConfig")
+		}
 		return paths{
-			networkType: networking.Child("type"), config: networking.Child("providerConfig"), families: networking.Child("ipFamilies"),
+			networkType: networking.Child("type"), config: config, families: networking.Child("ipFamilies"),
 			pods: networking.Child("pods"), services: networking.Child("services"), nodes: networking.Child("nodes"),
 		}
 	}

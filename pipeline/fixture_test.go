@@ -112,6 +112,20 @@ func (noopPlugin) Classify(change plugin.Change[noopConfig]) (plugin.ChangeClass
 	return "", ""
 }
 
+// DescribeDataPath relies on the infrastructure's routes unless there is a tunnel.
+func (noopPlugin) DescribeDataPath(effective *noopConfig) plugin.DataPath {
+	if effective.Tunnel != nil && effective.Tunnel.Enabled {
+		return plugin.DataPath{Packets: "through a tunnel", Router: "the agents"}
+	}
+	return plugin.DataPath{
+		Packets: "no encapsulation", Field: "tunnel.enabled",
+		Instead: []plugin.Edit{
+			{Values: map[string]any{"tunnel.enabled": true}},
+			{Values: map[string]any{"tunnel.enabled": true, "mode": nil}, Where: "on islands"},
+		},
+	}
+}
+
 // tasksBundle carries what tests add to the network.
 const tasksBundle = "noop-config-later"
 
@@ -158,9 +172,24 @@ func (infra) Infrastructure(*corev1beta1.Shoot) plugin.Infrastructure {
 	return plugin.Infrastructure{Type: "infra", NoIPIP: true}
 }
 
+// island is an infrastructure on which nothing makes routes, and continent one with a few.
+type (
+	island    struct{}
+	continent struct{}
+)
+
+func (island) Type() string    { return "island" }
+func (continent) Type() string { return "continent" }
+func (island) Infrastructure(*corev1beta1.Shoot) plugin.Infrastructure {
+	return plugin.Infrastructure{Type: "island", NoPodRoutes: true}
+}
+func (continent) Infrastructure(*corev1beta1.Shoot) plugin.Infrastructure {
+	return plugin.Infrastructure{Type: "continent", PodRoutes: true, PodRouter: "the road office", MaxPodRoutes: 5}
+}
+
 func newPipeline(t testing.TB, definition noopPlugin) *pipeline.Pipeline {
 	t.Helper()
-	p, err := pipeline.New([]plugin.Plugin{plugin.New(definition)}, []plugin.Provider{infra{}})
+	p, err := pipeline.New([]plugin.Plugin{plugin.New(definition)}, []plugin.Provider{infra{}, island{}, continent{}})
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return p
 }

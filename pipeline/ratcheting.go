@@ -91,6 +91,10 @@ func (b *build) errorsOf(accepted *Accepted) map[string]bool {
 	request.MaxUnavailable = "" // the annotation is not part of it
 	request.TakenOver = nil
 	request.Applied = nil
+	if was := accepted.Facts.Infrastructure.Type; was == "" || was == b.request.Facts.Infrastructure.Type {
+		// What Trellis has learned of an infrastructure since is a rule of a new release.
+		request.Facts.Infrastructure = b.request.Facts.Infrastructure
+	}
 	if b.last != nil {
 		request.Applied = &Applied{Config: b.last.Config, Sources: b.last.Sources}
 	}

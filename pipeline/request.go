@@ -53,6 +53,9 @@ const (
 	AuthorNetwork Author = "Network"
 	// AuthorShoot gives the paths of a Shoot: spec.networking.providerConfig.
 	AuthorShoot Author = "Shoot"
+	// AuthorConfig gives the paths of a NetworkConfig that stands alone: providerConfig. What
+	// is wrong with its cluster has the paths of a Shoot.
+	AuthorConfig Author = "NetworkConfig"
 )
 
 // Applied is what a network was last applied with. It is kept in the Network's
@@ -73,8 +76,9 @@ const maxConfig = 64 << 10
 
 // NewRequest makes the Request for a Network and, if it is known, its Shoot. Facts that
 // neither states have documented defaults: an unknown infrastructure allows everything,
-// kube-proxy runs, the cluster is not hibernated. A Shoot without uid, creation timestamp
-// and status is only planned.
+// kube-proxy runs, the cluster is not hibernated. The Network's cloudProvider names the
+// infrastructure where the Shoot does not. A Shoot without uid, creation timestamp and
+// status is only planned.
 func (p *Pipeline) NewRequest(network *extensionsv1alpha1.Network, shoot *corev1beta1.Shoot, env plugin.Environment) Request {
 	request := Request{
 		Name: network.Name, Namespace: network.Namespace,
@@ -94,7 +98,7 @@ func (p *Pipeline) NewRequest(network *extensionsv1alpha1.Network, shoot *corev1
 		request.MaxUnavailable = cmp.Or(request.MaxUnavailable, shoot.Annotations[extensionsv1alpha1.MaxUnavailableAnnotation])
 		withoutProbe = withoutProbe || shoot.Annotations[extensionsv1alpha1.ProbeAnnotation] == "false"
 		shootFacts(&request.Facts, shoot)
-		infrastructure = shoot.Spec.Provider.Type
+		infrastructure = cmp.Or(shoot.Spec.Provider.Type, infrastructure)
 		if n := shoot.Spec.Networking; n != nil && n.ProviderConfig != nil {
 			request.Written = json.RawMessage(n.ProviderConfig.Raw)
 		}

@@ -124,6 +124,17 @@ type Infrastructure struct {
 	// PodRoutes reports that a controller of the cloud makes routes to the nodes'
 	// pod ranges, so that pods can talk without encapsulation.
 	PodRoutes bool `json:"podRoutes,omitempty"`
+	// NoPodRoutes reports that nothing makes such routes but the network itself. Of an
+	// unknown infrastructure neither is known.
+	NoPodRoutes bool `json:"noPodRoutes,omitempty"`
+	// PodRouter names what makes the routes, for users: "the cloud-controller-manager".
+	PodRouter string `json:"podRouter,omitempty"`
+	// MaxPodRoutes is how many routes a route table takes, one for each node, as long as the
+	// owner of the account has not had it raised; 0 if that is not known.
+	MaxPodRoutes int32 `json:"maxPodRoutes,omitempty"`
+	// OverlayOff reports that Gardener's provider extension turns the overlay of new clusters
+	// off unless their users ask for one.
+	OverlayOff bool `json:"overlayOff,omitempty"`
 	// OwnNetwork reports that no other cluster has nodes in the network of this
 	// cluster's nodes, so that no other pod range can overlap with this cluster's. False
 	// means that this is not known.
@@ -136,7 +147,8 @@ type Infrastructure struct {
 // Provider states the facts of one kind of infrastructure. It never edits a
 // config: what follows from its facts is the plugin's affair.
 type Provider interface {
-	// Type is the value of Shoot.spec.provider.type that the provider answers to.
+	// Type is the value of Shoot.spec.provider.type, or of Network.spec.cloudProvider, that
+	// the provider answers to.
 	Type() string
 	// Infrastructure returns what the infrastructure of the shoot allows. The
 	// shoot is nil where only a Network is known.

@@ -39,7 +39,7 @@ type Methods interface {
 	// Precondition is that of a Preconditioner. Other Definitions have none.
 	Precondition(effective any, in *Input) *Precondition
 	// DescribeDataPath is that of a DataPathDescriber. For other Definitions it is empty.
-	DescribeDataPath(effective any) string
+	DescribeDataPath(effective any) DataPath
 	// IsAdopter reports whether the Definition is an Adopter, so that IPAM may be called.
 	IsAdopter() bool
 	// IPAM is that of an Adopter.
@@ -113,11 +113,11 @@ func (a adapter[C]) Precondition(effective any, in *Input) *Precondition {
 	return nil
 }
 
-func (a adapter[C]) DescribeDataPath(effective any) string {
+func (a adapter[C]) DescribeDataPath(effective any) DataPath {
 	if describer, ok := a.definition.(DataPathDescriber[C]); ok {
 		return describer.DescribeDataPath(effective.(*C))
 	}
-	return ""
+	return DataPath{}
 }
 
 func (a adapter[C]) IsAdopter() bool {

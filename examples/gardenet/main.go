@@ -139,11 +139,11 @@ func (definition) Render(effective *NetworkConfig, in *plugin.Input) (plugin.Obj
 }
 
 // DescribeDataPath implements plugin.DataPathDescriber.
-func (definition) DescribeDataPath(effective *NetworkConfig) string {
+func (definition) DescribeDataPath(effective *NetworkConfig) plugin.DataPath {
 	if effective.IPAM.CIDR == usePodCIDR {
-		return "no encapsulation; routes to the ranges of nodes by the agents"
+		return plugin.DataPath{Packets: "no encapsulation", Router: "the agents, to the ranges of nodes"}
 	}
-	return "no encapsulation; routes to single pods by the agents"
+	return plugin.DataPath{Packets: "no encapsulation", Router: "the agents, to single pods"}
 }
 
 func main() {

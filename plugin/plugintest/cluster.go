@@ -71,6 +71,7 @@ var specialities = []struct {
 	}},
 	{"no IP-in-IP", func(f *plugin.Input) { f.Infrastructure.NoIPIP = true }},
 	{"routes made by the cloud", func(f *plugin.Input) { f.Infrastructure.PodRoutes = true }},
+	{"routes made by nothing", func(f *plugin.Input) { f.Infrastructure.NoPodRoutes = true }},
 	{"nodes of others beside its own", func(f *plugin.Input) { f.Infrastructure.OwnNetwork = false }},
 	{"virtual functions", func(f *plugin.Input) { f.Infrastructure.VirtualFunctions = true }},
 	{"thousands of nodes", func(f *plugin.Input) { f.NodesAtLeast, f.NodesAtMost = 1000, 5000 }},

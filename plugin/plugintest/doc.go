@@ -40,6 +40,8 @@
 //   - changes: there is a class, and a reason, for a change of every field, and for one
 //     of each plugin.Fact that restarts agents; and the Changes of the Description are
 //     exactly those that Classify gives.
+//   - routes: what a DataPathDescriber advises where the infrastructure makes no routes is a
+//     field of the config, and leads to a network without errors, also if it runs already.
 //   - adaptation: a Mutator takes every object, reports truthfully whether it has changed
 //     it, and changes nothing the second time.
 //   - readme: README.md names every field, its default, which is in force somewhere, and

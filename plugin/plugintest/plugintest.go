@@ -55,6 +55,7 @@ var checks = []check{
 	{"images", images},
 	{"rights", rights},
 	{"changes", changes},
+	{"routes", routes},
 	{"adaptation", adaptation},
 	{"readme", readme},
 }

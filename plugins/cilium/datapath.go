@@ -2,23 +2,36 @@
 
 package cilium
 
-import "github.com/trellis-network/trellis/plugins/cilium/v1alpha1"
+import (
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/cilium/v1alpha1"
+)
 
 // DescribeDataPath implements plugin.DataPathDescriber.
-func (definition) DescribeDataPath(effective *v1alpha1.NetworkConfig) string {
-	path := "no encapsulation; routes by the infrastructure"
-	switch encapsulationOf(effective) {
-	case v1alpha1.VXLAN:
-		path = "VXLAN between nodes; routes by Cilium's agents"
-	case v1alpha1.Geneve:
-		path = "Geneve between nodes; routes by Cilium's agents"
-	default:
-		if createsPodRoutes(effective) {
-			path = "no encapsulation; routes by Cilium's agents"
+func (definition) DescribeDataPath(effective *v1alpha1.NetworkConfig) plugin.DataPath {
+	path := plugin.DataPath{Packets: "no encapsulation"}
+	switch encapsulation := encapsulationOf(effective); {
+	case encapsulation == v1alpha1.VXLAN:
+		path.Packets, path.Router = "VXLAN between nodes", agents
+	case encapsulation == v1alpha1.Geneve:
+		path.Packets, path.Router = "Geneve between nodes", agents
+	case createsPodRoutes(effective):
+		path.Router = agents
+	case overlayOff(effective):
+		path.Field = "overlay.enabled"
+		path.Instead = []plugin.Edit{
+			{Values: map[string]any{"overlay.enabled": true}},
+			{Values: map[string]any{"overlay.createPodRoutes": true}, Where: "where all nodes are in one layer 2 segment"},
 		}
+	default:
+		path.Field = "tunnel"
+		path.Instead = []plugin.Edit{{Values: map[string]any{"tunnel": string(v1alpha1.VXLAN)}}}
 	}
 	if effective.Encryption != nil && encryptsWithWireGuard(effective) {
-		path += "; encrypted with WireGuard"
+		path.Encryption = "WireGuard"
 	}
 	return path
 }
+
+// agents are what users know Cilium's DaemonSet as.
+const agents = "Cilium's agents"

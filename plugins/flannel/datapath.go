@@ -2,16 +2,19 @@
 
 package flannel
 
-import "github.com/trellis-network/trellis/plugins/flannel/v1alpha1"
+import (
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/flannel/v1alpha1"
+)
 
 // DescribeDataPath implements plugin.DataPathDescriber.
-func (definition) DescribeDataPath(effective *v1alpha1.NetworkConfig) string {
-	path := "no encapsulation"
+func (definition) DescribeDataPath(effective *v1alpha1.NetworkConfig) plugin.DataPath {
+	path := plugin.DataPath{Packets: "no encapsulation", Router: "flannel", Lacks: "NetworkPolicies"}
 	switch {
 	case encapsulates(effective) && seenOutside(effective):
-		path = "VXLAN between subnets, no encapsulation within one"
+		path.Packets = "VXLAN between subnets, no encapsulation within one"
 	case encapsulates(effective):
-		path = "VXLAN between nodes"
+		path.Packets = "VXLAN between nodes"
 	}
-	return path + "; routes by flannel"
+	return path
 }

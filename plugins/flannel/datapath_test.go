@@ -6,8 +6,8 @@ import "testing"
 
 func TestUsersAreToldHowPacketsTravel(t *testing.T) {
 	networks.ExpectDataPaths(t, map[string]string{
-		"":                               "VXLAN between nodes; routes by flannel",
-		"backend: {type: host-gw}":       "no encapsulation; routes by flannel",
-		"backend: {directRouting: true}": "VXLAN between subnets, no encapsulation within one; routes by flannel",
+		"":                               "VXLAN between nodes; routes by flannel; NetworkPolicies have no effect",
+		"backend: {type: host-gw}":       "no encapsulation; routes by flannel; NetworkPolicies have no effect",
+		"backend: {directRouting: true}": "VXLAN between subnets, no encapsulation within one; routes by flannel; NetworkPolicies have no effect",
 	})
 }

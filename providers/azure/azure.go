@@ -4,49 +4,22 @@
 package azure
 
 import (
-	"encoding/json"
-
-	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/providers/internal/facts"
 )
 
-// Type is the value of Shoot.spec.provider.type.
-const Type = "azure"
-
-// Provider states Azure's facts.
-type Provider struct{}
-
-var _ plugin.Provider = Provider{}
-
-// Type returns azure.
-func (Provider) Type() string { return Type }
-
-// Infrastructure returns Azure's facts: its virtual networks drop IP-in-IP, its cloud
-// controller manager creates a route for the pods of each node, and nodes have virtual
-// functions, since most machine types have accelerated networking.
-func (Provider) Infrastructure(shoot *corev1beta1.Shoot) plugin.Infrastructure {
-	return plugin.Infrastructure{
-		Type:             Type,
+// Provider states the facts. Virtual networks drop IP-in-IP. The cloud-controller-manager makes a
+// route for the pods of each node, and a route table takes 400 by default (Azure subscription
+// limits). Nodes have virtual functions, since most machine types have accelerated networking.
+var Provider = facts.Provider{
+	Facts: plugin.Infrastructure{
+		Type:             "azure",
 		NoIPIP:           true,
 		PodRoutes:        true,
-		OwnNetwork:       hasOwnNetwork(shoot),
+		PodRouter:        "the cloud-controller-manager",
+		MaxPodRoutes:     400,
+		OverlayOff:       true,
 		VirtualFunctions: true,
-	}
-}
-
-// hasOwnNetwork reports whether the Shoot has a virtual network of its own: its
-// infrastructureConfig does not name an existing one.
-func hasOwnNetwork(shoot *corev1beta1.Shoot) bool {
-	if shoot == nil || shoot.Spec.Provider.InfrastructureConfig == nil {
-		return false
-	}
-	var config struct {
-		Networks struct {
-			VNet struct {
-				Name string `json:"name"`
-			} `json:"vnet"`
-		} `json:"networks"`
-	}
-	err := json.Unmarshal(shoot.Spec.Provider.InfrastructureConfig.Raw, &config)
-	return err == nil && config.Networks.VNet.Name == ""
+	},
+	Existing: [][]string{{"networks", "vnet", "name"}},
 }

@@ -5,23 +5,9 @@
 package local
 
 import (
-	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/providers/internal/facts"
 )
 
-// Type is the value of Shoot.spec.provider.type.
-const Type = "local"
-
-// Provider states the local infrastructure's facts.
-type Provider struct{}
-
-var _ plugin.Provider = Provider{}
-
-// Type returns local.
-func (Provider) Type() string { return Type }
-
-// Infrastructure returns the facts of the local infrastructure: it allows everything, and
-// creates no routes for pods.
-func (Provider) Infrastructure(*corev1beta1.Shoot) plugin.Infrastructure {
-	return plugin.Infrastructure{Type: Type}
-}
+// Provider states the facts: nothing is restricted, and nothing makes routes for pods.
+var Provider = facts.Provider{Facts: plugin.Infrastructure{Type: "local", NoPodRoutes: true}}

@@ -102,6 +102,6 @@ func (by By[N]) ExpectDataPaths(t *testing.T, want map[string]string, options ..
 		if len(errs) > 0 {
 			t.Fatal(errs.ToAggregate())
 		}
-		gomega.NewWithT(t).Expect(one.DescribeDataPath(effective)).To(gomega.Equal(path), config)
+		gomega.NewWithT(t).Expect(one.DescribeDataPath(effective).In(&plugin.Infrastructure{})).To(gomega.Equal(path), config)
 	}
 }

@@ -72,7 +72,7 @@ spec:
   cloudProfileName: local
   region: local
   provider:
-    type: local
+    type: router # which Trellis does not know: a router of the tests may make routes
     workers: [{name: local, machine: {type: local}, minimum: 1, maximum: 2}]
   kubernetes: {version: 1.36.3, kubeProxy: ` + proxy + `}
   networking:

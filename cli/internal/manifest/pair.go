@@ -134,7 +134,6 @@ func (s *Subject) Contradictions() []plugin.Warning {
 		{"spec.podCIDR", network.EffectivePodCIDR(), ptr.Deref(networking.Pods, ""), "Network"},
 		{"spec.serviceCIDR", network.ServiceCIDR, ptr.Deref(networking.Services, ""), "Network"},
 		{"spec.ipFamilies", strings.Join(families, ", "), strings.Join(networking.IPFamilies, ", "), "Network"},
-		{"spec.cloudProvider", network.CloudProvider, s.Shoot.Spec.Provider.Type, "Shoot"},
 	} {
 		if each.network != "" && each.shoot != "" && each.network != each.shoot {
 			found = append(found, plugin.Warning{Field: each.path, Message: fmt.Sprintf("is %s, but the Shoot has %s; the %s counts",

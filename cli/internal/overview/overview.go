@@ -11,7 +11,6 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	"github.com/trellis-network/trellis/internal/fielderror"
 	"github.com/trellis-network/trellis/internal/state"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/pipeline/probe"
@@ -119,8 +118,12 @@ func Of(n *extensionsv1alpha1.Network, p *pipeline.Pipeline) Network {
 		told.Probes = &has
 	}
 	if kept.Applied != nil {
-		if told.DataPath, err = dataPath(p, n.Spec.Type, kept.Applied.Config); err != nil {
-			told.Problem = err.Error()
+		var infrastructure plugin.Infrastructure
+		if accepted := kept.Applied.Accepted; accepted != nil {
+			infrastructure = accepted.Facts.Infrastructure
+		}
+		if told.DataPath, err = p.DataPath(n.Spec.Type, kept.Applied.Config, &infrastructure); err != nil {
+			told.Problem = "how packets travel is unknown: " + err.Error()
 		}
 	}
 	return told
@@ -161,23 +164,4 @@ func stateOf(n *extensionsv1alpha1.Network) State {
 		}
 	}
 	return gravest
-}
-
-// dataPath asks the plugin of a type how packets travel with a config.
-func dataPath(p *pipeline.Pipeline, networkType string, config []byte) (path string, err error) {
-	one, has := p.Plugin(networkType)
-	if !has {
-		return "", fmt.Errorf("how packets travel is unknown: this program has no plugin for the type %q", fielderror.Abbreviate(networkType))
-	}
-	err = plugin.Guard(one.Type, func() error {
-		effective, errs := one.Decode(config, nil)
-		if len(errs) == 0 {
-			path = one.DescribeDataPath(effective)
-		}
-		return errs.ToAggregate()
-	})
-	if err != nil {
-		err = fmt.Errorf("how packets travel is unknown: %w", err)
-	}
-	return path, err
 }
