@@ -92,18 +92,36 @@ func explained(p *pipeline.Pipeline, argument string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return page(one.Type, found), nil
+	packets := ""
+	if found.Path == "" {
+		packets = packetsByDefault(p, one.Type)
+	}
+	return page(one.Type, found, packets), nil
 }
 
-// The path of the NetworkConfig in a Shoot and in a Network.
+// packetsByDefault returns how packets travel in a network of which its user says nothing.
+func packetsByDefault(p *pipeline.Pipeline, networkType string) string {
+	shoot := (&clusterFlags{kubeProxy: true}).shoot()
+	shoot.Spec.Networking.Type = &networkType
+	network, err := pipeline.NetworkForShoot(shoot)
+	if err != nil {
+		return ""
+	}
+	result := p.Build(p.NewRequest(network, shoot, plugin.Environment{}))
+	return result.DataPath
+}
+
+// The path of the NetworkConfig in a Shoot, in a Network, and in messages about one that stands
+// alone.
 const (
 	inShoot   = "spec.networking.providerConfig"
 	inNetwork = "spec.providerConfig"
+	alone     = "providerConfig"
 )
 
 // inConfig returns the path of a field in the NetworkConfig, also from that in a Shoot or Network.
 func inConfig(path string) string {
-	for _, prefix := range []string{inShoot, inNetwork} {
+	for _, prefix := range []string{inShoot, inNetwork, alone} {
 		if rest, found := strings.CutPrefix(path, prefix); found && (rest == "" || rest[0] == '.') {
 			return strings.TrimPrefix(rest, ".")
 		}

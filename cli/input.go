@@ -45,7 +45,10 @@ The input is a stream of YAML or JSON documents. Repeat -f to read several files
             namespace defaults to "default".
   both      The Shoot (or a Cluster, which contains one) describes the cluster of the
             Network in its control-plane namespace. A single Shoot and a single
-            Network always belong together.`
+            Network always belong together.
+  NetworkConfig
+            The providerConfig alone. Flags describe its cluster, which is assumed to be
+            like that of a Network without a Shoot.`
 
 // input are the flags that name a command's input, and describe the operator.
 type input struct {
@@ -56,6 +59,7 @@ type input struct {
 	mode        string
 	podAccess   plugin.PodAccess // in mode standalone
 	noProbe     bool
+	cluster     clusterFlags
 }
 
 func (in *input) addFlags(cmd *cobra.Command, p *pipeline.Pipeline) {
@@ -78,13 +82,14 @@ func (in *input) addOperatorFlags(cmd *cobra.Command, p *pipeline.Pipeline) {
 			in.podAccess, err = podAccess(value)
 			return err
 		})
+	in.cluster.addFlags(flags)
 	flags.BoolVar(&in.noProbe, "no-connectivity-probe", false, "the operator's configuration disables the connectivity probe")
 }
 
 // addRequestFlag adds the flag that reads a dumped Request instead of manifests.
 func (in *input) addRequestFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&in.requestFile, "request", "", "`FILE` with a dumped Request to read instead of manifests, - for standard input")
-	for _, other := range []string{"filename", "feature-gates", "mode", "api-server", "no-connectivity-probe"} {
+	for _, other := range append([]string{"filename", "feature-gates", "mode", "api-server", "no-connectivity-probe"}, in.cluster.names...) {
 		cmd.MarkFlagsMutuallyExclusive("request", other)
 	}
 }
@@ -110,8 +115,11 @@ func (in *input) load(cmd *cobra.Command, p *pipeline.Pipeline) ([]*candidate, [
 	if len(in.files) == 0 {
 		return nil, nil, errors.New("no input: pass -f FILE, or -f - for standard input")
 	}
-	subjects, problems, err := read(cmd, in.files)
+	subjects, problems, err := in.read(cmd, p, in.files)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := in.cluster.check(cmd, subjects); err != nil {
 		return nil, nil, err
 	}
 	candidates := make([]*candidate, 0, len(subjects))
@@ -137,11 +145,11 @@ func gatesOf(p *pipeline.Pipeline, path string, stated map[string]bool) (map[str
 }
 
 // read reads manifests from files and matches Networks with their Shoots.
-func read(cmd *cobra.Command, files []string) ([]*manifest.Subject, []manifest.Problem, error) {
+func (in *input) read(cmd *cobra.Command, p *pipeline.Pipeline, files []string) ([]*manifest.Subject, []manifest.Problem, error) {
 	if first := slices.Index(files, stdin); first >= 0 && slices.Contains(files[first+1:], stdin) {
 		return nil, nil, errStdinTwice
 	}
-	var set manifest.Set
+	set := manifest.Set{Configs: configTypes(p), Cluster: in.cluster.shoot()}
 	for _, file := range files {
 		name, text, err := contents(cmd, file)
 		if err != nil {

@@ -17,8 +17,8 @@ const (
 	margin    = "    "
 )
 
-// page lays out an explanation for a terminal.
-func page(networkType string, e *explain.Explanation) string {
+// page lays out an explanation for a terminal. packets is how packets travel by default, or empty.
+func page(networkType string, e *explain.Explanation, packets string) string {
 	var out strings.Builder
 	entry := func(label, text string) {
 		out.WriteString(wrapped(text, fmt.Sprintf("%-10s", label+":")))
@@ -33,6 +33,7 @@ func page(networkType string, e *explain.Explanation) string {
 	}
 	entry("SHOOT", inShoot+below)
 	entry("NETWORK", inNetwork+below)
+	entry("PACKETS", packets)
 	out.WriteString("\nDESCRIPTION:\n" + wrapped(e.Text.Intro, margin) + "\n")
 	entry("BLOCK", firstSentence(e.Around.Intro))
 	entry("ALLOWED", allowed(e))

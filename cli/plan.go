@@ -29,8 +29,9 @@ Classes of changes:
   forbidden   the running network would break; the operator refuses the change
 
 OLD and NEW are files with one network each, - for standard input: a Network, a
-Shoot, or both, as for render. Values that NEW lacks come from OLD: the Shoot, if NEW
-is a Network; the status; and the ranges that Gardener chose. OLD and NEW must be of
+Shoot, both, or a NetworkConfig, as for render. Values that NEW lacks come from OLD: the
+Shoot, if NEW is a Network; the cluster, if NEW is a NetworkConfig; the status; and the
+ranges that Gardener chose. OLD and NEW must be of
 one cluster: plan warns about different names, and refuses different uids.
 
 With --live, plan reads OLD from the seed: the Network with the config that was
@@ -101,7 +102,7 @@ func (o *planOptions) checkArguments(cmd *cobra.Command, args []string) error {
 			return fmt.Errorf("--%s requires --live", name)
 		}
 	}
-	for _, name := range []string{"mode", "api-server"} {
+	for _, name := range append([]string{"mode", "api-server"}, o.in.cluster.names...) {
 		if o.live && cmd.Flags().Changed(name) {
 			return fmt.Errorf("--%s cannot be used with --live, which reads it from the seed", name)
 		}
@@ -157,11 +158,11 @@ func (o *planOptions) readConfig(cmd *cobra.Command, p *pipeline.Pipeline) error
 // planFiles compares the networks in two files.
 func (o *planOptions) planFiles(cmd *cobra.Command, p *pipeline.Pipeline, names []string) (*plan, error) {
 	report := o.reporter(cmd)
-	old, err := readOne(cmd, names[0], report)
+	old, err := o.readOne(cmd, p, names[0], report)
 	if err != nil {
 		return nil, err
 	}
-	next, err := readOne(cmd, names[1], report)
+	next, err := o.readOne(cmd, p, names[1], report)
 	if err != nil {
 		return nil, err
 	}
@@ -177,6 +178,9 @@ func (o *planOptions) planFiles(cmd *cobra.Command, p *pipeline.Pipeline, names 
 	built := p.Build(first.request)
 	if len(built.Errors) > 0 {
 		return &plan{old: *first, invalid: built.Errors, files: true}, nil
+	}
+	if err := o.in.cluster.check(cmd, []*manifest.Subject{old, next}); err != nil {
+		return nil, err
 	}
 	from := &running{old: *first, network: old.Network, shoot: old.Shoot, applied: built.Applied()}
 	if from.objects, err = locate(&built.Objects); err != nil {
@@ -226,8 +230,8 @@ func (o *planOptions) reporter(cmd *cobra.Command) *reporter {
 }
 
 // readOne reads the one network in a file.
-func readOne(cmd *cobra.Command, name string, report *reporter) (*manifest.Subject, error) {
-	subjects, problems, err := read(cmd, []string{name})
+func (o *planOptions) readOne(cmd *cobra.Command, p *pipeline.Pipeline, name string, report *reporter) (*manifest.Subject, error) {
+	subjects, problems, err := o.in.read(cmd, p, []string{name})
 	if err != nil {
 		return nil, err
 	}

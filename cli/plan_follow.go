@@ -78,6 +78,14 @@ func (r *running) to(p *pipeline.Pipeline, wanted *manifest.Subject) (*plan, err
 // with returns the running network and its Shoot with the wanted specs.
 func (r *running) with(wanted *manifest.Subject) (*extensionsv1alpha1.Network, *corev1beta1.Shoot) {
 	after, shoot := r.network.DeepCopy(), r.shoot
+	if wanted.Author == pipeline.AuthorConfig {
+		after.Spec.Type, after.Spec.ProviderConfig = wanted.Network.Spec.Type, wanted.Network.Spec.ProviderConfig
+		if shoot != nil && shoot.Spec.Networking != nil {
+			shoot = shoot.DeepCopy()
+			shoot.Spec.Networking.Type, shoot.Spec.Networking.ProviderConfig = &after.Spec.Type, after.Spec.ProviderConfig
+		}
+		return after, shoot
+	}
 	wanted.Network.Spec.DeepCopyInto(&after.Spec)
 	if wanted.Shoot != nil {
 		shoot = r.complete(wanted.Shoot)
@@ -139,6 +147,9 @@ func mismatchOf(old, next *manifest.Subject, place string) (found *field.Error) 
 		if was.GetNamespace() != metav1.NamespaceDefault && is.GetNamespace() != metav1.NamespaceDefault { // it may be assumed
 			compare("metadata.namespace", was.GetNamespace(), is.GetNamespace(), other, of)
 		}
+	}
+	if next.Author == pipeline.AuthorConfig {
+		return nil // it names no cluster
 	}
 	if old.Shoot != nil && next.Shoot != nil {
 		was, is := string(old.Shoot.UID), string(next.Shoot.UID)

@@ -87,10 +87,10 @@ func (o *planOptions) planLive(cmd *cobra.Command, p *pipeline.Pipeline, names [
 	namespace := ""
 	if len(names) > 0 {
 		var err error
-		if wanted, err = readOne(cmd, names[0], o.reporter(cmd)); err != nil {
+		if wanted, err = o.readOne(cmd, p, names[0], o.reporter(cmd)); err != nil {
 			return nil, err
 		}
-		if wanted.Network.Namespace != metav1.NamespaceDefault {
+		if wanted.Author != pipeline.AuthorConfig && wanted.Network.Namespace != metav1.NamespaceDefault {
 			namespace = wanted.Network.Namespace
 		}
 	}

@@ -45,7 +45,7 @@ func (p *plan) refuseFixed(before, after *extensionsv1alpha1.NetworkSpec, author
 			"the existing Services have addresses from this range"},
 	} {
 		path := each.path
-		if author == pipeline.AuthorShoot {
+		if author != pipeline.AuthorNetwork {
 			path = each.inShoot
 		}
 		isRefused := slices.ContainsFunc(p.result.Errors, func(err *field.Error) bool { return err.Field == path })

@@ -118,6 +118,13 @@ func (r *reporter) verdict(w *candidate, result *pipeline.Result) {
 	r.print(fmt.Sprintf("%s: %s (%s)", w.name, verdict, strings.Join(details, ", ")))
 }
 
+// dataPath reports in one line how packets travel in a valid network.
+func (r *reporter) dataPath(result *pipeline.Result) {
+	if result.DataPath != "" && len(result.Errors) == 0 {
+		r.print("packets: " + result.DataPath)
+	}
+}
+
 // changes reports the values that differ from those that were applied last. It leaves
 // out forbidden changes, which are errors.
 func (r *reporter) changes(w *candidate, result *pipeline.Result) {

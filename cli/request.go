@@ -82,9 +82,10 @@ func otherVersion(file *request.File, after string) string {
 
 // checkRequest checks what Build relies on and every dumped Request fulfils.
 func checkRequest(request *pipeline.Request) error {
+	authors := []pipeline.Author{pipeline.AuthorNetwork, pipeline.AuthorShoot, pipeline.AuthorConfig}
 	switch {
-	case request.Author != pipeline.AuthorNetwork && request.Author != pipeline.AuthorShoot:
-		return fmt.Errorf("author is %q; it must be %s or %s", request.Author, pipeline.AuthorNetwork, pipeline.AuthorShoot)
+	case !slices.Contains(authors, request.Author):
+		return fmt.Errorf("author is %q; it must be one of %v", request.Author, authors)
 	case request.Name == "" || request.Namespace == "":
 		return errors.New("has no name or no namespace")
 	case len(request.Facts.IPFamilies) == 0:

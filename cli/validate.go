@@ -15,8 +15,9 @@ func newValidate(p *pipeline.Pipeline) *cobra.Command {
 		Use:   "validate -f FILE",
 		Short: "Report whether networks are valid, and the errors of those that are not",
 		Long: `Report whether networks are valid. Each error and each warning is a line with the
-path of the field, its value and the allowed values. validate prints everything to
-standard output.
+path of the field, its value and the allowed values. Of a valid network a line states
+how packets between pods on different nodes travel, and what makes the routes. validate
+prints everything to standard output.
 
 If the input has the status of a Network, or is a dumped Request, validate also
 compares the network with the one that was applied last. Each changed value is a
@@ -28,6 +29,7 @@ line with the class of the change and the reason:
 		Example: `  trellis validate -f shoot.yaml
   kubectl get shoot mine -o yaml | trellis validate -f -
   trellis validate -f network.yaml -f shoot.yaml
+  trellis validate -f networkconfig.yaml --provider TYPE --kube-proxy=false
   trellis validate --request request.json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return validate(cmd, p, &in, origins) },
@@ -50,6 +52,7 @@ func validate(cmd *cobra.Command, p *pipeline.Pipeline, in *input, origins bool)
 		result := p.Build(one.request)
 		report.findings(one, &result)
 		report.verdict(one, &result)
+		report.dataPath(&result)
 		report.changes(one, &result)
 		if origins {
 			report.origins(&result)

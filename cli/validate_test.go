@@ -138,7 +138,7 @@ shoot garden-dev/two: invalid (other, 1 error)
 			name: "the items of a List, too", args: "validate -f -", exit: 1,
 			stdin: `{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Pod"}]}`,
 			stdout: `
-error: <stdin>: document 1: item 1: Pod of v1 is not supported; provide Networks and Clusters (extensions.gardener.cloud/v1alpha1), Shoots (core.gardener.cloud/v1beta1), or a v1 List of them
+error: <stdin>: document 1: item 1: Pod of v1 is not supported; provide Networks and Clusters (extensions.gardener.cloud/v1alpha1), Shoots (core.gardener.cloud/v1beta1), NetworkConfigs, or a v1 List of them
 `,
 		},
 		{

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package manifest decodes streams of YAML or JSON documents with Networks, Shoots and
-// Clusters, matches Networks with their Shoots, and reports each problem with its place. It
+// Package manifest decodes streams of YAML or JSON documents with Networks, Shoots, Clusters and
+// NetworkConfigs, matches Networks with their Shoots, and reports each problem with its place. It
 // accepts any input: it limits the size, the nesting, and the growth by aliases.
 package manifest
 
@@ -10,7 +10,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -18,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/utils/ptr"
 	kjson "sigs.k8s.io/json"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
@@ -63,7 +66,13 @@ type Problem struct {
 
 // Set has the objects of any number of inputs.
 type Set struct {
+	// Configs are the network types of NetworkConfigs that stand alone, by apiVersion.
+	Configs map[string]string
+	// Cluster is the Shoot with the cluster that such NetworkConfigs are for. It has workers.
+	Cluster *corev1beta1.Shoot
+
 	networks []*Subject // without Shoots
+	configs  []*Subject // with the Shoot that is assumed
 	shoots   []shoot
 	problems []Problem
 }
@@ -105,6 +114,8 @@ func (s *Set) add(source Source, document any) {
 	apiVersion, _ := value["apiVersion"].(string)
 	kind, _ := value["kind"].(string)
 	switch what := apiVersion + " " + kind; {
+	case kind == "NetworkConfig":
+		s.addConfig(source, apiVersion, value)
 	case what == "v1 List":
 		s.addItems(source, value)
 	case what == extensionsv1alpha1.GroupVersion.String()+" Network":
@@ -119,7 +130,7 @@ func (s *Set) add(source Source, document any) {
 }
 
 func unknownKind(apiVersion, kind string) error {
-	allowed := fmt.Sprintf("provide Networks and Clusters (%s), Shoots (%s), or a v1 List of them",
+	allowed := fmt.Sprintf("provide Networks and Clusters (%s), Shoots (%s), NetworkConfigs, or a v1 List of them",
 		extensionsv1alpha1.GroupVersion, corev1beta1.GroupVersion)
 	if apiVersion == "" || kind == "" {
 		return fmt.Errorf("has no apiVersion or no kind; %s", allowed)
@@ -140,6 +151,30 @@ func (s *Set) addItems(source Source, list map[string]any) {
 			s.add(source, item)
 		}
 	}
+}
+
+// addConfig adds a NetworkConfig that stands alone, as the one of the assumed Shoot.
+func (s *Set) addConfig(source Source, apiVersion string, value map[string]any) {
+	networkType, known := s.Configs[apiVersion]
+	if !known {
+		s.wrong(source, field.NotSupported(field.NewPath("apiVersion"), fielderror.Abbreviate(apiVersion), slices.Sorted(maps.Keys(s.Configs))))
+		return
+	}
+	raw, err := json.Marshal(value)
+	if err != nil {
+		s.wrong(source, err)
+		return
+	}
+	shoot := s.Cluster.DeepCopy()
+	networking := ptr.Deref(shoot.Spec.Networking, corev1beta1.Networking{})
+	networking.Type, networking.ProviderConfig = &networkType, &runtime.RawExtension{Raw: raw}
+	shoot.Spec.Networking = &networking
+	network, err := pipeline.NetworkForShoot(shoot)
+	if err != nil {
+		s.wrong(source, err)
+		return
+	}
+	s.configs = append(s.configs, &Subject{source, pipeline.AuthorConfig, network, shoot})
 }
 
 func (s *Set) addNetwork(source Source, value map[string]any) {

@@ -55,7 +55,7 @@ func hostile() map[string]struct{ input, said string } {
 		"a List in Lists":              {`{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"List","items":[]}]}`, "is a List in a List"},
 		"a List of nothing in it":      {`{"apiVersion":"v1","kind":"List","items":[null,1,"a",[]]}`, "is not an object"},
 		"a List that is none":          {`{"apiVersion":"v1","kind":"List","items":{}}`, "items must be a list"},
-		"an empty List":                {`{"apiVersion":"v1","kind":"List"}`, "the input has no Network and no Shoot"},
+		"an empty List":                {`{"apiVersion":"v1","kind":"List"}`, "the input has no Network, no Shoot and no NetworkConfig"},
 		"types where none is expected": {"apiVersion: [1]\nkind: {a: b}", "has no apiVersion or no kind"},
 		"a Shoot of nothing":           {"apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\nspec: null", "spec: Required value"},
 		"a Shoot of lists":             {"apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\nspec: []\nstatus: [1]\nmetadata: 7", "metadata: Invalid value: 7: must be an object, not a number"},

@@ -22,18 +22,22 @@ import (
 
 // Subject is a network that the user describes, with its Shoot.
 type Subject struct {
-	// Source is the document of the Network, or of the Shoot if there is no Network.
+	// Source is the document of the Network, or of the Shoot if there is no Network, or of a
+	// NetworkConfig that stands alone.
 	Source Source
-	// Author is which of the two the user wrote.
+	// Author is which of them the user wrote.
 	Author pipeline.Author
 	// Network is the one in the input, or the one derived from the Shoot.
 	Network *extensionsv1alpha1.Network
-	// Shoot is nil if there is only a Network.
+	// Shoot is nil if there is only a Network, and assumed if there is only a NetworkConfig.
 	Shoot *corev1beta1.Shoot
 }
 
 // String returns the kind and name of the object that the user wrote: "shoot garden-dev/mine".
 func (s *Subject) String() string {
+	if s.Author == pipeline.AuthorConfig {
+		return "networkconfig " + s.Network.Spec.Type
+	}
 	if s.Author == pipeline.AuthorShoot {
 		return "shoot " + cmp.Or(s.Shoot.Namespace, metav1.NamespaceDefault) + "/" + s.Shoot.Name
 	}
@@ -69,8 +73,9 @@ func (s *Set) Subjects() ([]*Subject, []Problem) {
 			subjects = append(subjects, &Subject{each.source, pipeline.AuthorShoot, derived, each.object})
 		}
 	}
+	subjects = append(subjects, s.configs...)
 	if len(subjects) == 0 && len(s.problems) == 0 {
-		s.wrong(Source{}, errors.New("the input has no Network and no Shoot"))
+		s.wrong(Source{}, errors.New("the input has no Network, no Shoot and no NetworkConfig"))
 	}
 	return subjects, s.problems
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,9 +79,19 @@ func fromJSON(text []byte) []document {
 	return documents
 }
 
+// placeholder is a line that stands for what a document leaves out, and that YAML takes for the
+// end of a document or for a value.
+var placeholder = regexp.MustCompile(`(?m)^\s*\.\.\.\s*$`)
+
 // fromYAML decodes YAML documents, at most one more than an input may have.
 func fromYAML(text []byte) []document {
 	var documents []document
+	notYAML := func(reason string) error {
+		if placeholder.Match(text) {
+			reason += "; if lines with ... stand for something, write that instead, or remove them"
+		}
+		return errors.New("cannot be read as YAML: " + reason)
+	}
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	decoder.SetStrict(true) // a field must not occur twice
 	for len(documents) <= maxDocuments {
@@ -105,8 +116,6 @@ func fromYAML(text []byte) []document {
 // readable words errors of the YAML library for users.
 var readable = strings.NewReplacer("yaml: ", "", "did not find expected <document start>",
 	"more follows after the end of a document; separate documents by a line with ---")
-
-func notYAML(reason string) error { return errors.New("cannot be read as YAML: " + reason) }
 
 // checked returns the document with a decoded value.
 func checked(value any, err error) document {

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	. "github.com/onsi/gomega"
+)
+
+const bareConfig = "apiVersion: noop.example.com/v1\nkind: NetworkConfig\n"
+
+func TestABareNetworkConfigIsANetworkOfTheClusterThatFlagsDescribe(t *testing.T) {
+	runAll(t, []script{
+		{
+			name: "without flags", args: "validate -f -", stdin: bareConfig,
+			stdout: "\nnetworkconfig noop: valid (noop)\n",
+		},
+		{
+			name: "paths begin with providerConfig", args: "validate -f -", stdin: bareConfig + "colour: green\n", exit: 1,
+			stdout: `
+error: providerConfig.colour: Unsupported value: "green": supported values: "red", "blue"
+networkconfig noop: invalid (noop, 1 error)
+`,
+		},
+		{
+			name: "such a path can be explained", args: "explain noop.providerConfig.colour",
+			stdout: "~FIELD:    noop.colour <string>",
+		},
+		{
+			name: "the infrastructure", args: "render --provider infra -f -", stdin: bareConfig,
+			stdout: "~--colour=blue\n--pods=100.96.0.0/11",
+		},
+		{
+			name: "ranges and version", args: "render --pods 10.7.0.0/16 --services 10.8.0.0/16 --kubernetes-version 1.36.3 -f -", stdin: bareConfig,
+			stdout: "~--pods=10.7.0.0/16\n--kubernetes=1.36.3",
+		},
+		{
+			name: "an infrastructure that is unknown", args: "validate --provider Infra -f -", stdin: bareConfig,
+			stdout: "~warning: spec.provider.type: Infra is an infrastructure that Trellis does not know\ndid you mean infra?",
+		},
+		{
+			name: "IP families", args: "validate --ip-families IPv4,IPv6 -f -", stdin: bareConfig, exit: 1,
+			stdout: "~error: spec.networking.ipFamilies: Invalid value: [\"IPv4\",\"IPv6\"]: the noop plugin serves [IPv4]",
+		},
+		{
+			name: "kube-proxy", args: "request --kube-proxy=false -f -", stdin: bareConfig,
+			stdout: "~\"author\": \"NetworkConfig\"\n\"enabled\": false",
+		},
+		{
+			name: "beside other networks", args: "validate --provider infra -f -", stdin: bareConfig + "---\n" + shoot("mine", "{type: noop}"),
+			stdout: "\nshoot garden-dev/mine: valid (noop)\nnetworkconfig noop: valid (noop)\n",
+		},
+		{
+			name: "of no known type", args: "validate -f -", stdin: "kind: NetworkConfig\napiVersion: nope.example.com/v1\n", exit: 1,
+			stdout: "\nerror: apiVersion: Unsupported value: \"nope.example.com/v1\": supported values: \"noop.example.com/v1\"\n",
+		},
+		{
+			name: "a Shoot says itself what its cluster is", args: "validate --provider infra -f -", stdin: shoot("mine", "{type: noop}"), exit: 2,
+			stderr: "~Error: --provider describes the cluster of a bare NetworkConfig; the cluster of a Shoot or Network is in the manifests",
+		},
+	})
+}
+
+func TestOneLineTellsHowPacketsTravel(t *testing.T) {
+	runAll(t, []script{
+		{
+			name: "in a valid network", args: "validate -f -", stdin: bareConfig + "length: \"5\"\n",
+			stdout: `
+warning: providerConfig.length: is deprecated and has no effect
+networkconfig noop: valid (noop, 1 warning)
+packets: on foot; routes by hand
+`,
+		},
+		{
+			name: "not in an invalid one", args: "validate -f -", stdin: bareConfig + "length: \"5\"\ncolour: green\n", exit: 1,
+			stdout: "~networkconfig noop: invalid",
+		},
+	})
+}
+
+func TestPlanComparesBareNetworkConfigs(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		NewWithT(t).Expect(os.WriteFile(path, []byte(content), 0o600)).To(Succeed())
+		return path
+	}
+	old, next := write("old.yaml", bareConfig), write("next.yaml", bareConfig+"monitored: true\n")
+	whole := write("shoot.yaml", shoot("mine", "{type: noop}"))
+	g := NewWithT(t)
+	for _, from := range []string{old, whole} {
+		exit, shown, problems := call([]string{"plan", from, next}, "")
+		g.Expect(exit).To(Equal(2), shown+problems)
+		g.Expect(shown).To(And(ContainSubstring("monitored"), Not(ContainSubstring("warning: metadata"))))
+	}
+}
