@@ -9,11 +9,6 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
-	"k8s.io/client-go/tools/events"
-	testclock "k8s.io/utils/clock/testing"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/trellis-network/trellis/internal/budget"
 	"github.com/trellis-network/trellis/internal/shootclient"
@@ -44,39 +39,27 @@ func TestAClusterThatAlternatesIsToldOfOnceInTenSeconds(t *testing.T) {
 	shoots := &moodyShoots{Shoots: real, turn: []error{
 		nil, &shootclient.UnreachableError{Err: errors.New("no route")}, nil, &shootclient.NoAccessError{Err: errors.New("no kubeconfig")},
 	}}
-	clock := testclock.NewFakePassiveClock(time.Now().Truncate(time.Second))
-	options := Options{Shoots: shoots, Clock: clock, SyncPeriod: time.Hour}
-	options.setDefaults()
-	writes, recorder := 0, events.NewFakeRecorder(1000)
-	counting := interceptor.NewClient(e.seed, interceptor.Funcs{
-		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, object client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
-			writes++
-			return c.SubResource(sub).Patch(ctx, object, patch, opts...)
-		},
-	})
-	r := newReconciler(counting, e.seed, e.seed, recorder, options)
-	request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.state("network", e.configMap("one")))}
-	run := func() reconcile.Result {
-		result, _ := r.Reconcile(e.ctx, request) // an error is the cluster's
-		clock.SetTime(clock.Now().Add(time.Second))
-		return result
+	r := e.timed(e.state("network", e.configMap("one")), shoots)
+	run := func() {
+		_, _ = r.reconcile() // an error is the cluster's
+		r.pass(time.Second)
 	}
 	for range len(shoots.turn) { // the new content
 		run()
 	}
-	before := writes
+	before := r.writes
 	for range 100 {
 		run()
 	}
-	e.Expect(writes - before).To(And(BeNumerically(">=", budget.Reports), BeNumerically("<=", budget.Reports+100/10)))
-	e.Expect(len(recorder.Events)).To(BeNumerically("<=", writes))
+	e.Expect(r.writes - before).To(And(BeNumerically(">=", budget.Reports), BeNumerically("<=", budget.Reports+100/10)))
+	e.Expect(len(r.events)).To(BeNumerically("<=", r.writes))
 
 	shoots.turn = []error{nil}
 	for after := time.Duration(0); after <= budget.Period; after += time.Second {
 		run()
 	}
 	e.Expect(e.conditions("network")()).To(Equal(good))
-	before = writes
+	before = r.writes
 	run()
-	e.Expect(writes).To(Equal(before))
+	e.Expect(r.writes).To(Equal(before))
 }

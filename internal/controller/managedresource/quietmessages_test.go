@@ -12,9 +12,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/events"
 	testclock "k8s.io/utils/clock/testing"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/condition"
@@ -40,50 +37,38 @@ func TestAMessageAloneIsToldOnceAMinute(t *testing.T) {
 	e := newEnv(t)
 	unreachable := func(err error) error { return &shootclient.UnreachableError{Err: err} }
 	shoots := &talkativeShoots{fail: unreachable}
-	clock := testclock.NewFakePassiveClock(time.Now().Truncate(time.Second))
-	options := Options{Shoots: shoots, Clock: clock, SyncPeriod: time.Hour}
-	options.setDefaults()
-	writes, recorder := 0, events.NewFakeRecorder(1000)
-	counting := interceptor.NewClient(e.seed, interceptor.Funcs{
-		SubResourcePatch: func(ctx context.Context, c client.Client, sub string, object client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
-			writes++
-			return c.SubResource(sub).Patch(ctx, object, patch, opts...)
-		},
-	})
-	r := newReconciler(counting, e.seed, e.seed, recorder, options)
-	request := reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.state("network", e.configMap("one")))}
-	run := func() (reconcile.Result, error) { return r.Reconcile(e.ctx, request) }
+	r := e.timed(e.state("network", e.configMap("one")), shoots)
 	tells := func(n int, because string) {
 		t.Helper()
-		e.Expect(writes).To(Equal(n), because)
-		e.Expect(recorder.Events).To(HaveLen(n), because)
+		e.Expect(r.writes).To(Equal(n), because)
+		e.Expect(r.events).To(HaveLen(n), because)
 		e.Expect(e.message("network", "ResourcesApplied")()).To(HaveSuffix("the etcd failed the %dth time", shoots.failures))
 	}
 
 	for range 5 * 60 {
-		_, err := run()
+		_, err := r.reconcile()
 		e.Expect(err).To(HaveOccurred(), "it is retried with back-off")
-		clock.SetTime(clock.Now().Add(time.Second))
+		r.pass(time.Second)
 	}
-	_, _ = run()
+	_, _ = r.reconcile()
 	tells(6, "the first message, and one for each of five minutes")
 
 	e.state("network", e.configMap("two"))
-	_, _ = run()
+	_, _ = r.reconcile()
 	tells(7, "it is about other content")
 
-	clock.SetTime(clock.Now().Add(20 * time.Second))
+	r.pass(20 * time.Second)
 	shoots.fail = func(err error) error { return &shootclient.NoAccessError{Err: err} }
-	_, _ = run()
+	_, _ = r.reconcile()
 	tells(8, "it has a code")
 
-	clock.SetTime(clock.Now().Add(20 * time.Second))
-	result, err := run()
+	r.pass(20 * time.Second)
+	result, err := r.reconcile()
 	e.Expect(err).NotTo(HaveOccurred())
 	e.Expect(result.RequeueAfter).To(Equal(40*time.Second), "the message is told then, although the sync period is longer")
-	e.Expect(writes).To(Equal(8))
-	clock.SetTime(clock.Now().Add(result.RequeueAfter))
-	_, _ = run()
+	e.Expect(r.writes).To(Equal(8))
+	r.pass(result.RequeueAfter)
+	_, _ = r.reconcile()
 	tells(9, "it is a minute later")
 }
 
