@@ -9,10 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/test/exampleplugin"
 )
 
 // exampleConfig is the config of the network.
@@ -26,15 +26,14 @@ type exampleConfig struct {
 	Monitoring string `json:"monitoring,omitempty"`
 }
 
-type examplePlugin struct{}
+type examplePlugin struct {
+	exampleplugin.Example[exampleConfig]
+}
 
-func (examplePlugin) Describe() plugin.Description {
-	return plugin.Description{
-		Type:           "example",
-		ConfigVersions: []schema.GroupVersion{{Group: "example.example.org", Version: "v1"}},
-		Origin:         "example", Adopts: []plugin.Bundle{plugin.NetworkBundle("example-config", nil)},
-		IPFamilies: plugin.IPFamilySupport{IPv4: true, DualStack: true},
-	}
+func (p examplePlugin) Describe() plugin.Description {
+	description := p.Example.Describe()
+	description.Adopts = []plugin.Bundle{plugin.NetworkBundle("example-config", nil)}
+	return description
 }
 
 func (examplePlugin) Validate(written *exampleConfig, facts *plugin.Input, path *field.Path) plugin.Findings {
@@ -52,14 +51,6 @@ func (examplePlugin) Default(config *exampleConfig, _ *plugin.Input, _ *plugin.O
 	if config.Mode == "" {
 		config.Mode = "first"
 	}
-}
-
-func (examplePlugin) ValidateEffective(_, _ *exampleConfig, _ *plugin.Input, _ *field.Path) plugin.Findings {
-	return plugin.Findings{}
-}
-
-func (examplePlugin) Classify(plugin.Change[exampleConfig]) (plugin.ChangeClass, string) {
-	return plugin.Safe, "agents read it again"
 }
 
 // Render returns a workload, a Service and the rest that networks have. All names
@@ -123,10 +114,7 @@ func daemonSet(namespace string, config *exampleConfig) *appsv1.DaemonSet {
 }
 
 func configMap(namespace, name, content string) *corev1.ConfigMap {
-	return &corev1.ConfigMap{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: named(namespace, name),
-		Data: map[string]string{"content": content},
-	}
+	return exampleplugin.ConfigMap(metav1.NamespaceSystem, namespace+"-"+name, content)
 }
 
 func named(namespace, name string) metav1.ObjectMeta {

@@ -8,11 +8,10 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/utils/ptr"
 
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/test/exampleplugin"
 )
 
 // objects is the number of ConfigMaps in a network.
@@ -29,29 +28,8 @@ type exampleConfig struct {
 // examplePlugin renders a network of few objects. They are in a namespace that is named after
 // the control plane, since all shoots are the same API server. A network has two
 // ManagedResources, so that a shoot could occupy more than one worker.
-type examplePlugin struct{}
-
-func (examplePlugin) Describe() plugin.Description {
-	return plugin.Description{
-		Type:           "example",
-		ConfigVersions: []schema.GroupVersion{{Group: "networking.example.org", Version: "v1"}},
-		Origin:         "example",
-		IPFamilies:     plugin.IPFamilySupport{IPv4: true},
-	}
-}
-
-func (examplePlugin) Validate(*exampleConfig, *plugin.Input, *field.Path) plugin.Findings {
-	return plugin.Findings{}
-}
-
-func (examplePlugin) Default(*exampleConfig, *plugin.Input, *plugin.Origins) {}
-
-func (examplePlugin) ValidateEffective(_, _ *exampleConfig, _ *plugin.Input, _ *field.Path) plugin.Findings {
-	return plugin.Findings{}
-}
-
-func (examplePlugin) Classify(plugin.Change[exampleConfig]) (plugin.ChangeClass, string) {
-	return plugin.Safe, "nothing depends on it"
+type examplePlugin struct {
+	exampleplugin.Example[exampleConfig]
 }
 
 func (examplePlugin) Render(effective *exampleConfig, facts *plugin.Input) (plugin.Objects, error) {
@@ -59,25 +37,18 @@ func (examplePlugin) Render(effective *exampleConfig, facts *plugin.Input) (plug
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: facts.Namespace},
 	}}
 	for i := range objects {
-		network = append(network, configMap(facts.Namespace, fmt.Sprintf("c%d", i), effective.Round))
+		network = append(network, exampleplugin.ConfigMap(facts.Namespace, fmt.Sprintf("c%d", i), fmt.Sprint(effective.Round)))
 	}
 	if complete(effective.Round) {
 		network = append(network, agents(facts.Namespace))
 	}
 	components := []plugin.Component{{Name: "agents", Kind: "Deployment", Namespace: facts.Namespace, Workload: "agents"}}
 	return plugin.NewObjects(components, plugin.NetworkBundle("example", network),
-		plugin.ExtrasBundle("example-later", []plugin.Object{configMap(facts.Namespace, "later", effective.Round)})), nil
+		plugin.ExtrasBundle("example-later", []plugin.Object{exampleplugin.ConfigMap(facts.Namespace, "later", fmt.Sprint(effective.Round))})), nil
 }
 
 // complete reports whether a network has its component in a round.
 func complete(round int) bool { return round%2 == 1 }
-
-func configMap(namespace, name string, round int) *corev1.ConfigMap {
-	return &corev1.ConfigMap{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
-		Data: map[string]string{"round": fmt.Sprint(round)},
-	}
-}
 
 // agents returns a workload that is healthy as soon as its controller has seen it.
 func agents(namespace string) *appsv1.Deployment {

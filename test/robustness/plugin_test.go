@@ -9,10 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/test/exampleplugin"
 )
 
 const (
@@ -37,19 +36,8 @@ type exampleConfig struct {
 
 // examplePlugin renders a network of few objects. Their names have the name of the run, since all
 // runs share one cluster.
-type examplePlugin struct{}
-
-func (examplePlugin) Describe() plugin.Description {
-	return plugin.Description{
-		Type:           "example",
-		ConfigVersions: []schema.GroupVersion{{Group: "networking.example.org", Version: "v1"}},
-		Origin:         "example",
-		IPFamilies:     plugin.IPFamilySupport{IPv4: true},
-	}
-}
-
-func (examplePlugin) Validate(*exampleConfig, *plugin.Input, *field.Path) plugin.Findings {
-	return plugin.Findings{}
+type examplePlugin struct {
+	exampleplugin.Example[exampleConfig]
 }
 
 func (examplePlugin) Default(config *exampleConfig, _ *plugin.Input, _ *plugin.Origins) {
@@ -58,19 +46,11 @@ func (examplePlugin) Default(config *exampleConfig, _ *plugin.Input, _ *plugin.O
 	}
 }
 
-func (examplePlugin) ValidateEffective(_, _ *exampleConfig, _ *plugin.Input, _ *field.Path) plugin.Findings {
-	return plugin.Findings{}
-}
-
-func (examplePlugin) Classify(plugin.Change[exampleConfig]) (plugin.ChangeClass, string) {
-	return plugin.Safe, "nothing depends on it"
-}
-
 func (examplePlugin) Render(effective *exampleConfig, facts *plugin.Input) (plugin.Objects, error) {
 	run := strings.TrimPrefix(facts.Namespace, controlPlane)
 	network := []plugin.Object{
 		&corev1.ServiceAccount{TypeMeta: typeMeta("v1", "ServiceAccount"), ObjectMeta: meta(system, run+"-agent")},
-		configMap(system, run+"-settings", effective.Color),
+		exampleplugin.ConfigMap(system, run+"-settings", effective.Color),
 		&rbacv1.ClusterRole{
 			TypeMeta: typeMeta("rbac.authorization.k8s.io/v1", "ClusterRole"), ObjectMeta: meta("", run+"-agent"),
 			Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get"}}},
@@ -79,13 +59,13 @@ func (examplePlugin) Render(effective *exampleConfig, facts *plugin.Input) (plug
 	}
 	var extras, inSeed []plugin.Object
 	if effective.Extra {
-		network = append(network, configMap(system, run+"-extra", effective.Color))
+		network = append(network, exampleplugin.ConfigMap(system, run+"-extra", effective.Color))
 	}
 	if effective.Later != "" {
-		extras = []plugin.Object{configMap(system, run+"-later", effective.Later)}
+		extras = []plugin.Object{exampleplugin.ConfigMap(system, run+"-later", effective.Later)}
 	}
 	if effective.Seed != "" {
-		inSeed = []plugin.Object{configMap(facts.Namespace, "in-seed", effective.Seed)}
+		inSeed = []plugin.Object{exampleplugin.ConfigMap(facts.Namespace, "in-seed", effective.Seed)}
 	}
 	components := []plugin.Component{{Name: "agents", Kind: "DaemonSet", Namespace: system, Workload: run + "-agent"}}
 	return plugin.NewObjects(components, plugin.NetworkBundle(mainBundle, network),
@@ -98,13 +78,6 @@ func typeMeta(apiVersion, kind string) metav1.TypeMeta {
 
 func meta(namespace, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: namespace, Name: name}
-}
-
-func configMap(namespace, name, content string) *corev1.ConfigMap {
-	return &corev1.ConfigMap{
-		TypeMeta: typeMeta("v1", "ConfigMap"), ObjectMeta: meta(namespace, name),
-		Data: map[string]string{"content": content},
-	}
 }
 
 func daemonSet(run, color string) *appsv1.DaemonSet {

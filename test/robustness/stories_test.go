@@ -17,6 +17,7 @@ import (
 	"github.com/trellis-network/trellis/internal/controller/network"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/test/exampleplugin"
 )
 
 // story is a life without a Network: the test writes a ManagedResource with objects, another
@@ -159,7 +160,7 @@ func change[T client.Object](w *world, name string, object T, f func(T)) {
 
 // content returns a ConfigMap with annotations, each as "key=value".
 func content(w *world, name, text string, annotations ...string) *corev1.ConfigMap {
-	return annotated(configMap(system, w.run+"-"+name, text), annotations...)
+	return annotated(exampleplugin.ConfigMap(system, w.run+"-"+name, text), annotations...)
 }
 
 func annotated[T client.Object](object T, annotations ...string) T {

@@ -6,10 +6,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/test/exampleplugin"
 )
 
 // exampleConfig is the config of the network that these tests are about.
@@ -24,16 +24,14 @@ type exampleConfig struct {
 	Admission  string `json:"admission,omitempty"`
 }
 
-type examplePlugin struct{}
+type examplePlugin struct {
+	exampleplugin.Example[exampleConfig]
+}
 
-func (examplePlugin) Describe() plugin.Description {
-	return plugin.Description{
-		Type:           "example",
-		ConfigVersions: []schema.GroupVersion{{Group: "example.trellis.network", Version: "v1"}},
-		Origin:         "example",
-		Adopts:         []plugin.Bundle{plugin.NetworkBundle("example-config", nil), plugin.AdmissionBundle("example-admission", nil)},
-		IPFamilies:     plugin.IPFamilySupport{IPv4: true, DualStack: true},
-	}
+func (p examplePlugin) Describe() plugin.Description {
+	description := p.Example.Describe()
+	description.Adopts = []plugin.Bundle{plugin.NetworkBundle("example-config", nil), plugin.AdmissionBundle("example-admission", nil)}
+	return description
 }
 
 func (examplePlugin) Validate(written *exampleConfig, facts *plugin.Input, path *field.Path) plugin.Findings {
@@ -61,11 +59,11 @@ func (examplePlugin) ValidateEffective(effective, _ *exampleConfig, _ *plugin.In
 	return found
 }
 
-func (examplePlugin) Classify(change plugin.Change[exampleConfig]) (plugin.ChangeClass, string) {
+func (p examplePlugin) Classify(change plugin.Change[exampleConfig]) (plugin.ChangeClass, string) {
 	if change.Path == "extras" {
 		return plugin.Disruptive, "the extras are replaced"
 	}
-	return plugin.Safe, "nothing is interrupted"
+	return p.Example.Classify(change)
 }
 
 func (examplePlugin) Render(effective *exampleConfig, facts *plugin.Input) (plugin.Objects, error) {
@@ -75,20 +73,20 @@ func (examplePlugin) Render(effective *exampleConfig, facts *plugin.Input) (plug
 	}
 	var extras, admission, monitoring []plugin.Object
 	if effective.Extras != "" {
-		extras = []plugin.Object{configMap("kube-system", "extras", effective.Extras)}
+		extras = []plugin.Object{exampleplugin.ConfigMap("kube-system", "extras", effective.Extras)}
 	}
 	switch ask := facts.Webhook; {
 	case effective.Admission == "webhook" && ask != nil:
-		admission = []plugin.Object{configMap("kube-system", "admission", ask.URL+" "+string(ask.CABundle))}
+		admission = []plugin.Object{exampleplugin.ConfigMap("kube-system", "admission", ask.URL+" "+string(ask.CABundle))}
 	case effective.Admission != "" && effective.Admission != "webhook":
-		admission = []plugin.Object{configMap("kube-system", "admission", effective.Admission)}
+		admission = []plugin.Object{exampleplugin.ConfigMap("kube-system", "admission", effective.Admission)}
 	}
 	if effective.Monitoring != "" {
-		monitoring = []plugin.Object{configMap(facts.Namespace, "monitoring", effective.Monitoring)}
+		monitoring = []plugin.Object{exampleplugin.ConfigMap(facts.Namespace, "monitoring", effective.Monitoring)}
 	}
 	return plugin.NewObjects(
 		[]plugin.Component{{Name: "agent", Kind: "DaemonSet", Namespace: "kube-system", Workload: "agent"}},
-		plugin.NetworkBundle("example-config", []plugin.Object{configMap("kube-system", "example", content)}),
+		plugin.NetworkBundle("example-config", []plugin.Object{exampleplugin.ConfigMap("kube-system", "example", content)}),
 		plugin.ExtrasBundle("example-config-later", extras),
 		plugin.AdmissionBundle("example-admission", admission),
 		plugin.SeedBundle("example-config-seed", monitoring)), nil
@@ -114,12 +112,4 @@ func (examplePlugin) Precondition(effective *exampleConfig, _ *plugin.Input) *pl
 func (examplePlugin) IPAM(present []unstructured.Unstructured) string {
 	ipam, _, _ := unstructured.NestedString(present[0].Object, "data", "ipam")
 	return ipam
-}
-
-func configMap(namespace, name, content string) *corev1.ConfigMap {
-	return &corev1.ConfigMap{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
-		Data:       map[string]string{"content": content},
-	}
 }

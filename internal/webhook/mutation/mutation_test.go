@@ -18,14 +18,13 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/validation/field"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/trellis-network/trellis/internal/webhook/mutation"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/test/contract"
+	"github.com/trellis-network/trellis/test/exampleplugin"
 )
 
 type exampleConfig struct {
@@ -34,20 +33,9 @@ type exampleConfig struct {
 
 // example adds a tail to every object. For some names it returns an error, panics, or makes
 // an object that cannot be encoded.
-type example struct{}
-
-func (example) Describe() plugin.Description {
-	return plugin.Description{Type: "example", ConfigVersions: []schema.GroupVersion{{Group: "example.trellis.network", Version: "v1"}}}
+type example struct {
+	exampleplugin.Example[exampleConfig]
 }
-func (example) Validate(*exampleConfig, *plugin.Input, *field.Path) (found plugin.Findings) {
-	return found
-}
-func (example) Default(*exampleConfig, *plugin.Input, *plugin.Origins) {}
-func (example) ValidateEffective(_, _ *exampleConfig, _ *plugin.Input, _ *field.Path) (found plugin.Findings) {
-	return found
-}
-func (example) Classify(plugin.Change[exampleConfig]) (plugin.ChangeClass, string) { return "", "" }
-func (example) Render(*exampleConfig, *plugin.Input) (o plugin.Objects, err error) { return o, nil }
 
 func (example) Mutate(object *unstructured.Unstructured) (bool, error) {
 	switch object.GetName() {
