@@ -8,13 +8,19 @@ import (
 
 	"github.com/trellis-network/trellis/api/connectivity/v1alpha1"
 	"github.com/trellis-network/trellis/internal/probe/apiserver"
+	"github.com/trellis-network/trellis/internal/probe/choose"
 )
 
 // peer is the probe of another node: the address of its pod in each family.
 type peer map[v1alpha1.IPFamily]netip.Addr
 
 // Roster is the probes of the other nodes, by node. The zero Roster knows none.
-type Roster struct{ peers map[string]peer }
+type Roster struct {
+	peers map[string]peer
+	// chosen are the peers that were chosen last, for a rotation, nil if none were since Update.
+	chosen   []string
+	rotation int64
+}
 
 // Update takes the peers from the endpoints of all probes. A probe that starts is no peer until
 // it is ready for the first time. From then on it is one until its pod is gone or about to go:
@@ -38,7 +44,7 @@ func (r *Roster) Update(self string, endpoints []apiserver.Endpoint) {
 			next[endpoint.Node][family] = endpoint.Address
 		}
 	}
-	r.peers = next
+	*r = Roster{peers: next}
 }
 
 // Nodes returns the names of the peers' nodes, sorted.
@@ -49,6 +55,15 @@ func (r *Roster) Nodes() []string {
 	}
 	slices.Sort(nodes)
 	return nodes
+}
+
+// choose returns the nodes that self tests in a rotation, as choose.Peers does. That hashes the
+// names of all nodes, so it is done once as long as neither the nodes nor the rotation change.
+func (r *Roster) choose(self string, k int, rotation int64) []string {
+	if r.chosen == nil || r.rotation != rotation {
+		r.chosen, r.rotation = choose.Peers(self, r.Nodes(), k, rotation), rotation
+	}
+	return r.chosen
 }
 
 // FamilyOf returns the family of an address.

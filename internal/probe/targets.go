@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/trellis-network/trellis/api/connectivity/v1alpha1"
-	"github.com/trellis-network/trellis/internal/probe/choose"
 )
 
 // Target is what one result of a report is about.
@@ -56,7 +55,7 @@ func (k *knowledge) targets(now time.Time) []Target {
 	for _, address := range k.HostIPs {
 		add(v1alpha1.CheckNodes, k.Node, address, k.KubeletPort)
 	}
-	for _, node := range choose.Peers(k.Node, k.roster.Nodes(), k.Peers, rotationAt(now)) {
+	for _, node := range k.roster.choose(k.Node, k.Peers, rotationAt(now)) {
 		for _, address := range k.roster.peers[node] {
 			add(v1alpha1.CheckPods, node, address, k.Port)
 		}
