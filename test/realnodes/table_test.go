@@ -15,7 +15,7 @@ import (
 	"github.com/trellis-network/trellis/test/standalone"
 )
 
-// The limits are those that docs/design.md states under "Connectivity".
+// The limits are those of docs/connectivity.md.
 const (
 	nodeFails = 60 * time.Second
 	pairFails = 90 * time.Second
