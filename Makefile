@@ -12,8 +12,10 @@ IN_AGENTS := cd agents && CGO_ENABLED=0 GOFLAGS="$(shell go env GOFLAGS) -trimpa
 # Most tests wait for clusters most of the time, those of test/e2e longest: they begin.
 WAITING := -timeout 20m -parallel 4
 # What make test-long has: tests that wait for Kubernetes' garbage collector, or for
-# processes that die, and whole packages that disturb the operator.
-LONG := ^(TestAnotherReplicaCarriesOn|TestKillingTheOperatorChangesNothing)$$
+# processes that die, one with the probes of 1,000 nodes, and whole packages that disturb the
+# operator.
+LONG := ^(TestAnotherReplicaCarriesOn|TestKillingTheOperatorChangesNothing|TestWhatConnectivityCostsGrowsLinearlyAtMost)$$
+CONNECTIVITY := ./internal/controller/networkstatus/connectivity
 LONG_PACKAGES := ./test/robustness ./test/fairness
 # What make e2e has: packages that need root and send packets.
 E2E_PACKAGES := ./test/flannel ./test/realnodes
@@ -46,9 +48,9 @@ test: sandbox ## All tests but long ones
 	$(IN_AGENTS) go test -timeout 20m ./...
 	cd examples/gardenet && go test -timeout 20m ./...
 
-test-long: sandbox ## Tests that take long: two replicas, kills, shoots that do not answer, a selection of make robustness
-	@go run ./hack/compile -tests $(LONG_PACKAGES) ./test/e2e
-	go test $(WAITING) -run '$(LONG)' ./test/e2e
+test-long: sandbox ## Tests that take long: two replicas, kills, shoots that do not answer, what the connectivity of many nodes costs, a selection of make robustness
+	@go run ./hack/compile -tests $(LONG_PACKAGES) ./test/e2e $(CONNECTIVITY)
+	go test $(WAITING) -run '$(LONG)' ./test/e2e $(CONNECTIVITY)
 	go test $(WAITING) $(LONG_PACKAGES)
 
 e2e: sandbox real-nodes ## flannel's packets, and Trellis on real nodes: what breaks there, and when the status knows; as root, see make deps
@@ -64,10 +66,10 @@ robustness: sandbox ## Kill and disturb the operator, check that the tests find 
 	go test -timeout 60m ./test/robustness -robustness.all
 	go test -timeout 40m -v -run 'TestAHostileShoot|TestThreeHostileShoots|TestTwoHundredClusters' ./test/fairness -fairness.all
 
-bench: ## Trellis beside Helm, verdicts about connectivity, and shoots beside others that do not answer
+bench: ## Trellis beside Helm, what verdicts about connectivity cost, and shoots beside others that do not answer
 	go test -run '^$$' -bench . -benchtime 3s ./test/bench
-	go test -run '^$$' -bench Examine ./internal/controller/networkstatus/connectivity
-	go test -run '^$$' -bench Minute -benchtime 1x ./internal/controller/networkstatus/connectivity
+	go test -run '^$$' -bench . $(CONNECTIVITY)
+	go test -v -run CostsGrowsLinearlyAtMost $(CONNECTIVITY)
 	go test -run '^$$' -bench . -benchtime 1x ./test/fairness
 
 race: sandbox ## The controllers, the operator and its contract with the race detector, which needs a C compiler

@@ -69,38 +69,3 @@ func benchmarkEvidence(nodes int) Evidence {
 	evidence.Nodes = oldNodes(names...)
 	return evidence
 }
-
-// How often verdicts are found and written in a simulated cluster: while nothing changes, while a
-// tenth of the nodes is replaced each minute, and while a node fails. Neither sends a request to
-// the shoot.
-func BenchmarkMinute(b *testing.B) {
-	for _, nodes := range []int{100, 1000} {
-		for name, happens := range map[string]func(w *world){
-			"nothing": func(w *world) { w.pass(5 * time.Minute) },
-			"churn": func(w *world) {
-				for range 5 * 6 {
-					w.pass(10 * time.Second)
-					for range nodes / 60 {
-						w.remove(w.names[w.random.IntN(len(w.names))])
-						w.join(0, 30*time.Second)
-					}
-				}
-			},
-			"a node fails": func(w *world) {
-				w.cut[w.names[0]] = true
-				w.pass(5 * time.Minute)
-			},
-		} {
-			b.Run(fmt.Sprintf("%d nodes, %s", nodes, name), func(b *testing.B) {
-				for b.Loop() {
-					w := newWorld(1, nodes)
-					w.pass(3 * time.Minute)
-					w.examined, w.written = 0, 0
-					happens(w)
-					b.ReportMetric(float64(w.examined)/5, "verdicts/min")
-					b.ReportMetric(float64(w.written)/5, "writes/min")
-				}
-			})
-		}
-	}
-}

@@ -41,9 +41,9 @@ type world struct {
 	// changes are the verdicts that differ from the former in their results.
 	changes []change
 	created int
-	// examined and written count the verdicts, and those that the status gets.
-	examined, written int
-	published         published
+	// written counts the verdicts that the status gets.
+	written   int
+	published published
 }
 
 type change struct {
@@ -174,7 +174,6 @@ func (w *world) step() {
 	before := w.verdict
 	w.verdict, w.memory = Examine(evidence, w.memory, w.now)
 	w.examine = w.now.Add(w.verdict.Again)
-	w.examined++
 	last := w.published.at
 	if w.published = w.published.next(w.verdict, w.now); w.published.at != last {
 		w.written++
