@@ -48,6 +48,9 @@ func TestAnEditOfTheBackendHardlyDropsPackets(t *testing.T) {
 			l.Expect(report.UDP.Lost).To(BeNumerically("<=", dropped), "%+v", report)
 			l.Expect(report.HTTP.Sent).To(BeNumerically(">", 100), "%+v", report)
 			l.Expect(report.HTTP.Lost).To(BeZero(), "%+v", report)
+			l.Expect(report.Kept.Sent).To(BeNumerically(">", 100), "%+v", report)
+			l.Expect(report.Kept.Lost).To(BeZero(), "%+v", report)
+			l.Expect(report.Kept.Connections).To(Equal(1), "%+v", report)
 		}
 	}
 
@@ -117,8 +120,7 @@ func (l *landscape) end(load *standalone.Load, during string) []standalone.Repor
 	reports, err := load.End(l.t.Context())
 	l.Expect(err).NotTo(HaveOccurred())
 	for _, is := range reports {
-		fmt.Fprintf(os.Stderr, "%s, from %s: of %d datagrams, one each %s, %d were lost; of %d HTTP requests %d failed, the slowest took %.0f ms\n",
-			during, is.Node, is.UDP.Sent, standalone.Every, is.UDP.Lost, is.HTTP.Sent, is.HTTP.Lost, is.HTTP.SlowestMilliseconds)
+		fmt.Fprintf(os.Stderr, "%s, %s\n", during, is)
 	}
 	return reports
 }

@@ -56,15 +56,28 @@ type Load struct {
 // prints it.
 type Report struct {
 	// Node is where the sender ran.
-	Node      string `json:"-"`
-	UDP, HTTP Count
-	Errors    []string
+	Node string `json:"-"`
+	UDP  Count
+	// HTTP are requests on fresh connections, and Kept those on one that stays open.
+	HTTP Count
+	Kept struct {
+		Count
+		// Connections is one, and one more each time that it broke.
+		Connections int
+	}
+	Errors []string
 }
 
 // Count is how much was sent and how much of it was not answered.
 type Count struct {
 	Sent, Lost          int
 	SlowestMilliseconds float64
+}
+
+// String is what was lost of how much.
+func (r Report) String() string {
+	return fmt.Sprintf("from %s: of %d datagrams, one each %s, %d were lost; of %d HTTP requests %d failed, the slowest took %.0f ms; of %d on %d kept connections %d failed",
+		r.Node, r.UDP.Sent, Every, r.UDP.Lost, r.HTTP.Sent, r.HTTP.Lost, r.HTTP.SlowestMilliseconds, r.Kept.Sent, r.Kept.Connections, r.Kept.Lost)
 }
 
 // Servers starts a pod on each of two nodes that answers a Load.

@@ -8,8 +8,9 @@
 //
 // serve answers each datagram with itself, and each HTTP request with a line: the host name,
 // the address that it was reached at, and the one that it was asked from. With ?bytes=N it
-// answers with N bytes. send sends datagrams, and HTTP requests on fresh connections beside
-// them, and prints one line of JSON: what was lost, and for how long. get prints the answers.
+// answers with N bytes. send sends datagrams, and beside them HTTP requests, some on fresh
+// connections and some on one that it keeps. It prints one line of JSON: what was lost, and for how
+// long. get prints the answers.
 package main
 
 import (
@@ -53,7 +54,7 @@ func run(ctx context.Context, args []string) error {
 		var load traffic.Load
 		flags.StringVar(&load.To, "to", "", "what is sent to, as host:port")
 		flags.DurationVar(&load.Every, "every", 5*time.Millisecond, "the time between two datagrams")
-		flags.DurationVar(&load.HTTPEvery, "http-every", 50*time.Millisecond, "the time between two HTTP requests")
+		flags.DurationVar(&load.HTTPEvery, "http-every", 50*time.Millisecond, "the time between two HTTP requests of a kind")
 		flags.DurationVar(&load.For, "for", 30*time.Second, "how long to send")
 		flags.DurationVar(&load.Timeout, "timeout", 2*time.Second, "how long to wait for an answer")
 		_ = flags.Parse(args)

@@ -13,15 +13,17 @@ import (
 // Get writes what a URL answers to a request on a fresh connection. It returns an error if
 // the answer is not complete within the timeout, or its status is not 200.
 func Get(ctx context.Context, url string, timeout time.Duration, to io.Writer) error {
+	return get(ctx, &http.Transport{DisableKeepAlives: true}, url, timeout, to)
+}
+
+func get(ctx context.Context, by http.RoundTripper, url string, timeout time.Duration, to io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
 	}
-	// The connection is closed after the answer, so the transport keeps nothing.
-	request.Close = true
-	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
+	response, err := by.RoundTrip(request)
 	if err != nil {
 		return fmt.Errorf("GET %s: %w", url, err)
 	}

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"sync/atomic"
 	"time"
 )
 
@@ -17,7 +19,7 @@ type Load struct {
 	// To is a Server's address, as host:port.
 	To string
 	// Every is the time between two datagrams, and HTTPEvery that between the end of an HTTP
-	// request and the next one.
+	// request and the next one of its kind.
 	Every, HTTPEvery time.Duration
 	// For is how long to send.
 	For time.Duration
@@ -28,13 +30,16 @@ type Load struct {
 
 // Report is what became of a Load.
 type Report struct {
-	// UDP are the datagrams, and HTTP the requests. A datagram is lost if its answer is.
+	// UDP are the datagrams, and HTTP the requests on fresh connections. A datagram is lost if its
+	// answer is.
 	UDP  Count `json:"udp"`
 	HTTP Count `json:"http"`
+	// Kept are requests on a connection that is kept.
+	Kept Kept `json:"kept"`
 	// Gaps are the datagrams that were lost one after the other, at most maxGaps of them, the
 	// first ones.
 	Gaps []Gap `json:"gaps,omitempty"`
-	// Errors are those of the first requests that failed, at most maxErrors.
+	// Errors are those of the first requests that failed, at most maxErrors of each kind.
 	Errors []string `json:"errors,omitempty"`
 }
 
@@ -45,6 +50,13 @@ type Count struct {
 	Lost int `json:"lost"`
 	// Slowest is the longest time until an answer, in milliseconds.
 	Slowest float64 `json:"slowestMilliseconds"`
+}
+
+// Kept counts requests on a connection that stays open from one to the next.
+type Kept struct {
+	Count
+	// Connections is how many were opened: one, and another one each time that it broke.
+	Connections int `json:"connections"`
 }
 
 // Gap is datagrams that were lost, with none between them that was not.
@@ -79,15 +91,23 @@ func (l Load) Send(ctx context.Context) (*Report, error) {
 
 	sending, end := context.WithTimeout(ctx, l.For)
 	defer end()
-	requests := make(chan requests, 1)
-	go func() { requests <- l.request(ctx, sending) }()
+	fresh, kept := make(chan requests, 1), make(chan requests, 1)
+	go func() { fresh <- l.request(ctx, sending, &http.Transport{DisableKeepAlives: true}) }()
+	var connections atomic.Int32
+	keeping := &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		connections.Add(1)
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	}}
+	defer keeping.CloseIdleConnections()
+	go func() { kept <- l.request(ctx, sending, keeping) }()
 	answers := make(chan map[uint64]time.Time, 1)
 	go func() { answers <- receive(connection) }()
 
 	sent := l.datagrams(sending, connection)
 	report := &Report{}
-	asked := <-requests
-	report.HTTP, report.Errors = asked.Count, asked.errors
+	onFresh, onKept := <-fresh, <-kept
+	report.HTTP, report.Kept = onFresh.Count, Kept{Count: onKept.Count, Connections: int(connections.Load())}
+	report.Errors = append(onFresh.errors, onKept.errors...)
 	// The read returns when this passes.
 	_ = connection.SetReadDeadline(time.Now().Add(l.Timeout))
 	report.count(sent, <-answers)
@@ -164,11 +184,11 @@ type requests struct {
 
 // request sends requests, one after the other, until sending ends. The last one may take
 // longer, unless ctx ends.
-func (l Load) request(ctx, sending context.Context) requests {
+func (l Load) request(ctx, sending context.Context, by http.RoundTripper) requests {
 	var done requests
 	for sending.Err() == nil {
 		started := time.Now()
-		err := Get(ctx, "http://"+l.To+"/", l.Timeout, io.Discard)
+		err := get(ctx, by, "http://"+l.To+"/", l.Timeout, io.Discard)
 		if ctx.Err() != nil {
 			return done
 		}

@@ -5,6 +5,7 @@ package traffic_test
 import (
 	"context"
 	"net"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -40,8 +41,30 @@ func TestNothingIsLostOnAWayThatLosesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if kept := report.Kept; kept.Sent < 2 || kept.Lost != 0 || kept.Connections != 1 {
+		t.Errorf("requests on one connection: %+v", kept)
+	}
 	if report.UDP.Sent < 10 || report.HTTP.Sent < 2 || report.UDP.Lost != 0 || report.HTTP.Lost != 0 || len(report.Gaps) != 0 {
 		t.Errorf("got %+v", report)
+	}
+}
+
+// A peer that closes connections stands for a network that breaks them.
+func TestBrokenConnectionsAreCounted(t *testing.T) {
+	closing, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{ReadHeaderTimeout: time.Second, Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}
+	server.SetKeepAlivesEnabled(false)
+	go func() { _ = server.Serve(closing) }()
+	defer server.Close()
+	report, err := load(closing.Addr().String()).Send(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if kept := report.Kept; kept.Sent < 2 || kept.Lost != 0 || kept.Connections != kept.Sent {
+		t.Errorf("got %+v", kept)
 	}
 }
 
