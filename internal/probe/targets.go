@@ -103,19 +103,17 @@ const (
 	maxAddresses = 2
 )
 
-// learn keeps the addresses that a peer states for its node, and reports whether they are new.
-func (k *knowledge) learn(node string, stated []string) bool {
+// learn keeps the addresses that a peer states for its node.
+func (k *knowledge) learn(node string, stated []string) {
 	var addresses []netip.Addr
 	for _, text := range stated[:min(len(stated), maxAddresses)] {
 		if address, err := netip.ParseAddr(text); err == nil && usable(address) {
 			addresses = append(addresses, address)
 		}
 	}
-	if len(addresses) == 0 || slices.Equal(addresses, k.nodeAddresses[node]) {
-		return false
+	if len(addresses) > 0 {
+		k.nodeAddresses[node] = addresses
 	}
-	k.nodeAddresses[node] = addresses
-	return true
 }
 
 // forget drops the addresses of nodes that are gone.
