@@ -22,6 +22,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
+	"github.com/trellis-network/trellis/internal/controller/cloudconfig"
 	"github.com/trellis-network/trellis/internal/loglimit"
 	"github.com/trellis-network/trellis/internal/metrics"
 	"github.com/trellis-network/trellis/internal/seedclient"
@@ -94,6 +95,9 @@ func Run(ctx context.Context, options Options) error {
 	if err := options.addControllers(mgr, built, mode, server); err != nil {
 		return err
 	}
+	if err := options.addControlPlane(ctx, mgr, server); err != nil {
+		return err
+	}
 	return mgr.Start(ctx)
 }
 
@@ -123,13 +127,17 @@ func (o *Options) complete() error {
 
 // managerOptions returns the manager's settings but for the election of a leader.
 func (o *Options) managerOptions() manager.Options {
+	cached := seedclient.CacheOptions()
+	if len(o.clouds()) > 0 {
+		cached.ByObject = cloudconfig.Watched()
+	}
 	return manager.Options{
 		Scheme:                 seedclient.Scheme(),
 		Logger:                 o.Log,
 		Metrics:                metricsserver.Options{BindAddress: o.Config.Metrics.BindAddress},
 		HealthProbeBindAddress: o.Config.HealthProbes.BindAddress,
 		Client:                 seedclient.Options(),
-		Cache:                  seedclient.CacheOptions(),
+		Cache:                  cached,
 		// Tests run several operators in one process. Controllers whose own time limits are
 		// shorter report why they did not get further.
 		Controller: config.Controller{

@@ -69,8 +69,11 @@ func writeRows(table *strings.Builder, comments map[string]string, prefix string
 		}
 		meaning := withoutName(field.Name, strings.TrimSpace(comments[structure.Type().Name()+"."+key]))
 		fmt.Fprintf(table, "| `%s` | %s | %s| %s |\n", prefix+key, typeName, preset, strings.ToUpper(meaning[:1])+meaning[1:])
-		if typeName == "object" {
+		switch typeName {
+		case "object":
 			writeRows(table, comments, prefix+key+".", value)
+		case "list of object":
+			writeRows(table, comments, prefix+key+"[].", reflect.New(field.Type.Elem()).Elem())
 		}
 	}
 }

@@ -29,6 +29,9 @@ const (
 	// ChecksumAnnotation on a pod template has the SHA-256 of the cloud config, so that new pods
 	// replace those that have read another one.
 	ChecksumAnnotation = "checksum/configmap-" + ConfigMapName
+	// MutatedLabel is the label of the Deployments that Gardener's contract (4.2) lets webhooks
+	// for control planes change.
+	MutatedLabel = "provider.extensions.gardener.cloud/mutated-by-controlplane-webhook"
 
 	configFolder = "/etc/kubernetes/cloudprovider"
 )

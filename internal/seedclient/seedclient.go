@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"maps"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -37,10 +39,13 @@ func Scheme() *runtime.Scheme {
 }
 
 // Options make a manager's client read from its cache, except for Secrets and ConfigMaps:
-// they are many, large, and rarely needed. Their metadata is cached.
+// they are many, large, and rarely needed. Their metadata is cached. Nor are Deployments and
+// webhook configurations cached, of which the operator reads those with certain names.
 func Options() client.Options {
 	return client.Options{Cache: &client.CacheOptions{
-		DisableFor: []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}},
+		DisableFor: []client.Object{
+			&corev1.Secret{}, &corev1.ConfigMap{}, &appsv1.Deployment{}, &admissionregistrationv1.MutatingWebhookConfiguration{},
+		},
 	}}
 }
 

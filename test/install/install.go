@@ -105,6 +105,20 @@ func Rights(ctx context.Context, c client.Client, mode configv1alpha1.Mode, user
 	return err
 }
 
+// OptionalRights gives a user, in addition, the rights in a folder of config/rbac that only some
+// configurations of the operator need.
+func OptionalRights(ctx context.Context, c client.Client, folder, user string) error {
+	subject := rbacv1ac.Subject().WithAPIGroup(rbacv1.GroupName).WithKind(rbacv1.UserKind).WithName(user)
+	return each(config.Manifests, "rbac/"+folder+"/*.yaml", func(role *unstructured.Unstructured) error {
+		binding := rbacv1ac.ClusterRoleBinding(role.GetName()).WithSubjects(subject).
+			WithRoleRef(rbacv1ac.RoleRef().WithAPIGroup(rbacv1.GroupName).WithKind("ClusterRole").WithName(role.GetName()))
+		if err := c.Apply(ctx, client.ApplyConfigurationFromUnstructured(role), client.FieldOwner("install"), client.ForceOwnership); err != nil {
+			return err
+		}
+		return c.Apply(ctx, binding, client.FieldOwner("install"), client.ForceOwnership)
+	})
+}
+
 func create(ctx context.Context, c client.Client, manifests embed.FS, pattern string) error {
 	return each(manifests, pattern, func(object *unstructured.Unstructured) error {
 		return client.IgnoreAlreadyExists(c.Create(ctx, object))

@@ -76,7 +76,7 @@ func TestRightsOfAnOperatorInALandscape(t *testing.T) {
 	o.delete(network)
 	o.stop()
 	o.Expect(o.usage.refused).To(BeEmpty())
-	o.Expect(o.usage.unused(t, o.mode)).To(BeEmpty())
+	o.Expect(o.usage.unused(t, "gardener")).To(BeEmpty())
 }
 
 // ofGardener creates the ManagedResource of Gardener's extension for Calico, which Trellis takes

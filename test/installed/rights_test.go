@@ -18,7 +18,6 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
-	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	"github.com/trellis-network/trellis/config"
 )
 
@@ -93,11 +92,11 @@ func (u *usage) note(request *http.Request, code int) {
 	u.use(one, name)
 	if request.URL.Query().Has("sendInitialEvents") { // API servers that do not know this are asked for a list
 		one.verb = "list"
-		u.use(one, "")
+		u.use(one, name)
 	}
 	if one.verb == "patch" && code == http.StatusCreated { // a server-side apply
 		one.verb = "create"
-		u.use(one, "")
+		u.use(one, name)
 	}
 	if request.Method != http.MethodGet {
 		u.written[namespace] = append(u.written[namespace], request.Method+" "+request.URL.Path)
@@ -137,6 +136,9 @@ func (u *usage) rightFor(request *http.Request) (one right, namespace, name stri
 	if len(parts) > 2 {
 		one.resource += "/" + parts[2]
 	}
+	if name == "" { // RBAC takes it for a request for one object
+		name, _ = strings.CutPrefix(request.URL.Query().Get("fieldSelector"), "metadata.name=")
+	}
 	switch {
 	case request.Method != http.MethodGet:
 		one.verb = verbs[request.Method]
@@ -145,7 +147,7 @@ func (u *usage) rightFor(request *http.Request) (one right, namespace, name stri
 		}
 	case request.URL.Query().Has("watch"):
 		one.verb = "watch"
-	case name == "":
+	case len(parts) == 1:
 		one.verb = "list"
 	default:
 		one.verb = "get"
@@ -153,14 +155,14 @@ func (u *usage) rightFor(request *http.Request) (one right, namespace, name stri
 	return one, namespace, name, true
 }
 
-// unused returns the rights of a mode in config/rbac that no request has used. A right that
+// unused returns the rights in a folder of config/rbac that no request has used. A right that
 // names objects must be used for each of them.
-func (u *usage) unused(t *testing.T, mode configv1alpha1.Mode) []string {
+func (u *usage) unused(t *testing.T, folder string) []string {
 	t.Helper()
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
 	unused := map[string]bool{}
-	for grant, names := range granted(t, mode) {
+	for grant, names := range granted(t, folder) {
 		if len(names) == 0 && u.used[grant] == nil {
 			unused[grant.String()] = true
 		}
@@ -173,12 +175,12 @@ func (u *usage) unused(t *testing.T, mode configv1alpha1.Mode) []string {
 	return slices.Sorted(maps.Keys(unused))
 }
 
-// granted returns the rights of a mode in config/rbac with the names that they are for. A right
+// granted returns the rights in a folder of config/rbac with the names that they are for. A right
 // without names is for all objects.
-func granted(t *testing.T, mode configv1alpha1.Mode) map[right][]string {
+func granted(t *testing.T, folder string) map[right][]string {
 	t.Helper()
 	g := NewWithT(t)
-	folder := "rbac/" + strings.ToLower(string(mode))
+	folder = "rbac/" + folder
 	files, err := fs.ReadDir(config.Manifests, folder)
 	g.Expect(err).NotTo(HaveOccurred())
 	grants := map[right][]string{}

@@ -90,7 +90,7 @@ func TestRightsOfAStandaloneOperator(t *testing.T) {
 	o.isGone(controlPlane)
 	o.stop()
 	o.Expect(o.usage.refused).To(BeEmpty())
-	o.Expect(o.usage.unused(t, configv1alpha1.ModeStandalone)).To(BeEmpty())
+	o.Expect(o.usage.unused(t, "standalone")).To(BeEmpty())
 }
 
 // editsInSeed changes what the bundle for the seed has in a control plane, and waits until the

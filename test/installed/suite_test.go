@@ -42,6 +42,7 @@ type installed struct {
 	user      string
 	namespace string
 	options   operator.Options
+	settings  string // more fields of the operator's configuration
 	usage     *usage
 	log       harness.Lines
 	stop      func()
@@ -56,8 +57,8 @@ func (o *installed) start() {
 	o.Expect(free.Close()).To(Succeed())
 	options := o.options
 	options.Config, err = configv1alpha1.Load(fmt.Appendf(nil, `{mode: %q, metrics: {bindAddress: "0"}, healthProbes: {bindAddress: "0"},
-leaderElection: {resourceNamespace: %[2]s}, heartbeat: {namespace: %[2]s}, shootClientConnection: {allowedAddresses: [127.0.0.0/8]}, webhooks: {bindAddress: %[3]q, url: "https://%[3]s", namespace: %[2]s}}`,
-		o.mode, o.namespace, address))
+leaderElection: {resourceNamespace: %[2]s}, heartbeat: {namespace: %[2]s}, shootClientConnection: {allowedAddresses: [127.0.0.0/8]}, webhooks: {bindAddress: %[3]q, url: "https://%[3]s", namespace: %[2]s}%[4]s}`,
+		o.mode, o.namespace, address, o.settings))
 	o.Expect(err).NotTo(HaveOccurred())
 	options.Seed = rest.CopyConfig(o.seed.Config)
 	options.Seed.Impersonate.UserName = o.user

@@ -42,6 +42,17 @@ func TestLoadNamesTheInvalidField(t *testing.T) {
 		"another kind":    {"kind: Deployment", `kind: Unsupported value: "Deployment"`},
 		"another version": {"apiVersion: v1", `apiVersion: Unsupported value: "v1"`},
 		"bad address":     {"metrics: {bindAddress: here}", `metrics.bindAddress: Invalid value: "here"`},
+		"control planes without an address": {
+			"controlPlane: {kubeControllerManager: [{provider: one}]}", "controlPlane.kubeControllerManager: Forbidden: the seed's API server calls a webhook"},
+		"control planes without a server": {
+			"controlPlane: {kubeControllerManager: [{provider: one}]}\nwebhooks: {url: 'https://a', bindAddress: '0'}", "controlPlane.kubeControllerManager: Forbidden"},
+		"no infrastructure": {"controlPlane: {kubeControllerManager: [{provider: ''}]}", "controlPlane.kubeControllerManager[0].provider: Required value"},
+		"two entries for one infrastructure": {
+			"controlPlane: {kubeControllerManager: [{provider: one}, {provider: one}]}", `controlPlane.kubeControllerManager[1].provider: Duplicate value: "one"`},
+		"no name of an infrastructure": {
+			"controlPlane: {kubeControllerManager: [{provider: One}]}", `controlPlane.kubeControllerManager[0].provider: Invalid value: "One"`},
+		"flags in a flag": {
+			"controlPlane: {kubeControllerManager: [{provider: one, externalCloudVolumePlugin: 'a --b'}]}", `externalCloudVolumePlugin: Invalid value: "a --b"`},
 		"negative":        {"controllers: {health: {syncPeriod: -1s}}", "controllers.health.syncPeriod"},
 		"no range":        {"shootClientConnection: {allowedAddresses: [127.0.0.1]}", `shootClientConnection.allowedAddresses[0]: Invalid value: "127.0.0.1": must be a range such as 127.0.0.0/8`},
 		"no rate":         {"shootClientConnection: {qps: -1}", "shootClientConnection.qps"},

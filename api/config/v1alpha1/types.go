@@ -59,6 +59,8 @@ type OperatorConfiguration struct {
 	Images map[string]string `json:"images,omitempty"`
 	// ConnectivityProbe are the settings of the probe that Trellis adds to each network.
 	ConnectivityProbe ConnectivityProbe `json:"connectivityProbe,omitempty"`
+	// ControlPlane are the settings of what the operator adapts in control planes of shoots.
+	ControlPlane ControlPlane `json:"controlPlane,omitempty"`
 	// DumpRequests is an existing folder. The operator writes the input of the pipeline for
 	// each Network there; `trellis render --request` renders it again. A Request that cannot
 	// be written is named in the log, and the Network is reconciled without it.
@@ -157,6 +159,30 @@ type ConnectivityProbe struct {
 	// OutsideTarget is a host:port outside of the shoots to which the probes open a TCP
 	// connection every ten seconds. Without it nothing outside is tested.
 	OutsideTarget string `json:"outsideTarget,omitempty"`
+}
+
+// ControlPlane are the settings of what the operator adapts in control planes of shoots. It needs
+// webhooks.url, which the seed's API server must reach, and the rights in
+// config/rbac/controlplane.
+type ControlPlane struct {
+	// KubeControllerManager has an entry for each type of infrastructure whose
+	// kube-controller-managers the operator adapts with a webhook for Deployments in the seed.
+	// Use it only where no extension of the infrastructure does this.
+	KubeControllerManager []KubeControllerManager `json:"kubeControllerManager,omitempty"`
+}
+
+// KubeControllerManager is what the kube-controller-managers of shoots on one infrastructure get,
+// besides --cloud-provider=external.
+type KubeControllerManager struct {
+	// Provider is the type of the infrastructure, as in spec.provider.type of Shoots.
+	Provider string `json:"provider"`
+	// ExternalCloudVolumePlugin is the value of --external-cloud-volume-plugin. Without it the
+	// flag is removed.
+	ExternalCloudVolumePlugin string `json:"externalCloudVolumePlugin,omitempty"`
+	// CloudConfig is the content of the file that --cloud-config names. The operator keeps it in
+	// the ConfigMap cloud-provider-config of each control plane. It must contain no secrets.
+	// Without it the flag is removed.
+	CloudConfig string `json:"cloudConfig,omitempty"`
 }
 
 // Controllers are the settings of the controllers.

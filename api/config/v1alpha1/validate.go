@@ -34,6 +34,7 @@ func (c *OperatorConfiguration) validate() field.ErrorList {
 		c.LeaderElection.validate(field.NewPath("leaderElection")),
 		c.Heartbeat.validate(field.NewPath("heartbeat")),
 		c.ConnectivityProbe.validate(field.NewPath("connectivityProbe")),
+		c.ControlPlane.validate(field.NewPath("controlPlane"), c.Webhooks),
 		c.Controllers.validate(field.NewPath("controllers")))
 }
 
@@ -79,6 +80,37 @@ func (p ConnectivityProbe) validate(path *field.Path) field.ErrorList {
 		return field.ErrorList{field.Invalid(path.Child("outsideTarget"), p.OutsideTarget, "must be host:port, such as example.com:443")}
 	}
 	return nil
+}
+
+// maxCloudConfig is how many bytes a cloud config may have, far less than a ConfigMap.
+const maxCloudConfig = 256 << 10
+
+func (c ControlPlane) validate(path *field.Path, webhooks Webhooks) field.ErrorList {
+	var errs field.ErrorList
+	if len(c.KubeControllerManager) > 0 && (webhooks.URL == "" || webhooks.BindAddress == "0") {
+		errs = append(errs, field.Forbidden(path.Child("kubeControllerManager"),
+			"the seed's API server calls a webhook of the operator for it; set webhooks.url and webhooks.bindAddress"))
+	}
+	seen := map[string]bool{}
+	for i, each := range c.KubeControllerManager {
+		path := path.Child("kubeControllerManager").Index(i)
+		if each.Provider == "" {
+			errs = append(errs, field.Required(path.Child("provider"), "must be the type of an infrastructure, as in spec.provider.type of Shoots"))
+		}
+		if seen[each.Provider] {
+			errs = append(errs, field.Duplicate(path.Child("provider"), each.Provider))
+		}
+		seen[each.Provider] = true
+		for _, name := range []struct{ field, value string }{{"provider", each.Provider}, {"externalCloudVolumePlugin", each.ExternalCloudVolumePlugin}} {
+			if problems := validation.IsDNS1123Label(name.value); name.value != "" && len(problems) > 0 {
+				errs = append(errs, field.Invalid(path.Child(name.field), name.value, problems[0]))
+			}
+		}
+		if len(each.CloudConfig) > maxCloudConfig {
+			errs = append(errs, field.TooLong(path.Child("cloudConfig"), "", maxCloudConfig))
+		}
+	}
+	return errs
 }
 
 // validate accepts what API servers accept as the address of a webhook.

@@ -32,6 +32,9 @@ const (
 	ForceDeletionAnnotation = "confirmation.gardener.cloud/force-deletion"
 )
 
+// ProviderLabel of a control-plane namespace is the type of the shoot's infrastructure.
+const ProviderLabel = "shoot.gardener.cloud/provider"
+
 // Cluster has copies of a shoot's objects in the garden, for the extensions in the
 // seed. Its name is that of the shoot's control-plane namespace.
 //

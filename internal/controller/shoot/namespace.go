@@ -37,7 +37,6 @@ func OperatorOf(ctx context.Context, r client.Reader, controlPlane string) strin
 const (
 	roleLabel               = "gardener.cloud/role"
 	roleShoot               = "shoot"
-	providerLabel           = "shoot.gardener.cloud/provider"
 	networkingProviderLabel = "networking.shoot.gardener.cloud/provider"
 )
 
@@ -80,7 +79,7 @@ func namespaceTaken(run *run) error {
 // labels leaves out what can't be the value of a label. Where a type is used, a better error
 // describes that.
 func (n namespaces) labels(run *run) map[string]string {
-	labels := map[string]string{roleLabel: roleShoot, providerLabel: run.shoot.Spec.Provider.Type}
+	labels := map[string]string{roleLabel: roleShoot, extensionsv1alpha1.ProviderLabel: run.shoot.Spec.Provider.Type}
 	if networkType := run.networkType(); networkType != "" {
 		labels[networkingProviderLabel] = networkType
 	}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trellis-network/trellis/internal/controller/cloudconfig"
+	"github.com/trellis-network/trellis/internal/controlplane"
+	"github.com/trellis-network/trellis/internal/webhook"
+	controlplanewebhook "github.com/trellis-network/trellis/internal/webhook/controlplane"
+)
+
+// clouds returns what kube-controller-managers are adapted to, by the type of infrastructure.
+func (o *Options) clouds() map[string]controlplane.Cloud {
+	clouds := map[string]controlplane.Cloud{}
+	for _, each := range o.Config.ControlPlane.KubeControllerManager {
+		clouds[each.Provider] = controlplane.Cloud{VolumePlugin: each.ExternalCloudVolumePlugin, Config: each.CloudConfig}
+	}
+	return clouds
+}
+
+// addControlPlane adds the webhooks and the controller that adapt control planes, if the
+// configuration has any for an infrastructure.
+func (o *Options) addControlPlane(ctx context.Context, mgr ctrl.Manager, server *webhook.Server) error {
+	clouds := o.clouds()
+	if len(clouds) == 0 {
+		return nil
+	}
+	own := &corev1.Namespace{}
+	if err := mgr.GetAPIReader().Get(ctx, client.ObjectKey{Name: cmp.Or(o.Config.Webhooks.Namespace, ownNamespace())}, own); err != nil {
+		return fmt.Errorf("read the operator's namespace, with which the webhooks for control planes end: %w", err)
+	}
+	name := "gardener-extension-" + strings.TrimSuffix(o.Name, "-operator")
+	clientConfig := func(path string) admissionregistrationv1.WebhookClientConfig {
+		return admissionregistrationv1.WebhookClientConfig{URL: new(server.URL(path)), CABundle: server.CABundle()}
+	}
+	wanted := func() *admissionregistrationv1.MutatingWebhookConfiguration {
+		config := controlplanewebhook.Configuration(name, clouds, clientConfig)
+		config.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Namespace", Name: own.Name, UID: own.UID}}
+		return config
+	}
+	for provider, cloud := range clouds {
+		server.Handle(controlplanewebhook.Path(provider), controlplanewebhook.Handler(provider, cloud))
+	}
+	return errors.Join(
+		mgr.Add(&controlplanewebhook.Keeper{Client: mgr.GetClient(), Wanted: wanted, Clock: o.Clock}),
+		cloudconfig.Add(mgr, cloudconfig.Options{Clouds: clouds}))
+}
