@@ -10,7 +10,9 @@ import (
 	"strings"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -70,6 +72,9 @@ func (s *Shoot) Network(ctx context.Context) (*extensionsv1alpha1.Network, error
 	shoot, err := s.Current(ctx)
 	if err != nil {
 		return network, err
+	}
+	if shoot.Status.TechnicalID == "" { // the Shoot is new
+		return network, apierrors.NewNotFound(schema.GroupResource{Group: extensionsv1alpha1.GroupVersion.Group, Resource: "networks"}, s.of.Name)
 	}
 	return network, s.landscape.Seed.Get(ctx, client.ObjectKey{Namespace: shoot.Status.TechnicalID, Name: s.of.Name}, network)
 }
