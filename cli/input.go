@@ -113,7 +113,7 @@ func (in *input) load(cmd *cobra.Command, p *pipeline.Pipeline) ([]*candidate, [
 		return in.loadRequest(cmd)
 	}
 	if len(in.files) == 0 {
-		return nil, nil, errors.New("no input: pass -f FILE, or -f - for standard input")
+		return nil, nil, errNoInput
 	}
 	subjects, problems, err := in.read(cmd, p, in.files)
 	if err != nil {
@@ -160,6 +160,8 @@ func (in *input) read(cmd *cobra.Command, p *pipeline.Pipeline, files []string) 
 	subjects, problems := set.Subjects()
 	return subjects, problems, nil
 }
+
+var errNoInput = errors.New("no input: pass -f FILE, or -f - for standard input")
 
 var errStdinTwice = errors.New("standard input can be read only once")
 

@@ -21,7 +21,7 @@ func TestWhatCannotRunExitsWithTwo(t *testing.T) {
 		{name: "an unknown flag", args: "validate --loud", exit: 2, stderr: "Error: unknown flag: --loud\nSee 'trellis validate --help'.\n"},
 		{name: "an unknown command", args: "vaildate", exit: 2, stderr: "~Error: unknown command \"vaildate\" for \"trellis\"\nDid you mean this?\nvalidate"},
 		{name: "no input", args: "render", exit: 2, stderr: "Error: no input: pass -f FILE, or -f - for standard input\nSee 'trellis render --help'.\n"},
-		{name: "an argument", args: "validate shoot.yaml", exit: 2, stderr: "~Error: unexpected argument \"shoot.yaml\"; pass files with -f shoot.yaml"},
+		{name: "an argument", args: "render shoot.yaml", exit: 2, stderr: "~Error: unexpected argument \"shoot.yaml\"; pass files with -f shoot.yaml"},
 		{name: "a missing file", args: "validate -f gone.yaml", exit: 2, stderr: "Error: open gone.yaml: no such file or directory\n"},
 		{name: "a directory", args: "validate -f .", exit: 2, stderr: "Error: read .: is a directory\n"},
 		{name: "standard input twice", args: "validate -f - -f -", exit: 2, stderr: "~standard input can be read only once"},

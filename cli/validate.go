@@ -11,8 +11,9 @@ import (
 func newValidate(p *pipeline.Pipeline) *cobra.Command {
 	var in input
 	var origins bool
+	var old string
 	cmd := &cobra.Command{
-		Use:   "validate -f FILE",
+		Use:   "validate {FILE | -f FILE}",
 		Short: "Report whether networks are valid, and the errors of those that are not",
 		Long: `Report whether networks are valid. Each error and each warning is a line with the
 path of the field, its value and the allowed values. Of a valid network a line states
@@ -25,18 +26,32 @@ line with the class of the change and the reason:
   safe        no effect on traffic
   rolling     workloads restart node by node while traffic continues
   disruptive  traffic is interrupted
-  forbidden   the running network would break; this is an error` + inputHelp + exitHelp,
+  forbidden   the running network would break; this is an error
+
+With --old, validate reports what trellis-admission answers to the update of a Shoot:
+what was wrong before is a warning, and so is a change that restarts workloads or
+interrupts traffic. What the manifest lacks, such as the status and the ranges that
+Gardener chose, comes from the old Shoot.` + inputHelp + exitHelp,
 		Example: `  trellis validate -f shoot.yaml
   kubectl get shoot mine -o yaml | trellis validate -f -
   trellis validate -f network.yaml -f shoot.yaml
   trellis validate -f networkconfig.yaml --provider TYPE --kube-proxy=false
+  trellis validate new.yaml --old old.yaml
   trellis validate --request request.json`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return validate(cmd, p, &in, origins) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in.files = append(in.files, args...)
+			if old != "" {
+				return validateUpdates(cmd, p, &in, old)
+			}
+			return validate(cmd, p, &in, origins)
+		},
 	}
 	in.addFlags(cmd, p)
 	in.addRequestFlag(cmd)
 	addOriginsFlag(cmd, &origins, "standard output")
+	cmd.Flags().StringVar(&old, "old", "", "`FILE` with the Shoots before the update, - for standard input")
+	cmd.MarkFlagsMutuallyExclusive("old", "request")
+	cmd.MarkFlagsMutuallyExclusive("old", "show-origins")
 	return cmd
 }
 

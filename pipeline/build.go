@@ -93,8 +93,18 @@ type Result struct {
 // The first finds all errors in the spec as it is written, in the Network and in the config.
 func (p *Pipeline) Build(request Request) Result {
 	b := p.begin(&request)
+	return b.run(b.checkWritten, b.applyDefaults, b.validateEffective, b.compare, b.render)
+}
+
+// check is Build without the objects.
+func (p *Pipeline) check(request Request) Result {
+	b := p.begin(&request)
+	return b.run(b.checkWritten, b.applyDefaults, b.validateEffective, b.compare)
+}
+
+func (b *build) run(stages ...func() error) Result {
 	b.readApplied()
-	for _, stage := range []func() error{b.checkWritten, b.applyDefaults, b.validateEffective, b.compare, b.render} {
+	for _, stage := range stages {
 		err := plugin.Guard(b.request.Spec.Type, stage)
 		b.Errors = b.applyRatcheting(b.Errors)
 		if err != nil {

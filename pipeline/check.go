@@ -123,8 +123,10 @@ func (b *build) checkRanges(pods, services, nodes netip.Prefix) {
 			b.Error(field.Invalid(each.path, each.prefix.String(), fmt.Sprintf("must be an %s range, since %s lists no other family", wanted[0], b.paths.families)))
 		}
 	}
+	ofPods := b.allRanges(b.paths.pods, pods, plugin.FactPodRanges, b.in.PodCIDRs)
+	b.checkRoom(ofPods)
 	b.checkOverlaps(
-		b.allRanges(b.paths.pods, pods, plugin.FactPodRanges, b.in.PodCIDRs),
+		ofPods,
 		b.allRanges(b.paths.services, services, plugin.FactServiceRanges, b.in.ServiceCIDRs),
 		b.allRanges(b.paths.nodes, nodes, plugin.FactNodeRanges, b.in.NodeCIDRs))
 }
@@ -170,9 +172,12 @@ func (b *build) checkOverlaps(pods, services, nodes []addressRange) {
 		if overlaps && one.made && other.made && one.prefix == other.prefix {
 			continue // an infrastructure that gives nodes and pods addresses of one range
 		}
-		if overlaps { // as with pods that get addresses of the nodes' network
-			b.Warn(one.path, fmt.Sprintf("%s overlaps with the pods' range %s: a pod's address may be a node's as well, unless something keeps them apart; give each a range of its own",
-				one.prefix, other.prefix))
+		const both = "overlaps with the pods' range %s: a pod's address may be a node's as well, unless something keeps them apart; give each a range of its own"
+		switch { // the infrastructure may give pods addresses of the nodes' network
+		case overlaps && b.in.Planned && one.prefix.Addr().Is4() && one.path == b.paths.nodes:
+			b.Error(field.Invalid(one.path, one.prefix.String(), fmt.Sprintf(both, other.prefix)))
+		case overlaps:
+			b.Warn(one.path, fmt.Sprintf("%s "+both, one.prefix, other.prefix))
 		}
 		b.mustBeApart(one, "Services", services)
 	}

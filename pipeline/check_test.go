@@ -95,11 +95,14 @@ func TestWhatTheShootTellsIsChecked(t *testing.T) {
 }
 
 // Gardener's extensions make such networks, and some that run are so.
-func TestNodesAmongPodsAreWarnedOf(t *testing.T) {
+func TestNodesAmongPodsOfARunningClusterAreWarnedOf(t *testing.T) {
 	g := NewWithT(t)
 	p := newPipeline(t, noopPlugin{})
 	request := p.NewRequest(network(""), nil, noEnvironment)
 	request.Facts.NodeCIDR = "10.1.7.0/24"
+	g.Expect(lines(p.Build(request).Errors)).To(HavePrefix(`shoot.spec.networking.nodes: Invalid value: "10.1.7.0/24": overlaps with the pods' range 10.1.0.0/16: `), "a new cluster")
+
+	request.Facts.Planned = false
 	result := p.Build(request)
 	g.Expect(result.Errors).To(BeEmpty())
 	g.Expect(result.Objects.For(plugin.Shoot)).NotTo(BeEmpty())

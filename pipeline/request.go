@@ -170,6 +170,8 @@ func shootFacts(facts *plugin.Facts, shoot *corev1beta1.Shoot) {
 	}
 	facts.Hibernated = shoot.IsHibernated()
 	facts.NodeCIDR = ptr.Deref(ptr.Deref(spec.Networking, corev1beta1.Networking{}).Nodes, "")
+	manager := ptr.Deref(spec.Kubernetes.KubeControllerManager, corev1beta1.KubeControllerManager{})
+	facts.NodeCIDRMaskSize = ptr.Deref(manager.NodeCIDRMaskSize, 0)
 	for _, worker := range spec.Provider.Workers {
 		facts.NodesAtLeast += worker.Minimum
 		facts.NodesAtMost += worker.Maximum

@@ -49,6 +49,9 @@ type Facts struct {
 	// shrink and grow to; 0 if unknown.
 	NodesAtLeast int32 `json:"nodesAtLeast,omitempty"`
 	NodesAtMost  int32 `json:"nodesAtMost,omitempty"`
+	// NodeCIDRMaskSize is the prefix length of each node's range of pods, as the Shoot states
+	// it; 0 if it does not, which means 24.
+	NodeCIDRMaskSize int32 `json:"nodeCIDRMaskSize,omitempty"`
 	// APIServer are settings of the shoot's kube-apiserver.
 	APIServer APIServer `json:"apiServer"`
 

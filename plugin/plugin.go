@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 )
 
 // Plugin is a Definition whose config type is hidden, so that plugins of
@@ -40,6 +42,10 @@ type Methods interface {
 	Precondition(effective any, in *Input) *Precondition
 	// DescribeDataPath is that of a DataPathDescriber. For other Definitions it is empty.
 	DescribeDataPath(effective any) DataPath
+	// IsShootDefaulter reports whether the Definition is a ShootDefaulter.
+	IsShootDefaulter() bool
+	// DefaultShoot is that of a ShootDefaulter. Other Definitions change nothing.
+	DefaultShoot(old, shoot *corev1beta1.Shoot, infrastructure Infrastructure) []Warning
 	// IsAdopter reports whether the Definition is an Adopter, so that IPAM may be called.
 	IsAdopter() bool
 	// IPAM is that of an Adopter.
@@ -118,6 +124,18 @@ func (a adapter[C]) DescribeDataPath(effective any) DataPath {
 		return describer.DescribeDataPath(effective.(*C))
 	}
 	return DataPath{}
+}
+
+func (a adapter[C]) IsShootDefaulter() bool {
+	_, is := a.definition.(ShootDefaulter)
+	return is
+}
+
+func (a adapter[C]) DefaultShoot(old, shoot *corev1beta1.Shoot, infrastructure Infrastructure) []Warning {
+	if defaulter, ok := a.definition.(ShootDefaulter); ok {
+		return defaulter.DefaultShoot(old, shoot, infrastructure)
+	}
+	return nil
 }
 
 func (a adapter[C]) IsAdopter() bool {

@@ -33,13 +33,14 @@ var imagesDocument []byte
 var images = plugin.ParseImages(imagesDocument)
 
 // definition has its hooks in defaults.go, validate.go, validate_effective.go, changes.go,
-// render.go, precondition.go and datapath.go.
+// render.go, precondition.go, datapath.go and shoot.go.
 type definition struct{}
 
 var (
 	_ plugin.Definition[v1alpha1.NetworkConfig]        = definition{}
 	_ plugin.Preconditioner[v1alpha1.NetworkConfig]    = definition{}
 	_ plugin.DataPathDescriber[v1alpha1.NetworkConfig] = definition{}
+	_ plugin.ShootDefaulter                            = definition{}
 )
 
 func (definition) Describe() plugin.Description {

@@ -28,12 +28,13 @@ const Type = "cilium"
 func New() plugin.Plugin { return plugin.New[v1alpha1.NetworkConfig](definition{}) }
 
 // definition has its hooks in defaults.go, validate.go, validate_effective.go, changes.go,
-// render.go, adopter.go, nodelocaldns_adapt.go and datapath.go.
+// render.go, adopter.go, nodelocaldns_adapt.go, datapath.go and shoot.go.
 type definition struct{}
 
 var (
 	_ plugin.Definition[v1alpha1.NetworkConfig]        = definition{}
 	_ plugin.DataPathDescriber[v1alpha1.NetworkConfig] = definition{}
+	_ plugin.ShootDefaulter                            = definition{}
 )
 
 func (definition) Describe() plugin.Description {

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+)
+
+// defaultNodeMask is the prefix length of each node's IPv4 range if the Shoot states none
+// (Gardener's contract).
+const defaultNodeMask = 24
+
+var nodeMaskPath = field.NewPath("spec", "kubernetes", "kubeControllerManager", "nodeCIDRMaskSize")
+
+// checkRoom checks that each node that the workers can grow to gets a range of the pods' IPv4
+// ranges: a node without one never becomes ready. It refuses a cluster that is not made yet, and
+// warns of one that exists. IPv6 ranges have room for any number of nodes.
+func (b *build) checkRoom(pods []addressRange) {
+	mask := int(b.in.NodeCIDRMaskSize)
+	if mask == 0 {
+		mask = defaultNodeMask
+	}
+	ofIPv4, room := addressRange{}, 0
+	for _, each := range pods {
+		if familyOf(each.prefix) != extensionsv1alpha1.IPv4 {
+			continue
+		}
+		if !ofIPv4.prefix.IsValid() {
+			ofIPv4 = each
+		}
+		if more := mask - each.prefix.Bits(); more >= 0 {
+			room += 1 << min(more, 30)
+		}
+	}
+	most, report := int(b.in.NodesAtMost), b.refuseOrWarn
+	switch {
+	case !ofIPv4.prefix.IsValid():
+	case mask < 1 || mask > 32:
+		report(field.Invalid(nodeMaskPath, mask, "must be from 1 to 32: it is the prefix length of each node's IPv4 range of pods"))
+	case room == 0 && most > 0:
+		report(field.Invalid(ofIPv4.path, ofIPv4.prefix.String(), fmt.Sprintf(
+			"has no room for a node, since each gets a /%d; state a larger range, or a larger nodeCIDRMaskSize", mask)))
+	case most == 0 && room < 2:
+		b.Warn(ofIPv4.path, fmt.Sprintf("%s has room for %s, of which each gets a /%d unless the Shoot's nodeCIDRMaskSize says otherwise; state a larger range for more",
+			ofIPv4.prefix, nodes(room), mask))
+	case most > room:
+		report(field.Invalid(ofIPv4.path, ofIPv4.prefix.String(), fmt.Sprintf(
+			"has room for %s, of which each gets a /%d, and the workers can grow to %d; state a larger range or, where it cannot change, let the workers grow to %d at most",
+			nodes(room), mask, most, room)))
+	}
+}
+
+func nodes(n int) string {
+	if n == 1 {
+		return "1 node"
+	}
+	return fmt.Sprintf("%d nodes", n)
+}
+
+// refuseOrWarn refuses what can still be mended, and warns of it in a cluster that exists.
+func (b *build) refuseOrWarn(err *field.Error) {
+	if b.in.Planned {
+		b.Error(err)
+		return
+	}
+	b.Warn(field.NewPath(err.Field), err.ErrorBody())
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	"github.com/trellis-network/trellis/internal/fielderror"
+	"github.com/trellis-network/trellis/internal/jsonequal"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// Review is the answer to a user who creates or updates a Shoot.
+type Review struct {
+	// Errors refuse the Shoot. Without any it is admitted.
+	Errors field.ErrorList
+	// Warnings are what the change does to a running network, the most disruptive changes
+	// first, and what else the user should know.
+	Warnings []plugin.Warning
+}
+
+// ReviewShoot judges a Shoot that a user creates, or updates. old is the Shoot before the
+// update, nil for one that is created. It finds the errors that the operator would report, before the cluster has them.
+// What is already wrong with old is only a warning, and so are allowed changes
+// that affect the running network; a change that would break it is refused.
+//
+// Nothing is checked of a Shoot that is being deleted, that has no workers, or of which nothing
+// changes that a network depends on (Gardener's contract, A3 and A4). What the Shoot's status
+// does not state yet is no error.
+func (p *Pipeline) ReviewShoot(old, shoot *corev1beta1.Shoot, env plugin.Environment) Review {
+	request, checked := p.planned(shoot, env)
+	if !checked || unchanged(old, shoot) {
+		return Review{}
+	}
+	var known []string
+	if before, has := p.planned(old, env); has {
+		if before.Spec.Type != request.Spec.Type {
+			return Review{Errors: field.ErrorList{field.Forbidden(pathsOf(&request).networkType, fmt.Sprintf(
+				"cannot change from %s to %s in a running cluster, whose pods have their interfaces from %[1]s; create a new cluster",
+				fielderror.Abbreviate(before.Spec.Type), fielderror.Abbreviate(request.Spec.Type)))}}
+		}
+		// As if it were accepted: what is wrong with it now are warnings.
+		before.TakenOver = before.Accepted()
+		was := p.check(before)
+		request.TakenOver = before.TakenOver
+		if was.Config != nil {
+			request.Applied = was.Applied()
+		}
+		for _, err := range was.Errors {
+			known = append(known, err.Error())
+		}
+	}
+	result := p.check(request)
+	review := Review{Warnings: append(warningsOf(&result), result.Warnings...)}
+	for _, err := range result.Errors {
+		if slices.Contains(known, err.Error()) {
+			review.Warnings = append(review.Warnings, plugin.Warning{Field: err.Field, Message: err.ErrorBody()})
+			continue
+		}
+		review.Errors = append(review.Errors, err)
+	}
+	return review
+}
+
+// DefaultShoot states in a Shoot that a user creates, or updates, what its plugin wants to be
+// stated there: see plugin.ShootDefaulter. old is nil for a Shoot that is created. It changes
+// nothing of a Shoot of which ReviewShoot checks nothing.
+func (p *Pipeline) DefaultShoot(old, shoot *corev1beta1.Shoot) ([]plugin.Warning, error) {
+	request, checked := p.planned(shoot, plugin.Environment{})
+	if !checked || unchanged(old, shoot) {
+		return nil, nil
+	}
+	var warnings []plugin.Warning
+	err := plugin.Guard(request.Spec.Type, func() error {
+		if found, ok := p.plugins[request.Spec.Type]; ok {
+			warnings = found.DefaultShoot(old, shoot, request.Facts.Infrastructure)
+		}
+		return nil
+	})
+	return warnings, err
+}
+
+// planned returns the Request for a Shoot whose network may be planned; false if there is
+// nothing to plan.
+func (p *Pipeline) planned(shoot *corev1beta1.Shoot, env plugin.Environment) (request Request, ok bool) {
+	if shoot == nil || shoot.DeletionTimestamp != nil {
+		return request, false
+	}
+	network, err := NetworkForShoot(shoot)
+	if err != nil {
+		return request, false
+	}
+	request = p.NewRequest(network, shoot, env)
+	request.Author, request.Facts.Planned = AuthorShoot, true
+	return request, true
+}
+
+// unchanged reports whether the specs are the same as far as networks depend on them.
+func unchanged(old, shoot *corev1beta1.Shoot) bool {
+	if old == nil {
+		return false
+	}
+	same, err := jsonequal.Values(old.Spec, shoot.Spec)
+	return err == nil && same
+}
+
+// warningsOf returns the changes that affect traffic or restart workloads, the most disruptive
+// first, and of one class those first that the user wrote.
+func warningsOf(result *Result) []plugin.Warning {
+	var warnings []plugin.Warning
+	for _, class := range []plugin.ChangeClass{plugin.Disruptive, plugin.Rolling} {
+		for _, byUser := range []bool{true, false} {
+			for i := range result.Changes {
+				change := &result.Changes[i]
+				isFact := slices.Contains(plugin.AllFacts(), plugin.Fact(change.Path))
+				users := isFact || result.Origins[change.Path].Source == plugin.FromUser
+				if change.Class != class || users != byUser {
+					continue
+				}
+				path := field.NewPath(change.Path)
+				if !isFact {
+					path = plugin.At(pathsOf(&Request{Author: AuthorShoot}).config, change.Path)
+				}
+				warnings = append(warnings, plugin.Warning{Field: path.String(), Message: fmt.Sprintf("the change from %v to %v is %s: %s",
+					orAbsent(change.Before), orAbsent(change.After), class, change.Reason)})
+			}
+		}
+	}
+	return warnings
+}
+
+func orAbsent(value any) any {
+	if value == nil {
+		return "absent"
+	}
+	return fielderror.Brief(value)
+}

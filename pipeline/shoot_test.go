@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline_test
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+)
+
+// with returns a change of the Shoot's config.
+func with(config string) func(*corev1beta1.Shoot) {
+	return func(s *corev1beta1.Shoot) {
+		s.Spec.Networking.ProviderConfig = &runtime.RawExtension{Raw: []byte(config)}
+	}
+}
+
+// both makes one change of several.
+func both(changes ...func(*corev1beta1.Shoot)) func(*corev1beta1.Shoot) {
+	return func(s *corev1beta1.Shoot) {
+		for _, change := range changes {
+			change(s)
+		}
+	}
+}
+
+func TestShootsAreReviewed(t *testing.T) {
+	const config = "spec.networking.providerConfig."
+	withoutProxy := func(s *corev1beta1.Shoot) { s.Spec.Kubernetes.KubeProxy = &corev1beta1.KubeProxy{Enabled: new(false)} }
+	hibernated := func(s *corev1beta1.Shoot) { s.Spec.Hibernation = &corev1beta1.Hibernation{Enabled: new(true)} }
+	type change = func(*corev1beta1.Shoot)
+	for name, test := range map[string]struct {
+		old, shoot change // of no old Shoot nothing
+		refused    string
+		warned     []string
+	}{
+		"a new one":                         {nil, with(`{"mode":"routed"}`), "", nil},
+		"a new one without a version":       {nil, with(`{"apiVersion":"","kind":""}`), "", nil},
+		"unknown fields":                    {nil, with(`{"colour":"red"}`), config + "colour: Invalid value", nil},
+		"wrong before and now":              {with(`{"mtu":"0"}`), both(with(`{"mtu":"0"}`), hibernated), "", []string{config + `mtu: is applied, and would not be accepted any more: Invalid value: "0": must be positive`}},
+		"wrong in another way":              {with(`{"mtu":"0"}`), with(`{"mtu":"1400", "colour":"red"}`), config + "colour", nil},
+		"mended":                            {with(`{"mtu":"0"}`), with(`{"mtu":"1400"}`), "", []string{config + "mtu: the change from 0 to 1400 is rolling: the agents restart one by one"}},
+		"undecodable before and now":        {with(`{"mtu":7}`), both(with(`{"mtu":7}`), hibernated), "", []string{config + "mtu: is applied, and would not be accepted any more: Invalid value: 7: must be a string, not a number; write it in quotes"}},
+		"a forbidden change of a wrong one": {with(`{"mtu":"0","mode":"routed"}`), with(`{"mtu":"0","mode":"bridged"}`), config + "mode: Forbidden: cannot change from routed to bridged", nil},
+		"a disruptive change":               {with(`{}`), withoutProxy, "", []string{"spec.kubernetes.kubeProxy.enabled: the change from true to false is disruptive: the agents take over from kube-proxy"}},
+		"a fact that is wrong now":          {with(`{"mode":"bridged"}`), both(with(`{"mode":"bridged"}`), withoutProxy), config + "mode: Forbidden: bridged mode needs kube-proxy", nil},
+		"another type": {func(s *corev1beta1.Shoot) { s.Spec.Networking.Type = new("other") }, with(`{}`),
+			"spec.networking.type: Forbidden: cannot change from other to noop in a running cluster", nil},
+		"unchanged":             {with(`{"mtu":"0"}`), with(`{"mtu": "0"}`), "", nil},
+		"deleted":               {with(`{"mtu":"1"}`), both(with(`{"mtu":"0"}`), func(s *corev1beta1.Shoot) { s.DeletionTimestamp = new(metav1.NewTime(time.Unix(1, 0))) }), "", nil},
+		"workerless":            {nil, both(with(`{"mtu":"0"}`), func(s *corev1beta1.Shoot) { s.Spec.Provider.Workers = nil }), "", nil},
+		"gets workers":          {func(s *corev1beta1.Shoot) { s.Spec.Provider.Workers = nil }, with(`{"mtu":"0"}`), config + "mtu", nil},
+		"with a status already": {nil, both(with(`{}`), func(s *corev1beta1.Shoot) { s.UID = "7" }), "", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			var old *corev1beta1.Shoot
+			if test.old != nil {
+				old = shoot(test.old)
+			}
+			review := newPipeline(t, noopPlugin{}).ReviewShoot(old, shoot(test.shoot), noEnvironment)
+			g.Expect(lines(review.Errors)).To(HavePrefix(test.refused))
+			g.Expect(review.Errors).To(HaveLen(min(len(test.refused), 1)))
+			var warned []string
+			for _, warning := range review.Warnings {
+				warned = append(warned, warning.String())
+			}
+			if test.refused == "" {
+				g.Expect(warned).To(Equal(test.warned))
+			}
+		})
+	}
+}
+
+// A defect of a plugin that a Shoot runs into already keeps nobody from changing it.
+func TestADefectOfBeforeIsAWarning(t *testing.T) {
+	g := NewWithT(t)
+	p := newPipeline(t, noopPlugin{breaks: "default"})
+	hibernated := func(s *corev1beta1.Shoot) { s.Spec.Hibernation = &corev1beta1.Hibernation{Enabled: new(true)} }
+	review := p.ReviewShoot(shoot(with(`{}`)), shoot(both(with(`{}`), hibernated)), noEnvironment)
+	g.Expect(review.Errors).To(BeEmpty())
+	g.Expect(review.Warnings).To(ConsistOf(HaveField("Message", ContainSubstring("broken defaults"))))
+	g.Expect(p.ReviewShoot(nil, shoot(with(`{}`)), noEnvironment).Errors).To(HaveLen(1))
+}
+
+// Neither Shoot is changed by a review.
+func TestReviewsChangeNothing(t *testing.T) {
+	g := NewWithT(t)
+	old, now := shoot(with(`{"mtu":"1300"}`)), shoot(with(`{"mtu":"1400"}`))
+	newPipeline(t, noopPlugin{}).ReviewShoot(old, now, noEnvironment)
+	g.Expect([]*corev1beta1.Shoot{old, now}).To(Equal([]*corev1beta1.Shoot{shoot(with(`{"mtu":"1300"}`)), shoot(with(`{"mtu":"1400"}`))}))
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package calico_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/calico"
+)
+
+func shootWith(config string, families ...string) *corev1beta1.Shoot {
+	shoot := &corev1beta1.Shoot{}
+	shoot.Spec.Networking = &corev1beta1.Networking{IPFamilies: families}
+	if config != "" {
+		shoot.Spec.Networking.ProviderConfig = &runtime.RawExtension{Raw: []byte(config)}
+	}
+	return shoot
+}
+
+// The infrastructure's controllers read in the Shoot whether there is an overlay.
+func TestWhereThereAreRoutesShootsStateThatThereIsNoOverlay(t *testing.T) {
+	const off = `{"overlay":{"enabled":false}}`
+	for name, test := range map[string]struct {
+		old, config, want string
+		isNew             bool
+		families          []string
+	}{
+		"no config":             {config: "", isNew: true, want: `{"apiVersion":"calico.networking.extensions.gardener.cloud/v1alpha1","kind":"NetworkConfig","overlay":{"enabled":false}}`},
+		"an empty one":          {config: `{}`, isNew: true, want: off},
+		"something else":        {config: `{"typha":{"enabled":false}}`, isNew: true, want: `{"overlay":{"enabled":false},"typha":{"enabled":false}}`},
+		"an overlay":            {config: `{"overlay":{"enabled":true}}`, isNew: true, want: `{"overlay":{"enabled":true}}`},
+		"an overlay of nothing": {config: `{"overlay":null}`, isNew: true, want: `{"overlay":null}`},
+		"a backend":             {config: `{"backend":"bird"}`, isNew: true, want: `{"backend":"bird"}`},
+		"a pool":                {config: `{"ipv4":{"pool":"vxlan"}}`, isNew: true, want: `{"ipv4":{"pool":"vxlan"}}`},
+		"two families":          {config: `{}`, isNew: true, families: []string{"IPv4", "IPv6"}, want: `{}`},
+		"no object":             {config: `[]`, isNew: true, want: `[]`},
+		"an old one without":    {old: `{}`, config: `{}`, want: `{}`},
+		"an overlay left out":   {old: `{"overlay":{"enabled":true,"createPodRoutes":true}}`, config: `{}`, want: `{"overlay":{"enabled":true,"createPodRoutes":true}}`},
+		"an old one of nothing": {old: `7`, config: `{}`, want: `{}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			shoot := shootWith(test.config, test.families...)
+			var old *corev1beta1.Shoot
+			if !test.isNew {
+				old = shootWith(test.old)
+			}
+			plugged := calico.New()
+			for range 2 {
+				g.Expect(plugged.DefaultShoot(old, shoot, plugin.Infrastructure{OverlayOff: true})).To(BeEmpty())
+				g.Expect(string(shoot.Spec.Networking.ProviderConfig.Raw)).To(MatchJSON(test.want))
+			}
+			without := shootWith(test.config)
+			plugged.DefaultShoot(old, without, plugin.Infrastructure{})
+			g.Expect(without).To(Equal(shootWith(test.config)), "without routes")
+		})
+	}
+}
