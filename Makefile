@@ -20,7 +20,7 @@ LONG_PACKAGES := ./test/robustness ./test/fairness
 # What make e2e has: packages that need root and send packets.
 E2E_PACKAGES := ./test/flannel ./test/realnodes
 # What make images makes, and how the images are named.
-IMAGE_PROGRAMS := trellis-operator trellis-probe
+IMAGE_PROGRAMS := trellis-operator trellis-admission trellis-probe
 IMAGES ?= bin/images
 REGISTRY ?= ghcr.io/trellis-network
 TAG ?= v0.1.0
@@ -103,7 +103,7 @@ generate: ## Deep copies, CRDs, JSON schemas and the reference parts of the docu
 build: ## The programs, into bin/
 	@go run ./hack/compile -o bin/ ./cmd/... ./test/demo
 
-images: ## trellis-operator and trellis-probe as images, in archives in bin/images; REGISTRY=… TAG=… name them
+images: ## trellis-operator, trellis-admission and trellis-probe as images, in archives in bin/images; REGISTRY=… TAG=… name them
 	CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags '-s -w' -o $(IMAGES)/ $(patsubst %,./cmd/%,$(IMAGE_PROGRAMS))
 	$(IN_SANDBOX) go build -o ../bin/ ./cmd/image-archive
 	@for program in $(IMAGE_PROGRAMS); do \

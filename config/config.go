@@ -9,7 +9,8 @@ import "embed"
 
 // Manifests has crd/*.yaml, policy/*.yaml, and the operator's rights in rbac/gardener/*.yaml and
 // rbac/standalone/*.yaml, which are for one mode each, and in rbac/controlplane/*.yaml, which only
-// some configurations need. Each file has one object.
+// some configurations need. Those of trellis-admission are in rbac/admission/*.yaml. Each file has
+// one object.
 //
 //go:embed crd/*.yaml rbac/*/*.yaml policy/*.yaml
 var Manifests embed.FS

@@ -4,7 +4,7 @@
 # outside the one file of each controller that writes it.
 set -euo pipefail
 names='calico|cilium|flannel|gardenet|azure|alicloud|openstack|\baws\b|\bgcp\b'
-if grep -rniE "$names" --include='*.go' --exclude='*_test.go' plugin pipeline internal operator cli; then
+if grep -rniE "$names" --include='*.go' --exclude='*_test.go' plugin pipeline internal operator admission cli; then
 	echo "the core knows no plugin and no cloud by name (docs/design.md)" >&2
 	exit 1
 fi

@@ -17,6 +17,7 @@ import (
 
 	"github.com/trellis-network/trellis/internal/controller/cloudconfig"
 	"github.com/trellis-network/trellis/internal/controlplane"
+	"github.com/trellis-network/trellis/internal/pod"
 	"github.com/trellis-network/trellis/internal/webhook"
 	controlplanewebhook "github.com/trellis-network/trellis/internal/webhook/controlplane"
 )
@@ -38,7 +39,7 @@ func (o *Options) addControlPlane(ctx context.Context, mgr ctrl.Manager, server 
 		return nil
 	}
 	own := &corev1.Namespace{}
-	if err := mgr.GetAPIReader().Get(ctx, client.ObjectKey{Name: cmp.Or(o.Config.Webhooks.Namespace, ownNamespace())}, own); err != nil {
+	if err := mgr.GetAPIReader().Get(ctx, client.ObjectKey{Name: cmp.Or(o.Config.Webhooks.Namespace, pod.Namespace())}, own); err != nil {
 		return fmt.Errorf("read the operator's namespace, with which the webhooks for control planes end: %w", err)
 	}
 	name := "gardener-extension-" + strings.TrimSuffix(o.Name, "-operator")

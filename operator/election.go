@@ -5,34 +5,20 @@ package operator
 import (
 	"cmp"
 	"errors"
-	"os"
-	"strings"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/trellis-network/trellis/internal/controller/heartbeat"
+	"github.com/trellis-network/trellis/internal/pod"
 )
-
-// namespaceFile has the name of the namespace in a pod.
-const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
-
-// ownNamespace returns the namespace in which the operator runs, empty outside of a pod.
-// Gardener sets the variable for its extensions.
-func ownNamespace() string {
-	if namespace := os.Getenv("LEADER_ELECTION_NAMESPACE"); namespace != "" {
-		return namespace
-	}
-	content, _ := os.ReadFile(namespaceFile)
-	return strings.TrimSpace(string(content))
-}
 
 // elect sets the settings of the election in a manager's options. A program that embeds
 // the operator must end its process once Run has returned: the manager releases the Lease,
 // so that the next leader need not wait until it expires.
 func (o *Options) elect(options *manager.Options) error {
 	election := &o.Config.LeaderElection
-	namespace := cmp.Or(election.ResourceNamespace, ownNamespace())
+	namespace := cmp.Or(election.ResourceNamespace, pod.Namespace())
 	wanted := namespace != ""
 	if election.LeaderElect != nil {
 		wanted = *election.LeaderElect
@@ -54,7 +40,7 @@ func (o *Options) elect(options *manager.Options) error {
 // addHeartbeat adds the heartbeat that a gardenlet expects, if its namespace is known.
 func (o *Options) addHeartbeat(mgr ctrl.Manager) error {
 	settings := &o.Config.Heartbeat
-	namespace := cmp.Or(settings.Namespace, ownNamespace())
+	namespace := cmp.Or(settings.Namespace, pod.Namespace())
 	if namespace == "" {
 		o.Log.Info("The heartbeat is disabled: heartbeat.namespace is not set, and the operator does not run in a pod")
 		return nil

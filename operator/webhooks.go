@@ -12,6 +12,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
+	"github.com/trellis-network/trellis/internal/pod"
 	"github.com/trellis-network/trellis/internal/webhook"
 )
 
@@ -27,7 +28,7 @@ func (o *Options) addWebhookServer(ctx context.Context, mgr ctrl.Manager, mode c
 		return nil, errors.New("the configuration is invalid: webhooks.serviceName: Forbidden: " +
 			"without Gardener, the API servers of shoots may not reach Services of the seed; set webhooks.url")
 	}
-	namespace := cmp.Or(settings.Namespace, ownNamespace())
+	namespace := cmp.Or(settings.Namespace, pod.Namespace())
 	if namespace == "" {
 		return nil, errors.New("the configuration is invalid: webhooks.namespace: Required value: " +
 			"the operator does not run in a pod, whose namespace it would use for the Secret with the certificates")

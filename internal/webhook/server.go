@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -34,6 +35,9 @@ type Options struct {
 	URL string
 	// Namespace and Secret are those of the Secret with the certificates.
 	Namespace, Secret string
+	// Service is the name of the Service in Namespace through which the API server of this
+	// very cluster reaches the webhooks, at port 443; empty if it uses the URL.
+	Service string
 	// Clock is the source of time.
 	Clock clock.WithTicker
 }
@@ -43,7 +47,9 @@ type Server struct {
 	served ctrlwebhook.Server
 	limits *limits
 	url    string
-	kept   *certificates.Keeper
+	// service is nil if there is none.
+	service *admissionregistrationv1.ServiceReference
+	kept    *certificates.Keeper
 }
 
 // Add adds a server to a manager. When it returns, the certificates exist. The server listens
@@ -53,9 +59,12 @@ func Add(ctx context.Context, mgr ctrl.Manager, options Options) (*Server, error
 	if err != nil {
 		return nil, err
 	}
+	hosts := []string{address.Hostname()}
+	if options.Service != "" {
+		hosts = append(hosts, fmt.Sprintf("%s.%s.svc", options.Service, options.Namespace))
+	}
 	kept, err := certificates.New(ctx, certificates.Options{
-		Client: options.Client, Namespace: options.Namespace, Name: options.Secret,
-		Hosts: []string{address.Hostname()}, Clock: options.Clock,
+		Client: options.Client, Namespace: options.Namespace, Name: options.Secret, Hosts: hosts, Clock: options.Clock,
 	})
 	if err != nil {
 		return nil, err
@@ -74,6 +83,9 @@ func Add(ctx context.Context, mgr ctrl.Manager, options Options) (*Server, error
 		}}),
 		limits: newLimits(), url: strings.TrimSuffix(options.URL, "/"), kept: kept,
 	}
+	if options.Service != "" {
+		s.service = &admissionregistrationv1.ServiceReference{Namespace: options.Namespace, Name: options.Service, Port: new(int32(443))}
+	}
 	return s, errors.Join(mgr.Add(kept), mgr.Add(s.served), mgr.AddReadyzCheck("webhooks", s.served.StartedChecker()))
 }
 
@@ -91,6 +103,21 @@ func (s *Server) URL(path string) string { return s.url + path }
 // authority a month before a serving certificate is signed by it, so clients that get the
 // bundle within a month always trust what is served.
 func (s *Server) CABundle() []byte { return s.kept.Bundle() }
+
+// ClientConfig returns how API servers call the webhook at a path, for a webhook configuration.
+func (s *Server) ClientConfig(path string) admissionregistrationv1.WebhookClientConfig {
+	config := admissionregistrationv1.WebhookClientConfig{CABundle: s.CABundle()}
+	if s.service == nil {
+		config.URL = new(s.URL(path))
+		return config
+	}
+	config.Service = s.service.DeepCopy()
+	config.Service.Path = &path
+	return config
+}
+
+// Listening returns an error until the server accepts connections.
+func (s *Server) Listening() error { return s.served.StartedChecker()(nil) }
 
 // Changed receives a value when the CABundle has changed, one for several changes in a row.
 // It is one channel for all callers. Without a server it is nil.

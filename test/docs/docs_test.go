@@ -196,6 +196,22 @@ func TestTheManifestOfTheGardenerGuideIsValid(t *testing.T) {
 	g.Expect(found).To(BeTrue())
 }
 
+// The garden of the sandbox runs no pods either.
+func TestTheManifestOfTheAdmissionIsValid(t *testing.T) {
+	g := NewWithT(t)
+	box := landscape.Get(t)
+	config, err := filepath.Abs(filepath.Join(root, "config"))
+	g.Expect(err).NotTo(HaveOccurred())
+	folder := t.TempDir()
+	g.Expect(os.Symlink(config, filepath.Join(folder, "config"))).To(Succeed())
+	shell := exec.Command("bash", "-euo", "pipefail", "-c", strings.Join(blocks(t, "docs/admission.md", "sh"), "\n"))
+	shell.Dir = folder
+	shell.Env = append(os.Environ(), "PATH="+filepath.Dir(box.Kubectl)+":"+os.Getenv("PATH"), "KUBECONFIG="+box.Seed.Kubeconfig)
+	output, err := shell.CombinedOutput()
+	g.Expect(err).NotTo(HaveOccurred(), string(output))
+	g.Expect(string(output)).To(And(ContainSubstring("deployment.apps/trellis-admission created"), Not(ContainSubstring("Warning"))))
+}
+
 // expectedStatus returns the exit status of a command: 1 for a broken example, and 3 for a
 // change that interrupts traffic.
 func expectedStatus(command string) int {

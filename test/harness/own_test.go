@@ -24,6 +24,7 @@ var own = map[string]string{
 	"plugins/calico":    "creates and deletes the CRDs of Calico, and the namespaces that all plugins use",
 	"plugins/cilium":    "creates and deletes the CRDs of Cilium, and the namespaces that all plugins use",
 	"plugins/flannel":   "creates and deletes the namespaces that all plugins use",
+	"test/admission":    "webhooks are asked about all Shoots of a garden",
 	"test/api":          "policies forbid the deletion of any Network",
 	"test/contract":     "needs a second seed with Gardener's CRDs, and policies that forbid the deletion of any Network",
 	"test/demo":         "a user starts it",

@@ -70,9 +70,9 @@ func TestAnImageHasNothingButItsStaticProgram(t *testing.T) {
 	g := NewWithT(t)
 	dir := makeImages(t, "REGISTRY=registry.example.org", "TAG=v9")
 	g.Expect(namesIn(t, dir)).To(Equal(map[string][]string{
-		"trellis-operator": {"registry.example.org/trellis-operator:v9"}, "trellis-probe": {"registry.example.org/trellis-probe:v9"},
+		"trellis-operator": {"registry.example.org/trellis-operator:v9"}, "trellis-admission": {"registry.example.org/trellis-admission:v9"}, "trellis-probe": {"registry.example.org/trellis-probe:v9"},
 	}))
-	for _, program := range []string{"trellis-operator", "trellis-probe"} {
+	for _, program := range []string{"trellis-operator", "trellis-admission", "trellis-probe"} {
 		image := open(t, filepath.Join(dir, program+".tar"))
 		g.Expect(image.layers).To(HaveLen(1))
 		g.Expect(image.layers[0]).To(And(HaveLen(1), HaveKey(program)))

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trellis-network/trellis/test/contract"
+)
+
+// Shoots of other types do not depend on Trellis, by whatever they are selected.
+func TestAnAdmissionThatIsGoneOnlyAffectsItsOwnTypes(t *testing.T) {
+	contract.Shows(t, "A1")
+	const label = "networking.extensions.gardener.cloud/calico"
+	for name, standalone := range map[string]bool{"standalone": true, "in a landscape": false} {
+		t.Run(name, func(t *testing.T) {
+			g := setup(t)
+			options := g.options(g.freeAddress())
+			options.Standalone = standalone
+			stop := g.start(options)
+			create := func(networkType string) error {
+				shoot := g.shoot("mine", "{networking: {type: "+networkType+", providerConfig: {unknown: 1}}}")
+				if networkType == "calico" {
+					shoot.SetLabels(map[string]string{label: "true"})
+				}
+				return g.Create(t.Context(), shoot, client.DryRunAll)
+			}
+			g.Eventually(func() error { return create("calico") }).Should(MatchError(ContainSubstring("providerConfig.unknown")))
+			g.Expect(create("other")).To(Succeed())
+			stop()
+			g.Eventually(func() error { return create("calico") }).Should(MatchError(ContainSubstring("failed calling webhook")))
+			g.Expect(create("other")).To(Succeed())
+			workerless := g.shoot("workerless", "{networking: null, provider: {workers: null}}")
+			g.Expect(g.Create(t.Context(), workerless, client.DryRunAll)).To(Succeed())
+			// Where users are, administrators get along without the admission.
+			for _, config := range configurations() {
+				g.Expect(g.Delete(t.Context(), config)).To(Succeed())
+			}
+			g.Eventually(func() error { return create("calico") }).Should(Succeed())
+		})
+	}
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package admission
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/trellis-network/trellis/admission"
+	"github.com/trellis-network/trellis/config"
+	"github.com/trellis-network/trellis/test/harness"
+)
+
+// program returns the path of the built program.
+var program = sync.OnceValues(func() (string, error) {
+	folder, err := os.MkdirTemp("", "trellis-admission-")
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(folder, "trellis-admission")
+	output, err := exec.Command("go", "build", "-o", file, "../../cmd/trellis-admission").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, output)
+	}
+	return file, nil
+})
+
+// grants gives a subject the rights in config/rbac/admission: those in the garden, and those in a
+// namespace of the runtime cluster.
+func (g *garden) grants(inGarden, inRuntime rbacv1.Subject, runtime *harness.Cluster) {
+	g.t.Helper()
+	binding := metav1.ObjectMeta{GenerateName: "admission-"}
+	for _, c := range []*harness.Cluster{g.Cluster, runtime} {
+		for _, file := range []string{"garden", "namespace"} {
+			document, err := config.Manifests.ReadFile("rbac/admission/" + file + ".yaml")
+			g.Expect(err).NotTo(HaveOccurred())
+			role := &rbacv1.ClusterRole{}
+			g.Expect(yaml.UnmarshalStrict(document, role)).To(Succeed())
+			g.Expect(client.IgnoreAlreadyExists(c.Create(g.t.Context(), role))).To(Succeed())
+		}
+	}
+	g.Expect(g.Create(g.t.Context(), &rbacv1.ClusterRoleBinding{
+		ObjectMeta: binding, Subjects: []rbacv1.Subject{inGarden},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "trellis-admission"},
+	})).To(Succeed())
+	binding.Namespace = g.namespace
+	g.Expect(runtime.Create(g.t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: binding, Subjects: []rbacv1.Subject{inRuntime},
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "trellis-admission-namespace"},
+	})).To(Succeed())
+}
+
+// account makes a service account in a cluster, and returns it with a token of it.
+func (g *garden) account(c *harness.Cluster) (rbacv1.Subject, string) {
+	g.t.Helper()
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "trellis-admission", Namespace: g.namespace}}
+	g.Expect(c.Create(g.t.Context(), account)).To(Succeed())
+	request := &authenticationv1.TokenRequest{}
+	g.Expect(c.SubResource("token").Create(g.t.Context(), account, request)).To(Succeed())
+	return rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Name: account.Name, Namespace: account.Namespace}, request.Status.Token
+}
+
+// tokenFile returns the user of a kubeconfig with a token in a file, as a kubelet projects it.
+func tokenFile(t *testing.T, token string) string {
+	file := filepath.Join(t.TempDir(), "token")
+	NewWithT(t).Expect(os.WriteFile(file, []byte(token), 0o600)).To(Succeed())
+	return fmt.Sprintf("{tokenFile: %q}", file)
+}
+
+// The program with nothing but the rights that the documents give it. Of the seeds' modes two are
+// not here: the sandbox runs no pods, in which the program finds the token of its own, and its API
+// servers trust no issuer of tokens but their own.
+func TestTheProgramConnectsAsEachDeploymentDoes(t *testing.T) {
+	user := rbacv1.Subject{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "admission-user"}
+	for name, connect := range map[string]func(g *garden, runtime *harness.Cluster) (flags []string, secretIn *harness.Cluster){
+		"a projected token of the garden": func(g *garden, _ *harness.Cluster) ([]string, *harness.Cluster) {
+			account, token := g.account(g.Cluster)
+			g.grants(account, account, g.Cluster)
+			return []string{"--kubeconfig", kubeconfig(g.t, g.Config, tokenFile(g.t, token))}, g.Cluster
+		},
+		"a token of a virtual garden": func(g *garden, runtime *harness.Cluster) ([]string, *harness.Cluster) {
+			inGarden, token := g.account(g.Cluster)
+			inRuntime, own := g.account(runtime)
+			g.grants(inGarden, inRuntime, runtime)
+			return []string{"--kubeconfig", kubeconfig(g.t, g.Config, fmt.Sprintf("{token: %q}", token)),
+				"--runtime-kubeconfig", kubeconfig(g.t, runtime.Config, tokenFile(g.t, own))}, runtime
+		},
+		"a client certificate of a virtual garden": func(g *garden, runtime *harness.Cluster) ([]string, *harness.Cluster) {
+			inRuntime, own := g.account(runtime)
+			g.grants(user, inRuntime, runtime)
+			return []string{"--kubeconfig", landscape.Get(g.t).Seed.Users[user.Name],
+				"--runtime-kubeconfig", kubeconfig(g.t, runtime.Config, tokenFile(g.t, own))}, runtime
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := setup(t)
+			runtime := landscape.Shoot(t)
+			g.Expect(runtime.Create(t.Context(), namespaceNamed(g.namespace))).To(Succeed())
+			flags, secretIn := connect(g, runtime)
+			g.runs(flags...)
+			g.isAsked()
+			secrets := &corev1.SecretList{}
+			g.Expect(secretIn.List(t.Context(), secrets, client.InNamespace(g.namespace))).To(Succeed())
+			g.Expect(secrets.Items).To(ConsistOf(HaveField("Name", admission.DefaultName)))
+		})
+	}
+}
+
+// runs runs the program until the test ends.
+func (g *garden) runs(flags ...string) {
+	g.t.Helper()
+	file, err := program()
+	g.Expect(err).NotTo(HaveOccurred())
+	address := g.freeAddress()
+	command := exec.Command(file, append([]string{
+		"--mode", "standalone", "--namespace", g.namespace, "--url", "https://" + address, "--bind-address", address,
+		"--metrics-bind-address", "0", "--health-probe-bind-address", "0"}, flags...)...)
+	var output bytes.Buffer
+	command.Stdout, command.Stderr = &output, &output
+	g.Expect(command.Start()).To(Succeed())
+	g.t.Cleanup(func() {
+		_ = command.Process.Signal(syscall.SIGTERM)
+		if err := command.Wait(); err != nil || g.t.Failed() {
+			g.t.Errorf("the program ended with %v:\n%s", err, output.String())
+		}
+		for _, each := range configurations() {
+			g.Expect(client.IgnoreNotFound(g.Delete(context.Background(), each))).To(Succeed())
+		}
+	})
+}
