@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/system"
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
 
@@ -86,6 +87,7 @@ func validateAutoScaling(found *plugin.Findings, scaling *v1alpha1.AutoScaling, 
 
 // validateResources returns two errors for a negative quantity, as Gardener's extension does.
 func validateResources(found *plugin.Findings, path *field.Path, list corev1.ResourceList) {
+	system.WarnOfSmallResources(found, path, list)
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		quantity, at := list[name], path.Child(string(name))
 		switch {

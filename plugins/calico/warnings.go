@@ -114,8 +114,13 @@ func (w warner) helpers(e *v1alpha1.NetworkConfig, in *plugin.Input) {
 		"there is nothing to export, since BIRD only runs with backend bird")
 	w.WarnIf(e.EBPFDataplane.Enabled && in.FeatureGates[nonPrivilegedGate], "ebpfDataplane.enabled",
 		"calico-node is still privileged: eBPF takes precedence over the operator's feature gate "+nonPrivilegedGate)
+	overlay := "switch on the overlay"
+	if in.Infrastructure.NoIPIP { // where it changes ipam.type
+		overlay = "leave the overlay on in a new network"
+	}
 	w.WarnIf(e.SnatToUpstreamDNS.Enabled && in.NodeLocalDNS, "snatToUpstreamDNS.enabled",
-		"without overlay NetworkPolicies cannot block pods' DNS requests to the nodes' cache (NodeLocalDNS), whose rules come before Calico's; write false here, switch off NodeLocalDNS, or in a network of IPv4 only switch on the overlay")
+		"without overlay NetworkPolicies cannot block pods' DNS requests to the nodes' cache (NodeLocalDNS), whose rules come before Calico's; write false here, switch off NodeLocalDNS, or in a network of IPv4 only "+overlay+
+			"; for single pods, set dnsPolicy: Default, with which they do not use the cluster's DNS at all")
 }
 
 func isNodesRange(cidr string) bool {

@@ -12,6 +12,7 @@ import (
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/system"
 	"github.com/trellis-network/trellis/plugins/flannel/v1alpha1"
 )
 
@@ -94,6 +95,7 @@ func validateResources(found *plugin.Findings, resources *v1alpha1.Resources, pa
 }
 
 func validateQuantities(found *plugin.Findings, path *field.Path, list corev1.ResourceList) {
+	system.WarnOfSmallResources(found, path, list)
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		quantity, at := list[name], path.Child(string(name))
 		switch {
