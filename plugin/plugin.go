@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
@@ -52,6 +53,11 @@ type Methods interface {
 	IPAM(present []unstructured.Unstructured) string
 	// IsMutator reports whether the Definition is a Mutator, so that Mutate may be called.
 	IsMutator() bool
+	// IsNetworkMutator reports whether the Definition is a NetworkMutator, so that MutateNetwork
+	// may be called.
+	IsNetworkMutator() bool
+	// MutateNetwork is that of a NetworkMutator.
+	MutateNetwork(infrastructure *Infrastructure, config *runtime.RawExtension) (*runtime.RawExtension, error)
 	// Mutate is that of a Mutator.
 	Mutate(object *unstructured.Unstructured) (changed bool, err error)
 }
@@ -150,6 +156,15 @@ func (a adapter[C]) IPAM(present []unstructured.Unstructured) string {
 func (a adapter[C]) IsMutator() bool {
 	_, is := a.definition.(Mutator)
 	return is
+}
+
+func (a adapter[C]) IsNetworkMutator() bool {
+	_, is := a.definition.(NetworkMutator)
+	return is
+}
+
+func (a adapter[C]) MutateNetwork(infrastructure *Infrastructure, config *runtime.RawExtension) (*runtime.RawExtension, error) {
+	return a.definition.(NetworkMutator).MutateNetwork(infrastructure, config)
 }
 
 func (a adapter[C]) Mutate(object *unstructured.Unstructured) (changed bool, err error) {
