@@ -98,6 +98,9 @@ func Run(ctx context.Context, options Options) error {
 	if err := options.addControlPlane(ctx, mgr, server); err != nil {
 		return err
 	}
+	if err := options.addNetworkWebhooks(mgr, built, server); err != nil {
+		return err
+	}
 	return mgr.Start(ctx)
 }
 

@@ -16,8 +16,13 @@ import (
 	"github.com/trellis-network/trellis/plugin"
 )
 
-// infrastructures returns the types of infrastructure that have a provider, sorted.
-func (p *Pipeline) infrastructures() []string { return slices.Sorted(maps.Keys(p.providers)) }
+// Infrastructures returns the types of infrastructure that have a provider, sorted.
+func (p *Pipeline) Infrastructures() []string { return slices.Sorted(maps.Keys(p.providers)) }
+
+// Infrastructure returns what is the same in all clusters of an infrastructure that has a provider.
+func (p *Pipeline) Infrastructure(infrastructure string) plugin.Infrastructure {
+	return p.providers[infrastructure].Infrastructure(nil)
+}
 
 // checkInfrastructure warns of an infrastructure that no provider knows, and of a Network that
 // names another one than its Shoot.
@@ -33,7 +38,7 @@ func (b *build) checkInfrastructure() {
 		b.Warn(field.NewPath("spec", "cloudProvider"), fmt.Sprintf("is %s, but the Shoot has %s; the Shoot counts",
 			fielderror.Abbreviate(stated), fielderror.Abbreviate(inForce)))
 	}
-	known := b.pipeline.infrastructures()
+	known := b.pipeline.Infrastructures()
 	if inForce == "" || len(known) == 0 || slices.Contains(known, inForce) {
 		return
 	}

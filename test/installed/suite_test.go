@@ -43,6 +43,7 @@ type installed struct {
 	namespace string
 	options   operator.Options
 	settings  string // more fields of the operator's configuration
+	networks  bool   // webhooks.networks of it
 	usage     *usage
 	log       harness.Lines
 	stop      func()
@@ -57,8 +58,8 @@ func (o *installed) start() {
 	o.Expect(free.Close()).To(Succeed())
 	options := o.options
 	options.Config, err = configv1alpha1.Load(fmt.Appendf(nil, `{mode: %q, metrics: {bindAddress: "0"}, healthProbes: {bindAddress: "0"},
-leaderElection: {resourceNamespace: %[2]s}, heartbeat: {namespace: %[2]s}, shootClientConnection: {allowedAddresses: [127.0.0.0/8]}, webhooks: {bindAddress: %[3]q, url: "https://%[3]s", namespace: %[2]s}%[4]s}`,
-		o.mode, o.namespace, address, o.settings))
+leaderElection: {resourceNamespace: %[2]s}, heartbeat: {namespace: %[2]s}, shootClientConnection: {allowedAddresses: [127.0.0.0/8]}, webhooks: {bindAddress: %[3]q, url: "https://%[3]s", namespace: %[2]s, networks: %[5]t}%[4]s}`,
+		o.mode, o.namespace, address, o.settings, o.networks))
 	o.Expect(err).NotTo(HaveOccurred())
 	options.Seed = rest.CopyConfig(o.seed.Config)
 	options.Seed.Impersonate.UserName = o.user

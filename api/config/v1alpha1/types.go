@@ -111,6 +111,10 @@ type Webhooks struct {
 	// Namespace is the namespace of the Secret and of the Service. Without it that is the
 	// namespace of the operator's pod.
 	Namespace string `json:"namespace,omitempty"`
+	// Networks lets the operator change Networks on their way to the seed as Gardener's
+	// extensions for infrastructures do: Networks of Calico get backend none on Azure. Trellis
+	// needs no such change itself. It needs the rights in config/rbac/networks, and url.
+	Networks bool `json:"networks,omitempty"`
 }
 
 // LeaderElection are the settings of the Lease by which one of several replicas

@@ -121,6 +121,9 @@ func (w Webhooks) validate(path *field.Path) field.ErrorList {
 			errs = append(errs, field.Invalid(path.Child("bindAddress"), w.BindAddress, "must end with a port between 1 and 65535"))
 		}
 	}
+	if w.Networks && (w.URL == "" || w.BindAddress == "0") {
+		errs = append(errs, field.Forbidden(path.Child("networks"), "the seed's API server calls a webhook of the operator for it; set webhooks.url and webhooks.bindAddress"))
+	}
 	if w.URL != "" && w.ServiceName != "" {
 		errs = append(errs, field.Forbidden(path.Child("serviceName"), "url states how API servers reach the webhooks; remove one of them"))
 	}

@@ -35,6 +35,9 @@ const (
 // ProviderLabel of a control-plane namespace is the type of the shoot's infrastructure.
 const ProviderLabel = "shoot.gardener.cloud/provider"
 
+// NetworkTypeLabel of a control-plane namespace is the type of the shoot's network.
+const NetworkTypeLabel = "networking.shoot.gardener.cloud/provider"
+
 // Cluster has copies of a shoot's objects in the garden, for the extensions in the
 // seed. Its name is that of the shoot's control-plane namespace.
 //

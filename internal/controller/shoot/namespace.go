@@ -35,9 +35,8 @@ func OperatorOf(ctx context.Context, r client.Reader, controlPlane string) strin
 
 // Labels by which Gardener's webhooks select control-plane namespaces.
 const (
-	roleLabel               = "gardener.cloud/role"
-	roleShoot               = "shoot"
-	networkingProviderLabel = "networking.shoot.gardener.cloud/provider"
+	roleLabel = "gardener.cloud/role"
+	roleShoot = "shoot"
 )
 
 // namespaces are the control-plane namespaces.
@@ -81,7 +80,7 @@ func namespaceTaken(run *run) error {
 func (n namespaces) labels(run *run) map[string]string {
 	labels := map[string]string{roleLabel: roleShoot, extensionsv1alpha1.ProviderLabel: run.shoot.Spec.Provider.Type}
 	if networkType := run.networkType(); networkType != "" {
-		labels[networkingProviderLabel] = networkType
+		labels[extensionsv1alpha1.NetworkTypeLabel] = networkType
 	}
 	if n.operator != "" {
 		labels[OperatorLabel] = n.operator

@@ -19,9 +19,9 @@ import (
 // another client, stays unnoticed. A new authority signs nothing for a month.
 const period = time.Minute
 
-// Keeper keeps the configuration of the webhooks. It is a manager's Runnable that runs in the
+// Keeper keeps the configuration of webhooks in the seed. It is a manager's Runnable that runs in the
 // leader, after the webhook server has started. When it ends it leaves the configuration, since
-// no kube-controller-manager may be written without what it needs.
+// nothing may be written without what the webhooks add.
 type Keeper struct {
 	// Client reads and writes the configuration, without a cache.
 	Client client.Client
@@ -37,7 +37,7 @@ func (k *Keeper) Start(ctx context.Context) error {
 	defer ticker.Stop()
 	for {
 		if err := k.keep(ctx); err != nil && ctx.Err() == nil {
-			logf.FromContext(ctx).Error(err, "Cannot register the webhooks for control planes, which is tried again")
+			logf.FromContext(ctx).Error(err, "Cannot register webhooks, which is tried again", "configuration", k.Wanted().Name)
 		}
 		select {
 		case <-ctx.Done():

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package operator
+
+import (
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/trellis-network/trellis/internal/webhook"
+	"github.com/trellis-network/trellis/internal/webhook/controlplane"
+	"github.com/trellis-network/trellis/internal/webhook/networks"
+	"github.com/trellis-network/trellis/pipeline"
+)
+
+// addNetworkWebhooks adds the webhooks that change Networks, and keeps their configuration, if the
+// operator's configuration asks for them.
+func (o *Options) addNetworkWebhooks(mgr ctrl.Manager, built *pipeline.Pipeline, server *webhook.Server) error {
+	if !o.Config.Webhooks.Networks {
+		return nil
+	}
+	all, err := networks.All(built)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		server.Handle(all[i].Path(), all[i].Handler())
+	}
+	name := "gardener-extension-" + strings.TrimSuffix(o.Name, "-operator") + "-networks"
+	wanted := func() *admissionregistrationv1.MutatingWebhookConfiguration {
+		return networks.Configuration(name, all, func(path string) admissionregistrationv1.WebhookClientConfig {
+			return admissionregistrationv1.WebhookClientConfig{URL: new(server.URL(path)), CABundle: server.CABundle()}
+		})
+	}
+	return mgr.Add(&controlplane.Keeper{Client: mgr.GetClient(), Wanted: wanted, Clock: o.Clock})
+}
