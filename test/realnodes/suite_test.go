@@ -51,7 +51,8 @@ type landscape struct {
 	t     *testing.T
 	shoot *standalone.Shoot
 	// stop ends the operator.
-	stop func()
+	stop   func()
+	writes writes
 }
 
 // newLandscape applies the Shoot as the edits leave it. When the test ends, all of the landscape is
@@ -71,6 +72,7 @@ func newLandscape(t *testing.T, nodes int, edits ...func(shoot *unstructured.Uns
 	l.Expect(err).NotTo(HaveOccurred())
 	l.shoot, err = l.Shoot(0)
 	l.Expect(err).NotTo(HaveOccurred())
+	l.countWrites()
 	l.operate(nil)
 	t.Cleanup(func() { l.stop() })
 	document, err := os.ReadFile(shootFile)
@@ -118,7 +120,8 @@ func (l *landscape) operate(images map[string]string) {
 func (l *landscape) talks() {
 	l.t.Helper()
 	l.becomes(Equal(standalone.AllWell), 3*time.Minute)
-	faults.add(row{fault: fmt.Sprintf("the Shoot is applied, %d nodes", l.Shoots[0].Nodes), verdict: l.verdict(), after: time.Since(l.shoot.Applied)})
+	faults.add(row{fault: fmt.Sprintf("the Shoot is applied, %d nodes", l.Shoots[0].Nodes), verdict: l.verdict(),
+		after: time.Since(l.shoot.Applied), writes: len(l.writes.since(l.shoot.Applied))})
 	l.Eventually(func(g Gomega) {
 		unproven, _, err := l.shoot.Unproven(l.t.Context())
 		g.Expect(err).NotTo(HaveOccurred())

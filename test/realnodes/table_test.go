@@ -10,7 +10,6 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
-	"github.com/onsi/gomega/types"
 
 	"github.com/trellis-network/trellis/test/standalone"
 )
@@ -26,31 +25,36 @@ const (
 type fault struct {
 	name          string
 	breaks, mends func() error
-	verdict       types.GomegaMatcher
+	verdict       string
 	within        time.Duration
-	// message is a regular expression for what the message of the condition must name.
+	// message is a regular expression for all of the condition's message, after its reason.
 	message string
 }
 
 // suffers breaks something, expects the verdict in time, mends it, and expects that all is well
-// again in time.
+// again in time, with few writes of the status.
 func (l *landscape) suffers(f fault) {
 	l.t.Helper()
+	l.rests()
+	began := time.Now()
 	l.Expect(f.breaks()).To(Succeed())
-	after := l.becomes(f.verdict, f.within)
-	verdict, message := l.verdict(), l.message()
-	l.Expect(message).To(MatchRegexp(f.message))
+	after := l.becomes(Equal(f.verdict), f.within)
+	message := l.message()
+	l.Expect(message).To(MatchRegexp("^(" + f.message + ")$"))
 	l.Expect(f.mends()).To(Succeed())
 	again := l.becomes(Equal(standalone.AllWell), repaired)
-	faults.add(row{f.name, verdict, after, again})
+	faults.add(row{f.name, f.verdict, after, again, len(l.writes.since(began))})
+	l.expectFewWrites(l.shoot.Applied)
 	l.t.Logf("%s: %s", f.name, message)
 }
 
 // bears expects that the verdict ends with these results for a while, whatever is wrong.
 func (l *landscape) bears(name string, lasts time.Duration, results string) {
 	l.t.Helper()
+	began := time.Now()
 	l.Consistently(l.verdict).WithTimeout(lasts).Should(HaveSuffix(results), l.message)
-	faults.add(row{fault: name, verdict: "stays " + results})
+	faults.add(row{fault: name, verdict: "stays " + results, writes: len(l.writes.since(began))})
+	l.expectFewWrites(began)
 }
 
 // row is one line of the table.
@@ -59,6 +63,8 @@ type row struct {
 	// after is the time from the fault to the verdict, and again that from the repair until all is
 	// well again. 0 means that the verdict did not change.
 	after, again time.Duration
+	// writes is how often the status was written with another verdict.
+	writes int
 }
 
 // table is what all tests have found.
@@ -80,9 +86,9 @@ func (t *table) print() {
 		return
 	}
 	w := tabwriter.NewWriter(os.Stderr, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "FAULT\tVERDICT\tAFTER THE FAULT\tAFTER THE REPAIR")
+	fmt.Fprintln(w, "FAULT\tVERDICT\tAFTER THE FAULT\tAFTER THE REPAIR\tWRITES")
 	for _, r := range t.rows {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", r.fault, r.verdict, seconds(r.after), seconds(r.again))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\n", r.fault, r.verdict, seconds(r.after), seconds(r.again), r.writes)
 	}
 	w.Flush()
 }

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trellis-network/trellis/test/sandbox"
 	"github.com/trellis-network/trellis/test/standalone"
@@ -34,14 +37,43 @@ func TestDaemonsThatEndAreNoFailureOfPods(t *testing.T) {
 	killed := make(chan string, 2)
 	go func() { killed <- keepKilled(l.node("node-1"), "kube-proxy") }()
 	go func() { killed <- keepKilled(l.node("node-2"), "flanneld") }()
-	l.Eventually(l.components).WithTimeout(killedFor).Should(Equal("Progressing"), "the condition about components tells of flanneld")
-	l.tells("kube-proxy and flanneld killed with -9", began)
-	l.bears("kube-proxy and flanneld killed with -9", time.Until(began.Add(killedFor)), standalone.AllWell)
+	l.Eventually(l.components).Should(Equal("Progressing"), "the condition about components tells of flanneld")
+	l.tells("kube-proxy and flanneld killed with -9, again and again", began)
+	l.Eventually(l.components).WithTimeout(killedFor).Should(Equal("False"))
+	l.tells("kube-proxy and flanneld killed for longer than the progressingThreshold of 1 min", began)
+	network, err := l.shoot.Network(t.Context())
+	l.Expect(err).NotTo(HaveOccurred())
+	l.Expect(string(network.Status.ProviderStatus.Raw)).To(ContainSubstring(`"components":{"nodes":false}`))
+	l.Eventually(func() int32 { return l.ready("kube-proxy") }).Should(BeEquivalentTo(1), "its DaemonSet tells of kube-proxy")
+	l.bears("kube-proxy and flanneld killed with -9, again and again", time.Until(began.Add(killedFor)), standalone.AllWell)
+	for _, each := range l.writes.since(began) {
+		l.Expect(each.verdict).To(Equal(standalone.AllWell), "all the time")
+	}
 	for range 2 {
 		l.Expect(<-killed).To(ContainSubstring("killed"))
 	}
 	l.Eventually(l.components).Should(Equal("True"))
 	l.Expect(l.verdict()).To(Equal(standalone.AllWell))
+
+	scale := func(replicas string) func() error {
+		return func() error {
+			l.kubectl("-n", "kube-system", "scale", "deployment/coredns", "--replicas="+replicas)
+			return nil
+		}
+	}
+	l.suffers(fault{
+		name: "CoreDNS gone", breaks: scale("0"), mends: scale("1"),
+		verdict: "False !dns nodes pods services", within: pairFails,
+		message: "ConnectivityTestsFailed: Nodes node-1 and node-2: the test dns fails there, .*",
+	})
+}
+
+// ready is the number of ready pods of a DaemonSet of the shoot's.
+func (l *landscape) ready(name string) int32 {
+	l.t.Helper()
+	daemons := &appsv1.DaemonSet{}
+	l.Expect(l.shoot.Cluster.Get(l.t.Context(), client.ObjectKey{Namespace: metav1.NamespaceSystem, Name: name}, daemons)).To(Succeed())
+	return daemons.Status.NumberReady
 }
 
 // tells notes what the status tells of the network's own workloads, and how long after a fault.
@@ -50,8 +82,9 @@ func (l *landscape) tells(name string, began time.Time) {
 	faults.add(row{fault: name, verdict: l.verdict() + ", SystemComponentsHealthy " + l.components(), after: time.Since(began)})
 }
 
-// killedFor is longer than any failure of a node or a pair stays undetected.
-const killedFor = pairFails
+// killedFor is longer than any failure of a node or a pair stays undetected, and than the
+// progressingThreshold.
+const killedFor = 2 * time.Minute
 
 // keepKilled kills what has this name on a node with SIGKILL, again each time that the kubelet has
 // restarted it. It returns what it did, or why it could not.

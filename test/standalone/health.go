@@ -36,6 +36,11 @@ func (s *Shoot) Health(ctx context.Context) (Health, error) {
 	if client.IgnoreNotFound(err) != nil {
 		return Health{}, err
 	}
+	return HealthOf(network)
+}
+
+// HealthOf returns what the status of a Network tells.
+func HealthOf(network *extensionsv1alpha1.Network) (Health, error) {
 	health := Health{
 		Pods:       condition.Value(network.Status.Conditions, extensionsv1alpha1.PodNetworkAvailable),
 		Components: condition.Value(network.Status.Conditions, "SystemComponentsHealthy"),

@@ -27,12 +27,14 @@ import (
 const User = "trellis-operator"
 
 // Configuration is the content of the operator's configuration file. It turns off the operator's
-// ports, which other programs may use, and lets the shoots be on this machine.
+// ports, which other programs may use, lets the shoots be on this machine, and has components that
+// stay unhealthy reported after a minute.
 const Configuration = `apiVersion: config.trellis.network/v1alpha1
 kind: OperatorConfiguration
 metrics: {bindAddress: "0"}
 healthProbes: {bindAddress: "0"}
 shootClientConnection: {allowedAddresses: [127.0.0.0/8]}
+controllers: {health: {progressingThreshold: 1m}}
 `
 
 // Landscape is a sandbox in which an operator can run.

@@ -59,6 +59,9 @@ type count struct{ edges, failing int }
 
 func (c count) mostFail() bool { return c.failing >= minEdges && 2*c.failing >= c.edges }
 
+// worseThan reports whether a greater share fails.
+func (c count) worseThan(other count) bool { return c.failing*other.edges > other.failing*c.edges }
+
 func (c *count) add(fails bool) {
 	c.edges++
 	if fails {
@@ -104,17 +107,21 @@ type sighting struct {
 }
 
 // see returns when each report was seen. A report that was there before this operator was is as
-// old as it states.
-func see(reports []connectivityv1alpha1.NodeConnectivity, before map[string]sighting, now time.Time) map[string]sighting {
+// old as it states. If it states a time to come, its age is unknown, and as long as results are kept
+// without evidence it is none.
+func see(reports []connectivityv1alpha1.NodeConnectivity, before Memory, now time.Time) map[string]sighting {
+	restored := before.seen == nil && !before.keptUntil.IsZero()
 	seen := make(map[string]sighting, len(reports))
 	for i := range reports {
 		name, stated := reports[i].Name, reports[i].Report.Time.Time
-		last, known := before[name]
+		last, known := before.seen[name]
 		switch {
 		case known && last.report.Equal(stated):
 			seen[name] = last
-		case known || stated.After(now):
+		case known || stated.After(now) && !restored:
 			seen[name] = sighting{stated, last.report, now}
+		case stated.After(now):
+			seen[name] = sighting{report: stated}
 		default:
 			seen[name] = sighting{report: stated, at: stated}
 		}
@@ -219,33 +226,46 @@ func (s sighting) lasting(r *connectivityv1alpha1.Result, now time.Time) time.Du
 	return until + since
 }
 
-// fails returns the nodes that fail a test, and the edges that have been failing for so long that
-// the test fails without a node to blame.
-func (o *observation) fails(t test) (blamed map[string]bool, edges []failingEdge) {
+// fails returns the nodes that fail a test, with the edges that show it; or without a node to
+// blame the edges that have been failing for so long, or are so many, that the test fails.
+func (o *observation) fails(t test) failure {
 	tally := o.tests[t]
-	blamed = map[string]bool{}
+	blamed := map[string]bool{}
 	for i := range tally.failing {
 		e := &tally.failing[i]
-		if e.lasting >= pairThreshold {
-			edges = append(edges, *e)
-		}
 		if !t.ofNodes() || e.lasting < nodeThreshold {
 			continue
 		}
-		if target := e.result.Name; tally.to[target].mostFail() || o.toNode(t, target).mostFail() {
+		source, target := e.node, e.result.Name
+		toSource, toTarget := o.toNode(t, source), o.toNode(t, target)
+		switch {
+		case toSource.mostFail() && toSource.worseThan(toTarget):
+			blamed[source] = true
+		case tally.to[target].mostFail() || toTarget.mostFail():
 			blamed[target] = true
-		} else if tally.from[e.node].mostFail() {
-			blamed[e.node] = true
+		case tally.from[source].mostFail():
+			blamed[source] = true
 		}
 	}
-	if tally.all.mostFail() {
-		for i := range tally.failing {
-			if e := &tally.failing[i]; e.lasting >= nodeThreshold && e.lasting < pairThreshold {
-				edges = append(edges, *e)
-			}
+	threshold := pairThreshold
+	if len(blamed) > 0 || tally.all.mostFail() {
+		threshold = nodeThreshold
+	}
+	var edges []failingEdge
+	for i := range tally.failing {
+		if tally.failing[i].lasting >= threshold {
+			edges = append(edges, tally.failing[i])
 		}
 	}
-	return blamed, edges
+	return failure{blamed, edges}
+}
+
+// tested returns how many edges of a test there are in all families.
+func (o *observation) tested(check connectivityv1alpha1.CheckType) (edges int) {
+	for _, family := range families {
+		edges += o.tests[test{family, check}].edges
+	}
+	return edges
 }
 
 // toNode counts the edges to a node of both tests of nodes: in a cluster of two there is one of

@@ -71,7 +71,7 @@ func TestFaultsAreNamedInTime(t *testing.T) {
 			nodes: []int{10, 50}, fault: dropped(connectivityv1alpha1.CheckPods, func(from, to string, full bool) bool {
 				return full && (from == first || to == first)
 			}),
-			wanted: "False pods:false nodes:true services:true dns:true", within: ofANode, names: first,
+			wanted: "False pods:false nodes:true services:true dns:true", within: ofAPair, names: first,
 		},
 		"a small MTU at one of few nodes": {
 			nodes: []int{2, 3}, fault: dropped(connectivityv1alpha1.CheckPods, func(from, to string, full bool) bool {
@@ -97,15 +97,15 @@ func TestFaultsAreNamedInTime(t *testing.T) {
 			nodes: []int{5}, fault: dropped(connectivityv1alpha1.CheckPods, func(from, to string, full bool) bool {
 				return full && from == first && to == second
 			}),
-			wanted: "False pods:false nodes:true services:true dns:true", within: ofAPair, names: "worker-001 from the node worker-000, no answer",
+			wanted: "False pods:false nodes:true services:true dns:true", within: ofAPair, names: "Node worker-000: the test pods fails from there to the node worker-001, no answer",
 		},
 		"DNS is gone": {
 			nodes: []int{2, 10}, fault: dropped(connectivityv1alpha1.CheckDNS, func(string, string, bool) bool { return true }),
-			wanted: "False pods:true nodes:true services:true dns:false", within: ofANode, names: "dns: trellis-probe.kube-system.svc from the node",
+			wanted: "False pods:true nodes:true services:true dns:false", within: ofANode, names: "the test dns fails there, no answer",
 		},
 		"Services of one node": {
 			nodes: []int{2, 10}, fault: dropped(connectivityv1alpha1.CheckServices, func(from, _ string, _ bool) bool { return from == first }),
-			wanted: "False pods:true nodes:true services:false dns:true", within: ofAPair, names: "services: trellis-probe from the node " + first,
+			wanted: "False pods:true nodes:true services:false dns:true", within: ofAPair, names: "Node " + first + ": the test services fails there",
 		},
 	} {
 		for _, nodes := range c.nodes {
@@ -158,7 +158,7 @@ func TestFamiliesAreToldApart(t *testing.T) {
 	g.Expect(w.verdict.Tests.Families["IPv4"].Pods).To(HaveValue(BeTrue()))
 	g.Expect(w.verdict.Tests.Families["IPv6"].Pods).To(HaveValue(BeFalse()))
 	g.Expect(w.verdict.Tests.Families["IPv6"].Nodes).To(HaveValue(BeTrue()))
-	g.Expect(w.verdict.Message).To(ContainSubstring("pods over IPv6: "))
+	g.Expect(w.verdict.Message).To(ContainSubstring("the test pods over IPv6 fails"))
 }
 
 // keeps lets time pass, and expects that no result changes.
@@ -285,7 +285,7 @@ func TestAFaultOfANewNodeIsNamedInTime(t *testing.T) {
 				g.Expect(shown(w.verdict)).To(Equal(allPass), w.verdict.Message)
 				w.cut[joined.node.Name] = true
 				took, ok := w.until(func(v Verdict) bool { return v.Status == corev1beta1.ConditionFalse }, ofANode)
-				g.Expect(ok).To(BeTrue(), "seed %d: %s", seed, w.verdict.Message)
+				g.Expect(ok).To(BeTrue(), "seed %d: %s %v", seed, w.verdict.Message, w.writes)
 				g.Expect(w.verdict.Message).To(ContainSubstring(joined.node.Name))
 				slowest = max(slowest, took)
 				w.cut = map[string]bool{}
@@ -306,7 +306,7 @@ func TestChurnTurnsNothing(t *testing.T) {
 				g := NewWithT(t)
 				w := newWorld(seed, 50)
 				w.pass(3 * time.Minute)
-				w.changes, w.written = nil, 0
+				w.changes, w.writes = nil, nil
 				for range 30 * 5 { // minutes, and nodes in each
 					leaving := w.nodes[w.names[w.random.IntN(len(w.names))]]
 					leaving.node.Spec.Unschedulable = drains
@@ -319,7 +319,7 @@ func TestChurnTurnsNothing(t *testing.T) {
 				}
 				g.Expect(shown(w.verdict)).To(Equal(allPass))
 				g.Expect(w.changes).To(BeEmpty())
-				g.Expect(w.written).To(BeNumerically("<=", 30), "once a minute")
+				g.Expect(len(w.writes)).To(BeNumerically("<=", 30), "once a minute")
 			}
 		})
 	}
@@ -338,7 +338,7 @@ func TestNodesThatAreGone(t *testing.T) {
 	w.nodes["worker-002"].dead = true
 	w.pass(8 * time.Minute)
 	g.Expect(w.verdict.Status).To(Equal(corev1beta1.ConditionFalse), "more than a tenth")
-	g.Expect(w.verdict.Message).To(ContainSubstring("worker-000, worker-001, worker-002"))
+	g.Expect(w.verdict.Message).To(ContainSubstring("Nodes worker-000, worker-001 and worker-002: "))
 }
 
 // Without reports nothing is known, which is no failure.
@@ -371,7 +371,7 @@ func TestAFewSilentProbesAreNamed(t *testing.T) {
 	w.nodes["worker-003"].probing = w.now.Add(time.Hour)
 	w.pass(5 * time.Minute)
 	g.Expect(shown(w.verdict)).To(Equal(allPass))
-	g.Expect(w.verdict.Message).To(ContainSubstring("Nothing is known of worker-003."))
+	g.Expect(w.verdict.Message).To(ContainSubstring("The probe of the node worker-003 does not report."))
 	w.nodes["worker-004"].probing = w.now.Add(time.Hour)
 	w.nodes["worker-004"].attempts = map[target]*attempts{}
 	w.pass(5 * time.Minute)

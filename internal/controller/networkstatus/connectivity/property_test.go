@@ -213,35 +213,6 @@ func TestProxyARPIsReportedWhereItIsRead(t *testing.T) {
 	}
 }
 
-// A status is written at once for other results, once a minute for other figures, and never for
-// those that are nearly the same.
-func TestHowOftenAVerdictIsPublished(t *testing.T) {
-	g := NewWithT(t)
-	verdict := func(passes bool, nodes, edges int) Verdict {
-		results := map[test]settled{{"IPv4", connectivityv1alpha1.CheckPods}: {result: &passes}}
-		o := &observation{reporting: nodes, tests: map[test]*tally{}, latest: noon}
-		for _, t := range tests {
-			o.tests[t] = &tally{}
-		}
-		o.tests[tests[0]].edges = edges
-		return o.verdict(results, nil, nil)
-	}
-	var p published
-	at := func(seconds int, v Verdict) bool {
-		before := p
-		p = p.next(v, noon.Add(time.Duration(seconds)*time.Second))
-		return p.at != before.at
-	}
-	g.Expect(at(0, verdict(true, 3, 100))).To(BeTrue(), "the first")
-	g.Expect(at(30, verdict(true, 4, 100))).To(BeFalse(), "figures wait")
-	g.Expect(at(60, verdict(true, 4, 100))).To(BeTrue())
-	g.Expect(at(90, verdict(false, 4, 100))).To(BeTrue(), "results do not")
-	g.Expect(at(91, verdict(true, 4, 100))).To(BeTrue())
-	g.Expect(at(900, verdict(true, 4, 105))).To(BeFalse(), "a peer more or less")
-	g.Expect(at(901, verdict(true, 4, 120))).To(BeTrue())
-	g.Expect(at(4000, verdict(true, 4, 120))).To(BeFalse())
-}
-
 // A cache lists in any order.
 func TestTheOrderOfReportsDoesNotMatter(t *testing.T) {
 	g := NewWithT(t)

@@ -6,6 +6,9 @@ import (
 	"reflect"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/utils/ptr"
+
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus/source"
@@ -19,32 +22,82 @@ const (
 	ModulesKey = "networkModules"
 )
 
-// published is the verdict that the status has, and since when.
+// published is the verdict that the status has, and when another may take its place.
 type published struct {
 	verdict Verdict
-	at      time.Time
-	// turns is the number of verdicts with other results that were published since began.
-	turns int
-	began time.Time
+	// changed is since when the verdicts that are found differ from it, and turned since when they have
+	// other results that are to be gathered for as long as gathers; zero if the last one does not.
+	changed, turned time.Time
+	gathers         time.Duration
+	// paid is until when writes are used up, of which there is one in a writePeriod.
+	paid time.Time
 }
 
-// next returns what the status must have after another verdict. Other results are published at
-// once, but no more than maxTurns times a minute; other figures and texts only a while after the
-// last change, and never if they are nearly the same.
-func (p published) next(v Verdict, now time.Time) published {
-	switch {
-	case p.at.IsZero() || !sameResults(p.verdict, v):
-		if now.Sub(p.began) >= figuresPeriod {
-			p.turns, p.began = 0, now
-		}
-		if p.turns == maxTurns {
-			return p
-		}
-		return published{v, now, p.turns + 1, p.began}
-	case now.Sub(p.at) >= figuresPeriod && !nearlySame(p.verdict, v):
-		return published{v, now, p.turns, p.began}
+// next returns what the status must have after another verdict, and when it is due that it has that
+// one; 0 if it has it, or one that is nearly the same. Other results wait until they are gathered,
+// other figures and texts for a writePeriod. Results may be written a writePeriod ahead of what is
+// paid, and figures not.
+func (p published) next(v Verdict, now time.Time) (published, time.Duration) {
+	if p.verdict.Status == "" {
+		return published{verdict: v, paid: now.Add(writePeriod)}, 0
 	}
-	return p
+	switch gathers := gathering(p.verdict, v); {
+	case sameResults(p.verdict, v):
+		p.turned = time.Time{}
+	case p.turned.IsZero() || p.gathers != gathers:
+		p.turned, p.gathers = now, gathers
+	}
+	switch {
+	case p.turned.IsZero() && nearlySame(p.verdict, v):
+		p.changed = time.Time{}
+		return p, 0
+	case p.changed.IsZero():
+		p.changed = now
+	}
+	// The clock may have been set back.
+	p.turned, p.changed = earlier(p.turned, now), earlier(p.changed, now.Add(restartPeriod-writePeriod))
+	p.paid = earlier(p.paid, now.Add(2*writePeriod))
+	due := later(p.changed.Add(writePeriod), p.paid)
+	if !p.turned.IsZero() {
+		due = earlier(due, later(p.turned.Add(p.gathers), p.paid.Add(-writePeriod)))
+	}
+	if due.After(now) {
+		return p, due.Sub(now)
+	}
+	return published{verdict: v, paid: later(p.paid, now).Add(writePeriod)}, 0
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// gathering is how long other results wait for more of them.
+func gathering(before, v Verdict) time.Duration {
+	if v.Tests == nil {
+		return 0 // none will follow
+	}
+	allPass := true
+	for _, check := range checks {
+		result := *field(&v.Tests.ConnectivityResults, check)
+		allPass = allPass && ptr.Deref(result, false)
+		if fails := !ptr.Deref(result, true); fails && (before.Tests == nil || ptr.Deref(*field(&before.Tests.ConnectivityResults, check), true)) {
+			return gatherFailures
+		}
+	}
+	if allPass {
+		return 0
+	}
+	return gatherOthers
 }
 
 // sameResults reports whether two verdicts have the same results, whatever their figures.
@@ -69,7 +122,7 @@ func nearlySame(a, b Verdict) bool {
 	if difference := one.Edges - two.Edges; 10*max(difference, -difference) < max(one.Edges, 1) {
 		two.Edges = one.Edges
 	}
-	return reflect.DeepEqual(one, two)
+	return equality.Semantic.DeepEqual(one, two) // of a time, what was read and what was found may have other zones
 }
 
 // report returns what the writer of the status gets, and when it must ask again.

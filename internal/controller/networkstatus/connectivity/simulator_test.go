@@ -4,6 +4,7 @@ package connectivity
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"maps"
@@ -15,8 +16,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	connectivityv1alpha1 "github.com/trellis-network/trellis/api/connectivity/v1alpha1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 )
 
 // world is a simulated cluster: nodes with kubelets and probes that test and report as the API
@@ -34,6 +37,8 @@ type world struct {
 	// broken means that no probe runs.
 	broken bool
 	dual   bool
+	// skew is how much the clocks of all nodes are ahead.
+	skew time.Duration
 
 	memory  Memory
 	verdict Verdict
@@ -41,9 +46,9 @@ type world struct {
 	// changes are the verdicts that differ from the former in their results.
 	changes []change
 	created int
-	// written counts the verdicts that the status gets.
-	written   int
+	// published is the verdict that the status has, and writes when it got one.
 	published published
+	writes    []time.Time
 }
 
 type change struct {
@@ -139,11 +144,11 @@ func (w *world) pass(d time.Duration) {
 	}
 }
 
-// until lets time pass until the verdict is as wanted, and returns how long that took.
+// until lets time pass until the status has a verdict as wanted, and returns how long that took.
 func (w *world) until(wanted func(Verdict) bool, limit time.Duration) (time.Duration, bool) {
 	began := w.now
 	for w.now.Sub(began) < limit {
-		if wanted(w.verdict) {
+		if wanted(w.published.verdict) {
 			return w.now.Sub(began), true
 		}
 		w.now = w.now.Add(time.Second)
@@ -171,17 +176,40 @@ func (w *world) step() {
 			evidence.Reports = append(evidence.Reports, w.nodes[name].report)
 		}
 	}
-	before := w.verdict
+	before, paid := w.verdict, w.published.paid
 	w.verdict, w.memory = Examine(evidence, w.memory, w.now)
-	w.examine = w.now.Add(w.verdict.Again)
-	last := w.published.at
-	if w.published = w.published.next(w.verdict, w.now); w.published.at != last {
-		w.written++
+	again := deadline(w.verdict.Again)
+	var due time.Duration
+	w.published, due = w.published.next(w.verdict, w.now)
+	again.after(due)
+	w.examine = w.now.Add(time.Duration(again))
+	if w.published.paid != paid {
+		w.writes = append(w.writes, w.now)
 	}
 	if !sameResults(before, w.verdict) {
 		w.changes = append(w.changes, change{w.now, w.verdict})
 	}
 }
+
+// restart ends the operator, and starts one that knows nothing but the Network's status.
+func (w *world) restart() {
+	report := w.published.report(0)
+	network := &extensionsv1alpha1.Network{}
+	network.Status.Conditions = report.Conditions
+	raw, err := json.Marshal(report.ProviderStatus)
+	if err != nil {
+		panic(err)
+	}
+	network.Status.ProviderStatus = &runtime.RawExtension{Raw: raw}
+	if w.dual {
+		network.Spec.IPFamilies = []extensionsv1alpha1.IPFamily{"IPv4", "IPv6"}
+	}
+	r := restore(network, w.now)
+	w.memory, w.published, w.examine = r.memory, r.published, w.now
+}
+
+// told is the time by the nodes' clocks.
+func (w *world) told(at time.Time) metav1.Time { return metav1.NewTime(at.Add(w.skew)) }
 
 func (w *world) stepKubelet(n *simulated) {
 	if w.isUp(n.node.Name) {
@@ -307,11 +335,11 @@ func (w *world) stepAttempt(n *simulated, t target, a *attempts) {
 	a.Failures = int32(bits.OnesCount32(a.failed))
 	if !a.fails {
 		a.ConsecutiveFailures, a.FailingSince, a.Error = 0, nil, ""
-		a.LastSuccess = new(metav1.NewTime(w.now))
+		a.LastSuccess = new(w.told(w.now))
 		return
 	}
 	if a.ConsecutiveFailures++; a.ConsecutiveFailures == 1 {
-		a.FailingSince = new(metav1.NewTime(a.started))
+		a.FailingSince = new(w.told(a.started))
 	}
 	a.Error = "no answer within 3s"
 }
@@ -348,6 +376,6 @@ func (w *world) send(n *simulated) {
 		w.examine = w.now.Add(time.Second) // an event
 	}
 	n.reported, n.failing, n.tested = w.now, failing.String(), tested.String()
-	n.report = connectivityv1alpha1.NodeConnectivity{Report: connectivityv1alpha1.Report{Time: metav1.NewTime(w.now), Checks: list}}
+	n.report = connectivityv1alpha1.NodeConnectivity{Report: connectivityv1alpha1.Report{Time: w.told(w.now), Checks: list}}
 	n.report.Name = n.node.Name
 }

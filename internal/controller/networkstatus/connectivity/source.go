@@ -14,8 +14,6 @@ import (
 
 	connectivityv1alpha1 "github.com/trellis-network/trellis/api/connectivity/v1alpha1"
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
-	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	"github.com/trellis-network/trellis/internal/condition"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus/source"
 	"github.com/trellis-network/trellis/internal/keyed"
 	"github.com/trellis-network/trellis/internal/metrics"
@@ -29,16 +27,13 @@ type Source struct {
 
 var _ source.Source = &Source{}
 
-// record is what is remembered of a network. A restart of the operator loses it: results, and since
-// when the shoot is unknown, are found again from the reports.
+// record is what is remembered of a network.
 type record struct {
 	memory    Memory
 	published published
-	// observed is when the shoot was observed last, and asked when it was asked for the kind of the
-	// reports. lacks is whether it did not have it, and pause the time until it is asked again.
-	observed, asked time.Time
-	lacks           bool
-	pause           time.Duration
+	kind      kind
+	// observed is when the shoot was observed last; zero if it never was.
+	observed time.Time
 }
 
 // Watches declares the reports of the probes, and the nodes.
@@ -56,32 +51,26 @@ func (s *Source) Report(ctx context.Context, in source.Input) (source.Report, er
 	}
 	r, known := s.networks.Get(network)
 	if !known {
-		r = &record{}
+		r = restore(in.Network, in.Now)
 		s.networks.Set(network, r)
 	}
 	evidence, err := r.gather(ctx, in)
 	switch {
-	case err != nil && r.lacks:
+	case r.kind.lacking:
 		metrics.ForgetConnectivity(network)
-		return source.Report{RequeueAfter: kindPeriod}, nil
-	case err == nil && evidence == nil:
-		metrics.ForgetConnectivity(network)
-		return source.Report{RequeueAfter: r.pause}, nil
-	case err != nil && !in.Now.Before(r.observed.Add(outageThreshold)):
-		if r.observed.IsZero() && condition.Get(in.Network.Status.Conditions, extensionsv1alpha1.PodNetworkAvailable) == nil {
-			return source.Report{RequeueAfter: kindPeriod}, nil // it may have no probes
-		}
-		r.memory.tests = nil
-		r.publish(in, unobserved(err))
-		return r.published.report(period), nil
-	case err != nil:
+		return source.Report{RequeueAfter: r.kind.pause}, nil
+	case err != nil && r.observed.IsZero():
+		return source.Report{RequeueAfter: kindPeriod}, nil // it may have no probes
+	case err != nil && in.Now.Before(r.observed.Add(outageThreshold)):
 		return r.published.report(r.observed.Add(outageThreshold).Sub(in.Now)), nil
+	case err != nil:
+		r.memory.tests = nil
+		return r.publish(in, unobserved(err)), nil
 	}
 	r.observed = in.Now
 	var verdict Verdict
 	verdict, r.memory = Examine(*evidence, r.memory, in.Now)
-	r.publish(in, verdict)
-	return r.published.report(verdict.Again), nil
+	return r.publish(in, verdict), nil
 }
 
 // Forget implements source.Source.
@@ -90,8 +79,8 @@ func (s *Source) Forget(network types.NamespacedName) {
 	metrics.ForgetConnectivity(network)
 }
 
-func (r *record) publish(in source.Input, v Verdict) {
-	r.published = r.published.next(v, in.Now)
+// publish states a verdict in metrics, and returns what the status must have now.
+func (r *record) publish(in source.Input, v Verdict) source.Report {
 	results := map[string]*bool{}
 	if v.Tests != nil {
 		for _, check := range checks {
@@ -101,6 +90,11 @@ func (r *record) publish(in source.Input, v Verdict) {
 	metrics.Connectivity(client.ObjectKeyFromObject(in.Network), in.Network.Spec.Type, metrics.ConnectivityOf{
 		Status: string(v.Status), Tests: results, Passing: v.Passing, Failing: v.Failing,
 	})
+	again := deadline(v.Again)
+	var due time.Duration
+	r.published, due = r.published.next(v, in.Now)
+	again.after(due)
+	return r.published.report(time.Duration(again))
 }
 
 // unobserved is the verdict about a shoot that cannot be observed.
@@ -115,18 +109,15 @@ func (r *record) gather(ctx context.Context, in source.Input) (*Evidence, error)
 	if err != nil {
 		return nil, err
 	}
-	if r.lacks && in.Now.Sub(r.asked).Abs() < r.pause {
+	if r.kind.waits(in.Now) {
 		return nil, nil
-	}
-	if r.lacks {
-		r.asked = in.Now
 	}
 	err = shoot.Watch(ctx, shootclient.Reports.Kind, shootclient.Nodes.Kind)
-	if r.lacks = meta.IsNoMatchError(err); r.lacks {
-		*r = record{asked: in.Now, lacks: true, pause: min(max(firstKindPeriod, 2*r.pause), kindPeriod)}
+	if meta.IsNoMatchError(err) {
+		*r = record{kind: r.kind.absent(in.Now)}
 		return nil, nil
 	}
-	r.pause = 0
+	r.kind.lacking = false
 	reports, nodes := &connectivityv1alpha1.NodeConnectivityList{}, &corev1.NodeList{}
 	if err == nil {
 		err = shoot.Reader.List(ctx, reports, client.UnsafeDisableDeepCopy)
@@ -134,11 +125,10 @@ func (r *record) gather(ctx context.Context, in source.Input) (*Evidence, error)
 	if err == nil {
 		err = shoot.Reader.List(ctx, nodes, client.UnsafeDisableDeepCopy)
 	}
-	if err == nil && len(reports.Items) == 0 && in.Now.Sub(r.asked).Abs() >= kindPeriod {
-		r.asked = in.Now
+	if err == nil && len(reports.Items) == 0 && r.kind.mayBeGone(in.Now) {
 		var lacks bool
 		if lacks, err = shoot.Lacks(ctx, shootclient.Reports.Kind); lacks {
-			*r = record{asked: in.Now, lacks: true, pause: kindPeriod}
+			*r = record{kind: r.kind.absent(in.Now)}
 			return nil, nil
 		}
 	}

@@ -49,18 +49,26 @@ const (
 	// outageThreshold is how long the last verdict stays while the shoot's API server does not
 	// answer.
 	outageThreshold = time.Minute
+	// restartPeriod is how long the results that an operator finds in the status when it starts stay
+	// without evidence. By then each probe has reported again. How old earlier reports are, it knows
+	// only by the clocks of the nodes.
+	restartPeriod = 90 * time.Second
 )
 
 // How often a verdict is found and written.
 const (
 	// period is how often the evidence is examined at least.
 	period = 30 * time.Second
-	// figuresPeriod is how long figures and texts stay as they were written, while all results are
-	// the same.
-	figuresPeriod = time.Minute
-	// maxTurns is how often other results are written in a figuresPeriod: all tests of both families
-	// may begin to fail one after the other. Probes that lie could change them each second.
-	maxTurns = 8
+	// writePeriod is the time in which there is one write of the status. Figures and texts wait for
+	// as long after they have changed, and until no write is used up in advance. Results may use up
+	// one in advance, so that what fails is told in time although figures have just been written.
+	writePeriod = time.Minute
+	// gatherFailures is how long a test that begins to fail waits for others, from the first result on
+	// that turns: what breaks makes several tests fail, within seconds of each other, as probes test and
+	// report every ten seconds. gatherOthers is how long other results wait, which are rarely all that
+	// is told: soon all tests pass. Then, or without any result, there is nothing to wait for.
+	gatherFailures = 7 * time.Second
+	gatherOthers   = 20 * time.Second
 	// evidenceStep is the step in which the time of the evidence is written.
 	evidenceStep = time.Hour
 	// A shoot without the kind of the reports is asked for it after firstKindPeriod, then after twice

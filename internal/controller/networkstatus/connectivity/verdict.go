@@ -13,6 +13,7 @@
 package connectivity
 
 import (
+	"maps"
 	"time"
 
 	"k8s.io/utils/ptr"
@@ -57,6 +58,8 @@ type Memory struct {
 	tests map[test]settled
 	// latest is when the latest report was seen.
 	latest time.Time
+	// keptUntil is until when results stay without evidence, whatever the age of reports.
+	keptUntil time.Time
 }
 
 // settled is the result of a test. A failure counts at once; that the test passes again or is
@@ -98,7 +101,7 @@ func (s settled) next(shows *bool, now time.Time) (settled, time.Duration) {
 // Examine finds the verdict of the evidence at a time. before is the Memory of the last verdict
 // about the same shoot; it stays as it is.
 func Examine(evidence Evidence, before Memory, now time.Time) (Verdict, Memory) {
-	after := Memory{seen: see(evidence.Reports, before.seen, now), tests: map[test]settled{}}
+	after := Memory{seen: see(evidence.Reports, before, now), tests: map[test]settled{}, keptUntil: before.keptUntil}
 	o := observe(evidence, after.seen, now)
 	if o.latest.Before(before.latest) {
 		o.latest = before.latest
@@ -110,13 +113,11 @@ func Examine(evidence Evidence, before Memory, now time.Time) (Verdict, Memory) 
 	failures := map[test]failure{}
 	blamed := map[string]bool{}
 	for _, t := range tests {
-		nodes, edges := o.fails(t)
-		if len(nodes)+len(edges) > 0 {
-			failures[t] = failure{nodes, edges}
+		found := o.fails(t)
+		if len(found.nodes)+len(found.edges) > 0 {
+			failures[t] = found
 		}
-		for node := range nodes {
-			blamed[node] = true
-		}
+		maps.Copy(blamed, found.nodes)
 	}
 	missed := o.missed(blamed)
 	enough := len(missed)*tolerance <= o.expected
@@ -129,7 +130,10 @@ func Examine(evidence Evidence, before Memory, now time.Time) (Verdict, Memory) 
 		} else if o.tests[t].edges > 0 && (first || enough && before.tests[t].result != nil) {
 			shows = ptr.To(true)
 		}
-		result, wait := before.tests[t].next(shows, now)
+		result, wait := before.tests[t], before.keptUntil.Sub(now)
+		if shows != nil || wait <= 0 {
+			result, wait = result.next(shows, now)
+		}
 		next.after(wait)
 		if result.result != nil {
 			after.tests[t] = result
@@ -140,7 +144,7 @@ func Examine(evidence Evidence, before Memory, now time.Time) (Verdict, Memory) 
 	return verdict, after
 }
 
-// failure is why a test fails.
+// failure is why a test fails: the nodes to blame, and the edges that show it.
 type failure struct {
 	nodes map[string]bool
 	edges []failingEdge
