@@ -35,7 +35,7 @@ help: ## List the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 20
 
 demo: sandbox build ## Apply a Shoot and wait until its network is healthy; as root also one with real nodes; EXIT=1 ends then, SHOOT=FILE applies this Shoot only
-	@missing="$(SHOOT)$$(go run ./test/sandbox/build -missing)" || exit; [ -n "$$missing" ] || $(MAKE) -s real-nodes >/dev/null
+	@missing="$(SHOOT)$$(go run ./test/sandbox/build -missing demo)" || exit; [ -n "$$missing" ] || $(MAKE) -s real-nodes >/dev/null
 	bin/demo $(if $(SHOOT),--shoot "$(SHOOT)") --operator bin/trellis-operator --trellis bin/trellis $(if $(filter-out 0 false,$(EXIT)),--exit)
 
 test: sandbox ## All tests but long ones
@@ -53,7 +53,9 @@ test-long: sandbox ## Tests that take long: two replicas, kills, shoots that do 
 	go test $(WAITING) -run '$(LONG)' ./test/e2e $(CONNECTIVITY)
 	go test $(WAITING) $(LONG_PACKAGES)
 
-e2e: sandbox real-nodes ## flannel's packets, and Trellis on real nodes: what breaks there, and when the status knows; as root, see make deps
+e2e: sandbox ## flannel's packets, and Trellis on real nodes: what breaks there, and when the status knows; as root, see make deps
+	@missing=$$(go run ./test/sandbox/build -missing $@) || exit; [ -z "$$missing" ] || { echo "make e2e cannot run: $$missing"; exit 1; }
+	@$(MAKE) -s real-nodes >/dev/null
 	go test -timeout 20m ./test/flannel
 	go test -v -timeout 20m -parallel 3 ./test/realnodes -realnodes
 

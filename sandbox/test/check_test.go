@@ -4,11 +4,14 @@ package test
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/trellis-network/trellis/sandbox/internal/memory"
+	"github.com/trellis-network/trellis/sandbox/internal/needs"
 )
 
 // checked is how a run of the command check has ended.
@@ -62,19 +65,13 @@ func needsRights(t *testing.T) {
 
 func TestWhereRealNodesRunCheckSucceedsAndLeavesNothing(t *testing.T) {
 	needsRights(t)
-	temporary, before := t.TempDir(), leftBehind(t)
+	temporary, before := t.TempDir(), look(t)
 	got := check(t, temporary)
 	if got.status != 0 || got.wrote != "" {
 		t.Errorf("exit status %d\n%s", got.status, got.wrote)
 	}
-	after := leftBehind(t)
-	if strings.Contains(after.cgroups, fmt.Sprintf("/trellis-sandbox-%d-", got.pid)) {
-		t.Errorf("left behind of process %d:\n%s", got.pid, after.cgroups)
-	}
-	before.cgroups, after.cgroups = "", "" // of other sandboxes
-	if after != before {
-		t.Errorf("left behind:\n%+v\nbefore:\n%+v", after, before)
-	}
+	noCgroups(t, got.pid)
+	nothingSince(t, before)
 	if files, err := os.ReadDir(temporary); err != nil || len(files) > 0 {
 		t.Errorf("left behind: %v, %v", files, err)
 	}
@@ -94,8 +91,48 @@ func TestCheckSaysWhyRealNodesCannotRun(t *testing.T) {
 		"a container without privileges": {[]string{"does not allow", "operation not permitted"}, []string{"setpriv", "--bounding-set=-sys_admin"}},
 		"cgroups that cannot be written": {[]string{"cgroup", "read-only file system"}, []string{"unshare", "--mount", "sh", "-c",
 			`grep -oE ' /sys/fs/cgroup[^ ]*' /proc/self/mounts | tac | while read -r each; do mount -o remount,bind,ro "$each"; done; exec "$@"`, "-"}},
+		"a small disk": {[]string{"MiB are free in /mnt", "this takes about", "real nodes: 1"}, []string{"unshare", "--mount", "sh", "-c",
+			`mount -t tmpfs -o size=200m none /mnt; export TMPDIR=/mnt; exec "$@"`, "-"}},
 		"no cgroups": {[]string{"no cgroups are mounted"}, []string{"unshare", "--mount", "sh", "-c", `umount -R /sys/fs/cgroup; exec "$@"`, "-"}},
 	} {
 		t.Run(name, func(t *testing.T) { cannot(t, test.words, test.wrapper...) })
+	}
+}
+
+// The planned sandboxes must fit beside each other, whatever a single one takes.
+func TestCheckAsksForWhatThePlannedSandboxesTakeTogether(t *testing.T) {
+	needsRights(t)
+	content, err := os.ReadFile("/proc/sys/fs/inotify/max_user_instances")
+	if err != nil {
+		t.Fatal(err)
+	}
+	instances, err := strconv.Atoi(strings.TrimSpace(string(content)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	available, _ := memory.AvailableMiB()
+	tooManyForInotify := instances/needs.OfRealNode.Inotify + 1
+	tooManyForMemory := available/needs.OfRealNode.MemoryMiB + 10
+	for _, test := range []struct {
+		args  []string
+		words []string
+	}{
+		{[]string{"--real-nodes", strconv.Itoa(tooManyForMemory)}, []string{"MiB of memory are available", "sandboxes: 1, shoots: 1, real nodes: " + strconv.Itoa(tooManyForMemory)}},
+		{[]string{"--real-nodes", strconv.Itoa(tooManyForInotify), "--shoots", "2"}, []string{"instances of inotify are left", "shoots: 2", "max_user_instances"}},
+		{[]string{"--sandboxes", "0"}, []string{"--sandboxes, --shoots and --real-nodes are 1 at least"}},
+	} {
+		if counts := (needs.Counts{Sandboxes: 1, Shoots: 2, RealNodes: tooManyForInotify}); strings.Contains(test.words[0], "inotify") && counts.Amount().MemoryMiB > available {
+			t.Logf("this machine has too little memory to lack inotify first: %v", test.args)
+			continue
+		}
+		status, stdout, stderr := run(t, append([]string{"check"}, test.args...)...)
+		if status != 2 || stdout != "" || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%q: exit status %d, output %q, and not one line:\n%s", test.args, status, stdout, stderr)
+		}
+		for _, word := range test.words {
+			if !strings.Contains(stderr, word) {
+				t.Errorf("%q: %q does not have %q", test.args, stderr, word)
+			}
+		}
 	}
 }

@@ -171,6 +171,12 @@ func TestMisuse(t *testing.T) {
 		"no command":      {[]string{"node", "exec", "--dir=/usr", "node-1"}, "node exec --help"},
 		"nodes of none":   {[]string{"node", "list", "--dir=/usr"}, "no sandbox runs in /usr"},
 		"nodes nowhere":   {[]string{"node", "list"}, "--dir is missing"},
+		"no fault":        {[]string{"node", "fault", "--dir=/usr", "node-1"}, "--link-down, --loss, --block, --mtu or --cut-off-from; `trellis-sandbox node heal node-1`"},
+		"fault of zero":   {[]string{"node", "fault", "--dir=/usr", "node-1", "--loss=0"}, "fault needs a fault"},
+		"too much loss":   {[]string{"node", "fault", "--dir=/usr", "node-1", "--loss=200"}, "--loss 200: it is a percentage, from 0 to 100"},
+		"bad direction":   {[]string{"node", "fault", "--dir=/usr", "node-1", "--block=sideways"}, "--block sideways: it is in or out"},
+		"too small MTU":   {[]string{"node", "fault", "--dir=/usr", "node-1", "--mtu=67"}, "--mtu 67: it is at least 68 bytes"},
+		"no side":         {[]string{"node", "partition", "--dir=/usr"}, "node partition --help"},
 		"down elsewhere":  {[]string{"down", "--dir=/usr"}, "not the directory of a sandbox"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,46 +27,6 @@ func needsRealNodes(t *testing.T) string {
 		t.Fatalf("check: exit status %d\n%s", got.status, got.wrote)
 	}
 	return realNodes(t).Dir
-}
-
-// left is what a sandbox could leave behind on the machine.
-type left struct{ namespaces, mounts, cgroups string }
-
-func leftBehind(t *testing.T) left {
-	t.Helper()
-	namespaces, err := filepath.Glob("/run/netns/*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	mounts, err := os.ReadFile("/proc/self/mounts")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cgroups, err := exec.Command("find", "/sys/fs/cgroup", "-name", "trellis-sandbox-*").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return left{fmt.Sprint(namespaces), string(mounts), string(cgroups)}
-}
-
-// strangers returns the ids of all processes in network namespaces other than this one's.
-func strangers(t *testing.T) []string {
-	t.Helper()
-	own, err := os.Readlink("/proc/self/ns/net")
-	if err != nil {
-		t.Fatal(err)
-	}
-	links, err := filepath.Glob("/proc/[0-9]*/ns/net")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var found []string
-	for _, link := range links {
-		if other, err := os.Readlink(link); err == nil && other != own {
-			found = append(found, strings.Split(link, "/")[2])
-		}
-	}
-	return found
 }
 
 // bridgeNetwork is the simplest network: a bridge for pods on each node, and the router knows
@@ -204,7 +162,7 @@ func TestPodsOfRealNodesTalk(t *testing.T) {
 }
 
 func podsTalk(t *testing.T, programs, families string) {
-	before, strangersBefore := leftBehind(t), len(strangers(t))
+	before := look(t)
 	began := time.Now()
 	took := func(what string) { t.Logf("%5.1f s: %s", time.Since(began).Seconds(), what) }
 	dir, err := os.MkdirTemp("", "real-")
@@ -253,15 +211,10 @@ func podsTalk(t *testing.T, programs, families string) {
 	} else if status := s.stop(t, syscall.SIGTERM); status != 0 {
 		t.Errorf("exit status %d\n%s", status, s.stderr)
 	}
-	eventually(t, "end of all processes", func() bool {
-		return len(processes(t, dir, s.PID)) == 0 && len(strangers(t)) <= strangersBefore
-	})
+	nothingSince(t, before)
 	t.Logf("%5.1f s: everything has ended, after %.1f s", time.Since(began).Seconds(), time.Since(stopped).Seconds())
 	if status, _, stderr := run(t, "down", "--dir", dir); status != 0 {
 		t.Errorf("down: exit status %d\n%s", status, stderr)
-	}
-	if after := leftBehind(t); after != before {
-		t.Errorf("left behind:\n%+v\nbefore:\n%+v", after, before)
 	}
 }
 

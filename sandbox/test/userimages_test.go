@@ -5,10 +5,8 @@ package test
 import (
 	"archive/tar"
 	"bytes"
-	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -162,14 +160,4 @@ func (s *sandbox) endsWith(t *testing.T, why string) {
 		t.Errorf("exit status %d, want %q in\n%s", status, why, s.stderr)
 	}
 	noCgroups(t, pid)
-}
-
-// noCgroups checks that a sandbox that has ended has no cgroups. The kernel removes only those
-// without processes, and with a node's processes end its namespaces and mounts.
-func noCgroups(t *testing.T, pid int) {
-	t.Helper()
-	left, err := exec.Command("find", "/sys/fs/cgroup", "-name", fmt.Sprintf("trellis-sandbox-%d-*", pid)).Output()
-	if err != nil || len(left) > 0 {
-		t.Errorf("cgroups are left: %s (%v)", left, err)
-	}
 }

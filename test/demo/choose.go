@@ -14,11 +14,11 @@ import (
 	"github.com/trellis-network/trellis/test/standalone"
 )
 
-// How many nodes the shoots have.
-const (
-	simulatedNodes = 3
-	realNodes      = 2
-)
+// simulatedNodes is how many nodes the first shoot has. The second has real ones.
+const simulatedNodes = 3
+
+// planned is what the demo takes.
+var planned = sandbox.Plans["demo"]
 
 // wanted is what the demo shows.
 type wanted struct {
@@ -42,7 +42,7 @@ func choose(ctx context.Context, file string) (*wanted, error) {
 		return nil, err
 	}
 	var err error
-	if w.leftOut, err = sandbox.WithoutRealNodes(ctx); err != nil || w.leftOut != "" {
+	if w.leftOut, err = sandbox.WithoutRealNodes(ctx, planned); err != nil || w.leftOut != "" {
 		return w, err
 	}
 	if w.programs, err = sandbox.NodePrograms(); err != nil {
@@ -68,7 +68,7 @@ func (w *wanted) options() sandbox.Options {
 		options.Shoots = append(options.Shoots, name)
 	}
 	if w.programs != "" {
-		options.Real = &sandbox.RealNodes{Nodes: realNodes, Programs: w.programs}
+		options.Real = &sandbox.RealNodes{Nodes: planned.RealNodes, Programs: w.programs}
 	}
 	return options
 }

@@ -30,7 +30,7 @@ const (
 // showPackets applies a Shoot with real nodes, and shows that its pods talk, that the status
 // notices when the link of a node is cut, and that it notices the repair.
 func (d *demo) showPackets(ctx context.Context, shoot *unstructured.Unstructured) error {
-	fmt.Printf("\nA second shoot has %d real nodes, on which containers run and send packets.\n\n", realNodes)
+	fmt.Printf("\nA second shoot has %d real nodes, on which containers run and send packets.\n\n", planned.RealNodes)
 	if err := d.apply(ctx, shoot); err != nil {
 		return err
 	}
@@ -98,8 +98,8 @@ func (d *demo) nodesReady(ctx context.Context) (string, string, error) {
 			}
 		}
 	}
-	if ready < realNodes {
-		return "", fmt.Sprintf("nodes: %d of %d Ready", ready, realNodes), nil
+	if ready < planned.RealNodes {
+		return "", fmt.Sprintf("nodes: %d of %d Ready", ready, planned.RealNodes), nil
 	}
 	return fmt.Sprintf("%d nodes are Ready", ready), "", nil
 }

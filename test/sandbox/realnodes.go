@@ -49,10 +49,11 @@ func (r *RealNodes) args() []string {
 	return args
 }
 
-// WithoutRealNodes returns in one line why real nodes cannot run on this machine, and what to do
-// about it, or "" if they can. To find out, the sandbox makes a node without programs, and removes
-// it. It returns an error if the sandbox is not built, or if it cannot find out.
-func WithoutRealNodes(ctx context.Context) (reason string, err error) {
+// WithoutRealNodes returns in one line why a plan cannot run on this machine, and what to do
+// about it, or "" if it can. The sandbox asks for tools, rights, memory, space on disk and instances
+// of inotify, makes a node without programs, and removes it. WithoutRealNodes returns an error if the
+// sandbox is not built, or if it cannot find out.
+func WithoutRealNodes(ctx context.Context, plan Plan) (reason string, err error) {
 	binary, err := Binary()
 	if err != nil {
 		return "", err
@@ -62,7 +63,7 @@ func WithoutRealNodes(ctx context.Context) (reason string, err error) {
 			return err.Error(), nil
 		}
 	}
-	output, err := exec.CommandContext(ctx, binary, "check").CombinedOutput()
+	output, err := exec.CommandContext(ctx, binary, append([]string{"check"}, plan.args()...)...).CombinedOutput()
 	const cannot = 2 // so is that of a panic, which does not begin with the program's name
 	line, isAnswer := strings.CutPrefix(strings.TrimSpace(string(output)), "trellis-sandbox: ")
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == cannot && isAnswer {
@@ -129,14 +130,17 @@ func (s *Sandbox) Node(shoot Shoot, name string) Node {
 	return Node{sandbox: s, shoot: shoot, name: name}
 }
 
-// Fault makes these the node's faults, in place of its former ones.
+// Fault makes these the node's faults, in place of its former ones. There must be one at least.
 func (n Node) Fault(ctx context.Context, faults Faults) error {
 	_, err := n.run(ctx, "fault", append([]string{n.name}, faults.args()...)...)
 	return err
 }
 
 // Heal removes the node's faults.
-func (n Node) Heal(ctx context.Context) error { return n.Fault(ctx, Faults{}) }
+func (n Node) Heal(ctx context.Context) error {
+	_, err := n.run(ctx, "heal", n.name)
+	return err
+}
 
 // Partition cuts the node off from all others, in both directions. It still reaches the API
 // server. To end it, heal all nodes.

@@ -62,7 +62,7 @@ func TestStartIsCancelled(t *testing.T) {
 
 func TestWhyRealNodesCannotRunIsOneLine(t *testing.T) {
 	t.Setenv("PATH", "/nowhere")
-	reason, err := WithoutRealNodes(t.Context())
+	reason, err := WithoutRealNodes(t.Context(), Plans["e2e"])
 	if want := map[bool]string{true: "there is no dpkg-query", false: "need root"}[os.Geteuid() == 0]; err != nil ||
 		!strings.Contains(reason, want) || strings.Contains(reason, "\n") {
 		t.Errorf("got %q and %v, want %q", reason, err, want)

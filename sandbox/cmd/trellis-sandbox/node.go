@@ -181,6 +181,12 @@ func newNodeFault(of *ofShoot) *cobra.Command {
 		Use:   "fault NODE",
 		Short: "Disturb what a node sends and receives; this replaces its former faults",
 		Args:  invalid(cobra.ExactArgs(1)),
+		PreRunE: func(cmd *cobra.Command, args []string) error {
+			if faults.IsZero() {
+				return options.Invalidf("fault needs a fault: --link-down, --loss, --block, --mtu or --cut-off-from; `trellis-sandbox node heal %s` removes those of the node", args[0])
+			}
+			return faults.Check()
+		},
 		RunE: of.run(func(cmd *cobra.Command, client *control.Client, args []string) error {
 			return client.SetFaults(cmd.Context(), args[0], faults)
 		}),
@@ -203,10 +209,8 @@ func newNodePartition(of *ofShoot) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			for _, name := range args {
-				if _, err := runningNode(nodes, name); err != nil {
-					return err
-				}
+			if err := checkSides(nodes, args); err != nil {
+				return err
 			}
 			for _, node := range nodes.Nodes {
 				if err := client.SetFaults(cmd.Context(), node.Name, partitioned(node, nodes, args)); err != nil {
@@ -216,6 +220,23 @@ func newNodePartition(of *ofShoot) *cobra.Command {
 			return nil
 		}),
 	}
+}
+
+// checkSides returns an options.Invalid unless there are the named nodes, and others.
+func checkSides(nodes control.Nodes, side []string) error {
+	var names []string
+	for _, node := range nodes.Nodes {
+		names = append(names, node.Name)
+	}
+	for _, name := range side {
+		if !slices.Contains(names, name) {
+			return options.Invalidf("there is no node %q; there are %q", name, names)
+		}
+	}
+	if !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(side, name) }) {
+		return options.Invalidf("partition has all nodes on one side; leave out one of %q at least", names)
+	}
+	return nil
 }
 
 // partitioned are the faults of a node with those of a partition, which has the named nodes

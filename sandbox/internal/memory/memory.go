@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package memory computes how much memory a sandbox takes, how much is
-// available, and how much its processes use.
+// Package memory finds out how much memory is available, and how much processes use.
 package memory
 
 import (
@@ -11,32 +10,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
-
-	"github.com/trellis-network/trellis/sandbox/internal/options"
 )
-
-// Measured memory of a new sandbox in MiB, with some room to grow.
-const (
-	seedMiB  = 350
-	shootMiB = 300
-	// realNodeMiB is a real node with kube-proxy, CoreDNS and a small network.
-	realNodeMiB = 400
-)
-
-// ExpectedMiB is the memory that a sandbox with this number of shoots takes, and with this
-// number of real nodes in all of them.
-func ExpectedMiB(shoots, realNodes int) int {
-	return seedMiB + shoots*shootMiB + realNodes*realNodeMiB
-}
-
-// Enough returns an options.Invalid if a sandbox takes more memory than is
-// available.
-func Enough(shoots, realNodes, availableMiB int) error {
-	if expected := ExpectedMiB(shoots, realNodes); availableMiB < expected {
-		return options.Invalidf("only %d MiB of memory are available, and a seed with %d shoots and %d real nodes takes about %d MiB; start fewer shoots, stop other programs, or skip this check with --ignore-memory", availableMiB, shoots, realNodes, expected)
-	}
-	return nil
-}
 
 // AvailableMiB is the memory that the machine has available. It returns false on
 // machines that do not report it.

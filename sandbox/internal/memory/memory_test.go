@@ -4,10 +4,7 @@ package memory
 
 import (
 	"os"
-	"strings"
 	"testing"
-
-	"github.com/trellis-network/trellis/sandbox/internal/options"
 )
 
 func TestMeasured(t *testing.T) {
@@ -19,15 +16,6 @@ func TestMeasured(t *testing.T) {
 	}
 	if used := UsedMiB([]int{1 << 30}); used != 0 {
 		t.Errorf("a process that does not exist uses %d MiB", used)
-	}
-}
-
-func TestEnough(t *testing.T) {
-	if err := Enough(2, 1, ExpectedMiB(2, 1)); err != nil {
-		t.Error(err)
-	}
-	if err := Enough(2, 1, ExpectedMiB(2, 1)-1); !options.IsInvalid(err) || !strings.Contains(err.Error(), "--ignore-memory") {
-		t.Errorf("got %v", err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/trellis-network/trellis/sandbox/internal/needs"
 	"github.com/trellis-network/trellis/sandbox/internal/options"
 	"github.com/trellis-network/trellis/sandbox/internal/process"
 	"github.com/trellis-network/trellis/sandbox/internal/realnodes/cgroups"
@@ -18,10 +19,11 @@ import (
 	"github.com/trellis-network/trellis/sandbox/internal/workdir"
 )
 
-// CheckRealNodes finds out whether this machine can run real nodes: it makes a node without
-// programs, and removes all of it. It returns an options.Invalid, one line that names what is
-// missing or what the machine does not allow.
-func CheckRealNodes() error {
+// CheckRealNodes finds out whether this machine can run these sandboxes with real nodes at the same
+// time. It asks for programs, cgroups, memory, instances of inotify and space for temporary files.
+// Then it makes a node without programs, and removes all of it. It returns an options.Invalid, one
+// line that names what is missing or what the machine does not allow.
+func CheckRealNodes(planned needs.Counts) error {
 	if os.Geteuid() != 0 {
 		return options.Invalidf("%s; run this as root", options.NeedRoot)
 	}
@@ -31,7 +33,13 @@ func CheckRealNodes() error {
 	if err := cgroups.Check(); err != nil {
 		return options.Invalidf("%v", err)
 	}
-	if err := checkInotify(2, 1); err != nil {
+	if err := checkMemory(planned, "stop other programs"); err != nil {
+		return err
+	}
+	if err := checkInotify(planned); err != nil {
+		return err
+	}
+	if err := checkDisk(planned, os.TempDir()); err != nil {
 		return err
 	}
 	if err := tryRealNode(); err != nil {
@@ -50,7 +58,12 @@ func tryRealNode() (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, cgroups.Remove(own), dir.Release()) }()
+	defer func() { err = errors.Join(err, dir.Release()) }()
+	guard, err := cgroups.NewGuard(own, func(error) {})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, guard.Release()) }()
 
 	p := &plan.Plan{Cgroup: own, Logs: dir.Path(), Programs: dir.Path()}
 	p.Subnets, p.Nodes = plan.Layout{Nodes: 1, Subnets: 1, IPv4: true}.Lay()

@@ -7,36 +7,29 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/trellis-network/trellis/sandbox/internal/needs"
 	"github.com/trellis-network/trellis/sandbox/internal/options"
-)
-
-// The instances of inotify that a node has (the kubelet 6, containerd 2, kube-proxy 1), and
-// that a cluster has (the API server 3, the controller-manager 5). Containers may have more.
-const (
-	instancesOfNode    = 9
-	instancesOfCluster = 8
 )
 
 // limitFile has the number of instances that each user can have. The usual one is 128.
 const limitFile = "fs.inotify.max_user_instances"
 
 // checkInotify returns an options.Invalid if the machine has too few instances of inotify left
-// for clusters with real nodes. Without them containerd and the kubelet end.
-func checkInotify(clusters, nodes int) error {
-	needed := clusters*instancesOfCluster + nodes*instancesOfNode
-	available, err := inotifyAvailable(needed)
+// for this. Without them containerd and the kubelet end.
+func checkInotify(planned needs.Counts) error {
+	available, err := inotifyAvailable(planned.Amount().Inotify)
 	if err != nil {
 		return err
 	}
-	return enoughInotify(available, needed, nodes)
+	return enoughInotify(planned, available)
 }
 
-func enoughInotify(available, needed, nodes int) error {
-	if available >= needed {
-		return nil
+func enoughInotify(planned needs.Counts, available int) error {
+	if needed := planned.Amount().Inotify; available < needed {
+		return options.Invalidf("only %d instances of inotify are left of what %s allows, and this takes %d (%s); stop other sandboxes, or raise it: sysctl -w %s=1024",
+			available, limitFile, needed, planned, limitFile)
 	}
-	return options.Invalidf("%d real nodes and the clusters need %d instances of inotify, but only %d are left of what %s allows; stop other sandboxes, or raise it: sysctl -w %s=1024",
-		nodes, needed, available, limitFile, limitFile)
+	return nil
 }
 
 // inotifyAvailable returns how many instances this user can still have, but no more than

@@ -6,18 +6,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trellis-network/trellis/sandbox/internal/needs"
 	"github.com/trellis-network/trellis/sandbox/internal/options"
 )
 
 func TestTooFewInstancesOfInotifyAreNamed(t *testing.T) {
-	if err := enoughInotify(34, 34, 2); err != nil {
+	planned := needs.Counts{Sandboxes: 1, Shoots: 1, RealNodes: 2}
+	if err := enoughInotify(planned, 34); err != nil {
 		t.Error(err)
 	}
-	err := enoughInotify(3, 34, 2)
+	err := enoughInotify(planned, 3)
 	if !options.IsInvalid(err) {
 		t.Fatalf("got %v", err)
 	}
-	for _, want := range []string{"2 real nodes", "need 34 instances", "only 3 are left", "sysctl -w fs.inotify.max_user_instances"} {
+	for _, want := range []string{"real nodes: 2", "takes 34", "only 3 instances", "sysctl -w fs.inotify.max_user_instances"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q does not contain %q", err, want)
 		}

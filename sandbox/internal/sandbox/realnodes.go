@@ -16,6 +16,7 @@ import (
 
 	"github.com/trellis-network/trellis/sandbox/internal/bootstrap"
 	"github.com/trellis-network/trellis/sandbox/internal/cluster"
+	"github.com/trellis-network/trellis/sandbox/internal/needs"
 	"github.com/trellis-network/trellis/sandbox/internal/nodeprograms"
 	"github.com/trellis-network/trellis/sandbox/internal/options"
 	"github.com/trellis-network/trellis/sandbox/internal/realnodes/cgroups"
@@ -24,7 +25,7 @@ import (
 
 // checkRealNodes returns an options.Invalid if this machine lacks what the nodes need: programs,
 // cgroups or instances of inotify.
-func checkRealNodes(wanted options.Up) error {
+func checkRealNodes(wanted options.Up, planned needs.Counts) error {
 	if wanted.Real == nil {
 		return nil
 	}
@@ -37,8 +38,7 @@ func checkRealNodes(wanted options.Up) error {
 	if err := cgroups.Check(); err != nil {
 		return options.Invalidf("real nodes need cgroups: %v; or use simulated nodes", err)
 	}
-	_, nodes := wanted.NodeCounts()
-	return checkInotify(1+len(wanted.Shoots), nodes)
+	return checkInotify(planned)
 }
 
 // checkPrograms returns an options.Invalid if the directory of the nodes' programs lacks one that
@@ -60,17 +60,24 @@ func missingPrograms() []string {
 	})
 }
 
-// sweepCgroups removes the cgroups of killed sandboxes, and returns what removes those of
-// this one.
-func sweepCgroups(wanted options.Up) (removeOwn func() error, err error) {
+// guardCgroups removes the cgroups of killed sandboxes, and guards those of this one. It returns
+// what removes them, and calls end if they are no longer guarded.
+func guardCgroups(wanted options.Up, end func(error)) (removeOwn func() error, err error) {
 	if wanted.Real == nil {
 		return func() error { return nil }, nil
+	}
+	if err := cgroups.Sweep(); err != nil {
+		return nil, err
 	}
 	own, err := cgroups.Name()
 	if err != nil {
 		return nil, err
 	}
-	return func() error { return cgroups.Remove(own) }, cgroups.Sweep()
+	guard, err := cgroups.NewGuard(own, end)
+	if err != nil {
+		return nil, err
+	}
+	return guard.Release, nil
 }
 
 // finishRealNodes waits until the nodes have registered, and installs what every cluster

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/trellis-network/trellis/sandbox/internal/memory"
+	"github.com/trellis-network/trellis/sandbox/internal/needs"
 	"github.com/trellis-network/trellis/sandbox/internal/options"
 	"github.com/trellis-network/trellis/sandbox/internal/process"
 	"github.com/trellis-network/trellis/sandbox/internal/progress"
@@ -42,10 +43,17 @@ type IO struct {
 func Up(ctx context.Context, wanted options.Up, io IO) (err error) {
 	log := progress.NewLog(io.Progress)
 	defer log.Close()
-	if err := errors.Join(checkRealNodes(wanted), checkMemory(wanted, log)); err != nil {
+	images, err := archivesMiB(wanted)
+	if err != nil {
 		return err
 	}
-	removeCgroups, err := sweepCgroups(wanted)
+	planned := needs.Of(wanted, images)
+	nodes, realNodes := wanted.NodeCounts()
+	log.Printf("one seed, shoots: %d, nodes: %d, of which %d are real; this takes about %d MiB of memory", planned.Shoots, nodes, realNodes, planned.Amount().MemoryMiB)
+	err = checkRealNodes(wanted, planned)
+	if !wanted.IgnoreMemory {
+		err = errors.Join(err, checkMemory(planned, "start fewer shoots, stop other programs, or skip this check with --ignore-memory"))
+	}
 	if err != nil {
 		return err
 	}
@@ -54,11 +62,11 @@ func Up(ctx context.Context, wanted options.Up, io IO) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, dir.Release()) }()
-	if err := checkDisk(wanted, dir.Path()); err != nil {
+	if err := checkDisk(planned, dir.Path()); err != nil {
 		return err
 	}
 
-	err = run(ctx, wanted, dir, io, log, removeCgroups)
+	err = run(ctx, wanted, dir, io, log)
 	if errors.As(err, new(*process.Death)) && dir.Temporary() {
 		err = fmt.Errorf("%w\nall logs are removed with the temporary directory; --dir keeps them", err)
 	}
@@ -66,10 +74,14 @@ func Up(ctx context.Context, wanted options.Up, io IO) (err error) {
 }
 
 // run is Up once the directory is claimed.
-func run(ctx context.Context, wanted options.Up, dir *workdir.Dir, io IO, log *progress.Log, removeCgroups func() error) (err error) {
+func run(ctx context.Context, wanted options.Up, dir *workdir.Dir, io IO, log *progress.Log) (err error) {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	group, err := process.NewGroup(end)
+	if err != nil {
+		return err
+	}
+	removeCgroups, err := guardCgroups(wanted, end)
 	if err != nil {
 		return err
 	}
@@ -112,17 +124,6 @@ func whyNotReady(ctx context.Context, err error) error {
 // ErrStopped is the cause of the context's end when the user, a signal or the end
 // of the parent process stops the sandbox. The cause wraps it.
 var ErrStopped = errors.New("stopped")
-
-func checkMemory(wanted options.Up, log *progress.Log) error {
-	shoots := len(wanted.Shoots)
-	nodes, realNodes := wanted.NodeCounts()
-	log.Printf("one seed, shoots: %d, nodes: %d, of which %d are real; this takes about %d MiB of memory", shoots, nodes, realNodes, memory.ExpectedMiB(shoots, realNodes))
-	available, known := memory.AvailableMiB()
-	if !known || wanted.IgnoreMemory {
-		return nil
-	}
-	return memory.Enough(shoots, realNodes, available)
-}
 
 func announce(report *Report, io IO) error {
 	line, err := json.Marshal(report)

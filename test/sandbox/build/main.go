@@ -3,20 +3,23 @@
 // Command build builds the sandbox program into the cache if the cache does not
 // have it, and prints its path. With -real-nodes it builds what real nodes run, and prints the
 // directory, which `trellis-sandbox up` takes as --node-programs. With -path it builds nothing.
-// With -missing it builds nothing either, and prints in one line why real nodes cannot run on
-// this machine, or nothing if they can; it needs the sandbox to be built.
+// With -missing it builds nothing either, and prints in one line why a target of make cannot run
+// with real nodes on this machine, or nothing if it can; it needs the sandbox to be built.
 //
 //	go run ./test/sandbox/build
 //	go run ./test/sandbox/build -real-nodes
+//	go run ./test/sandbox/build -missing e2e
 package main
 
 import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/trellis-network/trellis/test/sandbox"
@@ -26,7 +29,7 @@ import (
 func main() {
 	onlyPath := flag.Bool("path", false, "print the path of what is built, or fail if it is not built")
 	realNodes := flag.Bool("real-nodes", false, "build the programs and images of real nodes instead of the sandbox, and print their directory")
-	missing := flag.Bool("missing", false, "print why real nodes cannot run here, or nothing if they can")
+	missing := flag.String("missing", "", "print why this `target` of make (demo or e2e) cannot run with real nodes here, or nothing if it can")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		fmt.Fprintf(os.Stderr, "build takes no argument, but got %q\n", flag.Arg(0))
@@ -38,8 +41,13 @@ func main() {
 	}
 	locate := wanted.built
 	switch {
-	case *missing:
-		locate = func() (string, error) { return sandbox.WithoutRealNodes(context.Background()) }
+	case *missing != "":
+		plan, known := sandbox.Plans[*missing]
+		if !known {
+			fmt.Fprintf(os.Stderr, "-missing %s: it is one of %q\n", *missing, slices.Sorted(maps.Keys(sandbox.Plans)))
+			os.Exit(2)
+		}
+		locate = func() (string, error) { return sandbox.WithoutRealNodes(context.Background(), plan) }
 	case *onlyPath:
 		locate = wanted.path
 	}

@@ -23,13 +23,23 @@ import (
 // of running tests.
 const inside = "TEST_CGROUP"
 
-// alone is set if that program sees only version 2, whatever the machine has.
-const alone = "TEST_CGROUP_ALONE"
+// alone is set if that program sees only version 2, whatever the machine has. guarded is set to the
+// name of a cgroup of which it has a Guard.
+const (
+	alone   = "TEST_CGROUP_ALONE"
+	guarded = "TEST_CGROUP_GUARDED"
+)
 
 func TestMain(m *testing.M) {
 	path := os.Getenv(inside)
 	if path == "" {
 		os.Exit(m.Run())
+	}
+	if name := os.Getenv(guarded); name != "" {
+		if _, err := NewGuard(name, func(error) {}); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
 	}
 	if err := show(path); err != nil {
 		fmt.Println(err)
@@ -276,6 +286,33 @@ func TestWhatVersion2Lacks(t *testing.T) {
 		err := checkV2(mount)
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", what, err, test.want)
+		}
+	}
+}
+
+// What is written to the topmost cgroup is a setting of the whole machine.
+func TestOfTheTopmostCgroupOnlyWhatNodesNeedIsWritten(t *testing.T) {
+	for what, test := range map[string]struct {
+		delegated string
+		others    bool
+		want      string // what was written last
+	}{
+		"they have all":                 {"cpuset cpu memory pids", true, "cpuset cpu memory pids"},
+		"one is missing":                {"cpuset cpu memory", true, "+pids"},
+		"below a cgroup of the sandbox": {"cpuset cpu memory pids", false, "+io"},
+	} {
+		path := t.TempDir()
+		control := filepath.Join(path, "cgroup.subtree_control")
+		for file, content := range map[string]string{filepath.Join(path, "cgroup.controllers"): "cpuset cpu memory pids io", control: test.delegated} {
+			if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := delegate(path, test.others); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if got, err := os.ReadFile(control); err != nil || string(got) != test.want {
+			t.Errorf("%s: got %q (%v), want %q", what, got, err, test.want)
 		}
 	}
 }

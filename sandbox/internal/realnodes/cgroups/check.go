@@ -47,8 +47,8 @@ func Check() error {
 // checkV2 checks the hierarchy of version 2 that is mounted at mount, if there is no other.
 func checkV2(mount string) error {
 	read := func(name string) []string {
-		content, _ := os.ReadFile(filepath.Join(mount, name))
-		return strings.Fields(string(content))
+		content, _ := wordsIn(filepath.Join(mount, name))
+		return content
 	}
 	if missing := without(neededOfV2, read("cgroup.controllers")); len(missing) > 0 {
 		return fmt.Errorf("cgroups of version 2 are mounted at %s, but without the controllers %s, which nodes need: version 1 has them, or nothing above delegates them", mount, strings.Join(missing, ", "))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -37,7 +38,7 @@ func (h hierarchy) make(path string) error {
 	current := h.parent()
 	for part := range strings.SplitSeq(path, "/") {
 		if h.delegates() {
-			if err := delegate(current); err != nil {
+			if err := delegate(current, current == h.mount); err != nil {
 				return err
 			}
 		}
@@ -56,18 +57,34 @@ func (h hierarchy) make(path string) error {
 	return nil
 }
 
-// delegate gives the cgroups below that at path all controllers that it has (version 2).
-func delegate(path string) error {
-	controllers, err := os.ReadFile(filepath.Join(path, "cgroup.controllers"))
+// delegate gives the cgroups below that at path the controllers that it has (version 2): all of
+// them, or if others is set only those that nodes need, since cgroups of others are there too. It
+// writes nothing if they have them.
+func delegate(path string, others bool) error {
+	control := filepath.Join(path, "cgroup.subtree_control")
+	controllers, err := wordsIn(filepath.Join(path, "cgroup.controllers"))
 	if err != nil {
 		return err
 	}
-	for controller := range strings.FieldsSeq(string(controllers)) {
-		if err := os.WriteFile(filepath.Join(path, "cgroup.subtree_control"), []byte("+"+controller), 0); err != nil {
+	delegated, err := wordsIn(control)
+	if err != nil {
+		return err
+	}
+	for _, controller := range without(controllers, delegated) {
+		if others && !slices.Contains(neededOfV2, controller) {
+			continue
+		}
+		if err := os.WriteFile(control, []byte("+"+controller), 0); err != nil {
 			return fmt.Errorf("delegate the controller %s: %w", controller, err)
 		}
 	}
 	return nil
+}
+
+// wordsIn returns the words of a file, such as names of controllers (version 2).
+func wordsIn(file string) ([]string, error) {
+	content, err := os.ReadFile(file)
+	return strings.Fields(string(content)), err
 }
 
 // copyIfThere copies the value of a file of version 1. In version 2 the files are there too,
@@ -127,7 +144,7 @@ func mountV2(dir string) error {
 	if err := enter(own); err != nil {
 		return err
 	}
-	return delegate(dir)
+	return delegate(dir, false)
 }
 
 // mountV1 mounts a hierarchy of version 1. Where it has several controllers, each has a link

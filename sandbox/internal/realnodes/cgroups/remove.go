@@ -134,11 +134,11 @@ func started(pid int) (string, error) {
 	return fields[field], nil
 }
 
-// removeTree removes the cgroup in directory path and all below it.
+// removeTree removes the cgroup in directory path and all below it. Others may do so too.
 func removeTree(path string, deadline time.Time) error {
 	for {
 		err := removeOnce(path)
-		if err == nil || errors.Is(err, os.ErrNotExist) {
+		if err == nil {
 			return nil
 		}
 		if !errors.Is(err, unix.EBUSY) || time.Now().After(deadline) {
@@ -151,6 +151,9 @@ func removeTree(path string, deadline time.Time) error {
 func removeOnce(path string) error {
 	var directories []string
 	err := filepath.WalkDir(path, func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
 		if err == nil && entry.IsDir() {
 			directories = append(directories, path)
 		}
@@ -160,7 +163,7 @@ func removeOnce(path string) error {
 		return err
 	}
 	for _, directory := range slices.Backward(directories) { // the lowest first
-		if err := os.Remove(directory); err != nil {
+		if err := os.Remove(directory); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
 	}

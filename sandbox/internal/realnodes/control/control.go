@@ -14,8 +14,10 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 
+	"github.com/trellis-network/trellis/sandbox/internal/options"
 	"github.com/trellis-network/trellis/sandbox/internal/realnodes/network"
 	"github.com/trellis-network/trellis/sandbox/internal/unixsocket"
 )
@@ -40,7 +42,8 @@ type Node struct {
 	PID int `json:"pid"`
 }
 
-// Manager is what the commands need of the manager.
+// Manager is what the commands need of the manager. Its errors are options.Invalid if the request is
+// one that the nodes, or their state, do not allow.
 type Manager interface {
 	Nodes() Nodes
 	// SetFaults makes these the faults of a node, in place of its present ones.
@@ -60,11 +63,11 @@ func Handler(manager Manager) http.Handler {
 	})
 	mux.HandleFunc("PUT /nodes/{node}/faults", func(w http.ResponseWriter, r *http.Request) {
 		var faults network.Faults
-		err := json.NewDecoder(r.Body).Decode(&faults)
-		if err == nil {
-			err = manager.SetFaults(r.PathValue("node"), faults)
+		if err := json.NewDecoder(r.Body).Decode(&faults); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
 		}
-		answer(w, err)
+		answer(w, manager.SetFaults(r.PathValue("node"), faults))
 	})
 	mux.HandleFunc("POST /nodes/{node}/kill", func(w http.ResponseWriter, r *http.Request) {
 		answer(w, manager.Kill(r.PathValue("node")))
@@ -76,12 +79,15 @@ func Handler(manager Manager) http.Handler {
 }
 
 func answer(w http.ResponseWriter, err error) {
-	if err != nil {
+	switch {
+	case options.IsInvalid(err):
 		http.Error(w, err.Error(), http.StatusBadRequest)
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusInternalServerError)
 	}
 }
 
-// Client sends commands to a manager.
+// Client sends commands to a manager. Its errors are those of the manager.
 type Client struct{ http *http.Client }
 
 // NewClient returns a client for the manager that listens on a socket.
@@ -109,19 +115,19 @@ func (c *Client) SetFaults(ctx context.Context, node string, faults network.Faul
 	if err != nil {
 		return err
 	}
-	_, err = c.do(ctx, http.MethodPut, "/nodes/"+node+"/faults", content)
+	_, err = c.do(ctx, http.MethodPut, "/nodes/"+url.PathEscape(node)+"/faults", content)
 	return err
 }
 
 // Kill ends a node at once.
 func (c *Client) Kill(ctx context.Context, node string) error {
-	_, err := c.do(ctx, http.MethodPost, "/nodes/"+node+"/kill", nil)
+	_, err := c.do(ctx, http.MethodPost, "/nodes/"+url.PathEscape(node)+"/kill", nil)
 	return err
 }
 
 // Start starts a node that is down.
 func (c *Client) Start(ctx context.Context, node string) error {
-	_, err := c.do(ctx, http.MethodPost, "/nodes/"+node+"/start", nil)
+	_, err := c.do(ctx, http.MethodPost, "/nodes/"+url.PathEscape(node)+"/start", nil)
 	return err
 }
 
@@ -139,8 +145,11 @@ func (c *Client) do(ctx context.Context, method, path string, body []byte) ([]by
 	if err != nil {
 		return nil, err
 	}
-	if response.StatusCode != http.StatusOK {
-		return nil, errors.New(strings.TrimSpace(string(content)))
+	switch response.StatusCode {
+	case http.StatusOK:
+		return content, nil
+	case http.StatusBadRequest:
+		return nil, options.Invalidf("%s", strings.TrimSpace(string(content)))
 	}
-	return content, nil
+	return nil, errors.New(strings.TrimSpace(string(content)))
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"github.com/trellis-network/trellis/sandbox/internal/options"
 	"github.com/trellis-network/trellis/sandbox/internal/process"
 	"github.com/trellis-network/trellis/sandbox/internal/realnodes/cgroups"
 	"github.com/trellis-network/trellis/sandbox/internal/realnodes/control"
@@ -171,6 +172,9 @@ func (m *manager) Nodes() control.Nodes {
 
 // SetFaults implements control.Manager.
 func (m *manager) SetFaults(node string, faults network.Faults) error {
+	if _, _, err := m.find(node); err != nil {
+		return err
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.network.SetFaults(node, faults)
@@ -185,7 +189,7 @@ func (m *manager) Kill(node string) error {
 		return err
 	}
 	if pid == 0 {
-		return fmt.Errorf("%s is down already", node)
+		return options.Invalidf("%s is down already", node)
 	}
 	m.group.Kill(pid)
 	m.mu.Lock()
@@ -204,7 +208,7 @@ func (m *manager) Start(node string) error {
 		return err
 	}
 	if pid != 0 {
-		return fmt.Errorf("%s runs already", node)
+		return options.Invalidf("%s runs already", node)
 	}
 	return m.start(index)
 }
@@ -212,7 +216,7 @@ func (m *manager) Start(node string) error {
 func (m *manager) find(node string) (index, pid int, err error) {
 	index, err = m.plan.Node(node)
 	if err != nil {
-		return 0, 0, err
+		return 0, 0, options.Invalidf("%v", err)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

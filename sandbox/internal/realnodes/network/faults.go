@@ -7,10 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/vishvananda/netlink"
+
+	"github.com/trellis-network/trellis/sandbox/internal/options"
 )
 
 // Faults are what is wrong with the wire of one node. The zero value is a wire without
@@ -30,10 +33,14 @@ type Faults struct {
 	CutOffFrom []string `json:"cutOffFrom,omitempty"`
 }
 
+// IsZero reports whether there are no faults.
+func (f Faults) IsZero() bool { return reflect.ValueOf(f).IsZero() }
+
 // minMTU is the least MTU of IPv4.
 const minMTU = 68
 
-// SetFaults makes these the faults of a node, in place of its present ones.
+// SetFaults makes these the faults of a node, in place of its present ones. It returns an
+// options.Invalid if there are no such nodes or faults.
 func (n *Network) SetFaults(node string, faults Faults) error {
 	if err := n.check(node, faults); err != nil {
 		return err
@@ -59,23 +66,29 @@ func (n *Network) SetFaults(node string, faults Faults) error {
 func (n *Network) Faults(node string) Faults { return n.faults[node] }
 
 func (n *Network) check(node string, faults Faults) error {
-	var errs []error
 	if n.index(node) < 0 {
-		errs = append(errs, fmt.Errorf("there is no node %q", node))
-	}
-	if faults.LossPercent < 0 || faults.LossPercent > 100 {
-		errs = append(errs, fmt.Errorf("lossPercent %d: it is from 0 to 100", faults.LossPercent))
-	}
-	if faults.Block != "" && faults.Block != "in" && faults.Block != "out" {
-		errs = append(errs, fmt.Errorf("block %q: it is in or out", faults.Block))
-	}
-	if faults.MTU != 0 && faults.MTU < minMTU {
-		errs = append(errs, fmt.Errorf("mtu %d: it is 0 or at least %d bytes", faults.MTU, minMTU))
+		return options.Invalidf("there is no node %q", node)
 	}
 	for _, other := range faults.CutOffFrom {
 		if n.index(other) < 0 || other == node {
-			errs = append(errs, fmt.Errorf("cutOffFrom %q: it is the name of another node", other))
+			return options.Invalidf("--cut-off-from %s: there is no other node %q", other, other)
 		}
+	}
+	return faults.Check()
+}
+
+// Check returns an options.Invalid that names the flags of `trellis-sandbox node fault` with values
+// that are none.
+func (f Faults) Check() error {
+	var errs []error
+	if f.LossPercent < 0 || f.LossPercent > 100 {
+		errs = append(errs, options.Invalidf("--loss %d: it is a percentage, from 0 to 100", f.LossPercent))
+	}
+	if f.Block != "" && f.Block != "in" && f.Block != "out" {
+		errs = append(errs, options.Invalidf("--block %s: it is in or out", f.Block))
+	}
+	if f.MTU != 0 && f.MTU < minMTU {
+		errs = append(errs, options.Invalidf("--mtu %d: it is at least %d bytes, or 0 without a limit", f.MTU, minMTU))
 	}
 	return errors.Join(errs...)
 }

@@ -140,5 +140,5 @@ func (p *Plan) Node(name string) (int, error) {
 	for _, node := range p.Nodes {
 		names = append(names, node.Name)
 	}
-	return 0, fmt.Errorf("shoot %s has no node %q; it has %q", p.Shoot, name, names)
+	return 0, fmt.Errorf("there is no node %q; there are %q", name, names)
 }
