@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trellis-network/trellis/test/contract"
@@ -30,8 +31,19 @@ func TestAnAdmissionThatIsGoneOnlyAffectsItsOwnTypes(t *testing.T) {
 			}
 			g.Eventually(func() error { return create("calico") }).Should(MatchError(ContainSubstring("providerConfig.unknown")))
 			g.Expect(create("other")).To(Succeed())
+			present := g.shoot("present", "{networking: {type: calico}}")
+			present.SetLabels(map[string]string{label: "true"})
+			g.Expect(g.Create(t.Context(), present)).To(Succeed())
 			stop()
 			g.Eventually(func() error { return create("calico") }).Should(MatchError(ContainSubstring("failed calling webhook")))
+			patch := func(document string) error {
+				return g.Patch(t.Context(), present, client.RawPatch(types.MergePatchType, []byte(document)))
+			}
+			g.Expect(patch(`{"spec": {"kubernetes": {"version": "1.36.4"}}}`)).To(MatchError(ContainSubstring("failed calling webhook")))
+			g.Expect(patch(`{"metadata": {"finalizers": ["example.com/keep"], "annotations": {"example": "annotated"}}}`)).To(Succeed())
+			g.Expect(g.Delete(t.Context(), present)).To(Succeed())
+			g.Expect(patch(`{"metadata": {"finalizers": null}}`)).To(Succeed())
+			g.Expect(g.Get(t.Context(), client.ObjectKeyFromObject(present), present)).To(MatchError(ContainSubstring("not found")), "Shoots can be deleted")
 			g.Expect(create("other")).To(Succeed())
 			workerless := g.shoot("workerless", "{networking: null, provider: {workers: null}}")
 			g.Expect(g.Create(t.Context(), workerless, client.DryRunAll)).To(Succeed())

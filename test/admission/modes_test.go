@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -82,9 +83,8 @@ func tokenFile(t *testing.T, token string) string {
 	return fmt.Sprintf("{tokenFile: %q}", file)
 }
 
-// The program with nothing but the rights that the documents give it. Of the seeds' modes two are
-// not here: the sandbox runs no pods, in which the program finds the token of its own, and its API
-// servers trust no issuer of tokens but their own.
+// The program with nothing but the rights that the documents give it. Of the seeds' modes one is
+// not here: the sandbox's API servers trust no issuer of tokens but their own.
 func TestTheProgramConnectsAsEachDeploymentDoes(t *testing.T) {
 	user := rbacv1.Subject{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "admission-user"}
 	for name, connect := range map[string]func(g *garden, runtime *harness.Cluster) (flags []string, secretIn *harness.Cluster){
@@ -112,7 +112,7 @@ func TestTheProgramConnectsAsEachDeploymentDoes(t *testing.T) {
 			runtime := landscape.Shoot(t)
 			g.Expect(runtime.Create(t.Context(), namespaceNamed(g.namespace))).To(Succeed())
 			flags, secretIn := connect(g, runtime)
-			g.runs(flags...)
+			g.runs(exec.Command("env"), flags...)
 			g.isAsked()
 			secrets := &corev1.SecretList{}
 			g.Expect(secretIn.List(t.Context(), secrets, client.InNamespace(g.namespace))).To(Succeed())
@@ -121,13 +121,42 @@ func TestTheProgramConnectsAsEachDeploymentDoes(t *testing.T) {
 	}
 }
 
-// runs runs the program until the test ends.
-func (g *garden) runs(flags ...string) {
+// The token that a kubelet mounts into a pod, for a process in a mount namespace of its own.
+func TestTheProgramConnectsWithTheTokenOfItsPod(t *testing.T) {
+	const mounted = "/run/secrets/kubernetes.io/serviceaccount"
+	unshare, err := exec.LookPath("unshare")
+	if err == nil {
+		err = exec.Command(unshare, "--mount", "--map-root-user", "mount", "-t", "tmpfs", "tmpfs", "/run").Run()
+	}
+	if err != nil {
+		t.Skip("a process must be able to make a mount namespace: ", err)
+	}
+	if target, err := filepath.EvalSymlinks("/var/run"); err != nil || target != "/run" {
+		t.Skip("/var/run must be a link to /run")
+	}
+	g := setup(t)
+	account, token := g.account(g.Cluster)
+	g.grants(account, account, g.Cluster)
+	server, err := url.Parse(g.Config.Host)
+	g.Expect(err).NotTo(HaveOccurred())
+	folder := t.TempDir()
+	for name, content := range map[string]string{"token": token, "ca.crt": string(g.Config.CAData), "namespace": g.namespace} {
+		g.Expect(os.WriteFile(filepath.Join(folder, name), []byte(content), 0o600)).To(Succeed())
+	}
+	inPod := exec.Command(unshare, "--mount", "--map-root-user", "bash", "-c",
+		`mount -t tmpfs tmpfs /run && mkdir -p `+mounted+` && cp "$0"/* `+mounted+` && exec "$@"`, folder)
+	inPod.Env = append(os.Environ(), "KUBERNETES_SERVICE_HOST="+server.Hostname(), "KUBERNETES_SERVICE_PORT="+server.Port())
+	g.runs(inPod)
+	g.isAsked()
+}
+
+// runs runs the program by a command that takes a command line, until the test ends.
+func (g *garden) runs(command *exec.Cmd, flags ...string) {
 	g.t.Helper()
 	file, err := program()
 	g.Expect(err).NotTo(HaveOccurred())
 	address := g.freeAddress()
-	command := exec.Command(file, append([]string{
+	command.Args = append(command.Args, append([]string{file,
 		"--mode", "standalone", "--namespace", g.namespace, "--url", "https://" + address, "--bind-address", address,
 		"--metrics-bind-address", "0", "--health-probe-bind-address", "0"}, flags...)...)
 	var output bytes.Buffer
