@@ -8,9 +8,9 @@ package config
 import "embed"
 
 // Manifests has crd/*.yaml, policy/*.yaml, and the operator's rights in rbac/gardener/*.yaml and
-// rbac/standalone/*.yaml, which are for one mode each, and in rbac/controlplane/*.yaml and
-// rbac/networks/*.yaml, which only some configurations need. Those of trellis-admission are in rbac/admission/*.yaml. Each file has
-// one object.
+// rbac/standalone/*.yaml, which are for one mode each, and in other folders of rbac, which only some
+// configurations need. Those of trellis-admission are in rbac/admission/*.yaml. Each file has one
+// object.
 //
 //go:embed crd/*.yaml rbac/*/*.yaml policy/*.yaml
 var Manifests embed.FS

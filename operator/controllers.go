@@ -75,7 +75,9 @@ func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mod
 		mgr.Add(inSeed),
 		shoot.Add(mgr, shoot.Options{
 			Operator: o.Name, Serves: serves, Clock: o.Clock, MaxConcurrentReconciles: settings.Shoot.ConcurrentSyncs,
+			Infrastructures: o.Config.Infrastructures,
 		}),
+		o.addProviders(mgr),
 		managedresource.Add(mgr, managedresource.Options{
 			Shoots: shoots, IsOthers: isOthers, Clock: o.Clock, SyncPeriod: settings.ManagedResource.SyncPeriod.Duration,
 			MaxConcurrentReconciles: settings.ManagedResource.ConcurrentSyncs,

@@ -39,7 +39,8 @@ type Options struct {
 	Name string
 	// Plugins are the network plugins. Two of one type are an error.
 	Plugins []plugin.Plugin
-	// Providers are the infrastructures. Two of one type are an error.
+	// Providers are the infrastructures. Two of one type are an error. One that is a
+	// ControllerProvider makes its infrastructure itself.
 	Providers []plugin.Provider
 	// Config is the operator's configuration; nil means the defaults.
 	Config *configv1alpha1.OperatorConfiguration

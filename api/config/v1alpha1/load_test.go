@@ -46,7 +46,9 @@ func TestLoadNamesTheInvalidField(t *testing.T) {
 			"controlPlane: {kubeControllerManager: [{provider: one}]}", "controlPlane.kubeControllerManager: Forbidden: the seed's API server calls a webhook"},
 		"control planes without a server": {
 			"controlPlane: {kubeControllerManager: [{provider: one}]}\nwebhooks: {url: 'https://a', bindAddress: '0'}", "controlPlane.kubeControllerManager: Forbidden"},
-		"no infrastructure": {"controlPlane: {kubeControllerManager: [{provider: ''}]}", "controlPlane.kubeControllerManager[0].provider: Required value"},
+		"infrastructures in a landscape": {"{mode: Gardener, infrastructures: [one]}", "infrastructures: Forbidden: in a landscape the gardenlet"},
+		"infrastructures without names":  {"infrastructures: [one, '']", `infrastructures[1]: Invalid value: ""`},
+		"no infrastructure":              {"controlPlane: {kubeControllerManager: [{provider: ''}]}", "controlPlane.kubeControllerManager[0].provider: Required value"},
 		"two entries for one infrastructure": {
 			"controlPlane: {kubeControllerManager: [{provider: one}, {provider: one}]}", `controlPlane.kubeControllerManager[1].provider: Duplicate value: "one"`},
 		"no name of an infrastructure": {

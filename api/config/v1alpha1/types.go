@@ -59,6 +59,11 @@ type OperatorConfiguration struct {
 	Images map[string]string `json:"images,omitempty"`
 	// ConnectivityProbe are the settings of the probe that Trellis adds to each network.
 	ConnectivityProbe ConnectivityProbe `json:"connectivityProbe,omitempty"`
+	// Infrastructures are the types of infrastructure, as in spec.provider.type of Shoots, for
+	// which the seed has controllers of Infrastructures and ControlPlanes, standalone only. A
+	// Shoot of one of these types with an infrastructureConfig gets an Infrastructure before its
+	// Network, and a ControlPlane after it. It needs the rights in config/rbac/infrastructure.
+	Infrastructures []string `json:"infrastructures,omitempty"`
 	// ControlPlane are the settings of what the operator adapts in control planes of shoots.
 	ControlPlane ControlPlane `json:"controlPlane,omitempty"`
 	// DumpRequests is an existing folder. The operator writes the input of the pipeline for

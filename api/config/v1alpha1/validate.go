@@ -34,6 +34,7 @@ func (c *OperatorConfiguration) validate() field.ErrorList {
 		c.LeaderElection.validate(field.NewPath("leaderElection")),
 		c.Heartbeat.validate(field.NewPath("heartbeat")),
 		c.ConnectivityProbe.validate(field.NewPath("connectivityProbe")),
+		c.validateInfrastructures(field.NewPath("infrastructures")),
 		c.ControlPlane.validate(field.NewPath("controlPlane"), c.Webhooks),
 		c.Controllers.validate(field.NewPath("controllers")))
 }
@@ -80,6 +81,19 @@ func (p ConnectivityProbe) validate(path *field.Path) field.ErrorList {
 		return field.ErrorList{field.Invalid(path.Child("outsideTarget"), p.OutsideTarget, "must be host:port, such as example.com:443")}
 	}
 	return nil
+}
+
+func (c *OperatorConfiguration) validateInfrastructures(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	if len(c.Infrastructures) > 0 && c.Mode == ModeGardener {
+		errs = append(errs, field.Forbidden(path, "in a landscape the gardenlet writes Infrastructures and ControlPlanes"))
+	}
+	for i, each := range c.Infrastructures {
+		for _, problem := range validation.IsDNS1123Label(each) {
+			errs = append(errs, field.Invalid(path.Index(i), each, problem))
+		}
+	}
+	return errs
 }
 
 // maxCloudConfig is how many bytes a cloud config may have, far less than a ConfigMap.

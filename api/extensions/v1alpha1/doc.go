@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v1alpha1 has the part of Gardener's extension API that a pod network needs:
-// Network and Cluster, wire-compatible with extensions.gardener.cloud/v1alpha1.
+// Package v1alpha1 has the part of Gardener's extension API that a pod network needs, Network and
+// Cluster, and what comes before and after it, Infrastructure and ControlPlane. They are
+// wire-compatible with extensions.gardener.cloud/v1alpha1.
 //
 // It does not interpret a providerConfig. The plugin of the Network's type does that.
 //
@@ -20,7 +21,8 @@ var GroupVersion = schema.GroupVersion{Group: "extensions.gardener.cloud", Versi
 
 // AddToScheme registers the kinds of this package.
 func AddToScheme(s *runtime.Scheme) error {
-	s.AddKnownTypes(GroupVersion, &Network{}, &NetworkList{}, &Cluster{}, &ClusterList{})
+	s.AddKnownTypes(GroupVersion, &Network{}, &NetworkList{}, &Cluster{}, &ClusterList{},
+		&Infrastructure{}, &InfrastructureList{}, &ControlPlane{}, &ControlPlaneList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
 }

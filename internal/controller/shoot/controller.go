@@ -36,6 +36,9 @@ type Options struct {
 	Serves func(networkType string) bool
 	// Clock is the source of the time in statuses; nil means the real one.
 	Clock clock.PassiveClock
+	// Infrastructures are the types of infrastructure with controllers of Infrastructures and
+	// ControlPlanes in the seed. Shoots of other types have neither.
+	Infrastructures []string
 	// MaxConcurrentReconciles is how many Shoots are reconciled at once; 0 means 5.
 	MaxConcurrentReconciles int
 }
@@ -55,7 +58,11 @@ func Add(mgr manager.Manager, opts Options) error {
 	ofNamespace := r.owners.ofObjectsIn(func(o client.Object) string { return o.GetNamespace() })
 	isPrerequisites := predicate.NewPredicateFuncs(func(o client.Object) bool { return o.GetName() == PrerequisitesName })
 	ofName := r.owners.ofObjectsIn(func(o client.Object) string { return o.GetName() })
-	return builder.ControllerManagedBy(mgr).
+	b := builder.ControllerManagedBy(mgr)
+	if len(opts.Infrastructures) > 0 {
+		b.Watches(&extensionsv1alpha1.Infrastructure{}, ofNamespace).Watches(&extensionsv1alpha1.ControlPlane{}, ofNamespace)
+	}
+	return b.
 		Named(ControllerName).
 		For(&corev1beta1.Shoot{}).
 		Watches(&extensionsv1alpha1.Network{}, ofNamespace).

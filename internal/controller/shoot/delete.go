@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -43,6 +44,26 @@ func (s seed) dependents(ctx context.Context, namespace string) ([]extensionsv1a
 		}
 	}
 	return networks.Items, managed.Items, nil
+}
+
+// deleteConfirmed deletes an extension object. It confirms the deletion first, as Gardener demands.
+func (s seed) deleteConfirmed(ctx context.Context, object client.Object) error {
+	if isDeleting(object) {
+		return nil
+	}
+	annotations := maps.Clone(object.GetAnnotations())
+	if annotations[extensionsv1alpha1.ConfirmationAnnotation] != "true" {
+		before := object.DeepCopyObject().(client.Object)
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[extensionsv1alpha1.ConfirmationAnnotation] = "true"
+		object.SetAnnotations(annotations)
+		if err := s.Patch(ctx, object, client.MergeFrom(before)); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+	}
+	return client.IgnoreNotFound(s.Delete(ctx, object, client.Preconditions{UID: new(object.GetUID())}))
 }
 
 func (run *run) hasDependents() bool { return len(run.networks)+len(run.managed) > 0 }

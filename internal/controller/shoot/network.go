@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -86,7 +85,7 @@ func (n networks) delete(ctx context.Context, run *run) outcome.Outcome {
 		return outcome.Continue()
 	}
 	for i := range run.networks {
-		if err := n.deleteOne(ctx, &run.networks[i]); err != nil {
+		if err := n.deleteConfirmed(ctx, &run.networks[i]); err != nil {
 			return fail(err)
 		}
 	}
@@ -96,21 +95,6 @@ func (n networks) delete(ctx context.Context, run *run) outcome.Outcome {
 		return networkFailure(network)
 	}
 	return outcome.Wait(fmt.Sprintf("the Network %s is gone%s", client.ObjectKeyFromObject(network), n.applyFailure(ctx, run.namespace)), 0)
-}
-
-// deleteOne confirms the deletion first, as Gardener demands.
-func (n networks) deleteOne(ctx context.Context, network *extensionsv1alpha1.Network) error {
-	if isDeleting(network) {
-		return nil
-	}
-	if network.Annotations[extensionsv1alpha1.ConfirmationAnnotation] != "true" {
-		before := network.DeepCopy()
-		metav1.SetMetaDataAnnotation(&network.ObjectMeta, extensionsv1alpha1.ConfirmationAnnotation, "true")
-		if err := n.Patch(ctx, network, client.MergeFrom(before)); err != nil {
-			return client.IgnoreNotFound(err)
-		}
-	}
-	return client.IgnoreNotFound(n.Delete(ctx, network, client.Preconditions{UID: &network.UID}))
 }
 
 func (run *run) isWorkerless() bool { return len(run.shoot.Spec.Provider.Workers) == 0 }

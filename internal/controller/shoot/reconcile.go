@@ -5,6 +5,7 @@ package shoot
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,8 +36,10 @@ type Reconciler struct {
 	clusters      clusters
 	prerequisites prerequisites
 	networks      networks
-	contents      contents
-	reporter      *reporter
+	// infrastructures are idle unless Options.Infrastructures has the type of a Shoot.
+	infrastructures infrastructures
+	contents        contents
+	reporter        *reporter
 }
 
 var _ reconcile.Reconciler = &Reconciler{}
@@ -59,7 +62,7 @@ func newReconciler(mgr manager.Manager, opts Options) *Reconciler {
 	return &Reconciler{
 		seed: s, options: opts, owners: owners{s.Client}, identities: identities{s, reporter}, namespaces: namespaces{s, opts.Operator},
 		access: &access{seed: s}, clusters: clusters{s}, prerequisites: prerequisites{s},
-		networks: networks{s}, contents: contents{s}, reporter: reporter,
+		networks: networks{s}, infrastructures: infrastructures{s, opts.Infrastructures, opts.Clock}, contents: contents{s}, reporter: reporter,
 	}
 }
 
@@ -70,43 +73,69 @@ type stage = outcome.Stage[*run]
 const awaitingNetwork = "Waiting for the Network"
 
 // reconciliation creates the control plane of a Shoot, and keeps it up to date.
-func (r *Reconciler) reconciliation() []stage {
-	return []stage{
-		{Name: "Establishing the identity of the Shoot", Run: r.identities.establish},
-		{Name: "Deploying the control-plane namespace", Run: r.namespaces.deploy},
+func (r *Reconciler) reconciliation(shoot *corev1beta1.Shoot) []stage {
+	access := []stage{
 		{Name: "Taking over the access to the shoot", Run: r.access.takeOver},
 		{Name: "Deploying the Cluster", Run: r.clusters.deploy},
+	}
+	network := []stage{
 		{Name: "Deploying the prerequisites", Run: r.prerequisites.deploy},
 		{Name: "Deploying the Network", Run: r.networks.deploy},
 		{Name: awaitingNetwork, Run: r.networks.await},
-		{Name: "Waiting for the prerequisites", Run: r.prerequisites.await},
 	}
+	var before, after []stage
+	if r.infrastructures.serve(shoot) {
+		// There may be no API server, and no kubeconfig, before the infrastructure.
+		before = []stage{
+			{Name: "Deploying the Cluster for the Infrastructure", Run: r.clusters.deploy},
+			{Name: "Deploying the Infrastructure", Run: r.infrastructures.deploy},
+			{Name: "Waiting for the Infrastructure", Run: r.infrastructures.await},
+		}
+		after = []stage{
+			{Name: "Deploying the ControlPlane", Run: r.infrastructures.deployControlPlane},
+			{Name: "Waiting for the ControlPlane", Run: r.infrastructures.awaitControlPlane},
+		}
+	}
+	return slices.Concat([]stage{
+		{Name: "Establishing the identity of the Shoot", Run: r.identities.establish},
+		{Name: "Deploying the control-plane namespace", Run: r.namespaces.deploy},
+	}, before, access, network, after, []stage{
+		{Name: "Waiting for the prerequisites", Run: r.prerequisites.await},
+	})
 }
 
 // removal deletes the control plane. Each object is deleted once nothing needs it any
 // longer. When a user has deleted the namespace, all of it is being deleted, and with it
 // everything in the shoot, which takes the kubeconfig and the Cluster.
-func (r *Reconciler) removal() []stage {
-	return []stage{
+func (r *Reconciler) removal(shoot *corev1beta1.Shoot) []stage {
+	var infrastructure []stage
+	if r.infrastructures.serve(shoot) {
+		infrastructure = []stage{
+			{Name: "Deleting the ControlPlane", Run: r.infrastructures.deleteControlPlane},
+			{Name: "Deleting the Infrastructure", Run: r.infrastructures.deleteInfrastructure},
+		}
+	}
+	return slices.Concat([]stage{
 		{Name: "Finding what the control plane has", Run: r.contents.find},
 		{Name: "Keeping the access to the shoot", Run: ifNeeded(r.access.keep)},
 		{Name: "Keeping the Cluster", Run: ifNeeded(r.clusters.deploy)},
 		{Name: "Deleting the Network", Run: r.networks.delete},
 		{Name: "Deleting the ManagedResources", Run: r.contents.deleteManagedResources},
+	}, infrastructure, []stage{
 		{Name: "Deleting the access to the shoot", Run: r.access.delete},
 		{Name: "Deleting the control plane", Run: r.namespaces.delete},
-	}
+	})
 }
 
 // recreation removes a control plane whose namespace a user has deleted although the Shoot
 // stays. Then a reconciliation creates all of it again.
-func (r *Reconciler) recreation() []stage {
-	return append(r.removal(), stage{Name: "Waiting for the end of the namespace", Run: r.namespaces.awaitGone})
+func (r *Reconciler) recreation(shoot *corev1beta1.Shoot) []stage {
+	return append(r.removal(shoot), stage{Name: "Waiting for the end of the namespace", Run: r.namespaces.awaitGone})
 }
 
 // deletion removes the control plane of a Shoot that is being deleted, and lets the Shoot go.
-func (r *Reconciler) deletion() []stage {
-	return append(r.removal(), stage{Name: "Releasing the Shoot", Run: r.identities.release})
+func (r *Reconciler) deletion(shoot *corev1beta1.Shoot) []stage {
+	return append(r.removal(shoot), stage{Name: "Releasing the Shoot", Run: r.identities.release})
 }
 
 // stagesFor returns what must be done for a Shoot now.
@@ -115,11 +144,11 @@ func (r *Reconciler) stagesFor(run *run) []stage {
 	case isDeleting(run.shoot) && run.isForeign():
 		return []stage{{Name: "Releasing the Shoot", Run: r.identities.release}}
 	case isDeleting(run.shoot):
-		return r.deletion()
+		return r.deletion(run.shoot)
 	case run.isRecreating():
-		return r.recreation()
+		return r.recreation(run.shoot)
 	}
-	return r.reconciliation()
+	return r.reconciliation(run.shoot)
 }
 
 // run is one reconciliation of one Shoot. Each stage adds what it found.
@@ -136,6 +165,10 @@ type run struct {
 	network *extensionsv1alpha1.Network
 	// apiServer is the address of the shoot's API server, once it is known.
 	apiServer string
+	// infrastructure is the Shoot's Infrastructure, and controlPlaneExtension its ControlPlane;
+	// nil if it has none.
+	infrastructure        *extensionsv1alpha1.Infrastructure
+	controlPlaneExtension *extensionsv1alpha1.ControlPlane
 	// networks and managed are what is in a control-plane namespace that is being deleted.
 	networks []extensionsv1alpha1.Network
 	managed  []resourcesv1alpha1.ManagedResource
