@@ -35,12 +35,13 @@ type fault struct {
 // again in time, with few writes of the status.
 func (l *landscape) suffers(f fault) {
 	l.t.Helper()
-	l.rests()
+	l.rests(70 * time.Second)
 	began := time.Now()
 	l.Expect(f.breaks()).To(Succeed())
 	after := l.becomes(Equal(f.verdict), f.within)
 	message := l.message()
 	l.Expect(message).To(MatchRegexp("^(" + f.message + ")$"))
+	l.rests(50 * time.Second)
 	l.Expect(f.mends()).To(Succeed())
 	again := l.becomes(Equal(standalone.AllWell), repaired)
 	faults.add(row{f.name, f.verdict, after, again, len(l.writes.since(began))})

@@ -80,11 +80,11 @@ func (w *writes) ahead(now time.Time) time.Duration {
 	return max(0, paid.Sub(now))
 }
 
-// rests waits until a fault would be told in time, and its repair too, although the status has been
-// written lately.
-func (l *landscape) rests() {
+// rests waits until writes are used up for no longer than that, so that what happens next is told in
+// time, even with another write before: what follows at once may be told a minute later.
+func (l *landscape) rests(ahead time.Duration) {
 	l.t.Helper()
-	l.Eventually(func() time.Duration { return l.writes.ahead(time.Now()) }).Should(BeNumerically("<=", 70*time.Second))
+	l.Eventually(func() time.Duration { return l.writes.ahead(time.Now()) }).Should(BeNumerically("<=", ahead))
 }
 
 // expectFewWrites expects one write a minute at most since a time, and one in advance. A write may
