@@ -20,6 +20,7 @@ import (
 	"github.com/trellis-network/trellis/internal/pod"
 	"github.com/trellis-network/trellis/internal/webhook"
 	controlplanewebhook "github.com/trellis-network/trellis/internal/webhook/controlplane"
+	"github.com/trellis-network/trellis/internal/webhook/registration"
 )
 
 // clouds returns what kube-controller-managers are adapted to, by the type of infrastructure.
@@ -46,15 +47,15 @@ func (o *Options) addControlPlane(ctx context.Context, mgr ctrl.Manager, server 
 	clientConfig := func(path string) admissionregistrationv1.WebhookClientConfig {
 		return admissionregistrationv1.WebhookClientConfig{URL: new(server.URL(path)), CABundle: server.CABundle()}
 	}
-	wanted := func() *admissionregistrationv1.MutatingWebhookConfiguration {
+	wanted := func() []client.Object {
 		config := controlplanewebhook.Configuration(name, clouds, clientConfig)
 		config.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Namespace", Name: own.Name, UID: own.UID}}
-		return config
+		return []client.Object{config}
 	}
 	for provider, cloud := range clouds {
 		server.Handle(controlplanewebhook.Path(provider), controlplanewebhook.Handler(provider, cloud))
 	}
 	return errors.Join(
-		mgr.Add(&controlplanewebhook.Keeper{Client: mgr.GetClient(), Wanted: wanted, Clock: o.Clock}),
+		mgr.Add(&registration.Keeper{Client: mgr.GetClient(), Server: server, Wanted: wanted, Leader: true, Clock: o.Clock}),
 		cloudconfig.Add(mgr, cloudconfig.Options{Clouds: clouds}))
 }

@@ -7,10 +7,11 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trellis-network/trellis/internal/webhook"
-	"github.com/trellis-network/trellis/internal/webhook/controlplane"
 	"github.com/trellis-network/trellis/internal/webhook/networks"
+	"github.com/trellis-network/trellis/internal/webhook/registration"
 	"github.com/trellis-network/trellis/pipeline"
 )
 
@@ -28,10 +29,10 @@ func (o *Options) addNetworkWebhooks(mgr ctrl.Manager, built *pipeline.Pipeline,
 		server.Handle(all[i].Path(), all[i].Handler())
 	}
 	name := "gardener-extension-" + strings.TrimSuffix(o.Name, "-operator") + "-networks"
-	wanted := func() *admissionregistrationv1.MutatingWebhookConfiguration {
-		return networks.Configuration(name, all, func(path string) admissionregistrationv1.WebhookClientConfig {
+	wanted := func() []client.Object {
+		return []client.Object{networks.Configuration(name, all, func(path string) admissionregistrationv1.WebhookClientConfig {
 			return admissionregistrationv1.WebhookClientConfig{URL: new(server.URL(path)), CABundle: server.CABundle()}
-		})
+		})}
 	}
-	return mgr.Add(&controlplane.Keeper{Client: mgr.GetClient(), Wanted: wanted, Clock: o.Clock})
+	return mgr.Add(&registration.Keeper{Client: mgr.GetClient(), Server: server, Wanted: wanted, Leader: true, Clock: o.Clock})
 }

@@ -30,8 +30,7 @@ const (
 	soon = time.Second
 )
 
-// Keeper keeps webhook configurations. It is a manager's Runnable that runs in every replica:
-// all of them want the same, and a replica that comes too late writes nothing.
+// Keeper keeps webhook configurations. It is a manager's Runnable.
 //
 // It writes nothing before the server listens, and nothing while the configurations are right. It
 // leaves them when it ends: API servers must not admit unchecked what comes meanwhile.
@@ -43,12 +42,15 @@ type Keeper struct {
 	// Wanted returns the configurations: Validating- and MutatingWebhookConfigurations, in which
 	// each field is stated that an API server would set to a default.
 	Wanted func() []client.Object
+	// Leader has only the leader of a program's replicas keep them, where one is elected. Without
+	// it all do: they want the same, and a replica that comes too late writes nothing.
+	Leader bool
 	// Clock is the source of time.
 	Clock clock.WithTicker
 }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
-func (k *Keeper) NeedLeaderElection() bool { return false }
+func (k *Keeper) NeedLeaderElection() bool { return k.Leader }
 
 // Start keeps the configurations until ctx ends.
 func (k *Keeper) Start(ctx context.Context) error {
