@@ -41,7 +41,7 @@ func TestAnEditOfTheBackendHardlyDropsPackets(t *testing.T) {
 		flannel = l.awaitRollout(flannel)
 		took := time.Since(began)
 		for _, node := range []string{"node-1", "node-2"} {
-			l.Expect(l.routes(node)).To(ContainSubstring(" dev "+each.device), node)
+			l.Expect(l.routes(node, "-4")).To(ContainSubstring(" dev "+each.device), node)
 		}
 		for _, report := range l.end(traffic, fmt.Sprintf("%s, %.0f s", each.name, took.Seconds())) {
 			l.Expect(report.UDP.Sent).To(BeNumerically(">", 1000), "%+v", report)
@@ -87,10 +87,10 @@ func (l *landscape) awaitRollout(after int64) int64 {
 	return daemons.Generation
 }
 
-// routes returns a node's routes to pods of other nodes.
-func (l *landscape) routes(node string) string {
+// routes returns a node's routes to pods of other nodes, of the family -4 or -6.
+func (l *landscape) routes(node, family string) string {
 	l.t.Helper()
-	output, err := l.node(node).Exec(l.t.Context(), "sh", "-c", "ip route show | grep ' via '| grep -v ^default")
+	output, err := l.node(node).Exec(l.t.Context(), "sh", "-c", "ip "+family+" route show | sed '/ via /!d; /^default/d'")
 	l.Expect(err).NotTo(HaveOccurred())
 	return string(output)
 }

@@ -17,10 +17,11 @@ import (
 	"github.com/trellis-network/trellis/test/standalone"
 )
 
-// What flanneld and kube-proxy have told the kernel stays when they end: packets go on.
+// What flanneld and kube-proxy have told the kernel stays when they end: packets go on, here those of
+// IPv6 alone.
 func TestDaemonsThatEndAreNoFailureOfPods(t *testing.T) {
 	t.Parallel()
-	l := newLandscape(t, 2)
+	l := newLandscapeOf(t, sandbox.RealNodes{Nodes: 2, Families: "IPv6"})
 	l.talks()
 	began := time.Now()
 	l.Eventually(func() string {

@@ -28,6 +28,11 @@ type Health struct {
 	// Verdict is the status of Pods and the tests that pass, with a "!" the tests that fail, such
 	// as "False nodes !pods". A test of which too little is known is absent.
 	Verdict string
+	// Families has the tests of each IP family in the same way, such as "nodes !pods", if there are
+	// two.
+	Families map[extensionsv1alpha1.IPFamily]string
+	// Summary is how much was tested, and what fails. It is nil while nothing is known.
+	Summary *extensionsv1alpha1.ConnectivitySummary
 }
 
 // Health reads what the status of the Shoot's Network tells. Without a Network it tells nothing.
@@ -46,24 +51,37 @@ func HealthOf(network *extensionsv1alpha1.Network) (Health, error) {
 		Components: condition.Value(network.Status.Conditions, "SystemComponentsHealthy"),
 	}
 	var status struct {
-		Tests map[string]any `json:"connectivityTests"`
+		Tests extensionsv1alpha1.ConnectivityTests `json:"connectivityTests"`
 	}
 	if network.Status.ProviderStatus != nil {
 		if err := json.Unmarshal(network.Status.ProviderStatus.Raw, &status); err != nil {
 			return health, err
 		}
 	}
-	words := []string{string(health.Pods.Status)}
-	for _, test := range []string{"dns", "nodes", "pods", "services"} {
-		switch status.Tests[test] {
-		case true:
-			words = append(words, test)
-		case false:
-			words = append(words, "!"+test)
+	health.Verdict = strings.Join(append([]string{string(health.Pods.Status)}, results(status.Tests.ConnectivityResults)...), " ")
+	health.Families = map[extensionsv1alpha1.IPFamily]string{}
+	for family, of := range status.Tests.Families {
+		health.Families[family] = strings.Join(results(of), " ")
+	}
+	health.Summary = status.Tests.Summary
+	return health, nil
+}
+
+// results returns the tests of which something is known, those that fail with a "!".
+func results(of extensionsv1alpha1.ConnectivityResults) (words []string) {
+	for _, test := range []struct {
+		name   string
+		passes *bool
+	}{{"dns", of.DNS}, {"nodes", of.Nodes}, {"pods", of.Pods}, {"services", of.Services}} {
+		switch {
+		case test.passes == nil:
+		case *test.passes:
+			words = append(words, test.name)
+		default:
+			words = append(words, "!"+test.name)
 		}
 	}
-	health.Verdict = strings.Join(words, " ")
-	return health, nil
+	return words
 }
 
 // ProvenAfter is how often a target must have been reached for its failures to count while its node
