@@ -62,7 +62,7 @@ e2e: sandbox ## flannel's packets, and Trellis on real nodes: what breaks there,
 realcalico: ## Networks of type calico with Calico's own agents on real nodes, as root; CALICO_SRC and BIRD_SRC are checkouts of their sources, see docs/real-agents.md
 	@go run ./test/realcalico/agents -check
 	@$(MAKE) --no-print-directory sandbox real-nodes
-	@agents=$$(go run ./test/realcalico/agents) && set -x && go test -v -timeout 90m ./test/realcalico -agents "$$agents" $(if $(RUN),-run '$(RUN)')
+	@agents=$$(go run ./test/realcalico/agents) && set -x && CALICO_SRC='$(abspath $(CALICO_SRC))' go test -v -timeout 90m ./test/realcalico -agents "$$agents" $(if $(RUN),-run '$(RUN)')
 
 robustness: sandbox ## Kill and disturb the operator, check that the tests find planted bugs and missing protections, let one shoot of fifty be hostile, and two hundred come and go; 30 minutes
 	go test -timeout 60m ./test/robustness -robustness.all

@@ -8,6 +8,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +20,9 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/yaml"
 
+	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	"github.com/trellis-network/trellis/test/harness"
+	"github.com/trellis-network/trellis/test/remnants"
 	"github.com/trellis-network/trellis/test/sandbox"
 	"github.com/trellis-network/trellis/test/standalone"
 )
@@ -33,9 +36,14 @@ func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
 	SetDefaultEventuallyTimeout(patience)
 	SetDefaultEventuallyPollingInterval(250 * time.Millisecond)
-	status := m.Run()
-	printTable()
-	os.Exit(status)
+	flag.Parse()
+	if *agents == "" {
+		os.Exit(m.Run())
+	}
+	os.Exit(remnants.Check(func() int {
+		defer printTable()
+		return m.Run()
+	}))
 }
 
 // network is a Network of type calico, from which a Shoot and a sandbox follow.
@@ -46,6 +54,8 @@ type network struct {
 	families string
 	// withoutKubeProxy removes kube-proxy from the nodes.
 	withoutKubeProxy bool
+	// fewRights lets calico-node run as no root.
+	fewRights bool
 }
 
 // nodeRange has the nodes and not their router, which no network gives routes to pods: what pods
@@ -109,6 +119,10 @@ func newLandscape(t *testing.T, of network) *landscape {
 	images, err := filepath.Glob(filepath.Join(*agents, "*.tar"))
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(images).NotTo(BeEmpty(), "archives in "+*agents)
+	if of.fewRights {
+		images = slices.DeleteFunc(images, func(file string) bool { return filepath.Base(file) == "calico-node.tar" })
+		images = append(images, filepath.Join(*agents, "few-rights", "calico-node.tar"))
+	}
 	l := &landscape{WithT: g, t: t, network: of}
 	l.Landscape, err = standalone.Install(t.Context(), sandbox.ForTest(t, sandbox.Options{
 		Shoots: []string{"garden-dev/calico"}, Users: []string{standalone.User},
@@ -117,7 +131,9 @@ func newLandscape(t *testing.T, of network) *landscape {
 	l.Expect(err).NotTo(HaveOccurred())
 	l.shoot, err = l.Shoot(0)
 	l.Expect(err).NotTo(HaveOccurred())
-	stop, err := l.Operate(l.operatorLog.Logger(), nil)
+	stop, err := l.Operate(l.operatorLog.Logger(), func(c *configv1alpha1.OperatorConfiguration) {
+		c.FeatureGates = map[string]bool{"NonPrivilegedCalicoNode": of.fewRights}
+	})
 	l.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() {
 		if err := stop(); err != nil {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/trellis-network/trellis/test/standalone"
 )
@@ -23,7 +25,7 @@ const static = ", autoScaling: {mode: static}"
 // Configs of networks.
 const (
 	vxlan = "overlay: {enabled: true}, vxlan: {enabled: true}, typha: {enabled: false}" + static
-	typha = "overlay: {enabled: true}, vxlan: {enabled: true}, typha: {enabled: true}" + static
+	typha = "overlay: {enabled: true}, vxlan: {enabled: true}, typha: {enabled: true}"
 	none  = "overlay: {enabled: false}, typha: {enabled: false}" + static
 	bird  = "overlay: {enabled: false, createPodRoutes: true}, typha: {enabled: false}" + static
 	ebpf  = "overlay: {enabled: false}, typha: {enabled: false}, ebpfDataplane: {enabled: true}" + static
@@ -34,21 +36,23 @@ const (
 var variants = []struct {
 	name    string
 	network network
-	// needs is an archive that the agents must have.
-	needs string
+	// needs are archives that the agents must have.
+	needs []string
 	// routed networks rely on routes that others make.
 	routed bool
 	// changes are further configs of the running network, one after the other.
 	changes []string
 }{
-	{name: "vxlan", network: network{config: vxlan}, changes: []string{vxlan + mtu}},
+	{name: "VXLAN", network: network{config: vxlan}, changes: []string{vxlan + mtu}},
 	// BIRD's calico-node tells of its end, which one with backend none must take back.
 	{name: "none, routes by the router", routed: true, network: network{config: none}, changes: []string{bird, none}},
 	// A restart must not take BIRD's routes away.
 	{name: "BIRD without encapsulation", network: network{config: bird}, changes: []string{bird + mtu}},
-	{name: "vxlan with Typha", needs: "calico-cpa.tar", network: network{config: typha}, changes: []string{vxlan}},
+	{name: "VXLAN with Typha and autoscalers", needs: []string{"calico-cpa.tar", "calico-cpva.tar"}, network: network{config: typha}, changes: []string{vxlan}},
 	{name: "dual-stack, BIRD without encapsulation", network: network{families: "IPv4, IPv6", config: bird}, changes: []string{bird + mtu}},
-	{name: "eBPF without kube-proxy", routed: true, network: network{config: ebpf, withoutKubeProxy: true}},
+	{name: "eBPF without kube-proxy", routed: true, network: network{config: ebpf, withoutKubeProxy: true}, changes: []string{ebpf + mtu}},
+	// Unlike the published image, that of the agents starts iptables and nft by agents/as-root.
+	{name: "VXLAN, few rights, iptables by as-root", network: network{config: vxlan, fewRights: true}, changes: []string{vxlan + mtu}},
 }
 
 // dropped is how many datagrams a change may cost in one direction, of one each five milliseconds: not
@@ -60,9 +64,9 @@ func TestPodsTalkThroughRealAgents(t *testing.T) {
 	for _, each := range variants {
 		t.Run(each.name, func(t *testing.T) {
 			result := begin(t, each.name)
-			if each.needs != "" && *agents != "" {
-				if _, err := os.Stat(*agents + "/" + each.needs); err != nil {
-					result.skip("the agents have no " + each.needs)
+			for _, archive := range each.needs {
+				if _, err := os.Stat(filepath.Join(*agents, archive)); err != nil && *agents != "" {
+					result.skip("the agents have no " + archive)
 				}
 			}
 			if each.network.withoutKubeProxy {
@@ -79,6 +83,9 @@ func TestPodsTalkThroughRealAgents(t *testing.T) {
 			l.allReach(pods)
 			l.policiesWork(pods[0], pods[1])
 			l.probesAreProtected(pods[0])
+			if len(each.needs) > 0 {
+				l.autoscalersAct()
+			}
 			for _, config := range each.changes {
 				result.lost = append(result.lost, l.changeUnderLoad(config))
 				l.nodesTakePods()
@@ -135,13 +142,34 @@ func (l *landscape) changeUnderLoad(config string) standalone.Report {
 	reports, err := load.End(l.t.Context())
 	l.Expect(err).NotTo(HaveOccurred())
 	for _, is := range reports {
-		l.t.Logf("from %s: %+v", is.Node, is)
+		l.t.Log(is)
 		l.Expect(is.UDP.Sent).To(BeNumerically(">", 1000), "%+v", is)
 		l.Expect(is.UDP.Lost).To(BeNumerically("<=", dropped), "%+v", is)
 		l.Expect(is.HTTP.Sent).To(BeNumerically(">", 100), "%+v", is)
 		l.Expect(is.HTTP.Lost).To(BeZero(), "%+v", is)
+		l.Expect(is.Kept.Sent).To(BeNumerically(">", 100), "%+v", is)
+		l.Expect(is.Kept.Lost).To(BeZero(), "%+v", is)
 	}
 	return slices.MaxFunc(reports, func(a, b standalone.Report) int { return a.UDP.Lost - b.UDP.Lost })
+}
+
+// autoscalersAct waits until they have written what follows from two nodes, and all is rolled out.
+func (l *landscape) autoscalersAct() {
+	l.t.Helper()
+	for _, each := range []struct{ workload, path, wanted string }{
+		{"deployment/calico-typha-deploy", "{.spec.replicas}", "2"},
+		{"deployment/calico-typha-deploy", "{.spec.template.spec.containers[*].resources.requests.cpu}", "320m"},
+		{"deployment/calico-typha-deploy", "{.spec.template.spec.containers[*].resources.requests.memory}", "250Mi"},
+		{"daemonset/calico-node", `{.spec.template.spec.containers[?(@.name=="calico-node")].resources.requests.memory}`, "100Mi"},
+	} {
+		l.Eventually(func(g Gomega) {
+			is, err := resource.ParseQuantity(l.must("-n", "kube-system", "get", each.workload, "-o", "jsonpath="+each.path))
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(is.Cmp(resource.MustParse(each.wanted))).To(BeZero(), "%s of %s is %s, not %s", each.path, each.workload, &is, each.wanted)
+		}).Should(Succeed())
+		l.must("-n", "kube-system", "rollout", "status", each.workload, "--timeout="+patience.String())
+	}
+	l.becomesWell()
 }
 
 // nodesTakePods checks that no node is left with what a calico-node that has ended told of it.
@@ -196,7 +224,7 @@ func printTable() {
 		return
 	}
 	out := tabwriter.NewWriter(os.Stderr, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(out, "VARIANT\tRESULT\tWELL AFTER\tLOST IN EACH CHANGE\tDELETED IN")
+	fmt.Fprintln(out, "VARIANT\tRESULT\tWELL AFTER\tLOST IN THE WORSE DIRECTION, IN EACH CHANGE\tDELETED IN")
 	for _, row := range table.rows {
 		outcome, lost := "failed", make([]string, len(row.lost))
 		switch {
@@ -206,7 +234,8 @@ func printTable() {
 			outcome = "left out: " + row.reason
 		}
 		for i, each := range row.lost {
-			lost[i] = fmt.Sprintf("%d of %d datagrams, %d of %d requests", each.UDP.Lost, each.UDP.Sent, each.HTTP.Lost, each.HTTP.Sent)
+			lost[i] = fmt.Sprintf("%d of %d datagrams, %d of %d requests, %d of %d on a kept connection",
+				each.UDP.Lost, each.UDP.Sent, each.HTTP.Lost, each.HTTP.Sent, each.Kept.Lost, each.Kept.Sent)
 		}
 		fmt.Fprintf(out, "%s\t%s\t%s\t%s\t%s\n", row.name, outcome, row.well.Round(time.Second), strings.Join(lost, "; "), row.removed.Round(time.Second))
 	}

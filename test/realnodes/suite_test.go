@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	"github.com/trellis-network/trellis/test/remnants"
 	"github.com/trellis-network/trellis/test/sandbox"
 	"github.com/trellis-network/trellis/test/standalone"
@@ -162,7 +163,7 @@ func startAlone(t *testing.T, options sandbox.Options) *sandbox.Sandbox {
 
 // operate runs the operator until stop. images replaces images by their names.
 func (l *landscape) operate(images map[string]string) {
-	stop, err := l.Operate(logr.Discard(), images)
+	stop, err := l.Operate(logr.Discard(), func(c *configv1alpha1.OperatorConfiguration) { c.Images = images })
 	l.Expect(err).NotTo(HaveOccurred())
 	l.stop = func() {
 		if err := stop(); err != nil {

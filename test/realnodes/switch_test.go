@@ -50,7 +50,6 @@ func TestAnEditOfTheBackendHardlyDropsPackets(t *testing.T) {
 			l.Expect(report.HTTP.Lost).To(BeZero(), "%+v", report)
 			l.Expect(report.Kept.Sent).To(BeNumerically(">", 100), "%+v", report)
 			l.Expect(report.Kept.Lost).To(BeZero(), "%+v", report)
-			l.Expect(report.Kept.Connections).To(Equal(1), "%+v", report)
 		}
 	}
 

@@ -60,9 +60,9 @@ func Install(ctx context.Context, box *sandbox.Sandbox) (*Landscape, error) {
 	return &Landscape{Sandbox: box, Seed: seed}, install.Rights(ctx, seed, configv1alpha1.ModeStandalone, User, "default")
 }
 
-// Operate runs the operator in this process, as User with the Configuration. images replaces
-// images by their names. stop ends the operator and returns the error with which it ended.
-func (l *Landscape) Operate(log logr.Logger, images map[string]string) (stop func() error, err error) {
+// Operate runs the operator in this process, as User with the Configuration as the edits leave it.
+// stop ends the operator and returns the error with which it ended.
+func (l *Landscape) Operate(log logr.Logger, edits ...func(*configv1alpha1.OperatorConfiguration)) (stop func() error, err error) {
 	api, err := clientcmd.BuildConfigFromFlags("", l.Sandbox.Seed.Users[User])
 	if err != nil {
 		return nil, err
@@ -71,7 +71,9 @@ func (l *Landscape) Operate(log logr.Logger, images map[string]string) (stop fun
 	if err != nil {
 		return nil, err
 	}
-	config.Images = images
+	for _, edit := range edits {
+		edit(config)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {

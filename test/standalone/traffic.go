@@ -62,7 +62,8 @@ type Report struct {
 	HTTP Count
 	Kept struct {
 		Count
-		// Connections is one, and one more each time that it broke.
+		// Connections is one, and one more each time that it broke, or that the sender got so little of
+		// the processors that Go's client did not use it again.
 		Connections int
 	}
 	Errors []string
@@ -76,7 +77,7 @@ type Count struct {
 
 // String is what was lost of how much.
 func (r Report) String() string {
-	return fmt.Sprintf("from %s: of %d datagrams, one each %s, %d were lost; of %d HTTP requests %d failed, the slowest took %.0f ms; of %d on %d kept connections %d failed",
+	return fmt.Sprintf("from %s: of %d datagrams, one each %s, %d were lost; of %d HTTP requests %d failed, the slowest took %.0f ms; of %d on %d connections that stay open %d failed",
 		r.Node, r.UDP.Sent, Every, r.UDP.Lost, r.HTTP.Sent, r.HTTP.Lost, r.HTTP.SlowestMilliseconds, r.Kept.Sent, r.Kept.Connections, r.Kept.Lost)
 }
 

@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	_ "embed"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -16,6 +18,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/trellis-network/trellis/test/sandbox"
@@ -29,6 +32,11 @@ type build struct {
 	work, programs string
 }
 
+// asRoot is built like the checkouts.
+//
+//go:embed as-root/main.c
+var asRoot []byte
+
 // key is a hash of all that determines what is built: the commits, the images' names, the
 // versions of packages, the programs of real nodes, and this program.
 func (b *build) key() (string, error) {
@@ -38,7 +46,7 @@ func (b *build) key() (string, error) {
 	}
 	b.programs = programs
 	sum := sha256.New()
-	fmt.Fprintln(sum, runtime.GOARCH, filepath.Base(programs), b.tags)
+	fmt.Fprintln(sum, runtime.GOARCH, filepath.Base(programs), b.tags, asRoot)
 	for _, name := range slices.Sorted(maps.Keys(b.from)) {
 		fmt.Fprintln(sum, name, b.from[name].commit)
 	}
@@ -63,13 +71,25 @@ func (b *build) key() (string, error) {
 }
 
 // publish builds beside dir, and renames the result into place. Then it removes what other
-// versions have left.
+// versions have left. It does nothing if another process has built dir while it waited for that.
 func (b *build) publish(ctx context.Context, root, dir string) error {
-	var err error
-	if b.work, err = os.MkdirTemp(root, "build-"); err != nil {
+	lock, err := os.Create(filepath.Join(root, "lock"))
+	if err != nil {
 		return err
 	}
+	defer lock.Close() // this unlocks it
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return err
+	}
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	// Go's cache knows again what it has compiled, since cgo's flags have the same paths each time.
+	b.work = filepath.Join(root, "build")
 	defer os.RemoveAll(b.work)
+	if err := errors.Join(os.RemoveAll(b.work), os.Mkdir(b.work, 0o755)); err != nil {
+		return err
+	}
 	steps, err := b.steps()
 	if err != nil {
 		return err
@@ -183,6 +203,10 @@ func (b *build) steps() ([]step, error) {
 		"CGO_CFLAGS=-I" + headers + " -I" + b.in("felix/bpf-gpl/libbpf/include/uapi") + " -I" + b.in("felix/bpf-gpl/libbpf/src") + " -I" + b.in("felix/bpf-gpl"),
 	}
 	static := []string{"CGO_ENABLED=0"}
+	all = append(all, step{
+		name: "what starts iptables as root", dir: "test/realcalico/agents",
+		command: []string{"gcc", "-static", "-O1", "-o", b.in("as-root"), "as-root/main.c"},
+	})
 	compile := func(name, source string, env []string, packages ...string) {
 		all = append(all, step{
 			name: "compile " + name, dir: b.from[source].dir, env: env,

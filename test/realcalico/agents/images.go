@@ -7,10 +7,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 )
 
 // description is what sandbox/cmd/image-archive reads.
@@ -29,9 +32,13 @@ type description struct {
 // user is the user of Calico's agents that need no root.
 const user = "999"
 
+// withFewRights is the directory, in that of all archives, with those for a calico-node that is not
+// root.
+const withFewRights = "few-rights"
+
 // writeImages writes the archives into a directory.
 func (b *build) writeImages(ctx context.Context, dir string) error {
-	if err := os.Mkdir(dir, 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Join(dir, withFewRights), 0o755); err != nil {
 		return err
 	}
 	empty := b.in("empty")
@@ -50,8 +57,9 @@ func (b *build) writeImages(ctx context.Context, dir string) error {
 	if b.from[verticalAutoscaler].dir != "" {
 		all["calico-cpva"] = b.single("cpvpa")
 	}
+	all[withFewRights+"/calico-node"] = b.nodeWithFewRights()
 	for name, image := range all {
-		image.Reference = b.tags[name].reference()
+		image.Reference = b.tags[filepath.Base(name)].reference()
 		if err := b.write(ctx, image, filepath.Join(dir, name+".tar")); err != nil {
 			return fmt.Errorf("the image %s: %w", name, err)
 		}
@@ -166,6 +174,21 @@ func (b *build) node() description {
 			image.Links["/usr/sbin/"+family+"-nft"+suffix] = "xtables-nft-multi"
 			image.Links["/usr/sbin/"+family+"-legacy"+suffix] = "xtables-legacy-multi"
 			image.Links["/usr/sbin/"+family+suffix] = "xtables-legacy-multi"
+		}
+	}
+	return image
+}
+
+// nodeWithFewRights is node with as-root/main.c before iptables and nft, which the published image lacks.
+func (b *build) nodeWithFewRights() description {
+	const usual, starter, moved = "/usr/sbin/", "as-root", "/usr/libexec/"
+	image := b.node()
+	image.Files[usual+starter] = b.in(starter)
+	image.Tools = slices.DeleteFunc(image.Tools, func(tool string) bool { return tool == "nft" })
+	image.Files[moved+"nft"], image.Links[usual+"nft"] = usual+"nft", starter
+	for link, target := range maps.Clone(image.Links) {
+		if name, isFilter := strings.CutPrefix(link, usual+"ip"); isFilter {
+			image.Links[link], image.Links[moved+"ip"+name] = starter, usual+target
 		}
 	}
 	return image

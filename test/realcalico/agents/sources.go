@@ -43,9 +43,10 @@ func readTags(file string) (map[string]image, error) {
 // the path of a checkout.
 type source struct {
 	name, repository string
-	// image is one that is built from it. The checkout must have the tag of this image, unless
-	// there is none.
+	// image is one that is built from it, if there is one with this source's own versions.
 	image string
+	// exact sources must be at the tag of the image. Others are named if they are not.
+	exact bool
 	// optional sources may be absent. The image is not built then.
 	optional bool
 }
@@ -60,7 +61,7 @@ const (
 )
 
 var sources = []source{
-	{name: calico, repository: "github.com/projectcalico/calico", image: "calico-node"},
+	{name: calico, repository: "github.com/projectcalico/calico", image: "calico-node", exact: true},
 	{name: bird, repository: "github.com/projectcalico/bird"},
 	{name: libbpf, repository: "github.com/libbpf/libbpf"},
 	{name: autoscaler, repository: "github.com/kubernetes-sigs/cluster-proportional-autoscaler", image: "calico-cpa", optional: true},
@@ -74,7 +75,7 @@ type checkout struct {
 }
 
 // locate finds the checkouts of all sources. Notes are what else users should know. The error
-// names all that is missing or has another tag than Trellis renders.
+// names all that is missing or, where it must be exact, has another tag than Trellis renders.
 func locate(images map[string]image) (found map[string]checkout, notes []string, err error) {
 	found = map[string]checkout{}
 	for _, each := range sources {
@@ -95,12 +96,15 @@ func locate(images map[string]image) (found map[string]checkout, notes []string,
 			err = errors.Join(err, problem)
 			continue
 		}
+		if tag := images[each.image].tag; tag != "" && !slices.Contains(one.tags, tag) {
+			notes = append(notes, fmt.Sprintf("%s is at %s %v, and %s names %s", each.name, one.commit[:12], one.tags, imagesFile, tag))
+		}
 		found[each.name] = one
 	}
 	return found, append(notes, differences(found)...), err
 }
 
-// in looks at a directory with the source. An empty tag is any.
+// in looks at a directory with the source. Exact sources must be at the tag.
 func (s source) in(dir, tag string) (checkout, error) {
 	wanted := s.repository
 	if tag != "" {
@@ -129,7 +133,7 @@ func (s source) in(dir, tag string) (checkout, error) {
 		return checkout{}, err
 	}
 	one := checkout{dir: dir, commit: commit, tags: strings.Fields(tags)}
-	if tag != "" && !slices.Contains(one.tags, tag) {
+	if s.exact && !slices.Contains(one.tags, tag) {
 		return checkout{}, fmt.Errorf("%s=%s is at %s %v, and %s names %s: check out this tag", s.name, dir, commit[:12], one.tags, imagesFile, tag)
 	}
 	return one, nil

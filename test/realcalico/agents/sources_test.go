@@ -66,14 +66,16 @@ func TestACheckoutMustBeAsItWasReleased(t *testing.T) {
 	g.Expect(err).To(MatchError(ContainSubstring("has changes that are not committed: M metadata.mk")))
 }
 
-// libbpf and BIRD are built with whatever they are, since Calico names commits of them.
+// libbpf and BIRD are built with whatever they are, since Calico names commits of them, and so are
+// autoscalers, which are no part of Calico.
 func TestOtherVersionsOfWhatCalicoUsesAreNamed(t *testing.T) {
 	dir := repository(t, "v3.31.6")
-	use(t, map[string]string{calico: dir, bird: repository(t, "v0.3.3"), libbpf: repository(t, "v1.5.0")})
+	use(t, map[string]string{calico: dir, bird: repository(t, "v0.3.3"), libbpf: repository(t, "v1.5.0"), verticalAutoscaler: repository(t, "v0.8.9"), autoscaler: repository(t, "v1.10.3")})
 	found, notes, err := locate(rendered)
 	g := NewWithT(t)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(found).To(And(HaveKey(calico), HaveKey(bird), HaveKey(libbpf), HaveLen(3)))
+	g.Expect(found).To(And(HaveKey(calico), HaveKey(bird), HaveKey(libbpf), HaveLen(5)))
 	g.Expect(notes).To(ContainElement(MatchRegexp(`LIBBPF_SRC is at \S+ \[v1\.5\.0\], and this Calico is released with v1\.4\.6`)))
-	g.Expect(notes).NotTo(ContainElement(HavePrefix("BIRD_SRC")))
+	g.Expect(notes).To(ContainElement(MatchRegexp(`CPVPA_SRC is at \S+ \[v0\.8\.9\], and plugins/calico/images\.yaml names v0\.8\.10`)))
+	g.Expect(notes).NotTo(ContainElement(Or(HavePrefix("BIRD_SRC"), HavePrefix("CPA_SRC"))))
 }
