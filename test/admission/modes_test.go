@@ -27,19 +27,18 @@ import (
 	"github.com/trellis-network/trellis/test/harness"
 )
 
-// program returns the path of the built program.
-var program = sync.OnceValues(func() (string, error) {
-	folder, err := os.MkdirTemp("", "trellis-admission-")
-	if err != nil {
-		return "", err
-	}
-	file := filepath.Join(folder, "trellis-admission")
-	output, err := exec.Command("go", "build", "-o", file, "../../cmd/trellis-admission").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w: %s", err, output)
-	}
-	return file, nil
-})
+// program returns the path of the built program, in the folder of the sandbox.
+func program(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(landscape.Get(t).Dir, "trellis-admission")
+	built.Do(func() {
+		output, err := exec.Command("go", "build", "-o", file, "../../cmd/trellis-admission").CombinedOutput()
+		NewWithT(t).Expect(err).NotTo(HaveOccurred(), string(output))
+	})
+	return file
+}
+
+var built sync.Once
 
 // grants gives a subject the rights in config/rbac/admission: those in the garden, and those in a
 // namespace of the runtime cluster.
@@ -153,8 +152,7 @@ func TestTheProgramConnectsWithTheTokenOfItsPod(t *testing.T) {
 // runs runs the program by a command that takes a command line, until the test ends.
 func (g *garden) runs(command *exec.Cmd, flags ...string) {
 	g.t.Helper()
-	file, err := program()
-	g.Expect(err).NotTo(HaveOccurred())
+	file := program(g.t)
 	address := g.freeAddress()
 	command.Args = append(command.Args, append([]string{file,
 		"--mode", "standalone", "--namespace", g.namespace, "--url", "https://" + address, "--bind-address", address,
