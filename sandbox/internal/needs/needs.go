@@ -22,14 +22,17 @@ type Amount struct {
 
 // The table.
 var (
-	// OfSandbox is a sandbox without shoots: the seed, and etcd, which reserves most of the space.
-	OfSandbox = Amount{MemoryMiB: 350, DiskMiB: 150, Inotify: 8}
-	// OfShoot is the cluster of a shoot, with its simulated nodes.
+	// OfSandbox is a sandbox without shoots: the seed, and etcd, which reserves most of the space. Of
+	// inotify its API server has three instances, and its controller-manager none.
+	OfSandbox = Amount{MemoryMiB: 350, DiskMiB: 150, Inotify: 3}
+	// OfShoot is the cluster of a shoot, with its simulated nodes. Its controller-manager has five
+	// instances.
 	OfShoot = Amount{MemoryMiB: 300, DiskMiB: 10, Inotify: 8}
 	// OfImages are the images of a shoot with real nodes: as they are in the archives, and unpacked,
 	// which is more if archives are compressed.
 	OfImages = Amount{DiskMiB: imageCopies * 200}
-	// OfRealNode is a real node with kube-proxy, CoreDNS and a small network.
+	// OfRealNode is a real node with kube-proxy, CoreDNS and a small network. The kubelet has six
+	// instances, containerd two, and kube-proxy one.
 	OfRealNode = Amount{MemoryMiB: 400, DiskMiB: 40, Inotify: 9}
 )
 

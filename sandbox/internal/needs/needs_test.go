@@ -37,7 +37,7 @@ func TestTheReadmeHasTheTable(t *testing.T) {
 
 func TestOnlyShootsWithRealNodesHaveImages(t *testing.T) {
 	wanted := options.Up{Shoots: []options.Shoot{{Nodes: options.Nodes{Count: 3}}, {Nodes: options.Nodes{Count: 2, Real: true}}}}
-	if got, want := Of(wanted, 100).Amount(), (Amount{350 + 2*300 + 2*400, 150 + 2*10 + 3*100 + 2*40, 3*8 + 2*9}); got != want {
+	if got, want := Of(wanted, 100).Amount(), (Amount{350 + 2*300 + 2*400, 150 + 2*10 + 3*100 + 2*40, 3 + 2*8 + 2*9}); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	if got, want := Of(options.Up{}, 0).Amount(), OfSandbox; got != want {
