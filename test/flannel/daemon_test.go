@@ -88,8 +88,10 @@ func TestRoutesFollowTheNodes(t *testing.T) {
 	route := func() string { return c.a.routes(podRange(2, extensionsv1alpha1.IPv4)) }
 	g.Eventually(route, patience).Should(ContainSubstring(" dev flannel.1"))
 	b := &corev1.Node{}
-	g.Expect(c.server.Get(t.Context(), client.ObjectKey{Name: "b"}, b)).To(Succeed())
-	g.Expect(b.Status.Conditions).To(ContainElement(SatisfyAll(
+	g.Eventually(func() []corev1.NodeCondition { // a daemon is ready before it states this
+		g.Expect(c.server.Get(t.Context(), client.ObjectKey{Name: "b"}, b)).To(Succeed())
+		return b.Status.Conditions
+	}, patience).Should(ContainElement(SatisfyAll(
 		HaveField("Type", corev1.NodeNetworkUnavailable), HaveField("Status", corev1.ConditionFalse))))
 	g.Expect(c.server.Delete(t.Context(), b)).To(Succeed())
 	g.Eventually(route, patience).Should(BeEmpty())
