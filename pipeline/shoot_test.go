@@ -77,7 +77,7 @@ func TestShootsAreReviewed(t *testing.T) {
 	}
 }
 
-// A defect of a plugin that a Shoot runs into already keeps nobody from changing it.
+// A defect of a plugin that a Shoot runs into already does not keep users from changing it.
 func TestADefectOfBeforeIsAWarning(t *testing.T) {
 	g := NewWithT(t)
 	p := newPipeline(t, noopPlugin{breaks: "default"})

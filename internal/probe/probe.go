@@ -20,6 +20,7 @@ import (
 
 	"github.com/trellis-network/trellis/api/connectivity/v1alpha1"
 	"github.com/trellis-network/trellis/internal/probe/apiserver"
+	"github.com/trellis-network/trellis/internal/times"
 )
 
 // APIServer is what a probe asks of its API server.
@@ -95,12 +96,12 @@ func (r *run) loop(ctx context.Context) {
 		reportAt := r.pace.next(all)
 		if doubtful(all, r.refreshed) {
 			// What fails may be gone, or have another address: that is found out first.
-			r.refreshAt = earlier(r.refreshAt, r.refreshed.Add(r.Interval))
-			reportAt = later(reportAt, earlier(r.refreshAt, r.pace.latest))
+			r.refreshAt = times.Earlier(r.refreshAt, r.refreshed.Add(r.Interval))
+			reportAt = times.Later(reportAt, times.Earlier(r.refreshAt, r.pace.latest))
 		} else if r.failures == 0 && peerFails(all) {
-			r.refreshAt = earlier(r.refreshAt, r.refreshed.Add(refreshPeriod(len(r.knowledge.roster.peers))/haste))
+			r.refreshAt = times.Earlier(r.refreshAt, r.refreshed.Add(refreshPeriod(len(r.knowledge.roster.peers))/haste))
 		}
-		next := earlier(r.refreshAt, earlier(reportAt, endOfRotation(now)))
+		next := times.Earlier(r.refreshAt, times.Earlier(reportAt, endOfRotation(now)))
 		select {
 		case <-ctx.Done():
 			return
@@ -142,20 +143,6 @@ func serviceFails(all []Tested) bool {
 
 func endOfRotation(now time.Time) time.Time {
 	return time.Unix((rotationAt(now)+1)*int64(rotationPeriod/time.Second), 0)
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // refresh reads the peers, and the addresses of the Service if they are unknown or fail.

@@ -33,7 +33,7 @@ func (s *slowSeed) Get(ctx context.Context, key client.ObjectKey, object client.
 			<-s.let
 			panic("let go")
 		case <-ctx.Done():
-			panic("nobody expects this run")
+			panic("this run had to be put off")
 		}
 	}
 	network.Namespace, network.Name, network.ResourceVersion = key.Namespace, key.Name, "7"

@@ -12,6 +12,7 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus/source"
+	"github.com/trellis-network/trellis/internal/times"
 )
 
 // The keys of the providerStatus.
@@ -55,30 +56,16 @@ func (p published) next(v Verdict, now time.Time) (published, time.Duration) {
 		p.changed = now
 	}
 	// The clock may have been set back.
-	p.turned, p.changed = earlier(p.turned, now), earlier(p.changed, now.Add(restartPeriod-writePeriod))
-	p.paid = earlier(p.paid, now.Add(2*writePeriod))
-	due := later(p.changed.Add(writePeriod), p.paid)
+	p.turned, p.changed = times.Earlier(p.turned, now), times.Earlier(p.changed, now.Add(restartPeriod-writePeriod))
+	p.paid = times.Earlier(p.paid, now.Add(2*writePeriod))
+	due := times.Later(p.changed.Add(writePeriod), p.paid)
 	if !p.turned.IsZero() {
-		due = earlier(due, later(p.turned.Add(p.gathers), p.paid.Add(-writePeriod)))
+		due = times.Earlier(due, times.Later(p.turned.Add(p.gathers), p.paid.Add(-writePeriod)))
 	}
 	if due.After(now) {
 		return p, due.Sub(now)
 	}
-	return published{verdict: v, paid: later(p.paid, now).Add(writePeriod)}, 0
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
+	return published{verdict: v, paid: times.Later(p.paid, now).Add(writePeriod)}, 0
 }
 
 // gathering is how long other results wait for more of them.

@@ -10,6 +10,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/trellis-network/trellis/internal/times"
 )
 
 // pod is what a roll-out needs to know of one pod of its DaemonSet.
@@ -42,7 +44,7 @@ func podOf(object *corev1.Pod, revision string, minReady time.Duration, now time
 		condition := &object.Status.Conditions[i]
 		p.ready = condition.Status == corev1.ConditionTrue
 		if at := condition.LastTransitionTime.Time; !at.After(now) { // a node's clock may be wrong
-			p.changed = later(p.changed, at)
+			p.changed = times.Later(p.changed, at)
 		}
 	}
 	if p.ready {
@@ -75,7 +77,7 @@ func (p *pod) blocksSince() time.Time {
 func startTime(object *corev1.Pod) time.Time {
 	accepted := object.CreationTimestamp.Time
 	if object.Status.StartTime != nil {
-		accepted = later(accepted, object.Status.StartTime.Time)
+		accepted = times.Later(accepted, object.Status.StartTime.Time)
 	}
 	last := accepted
 	for i := range object.Status.ContainerStatuses {
@@ -84,7 +86,7 @@ func startTime(object *corev1.Pod) time.Time {
 			return accepted
 		}
 		if status.State.Running != nil {
-			last = later(last, status.State.Running.StartedAt.Time)
+			last = times.Later(last, status.State.Running.StartedAt.Time)
 		}
 	}
 	return last
@@ -115,18 +117,4 @@ func plannedNode(object *corev1.Pod) string {
 		}
 	}
 	return ""
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
-
-func later(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }

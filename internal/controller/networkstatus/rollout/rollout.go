@@ -20,6 +20,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trellis-network/trellis/internal/times"
 )
 
 const (
@@ -93,7 +95,7 @@ func lastChange(object client.Object) time.Time {
 	at := object.GetCreationTimestamp().Time
 	for _, entry := range object.GetManagedFields() {
 		if entry.Time != nil {
-			at = later(at, entry.Time.Time)
+			at = times.Later(at, entry.Time.Time)
 		}
 	}
 	return at
@@ -141,11 +143,11 @@ func (r *Rollout) Stall(known, now time.Time) (description string, progress time
 	if err != nil {
 		return "", known, err
 	}
-	progress = later(progress, known)
+	progress = times.Later(progress, known)
 	if incomplete && now.Sub(progress) >= stallThreshold {
 		description = r.describe(now)
 	}
-	return description, earlier(progress, now), nil
+	return description, times.Earlier(progress, now), nil
 }
 
 // lastProgress returns when a roll-out last made progress, or became incomplete, and
@@ -199,7 +201,7 @@ func (r *Rollout) IncompleteSince() (since time.Time, incomplete bool) {
 	if r.Missing() > 0 && !r.refusedSince.IsZero() {
 		note(r.refusedSince)
 	}
-	return later(since, r.started), incomplete
+	return times.Later(since, r.started), incomplete
 }
 
 // predates reports whether a node existed, and so had a pod to replace, when the
