@@ -9,15 +9,17 @@ import (
 )
 
 // Provider states the facts. Virtual networks drop IP-in-IP. The cloud-controller-manager makes a
-// route for the pods of each node, and a route table takes 400 by default (Azure subscription
-// limits). Nodes have virtual functions, since most machine types have accelerated networking.
+// route for the pods of each node, and a route table takes 1,000: the limit was 400, for a short
+// time 600, and is 1,000 since May 2026 (Azure update 562695, and "User-defined routes per route
+// table" among the networking limits of learn.microsoft.com/azure/azure-resource-manager/management/azure-subscription-service-limits).
+// Nodes have virtual functions, since most machine types have accelerated networking.
 var Provider = facts.Provider{
 	Facts: plugin.Infrastructure{
 		Type:             "azure",
 		NoIPIP:           true,
 		PodRoutes:        true,
 		PodRouter:        "the cloud-controller-manager",
-		MaxPodRoutes:     400,
+		MaxPodRoutes:     1000,
 		OverlayOff:       true,
 		VirtualFunctions: true,
 	},
