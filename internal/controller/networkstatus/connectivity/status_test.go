@@ -47,6 +47,7 @@ type env struct {
 	seed, shoot *harness.Cluster
 	probes      client.Client
 	clock       *clocktesting.FakePassiveClock
+	clients     *shootclient.Clients // the operator's
 	requests    harness.Requests
 	network     *extensionsv1alpha1.Network
 	nodes       []string
@@ -78,7 +79,10 @@ func setup(t *testing.T) *env {
 	}
 	metrics.ServeTypes("probed")
 	e.Expect(e.seed.Create(t.Context(), e.network)).To(Succeed())
-	t.Cleanup(func() { _ = e.seed.Delete(context.Background(), e.network) })
+	t.Cleanup(func() {
+		_ = e.seed.Delete(context.Background(), e.network)
+		metrics.ForgetConnectivity(client.ObjectKeyFromObject(e.network))
+	})
 	encoded, err := (&state.State{Components: []plugin.Component{{Name: "agent", Kind: "DaemonSet", Namespace: "kube-system", Workload: "none"}}}).Encode()
 	e.Expect(err).NotTo(HaveOccurred())
 	harness.ChangeStatus(t, e.seed, e.network, func(n *extensionsv1alpha1.Network) { n.Status.State = encoded })
@@ -90,12 +94,12 @@ func setup(t *testing.T) *env {
 func (e *env) operate() {
 	e.t.Helper()
 	e.stop = e.seed.Run(e.t, []string{e.network.Namespace}, &e.requests, func(mgr manager.Manager) error {
-		clients := shootclient.New(shootclient.Options{Metadata: mgr.GetCache(), Secrets: mgr.GetAPIReader(), RetryAfter: time.Millisecond, SyncTimeout: time.Minute})
-		if err := mgr.Add(clients); err != nil {
+		e.clients = shootclient.New(shootclient.Options{Metadata: mgr.GetCache(), Secrets: mgr.GetAPIReader(), RetryAfter: time.Millisecond, SyncTimeout: time.Minute})
+		if err := mgr.Add(e.clients); err != nil {
 			return err
 		}
 		return networkstatus.Add(mgr, networkstatus.Options{
-			Clients: clients, Clock: e.clock, Period: 200 * time.Millisecond, ProgressingThreshold: 5 * time.Minute, MaxConcurrentReconciles: 2,
+			Clients: e.clients, Clock: e.clock, Period: 200 * time.Millisecond, ProgressingThreshold: 5 * time.Minute, MaxConcurrentReconciles: 2,
 		})
 	})
 }
@@ -146,12 +150,32 @@ func (e *env) report(failing map[connectivityv1alpha1.CheckType]time.Duration) {
 	}
 }
 
-// pass lets time pass, in which the probes report every ten seconds.
+// pass lets time pass, in which the probes report every ten seconds. The clock waits until the
+// operator's cache has their reports, or they would be old when they arrive.
 func (e *env) pass(d time.Duration, failing map[connectivityv1alpha1.CheckType]time.Duration) {
+	e.t.Helper()
 	for range d / (10 * time.Second) {
 		e.clock.SetTime(e.clock.Now().Add(10 * time.Second))
 		e.report(failing)
+		e.Eventually(e.cached).WithPolling(time.Millisecond).Should(HaveEach(BeTemporally("==", e.clock.Now())))
 	}
+}
+
+// cached returns the times of the reports in the operator's cache.
+func (e *env) cached() ([]time.Time, error) {
+	shoot, err := e.clients.For(e.t.Context(), e.network.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	reports := &connectivityv1alpha1.NodeConnectivityList{}
+	if err := shoot.Reader.List(e.t.Context(), reports); err != nil {
+		return nil, err
+	}
+	var stated []time.Time
+	for i := range reports.Items {
+		stated = append(stated, reports.Items[i].Report.Time.Time)
+	}
+	return stated, nil
 }
 
 func (e *env) condition() corev1beta1.Condition {
@@ -256,12 +280,11 @@ func TestReportsTurnTheStatus(t *testing.T) {
 
 	e.clock.SetTime(e.clock.Now().Add(3 * time.Minute))
 	e.Consistently(e.condition).WithTimeout(time.Second).Should(HaveField("Status", corev1beta1.ConditionTrue))
-	e.clock.SetTime(e.clock.Now().Add(time.Minute))
-	e.becomes(corev1beta1.ConditionUnknown, connectivity.ReasonTooFewReports)
-	e.Eventually(func() string {
+	e.Eventually(func() corev1beta1.Condition {
 		e.clock.SetTime(e.clock.Now().Add(10 * time.Second)) // the last report may have been seen late
-		return e.condition().Message
-	}).Should(ContainSubstring("the probes of 2 of 2 nodes (node-1 and node-2) have not reported for 2 minutes. Their pods of the DaemonSet trellis-probe in kube-system do not run"))
+		return e.condition()
+	}).Should(And(HaveField("Status", corev1beta1.ConditionUnknown), HaveField("Reason", connectivity.ReasonTooFewReports), HaveField("Message",
+		ContainSubstring("the probes of 2 of 2 nodes (node-1 and node-2) have not reported for 2 minutes. Their pods of the DaemonSet trellis-probe in kube-system do not run"))))
 	e.Expect(e.providerStatus()).NotTo(ContainSubstring("connectivityTests"))
 
 	// The probes are removed with their kind.
