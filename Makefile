@@ -56,8 +56,9 @@ test-long: sandbox ## Tests that take long: two replicas, kills, shoots that do 
 e2e: sandbox ## flannel's packets, and Trellis on real nodes: what breaks there, and when the status knows; as root, see make deps
 	@missing=$$(go run ./test/sandbox/build -missing $@) || exit; [ -z "$$missing" ] || { echo "make e2e cannot run: $$missing"; exit 1; }
 	@$(MAKE) -s real-nodes >/dev/null
-	go test -timeout 20m ./test/flannel
-	go test -v -timeout 20m -parallel 3 ./test/realnodes -realnodes
+	@set -x; go test -timeout 20m ./test/flannel & \
+	set -x; go test -v -timeout 20m -parallel 10 ./test/realnodes -realnodes; nodes=$$?; \
+	wait $$! && exit $$nodes
 
 realcalico: ## Networks of type calico with Calico's own agents on real nodes, as root; CALICO_SRC and BIRD_SRC are checkouts of their sources, see docs/real-agents.md
 	@go run ./test/realcalico/agents -check

@@ -20,7 +20,7 @@ const everyTest = "dns nodes pods services"
 // Two nodes with both IP families, each in a subnet of its own, so that packets between them go
 // through VXLAN and a router.
 func TestEachIPFamilyHasItsVerdict(t *testing.T) {
-	t.Parallel()
+	sideBySide(t, 7*time.Minute)
 	l := newLandscapeOf(t, sandbox.RealNodes{Nodes: 2, Subnets: 2, Families: "IPv4,IPv6"})
 	l.talks()
 	l.Expect(l.health().Families).To(Equal(map[extensionsv1alpha1.IPFamily]string{"IPv4": everyTest, "IPv6": everyTest}))
@@ -85,7 +85,7 @@ type familiesFault struct {
 // that all is well again in time.
 func (l *landscape) suffersIn(f familiesFault) {
 	l.t.Helper()
-	l.rests(70 * time.Second)
+	l.restsBefore(f.within)
 	l.Expect(f.breaks()).To(Succeed())
 	began := time.Now()
 	l.Eventually(func() map[extensionsv1alpha1.IPFamily]string { return l.health().Families }).WithTimeout(f.within).Should(And(
@@ -97,11 +97,11 @@ func (l *landscape) suffersIn(f familiesFault) {
 	if f.shows != nil {
 		f.shows()
 	}
-	l.rests(50 * time.Second)
+	l.rests(beforeRepair)
 	l.Expect(f.mends()).To(Succeed())
 	again := l.becomes(Equal(standalone.AllWell), repaired)
 	verdict := fmt.Sprintf("False, IPv4: %s, IPv6: %s", health.Families[extensionsv1alpha1.IPv4], health.Families[extensionsv1alpha1.IPv6])
-	faults.add(row{fault: f.name, verdict: verdict, after: after, again: again})
+	faults.add(row{f.name, verdict, after, again, len(l.writes.since(began))})
 	l.t.Logf("%s: %s", f.name, message)
 }
 

@@ -27,7 +27,7 @@ import (
 const dropped = 10
 
 func TestAnEditOfTheBackendHardlyDropsPackets(t *testing.T) {
-	t.Parallel()
+	sideBySide(t, 2*time.Minute)
 	l := newLandscape(t, 2, withBackend("vxlan"))
 	flannel := l.awaitRollout(0)
 	servers := l.servers()

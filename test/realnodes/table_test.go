@@ -21,6 +21,22 @@ const (
 	repaired  = 60 * time.Second
 )
 
+// beforeFault and beforeRepair are for how long writes of the status may be used up in advance when
+// something breaks that must be told within a time, or is mended. What fails of a node is told in one
+// write, 30 s after the fault or later; what fails of a pair, or is mended, in two. What may take
+// minutes waits for nothing.
+var beforeFault = map[time.Duration]time.Duration{nodeFails: 90 * time.Second, pairFails: 80 * time.Second}
+
+const beforeRepair = 50 * time.Second
+
+// restsBefore waits until a fault that must be told within that time can be.
+func (l *landscape) restsBefore(within time.Duration) {
+	l.t.Helper()
+	if ahead, limited := beforeFault[within]; limited {
+		l.rests(ahead)
+	}
+}
+
 // fault is something that breaks, and what the status must tell of it.
 type fault struct {
 	name          string
@@ -35,13 +51,13 @@ type fault struct {
 // again in time, with few writes of the status.
 func (l *landscape) suffers(f fault) {
 	l.t.Helper()
-	l.rests(70 * time.Second)
+	l.restsBefore(f.within)
 	began := time.Now()
 	l.Expect(f.breaks()).To(Succeed())
 	after := l.becomes(Equal(f.verdict), f.within)
 	message := l.message()
 	l.Expect(message).To(MatchRegexp("^(" + f.message + ")$"))
-	l.rests(50 * time.Second)
+	l.rests(beforeRepair)
 	l.Expect(f.mends()).To(Succeed())
 	again := l.becomes(Equal(standalone.AllWell), repaired)
 	faults.add(row{f.name, f.verdict, after, again, len(l.writes.since(began))})
@@ -64,7 +80,7 @@ type row struct {
 	// after is the time from the fault to the verdict, and again that from the repair until all is
 	// well again. 0 means that the verdict did not change.
 	after, again time.Duration
-	// writes is how often the status was written with another verdict.
+	// writes is how often the status was written with another verdict, or with other figures of it.
 	writes int
 }
 
@@ -87,7 +103,7 @@ func (t *table) print() {
 		return
 	}
 	w := tabwriter.NewWriter(os.Stderr, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "FAULT\tVERDICT\tAFTER THE FAULT\tAFTER THE REPAIR\tWRITES")
+	fmt.Fprintln(w, "FAULT\tVERDICT\tAFTER THE FAULT\tAFTER THE REPAIR\tWRITES OF THE VERDICT")
 	for _, r := range t.rows {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\n", r.fault, r.verdict, seconds(r.after), seconds(r.again), r.writes)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 func TestWhatFailsBetweenThreeNodesIsKnown(t *testing.T) {
-	t.Parallel()
+	sideBySide(t, 7*time.Minute)
 	l := newLandscape(t, 3)
 	l.talks()
 	name, withDNS := l.nodes()

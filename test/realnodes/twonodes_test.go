@@ -4,12 +4,13 @@ package realnodes
 
 import (
 	"testing"
+	"time"
 
 	"github.com/trellis-network/trellis/test/sandbox"
 )
 
 func TestWhatFailsBetweenTwoNodesIsKnown(t *testing.T) {
-	t.Parallel()
+	sideBySide(t, 10*time.Minute)
 	l := newLandscape(t, 2)
 	l.talks()
 	name, other := l.nodes()

@@ -20,7 +20,7 @@ import (
 // What flanneld and kube-proxy have told the kernel stays when they end: packets go on, here those of
 // IPv6 alone.
 func TestDaemonsThatEndAreNoFailureOfPods(t *testing.T) {
-	t.Parallel()
+	sideBySide(t, 7*time.Minute)
 	l := newLandscapeOf(t, sandbox.RealNodes{Nodes: 2, Families: "IPv6"})
 	l.talks()
 	began := time.Now()
@@ -80,7 +80,7 @@ func (l *landscape) ready(name string) int32 {
 // tells notes what the status tells of the network's own workloads, and how long after a fault.
 func (l *landscape) tells(name string, began time.Time) {
 	l.t.Helper()
-	faults.add(row{fault: name, verdict: l.verdict() + ", SystemComponentsHealthy " + l.components(), after: time.Since(began)})
+	faults.add(row{fault: name, verdict: l.verdict() + ", SystemComponentsHealthy " + l.components(), after: time.Since(began), writes: len(l.writes.since(began))})
 }
 
 // killedFor is longer than any failure of a node or a pair stays undetected, and than the

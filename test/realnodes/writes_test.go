@@ -81,7 +81,7 @@ func (w *writes) ahead(now time.Time) time.Duration {
 }
 
 // rests waits until writes are used up for no longer than that, so that what happens next is told in
-// time, even with another write before: what follows at once may be told a minute later.
+// time: what follows at once may be told a minute later.
 func (l *landscape) rests(ahead time.Duration) {
 	l.t.Helper()
 	l.Eventually(func() time.Duration { return l.writes.ahead(time.Now()) }).Should(BeNumerically("<=", ahead))
