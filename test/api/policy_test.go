@@ -79,3 +79,29 @@ func TestDeletingANetworkHasToBeConfirmed(t *testing.T) {
 	g.Eventually(func() error { return c.Get(t.Context(), client.ObjectKeyFromObject(plain), plain) }).
 		WithTimeout(time.Minute).Should(Satisfy(apierrors.IsNotFound), "the policy must not block the deletion of the namespace")
 }
+
+// The API server deletes what the cluster runs on only if its user has confirmed the deletion.
+func TestDeletingAnInfrastructureOrAControlPlaneHasToBeConfirmed(t *testing.T) {
+	g, c := setup(t, "confirmed-infrastructure")
+	g.Expect(install.Policies(t.Context(), c)).To(Succeed())
+	meta := metav1.ObjectMeta{Name: "one", Namespace: "confirmed-infrastructure"}
+	spec := extensionsv1alpha1.DefaultSpec{Type: "aws"}
+	for _, test := range []struct {
+		object client.Object
+		denied string
+	}{
+		{&extensionsv1alpha1.Infrastructure{ObjectMeta: meta, Spec: extensionsv1alpha1.InfrastructureSpec{DefaultSpec: spec}},
+			"deleting an Infrastructure takes the infrastructure from under the cluster; to confirm"},
+		{&extensionsv1alpha1.ControlPlane{ObjectMeta: meta, Spec: extensionsv1alpha1.ControlPlaneSpec{DefaultSpec: spec}},
+			"deleting a ControlPlane takes what the control plane of the cluster has of its infrastructure; to confirm"},
+	} {
+		g.Expect(c.Create(t.Context(), test.object)).To(Succeed())
+		denied := And(Satisfy(apierrors.IsForbidden), MatchError(ContainSubstring(test.denied+`, set its annotation confirmation.gardener.cloud/deletion to "true" first`)))
+		// The API server enforces a new policy only after a while. The dry-runs wait for that.
+		g.Eventually(func() error { return c.Delete(t.Context(), test.object, client.DryRunAll) }).WithTimeout(time.Minute).Should(denied)
+		g.Expect(c.Delete(t.Context(), test.object)).To(denied)
+		g.Expect(c.Patch(t.Context(), test.object, client.RawPatch(types.MergePatchType,
+			[]byte(`{"metadata":{"annotations":{"confirmation.gardener.cloud/deletion":"true"}}}`)))).To(Succeed())
+		g.Expect(c.Delete(t.Context(), test.object)).To(Succeed())
+	}
+}

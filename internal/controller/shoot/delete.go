@@ -46,18 +46,18 @@ func (s seed) dependents(ctx context.Context, namespace string) ([]extensionsv1a
 	return networks.Items, managed.Items, nil
 }
 
-// deleteConfirmed deletes an extension object. It confirms the deletion first, as Gardener demands.
-func (s seed) deleteConfirmed(ctx context.Context, object client.Object) error {
+// deleteConfirmed deletes an extension object. It confirms the deletion first, as Gardener demands,
+// and sets further annotations with that.
+func (s seed) deleteConfirmed(ctx context.Context, object client.Object, further map[string]string) error {
 	if isDeleting(object) {
 		return nil
 	}
-	annotations := maps.Clone(object.GetAnnotations())
-	if annotations[extensionsv1alpha1.ConfirmationAnnotation] != "true" {
+	annotations := map[string]string{}
+	maps.Copy(annotations, object.GetAnnotations())
+	annotations[extensionsv1alpha1.ConfirmationAnnotation] = "true"
+	maps.Copy(annotations, further)
+	if !maps.Equal(annotations, object.GetAnnotations()) {
 		before := object.DeepCopyObject().(client.Object)
-		if annotations == nil {
-			annotations = map[string]string{}
-		}
-		annotations[extensionsv1alpha1.ConfirmationAnnotation] = "true"
 		object.SetAnnotations(annotations)
 		if err := s.Patch(ctx, object, client.MergeFrom(before)); err != nil {
 			return client.IgnoreNotFound(err)

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -133,7 +135,7 @@ func (i infrastructures) write(ctx context.Context, run *run, current, wanted cl
 	annotations := map[string]string{}
 	maps.Copy(annotations, current.GetAnnotations())
 	annotations[extensionsv1alpha1.OperationAnnotation] = extensionsv1alpha1.OperationReconcile
-	annotations[extensionsv1alpha1.TimestampAnnotation] = i.clock.Now().UTC().Format(time.RFC3339Nano)
+	annotations[extensionsv1alpha1.TimestampAnnotation] = timestamp(i.clock.Now())
 	wanted.SetAnnotations(annotations)
 	if exists {
 		return fail(i.Update(ctx, wanted))
@@ -143,19 +145,30 @@ func (i infrastructures) write(ctx context.Context, run *run, current, wanted cl
 	return fail(i.Create(ctx, wanted))
 }
 
-// delete deletes an object of the Shoot, and waits until it is gone.
+// unwatchedFor is how long the end of an object may go unnoticed that no watch announces.
+const unwatchedFor = 5 * time.Second
+
+// delete deletes an object of the Shoot, and waits until it is gone. It also does so when the
+// configuration no longer lists the Shoot's infrastructure, and then no watch may announce the end.
 func (i infrastructures) delete(ctx context.Context, run *run, kind string, object extensionsv1alpha1.Object) outcome.Outcome {
 	key := client.ObjectKey{Namespace: run.namespace, Name: run.shoot.Name}
-	if err := i.live.Get(ctx, key, object); err != nil {
-		return fail(client.IgnoreNotFound(err))
+	err := i.live.Get(ctx, key, object)
+	if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+		return outcome.Continue()
 	}
-	if err := i.deleteConfirmed(ctx, object); err != nil {
+	if err != nil {
 		return fail(err)
 	}
-	status := object.GetExtensionStatus()
-	if last := status.LastOperation; last != nil && last.Type == corev1beta1.LastOperationTypeDelete &&
-		last.State == corev1beta1.LastOperationStateError && status.LastError != nil {
-		return outcome.Fail(errors.New(status.LastError.Description), status.LastError.Codes...)
+	now := i.clock.Now()
+	if err := i.deleteConfirmed(ctx, object, map[string]string{extensionsv1alpha1.TimestampAnnotation: timestamp(now)}); err != nil {
+		return fail(err)
 	}
-	return outcome.Wait(fmt.Sprintf("the %s %s is gone", kind, key), 0)
+	ended := awaitGone(kind, object, now)
+	if len(i.providers) == 0 {
+		return ended.Within(unwatchedFor)
+	}
+	return ended
 }
+
+// timestamp is the value of extensionsv1alpha1.TimestampAnnotation for a request made at this time.
+func timestamp(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }

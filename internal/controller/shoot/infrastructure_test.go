@@ -179,15 +179,62 @@ func TestTheInfrastructureComesBeforeTheNetworkAndTheControlPlaneAfterIt(t *test
 	e.controllerSays(controlPlane, succeeded)
 	e.becomes(s, reconcile, succeeded)
 
-	e.Expect(e.client.Delete(t.Context(), s)).To(Succeed())
+	e.deletesInOrder(s)
+}
+
+// deletesInOrder deletes a Shoot with an Infrastructure and a ControlPlane, whose controllers need
+// the Cluster to the end.
+func (e *env) deletesInOrder(s *corev1beta1.Shoot) {
+	e.t.Helper()
+	e.Expect(e.client.Delete(e.t.Context(), s)).To(Succeed())
 	e.gone(e.network())
 	e.gone(e.prerequisites())
-	for _, object := range []client.Object{controlPlane, infrastructure} {
-		e.Eventually(func() *metav1.Time { e.get(object); return object.GetDeletionTimestamp() }).ShouldNot(BeNil())
-		e.Expect(object.GetAnnotations()).To(HaveKeyWithValue("confirmation.gardener.cloud/deletion", "true"))
-		e.Expect(e.infrastructure().DeletionTimestamp.IsZero()).To(BeTrue())
-		patch(e, object, func(o client.Object) { o.SetFinalizers(nil) })
+	for _, left := range [][]client.Object{{e.cloudControlPlane(), e.infrastructure(), e.cluster()}, {e.infrastructure(), e.cluster()}} {
+		first := left[0]
+		e.Eventually(func() *metav1.Time { e.get(first); return first.GetDeletionTimestamp() }).WithTimeout(time.Minute).ShouldNot(BeNil())
+		e.Expect(first.GetAnnotations()).To(HaveKeyWithValue("confirmation.gardener.cloud/deletion", "true"))
+		requested, err := time.Parse(time.RFC3339Nano, first.GetAnnotations()["gardener.cloud/timestamp"])
+		e.Expect(err).NotTo(HaveOccurred())
+		e.Expect(requested).To(BeTemporally("~", first.GetDeletionTimestamp().Time, 10*time.Second))
+		for _, later := range left[1:] {
+			e.get(later)
+			e.Expect(later.GetDeletionTimestamp()).To(BeNil(), "%T", later)
+		}
+		patch(e, first, func(o client.Object) { o.SetFinalizers(nil) })
 	}
+	e.gone(s)
+}
+
+// The configuration may change while there are clusters.
+func TestAnInfrastructureIsDeletedInOrderAlthoughItsTypeIsNoLongerListed(t *testing.T) {
+	e := withInfrastructure(t)
+	s := e.shoot(e.onAWS)
+	e.controllerSays(e.infrastructure(), succeeded)
+	e.kubeconfig(kubeconfig)
+	e.applied()
+	e.networkSays(succeeded, func(*extensionsv1alpha1.Network) {})
+	e.controllerSays(e.cloudControlPlane(), succeeded)
+	e.becomes(s, create, succeeded)
+	e.stop()
+	e.start()
+	e.deletesInOrder(s)
+}
+
+func TestAnErrorOfTheInfrastructuresDeletionIsReported(t *testing.T) {
+	e := withInfrastructure(t)
+	s := e.shoot(e.onAWS)
+	infrastructure := e.infrastructure()
+	e.controllerSays(infrastructure, succeeded)
+	e.Expect(e.client.Delete(t.Context(), s)).To(Succeed())
+	e.becomes(s, deleting, processing, "Waiting until the Infrastructure "+e.controlPlane+"/example is gone")
+	e.controllerSays(infrastructure, failing, func(status *extensionsv1alpha1.DefaultStatus) {
+		status.LastOperation.Type = deleting
+		status.LastError = &corev1beta1.LastError{Description: "Error deleting Infrastructure: the VPC is in use", Codes: []corev1beta1.ErrorCode{"ERR_INFRA_DEPENDENCIES"}}
+	})
+	e.becomes(s, deleting, failing, "Error deleting Infrastructure: the VPC is in use")
+	e.Expect(s.Status.LastErrors).To(ConsistOf(And(
+		HaveField("Codes", ConsistOf(corev1beta1.ErrorCode("ERR_INFRA_DEPENDENCIES"))), HaveField("TaskID", HaveValue(Equal("Deleting the Infrastructure"))))))
+	patch(e, infrastructure, func(i *extensionsv1alpha1.Infrastructure) { i.Finalizers = nil })
 	e.gone(s)
 }
 

@@ -85,7 +85,7 @@ func (n networks) delete(ctx context.Context, run *run) outcome.Outcome {
 		return outcome.Continue()
 	}
 	for i := range run.networks {
-		if err := n.deleteConfirmed(ctx, &run.networks[i]); err != nil {
+		if err := n.deleteConfirmed(ctx, &run.networks[i], nil); err != nil {
 			return fail(err)
 		}
 	}

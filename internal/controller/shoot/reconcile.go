@@ -106,36 +106,31 @@ func (r *Reconciler) reconciliation(shoot *corev1beta1.Shoot) []stage {
 
 // removal deletes the control plane. Each object is deleted once nothing needs it any
 // longer. When a user has deleted the namespace, all of it is being deleted, and with it
-// everything in the shoot, which takes the kubeconfig and the Cluster.
-func (r *Reconciler) removal(shoot *corev1beta1.Shoot) []stage {
-	var infrastructure []stage
-	if r.infrastructures.serve(shoot) {
-		infrastructure = []stage{
-			{Name: "Deleting the ControlPlane", Run: r.infrastructures.deleteControlPlane},
-			{Name: "Deleting the Infrastructure", Run: r.infrastructures.deleteInfrastructure},
-		}
-	}
-	return slices.Concat([]stage{
+// everything in the shoot, which takes the kubeconfig and the Cluster. There may be an
+// Infrastructure although the configuration does not list its type any longer.
+func (r *Reconciler) removal() []stage {
+	return []stage{
 		{Name: "Finding what the control plane has", Run: r.contents.find},
 		{Name: "Keeping the access to the shoot", Run: ifNeeded(r.access.keep)},
 		{Name: "Keeping the Cluster", Run: ifNeeded(r.clusters.deploy)},
 		{Name: "Deleting the Network", Run: r.networks.delete},
 		{Name: "Deleting the ManagedResources", Run: r.contents.deleteManagedResources},
-	}, infrastructure, []stage{
+		{Name: "Deleting the ControlPlane", Run: r.infrastructures.deleteControlPlane},
+		{Name: "Deleting the Infrastructure", Run: r.infrastructures.deleteInfrastructure},
 		{Name: "Deleting the access to the shoot", Run: r.access.delete},
 		{Name: "Deleting the control plane", Run: r.namespaces.delete},
-	})
+	}
 }
 
 // recreation removes a control plane whose namespace a user has deleted although the Shoot
 // stays. Then a reconciliation creates all of it again.
-func (r *Reconciler) recreation(shoot *corev1beta1.Shoot) []stage {
-	return append(r.removal(shoot), stage{Name: "Waiting for the end of the namespace", Run: r.namespaces.awaitGone})
+func (r *Reconciler) recreation() []stage {
+	return append(r.removal(), stage{Name: "Waiting for the end of the namespace", Run: r.namespaces.awaitGone})
 }
 
 // deletion removes the control plane of a Shoot that is being deleted, and lets the Shoot go.
-func (r *Reconciler) deletion(shoot *corev1beta1.Shoot) []stage {
-	return append(r.removal(shoot), stage{Name: "Releasing the Shoot", Run: r.identities.release})
+func (r *Reconciler) deletion() []stage {
+	return append(r.removal(), stage{Name: "Releasing the Shoot", Run: r.identities.release})
 }
 
 // stagesFor returns what must be done for a Shoot now.
@@ -144,9 +139,9 @@ func (r *Reconciler) stagesFor(run *run) []stage {
 	case isDeleting(run.shoot) && run.isForeign():
 		return []stage{{Name: "Releasing the Shoot", Run: r.identities.release}}
 	case isDeleting(run.shoot):
-		return r.deletion(run.shoot)
+		return r.deletion()
 	case run.isRecreating():
-		return r.recreation(run.shoot)
+		return r.recreation()
 	}
 	return r.reconciliation(run.shoot)
 }
