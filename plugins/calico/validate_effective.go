@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
@@ -29,7 +30,8 @@ func (definition) ValidateEffective(effective, written *v1alpha1.NetworkConfig, 
 }
 
 // validateKubeProxy makes sure that kube-proxy or Calico's eBPF dataplane implements
-// Services. The paths are the Shoot's, wherever the config was written.
+// Services. The paths are the Shoot's, wherever the config was written. Gardener's API server
+// states the mode IPTables in a Shoot that has none, also without kube-proxy, so it says nothing.
 func validateKubeProxy(found *plugin.Findings, effective *v1alpha1.NetworkConfig, in *plugin.Input) {
 	proxy := field.NewPath("spec", "kubernetes", "kubeProxy")
 	switch {
@@ -37,7 +39,7 @@ func validateKubeProxy(found *plugin.Findings, effective *v1alpha1.NetworkConfig
 	case !effective.EBPFDataplane.Enabled:
 		found.Error(field.Forbidden(proxy.Child("enabled"),
 			"without kube-proxy nothing implements Services, unless ebpfDataplane.enabled of the network's providerConfig is true; switch one of them on"))
-	case in.KubeProxy.Mode != "":
+	case in.KubeProxy.Mode != "" && in.KubeProxy.Mode != corev1beta1.ProxyModeIPTables:
 		found.Error(field.Forbidden(proxy.Child("mode"), "must not be set when kube-proxy is disabled; leave it out"))
 	}
 }

@@ -114,6 +114,7 @@ func TestServicesNeedAnImplementation(t *testing.T) {
 		{"eBPF", ebpf, withKubeProxy(false, ""), nil},
 		{"none", "", withKubeProxy(false, ""), []string{"Forbidden @ spec.kubernetes.kubeProxy.enabled"}},
 		{"none, with a mode", "", withKubeProxy(false, corev1beta1.ProxyModeIPVS), []string{"Forbidden @ spec.kubernetes.kubeProxy.enabled"}},
+		{"eBPF, with the mode that Gardener states", ebpf, withKubeProxy(false, corev1beta1.ProxyModeIPTables), nil},
 		{"eBPF, with a mode for kube-proxy", ebpf, withKubeProxy(false, corev1beta1.ProxyModeIPVS), []string{"Forbidden @ spec.kubernetes.kubeProxy.mode"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
