@@ -16,8 +16,9 @@ import (
 
 // DefaultShoot states in the config of a new Shoot that there is no overlay, where the
 // infrastructure turns overlays off: its controllers read in the Shoot whether to make routes
-// (Gardener's contract). It leaves configs alone that state how packets travel, and networks with
-// IPv6, which have no overlay anyway. An update that leaves overlay out keeps the one that the
+// (Gardener's contract). It leaves configs alone that state how packets travel, those with
+// calico-ipam, whose addresses the infrastructure's routes do not follow, and networks with IPv6,
+// which have no overlay anyway. An update that leaves overlay out keeps the one that the
 // Shoot has, since to switch the overlay interrupts traffic.
 func (definition) DefaultShoot(old, shoot *corev1beta1.Shoot, infrastructure plugin.Infrastructure) []plugin.Warning {
 	networking := shoot.Spec.Networking
@@ -29,6 +30,9 @@ func (definition) DefaultShoot(old, shoot *corev1beta1.Shoot, infrastructure plu
 		return nil
 	}
 	overlay := json.RawMessage(`{"enabled":false}`)
+	if old == nil && hasCalicoIPAM(config) {
+		return nil
+	}
 	if old != nil {
 		before, _ := configOf(old)
 		if overlay = before["overlay"]; overlay == nil {
@@ -52,6 +56,12 @@ func (definition) DefaultShoot(old, shoot *corev1beta1.Shoot, infrastructure plu
 	}
 	networking.ProviderConfig = &runtime.RawExtension{Raw: raw}
 	return nil
+}
+
+// hasCalicoIPAM reports whether a config asks for calico-ipam.
+func hasCalicoIPAM(config map[string]json.RawMessage) bool {
+	var ipam v1alpha1.IPAM
+	return json.Unmarshal(config["ipam"], &ipam) == nil && ipam.Type == v1alpha1.CalicoIPAM
 }
 
 // configOf returns the fields of a Shoot's config, nil if there is no config; false if it is no

@@ -30,18 +30,22 @@ func TestWhereThereAreRoutesShootsStateThatThereIsNoOverlay(t *testing.T) {
 		isNew             bool
 		families          []string
 	}{
-		"no config":             {config: "", isNew: true, want: `{"apiVersion":"calico.networking.extensions.gardener.cloud/v1alpha1","kind":"NetworkConfig","overlay":{"enabled":false}}`},
-		"an empty one":          {config: `{}`, isNew: true, want: off},
-		"something else":        {config: `{"typha":{"enabled":false}}`, isNew: true, want: `{"overlay":{"enabled":false},"typha":{"enabled":false}}`},
-		"an overlay":            {config: `{"overlay":{"enabled":true}}`, isNew: true, want: `{"overlay":{"enabled":true}}`},
-		"an overlay of nothing": {config: `{"overlay":null}`, isNew: true, want: `{"overlay":null}`},
-		"a backend":             {config: `{"backend":"bird"}`, isNew: true, want: `{"backend":"bird"}`},
-		"a pool":                {config: `{"ipv4":{"pool":"vxlan"}}`, isNew: true, want: `{"ipv4":{"pool":"vxlan"}}`},
-		"two families":          {config: `{}`, isNew: true, families: []string{"IPv4", "IPv6"}, want: `{}`},
-		"no object":             {config: `[]`, isNew: true, want: `[]`},
-		"an old one without":    {old: `{}`, config: `{}`, want: `{}`},
-		"an overlay left out":   {old: `{"overlay":{"enabled":true,"createPodRoutes":true}}`, config: `{}`, want: `{"overlay":{"enabled":true,"createPodRoutes":true}}`},
-		"an old one of nothing": {old: `7`, config: `{}`, want: `{}`},
+		"no config":                              {config: "", isNew: true, want: `{"apiVersion":"calico.networking.extensions.gardener.cloud/v1alpha1","kind":"NetworkConfig","overlay":{"enabled":false}}`},
+		"an empty one":                           {config: `{}`, isNew: true, want: off},
+		"something else":                         {config: `{"typha":{"enabled":false}}`, isNew: true, want: `{"overlay":{"enabled":false},"typha":{"enabled":false}}`},
+		"an overlay":                             {config: `{"overlay":{"enabled":true}}`, isNew: true, want: `{"overlay":{"enabled":true}}`},
+		"an overlay of nothing":                  {config: `{"overlay":null}`, isNew: true, want: `{"overlay":null}`},
+		"a backend":                              {config: `{"backend":"bird"}`, isNew: true, want: `{"backend":"bird"}`},
+		"a pool":                                 {config: `{"ipv4":{"pool":"vxlan"}}`, isNew: true, want: `{"ipv4":{"pool":"vxlan"}}`},
+		"calico-ipam":                            {config: `{"ipam":{"type":"calico-ipam"}}`, isNew: true, want: `{"ipam":{"type":"calico-ipam"}}`},
+		"host-local":                             {config: `{"ipam":{"type":"host-local"}}`, isNew: true, want: `{"ipam":{"type":"host-local"},"overlay":{"enabled":false}}`},
+		"no IPAM":                                {config: `{"ipam":7}`, isNew: true, want: `{"ipam":7,"overlay":{"enabled":false}}`},
+		"an overlay left out beside calico-ipam": {old: `{"overlay":{"enabled":false}}`, config: `{"ipam":{"type":"calico-ipam"}}`, want: `{"ipam":{"type":"calico-ipam"},"overlay":{"enabled":false}}`},
+		"two families":                           {config: `{}`, isNew: true, families: []string{"IPv4", "IPv6"}, want: `{}`},
+		"no object":                              {config: `[]`, isNew: true, want: `[]`},
+		"an old one without":                     {old: `{}`, config: `{}`, want: `{}`},
+		"an overlay left out":                    {old: `{"overlay":{"enabled":true,"createPodRoutes":true}}`, config: `{}`, want: `{"overlay":{"enabled":true,"createPodRoutes":true}}`},
+		"an old one of nothing":                  {old: `7`, config: `{}`, want: `{}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
