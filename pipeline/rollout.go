@@ -41,6 +41,13 @@ func (b *build) planRollout() {
 	b.in.MaxUnavailable = maxUnavailable(b.request.Nodes, inForce)
 }
 
+// rolloutErrors returns what is wrong with the annotation.
+func (p *Pipeline) rolloutErrors(request *Request) field.ErrorList {
+	b := p.begin(request)
+	b.planRollout()
+	return b.Errors
+}
+
 // maxUnavailable returns a tenth of the nodes. The value in force stays while the number of
 // nodes is near to one that it fits, so that a node that joins or leaves does not change the
 // DaemonSets. It also stays while the number is unknown, for example because the operator

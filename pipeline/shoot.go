@@ -37,12 +37,21 @@ func (p *Pipeline) ReviewShoot(old, shoot *corev1beta1.Shoot, env plugin.Environ
 		return Review{}
 	}
 	var known []string
+	var review Review
 	if before, has := p.planned(old, env); has {
 		if before.Spec.Type != request.Spec.Type {
 			return Review{Errors: field.ErrorList{field.Forbidden(pathsOf(&request).networkType, fmt.Sprintf(
 				"cannot change from %s to %s in a running cluster, whose pods have their interfaces from %[1]s; create a new cluster",
 				fielderror.Abbreviate(before.Spec.Type), fielderror.Abbreviate(request.Spec.Type)))}}
 		}
+		if before.MaxUnavailable == request.MaxUnavailable {
+			// A wrong annotation, which API servers do not ask about, must not end the check.
+			for _, err := range p.rolloutErrors(&request) {
+				review.Warnings = append(review.Warnings, plugin.Warning{Field: err.Field, Message: err.ErrorBody()})
+				request.MaxUnavailable = ""
+			}
+		}
+		before.MaxUnavailable = "" // the annotation is not part of what was accepted
 		// As if it were accepted: what is wrong with it now are warnings.
 		before.TakenOver = before.Accepted()
 		was := p.check(before)
@@ -55,7 +64,7 @@ func (p *Pipeline) ReviewShoot(old, shoot *corev1beta1.Shoot, env plugin.Environ
 		}
 	}
 	result := p.check(request)
-	review := Review{Warnings: append(warningsOf(&result), result.Warnings...)}
+	review.Warnings = slices.Concat(warningsOf(&result), review.Warnings, result.Warnings)
 	for _, err := range result.Errors {
 		if slices.Contains(known, err.Error()) {
 			review.Warnings = append(review.Warnings, plugin.Warning{Field: err.Field, Message: err.ErrorBody()})

@@ -33,22 +33,33 @@ func TestShootsAreReviewed(t *testing.T) {
 	const config = "spec.networking.providerConfig."
 	withoutProxy := func(s *corev1beta1.Shoot) { s.Spec.Kubernetes.KubeProxy = &corev1beta1.KubeProxy{Enabled: new(false)} }
 	hibernated := func(s *corev1beta1.Shoot) { s.Spec.Hibernation = &corev1beta1.Hibernation{Enabled: new(true)} }
+	const annotation = "metadata.annotations[trellis.network/max-unavailable]"
+	annotated := func(value, config string) func(*corev1beta1.Shoot) {
+		return both(with(config), func(s *corev1beta1.Shoot) {
+			s.Annotations = map[string]string{"trellis.network/max-unavailable": value}
+		})
+	}
 	type change = func(*corev1beta1.Shoot)
 	for name, test := range map[string]struct {
 		old, shoot change // of no old Shoot nothing
 		refused    string
 		warned     []string
 	}{
-		"a new one":                         {nil, with(`{"mode":"routed"}`), "", nil},
-		"a new one without a version":       {nil, with(`{"apiVersion":"","kind":""}`), "", nil},
-		"unknown fields":                    {nil, with(`{"colour":"red"}`), config + "colour: Invalid value", nil},
-		"wrong before and now":              {with(`{"mtu":"0"}`), both(with(`{"mtu":"0"}`), hibernated), "", []string{config + `mtu: is applied, and would not be accepted any more: Invalid value: "0": must be positive`}},
-		"wrong in another way":              {with(`{"mtu":"0"}`), with(`{"mtu":"1400", "colour":"red"}`), config + "colour", nil},
-		"mended":                            {with(`{"mtu":"0"}`), with(`{"mtu":"1400"}`), "", []string{config + "mtu: the change from 0 to 1400 is rolling: the agents restart one by one"}},
-		"undecodable before and now":        {with(`{"mtu":7}`), both(with(`{"mtu":7}`), hibernated), "", []string{config + "mtu: is applied, and would not be accepted any more: Invalid value: 7: must be a string, not a number; write it in quotes"}},
-		"a forbidden change of a wrong one": {with(`{"mtu":"0","mode":"routed"}`), with(`{"mtu":"0","mode":"bridged"}`), config + "mode: Forbidden: cannot change from routed to bridged", nil},
-		"a disruptive change":               {with(`{}`), withoutProxy, "", []string{"spec.kubernetes.kubeProxy.enabled: the change from true to false is disruptive: the agents take over from kube-proxy"}},
-		"a fact that is wrong now":          {with(`{"mode":"bridged"}`), both(with(`{"mode":"bridged"}`), withoutProxy), config + "mode: Forbidden: bridged mode needs kube-proxy", nil},
+		"a new one":                              {nil, with(`{"mode":"routed"}`), "", nil},
+		"a new one without a version":            {nil, with(`{"apiVersion":"","kind":""}`), "", nil},
+		"unknown fields":                         {nil, with(`{"colour":"red"}`), config + "colour: Invalid value", nil},
+		"wrong before and now":                   {with(`{"mtu":"0"}`), both(with(`{"mtu":"0"}`), hibernated), "", []string{config + `mtu: is applied, and would not be accepted any more: Invalid value: "0": must be positive`}},
+		"wrong in another way":                   {with(`{"mtu":"0"}`), with(`{"mtu":"1400", "colour":"red"}`), config + "colour", nil},
+		"mended":                                 {with(`{"mtu":"0"}`), with(`{"mtu":"1400"}`), "", []string{config + "mtu: the change from 0 to 1400 is rolling: the agents restart one by one"}},
+		"undecodable before and now":             {with(`{"mtu":7}`), both(with(`{"mtu":7}`), hibernated), "", []string{config + "mtu: is applied, and would not be accepted any more: Invalid value: 7: must be a string, not a number; write it in quotes"}},
+		"a forbidden change of a wrong one":      {with(`{"mtu":"0","mode":"routed"}`), with(`{"mtu":"0","mode":"bridged"}`), config + "mode: Forbidden: cannot change from routed to bridged", nil},
+		"a wrong annotation, and now":            {annotated("x", `{"mtu":"1300"}`), both(annotated("x", `{"mtu":"1300"}`), hibernated), "", []string{annotation + ": Invalid value: \"x\": must be a whole number of nodes, 1 at least"}},
+		"a forbidden change with an annotation":  {annotated("x", `{"mode":"routed"}`), annotated("x", `{"mode":"bridged"}`), config + "mode: Forbidden: cannot change from routed to bridged", nil},
+		"a forbidden change of an annotated one": {annotated("x", `{"mode":"routed"}`), annotated("3", `{"mode":"bridged"}`), config + "mode: Forbidden: cannot change from routed to bridged", nil},
+		"an annotation that is wrong now":        {annotated("3", `{}`), annotated("x", `{"mtu":"1300"}`), annotation + ": Invalid value", nil},
+		"a new one with a wrong annotation":      {nil, annotated("x", `{}`), annotation + ": Invalid value", nil},
+		"a disruptive change":                    {with(`{}`), withoutProxy, "", []string{"spec.kubernetes.kubeProxy.enabled: the change from true to false is disruptive: the agents take over from kube-proxy"}},
+		"a fact that is wrong now":               {with(`{"mode":"bridged"}`), both(with(`{"mode":"bridged"}`), withoutProxy), config + "mode: Forbidden: bridged mode needs kube-proxy", nil},
 		"another type": {func(s *corev1beta1.Shoot) { s.Spec.Networking.Type = new("other") }, with(`{}`),
 			"spec.networking.type: Forbidden: cannot change from other to noop in a running cluster", nil},
 		"unchanged":             {with(`{"mtu":"0"}`), with(`{"mtu": "0"}`), "", nil},
