@@ -5,6 +5,7 @@ package pipeline
 import (
 	"cmp"
 	"encoding/json"
+	"math"
 	"net/url"
 	"reflect"
 
@@ -173,12 +174,15 @@ func shootFacts(facts *plugin.Facts, shoot *corev1beta1.Shoot) {
 	manager := ptr.Deref(spec.Kubernetes.KubeControllerManager, corev1beta1.KubeControllerManager{})
 	facts.NodeCIDRMaskSize = ptr.Deref(manager.NodeCIDRMaskSize, 0)
 	for _, worker := range spec.Provider.Workers {
-		facts.NodesAtLeast += worker.Minimum
-		facts.NodesAtMost += worker.Maximum
+		facts.NodesAtLeast = sumOf(facts.NodesAtLeast, worker.Minimum)
+		facts.NodesAtMost = sumOf(facts.NodesAtMost, worker.Maximum)
 	}
 	reported := ptr.Deref(shoot.Status.Networking, corev1beta1.NetworkingStatus{})
 	facts.PodCIDRs, facts.ServiceCIDRs, facts.NodeCIDRs = reported.Pods, reported.Services, reported.Nodes
 }
+
+// sumOf returns the sum of two numbers of nodes, or the greatest number if that is less.
+func sumOf(a, b int32) int32 { return int32(min(int64(a)+int64(b), math.MaxInt32)) }
 
 // externalAddress names the address of an API server for everyone (Gardener's contract).
 const externalAddress = "external"

@@ -3,13 +3,27 @@
 package pipeline_test
 
 import (
+	"math"
 	"testing"
 
 	. "github.com/onsi/gomega"
 
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/plugin"
 )
+
+// The numbers of nodes of several groups can be more than their type has room for.
+func TestMoreNodesThanCanBeCountedAreTooMany(t *testing.T) {
+	g := NewWithT(t)
+	p := newPipeline(t, noopPlugin{})
+	shoot := &corev1beta1.Shoot{}
+	group := corev1beta1.Worker{Minimum: math.MaxInt32, Maximum: math.MaxInt32}
+	shoot.Spec.Provider.Workers = []corev1beta1.Worker{group, group}
+	request := p.NewRequest(network(""), shoot, noEnvironment)
+	g.Expect(request.Facts.NodesAtLeast).To(Equal(int32(math.MaxInt32)))
+	g.Expect(lines(p.Build(request).Errors)).To(ContainSubstring("the workers can grow to 2147483647"))
+}
 
 // Each node gets a range of the pods' range, and one that gets none never becomes ready.
 func TestThePodsRangeHasRoomForAllNodes(t *testing.T) {
