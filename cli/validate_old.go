@@ -33,6 +33,9 @@ func validateUpdates(cmd *cobra.Command, p *pipeline.Pipeline, in *input, oldFil
 	if err != nil {
 		return err
 	}
+	if err := in.cluster.check(cmd, subjects); err != nil {
+		return err
+	}
 	report := &reporter{to: cmd.OutOrStdout(), manyFiles: true}
 	report.problems(slices.Concat(oldProblems, problems))
 	valid := len(oldProblems) == 0 && len(problems) == 0
@@ -74,6 +77,9 @@ func (in *input) review(p *pipeline.Pipeline, before, subject *manifest.Subject)
 	one := &candidate{source: subject.Source, name: subject.String()}
 	one.request.Spec.Type = subject.Network.Spec.Type
 	shoot := (&running{shoot: before.Shoot}).complete(subject.Shoot)
+	if shoot.DeletionTimestamp == nil { // users cannot change it
+		shoot.DeletionTimestamp = before.Shoot.DeletionTimestamp
+	}
 	result := &pipeline.Result{}
 	var err error
 	if one.warnings, err = p.DefaultShoot(before.Shoot, shoot); err != nil {

@@ -55,6 +55,15 @@ shoot garden-dev/mine: invalid (noop, 1 error)
 `,
 		},
 		{
+			name: "a Shoot that is being deleted", args: "validate new.yaml --old old.yaml",
+			files:  map[string]string{"old.yaml": strings.Replace(old["old.yaml"], "name: mine", "name: mine, deletionTimestamp: 2026-01-01T00:00:00Z", 1), "new.yaml": broken},
+			stdout: "shoot garden-dev/mine: valid (noop)\n",
+		},
+		{
+			name: "flags of another input", args: "validate new.yaml --old old.yaml --provider aws", files: with(broken), exit: 2,
+			stderr: "~--provider describes the cluster of a bare NetworkConfig",
+		},
+		{
 			name: "another Shoot", args: "validate new.yaml --old old.yaml", files: with(shoot("other", `{type: noop}`)), exit: 1,
 			stdout: "error: new.yaml: the input of --old has no shoot garden-dev/other; leave --old out for a Shoot that is created\n",
 		},
