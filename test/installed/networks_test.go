@@ -16,6 +16,7 @@ import (
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/operator"
+	"github.com/trellis-network/trellis/test/contract"
 	"github.com/trellis-network/trellis/test/harness"
 	"github.com/trellis-network/trellis/test/install"
 )
@@ -23,6 +24,7 @@ import (
 // What Gardener's extension for Azure does with Networks, with the rights in config/rbac/networks,
 // each of which it uses.
 func TestNetworksAreChangedAsGardenersExtensionForAzureDoes(t *testing.T) {
+	contract.Shows(t, "W4")
 	const own = "trellis-networks"
 	seed := landscape.Seed(t)
 	o := &installed{
