@@ -6,6 +6,9 @@
 // The bundle contains an authority long before it signs a serving certificate, and as long
 // as such a certificate may be in use, since clients get the bundle with a delay. The
 // package does not know how.
+//
+// It exists because github.com/open-policy-agent/cert-controller replaces its authority in one
+// step: until all API servers have the new bundle, they refuse what is served.
 package certificates
 
 import (
