@@ -29,6 +29,10 @@ type DataPath struct {
 	// Rest names the routes that the infrastructure must make beside those of Router: "those
 	// of IPv6". It is empty if there are none.
 	Rest string
+	// Strays names what gives pods addresses that are not of their node's pod range. Routes of
+	// the infrastructure, which lead to these ranges, do not lead to such pods. It is empty where
+	// each node gives its pods addresses of its own range.
+	Strays string
 	// Encryption names what encrypts the packets: "WireGuard"; empty if they are not encrypted.
 	Encryption string
 	// Lacks names what users may expect of a network and this one does not have:
@@ -51,12 +55,15 @@ func (d DataPath) In(infrastructure *Infrastructure) string {
 	if d.Packets == "" {
 		return ""
 	}
-	line := d.Packets + "; routes by "
+	line, others := d.Packets+"; routes by ", infrastructure.router()
+	if infrastructure.PodRoutes && d.Strays != "" {
+		others = "nothing, since " + d.Strays + " gives pods addresses outside of their node's range"
+	}
 	switch {
 	case d.Router == "":
-		line += infrastructure.router()
+		line += others
 	case d.Rest != "":
-		line += d.Router + ", " + d.Rest + " by " + infrastructure.router()
+		line += d.Router + ", " + d.Rest + " by " + others
 	default:
 		line += d.Router
 	}

@@ -193,9 +193,9 @@ var ipamRules = []rule{
 	{Class: plugin.Forbidden, When: "if vxlan.enabled becomes true", If: func(c change) bool {
 		return isOn(c.After.Config.VXLAN) && !isOn(c.Before.Config.VXLAN)
 	}, Common: keepAddresses, Reason: "VXLAN brings calico-ipam with it, so leave vxlan and overlay as they were, or create a new cluster"},
-	{Class: plugin.Forbidden, When: "if vxlan.enabled becomes false and overlay.enabled changes", If: func(c change) bool {
+	{Class: plugin.Forbidden, When: "if vxlan.enabled becomes false and overlay.enabled changes, or the infrastructure makes the routes from then on", If: func(c change) bool {
 		// The user could write calico-ipam, but clouds make no routes to its addresses.
-		return vxlanGoes(c) && overlayGoes(c.Before.Config, c.After.Config)
+		return vxlanGoes(c) && (overlayGoes(c.Before.Config, c.After.Config) || reliesOnCloud(c.After.Config, c.After.Input))
 	}, Common: keepAddresses, Reason: "leave vxlan and overlay as they were, or create a new cluster"},
 	{Class: plugin.Forbidden, When: "if vxlan.enabled becomes false, with IPv6", If: func(c change) bool {
 		return vxlanGoes(c) && wantsIPv6(c.After.Input)

@@ -29,7 +29,7 @@ func TestForbiddenChangeSaysWhatToDoInstead(t *testing.T) {
 		advice, followed    string
 	}{
 		{"VXLAN goes", vxlan, "", ipv4, writeCalicoIPAM, "ipam: {type: calico-ipam}"},
-		{"VXLAN goes, without IP-in-IP", vxlan, "", onAzure, writeCalicoIPAM, "ipam: {type: calico-ipam}"},
+		{"VXLAN goes, without IP-in-IP", vxlan, "", onAzure, leaveBoth, vxlan},
 		{"VXLAN goes that was none", offVXLAN, off, ipv4, writeCalicoIPAM, "{overlay: {enabled: false}, ipam: {type: calico-ipam}}"},
 		{"VXLAN goes, the overlay stays", onVXLAN, on, ipv4, writeCalicoIPAM, "{overlay: {enabled: true}, ipam: {type: calico-ipam}}"},
 		{"an overlay comes instead of VXLAN", vxlan, on, ipv4, writeCalicoIPAM, "{overlay: {enabled: true}, ipam: {type: calico-ipam}}"},

@@ -30,6 +30,9 @@ func (definition) DescribeDataPath(effective *v1alpha1.NetworkConfig) plugin.Dat
 	}
 	if path.NeedsRoutes() {
 		path.Field, path.Instead = ownRoutes(effective)
+		if ipam := effective.IPAM; ipam != nil && ipam.Type == v1alpha1.CalicoIPAM {
+			path.Strays = string(ipam.Type)
+		}
 	}
 	if effective.WireguardEncryption != nil && *effective.WireguardEncryption {
 		path.Encryption = "WireGuard"

@@ -4,6 +4,7 @@ package calico_test
 
 import (
 	"regexp"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -150,4 +151,60 @@ func TestWhoMayShareANetworkIsToldToKeepPodRangesApart(t *testing.T) {
 			NewWithT(t).Expect(build(t, test.config, test.options...).Warned("overlay.enabled")).To(matcher)
 		})
 	}
+}
+
+// onACloud is an infrastructure whose routes lead to the nodes' pod ranges.
+func onACloud(facts *plugin.Input) {
+	facts.Infrastructure = plugin.Infrastructure{Type: "cloud", PodRoutes: true, PodRouter: "the road office", OwnNetwork: true}
+}
+
+func TestRoutesOfACloudLeadToItsPods(t *testing.T) {
+	const strays = "Forbidden @ ipam.type"
+	for _, test := range []struct {
+		name, config string
+		in           option
+		want         string // of the line; with strays also the error
+		followed     []string
+	}{
+		{"other addresses", "{overlay: {enabled: false}, ipam: {type: calico-ipam}}", onACloud, strays,
+			[]string{"overlay: {enabled: false}", "{overlay: {enabled: true}, ipam: {type: calico-ipam}}"}},
+		{"with backend none", "{backend: none, ipam: {type: calico-ipam}}", onACloud, strays,
+			[]string{"backend: none", "{backend: none, overlay: {enabled: true}, ipam: {type: calico-ipam}}"}},
+		{"that VXLAN brings", "{overlay: {enabled: false}, vxlan: {enabled: true}}", onACloud, strays,
+			[]string{"overlay: {enabled: false}", "{overlay: {enabled: true}, vxlan: {enabled: true}}"}},
+		{"without IP-in-IP", "ipam: {type: calico-ipam}", onAzure, strays, []string{""}},
+		{"for IPv6", "vxlan: {enabled: true}", func(f *plugin.Input) { dualStack(f); onACloud(f) }, strays, []string{""}},
+		{"the nodes' addresses", "overlay: {enabled: false}", onACloud, "no encapsulation; routes by the road office", nil},
+		{"an overlay", "{overlay: {enabled: true}, ipam: {type: calico-ipam}}", onACloud, "IP-in-IP between nodes; routes by BIRD", nil},
+		{"routes of its own", "{overlay: {enabled: false, createPodRoutes: true}, ipam: {type: calico-ipam}}", onACloud, "no encapsulation; routes by BIRD", nil},
+		{"nothing is known", "{backend: none, ipam: {type: calico-ipam}}", func(*plugin.Input) {}, "no encapsulation; routes by the infrastructure", nil},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			g := NewWithT(t)
+			n := try(t, test.config, test.in)
+			if test.want != strays {
+				g.Expect(n.Errors).To(BeEmpty())
+				g.Expect(n.DataPath).To(Equal(test.want))
+				return
+			}
+			g.Expect(n.Refusals()).To(Equal([]string{strays}))
+			g.Expect(n.Warned("ipam.type")).NotTo(ContainElement(ContainSubstring("kube-controllers")), "the error tells")
+			g.Expect(n.DataPath).To(HaveSuffix("nothing, since calico-ipam gives pods addresses outside of their node's range"))
+			g.Expect(strings.Contains(n.Errors[0].Detail, "or write overlay.enabled: true")).To(Equal(len(test.followed) > 1))
+			for _, config := range test.followed {
+				g.Expect(try(t, config, test.in).Errors).To(BeEmpty(), config)
+			}
+		})
+	}
+}
+
+// A release that did not look let such networks be made.
+func TestARunningNetworkWhosePodsNoRouteLeadsToIsWarnedAndMayChange(t *testing.T) {
+	const config = "overlay: {enabled: false}, ipam: {type: calico-ipam}"
+	g := NewWithT(t)
+	before := build(t, "{"+config+"}")
+	n := then(before, "{"+config+`, vethMTU: "1300"}`, onACloud)
+	g.Expect(n.Errors).To(BeEmpty())
+	g.Expect(n.Warned("ipam.type")).To(ConsistOf(ContainSubstring("and calico-ipam gives pods other addresses")))
+	g.Expect(then(before, "{overlay: {enabled: true}, ipam: {type: calico-ipam}}", onACloud).Errors).To(BeEmpty())
 }

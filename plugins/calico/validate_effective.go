@@ -17,6 +17,7 @@ import (
 func (definition) ValidateEffective(effective, written *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	validateKubeProxy(&found, effective, in)
+	validateAddresses(&found, effective, in, path)
 	warnNodeRange(&found, in)
 	warnFewRights(&found, effective, in)
 	w := warner{plugin.Warner{Found: &found, Path: path}}
@@ -42,6 +43,33 @@ func validateKubeProxy(found *plugin.Findings, effective *v1alpha1.NetworkConfig
 	case in.KubeProxy.Mode != "" && in.KubeProxy.Mode != corev1beta1.ProxyModeIPTables:
 		found.Error(field.Forbidden(proxy.Child("mode"), "must not be set when kube-proxy is disabled; leave it out"))
 	}
+}
+
+// validateAddresses refuses addresses to which the infrastructure's routes do not lead, where the
+// network relies on these.
+func validateAddresses(found *plugin.Findings, effective *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) {
+	if !straysFromRoutes(effective, in) {
+		return
+	}
+	other := ""
+	if !hasIPv6(effective) && !in.Infrastructure.NoIPIP {
+		other = ", or write overlay.enabled: true"
+	}
+	found.Error(field.Forbidden(path.Child("ipam", "type"), fmt.Sprintf(
+		"pods on different nodes would not reach each other: the routes that %s makes lead to the nodes' own pod ranges, and calico-ipam gives pods other addresses; in a new network leave ipam.type and vxlan out%s",
+		cmp.Or(in.Infrastructure.PodRouter, "the infrastructure"), other)))
+}
+
+// straysFromRoutes reports whether the network relies on routes that lead to the nodes' own pod
+// ranges, and gives pods addresses outside of these.
+func straysFromRoutes(effective *v1alpha1.NetworkConfig, in *plugin.Input) bool {
+	return reliesOnCloud(effective, in) && !usesHostLocal(effective)
+}
+
+// reliesOnCloud reports whether the network relies on routes of the infrastructure, and that makes
+// them.
+func reliesOnCloud(effective *v1alpha1.NetworkConfig, in *plugin.Input) bool {
+	return in.Infrastructure.PodRoutes && definition{}.DescribeDataPath(effective).NeedsRoutes()
 }
 
 // warnNodeRange warns that a network of IPv4 does not use the nodes' IPv6 range. It does

@@ -86,7 +86,7 @@ func (w warner) addresses(e *v1alpha1.NetworkConfig, in *plugin.Input) {
 		"the pods' IPv4 range is not known, since the one that the Network states is of IPv6, and the Shoot's status.networking.pods has none; the address pool of IPv4 stays empty. State the IPv4 range where two families are wanted")
 	w.WarnIf(hasIPv6(e) && podRangeIPv6(in) == "", "ipv6",
 		"the pods' IPv6 range is not known yet, since the Shoot's status.networking.pods has none; pool default-ipv6-ippool stays empty until then")
-	w.WarnIf(!usesHostLocal(e) && !hasKubeControllers(e), "ipam.type",
+	w.WarnIf(!usesHostLocal(e) && !hasKubeControllers(e) && !straysFromRoutes(e, in), "ipam.type",
 		"with backend none there are no kube-controllers, so nothing collects addresses of calico-ipam that pods left behind; and routes that a cloud makes lead to the nodes' own ranges, which calico-ipam does not keep to")
 	cidr := *e.IPAM.CIDR
 	w.WarnIf(usesHostLocal(e) && !isNodesRange(cidr), "ipam.cidr",

@@ -100,7 +100,7 @@ func TestUsersAreToldWhatIsNotInForce(t *testing.T) {
 
 // Whatever is combined, users are not warned of one field twice.
 func TestEachFieldOfTheEncapsulationIsWarnedOfOnce(t *testing.T) {
-	families := map[string]option{"IPv4": func(*plugin.Input) {}, "both families": dualStack, "IPv4 without IP-in-IP": onAzure}
+	families := map[string]option{"IPv4": func(*plugin.Input) {}, "both families": dualStack, "IPv4 without IP-in-IP": withoutIPIP}
 	for _, config := range combined(
 		[]string{"{", "{overlay: {enabled: true}, ", "{overlay: {enabled: false}, "},
 		[]string{"", "backend: none, ", "backend: vxlan, "},

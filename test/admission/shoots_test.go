@@ -173,6 +173,7 @@ func TestShootsAreCompleted(t *testing.T) {
 		"beside what the user wrote":                 {"{networking: {type: calico, providerConfig: {typha: {enabled: false}}}, provider: {type: azure}}", "{networking: {providerConfig: {overlay: {enabled: false}}}}"},
 		"unless the user wants one":                  {"{networking: {type: calico, providerConfig: {overlay: {enabled: true}}}, provider: {type: azure}}", "{}"},
 		"or something of the kind":                   {"{networking: {type: calico, providerConfig: {vxlan: {enabled: true}}}, provider: {type: azure}}", "{}"},
+		"or addresses to which no route leads":       {"{networking: {type: calico, providerConfig: {ipam: {type: calico-ipam}}}, provider: {type: aws}}", "{}"},
 		"where there are no routes there is one":     {"{networking: {type: calico}}", "{}"},
 		"flannel needs nothing":                      {"{networking: {type: flannel}}", "{}"},
 	} {

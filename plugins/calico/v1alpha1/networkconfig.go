@@ -134,7 +134,8 @@ type IPAM struct {
 	// calico-node and Typha.
 	// Rule: The value cannot change while pods run, since each type ignores the
 	// addresses that the other one has assigned. calico-ipam requires a network without
-	// IPv6.
+	// IPv6. It also requires an overlay, or overlay.createPodRoutes, where a cloud makes
+	// routes, since these lead to the nodes' own ranges.
 	// +optional
 	// +kubebuilder:validation:Enum=host-local;calico-ipam;""
 	Type IPAMType `json:"type,omitempty"`
