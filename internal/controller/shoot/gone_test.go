@@ -52,7 +52,7 @@ func TestHowLongTheEndOfAnExtensionObjectIsAwaited(t *testing.T) {
 				"gardener.cloud/timestamp": deleted.Format(time.RFC3339Nano),
 			}}}
 			test.change(o)
-			got := awaitGone("ControlPlane", o, deleted.Add(test.waited))
+			got := forControlPlane.untilGone(o, deleted.Add(test.waited))
 			g.Expect(got.Kind()).To(Equal(test.kind))
 			if got.Err() != nil {
 				g.Expect(got.Err().Error()).To(Equal(test.text))

@@ -68,7 +68,7 @@ func (i infrastructures) await(_ context.Context, run *run) outcome.Outcome {
 	if run.infrastructure == nil {
 		return outcome.Continue()
 	}
-	return awaitReady("Infrastructure", run.infrastructure, i.clock.Now())
+	return forInfrastructure.until(run.infrastructure, i.clock.Now())
 }
 
 // deployControlPlane writes the ControlPlane of a Shoot that has an Infrastructure, and passes on
@@ -97,17 +97,17 @@ func (i infrastructures) awaitControlPlane(_ context.Context, run *run) outcome.
 	if run.controlPlaneExtension == nil {
 		return outcome.Continue()
 	}
-	return awaitReady("ControlPlane", run.controlPlaneExtension, i.clock.Now())
+	return forControlPlane.until(run.controlPlaneExtension, i.clock.Now())
 }
 
 // deleteControlPlane deletes the ControlPlane, and waits until it is gone.
 func (i infrastructures) deleteControlPlane(ctx context.Context, run *run) outcome.Outcome {
-	return i.delete(ctx, run, "ControlPlane", &extensionsv1alpha1.ControlPlane{})
+	return i.delete(ctx, run, forControlPlane, &extensionsv1alpha1.ControlPlane{})
 }
 
 // deleteInfrastructure deletes the Infrastructure, and waits until it is gone.
 func (i infrastructures) deleteInfrastructure(ctx context.Context, run *run) outcome.Outcome {
-	return i.delete(ctx, run, "Infrastructure", &extensionsv1alpha1.Infrastructure{})
+	return i.delete(ctx, run, forInfrastructure, &extensionsv1alpha1.Infrastructure{})
 }
 
 // credentialsOf returns the user's Secret with the credentials, which only the controllers of the
@@ -150,7 +150,7 @@ const unwatchedFor = 5 * time.Second
 
 // delete deletes an object of the Shoot, and waits until it is gone. It also does so when the
 // configuration no longer lists the Shoot's infrastructure, and then no watch may announce the end.
-func (i infrastructures) delete(ctx context.Context, run *run, kind string, object extensionsv1alpha1.Object) outcome.Outcome {
+func (i infrastructures) delete(ctx context.Context, run *run, awaited wait, object extensionsv1alpha1.Object) outcome.Outcome {
 	key := client.ObjectKey{Namespace: run.namespace, Name: run.shoot.Name}
 	err := i.live.Get(ctx, key, object)
 	if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
@@ -163,7 +163,7 @@ func (i infrastructures) delete(ctx context.Context, run *run, kind string, obje
 	if err := i.deleteConfirmed(ctx, object, map[string]string{extensionsv1alpha1.TimestampAnnotation: timestamp(now)}); err != nil {
 		return fail(err)
 	}
-	ended := awaitGone(kind, object, now)
+	ended := awaited.untilGone(object, now)
 	if len(i.providers) == 0 {
 		return ended.Within(unwatchedFor)
 	}

@@ -12,31 +12,40 @@ import (
 	"github.com/trellis-network/trellis/internal/outcome"
 )
 
-// How long the controller of an extension object may take (Gardener's contract, 2.8). An error in
-// the status may be about a former request, so it counts only after patience, unless the status
-// shows that it is about the last one.
-const (
-	patience = 30 * time.Second
-	timeout  = 3 * time.Minute
+// wait is how a gardenlet waits for the controllers of one kind of extension objects.
+type wait struct {
+	kind string
+	// patience is how long an error in the status may be about a former request, unless the
+	// status shows that it is about the last one. A gardenlet gives up on an error after it.
+	patience time.Duration
+	// timeout is how long the controller may take.
+	timeout time.Duration
+}
+
+// The waits are those of gardenlets (for ControlPlanes see also Gardener's contract, 2.8). An
+// infrastructure takes minutes to make: a NAT gateway alone takes up to five.
+var (
+	forInfrastructure = wait{"Infrastructure", 3 * time.Minute, 10 * time.Minute}
+	forControlPlane   = wait{"ControlPlane", 30 * time.Second, 3 * time.Minute}
 )
 
-// awaitReady waits until an object is ready. Its error becomes the Shoot's.
-func awaitReady(kind string, object extensionsv1alpha1.Object, now time.Time) outcome.Outcome {
+// until waits until an object is ready. Its error becomes the Shoot's.
+func (w wait) until(object extensionsv1alpha1.Object, now time.Time) outcome.Outcome {
 	reason := unready(object)
 	failure := object.GetExtensionStatus().LastError
-	name := fmt.Sprintf("the %s %s/%s", kind, object.GetNamespace(), object.GetName())
+	name := fmt.Sprintf("the %s %s/%s", w.kind, object.GetNamespace(), object.GetName())
 	waited := now.Sub(requestedAt(object))
 	switch {
 	case reason == "" && failure == nil:
 		return outcome.Continue()
-	case failure != nil && (hasFailed(object) || waited >= patience):
+	case failure != nil && (hasFailed(object) || waited >= w.patience):
 		return outcome.Fail(errors.New(failure.Description), failure.Codes...)
 	case failure != nil:
-		return outcome.Wait(name+" is ready: error during reconciliation: "+failure.Description, patience-waited)
-	case waited >= timeout:
-		return outcome.Fail(fmt.Errorf("%s is not ready after %s: %s", name, timeout, reason))
+		return outcome.Wait(name+" is ready: error during reconciliation: "+failure.Description, w.patience-waited)
+	case waited >= w.timeout:
+		return outcome.Fail(fmt.Errorf("%s is not ready after %s: %s", name, w.timeout, reason))
 	}
-	return outcome.Wait(name+" is ready: "+reason, timeout-waited)
+	return outcome.Wait(name+" is ready: "+reason, w.timeout-waited)
 }
 
 // unready returns why an object does not show the success of the last request, by the checks of
