@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -60,19 +61,38 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	before := object.DeepCopyObject().(client.Object)
 	if isDeleting {
 		controllerutil.RemoveFinalizer(object, r.finalizer)
-	} else {
-		controllerutil.AddFinalizer(object, r.finalizer)
-		annotations := maps.Clone(object.GetAnnotations())
-		delete(annotations, extensionsv1alpha1.OperationAnnotation)
-		object.SetAnnotations(annotations)
+		return reconcile.Result{}, client.IgnoreNotFound(r.Patch(ctx, object, since(before)))
 	}
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := r.Patch(ctx, object, patch); err != nil || isDeleting {
-		return reconcile.Result{}, client.IgnoreNotFound(err)
+	// Without its annotation a request counts as answered, so the answer is stored first.
+	if !answersRequest(object) {
+		r.answer(object)
+		if err := r.Status().Patch(ctx, object, since(before)); err != nil {
+			return reconcile.Result{}, client.IgnoreNotFound(err)
+		}
+		before = object.DeepCopyObject().(client.Object)
 	}
-	before = object.DeepCopyObject().(client.Object)
-	r.answer(object)
-	return reconcile.Result{}, client.IgnoreNotFound(r.Status().Patch(ctx, object, client.MergeFrom(before)))
+	if !controllerutil.AddFinalizer(object, r.finalizer) && operation == "" {
+		return reconcile.Result{}, nil
+	}
+	annotations := maps.Clone(object.GetAnnotations())
+	delete(annotations, extensionsv1alpha1.OperationAnnotation)
+	object.SetAnnotations(annotations)
+	return reconcile.Result{}, client.IgnoreNotFound(r.Patch(ctx, object, since(before)))
+}
+
+// answersRequest reports whether the status is about the present spec, and not older than the
+// request, which has the time at which it was written.
+func answersRequest(object extensionsv1alpha1.Object) bool {
+	requested, err := time.Parse(time.RFC3339Nano, object.GetAnnotations()[extensionsv1alpha1.TimestampAnnotation])
+	status := object.GetExtensionStatus()
+	return err == nil && status.LastOperation != nil && status.ObservedGeneration == object.GetGeneration() &&
+		!requested.Truncate(time.Second).After(status.LastOperation.LastUpdateTime.Time)
+}
+
+// since returns the patch for what has changed in an object. An object that another client has
+// changed meanwhile is read again.
+func since(before client.Object) client.Patch {
+	return client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 }
 
 // answer sets the status of an object.

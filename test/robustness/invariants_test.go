@@ -19,15 +19,19 @@ import (
 // a place in the history. The invariants hold for every run, with any disturbance.
 func (w *world) broken(s *scenario, from int) []string {
 	h := w.written()
+	rules := []func(history, *write, *scenario) string{
+		desiredStays, finalizerFirst, finalizerOfManagedResourceFirst, inventoryFirst, successIsTrue,
+		networkGoesLast, secretsInUseStay, keptBeforeDeleted, specIsTheUsers,
+	}
+	if w.ofShoot {
+		rules = []func(history, *write, *scenario) string{infrastructureFirst, infrastructureLast, answeredFirst}
+	}
 	var found []string
 	for _, one := range h[from:] {
 		if !one.landed() {
 			continue
 		}
-		for _, rule := range []func(history, *write, *scenario) string{
-			desiredStays, finalizerFirst, finalizerOfManagedResourceFirst, inventoryFirst, successIsTrue,
-			networkGoesLast, secretsInUseStay, keptBeforeDeleted, specIsTheUsers,
-		} {
+		for _, rule := range rules {
 			if problem := rule(h, one, s); problem != "" {
 				found = append(found, fmt.Sprintf("%s\n\tat %s", problem, one))
 			}

@@ -58,6 +58,9 @@ func (l *life) reference(t *testing.T) []golden {
 }
 
 func (l *life) newWorld(t *testing.T) *world {
+	if l.ofShoot {
+		return newWorldOfShoot(t)
+	}
 	w := newWorld(t, l.trigger)
 	w.kinds = l.kinds
 	return w

@@ -22,20 +22,23 @@ import (
 
 // planted maps bugs to the tests that must find them. Each bug is a patch in planted/.
 var planted = map[string]string{
-	"annotation-before-status": "TestKilledAtAnyWrite/by annotation/^1$",
-	"fields-not-taken-over":    "TestExceptions/labels and annotations of users",
-	"finalizer-dropped-early":  "TestKilledAtAnyWrite/by edit/^1$",
-	"finalizer-forgotten":      "TestKilledAtAnyWrite/by edit/^1$",
-	"foreign-finalizer":        "TestAnnotations/a finalizer of another class",
-	"inventory-replaced":       "TestAnnotations/keep-object$",
-	"inventory-written-late":   "TestAnnotations/keep-object$",
-	"keep-object-ignored":      "TestAnnotations/keep-object$",
-	"keepobjects-forgotten":    "TestKilledAtAnyWrite/by annotation/^1$",
-	"prune-before-read":        "TestAnnotations/a Secret that cannot be read",
-	"replicas-overwritten":     "TestExceptions/replicas that the bundle does not set",
-	"secret-deleted-early":     "TestKilledAtAnyWrite/by edit/^1$",
-	"status-before-apply":      "TestKilledAtAnyWrite/by edit/^1$",
-	"written-for-nothing":      "TestKilledAtAnyWrite/by edit/^1$",
+	"adapted-only-after-a-write":   "TestKilledAtAnyWrite/with an infrastructure/^1$",
+	"annotation-before-status":     "TestKilledAtAnyWrite/by annotation/^1$",
+	"fields-not-taken-over":        "TestExceptions/labels and annotations of users",
+	"finalizer-dropped-early":      "TestKilledAtAnyWrite/by edit/^1$",
+	"finalizer-forgotten":          "TestKilledAtAnyWrite/by edit/^1$",
+	"foreign-finalizer":            "TestAnnotations/a finalizer of another class",
+	"infrastructure-deleted-early": "TestKilledAtAnyWrite/with an infrastructure/^1$",
+	"inventory-replaced":           "TestAnnotations/keep-object$",
+	"inventory-written-late":       "TestAnnotations/keep-object$",
+	"keep-object-ignored":          "TestAnnotations/keep-object$",
+	"keepobjects-forgotten":        "TestKilledAtAnyWrite/by annotation/^1$",
+	"prune-before-read":            "TestAnnotations/a Secret that cannot be read",
+	"replicas-overwritten":         "TestExceptions/replicas that the bundle does not set",
+	"request-taken-off-unanswered": "TestKilledAtAnyWrite/with an infrastructure/^1$",
+	"secret-deleted-early":         "TestKilledAtAnyWrite/by edit/^1$",
+	"status-before-apply":          "TestKilledAtAnyWrite/by edit/^1$",
+	"written-for-nothing":          "TestKilledAtAnyWrite/by edit/^1$",
 }
 
 const root = "../.."

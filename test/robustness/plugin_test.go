@@ -17,6 +17,8 @@ import (
 const (
 	// system is the namespace of all networks in the shoot.
 	system = "example-system"
+	// project is the namespace of the Shoots, whose names are those of the runs.
+	project = "garden-rob"
 	// controlPlane is the prefix of a run's namespace in the seed. The name of the run follows.
 	controlPlane = "shoot--rob--"
 	mainBundle   = "example-config"

@@ -4,11 +4,13 @@ package robustness
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
@@ -19,7 +21,9 @@ import (
 	crconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/controller/cloudconfig"
 	"github.com/trellis-network/trellis/internal/controller/managedresource"
 	"github.com/trellis-network/trellis/internal/controller/network"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus"
@@ -27,6 +31,7 @@ import (
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/providers/local"
 )
 
 const (
@@ -94,13 +99,8 @@ func (w *world) operator(t *transport) ctrl.Manager {
 		Scheme:     seedclient.Scheme(),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: crconfig.Controller{SkipNameValidation: ptr.To(true)},
-		Cache: cache.Options{
-			DefaultNamespaces: map[string]cache.Config{w.namespace(): {}},
-			ByObject: map[client.Object]cache.ByObject{
-				&extensionsv1alpha1.Cluster{}: {Field: fields.OneTermEqualSelector("metadata.name", w.namespace())},
-			},
-		},
-		Client: seedclient.Options(),
+		Cache:      cache.Options{DefaultNamespaces: map[string]cache.Config{w.namespace(): {}}, ByObject: w.cached()},
+		Client:     seedclient.Options(),
 	})
 	w.Expect(err).NotTo(HaveOccurred())
 	options := shootclient.Options{
@@ -118,7 +118,11 @@ func (w *world) operator(t *transport) ctrl.Manager {
 	if len(plugins) == 0 {
 		plugins = []plugin.Plugin{plugin.New(examplePlugin{})}
 	}
-	built, err := pipeline.New(plugins, nil)
+	var providers []plugin.Provider
+	if w.ofShoot {
+		providers = []plugin.Provider{local.Provider}
+	}
+	built, err := pipeline.New(plugins, providers)
 	w.Expect(err).NotTo(HaveOccurred())
 	w.Expect(network.Add(mgr, network.Options{
 		Pipeline: built, Trigger: w.trigger, Standalone: w.trigger == network.TriggerGeneration, Shoots: shoots,
@@ -127,6 +131,10 @@ func (w *world) operator(t *transport) ctrl.Manager {
 	w.Expect(networkstatus.Add(mgr, networkstatus.Options{
 		Clients: shoots, Clock: clock.RealClock{}, Period: syncPeriod, ProgressingThreshold: forEver, MaxConcurrentReconciles: 5,
 	})).To(Succeed())
+	if w.ofShoot {
+		w.addFlow(mgr)
+		return mgr
+	}
 	w.Expect(managedresource.Add(mgr, managedresource.Options{
 		Shoots: shoots, ManagedBy: w.run, SyncPeriod: syncPeriod, DeletionInterval: deletionInterval,
 	})).To(Succeed())
@@ -134,4 +142,19 @@ func (w *world) operator(t *transport) ctrl.Manager {
 		Shoots: there, Class: "seed", Confined: true, ManagedBy: w.run, SyncPeriod: syncPeriod, DeletionInterval: deletionInterval,
 	})).To(Succeed())
 	return mgr
+}
+
+// cached restricts caches to the objects of one run.
+func (w *world) cached() map[client.Object]cache.ByObject {
+	named := func(name string) fields.Selector { return fields.OneTermEqualSelector("metadata.name", name) }
+	cached := map[client.Object]cache.ByObject{&extensionsv1alpha1.Cluster{}: {Field: named(w.namespace())}}
+	if w.ofShoot {
+		maps.Copy(cached, cloudconfig.Watched())
+		cached[&corev1.Namespace{}] = cache.ByObject{Field: named(w.namespace())}
+		cached[&corev1beta1.Shoot{}] = cache.ByObject{Namespaces: map[string]cache.Config{project: {FieldSelector: named(w.run)}}}
+		cached[&corev1.Secret{}] = cache.ByObject{Namespaces: map[string]cache.Config{
+			project: {FieldSelector: named(w.run + ".kubeconfig")}, w.namespace(): {},
+		}}
+	}
+	return cached
 }

@@ -23,8 +23,11 @@ import (
 // life is a sequence of scenarios of one control plane. Each scenario begins where the previous
 // one ended, so that it needs no preparation of its own.
 type life struct {
-	name      string
-	trigger   network.Trigger
+	name    string
+	trigger network.Trigger
+	// ofShoot means that the life is that of a Shoot, for which the operator makes the control
+	// plane.
+	ofShoot   bool
 	scenarios []*scenario
 	// kinds are the kinds in the shoot that snapshots have.
 	kinds []schema.GroupVersionKind
@@ -97,8 +100,8 @@ func moved(w *world) {
 		Should(Equal([]string{""}))
 }
 
-// The scenarios, in four lives: two of a Gardener landscape, where annotations request
-// operations, and two without Gardener.
+// The scenarios, in five lives: two of a Gardener landscape, where annotations request
+// operations, and three without Gardener.
 var lives = []*life{
 	{name: "by edit", trigger: byEdit, kinds: shootKinds, scenarios: []*scenario{
 		{name: "create", act: func(w *world) { w.create(red) }, finish: done("Create")},
@@ -120,6 +123,7 @@ var lives = []*life{
 	}},
 	byForce("by force", byEdit, false),
 	byForce("by force and annotation", byAsking, true),
+	withInfrastructure,
 }
 
 // byForce is the life of a network whose shoot is force-deleted.

@@ -66,6 +66,9 @@ func (w *world) look() snapshot {
 			delete(seen, "seed Secret "+name)
 		}
 	}
+	if w.ofShoot {
+		w.lookAtFlow(note)
+	}
 	for _, kind := range w.kinds {
 		note(inShoot, kind, client.MatchingLabels{resourcesv1alpha1.ManagedBy: w.run}, client.InNamespace(namespaceOf(kind)))
 	}
@@ -87,7 +90,7 @@ var (
 	// volatile are the fields that differ from run to run, at any path.
 	volatile = []string{
 		"uid", "resourceVersion", "creationTimestamp", "managedFields", "generation", "lastUpdateTime",
-		"lastTransitionTime", "secretsDataChecksum", "deletionTimestamp", "selfLink",
+		"lastTransitionTime", "secretsDataChecksum", "deletionTimestamp", "selfLink", "gardener.cloud/timestamp",
 		"clusterIP", "clusterIPs", "nodePort", "healthCheckNodePort", hadAnnotation,
 		"batch.kubernetes.io/controller-uid", "controller-uid",
 	}
@@ -104,8 +107,12 @@ func (w *world) normalized(seen map[string]*unstructured.Unstructured) snapshot 
 		if deleted := each.GetDeletionTimestamp(); deleted != nil {
 			content["deleted"] = true
 		}
-		if each.GetKind() == "Secret" {
+		switch each.GetKind() {
+		case "Secret":
 			delete(content, "data")
+		case "Deployment": // Kubernetes' own controller writes these
+			delete(content, "status")
+			unstructured.RemoveNestedField(content, "metadata", "annotations")
 		}
 		forget(content)
 		raw, _ := json.MarshalIndent(content, "", " ")

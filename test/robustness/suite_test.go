@@ -98,8 +98,13 @@ var theAPI = sync.OnceValues(func() (*api, error) {
 	if err := install.CRDs(context.Background(), c); err != nil {
 		return nil, err
 	}
-	err = c.Create(context.Background(), &corev1.Namespace{ObjectMeta: meta("", system)})
-	return &api{config, raw, client.WithFieldOwner(c, userManager)}, client.IgnoreAlreadyExists(err)
+	for _, name := range []string{system, project} {
+		err := c.Create(context.Background(), &corev1.Namespace{ObjectMeta: meta("", name)})
+		if client.IgnoreAlreadyExists(err) != nil {
+			return nil, err
+		}
+	}
+	return &api{config, raw, client.WithFieldOwner(c, userManager)}, nil
 })
 
 // kubeconfigOf is an environment variable with the kubeconfig of a running API server. If it is

@@ -44,6 +44,8 @@ type world struct {
 	plugins []plugin.Plugin
 	// kindsChange means that the run creates CRDs, so that discovery must not be cached.
 	kindsChange bool
+	// ofShoot means that the run has a Shoot, for which the operator makes the control plane.
+	ofShoot bool
 
 	// kinds are the kinds in the shoot that snapshots have.
 	kinds []schema.GroupVersionKind
@@ -65,26 +67,33 @@ type world struct {
 
 var runs atomic.Int32
 
-// newWorld creates a control plane. Its name has the process id, since the processes that run
-// planted bugs share an API server.
-func newWorld(t *testing.T, trigger network.Trigger, plugins ...plugin.Plugin) *world {
+// emptyWorld is a run without a control plane. Its name has the process id, since the processes
+// that run planted bugs share an API server.
+func emptyWorld(t *testing.T, trigger network.Trigger, plugins ...plugin.Plugin) *world {
 	t.Helper()
-	a := server(t)
 	w := &world{
-		WithT: NewWithT(t), t: t, ctx: context.Background(), api: a, trigger: trigger, plugins: plugins,
+		WithT: NewWithT(t), t: t, ctx: context.Background(), api: server(t), trigger: trigger, plugins: plugins,
 		run: fmt.Sprintf("r%07x%04d", os.Getpid(), runs.Add(1)),
 	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			w.logWrites()
+		}
+	})
+	return w
+}
+
+// newWorld creates a control plane.
+func newWorld(t *testing.T, trigger network.Trigger, plugins ...plugin.Plugin) *world {
+	t.Helper()
+	w := emptyWorld(t, trigger, plugins...)
+	a := w.api
 	w.Expect(a.client.Create(w.ctx, &corev1.Namespace{ObjectMeta: meta("", w.namespace())})).To(Succeed())
 	w.Expect(a.client.Create(w.ctx, &corev1.Secret{
 		ObjectMeta: meta(w.namespace(), shootclient.SecretName),
 		Data:       map[string][]byte{shootclient.SecretKey: a.kubeconfig},
 	})).To(Succeed())
 	w.cluster(func(*corev1beta1.Shoot) {})
-	t.Cleanup(func() {
-		if t.Failed() {
-			w.logWrites()
-		}
-	})
 	return w
 }
 
@@ -110,7 +119,7 @@ func (w *world) namespace() string { return controlPlane + w.run }
 func (w *world) cluster(change func(*corev1beta1.Shoot)) {
 	s := &corev1beta1.Shoot{
 		TypeMeta:   metav1.TypeMeta{APIVersion: corev1beta1.GroupVersion.String(), Kind: "Shoot"},
-		ObjectMeta: meta("garden-rob", w.run),
+		ObjectMeta: meta(project, w.run),
 	}
 	change(s)
 	raw, err := json.Marshal(s)
@@ -176,8 +185,11 @@ func (w *world) delete() {
 
 // read returns the Network, or nil if there is none.
 func (w *world) read() *extensionsv1alpha1.Network {
-	n := &extensionsv1alpha1.Network{}
-	err := w.api.client.Get(w.ctx, client.ObjectKey{Namespace: w.namespace(), Name: "one"}, n)
+	n, name := &extensionsv1alpha1.Network{}, "one"
+	if w.ofShoot {
+		name = w.run
+	}
+	err := w.api.client.Get(w.ctx, client.ObjectKey{Namespace: w.namespace(), Name: name}, n)
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
