@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trellis-network/trellis/internal/controller/cloudconfig"
+	"github.com/trellis-network/trellis/internal/controller/shoot"
 	"github.com/trellis-network/trellis/internal/controlplane"
 	"github.com/trellis-network/trellis/internal/pod"
 	"github.com/trellis-network/trellis/internal/webhook"
@@ -43,12 +43,12 @@ func (o *Options) addControlPlane(ctx context.Context, mgr ctrl.Manager, server 
 	if err := mgr.GetAPIReader().Get(ctx, client.ObjectKey{Name: cmp.Or(o.Config.Webhooks.Namespace, pod.Namespace())}, own); err != nil {
 		return fmt.Errorf("read the operator's namespace, with which the webhooks for control planes end: %w", err)
 	}
-	name := "gardener-extension-" + strings.TrimSuffix(o.Name, "-operator")
 	clientConfig := func(path string) admissionregistrationv1.WebhookClientConfig {
 		return admissionregistrationv1.WebhookClientConfig{URL: new(server.URL(path)), CABundle: server.CABundle()}
 	}
 	wanted := func() []client.Object {
-		config := controlplanewebhook.Configuration(name, clouds, clientConfig)
+		config := controlplanewebhook.Configuration(o.controlPlaneConfiguration(), clouds, clientConfig)
+		config.Labels[shoot.OperatorLabel] = o.Name
 		config.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Namespace", Name: own.Name, UID: own.UID}}
 		return []client.Object{config}
 	}

@@ -3,12 +3,11 @@
 package operator
 
 import (
-	"strings"
-
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/trellis-network/trellis/internal/controller/shoot"
 	"github.com/trellis-network/trellis/internal/webhook"
 	"github.com/trellis-network/trellis/internal/webhook/networks"
 	"github.com/trellis-network/trellis/internal/webhook/registration"
@@ -28,11 +27,12 @@ func (o *Options) addNetworkWebhooks(mgr ctrl.Manager, built *pipeline.Pipeline,
 	for i := range all {
 		server.Handle(all[i].Path(), all[i].Handler())
 	}
-	name := "gardener-extension-" + strings.TrimSuffix(o.Name, "-operator") + "-networks"
 	wanted := func() []client.Object {
-		return []client.Object{networks.Configuration(name, all, func(path string) admissionregistrationv1.WebhookClientConfig {
+		config := networks.Configuration(o.networksConfiguration(), all, func(path string) admissionregistrationv1.WebhookClientConfig {
 			return admissionregistrationv1.WebhookClientConfig{URL: new(server.URL(path)), CABundle: server.CABundle()}
-		})}
+		})
+		config.Labels[shoot.OperatorLabel] = o.Name
+		return []client.Object{config}
 	}
 	return mgr.Add(&registration.Keeper{Client: mgr.GetClient(), Server: server, Wanted: wanted, Leader: true, Clock: o.Clock})
 }

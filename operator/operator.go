@@ -102,6 +102,9 @@ func Run(ctx context.Context, options Options) error {
 	if err := options.addNetworkWebhooks(mgr, built, server); err != nil {
 		return err
 	}
+	if err := options.addRemover(mgr); err != nil {
+		return err
+	}
 	return mgr.Start(ctx)
 }
 

@@ -9,11 +9,14 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/labels"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
+	"github.com/trellis-network/trellis/internal/controller/shoot"
 	"github.com/trellis-network/trellis/internal/pod"
 	"github.com/trellis-network/trellis/internal/webhook"
+	"github.com/trellis-network/trellis/internal/webhook/registration"
 )
 
 // addWebhookServer adds the webhook server if the configuration states how API servers reach it,
@@ -38,5 +41,28 @@ func (o *Options) addWebhookServer(ctx context.Context, mgr ctrl.Manager, mode c
 		URL:       cmp.Or(settings.URL, fmt.Sprintf("https://%s.%s:443", settings.ServiceName, namespace)),
 		Namespace: namespace,
 		Secret:    cmp.Or(settings.SecretName, strings.TrimSuffix(o.Name, "-operator")+"-webhooks"),
+	})
+}
+
+// controlPlaneConfiguration and networksConfiguration return the names of the configurations by
+// which the seed's API server calls the operator's webhooks.
+func (o *Options) controlPlaneConfiguration() string {
+	return "gardener-extension-" + strings.TrimSuffix(o.Name, "-operator")
+}
+
+func (o *Options) networksConfiguration() string { return o.controlPlaneConfiguration() + "-networks" }
+
+// addRemover removes the configurations of webhooks that the operator's configuration does not ask
+// for any longer.
+func (o *Options) addRemover(mgr ctrl.Manager) error {
+	var names []string
+	if len(o.clouds()) == 0 {
+		names = append(names, o.controlPlaneConfiguration())
+	}
+	if !o.Config.Webhooks.Networks {
+		names = append(names, o.networksConfiguration())
+	}
+	return mgr.Add(&registration.Remover{
+		Client: mgr.GetClient(), Names: names, Labels: labels.Set{shoot.OperatorLabel: o.Name}, Clock: o.Clock,
 	})
 }

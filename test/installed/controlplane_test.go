@@ -163,6 +163,15 @@ func TestKubeControllerManagersAreAdaptedToTheirInfrastructure(t *testing.T) {
 	}).Should(Succeed(), "pods that have read another cloud config are replaced")
 	o.Eventually(func() *metav1.LabelSelector { seed.Read(t, webhook); return webhook.Webhooks[0].ObjectSelector }).ShouldNot(Or(BeNil(), Equal(&metav1.LabelSelector{})))
 	o.stop()
+
+	o.settings = ""
+	o.start()
+	o.isGone(webhook)
+	o.stop()
+	seed.Read(t, manager)
+	paused := manager.DeepCopy()
+	paused.Spec.Paused = true
+	o.Eventually(func() error { return seed.Patch(t.Context(), paused.DeepCopy(), client.MergeFrom(manager)) }).Should(Succeed(), "nothing refuses it any longer")
 	o.Expect(o.usage.refused).To(BeEmpty())
 	o.Expect(o.usage.unused(t, "controlplane")).To(BeEmpty())
 }

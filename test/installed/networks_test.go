@@ -87,7 +87,13 @@ func TestNetworksAreChangedAsGardenersExtensionForAzureDoes(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: onAzure, Name: "later"}, Spec: network(onAzure, "calico", "").Spec,
 	})
 	o.Expect(apierrors.IsInternalError(err)).To(BeTrue(), "no Network of Calico is written on Azure without the change: %v", err)
+	o.networks = false
+	o.start()
+	o.isGone(configuration)
+	o.stop()
+	later := network(onAzure, "calico", "")
+	later.Name = "later"
+	o.Eventually(func() error { return seed.Create(t.Context(), later.DeepCopy(), client.DryRunAll) }).Should(Succeed(), "nothing refuses it any longer")
 	o.Expect(o.usage.refused).To(BeEmpty())
 	o.Expect(o.usage.unused(t, "networks")).To(BeEmpty())
-	o.Expect(seed.Delete(t.Context(), configuration)).To(Succeed())
 }
