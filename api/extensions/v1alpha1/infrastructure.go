@@ -119,6 +119,26 @@ type InfrastructureSpec struct {
 // InfrastructureStatus is the observed infrastructure.
 type InfrastructureStatus struct {
 	DefaultStatus `json:",inline"`
+	// NodesCIDR is a range of the nodes, in addition to those in Networking.
+	// +optional
+	NodesCIDR *string `json:"nodesCIDR,omitempty"`
+	// Networking are the ranges that the infrastructure gives to the cluster.
+	// +optional
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Networking *InfrastructureStatusNetworking `json:"networking,omitempty"`
+}
+
+// InfrastructureStatusNetworking are ranges of all IP families.
+type InfrastructureStatusNetworking struct {
+	// Pods are the pods' ranges.
+	// +optional
+	Pods []string `json:"pods,omitempty"`
+	// Nodes are the nodes' ranges.
+	// +optional
+	Nodes []string `json:"nodes,omitempty"`
+	// Services are the Services' ranges.
+	// +optional
+	Services []string `json:"services,omitempty"`
 }
 
 // GetExtensionSpec implements Object.

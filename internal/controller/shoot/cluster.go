@@ -95,11 +95,15 @@ func cloudProfileName(shoot *corev1beta1.Shoot, document map[string]any) string 
 
 // shootDocument returns the Shoot for the Cluster: all of it except what the API server
 // manages and what this controller reports. Those change with each report, and every
-// watcher of the Cluster would reconcile.
+// watcher of the Cluster would reconcile. If the spec has no range of the nodes, the copy has that
+// of the Infrastructure there, which a gardenlet writes into the Shoot itself.
 func shootDocument(shoot *corev1beta1.Shoot) (map[string]any, error) {
 	reduced := shoot.DeepCopy()
 	reduced.Status.Conditions, _ = condition.Remove(reduced.Status.Conditions, systemComponentsHealthy)
 	reduced.Status.Constraints, _ = condition.Remove(reduced.Status.Constraints, ConfigurationInForce)
+	if of, in := reduced.Spec.Networking, reduced.Status.Networking; of != nil && of.Nodes == nil && in != nil && len(in.Nodes) > 0 {
+		of.Nodes = &in.Nodes[0]
+	}
 	raw, err := json.Marshal(reduced)
 	if err != nil {
 		return nil, fmt.Errorf("encode the Shoot: %w", err)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -47,7 +46,7 @@ func (i identities) establish(ctx context.Context, run *run) outcome.Outcome {
 		}
 		run.stored = run.shoot.DeepCopy()
 	}
-	run.shoot.Status.Networking = networkingInUse(run.shoot)
+	run.shoot.Status.Networking = networkingInUse(run.shoot, run.infrastructure)
 	if run.shoot.Status.TechnicalID != "" {
 		return outcome.Continue()
 	}
@@ -122,38 +121,3 @@ func checkUnchanged(run *run) error {
 	}
 	return nil
 }
-
-// networkingInUse returns the ranges that the Shoot uses. Its Network has one range of
-// each kind; of other IP families the ranges that the status has stay.
-func networkingInUse(shoot *corev1beta1.Shoot) *corev1beta1.NetworkingStatus {
-	network, err := pipeline.NetworkForShoot(shoot)
-	if err != nil {
-		return shoot.Status.Networking
-	}
-	var before corev1beta1.NetworkingStatus
-	if shoot.Status.Networking != nil {
-		before = *shoot.Status.Networking
-	}
-	var nodes string
-	if n := shoot.Spec.Networking; n != nil && n.Nodes != nil {
-		nodes = *n.Nodes
-	}
-	return &corev1beta1.NetworkingStatus{
-		Pods:     replaceRange(before.Pods, network.Spec.PodCIDR),
-		Services: replaceRange(before.Services, network.Spec.ServiceCIDR),
-		Nodes:    replaceRange(before.Nodes, nodes),
-	}
-}
-
-// replaceRange returns the ranges with all of cidr's IP family replaced by cidr, which
-// comes first if there was none.
-func replaceRange(ranges []string, cidr string) []string {
-	if cidr == "" {
-		return ranges
-	}
-	isReplaced := func(other string) bool { return isIPv6(other) == isIPv6(cidr) }
-	first := max(0, slices.IndexFunc(ranges, isReplaced))
-	return slices.Insert(slices.DeleteFunc(slices.Clone(ranges), isReplaced), first, cidr)
-}
-
-func isIPv6(cidr string) bool { return strings.Contains(cidr, ":") }

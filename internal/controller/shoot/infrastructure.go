@@ -26,6 +26,10 @@ import (
 // credentials for the infrastructure, which is in the Shoot's namespace.
 const credentialsSuffix = ".cloudprovider"
 
+// maxProviderStatus is how many bytes of an Infrastructure's providerStatus are passed on at most.
+// An API server stores little more than a megabyte, and a ControlPlane has a configuration, too.
+const maxProviderStatus = 512 << 10
+
 // infrastructures are the Infrastructures and ControlPlanes of Shoots, which come before their
 // Networks and after them. Controllers of others reconcile them. Their configurations and their
 // providerStatus are passed on as they are, without reading them.
@@ -41,15 +45,30 @@ func (i infrastructures) serve(shoot *corev1beta1.Shoot) bool {
 	return slices.Contains(i.providers, shoot.Spec.Provider.Type)
 }
 
+// find reads the Infrastructure of a Shoot that stays.
+func (i infrastructures) find(ctx context.Context, run *run) error {
+	if !i.serve(run.shoot) || isDeleting(run.shoot) {
+		return nil
+	}
+	found := &extensionsv1alpha1.Infrastructure{}
+	if err := i.read(ctx, run, found); err != nil {
+		return err
+	}
+	if found.Name != "" {
+		run.infrastructure = found
+	}
+	return nil
+}
+
 // deploy writes the Infrastructure of a Shoot that has an infrastructureConfig.
 func (i infrastructures) deploy(ctx context.Context, run *run) outcome.Outcome {
 	current := &extensionsv1alpha1.Infrastructure{}
-	if err := i.read(ctx, run, current); err != nil {
-		return fail(err)
+	if run.infrastructure != nil {
+		current = run.infrastructure
 	}
 	provider := &run.shoot.Spec.Provider
 	if provider.InfrastructureConfig == nil {
-		if current.Name != "" {
+		if run.infrastructure != nil {
 			return fail(userError{errors.New("spec.provider.infrastructureConfig: a cluster that has an Infrastructure must keep its configuration")})
 		}
 		return outcome.Continue()
@@ -63,12 +82,18 @@ func (i infrastructures) deploy(ctx context.Context, run *run) outcome.Outcome {
 	return i.write(ctx, run, current, wanted, current.Spec, wanted.Spec)
 }
 
-// await waits until the Infrastructure is ready.
+// await waits until the Infrastructure is ready, with ranges that a Shoot can use.
 func (i infrastructures) await(_ context.Context, run *run) outcome.Outcome {
 	if run.infrastructure == nil {
 		return outcome.Continue()
 	}
-	return forInfrastructure.until(run.infrastructure, i.clock.Now())
+	if !isReady(run.infrastructure) {
+		return forInfrastructure.until(run.infrastructure, i.clock.Now())
+	}
+	if _, err := reportedRanges(run.infrastructure); err != nil {
+		return outcome.Fail(err)
+	}
+	return outcome.Continue()
 }
 
 // deployControlPlane writes the ControlPlane of a Shoot that has an Infrastructure, and passes on
@@ -76,6 +101,11 @@ func (i infrastructures) await(_ context.Context, run *run) outcome.Outcome {
 func (i infrastructures) deployControlPlane(ctx context.Context, run *run) outcome.Outcome {
 	if run.infrastructure == nil {
 		return outcome.Continue()
+	}
+	reported := run.infrastructure.Status.ProviderStatus.DeepCopy()
+	if reported != nil && len(reported.Raw) > maxProviderStatus {
+		return outcome.Fail(fmt.Errorf("the Infrastructure %s reports a providerStatus of %d bytes, of which a ControlPlane can have %d at most",
+			client.ObjectKeyFromObject(run.infrastructure), len(reported.Raw), maxProviderStatus))
 	}
 	current := &extensionsv1alpha1.ControlPlane{}
 	if err := i.read(ctx, run, current); err != nil {
@@ -86,7 +116,7 @@ func (i infrastructures) deployControlPlane(ctx context.Context, run *run) outco
 	wanted.Spec = extensionsv1alpha1.ControlPlaneSpec{
 		DefaultSpec: extensionsv1alpha1.DefaultSpec{Type: provider.Type, ProviderConfig: provider.ControlPlaneConfig.DeepCopy()},
 		Region:      run.shoot.Spec.Region, SecretRef: credentialsOf(run.shoot),
-		InfrastructureProviderStatus: run.infrastructure.Status.ProviderStatus.DeepCopy(),
+		InfrastructureProviderStatus: reported,
 	}
 	run.controlPlaneExtension = wanted
 	return i.write(ctx, run, current, wanted, current.Spec, wanted.Spec)

@@ -3,7 +3,9 @@
 package shoot_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,10 +24,10 @@ import (
 )
 
 // What the first example of the extensibility overview has in the Infrastructure of a cluster on
-// AWS, and what AWS' controller reports. The last fields are not the example's: nothing that JSON
-// can have may get lost.
+// AWS, and what AWS' controller reports. What follows is not the example's: nothing that JSON can
+// have may get lost.
 const (
-	infrastructureConfig = `
+	exampleConfig = `
 apiVersion: aws.provider.extensions.gardener.cloud/v1alpha1
 kind: InfrastructureConfig
 networks:
@@ -39,6 +41,8 @@ networks:
   - 10.250.0.0/19
 zones:
 - eu-west-1a
+`
+	infrastructureConfig = exampleConfig + `
 nothing: null
 large: 9007199254740993
 "": [{}, [], "", false, "<&>\u0000"]
@@ -72,8 +76,7 @@ func (e *env) blob(document string) *runtime.RawExtension {
 	return &runtime.RawExtension{Raw: raw}
 }
 
-// withInfrastructure is a project with a controller that knows controllers for AWS, in which a
-// clock can be set.
+// withInfrastructure is a project whose seed has controllers for AWS.
 func withInfrastructure(t *testing.T) *env {
 	t.Helper()
 	e := project(t)
@@ -81,6 +84,13 @@ func withInfrastructure(t *testing.T) *env {
 		return shoot.Add(mgr, shoot.Options{Infrastructures: []string{"aws"}})
 	})
 	return e
+}
+
+// shootOnAWS is the Shoot example on AWS, with its kubeconfig.
+func (e *env) shootOnAWS(change ...func(*corev1beta1.Shoot)) *corev1beta1.Shoot {
+	e.t.Helper()
+	e.kubeconfig(kubeconfig)
+	return e.shoot(append([]func(*corev1beta1.Shoot){e.onAWS}, change...)...)
 }
 
 func (e *env) onAWS(s *corev1beta1.Shoot) {
@@ -240,8 +250,7 @@ func TestAnErrorOfTheInfrastructuresDeletionIsReported(t *testing.T) {
 
 func TestAnErrorOfTheInfrastructureStopsTheShootAndIsReported(t *testing.T) {
 	e := withInfrastructure(t)
-	e.kubeconfig(kubeconfig)
-	s := e.shoot(e.onAWS)
+	s := e.shootOnAWS()
 	failed := func(status *extensionsv1alpha1.DefaultStatus) {
 		status.LastError = &corev1beta1.LastError{Description: "Error reconciling Infrastructure: no such VPC", Codes: []corev1beta1.ErrorCode{"ERR_INFRA_DEPENDENCIES"}}
 	}
@@ -278,11 +287,63 @@ func TestAShootWithoutAnInfrastructureHasNone(t *testing.T) {
 
 func TestAClusterKeepsItsInfrastructure(t *testing.T) {
 	e := withInfrastructure(t)
-	s := e.shoot(e.onAWS)
+	s := e.shootOnAWS()
 	e.controllerSays(e.infrastructure(), succeeded)
 	patch(e, s, func(s *corev1beta1.Shoot) { s.Spec.Provider.InfrastructureConfig = nil })
 	e.becomes(s, create, failing, "spec.provider.infrastructureConfig: a cluster that has an Infrastructure must keep its configuration")
 	e.stays(e.infrastructure())
+}
+
+func TestOnlySoMuchOfAnInfrastructureIsPassedOn(t *testing.T) {
+	e := withInfrastructure(t)
+	s := e.shootOnAWS()
+	large := &runtime.RawExtension{Raw: fmt.Appendf(nil, `{"kind":"InfrastructureStatus","large":%q}`, strings.Repeat("x", 512<<10))}
+	e.controllerSays(e.infrastructure(), succeeded, reported(large))
+	e.applied()
+	e.networkSays(succeeded, func(*extensionsv1alpha1.Network) {})
+	e.becomes(s, create, failing, "The Infrastructure "+e.controlPlane+"/example reports a providerStatus of", "bytes, of which a ControlPlane can have 524288 at most")
+	e.isAbsent(e.cloudControlPlane())
+}
+
+// A cluster of IPv6 has no default ranges.
+func TestAShootGetsItsRangesFromItsInfrastructure(t *testing.T) {
+	e := withInfrastructure(t)
+	s := e.shootOnAWS(func(s *corev1beta1.Shoot) {
+		s.Spec.Networking.Nodes, s.Spec.Networking.IPFamilies = nil, []string{"IPv6"}
+	})
+	infrastructure := e.infrastructure()
+	reports := func(pods string) {
+		e.controllerSays(infrastructure, succeeded, func(*extensionsv1alpha1.DefaultStatus) {
+			infrastructure.Status.Networking = &extensionsv1alpha1.InfrastructureStatusNetworking{
+				Pods: []string{pods}, Services: []string{"2001:db8:2::/108"}, Nodes: []string{"2001:db8:3::/64"},
+			}
+		})
+	}
+	reports("2001:db8:1::")
+	e.becomes(s, create, failing, `status.networking.pods: Invalid value: "2001:db8:1::": must be a range such as`)
+	e.isAbsent(e.network())
+
+	reports("2001:db8:1::/56")
+	e.applied()
+	network := e.networkSays(succeeded, func(*extensionsv1alpha1.Network) {})
+	e.Expect(network.Spec.PodCIDR + " " + network.Spec.ServiceCIDR).To(Equal("2001:db8:1::/56 2001:db8:2::/108"))
+	e.controllerSays(e.cloudControlPlane(), succeeded)
+	e.becomes(s, create, succeeded)
+	e.Expect(s.Spec.Networking.Nodes).To(BeNil(), "the spec is the user's")
+	e.Expect(s.Status.Networking).To(Equal(&corev1beta1.NetworkingStatus{
+		Pods: []string{"2001:db8:1::/56"}, Services: []string{"2001:db8:2::/108"}, Nodes: []string{"2001:db8:3::/64"},
+	}))
+	cluster, inside := e.cluster(), &corev1beta1.Shoot{}
+	e.get(cluster)
+	e.Expect(json.Unmarshal(cluster.Spec.Shoot.Raw, inside)).To(Succeed())
+	e.Expect(inside.Status.Networking).To(Equal(s.Status.Networking))
+	e.Expect(inside.Spec.Networking.Nodes).To(HaveValue(Equal("2001:db8:3::/64")), "where a gardenlet's Cluster has it")
+
+	e.stays(s)
+	e.requests.reset(0)
+	e.touch(infrastructure)
+	e.stays(s)
+	e.Expect(e.requests.All()).To(BeEmpty())
 }
 
 // The manifest of the first example, as it stands there.
@@ -297,20 +358,6 @@ metadata:
   namespace: %s
 spec:
   type: aws
-  providerConfig:
-    apiVersion: aws.provider.extensions.gardener.cloud/v1alpha1
-    kind: InfrastructureConfig
-    networks:
-      vpc:
-        cidr: 10.250.0.0/16
-      internal:
-      - 10.250.112.0/22
-      public:
-      - 10.250.96.0/22
-      workers:
-      - 10.250.0.0/19
-    zones:
-    - eu-west-1a
   dns:
     apiserver: api.aws-01.core.example.com
   region: eu-west-1
@@ -319,8 +366,10 @@ spec:
   sshPublicKey: |
     base64(key)
 `, e.controlPlane)
-	written := &unstructured.Unstructured{}
+	written, config := &unstructured.Unstructured{}, map[string]any{}
 	e.Expect(yaml.Unmarshal([]byte(manifest), written)).To(Succeed())
+	e.Expect(yaml.Unmarshal([]byte(exampleConfig), &config)).To(Succeed())
+	e.Expect(unstructured.SetNestedMap(written.Object, config, "spec", "providerConfig")).To(Succeed())
 	stored := written.DeepCopy()
 	e.Expect(e.client.Create(t.Context(), stored)).To(Succeed())
 	e.Expect(stored.Object["spec"]).To(Equal(written.Object["spec"]))

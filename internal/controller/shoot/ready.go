@@ -48,6 +48,11 @@ func (w wait) until(object extensionsv1alpha1.Object, now time.Time) outcome.Out
 	return outcome.Wait(name+" is ready: "+reason, w.timeout-waited)
 }
 
+// isReady reports whether an object shows the success of the last request.
+func isReady(object extensionsv1alpha1.Object) bool {
+	return unready(object) == "" && object.GetExtensionStatus().LastError == nil
+}
+
 // unready returns why an object does not show the success of the last request, by the checks of
 // Gardener's contract but for the first, the error in its status; empty if it does.
 func unready(object extensionsv1alpha1.Object) string {

@@ -171,8 +171,8 @@ type run struct {
 	released bool
 }
 
-// newRun reads the control-plane namespace and, if it is this Shoot's, the Network. For a
-// deletion it reads from the API server: see seed.live.
+// newRun reads the control-plane namespace and, if it is this Shoot's, the Network and the
+// Infrastructure. For a deletion it reads from the API server: see seed.live.
 func (r *Reconciler) newRun(ctx context.Context, shoot *corev1beta1.Shoot) (*run, error) {
 	next := &run{
 		stored: shoot, shoot: shoot.DeepCopy(), before: shoot.Status.LastOperation, namespace: pipeline.ControlPlaneNamespace(shoot),
@@ -188,6 +188,9 @@ func (r *Reconciler) newRun(ctx context.Context, shoot *corev1beta1.Shoot) (*run
 	next.controlPlane = controlPlane
 	if next.isForeign() {
 		return next, nil
+	}
+	if err := r.infrastructures.find(ctx, next); err != nil {
+		return next, err
 	}
 	network := &extensionsv1alpha1.Network{}
 	if err := r.Get(ctx, client.ObjectKey{Namespace: next.namespace, Name: shoot.Name}, network); err != nil {
