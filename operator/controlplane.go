@@ -27,7 +27,7 @@ import (
 func (o *Options) clouds() map[string]controlplane.Cloud {
 	clouds := map[string]controlplane.Cloud{}
 	for _, each := range o.Config.ControlPlane.KubeControllerManager {
-		clouds[each.Provider] = controlplane.Cloud{VolumePlugin: each.ExternalCloudVolumePlugin, Config: each.CloudConfig}
+		clouds[each.Provider] = controlplane.Cloud{VolumePlugin: each.ExternalCloudVolumePlugin, Config: each.CloudConfig, Template: each.CloudConfigTemplate}
 	}
 	return clouds
 }
@@ -53,7 +53,7 @@ func (o *Options) addControlPlane(ctx context.Context, mgr ctrl.Manager, server 
 		return []client.Object{config}
 	}
 	for provider, cloud := range clouds {
-		server.Handle(controlplanewebhook.Path(provider), controlplanewebhook.Handler(provider, cloud))
+		server.Handle(controlplanewebhook.Path(provider), controlplanewebhook.Handler(provider, cloud, mgr.GetClient()))
 	}
 	return errors.Join(
 		mgr.Add(&registration.Keeper{Client: mgr.GetClient(), Server: server, Wanted: wanted, Leader: true, Clock: o.Clock}),

@@ -49,6 +49,9 @@ type Cloud struct {
 	VolumePlugin string
 	// Config is the content of the cloud config. Without it there must be no such file.
 	Config string
+	// Template, instead of Config, is a template of it, as of kubectl's -o jsonpath, with paths
+	// of the control plane's Infrastructure. For returns what it becomes.
+	Template string
 }
 
 // Checksum returns the value of ChecksumAnnotation.

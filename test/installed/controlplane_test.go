@@ -12,9 +12,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/controlplane"
 	"github.com/trellis-network/trellis/operator"
 	"github.com/trellis-network/trellis/test/harness"
 	"github.com/trellis-network/trellis/test/install"
@@ -162,6 +165,22 @@ func TestKubeControllerManagersAreAdaptedToTheirInfrastructure(t *testing.T) {
 		o.isAdapted(g, manager, ofZoneB)
 	}).Should(Succeed(), "pods that have read another cloud config are replaced")
 	o.Eventually(func() *metav1.LabelSelector { seed.Read(t, webhook); return webhook.Webhooks[0].ObjectSelector }).ShouldNot(Or(BeNil(), Equal(&metav1.LabelSelector{})))
+	o.stop()
+
+	o.settings = `, controlPlane: {kubeControllerManager: [{provider: aws, externalCloudVolumePlugin: aws, cloudConfigTemplate: "VPC={.status.providerStatus.vpc.id}"}]}`
+	o.start()
+	infrastructure := &extensionsv1alpha1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Namespace: adaptedPlane, Name: "aws-01"}}
+	infrastructure.Spec.Type, infrastructure.Spec.Region = "aws", "eu-west-1"
+	o.create(infrastructure)
+	harness.ChangeStatus(t, seed, infrastructure, func(i *extensionsv1alpha1.Infrastructure) {
+		i.Status.ProviderStatus = &runtime.RawExtension{Raw: []byte(`{"kind":"InfrastructureStatus","vpc":{"id":"vpc-1234"}}`)}
+	})
+	o.Eventually(func(g Gomega) {
+		seed.Read(t, config)
+		g.Expect(config.Data).To(Equal(map[string]string{"cloudprovider.conf": "VPC=vpc-1234"}))
+		seed.Read(t, manager)
+		o.isAdapted(g, manager, controlplane.Cloud{Config: "VPC=vpc-1234"}.Checksum())
+	}).Should(Succeed(), "the Infrastructure has the value")
 	o.stop()
 
 	o.settings = ""

@@ -55,6 +55,10 @@ func TestLoadNamesTheInvalidField(t *testing.T) {
 			"controlPlane: {kubeControllerManager: [{provider: One}]}", `controlPlane.kubeControllerManager[0].provider: Invalid value: "One"`},
 		"flags in a flag": {
 			"controlPlane: {kubeControllerManager: [{provider: one, externalCloudVolumePlugin: 'a --b'}]}", `externalCloudVolumePlugin: Invalid value: "a --b"`},
+		"two cloud configs": {
+			"controlPlane: {kubeControllerManager: [{provider: one, cloudConfig: a, cloudConfigTemplate: b}]}", "controlPlane.kubeControllerManager[0].cloudConfigTemplate: Forbidden: cloudConfig states the content"},
+		"no template": {
+			"controlPlane: {kubeControllerManager: [{provider: one, cloudConfigTemplate: '{.status'}]}", `cloudConfigTemplate: Invalid value: "{.status": unclosed action`},
 		"negative":        {"controllers: {health: {syncPeriod: -1s}}", "controllers.health.syncPeriod"},
 		"no range":        {"shootClientConnection: {allowedAddresses: [127.0.0.1]}", `shootClientConnection.allowedAddresses[0]: Invalid value: "127.0.0.1": must be a range such as 127.0.0.0/8`},
 		"no rate":         {"shootClientConnection: {qps: -1}", "shootClientConnection.qps"},

@@ -190,8 +190,13 @@ type KubeControllerManager struct {
 	ExternalCloudVolumePlugin string `json:"externalCloudVolumePlugin,omitempty"`
 	// CloudConfig is the content of the file that --cloud-config names. The operator keeps it in
 	// the ConfigMap cloud-provider-config of each control plane. It must contain no secrets.
-	// Without it the flag is removed.
+	// Without it and cloudConfigTemplate the flag is removed.
 	CloudConfig string `json:"cloudConfig,omitempty"`
+	// CloudConfigTemplate, instead of cloudConfig, is a template of that content as of kubectl's
+	// -o jsonpath. Its paths are those of the control plane's Infrastructure, such as
+	// {.status.providerStatus.vpc.id}. A kube-controller-manager can only be written once its
+	// Infrastructure has all values.
+	CloudConfigTemplate string `json:"cloudConfigTemplate,omitempty"`
 }
 
 // Controllers are the settings of the controllers.

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/util/jsonpath"
 )
 
 func (c *OperatorConfiguration) validate() field.ErrorList {
@@ -120,9 +121,23 @@ func (c ControlPlane) validate(path *field.Path, webhooks Webhooks) field.ErrorL
 				errs = append(errs, field.Invalid(path.Child(name.field), name.value, problems[0]))
 			}
 		}
-		if len(each.CloudConfig) > maxCloudConfig {
-			errs = append(errs, field.TooLong(path.Child("cloudConfig"), "", maxCloudConfig))
+		errs = append(errs, each.validateCloudConfig(path)...)
+	}
+	return errs
+}
+
+func (k KubeControllerManager) validateCloudConfig(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	for _, text := range []struct{ field, value string }{{"cloudConfig", k.CloudConfig}, {"cloudConfigTemplate", k.CloudConfigTemplate}} {
+		if len(text.value) > maxCloudConfig {
+			errs = append(errs, field.TooLong(path.Child(text.field), "", maxCloudConfig))
 		}
+	}
+	if k.CloudConfig != "" && k.CloudConfigTemplate != "" {
+		errs = append(errs, field.Forbidden(path.Child("cloudConfigTemplate"), "cloudConfig states the content; remove one of them"))
+	}
+	if err := jsonpath.New("cloudConfigTemplate").Parse(k.CloudConfigTemplate); err != nil {
+		errs = append(errs, field.Invalid(path.Child("cloudConfigTemplate"), k.CloudConfigTemplate, err.Error()))
 	}
 	return errs
 }

@@ -8,6 +8,7 @@ package cloudconfig
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -52,12 +53,20 @@ func Watched() map[client.Object]cache.ByObject {
 
 // Add registers the controller with mgr, whose cache has Watched.
 func Add(mgr manager.Manager, opts Options) error {
-	return builder.ControllerManagedBy(mgr).
+	ofNamespace := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {
+		return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: object.GetNamespace()}}}
+	})
+	b := builder.ControllerManagedBy(mgr)
+	for _, cloud := range opts.Clouds {
+		if cloud.Template != "" {
+			b.Watches(&extensionsv1alpha1.Infrastructure{}, ofNamespace)
+			break
+		}
+	}
+	return b.
 		Named(ControllerName).
 		For(&corev1.Namespace{}, builder.OnlyMetadata).
-		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {
-			return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: object.GetNamespace()}}}
-		})).
+		WatchesMetadata(&corev1.ConfigMap{}, ofNamespace).
 		WithOptions(controller.Options{MaxConcurrentReconciles: opts.MaxConcurrentReconciles}).
 		Complete(&reconciler{mgr.GetClient(), opts})
 }
@@ -78,11 +87,36 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if !adapted || !namespace.DeletionTimestamp.IsZero() {
 		return reconcile.Result{}, nil
 	}
+	if cloud.Template != "" {
+		infrastructure, err := r.infrastructureOf(ctx, namespace)
+		if err == nil {
+			cloud, err = cloud.For(infrastructure)
+		}
+		if err != nil {
+			log.FromContext(ctx).Info("Waiting for what the cloud config needs", "namespace", namespace.Name, "reason", err.Error())
+			return reconcile.Result{}, nil
+		}
+	}
 	err := r.writeConfig(ctx, namespace.Name, cloud)
 	if err == nil {
 		err = r.adapt(ctx, namespace.Name, cloud)
 	}
 	return outcome.TryAgain(err).Result()
+}
+
+// infrastructureOf returns the Infrastructure of a control plane.
+func (r *reconciler) infrastructureOf(ctx context.Context, namespace *metav1.PartialObjectMetadata) (*extensionsv1alpha1.Infrastructure, error) {
+	list := &extensionsv1alpha1.InfrastructureList{}
+	if err := r.List(ctx, list, client.InNamespace(namespace.Name)); err != nil {
+		return nil, err
+	}
+	ofType := slices.DeleteFunc(list.Items, func(i extensionsv1alpha1.Infrastructure) bool {
+		return i.Spec.Type != namespace.Labels[extensionsv1alpha1.ProviderLabel] || !i.DeletionTimestamp.IsZero()
+	})
+	if len(ofType) != 1 {
+		return nil, fmt.Errorf("there are %d Infrastructures, where there must be one", len(ofType))
+	}
+	return &ofType[0], nil
 }
 
 // writeConfig writes the ConfigMap, unless it has the cloud config. One that is no longer needed

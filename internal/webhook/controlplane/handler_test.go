@@ -3,13 +3,17 @@
 package controlplane
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"github.com/trellis-network/trellis/internal/controlplane"
@@ -45,7 +49,7 @@ func TestDeploymentsAreAdapted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)
 			request := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{Object: runtime.RawExtension{Raw: []byte(test.object)}}}
-			response := handler{controlplane.Cloud{Config: "[Global]\n"}}.Handle(t.Context(), request)
+			response := handler{cloud: controlplane.Cloud{Config: "[Global]\n"}}.Handle(t.Context(), request)
 			g.Expect(response.Allowed).To(Equal(test.allowed))
 			g.Expect(len(response.Patches) > 0).To(Equal(test.adapted))
 			if response.Result != nil {
@@ -56,11 +60,49 @@ func TestDeploymentsAreAdapted(t *testing.T) {
 	}
 }
 
+// configs has the ConfigMap of one namespace.
+type configs struct {
+	client.Reader
+	namespace, content string
+}
+
+func (c configs) Get(_ context.Context, key client.ObjectKey, object client.Object, _ ...client.GetOption) error {
+	if key.Namespace != c.namespace {
+		return apierrors.NewNotFound(corev1.Resource("configmaps"), key.Name)
+	}
+	object.(*corev1.ConfigMap).Data = map[string]string{"cloudprovider.conf": c.content}
+	return nil
+}
+
+// A kube-controller-manager would not start without a cloud config that its Infrastructure decides.
+func TestNoDeploymentComesBeforeItsCloudConfig(t *testing.T) {
+	for name, test := range map[string]struct{ namespace, content, says string }{
+		"none":     {"another", "VPC=vpc-1\n", `configmaps "cloud-provider-config" not found`},
+		"empty":    {"one", "", "the ConfigMap one/cloud-provider-config has no cloudprovider.conf yet"},
+		"complete": {"one", "VPC=vpc-1\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			request := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{Namespace: "one", Object: runtime.RawExtension{Raw: []byte(manager)}}}
+			cloud := controlplane.Cloud{Template: "VPC={.status.providerStatus.vpc.id}"}
+			response := handler{cloud, configs{namespace: test.namespace, content: test.content}}.Handle(t.Context(), request)
+			g.Expect(response.Allowed).To(Equal(test.says == ""))
+			if test.says != "" {
+				g.Expect(response.Result.Message).To(ContainSubstring(test.says))
+				return
+			}
+			patches, err := json.Marshal(response.Patches)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(string(patches)).To(ContainSubstring(controlplane.Cloud{Config: test.content}.Checksum()))
+		})
+	}
+}
+
 // The API server may have fields that this program does not know.
 func TestUnknownFieldsOfDeploymentsStay(t *testing.T) {
 	g := NewWithT(t)
 	request := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{Object: runtime.RawExtension{Raw: []byte(manager)}}}
-	response := handler{controlplane.Cloud{}}.Handle(t.Context(), request)
+	response := handler{}.Handle(t.Context(), request)
 	operations, err := json.Marshal(response.Patches)
 	g.Expect(err).NotTo(HaveOccurred())
 	patch, err := jsonpatch.DecodePatch(operations)
