@@ -51,7 +51,7 @@ type Options struct {
 	// https://trellis-admission.garden:443. One of both is required.
 	Service, URL string
 	// Standalone reports that the garden is without Gardener, so that Shoots have no labels
-	// with the type of their network.
+	// with the type of their network, and describe clusters that exist.
 	Standalone bool
 	// BindAddress is the host:port of the webhooks.
 	BindAddress string
@@ -105,7 +105,11 @@ func Run(ctx context.Context, options Options) error {
 	if err != nil {
 		return err
 	}
-	shootadmission.Add(server, built, plugin.Environment{FeatureGates: gates})
+	env := plugin.Environment{FeatureGates: gates}
+	if options.Standalone {
+		env.PodAccess = &plugin.PodAccess{} // nothing is rendered that needs the address
+	}
+	shootadmission.Add(server, built, env)
 	options.Log.Info("Starting", "networks", built.Types(), "garden", options.Garden.Host, "runtime", options.Runtime.Host)
 	err = errors.Join(
 		mgr.AddHealthzCheck("ping", healthz.Ping),

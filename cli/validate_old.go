@@ -82,7 +82,7 @@ func (in *input) review(p *pipeline.Pipeline, before, subject *manifest.Subject)
 	}
 	result := &pipeline.Result{}
 	var err error
-	if one.warnings, err = p.DefaultShoot(before.Shoot, shoot); err != nil {
+	if one.warnings, err = p.DefaultShoot(before.Shoot, shoot, in.environment()); err != nil {
 		result.Errors = field.ErrorList{field.InternalError(field.NewPath("spec"), err)}
 		return one, result
 	}

@@ -147,6 +147,12 @@ func TestMoreNodesThanRoutesAreWarnedOf(t *testing.T) {
 	g.Expect(warnings(`{"tunnel":{"enabled":true}}`, 6)).To(BeEmpty())
 }
 
+func TestStandaloneItIsNotKnownWhatMakesRoutes(t *testing.T) {
+	p := newPipeline(t, noopPlugin{})
+	request := p.NewRequest(network("", onInfrastructure("continent")), nil, plugin.Environment{PodAccess: &plugin.PodAccess{}})
+	NewWithT(t).Expect(p.Build(request).DataPath).To(Equal("no encapsulation; routes by the infrastructure"))
+}
+
 func TestOneLineTellsHowPacketsTravel(t *testing.T) {
 	p := newPipeline(t, noopPlugin{})
 	for _, test := range []struct{ config, infrastructure, want string }{

@@ -113,6 +113,9 @@ func (p *Pipeline) NewRequest(network *extensionsv1alpha1.Network, shoot *corev1
 	if provider, ok := p.providers[infrastructure]; ok {
 		request.Facts.Infrastructure = provider.Infrastructure(shoot)
 	}
+	if env.Standalone() { // what makes the routes in a landscape need not be there
+		request.Facts.Infrastructure.PodRouter = ""
+	}
 	return request
 }
 

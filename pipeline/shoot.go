@@ -78,15 +78,15 @@ func (p *Pipeline) ReviewShoot(old, shoot *corev1beta1.Shoot, env plugin.Environ
 // DefaultShoot states in a Shoot that a user creates, or updates, what its plugin wants to be
 // stated there: see plugin.ShootDefaulter. old is nil for a Shoot that is created. It changes
 // nothing of a Shoot of which ReviewShoot checks nothing.
-func (p *Pipeline) DefaultShoot(old, shoot *corev1beta1.Shoot) ([]plugin.Warning, error) {
-	request, checked := p.planned(shoot, plugin.Environment{})
+func (p *Pipeline) DefaultShoot(old, shoot *corev1beta1.Shoot, env plugin.Environment) ([]plugin.Warning, error) {
+	request, checked := p.planned(shoot, env)
 	if !checked || unchanged(old, shoot) {
 		return nil, nil
 	}
 	var warnings []plugin.Warning
 	err := plugin.Guard(request.Spec.Type, func() error {
 		if found, ok := p.plugins[request.Spec.Type]; ok {
-			warnings = found.DefaultShoot(old, shoot, request.Facts.Infrastructure)
+			warnings = found.DefaultShoot(old, shoot, &plugin.Input{Facts: request.Facts, Environment: env})
 		}
 		return nil
 	})

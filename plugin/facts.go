@@ -130,7 +130,8 @@ type Infrastructure struct {
 	// NoPodRoutes reports that nothing makes such routes but the network itself. Of an
 	// unknown infrastructure neither is known.
 	NoPodRoutes bool `json:"noPodRoutes,omitempty"`
-	// PodRouter names what makes the routes, for users: "the cloud-controller-manager".
+	// PodRouter names what makes the routes in a landscape, for users: "the
+	// cloud-controller-manager". It is empty standalone, where that is not known.
 	PodRouter string `json:"podRouter,omitempty"`
 	// MaxPodRoutes is how many routes a route table takes, one for each node, as long as the
 	// owner of the account has not had it raised; 0 if that is not known.

@@ -28,6 +28,9 @@ type Environment struct {
 	Probe *Probe `json:"probe,omitempty"`
 }
 
+// Standalone reports that there is no Gardener, and so none of its components either.
+func (e *Environment) Standalone() bool { return e.PodAccess != nil }
+
 // Probe are the operator's settings of the probe, which tests in each shoot what pods rely on.
 type Probe struct {
 	// OutsideTarget is a host:port outside of the cluster that pods must reach, or empty.

@@ -46,7 +46,7 @@ type Methods interface {
 	// IsShootDefaulter reports whether the Definition is a ShootDefaulter.
 	IsShootDefaulter() bool
 	// DefaultShoot is that of a ShootDefaulter. Other Definitions change nothing.
-	DefaultShoot(old, shoot *corev1beta1.Shoot, infrastructure Infrastructure) []Warning
+	DefaultShoot(old, shoot *corev1beta1.Shoot, in *Input) []Warning
 	// IsAdopter reports whether the Definition is an Adopter, so that IPAM may be called.
 	IsAdopter() bool
 	// IPAM is that of an Adopter.
@@ -137,9 +137,9 @@ func (a adapter[C]) IsShootDefaulter() bool {
 	return is
 }
 
-func (a adapter[C]) DefaultShoot(old, shoot *corev1beta1.Shoot, infrastructure Infrastructure) []Warning {
+func (a adapter[C]) DefaultShoot(old, shoot *corev1beta1.Shoot, in *Input) []Warning {
 	if defaulter, ok := a.definition.(ShootDefaulter); ok {
-		return defaulter.DefaultShoot(old, shoot, infrastructure)
+		return defaulter.DefaultShoot(old, shoot, in)
 	}
 	return nil
 }

@@ -13,5 +13,9 @@ type ShootDefaulter interface {
 	// The Shoot has workers, and is not being deleted. The fields that the type does not
 	// have stay as they are. DefaultShoot leaves a config alone that it cannot decode, and a
 	// second call changes nothing more. Warnings have the paths of the Shoot.
-	DefaultShoot(old, shoot *corev1beta1.Shoot, infrastructure Infrastructure) []Warning
+	//
+	// A Shoot in a landscape is an order, which Gardener fulfils with what is stated there.
+	// Standalone it describes a cluster that others have made: it must not be made to say what is
+	// not so.
+	DefaultShoot(old, shoot *corev1beta1.Shoot, in *Input) []Warning
 }

@@ -19,10 +19,11 @@ import (
 // (Gardener's contract). It leaves configs alone that state how packets travel, those with
 // calico-ipam, whose addresses the infrastructure's routes do not follow, and networks with IPv6,
 // which have no overlay anyway. An update that leaves overlay out keeps the one that the
-// Shoot has, since to switch the overlay interrupts traffic.
-func (definition) DefaultShoot(old, shoot *corev1beta1.Shoot, infrastructure plugin.Infrastructure) []plugin.Warning {
+// Shoot has, since to switch the overlay interrupts traffic. Standalone it states nothing, since
+// those controllers are Gardener's.
+func (definition) DefaultShoot(old, shoot *corev1beta1.Shoot, in *plugin.Input) []plugin.Warning {
 	networking := shoot.Spec.Networking
-	if !infrastructure.OverlayOff || slices.Contains(networking.IPFamilies, string(extensionsv1alpha1.IPv6)) {
+	if !in.Infrastructure.OverlayOff || in.Standalone() || slices.Contains(networking.IPFamilies, string(extensionsv1alpha1.IPv6)) {
 		return nil
 	}
 	config, isObject := configOf(shoot)

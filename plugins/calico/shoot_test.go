@@ -22,6 +22,11 @@ func shootWith(config string, families ...string) *corev1beta1.Shoot {
 	return shoot
 }
 
+// inLandscape is what is known of a cluster on an infrastructure whose controllers make routes.
+func inLandscape() *plugin.Input {
+	return &plugin.Input{Facts: plugin.Facts{Infrastructure: plugin.Infrastructure{OverlayOff: true}}}
+}
+
 // The infrastructure's controllers read in the Shoot whether there is an overlay.
 func TestWhereThereAreRoutesShootsStateThatThereIsNoOverlay(t *testing.T) {
 	const off = `{"overlay":{"enabled":false}}`
@@ -56,12 +61,15 @@ func TestWhereThereAreRoutesShootsStateThatThereIsNoOverlay(t *testing.T) {
 			}
 			plugged := calico.New()
 			for range 2 {
-				g.Expect(plugged.DefaultShoot(old, shoot, plugin.Infrastructure{OverlayOff: true})).To(BeEmpty())
+				g.Expect(plugged.DefaultShoot(old, shoot, inLandscape())).To(BeEmpty())
 				g.Expect(string(shoot.Spec.Networking.ProviderConfig.Raw)).To(MatchJSON(test.want))
 			}
-			without := shootWith(test.config)
-			plugged.DefaultShoot(old, without, plugin.Infrastructure{})
-			g.Expect(without).To(Equal(shootWith(test.config)), "without routes")
+			untouched, standalone := shootWith(test.config), inLandscape()
+			plugged.DefaultShoot(old, untouched, &plugin.Input{})
+			g.Expect(untouched).To(Equal(shootWith(test.config)), "without routes")
+			standalone.PodAccess = &plugin.PodAccess{}
+			plugged.DefaultShoot(old, untouched, standalone)
+			g.Expect(untouched).To(Equal(shootWith(test.config)), "without Gardener's controllers")
 		})
 	}
 }

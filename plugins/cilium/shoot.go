@@ -10,9 +10,10 @@ import (
 )
 
 // DefaultShoot switches kube-proxy off in a new Shoot, even if the user has switched it on
-// (Gardener's contract). The user may switch it on in the cluster that exists.
-func (definition) DefaultShoot(old, shoot *corev1beta1.Shoot, _ plugin.Infrastructure) []plugin.Warning {
-	if old != nil {
+// (Gardener's contract). The user may switch it on in the cluster that exists. Standalone it
+// states nothing: whether kube-proxy runs is decided elsewhere.
+func (definition) DefaultShoot(old, shoot *corev1beta1.Shoot, in *plugin.Input) []plugin.Warning {
+	if old != nil || in.Standalone() {
 		return nil
 	}
 	if shoot.Spec.Kubernetes.KubeProxy == nil {

@@ -15,7 +15,6 @@ import (
 // Shoots of other types do not depend on Trellis, by whatever they are selected.
 func TestAnAdmissionThatIsGoneOnlyAffectsItsOwnTypes(t *testing.T) {
 	contract.Shows(t, "A1")
-	const label = "networking.extensions.gardener.cloud/calico"
 	for name, standalone := range map[string]bool{"standalone": true, "in a landscape": false} {
 		t.Run(name, func(t *testing.T) {
 			g := setup(t)
@@ -24,15 +23,14 @@ func TestAnAdmissionThatIsGoneOnlyAffectsItsOwnTypes(t *testing.T) {
 			stop := g.start(options)
 			create := func(networkType string) error {
 				shoot := g.shoot("mine", "{networking: {type: "+networkType+", providerConfig: {unknown: 1}}}")
-				if networkType == "calico" {
-					shoot.SetLabels(map[string]string{label: "true"})
+				if standalone {
+					shoot.SetLabels(nil)
 				}
 				return g.Create(t.Context(), shoot, client.DryRunAll)
 			}
 			g.Eventually(func() error { return create("calico") }).Should(MatchError(ContainSubstring("providerConfig.unknown")))
 			g.Expect(create("other")).To(Succeed())
 			present := g.shoot("present", "{networking: {type: calico}}")
-			present.SetLabels(map[string]string{label: "true"})
 			g.Expect(g.Create(t.Context(), present)).To(Succeed())
 			stop()
 			g.Eventually(func() error { return create("calico") }).Should(MatchError(ContainSubstring("failed calling webhook")))

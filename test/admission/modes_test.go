@@ -113,6 +113,7 @@ func TestTheProgramConnectsAsEachDeploymentDoes(t *testing.T) {
 			flags, secretIn := connect(g, runtime)
 			g.runs(exec.Command("env"), flags...)
 			g.isAsked()
+			g.isAskedForDefaults()
 			secrets := &corev1.SecretList{}
 			g.Expect(secretIn.List(t.Context(), secrets, client.InNamespace(g.namespace))).To(Succeed())
 			g.Expect(secrets.Items).To(ConsistOf(HaveField("Name", admission.DefaultName)))
@@ -145,7 +146,7 @@ func TestTheProgramConnectsWithTheTokenOfItsPod(t *testing.T) {
 	inPod := exec.Command(unshare, "--mount", "--map-root-user", "bash", "-c",
 		`mount -t tmpfs tmpfs /run && mkdir -p `+mounted+` && cp "$0"/* `+mounted+` && exec "$@"`, folder)
 	inPod.Env = append(os.Environ(), "KUBERNETES_SERVICE_HOST="+server.Hostname(), "KUBERNETES_SERVICE_PORT="+server.Port())
-	g.runs(inPod)
+	g.runs(inPod, "--mode", "standalone")
 	g.isAsked()
 }
 
@@ -155,7 +156,7 @@ func (g *garden) runs(command *exec.Cmd, flags ...string) {
 	file := program(g.t)
 	address := g.freeAddress()
 	command.Args = append(command.Args, append([]string{file,
-		"--mode", "standalone", "--namespace", g.namespace, "--url", "https://" + address, "--bind-address", address,
+		"--namespace", g.namespace, "--url", "https://" + address, "--bind-address", address,
 		"--metrics-bind-address", "0", "--health-probe-bind-address", "0"}, flags...)...)
 	var output bytes.Buffer
 	command.Stdout, command.Stderr = &output, &output

@@ -122,6 +122,7 @@ func TestCertificatesAreRotatedUnderLoad(t *testing.T) {
 			}
 			g.clock.set(step.begin)
 			g.isAsked()
+			g.isAskedForDefaults()
 			served := g.serving()
 
 			stop := g.load()

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/trellis-network/trellis/admission"
 	"github.com/trellis-network/trellis/test/contract"
 )
 
@@ -194,6 +195,22 @@ func TestShootsAreCompleted(t *testing.T) {
 	before := proxied.DeepCopy()
 	g.Expect(g.Update(t.Context(), proxied, client.DryRunAll)).To(Succeed())
 	g.Expect(proxied.Object["spec"]).To(Equal(before.Object["spec"]), "kube-proxy stays in a cluster that exists")
+}
+
+// Without Gardener a Shoot says what is there already.
+func TestStandaloneNothingIsStatedInShoots(t *testing.T) {
+	g := setup(t)
+	g.admits(func(o *admission.Options) { o.Standalone = true })
+	for _, spec := range []string{
+		"{networking: {type: cilium}}",
+		"{networking: {type: cilium}, kubernetes: {kubeProxy: {enabled: true}}}",
+		"{networking: {type: calico}, provider: {type: aws}}",
+	} {
+		shoot := g.shoot("new", spec)
+		wanted := shoot.DeepCopy()
+		g.Expect(g.Create(t.Context(), shoot, client.DryRunAll)).To(Succeed())
+		g.Expect(shoot.Object["spec"]).To(Equal(wanted.Object["spec"]), spec)
+	}
 }
 
 // kubectl shows an answer like that of the API server itself.

@@ -94,6 +94,9 @@ func (g *garden) admits(change ...func(*admission.Options)) (stop func()) {
 	}
 	stop = g.start(options)
 	g.isAsked()
+	if !options.Standalone {
+		g.isAskedForDefaults()
+	}
 	return stop
 }
 
@@ -101,7 +104,7 @@ func (g *garden) options(address string) admission.Options {
 	return admission.Options{
 		Plugins: plugins.All(), Providers: providers.All(), Garden: g.Config, Namespace: g.namespace,
 		URL: "https://" + address, BindAddress: address, MetricsBindAddress: "0", HealthProbeBindAddress: "0",
-		Standalone: true, Clock: g.clock,
+		Clock: g.clock,
 	}
 }
 
@@ -143,6 +146,11 @@ func (g *garden) isAsked() {
 	g.Eventually(func() error {
 		return g.Create(g.t.Context(), g.shoot("asked", "{networking: {type: flannel, providerConfig: {unknown: 1}}}"), client.DryRunAll)
 	}).Should(MatchError(ContainSubstring("spec.networking.providerConfig.unknown")))
+}
+
+// isAskedForDefaults waits until the API server asks what is stated in Shoots.
+func (g *garden) isAskedForDefaults() {
+	g.t.Helper()
 	g.Eventually(func() bool {
 		shoot := g.shoot("asked", "{networking: {type: cilium}}")
 		if g.Create(g.t.Context(), shoot, client.DryRunAll) != nil {
@@ -171,7 +179,8 @@ func (g *garden) shoot(name, spec string) *unstructured.Unstructured {
 	return shoot
 }
 
-// merge merges YAML into the spec of a Shoot. A null removes a field.
+// merge merges YAML into the spec of a Shoot. A null removes a field. The label is that of Gardener's
+// API server.
 func (g *garden) merge(shoot *unstructured.Unstructured, spec string) {
 	g.t.Helper()
 	raw, err := yaml.YAMLToJSON([]byte(spec))
@@ -179,6 +188,9 @@ func (g *garden) merge(shoot *unstructured.Unstructured, spec string) {
 	var change map[string]any
 	g.Expect(utiljson.Unmarshal(raw, &change)).To(Succeed())
 	shoot.Object["spec"] = merged(shoot.Object["spec"], change)
+	if networkType, _, _ := unstructured.NestedString(shoot.Object, "spec", "networking", "type"); networkType != "" {
+		shoot.SetLabels(map[string]string{"networking.extensions.gardener.cloud/" + networkType: "true"})
+	}
 }
 
 // merged merges a change into a value as a merge patch does.

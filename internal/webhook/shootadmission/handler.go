@@ -64,7 +64,7 @@ func (r *reviewer) mutate(_ context.Context, request admission.Request) admissio
 	if err != nil || shoot == nil || !r.serves(shoot) {
 		return admission.Allowed("")
 	}
-	warnings, err := r.pipeline.DefaultShoot(old, shoot)
+	warnings, err := r.pipeline.DefaultShoot(old, shoot, r.env)
 	if err != nil {
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
