@@ -20,7 +20,8 @@ LONG_PACKAGES := ./test/robustness ./test/fairness
 # What make e2e has: packages that need root and send packets.
 E2E_PACKAGES := ./test/flannel ./test/realnodes
 # What make images makes, and how the images are named.
-IMAGE_PROGRAMS := trellis-operator trellis-admission trellis-probe
+IMAGE_PROGRAMS := trellis-operator trellis-admission trellis-probe trellis
+ARCHITECTURES ?= amd64,arm64
 IMAGES ?= bin/images
 REGISTRY ?= ghcr.io/trellis-network
 TAG ?= v0.1.0
@@ -106,13 +107,8 @@ generate: ## Deep copies, CRDs, JSON schemas and the reference parts of the docu
 build: ## The programs, into bin/
 	@go run ./hack/compile -o bin/ ./cmd/... ./test/demo
 
-images: ## trellis-operator, trellis-admission and trellis-probe as images, in archives in bin/images; REGISTRY=… TAG=… name them
-	CGO_ENABLED=0 GOOS=linux go build -trimpath -ldflags '-s -w' -o $(IMAGES)/ $(patsubst %,./cmd/%,$(IMAGE_PROGRAMS))
-	$(IN_SANDBOX) go build -o ../bin/ ./cmd/image-archive
-	@for program in $(IMAGE_PROGRAMS); do \
-		echo '{"reference": "$(REGISTRY)/'$$program':$(TAG)", "files": {"/'$$program'": "$(IMAGES)/'$$program'"}, "entrypoint": ["/'$$program'"], "user": "65532"}' | \
-			bin/image-archive $(IMAGES)/$$program.tar && echo "$(IMAGES)/$$program.tar is $(REGISTRY)/$$program:$(TAG)" || exit 1; \
-	done
+images: ## The programs as images for amd64 and arm64, in archives in bin/images, with lists of their modules; REGISTRY=… TAG=… name them
+	go run ./hack/images -o '$(IMAGES)' -registry '$(REGISTRY)' -tag '$(TAG)' -arch '$(ARCHITECTURES)' $(IMAGE_PROGRAMS)
 
 sandbox: ## The embedded Kubernetes, built once and cached outside the tree
 	@echo "sandbox: compiling what builds it (seconds, a minute on a fresh machine)"

@@ -7,16 +7,20 @@ import (
 	"archive/tar"
 	"bytes"
 	"debug/elf"
-	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/google/go-containerregistry/pkg/crane"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 
@@ -25,11 +29,168 @@ import (
 	"github.com/trellis-network/trellis/plugin/manifest"
 )
 
-// filesIn returns the files of an archive.
-func filesIn(t *testing.T, content []byte) map[string][]byte {
+var programs = []string{"trellis-operator", "trellis-admission", "trellis-probe", "trellis"}
+
+// shared has the images of all programs for the architecture of this machine, which Go's cache has
+// compiled, and those of the probe for two.
+var shared struct {
+	once       sync.Once
+	all, probe string
+}
+
+func TestMain(m *testing.M) {
+	status := m.Run()
+	for _, dir := range []string{shared.all, shared.probe} {
+		if dir != "" {
+			_ = os.RemoveAll(dir)
+		}
+	}
+	os.Exit(status)
+}
+
+// allImages returns the directory with the images of all programs for the architecture of this
+// machine, and probeImages that with the probe's for amd64 and arm64.
+func allImages(t *testing.T) string {
+	makeShared(t)
+	return shared.all
+}
+
+func probeImages(t *testing.T) string {
+	makeShared(t)
+	return shared.probe
+}
+
+func makeShared(t *testing.T) {
+	t.Helper()
+	shared.once.Do(func() {
+		shared.all = makeImages(t, "ARCHITECTURES="+runtime.GOARCH)
+		shared.probe = makeImages(t, "IMAGE_PROGRAMS=trellis-probe", "REGISTRY=registry.example.org", "TAG=v9")
+	})
+	if shared.all == "" || shared.probe == "" {
+		t.Fatal("the images could not be made")
+	}
+}
+
+// makeImages runs make images, and returns the directory with the images, which it does not remove.
+func makeImages(t *testing.T, variables ...string) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "images-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), "make", append([]string{"-C", "../..", "images", "IMAGES=" + dir}, variables...)...)
+	command.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool { return strings.HasPrefix(variable, "MAKE") })
+	if output, err := command.CombinedOutput(); err != nil {
+		_ = os.RemoveAll(dir)
+		t.Fatalf("%v\n%s", err, output)
+	}
+	return dir
+}
+
+// archive is the path of the image of a program for the architecture of this machine.
+func archive(t *testing.T, program string) string {
+	return filepath.Join(allImages(t), program+"-"+runtime.GOARCH+".tar")
+}
+
+// A user who puts the images where their names point to needs no other setting.
+func TestTheProbesImageHasTheNameThatPodsAskFor(t *testing.T) {
+	g := NewWithT(t)
+	bundle, _ := probe.Bundle(&plugin.Input{Environment: plugin.Environment{Probe: &plugin.Probe{}}})
+	wanted := manifest.Workload[*appsv1.DaemonSet](bundle.Objects).Spec.Template.Spec.Containers[0]
+	g.Expect(wanted.Command).To(BeEmpty(), "the image has the entry point")
+	_, err := crane.LoadTag(archive(t, "trellis-probe"), wanted.Image)
+	g.Expect(err).NotTo(HaveOccurred())
+}
+
+func TestAnImageHasNothingButItsStaticProgramAndTheNameOfItsUser(t *testing.T) {
+	for _, program := range programs {
+		t.Run(program, func(t *testing.T) {
+			g := NewWithT(t)
+			image, err := crane.Load(archive(t, program))
+			g.Expect(err).NotTo(HaveOccurred())
+			config, err := image.ConfigFile()
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(config.Config.Entrypoint).To(Equal([]string{"/" + program}))
+			g.Expect(config.Config.User).To(Equal("65532"), "not root, and a number, which runAsNonRoot needs")
+			g.Expect(config.Architecture).To(Equal(runtime.GOARCH))
+
+			files := filesIn(t, image)
+			g.Expect(files).To(And(HaveLen(3), HaveKey("etc/group")))
+			g.Expect(string(files["etc/passwd"])).To(ContainSubstring("\nnonroot:x:65532:65532:"))
+			parsed, err := elf.NewFile(bytes.NewReader(files[program]))
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(parsed.Progs).NotTo(ContainElement(HaveField("Type", elf.PT_INTERP)), "it runs where nothing else is")
+		})
+	}
+}
+
+func TestAnImageIsForItsArchitecture(t *testing.T) {
+	for arch, machine := range map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64} {
+		g := NewWithT(t)
+		image, err := crane.Load(filepath.Join(probeImages(t), "trellis-probe-"+arch+".tar"))
+		g.Expect(err).NotTo(HaveOccurred())
+		config, err := image.ConfigFile()
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(config.Platform()).To(HaveValue(Equal(v1.Platform{OS: "linux", Architecture: arch})))
+		parsed, err := elf.NewFile(bytes.NewReader(filesIn(t, image)["trellis-probe"]))
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(parsed.Machine).To(Equal(machine))
+	}
+}
+
+// Two people who make the images of one version can compare their digests. The second ones are made
+// in another directory, and linked anew.
+func TestTheSameSourcesMakeTheSameFiles(t *testing.T) {
+	again := makeImages(t, "IMAGE_PROGRAMS=trellis-probe", "REGISTRY=registry.example.org", "TAG=v9")
+	t.Cleanup(func() { _ = os.RemoveAll(again) })
+	first, second := tree(t, probeImages(t)), tree(t, again)
+	if len(first) < 9 || len(first) != len(second) {
+		t.Fatalf("there are %d and %d files", len(first), len(second))
+	}
+	for name, content := range first {
+		if !bytes.Equal(content, second[name]) {
+			t.Errorf("%s differs", name)
+		}
+	}
+}
+
+// tree returns the files below a directory.
+func tree(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
-	for archive := tar.NewReader(bytes.NewReader(content)); ; {
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		files[strings.TrimPrefix(path, dir)], err = os.ReadFile(path)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// filesIn returns the files of an image's one layer.
+func filesIn(t *testing.T, image v1.Image) map[string][]byte {
+	t.Helper()
+	layers, err := image.Layers()
+	if err != nil || len(layers) != 1 {
+		t.Fatal(layers, err)
+	}
+	stream, err := layers[0].Uncompressed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	return unpack(t, stream)
+}
+
+// unpack returns the files of an archive.
+func unpack(t *testing.T, stream io.Reader) map[string][]byte {
+	t.Helper()
+	files := map[string][]byte{}
+	for archive := tar.NewReader(stream); ; {
 		header, err := archive.Next()
 		if errors.Is(err, io.EOF) {
 			return files
@@ -45,86 +206,17 @@ func filesIn(t *testing.T, content []byte) map[string][]byte {
 	}
 }
 
-// makeImages runs make images, and returns the directory with the archives.
-func makeImages(t *testing.T, variables ...string) string {
+// digestIn returns the digest of the one image in an archive. crane.Load makes another manifest, of
+// Docker's former format, from the same parts.
+func digestIn(t *testing.T, archive string) v1.Hash {
 	t.Helper()
-	dir := t.TempDir()
-	command := exec.CommandContext(t.Context(), "make", append([]string{"-C", "../..", "images", "IMAGES=" + dir}, variables...)...)
-	command.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool { return strings.HasPrefix(variable, "MAKE") })
-	if output, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, output)
-	}
-	return dir
-}
-
-// A user who puts the images where their names point to needs no other setting.
-func TestTheProbesImageHasTheNameThatPodsAskFor(t *testing.T) {
-	g := NewWithT(t)
-	bundle, _ := probe.Bundle(&plugin.Input{Environment: plugin.Environment{Probe: &plugin.Probe{}}})
-	wanted := manifest.Workload[*appsv1.DaemonSet](bundle.Objects).Spec.Template.Spec.Containers[0]
-	g.Expect(wanted.Command).To(BeEmpty(), "the image has the entry point")
-	g.Expect(namesIn(t, makeImages(t))).To(HaveKeyWithValue("trellis-probe", []string{wanted.Image}))
-}
-
-func TestAnImageHasNothingButItsStaticProgram(t *testing.T) {
-	g := NewWithT(t)
-	dir := makeImages(t, "REGISTRY=registry.example.org", "TAG=v9")
-	g.Expect(namesIn(t, dir)).To(Equal(map[string][]string{
-		"trellis-operator": {"registry.example.org/trellis-operator:v9"}, "trellis-admission": {"registry.example.org/trellis-admission:v9"}, "trellis-probe": {"registry.example.org/trellis-probe:v9"},
-	}))
-	for _, program := range []string{"trellis-operator", "trellis-admission", "trellis-probe"} {
-		image := open(t, filepath.Join(dir, program+".tar"))
-		g.Expect(image.layers).To(HaveLen(1))
-		g.Expect(image.layers[0]).To(And(HaveLen(1), HaveKey(program)))
-		g.Expect(image.config.Config.Entrypoint).To(Equal([]string{"/" + program}))
-		g.Expect(image.config.Config.User).To(Equal("65532"), "not root, and a number, which runAsNonRoot needs")
-
-		parsed, err := elf.NewFile(bytes.NewReader(image.layers[0][program]))
-		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(parsed.Progs).NotTo(ContainElement(HaveField("Type", elf.PT_INTERP)), "it runs where nothing else is")
-	}
-}
-
-// image is what a Docker archive has of one image.
-type image struct {
-	names  []string
-	config struct {
-		Config struct {
-			Entrypoint []string
-			User       string
-		} `json:"config"`
-	}
-	layers []map[string][]byte
-}
-
-func open(t *testing.T, archive string) (found image) {
-	t.Helper()
-	g := NewWithT(t)
 	content, err := os.ReadFile(archive)
-	g.Expect(err).NotTo(HaveOccurred())
-	files := filesIn(t, content)
-	var index []struct {
-		Config           string
-		RepoTags, Layers []string
+	if err != nil {
+		t.Fatal(err)
 	}
-	g.Expect(json.Unmarshal(files["manifest.json"], &index)).To(Succeed())
-	g.Expect(index).To(HaveLen(1))
-	g.Expect(json.Unmarshal(files[index[0].Config], &found.config)).To(Succeed())
-	for _, layer := range index[0].Layers {
-		found.layers = append(found.layers, filesIn(t, files[layer]))
+	index, err := v1.ParseIndexManifest(bytes.NewReader(unpack(t, bytes.NewReader(content))["index.json"]))
+	if err != nil || len(index.Manifests) != 1 {
+		t.Fatal(index, err)
 	}
-	found.names = index[0].RepoTags
-	return found
-}
-
-// namesIn returns the names of the images in a directory, by program.
-func namesIn(t *testing.T, dir string) map[string][]string {
-	t.Helper()
-	archives, err := filepath.Glob(filepath.Join(dir, "*.tar"))
-	NewWithT(t).Expect(err).NotTo(HaveOccurred())
-	names := map[string][]string{}
-	for _, archive := range archives {
-		names[strings.TrimSuffix(filepath.Base(archive), ".tar")] = open(t, archive).names
-	}
-	return names
+	return index.Manifests[0].Digest
 }
