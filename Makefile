@@ -19,10 +19,11 @@ CONNECTIVITY := ./internal/controller/networkstatus/connectivity
 LONG_PACKAGES := ./test/robustness ./test/fairness
 # What make e2e has: packages that need root and send packets.
 E2E_PACKAGES := ./test/flannel ./test/realnodes
-# What make images makes, and how the images are named.
+# What make images and make charts make, and how the images are named.
 IMAGE_PROGRAMS := trellis-operator trellis-admission trellis-probe trellis
 ARCHITECTURES ?= amd64,arm64
 IMAGES ?= bin/images
+CHARTS ?= bin/charts
 REGISTRY ?= ghcr.io/trellis-network
 TAG ?= v0.1.0
 # The packages whose tests state with contract.Shows what they show.
@@ -30,7 +31,7 @@ STATING := go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./...
 # The generated parts of the tree.
 GENERATED := api config docs pipeline plugins
 
-.PHONY: help demo test test-long e2e realcalico robustness race contract lint generate build images sandbox real-nodes deps fmt bench
+.PHONY: help demo test test-long e2e realcalico robustness race contract lint generate build images charts sandbox real-nodes deps fmt bench
 
 help: ## List the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 20
@@ -109,6 +110,9 @@ build: ## The programs, into bin/
 
 images: ## The programs as images for amd64 and arm64, in archives in bin/images, with lists of their modules; REGISTRY=… TAG=… name them
 	go run ./hack/images -o '$(IMAGES)' -registry '$(REGISTRY)' -tag '$(TAG)' -arch '$(ARCHITECTURES)' $(IMAGE_PROGRAMS)
+
+charts: ## Helm charts of the operator and the admission in bin/charts, and what registers them with Gardener; REGISTRY=… TAG=… name the images
+	go run ./hack/charts -o '$(CHARTS)' -registry '$(REGISTRY)' -tag '$(TAG)'
 
 sandbox: ## The embedded Kubernetes, built once and cached outside the tree
 	@echo "sandbox: compiling what builds it (seconds, a minute on a fresh machine)"

@@ -13,10 +13,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/yaml"
 
-	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	"github.com/trellis-network/trellis/test/sandbox"
 )
 
@@ -161,55 +158,6 @@ func TestTheStandaloneGuideWorks(t *testing.T) {
 		ContainSubstring("backend: vxlan"),
 		ContainSubstring("VXLAN between nodes; routes by Felix"),
 		MatchRegexp(`extension-networking-calico-config\s+True\s+`)))
-}
-
-// An API server accepts the manifest of the guide, and the operator its configuration. The
-// seed of the sandbox runs no pods.
-func TestTheManifestOfTheGardenerGuideIsValid(t *testing.T) {
-	const guide = "docs/run-in-gardener.md"
-	g := NewWithT(t)
-	box := landscape.Get(t)
-	folder := t.TempDir()
-	config, err := filepath.Abs(filepath.Join(root, "config"))
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(os.Symlink(config, filepath.Join(folder, "config"))).To(Succeed())
-	shell := exec.Command("bash", "-euo", "pipefail", "-c", strings.Join(blocks(t, guide, "sh"), "\n"))
-	shell.Dir = folder
-	shell.Env = append(os.Environ(), "PATH="+filepath.Dir(box.Kubectl)+":"+os.Getenv("PATH"), "KUBECONFIG="+box.Seed.Kubeconfig)
-	output, err := shell.CombinedOutput()
-	g.Expect(err).NotTo(HaveOccurred(), string(output))
-	g.Expect(string(output)).To(And(ContainSubstring("deployment.apps/trellis-operator created"), Not(ContainSubstring("Warning"))))
-
-	manifest, err := os.ReadFile(filepath.Join(folder, "trellis.yaml"))
-	g.Expect(err).NotTo(HaveOccurred())
-	var found bool
-	for document := range strings.SplitSeq(string(manifest), "\n---\n") {
-		configMap := &corev1.ConfigMap{}
-		g.Expect(yaml.Unmarshal([]byte(document), configMap)).To(Succeed())
-		if configMap.Kind == "ConfigMap" {
-			settings, err := configv1alpha1.Load([]byte(configMap.Data["config.yaml"]))
-			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(settings.Mode).To(Equal(configv1alpha1.ModeGardener))
-			found = true
-		}
-	}
-	g.Expect(found).To(BeTrue())
-}
-
-// The garden of the sandbox runs no pods either.
-func TestTheManifestOfTheAdmissionIsValid(t *testing.T) {
-	g := NewWithT(t)
-	box := landscape.Get(t)
-	config, err := filepath.Abs(filepath.Join(root, "config"))
-	g.Expect(err).NotTo(HaveOccurred())
-	folder := t.TempDir()
-	g.Expect(os.Symlink(config, filepath.Join(folder, "config"))).To(Succeed())
-	shell := exec.Command("bash", "-euo", "pipefail", "-c", strings.Join(blocks(t, "docs/admission.md", "sh"), "\n"))
-	shell.Dir = folder
-	shell.Env = append(os.Environ(), "PATH="+filepath.Dir(box.Kubectl)+":"+os.Getenv("PATH"), "KUBECONFIG="+box.Seed.Kubeconfig)
-	output, err := shell.CombinedOutput()
-	g.Expect(err).NotTo(HaveOccurred(), string(output))
-	g.Expect(string(output)).To(And(ContainSubstring("deployment.apps/trellis-admission created"), Not(ContainSubstring("Warning"))))
 }
 
 // expectedStatus returns the exit status of a command: 1 for a broken example, and 3 for a

@@ -25,6 +25,7 @@ var own = map[string]string{
 	"plugins/cilium":    "creates and deletes the CRDs of Cilium, and the namespaces that all plugins use",
 	"plugins/flannel":   "creates and deletes the namespaces that all plugins use",
 	"test/admission":    "webhooks are asked about all Shoots of a garden",
+	"test/charts":       "installs the CRDs and policies of a chart",
 	"test/api":          "policies forbid the deletion of any Network",
 	"test/contract":     "needs a second seed with Gardener's CRDs, and policies that forbid the deletion of any Network",
 	"test/demo":         "a user starts it",

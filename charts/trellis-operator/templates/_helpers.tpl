@@ -1,0 +1,77 @@
+{{- define "trellis.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
+{{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
+{{- end -}}
+{{- end -}}
+
+{{- define "trellis.labels" -}}
+app.kubernetes.io/name: trellis-operator
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/version: {{ .Chart.AppVersion }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end -}}
+
+{{- /* The name of objects without a namespace. Releases in other namespaces have others. */}}
+{{- define "trellis.clusterName" -}}
+trellis-operator:{{ .Release.Namespace }}
+{{- end -}}
+
+{{- /* The images of an imageVectorOverwrite, by name. */}}
+{{- define "trellis.imageVector" -}}
+{{- $images := dict }}
+{{- $vector := fromYaml .Values.imageVectorOverwrite }}
+{{- with $vector.Error }}
+{{- fail (printf "imageVectorOverwrite: %s" .) }}
+{{- end }}
+{{- range $vector.images }}
+{{- $reference := .ref }}
+{{- if not $reference }}
+{{- $tag := required (printf "imageVectorOverwrite: the image %q has neither a ref nor a tag" .name) .tag | toString }}
+{{- $repository := required (printf "imageVectorOverwrite: the image %q has neither a ref nor a repository" .name) .repository }}
+{{- $reference = print $repository (ternary "@" ":" (hasPrefix "sha256:" $tag)) $tag }}
+{{- end }}
+{{- if or .targetVersion .runtimeVersion (ne $reference (get $images .name | default $reference)) }}
+{{- fail (printf "imageVectorOverwrite has several images %q, or one for some versions of Kubernetes only: Trellis uses one image in all shoots, for all architectures; state one with a repository and a tag, or a ref" .name) }}
+{{- end }}
+{{- $_ := set $images .name $reference }}
+{{- end }}
+{{- toYaml $images }}
+{{- end -}}
+
+{{- /* The OperatorConfiguration. What the user states goes before what the chart states, but for the mode. */}}
+{{- define "trellis.configuration" -}}
+{{- $config := dict
+  "metrics" (dict "bindAddress" (printf ":%d" (int (index .Values.usablePorts 0))))
+  "webhooks" (dict "bindAddress" (printf ":%d" (int (index .Values.usablePorts 1))))
+  "healthProbes" (dict "bindAddress" (printf ":%d" (int (index .Values.usablePorts 2)))) }}
+{{- if eq .Values.mode "gardener" }}
+{{- $_ := set $config "heartbeat" (dict "extensionName" .Release.Name) }}
+{{- if not (dig "webhooks" "url" "" .Values.config) }}
+{{- $_ := set $config.webhooks "serviceName" "trellis-operator" }}
+{{- end }}
+{{- end }}
+{{- with mergeOverwrite (include "trellis.imageVector" . | fromYaml) (deepCopy .Values.images) }}
+{{- $_ := set $config "images" . }}
+{{- end }}
+{{- $own := dict "apiVersion" "config.trellis.network/v1alpha1" "kind" "OperatorConfiguration" "mode" (title .Values.mode) }}
+{{- mergeOverwrite $config (deepCopy .Values.config) $own | toYaml }}
+{{- end -}}
+
+{{- /* Whether the operator serves webhooks: "true" or nothing. */}}
+{{- define "trellis.webhooks" -}}
+{{- $webhooks := (include "trellis.configuration" . | fromYaml).webhooks }}
+{{- if and (or $webhooks.serviceName $webhooks.url) (ne $webhooks.bindAddress "0") }}true{{ end }}
+{{- end -}}
+
+{{- /* The folders of rbac with the operator's rights in the whole cluster, separated by spaces. */}}
+{{- define "trellis.rights" -}}
+{{- $config := include "trellis.configuration" . | fromYaml }}
+{{- $folders := list .Values.mode }}
+{{- if dig "webhooks" "networks" false $config }}{{ $folders = append $folders "networks" }}{{ end }}
+{{- if dig "controlPlane" "kubeControllerManager" nil $config }}{{ $folders = append $folders "controlplane" }}{{ end }}
+{{- if $config.infrastructures }}{{ $folders = append $folders "infrastructure" }}{{ end }}
+{{- if has "local" (default (list) $config.infrastructures) }}{{ $folders = append $folders "local" }}{{ end }}
+{{- join " " $folders }}
+{{- end -}}

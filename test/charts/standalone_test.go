@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package charts
+
+import (
+	"context"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	"github.com/trellis-network/trellis/operator"
+	"github.com/trellis-network/trellis/plugins"
+	"github.com/trellis-network/trellis/providers"
+	"github.com/trellis-network/trellis/test/harness"
+)
+
+// In a seed that has nothing but a release of the chart, the operator with the configuration of the
+// chart, as the service account of the chart, gives a Shoot its network.
+func TestANetworkIsMadeWithTheChartAlone(t *testing.T) {
+	g := NewWithT(t)
+	seed, err := harness.Connect(landscape.Get(t).Seed.Kubeconfig) // without the CRDs that a landscape's Seed brings
+	g.Expect(err).NotTo(HaveOccurred())
+	const namespace = "trellis-system"
+	objects := release{chart: "trellis-operator", name: "trellis", namespace: namespace, values: `
+mode: standalone
+config:
+  metrics: {bindAddress: "0"}
+  healthProbes: {bindAddress: "0"}
+  leaderElection: {resourceNamespace: trellis-system} # the process is in no pod
+  shootClientConnection: {allowedAddresses: [127.0.0.0/8]}
+`}.render(t)
+	g.Expect(client.IgnoreAlreadyExists(seed.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))).To(Succeed())
+	for _, object := range objects {
+		g.Expect(seed.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(object.DeepCopy()), client.FieldOwner("helm"), client.ForceOwnership)).To(Succeed())
+	}
+
+	shoot := &corev1beta1.Shoot{ObjectMeta: metav1.ObjectMeta{Namespace: "garden-dev", Name: "one"}}
+	shoot.Spec.Provider = corev1beta1.Provider{Type: "local", Workers: []corev1beta1.Worker{{Name: "one", Minimum: 1, Maximum: 2}}}
+	shoot.Spec.Kubernetes.Version = "1.36.3"
+	shoot.Spec.Networking = &corev1beta1.Networking{
+		Type: new("calico"), Pods: new("100.64.0.0/12"), Services: new("100.96.0.0/13"), Nodes: new("10.250.0.0/16"),
+	}
+	g.Eventually(func() error { return seed.Create(t.Context(), shoot.DeepCopy()) }).Should(Succeed())
+
+	account := rest.CopyConfig(seed.Config)
+	account.Impersonate.UserName = "system:serviceaccount:" + namespace + ":" + find[appsv1.Deployment](t, objects, "Deployment").Spec.Template.Spec.ServiceAccountName
+	log := harness.Lines{}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		ended <- operator.Run(ctx, operator.Options{
+			Plugins: plugins.All(), Providers: providers.All(), Config: configurationOf(t, objects), Seed: account, Log: log.Logger(),
+		})
+	}()
+	g.Eventually(func(g Gomega) {
+		g.Expect(seed.Get(t.Context(), client.ObjectKeyFromObject(shoot), shoot)).To(Succeed())
+		g.Expect(shoot.Status.LastOperation).To(HaveField("State", corev1beta1.LastOperationStateSucceeded))
+	}).Should(Succeed())
+	g.Expect(seed.Delete(t.Context(), shoot)).To(Succeed())
+	g.Eventually(func() error { return seed.Get(t.Context(), client.ObjectKeyFromObject(shoot), shoot) }).
+		Should(MatchError(ContainSubstring("not found")))
+	cancel()
+	g.Expect(<-ended).To(Succeed())
+}
+
+// With the CRDs would go all Networks, and with them the networks of running clusters.
+func TestTheCRDsStayWhenTheReleaseIsDeleted(t *testing.T) {
+	g := NewWithT(t)
+	standalone := releases["the operator standalone"]
+	standalone.namespace = "trellis-system"
+	var kept int
+	for _, object := range standalone.render(t) {
+		if object.GetKind() == "CustomResourceDefinition" {
+			kept++
+			g.Expect(object.GetAnnotations()).To(HaveKeyWithValue("helm.sh/resource-policy", "keep"))
+		}
+	}
+	g.Expect(kept).To(Equal(6))
+
+	onSeed := releases["the operator on a seed"]
+	onSeed.namespace = "extension-trellis"
+	for _, object := range onSeed.render(t) {
+		g.Expect(object.GetKind()).NotTo(Or(Equal("CustomResourceDefinition"), HavePrefix("ValidatingAdmissionPolicy")), "Gardener has its own")
+	}
+}
