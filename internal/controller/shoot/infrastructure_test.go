@@ -94,6 +94,8 @@ func (e *env) shootOnAWS(change ...func(*corev1beta1.Shoot)) *corev1beta1.Shoot 
 }
 
 func (e *env) onAWS(s *corev1beta1.Shoot) {
+	// A Shoot that was decoded is encoded as a change of its document, which rounds large numbers.
+	*s = corev1beta1.Shoot{ObjectMeta: s.ObjectMeta, Spec: s.Spec}
 	s.Spec.Region = "eu-west-1"
 	s.Spec.Provider.Type = "aws"
 	s.Spec.Provider.InfrastructureConfig = e.blob(infrastructureConfig)
@@ -140,6 +142,8 @@ func TestTheInfrastructureComesBeforeTheNetworkAndTheControlPlaneAfterIt(t *test
 	e := withInfrastructure(t)
 	s := e.shoot(e.onAWS)
 	written := s.DeepCopy() // as the API server has encoded it
+
+	e.Expect(string(written.Spec.Provider.InfrastructureConfig.Raw)).To(ContainSubstring("9007199254740993"))
 
 	infrastructure, controlPlane := e.infrastructure(), e.cloudControlPlane()
 	e.appears(infrastructure)
