@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	cliflag "k8s.io/component-base/cli/flag"
 
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	"github.com/trellis-network/trellis/cli/internal/manifest"
 	"github.com/trellis-network/trellis/internal/state"
 	"github.com/trellis-network/trellis/pipeline"
@@ -181,14 +182,31 @@ func (in *input) candidateFor(subject *manifest.Subject, p *pipeline.Pipeline) *
 	one := &candidate{source: subject.Source, name: subject.String()}
 	one.request = p.NewRequest(subject.Network, subject.Shoot, in.environment())
 	one.request.Author = subject.Author
+	one.request.Runs = runs(subject)
 	one.warnings = subject.Contradictions()
 	one.warnOfFamilies(subject)
 	if remembered, err := state.Decode(subject.Network.Status.State); err == nil && isConfig(remembered.Applied) {
 		one.request.Applied = remembered.Applied
+		one.request.Runs = one.request.Runs && one.request.Applied == nil
 	} else {
 		one.warnings = append(one.warnings, plugin.Warning{Field: "status.state", Message: "is ignored, since Trellis did not write it"})
 	}
 	return one
+}
+
+// runs reports whether a network exists, even if Trellis would refuse it today: of a Shoot that is in a
+// garden nothing else is known, and a status tells that an operator has applied the network.
+func runs(one *manifest.Subject) bool {
+	last := one.Network.Status.LastOperation
+	switch {
+	case one.Author == pipeline.AuthorShoot && one.Shoot.UID != "":
+		return true
+	case last != nil && one.Network.Status.ObservedGeneration != one.Network.Generation:
+		return false
+	case last == nil && one.Shoot != nil:
+		last = one.Shoot.Status.LastOperation
+	}
+	return last != nil && last.State == corev1beta1.LastOperationStateSucceeded
 }
 
 // warnOfFamilies warns where the input lacks what the operator knows: whether the nodes are

@@ -31,8 +31,10 @@ Classes of changes:
 OLD and NEW are files with one network each, - for standard input: a Network, a
 Shoot, both, or a NetworkConfig, as for render. Values that NEW lacks come from OLD: the
 Shoot, if NEW is a Network; the cluster, if NEW is a NetworkConfig; the status; and the
-ranges that Gardener chose. OLD and NEW must be of
-one cluster: plan warns about different names, and refuses different uids.
+ranges that Gardener chose. What is wrong with OLD, and stays so, is only a
+warning if OLD's Shoot has a uid, or a status tells that OLD was applied.
+OLD and NEW must be of one cluster: plan warns about different names, and
+refuses different uids.
 
 With --live, plan reads OLD from the seed: the Network with the config that was
 applied last, the Shoot in its Cluster, and the objects in its ManagedResources.
@@ -172,8 +174,11 @@ func (o *planOptions) planFiles(cmd *cobra.Command, p *pipeline.Pipeline, names 
 	}
 	first := o.in.candidateFor(old, p)
 	deployed(&first.request, old.Network)
-	if first.request.Applied == nil && runs(old) {
-		first.request.TakenOver = first.request.Accepted()
+	if first.request.Applied == nil {
+		if first.request.Runs {
+			first.request.TakenOver = first.request.Accepted()
+		}
+		first.request.Runs = true
 	}
 	built := p.Build(first.request)
 	if len(built.Errors) > 0 {
@@ -205,19 +210,6 @@ func (o *planOptions) planFiles(cmd *cobra.Command, p *pipeline.Pipeline, names 
 		})
 	}
 	return made, nil
-}
-
-// runs reports whether, according to its status, an operator has applied this network.
-// Then the network exists, even if Trellis would refuse it today.
-func runs(one *manifest.Subject) bool {
-	last := one.Network.Status.LastOperation
-	switch {
-	case last != nil && one.Network.Status.ObservedGeneration != one.Network.Generation:
-		return false
-	case last == nil && one.Shoot != nil:
-		last = one.Shoot.Status.LastOperation
-	}
-	return last != nil && last.State == corev1beta1.LastOperationStateSucceeded
 }
 
 // reporter returns a reporter for errors in files.

@@ -62,7 +62,7 @@ func (r *running) to(p *pipeline.Pipeline, wanted *manifest.Subject) (*plan, err
 	}
 	made.new.request = request
 	made.result = p.Build(request)
-	made.refuseFixed(&r.network.Spec, &after.Spec, author)
+	made.refuseFixed(&r.network.Spec, &request)
 	if len(made.result.Errors) > 0 {
 		return made, nil
 	}

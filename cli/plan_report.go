@@ -34,27 +34,9 @@ type plan struct {
 	differences []difference
 }
 
-// refuseFixed refuses changes that no running network can make, even if its plugin allows them.
-func (p *plan) refuseFixed(before, after *extensionsv1alpha1.NetworkSpec, author pipeline.Author) {
-	for _, each := range []struct{ path, inShoot, before, after, because string }{
-		{"spec.type", "spec.networking.type", before.Type, after.Type,
-			"the network plugin has set up the interfaces of the running pods"},
-		{"spec.podCIDR", "spec.networking.pods", before.EffectivePodCIDR(), after.EffectivePodCIDR(),
-			"the running pods have addresses from this range"},
-		{"spec.serviceCIDR", "spec.networking.services", before.ServiceCIDR, after.ServiceCIDR,
-			"the existing Services have addresses from this range"},
-	} {
-		path := each.path
-		if author != pipeline.AuthorNetwork {
-			path = each.inShoot
-		}
-		isRefused := slices.ContainsFunc(p.result.Errors, func(err *field.Error) bool { return err.Field == path })
-		if each.before != each.after && each.before != "" && !isRefused {
-			p.fixed = append(p.fixed, path+": "+each.before)
-			p.result.Errors = append(p.result.Errors, field.Forbidden(field.NewPath(path),
-				fmt.Sprintf("cannot change from %s to %s in a running network: %s", each.before, each.after, each.because)))
-		}
-	}
+// refuseFixed refuses changes that no running network can make, and notes all that is to be kept.
+func (p *plan) refuseFixed(before *extensionsv1alpha1.NetworkSpec, request *pipeline.Request) {
+	p.fixed = p.result.RefuseFixed(before, request)
 	for _, change := range p.result.Changes {
 		if change.Class == plugin.Forbidden {
 			p.fixed = append(p.fixed, change.Path+": "+shown(fielderror.Brief(change.Before)))

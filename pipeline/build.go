@@ -87,6 +87,8 @@ type Result struct {
 	Precondition *plugin.Precondition `json:"-"`
 
 	accepted *Accepted
+	// compared reports that Changes and Errors have all that differs from what was applied last.
+	compared bool
 }
 
 // Build runs the stages up to one that finds errors, since the next relies on a valid input.

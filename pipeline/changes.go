@@ -80,6 +80,7 @@ func (b *build) compare() error {
 		}
 		b.classify(string(fact), then.Value(fact), b.in.Value(fact), path, before, &then)
 	}
+	b.result.compared = true
 	return nil
 }
 

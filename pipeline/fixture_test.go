@@ -70,7 +70,7 @@ func (p noopPlugin) Validate(written *noopConfig, facts *plugin.Input, path *fie
 }
 
 func (p noopPlugin) Default(config *noopConfig, facts *plugin.Input, origins *plugin.Origins) {
-	if p.breaks == "default" {
+	if p.breaks == "default" || p.breaks == "default beside "+config.Mode {
 		panic("broken defaults")
 	}
 	config.MTU = cmp.Or(config.MTU, p.defaultMTU, "1400")

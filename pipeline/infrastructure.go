@@ -50,8 +50,8 @@ func (b *build) checkInfrastructure() {
 	b.Warn(path, message)
 }
 
-// checkRoutes refuses a network whose pods only reach each other by routes that nothing makes,
-// and warns if there may be more nodes than routes.
+// checkRoutes refuses a network whose pods only reach each other by routes that nothing makes, and
+// warns if it runs. It also warns if there may be more nodes than routes.
 func (b *build) checkRoutes() {
 	path, infrastructure := b.plugin.DescribeDataPath(b.config), &b.in.Infrastructure
 	b.result.DataPath = path.In(infrastructure)
@@ -74,7 +74,12 @@ func (b *build) checkRoutes() {
 		if len(advice) > 0 {
 			message += "; " + strings.Join(advice, ", or ")
 		}
-		b.Error(field.Forbidden(at, message))
+		refusal := field.Forbidden(at, message)
+		if b.request.Runs {
+			b.Warn(at, refusal.ErrorBody())
+			return
+		}
+		b.Error(refusal)
 	case most > 0 && b.in.NodesAtMost > most:
 		b.Warn(at, fmt.Sprintf("the pods of each node need a route, and %s allows %d in a route table unless its quota is raised; the workers may grow to %d nodes: have the quota raised before they do, or let them grow less",
 			infrastructure.Type, most, b.in.NodesAtMost))

@@ -135,6 +135,17 @@ func TestARunningNetworkWithoutRoutesIsOnlyWarned(t *testing.T) {
 	})
 }
 
+// Of a network that runs it may be unknown with which config.
+func TestANetworkThatRunsWithoutRoutesIsOnlyWarned(t *testing.T) {
+	g := NewWithT(t)
+	request := newPipeline(t, noopPlugin{}).NewRequest(network("", onInfrastructure("island")), nil, noEnvironment)
+	request.Runs = true
+	result := newPipeline(t, noopPlugin{}).Build(request)
+	g.Expect(result.Errors).To(BeEmpty())
+	g.Expect(warned(result)).To(Equal([]string{noRoutes}))
+	g.Expect(result.Objects.For(plugin.Shoot)).NotTo(BeEmpty())
+}
+
 func TestMoreNodesThanRoutesAreWarnedOf(t *testing.T) {
 	p := newPipeline(t, noopPlugin{})
 	warnings := func(config string, nodes int32) []string {

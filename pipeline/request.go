@@ -44,6 +44,9 @@ type Request struct {
 	// TakenOver is what a network that another extension has made runs for, until Trellis
 	// has applied it. What is wrong with that is not an error either.
 	TakenOver *Accepted `json:"takenOver,omitempty"`
+	// Runs reports that the network runs, although neither Applied nor TakenOver tells with
+	// which config. What no network may begin with is then only a warning.
+	Runs bool `json:"runs,omitempty"`
 }
 
 // Author is the resource that a user wrote, which determines field paths.

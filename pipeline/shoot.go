@@ -36,43 +36,74 @@ func (p *Pipeline) ReviewShoot(old, shoot *corev1beta1.Shoot, env plugin.Environ
 	if !checked || unchanged(old, shoot) {
 		return Review{}
 	}
-	var known []string
-	var review Review
 	if before, has := p.planned(old, env); has {
-		if before.Spec.Type != request.Spec.Type {
-			return Review{Errors: field.ErrorList{field.Forbidden(pathsOf(&request).networkType, fmt.Sprintf(
-				"cannot change from %s to %s in a running cluster, whose pods have their interfaces from %[1]s; create a new cluster",
-				fielderror.Abbreviate(before.Spec.Type), fielderror.Abbreviate(request.Spec.Type)))}}
-		}
-		if before.MaxUnavailable == request.MaxUnavailable {
-			// A wrong annotation, which API servers do not ask about, must not end the check.
-			for _, err := range p.rolloutErrors(&request) {
-				review.Warnings = append(review.Warnings, plugin.Warning{Field: err.Field, Message: err.ErrorBody()})
-				request.MaxUnavailable = ""
-			}
-		}
-		before.MaxUnavailable = "" // the annotation is not part of what was accepted
-		// As if it were accepted: what is wrong with it now are warnings.
-		before.TakenOver = before.Accepted()
-		was := p.check(before)
-		request.TakenOver = before.TakenOver
-		if was.Config != nil {
-			request.Applied = was.Applied()
-		}
-		for _, err := range was.Errors {
-			known = append(known, err.Error())
+		return p.reviewUpdate(&before, &request)
+	}
+	return reviewOf(p.check(request))
+}
+
+func reviewOf(result Result) Review {
+	return Review{Errors: result.Errors, Warnings: append(warningsOf(&result), result.Warnings...)}
+}
+
+// reviewUpdate judges the change of a Shoot. What is wrong with the Shoot before is forgiven, but only
+// as long as the change can be compared with it, or leaves the network as it is: it would
+// otherwise cover up what the change breaks.
+func (p *Pipeline) reviewUpdate(before, request *Request) Review {
+	if before.Spec.Type != request.Spec.Type {
+		result := Result{}
+		result.RefuseFixed(&before.Spec, request)
+		return reviewOf(result)
+	}
+	var annotation []plugin.Warning
+	if before.MaxUnavailable == request.MaxUnavailable {
+		// A wrong annotation, which API servers do not ask about, must not end the check.
+		for _, err := range p.rolloutErrors(request) {
+			annotation = append(annotation, plugin.Warning{Field: err.Field, Message: err.ErrorBody()})
+			request.MaxUnavailable = ""
 		}
 	}
-	result := p.check(request)
-	review.Warnings = slices.Concat(warningsOf(&result), review.Warnings, result.Warnings)
-	for _, err := range result.Errors {
-		if slices.Contains(known, err.Error()) {
+	before.MaxUnavailable = "" // the annotation is not part of what was accepted
+	// As if it were accepted: what is wrong with it now are warnings.
+	before.TakenOver = before.Accepted()
+	was := p.check(*before)
+	request.TakenOver = before.TakenOver
+	if was.Config != nil {
+		request.Applied = was.Applied()
+	}
+	result := p.check(*request)
+	result.RefuseFixed(&before.Spec, request)
+	result.Warnings = append(annotation, result.Warnings...)
+	review := reviewOf(result)
+	if result.compared {
+		return review
+	}
+	var known []string
+	for _, err := range was.Errors {
+		known = append(known, err.Error())
+	}
+	isNew := func(err *field.Error) bool { return !slices.Contains(known, err.Error()) }
+	switch {
+	case slices.ContainsFunc(review.Errors, isNew):
+	case samePlan(before, request):
+		for _, err := range review.Errors {
 			review.Warnings = append(review.Warnings, plugin.Warning{Field: err.Field, Message: err.ErrorBody()})
-			continue
 		}
-		review.Errors = append(review.Errors, err)
+		review.Errors = nil
+	case len(review.Errors) == 0:
+		for _, err := range was.Errors {
+			review.Warnings = append(review.Warnings, plugin.Warning{Field: err.Field, Message: fmt.Sprintf(
+				"what the change does to the running network is unknown, since it cannot be compared with the Shoot before: %s; make sure that the network is to become this one", err.ErrorBody())})
+		}
 	}
 	return review
+}
+
+// samePlan reports whether two Requests ask for the same network, however large their clusters are and
+// whether they run.
+func samePlan(a, b *Request) bool {
+	same, err := jsonequal.Values(a.Spec, b.Spec)
+	return err == nil && same && a.Facts.KubeProxy == b.Facts.KubeProxy && a.Facts.NodeCIDR == b.Facts.NodeCIDR
 }
 
 // DefaultShoot states in a Shoot that a user creates, or updates, what its plugin wants to be

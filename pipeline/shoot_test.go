@@ -61,7 +61,7 @@ func TestShootsAreReviewed(t *testing.T) {
 		"a disruptive change":                    {with(`{}`), withoutProxy, "", []string{"spec.kubernetes.kubeProxy.enabled: the change from true to false is disruptive: the agents take over from kube-proxy"}},
 		"a fact that is wrong now":               {with(`{"mode":"bridged"}`), both(with(`{"mode":"bridged"}`), withoutProxy), config + "mode: Forbidden: bridged mode needs kube-proxy", nil},
 		"another type": {func(s *corev1beta1.Shoot) { s.Spec.Networking.Type = new("other") }, with(`{}`),
-			"spec.networking.type: Forbidden: cannot change from other to noop in a running cluster", nil},
+			"spec.networking.type: Forbidden: cannot change from other to noop in a running network: the network plugin has set up the interfaces of the running pods", nil},
 		"unchanged":             {with(`{"mtu":"0"}`), with(`{"mtu": "0"}`), "", nil},
 		"deleted":               {with(`{"mtu":"1"}`), both(with(`{"mtu":"0"}`), func(s *corev1beta1.Shoot) { s.DeletionTimestamp = new(metav1.NewTime(time.Unix(1, 0))) }), "", nil},
 		"workerless":            {nil, both(with(`{"mtu":"0"}`), func(s *corev1beta1.Shoot) { s.Spec.Provider.Workers = nil }), "", nil},

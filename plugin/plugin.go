@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	kjson "sigs.k8s.io/json"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 )
@@ -29,7 +30,7 @@ type Methods interface {
 	Decode(raw []byte, path *field.Path) (any, field.ErrorList)
 	// Encode is the inverse of Decode, in the plugin's first config version.
 	Encode(config any) ([]byte, error)
-	// Clone returns a deep copy of a config.
+	// Clone returns a deep copy of a config, also of one that was decoded with errors.
 	Clone(config any) (any, error)
 
 	Validate(written any, in *Input, path *field.Path) Findings
@@ -94,8 +95,11 @@ func (a adapter[C]) Clone(config any) (any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("copy the %s config: %w", a.description.Type, err)
 	}
-	clone, errs := a.Decode(raw, nil)
-	return clone, errs.ToAggregate()
+	clone := new(C)
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, clone); err != nil {
+		return nil, fmt.Errorf("copy the %s config: %w", a.description.Type, err)
+	}
+	return clone, nil
 }
 
 func (a adapter[C]) Validate(written any, in *Input, path *field.Path) Findings {
