@@ -183,7 +183,7 @@ func TestAPlanGoesOnWithWhatIsKnown(t *testing.T) {
 			name: "what runs is there, though it would be refused today", args: args, exit: cli.ExitChanges,
 			files: fromTo(noopShoot("{colour: green}")+"status: {lastOperation: {type: Reconcile, state: Succeeded, lastUpdateTime: 2026-01-01T00:00:00Z}}\n",
 				noopShoot("{colour: green, monitored: true}")),
-			stdout: "~warning: new.yaml: spec.networking.providerConfig.colour: is applied, and would not be accepted any more: \n1 change (safe)",
+			stdout: "~warning: new.yaml: spec.networking.providerConfig.colour: was so before, and would be refused in a new network: \n1 change (safe)",
 		},
 		{
 			name: "facts of the operator", args: "plan --feature-gates FastNoop=true --mode standalone old.yaml new.yaml", exit: cli.ExitChanges,

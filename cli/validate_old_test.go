@@ -39,7 +39,7 @@ shoot garden-dev/mine: invalid (noop, 1 error)
 			name: "what was wrong before is a warning", args: "validate - --old old.yaml",
 			files: map[string]string{"old.yaml": broken}, stdin: strings.Replace(broken, "1.36.3", "1.36.4", 1),
 			stdout: `
-warning: <stdin>: spec.networking.providerConfig.colour: is applied, and would not be accepted any more: Unsupported value: "green": supported values: "red", "blue"
+warning: <stdin>: spec.networking.providerConfig.colour: was so before, and would be refused in a new network: Unsupported value: "green": supported values: "red", "blue"
 shoot garden-dev/mine: valid (noop, 1 warning)
 `,
 		},
@@ -48,10 +48,10 @@ shoot garden-dev/mine: valid (noop, 1 warning)
 			files: map[string]string{
 				"old.yaml": shoot("mine", `{type: noop, pods: 10.1.0.0/24, services: 10.2.0.0/16}`),
 				"new.yaml": strings.Replace(shoot("mine", `{type: noop}`), "maximum: 3", "maximum: 2", 1),
-			}, exit: 1,
+			},
 			stdout: `
-error: new.yaml: spec.networking.pods: Invalid value: "10.1.0.0/24": has room for 1 node, of which each gets a /24, and the workers can grow to 2; state a larger range or, where it cannot change, let the workers grow to 1 at most
-shoot garden-dev/mine: invalid (noop, 1 error)
+warning: new.yaml: spec.networking.pods: was so before, and would be refused in a new network: Invalid value: "10.1.0.0/24": has room for 1 node, of which each gets a /24, and the workers can grow to 2; state a larger range or, where it cannot change, let the workers grow to 1 at most
+shoot garden-dev/mine: valid (noop, 1 warning)
 `,
 		},
 		{

@@ -153,8 +153,12 @@ type build struct {
 	// noted are the origins that the plugin's defaults state.
 	noted map[string]plugin.Origin
 
-	// known are today's errors of what was applied last; nil until applyRatcheting needs them.
-	known map[string]bool
+	// known are today's errors of what was applied last that forgive none yet; nil until
+	// applyRatcheting needs them.
+	known *wrongs
+	// thorough has a config validated that has parts that cannot be decoded, as if they were not
+	// there.
+	thorough bool
 }
 
 // checkWritten checks the spec as it is written.
@@ -181,11 +185,15 @@ func (b *build) checkWritten() error {
 	if len(raw) > maxConfig {
 		b.Error(field.TooLong(b.paths.config, "", maxConfig))
 	}
-	written, errs := b.plugin.Decode(raw, b.paths.config)
-	errs = b.applyRatcheting(errs)
+	written, undecoded := b.plugin.Decode(raw, b.paths.config)
+	errs := b.applyRatcheting(undecoded)
 	b.Add(plugin.Findings{Errors: errs})
-	if b.written, b.user = written, written; len(errs) == 0 {
-		b.Add(b.plugin.Validate(written, &b.in, b.paths.config))
+	if b.written, b.user = written, written; len(errs) == 0 || b.thorough {
+		found := b.plugin.Validate(written, &b.in, b.paths.config)
+		found.Errors = slices.DeleteFunc(found.Errors, func(err *field.Error) bool { // which is about no value of the user's
+			return slices.ContainsFunc(undecoded, func(other *field.Error) bool { return other.Field == err.Field })
+		})
+		b.Add(found)
 	}
 	// No warning is about what a webhook has added to what the user wrote.
 	if b.request.Written != nil {

@@ -103,7 +103,7 @@ func TestANewNetworkDoesNotRelyOnRoutesThatNothingMakes(t *testing.T) {
 // What Trellis learns of an infrastructure does not stop networks that run there.
 func TestARunningNetworkWithoutRoutesIsOnlyWarned(t *testing.T) {
 	p := newPipeline(t, noopPlugin{})
-	const warning = "spec.providerConfig.tunnel.enabled: is applied, and would not be accepted any more: "
+	const warning = "spec.providerConfig.tunnel.enabled: was so before, and would be refused in a new network: "
 	for name, forget := range map[string]func(*plugin.Infrastructure){
 		"its facts are today's":            func(*plugin.Infrastructure) {},
 		"a former release did not know it": func(i *plugin.Infrastructure) { *i = plugin.Infrastructure{Type: "island"} },

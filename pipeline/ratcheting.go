@@ -5,6 +5,7 @@ package pipeline
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -57,9 +58,10 @@ func (r *Request) Again(accepted *Accepted) Request {
 	return again
 }
 
-// applyRatcheting turns errors into warnings if the network that was applied last has them too: a
-// rule of a new release must not stop a running network. Errors that the user's changes
-// cause stay errors.
+// applyRatcheting turns errors into warnings if the network was as wrong, or more, when it was applied
+// last: neither may a rule of a new release stop a running network, nor may what is wrong with it
+// keep its user from a change that makes it better. Errors that the user's changes cause, or make
+// worse, stay errors.
 func (b *build) applyRatcheting(errs field.ErrorList) field.ErrorList {
 	accepted := b.request.TakenOver
 	if b.last != nil {
@@ -73,20 +75,58 @@ func (b *build) applyRatcheting(errs field.ErrorList) field.ErrorList {
 	}
 	var remaining field.ErrorList
 	for _, err := range errs {
-		if !b.known[err.Error()] {
+		if !b.known.forgive(err, b.Extents) {
 			remaining = append(remaining, err)
 			continue
 		}
-		b.Warnings = append(b.Warnings, plugin.Warning{
-			Field:   err.Field,
-			Message: "is applied, and would not be accepted any more: " + err.ErrorBody(),
-		})
+		b.Warnings = append(b.Warnings, plugin.Warning{Field: err.Field, Message: ratcheted + err.ErrorBody()})
 	}
 	return remaining
 }
 
+// ratcheted begins the warning that an error becomes. It is also true where nobody knows whether the
+// network was ever applied, as at the admission of a Shoot.
+const ratcheted = "was so before, and would be refused in a new network: "
+
+// wrongs are the errors of a network: how often each occurs, and for those with an extent the
+// greatest one.
+type wrongs struct {
+	times   map[string]int
+	extents map[string]int64
+}
+
+func (w *wrongs) add(err *field.Error, extents map[*field.Error]plugin.Extent) {
+	w.times[errorKey(err)]++
+	if extent, has := extents[err]; has {
+		w.extents[ruleKey(err, extent)] = max(extent.By, w.extents[ruleKey(err, extent)])
+	}
+}
+
+// forgive reports whether an error is among the wrongs, to its extent at least. Each wrong forgives
+// one error, so that what was wrong once is not wrong twice.
+func (w *wrongs) forgive(err *field.Error, extents map[*field.Error]plugin.Extent) bool {
+	if extent, has := extents[err]; has {
+		before, was := w.extents[ruleKey(err, extent)]
+		return was && extent.By <= before
+	}
+	key := errorKey(err)
+	w.times[key]--
+	return w.times[key] >= 0
+}
+
+// listIndex is an index in a path: what is wrong in a list stays the same if its place changes.
+var listIndex = regexp.MustCompile(`\[\d+\]`)
+
+func errorKey(err *field.Error) string {
+	return listIndex.ReplaceAllString(err.Field, "[]") + ": " + err.ErrorBody()
+}
+
+func ruleKey(err *field.Error, extent plugin.Extent) string {
+	return listIndex.ReplaceAllString(err.Field, "[]") + ": " + extent.Rule
+}
+
 // errorsOf returns the errors that today's rules find in what was applied.
-func (b *build) errorsOf(accepted *Accepted) map[string]bool {
+func (b *build) errorsOf(accepted *Accepted) *wrongs {
 	request := b.request.Again(accepted)
 	request.MaxUnavailable = "" // the annotation is not part of it
 	request.TakenOver = nil
@@ -99,15 +139,15 @@ func (b *build) errorsOf(accepted *Accepted) map[string]bool {
 		request.Applied = &Applied{Config: b.last.Config, Sources: b.last.Sources}
 	}
 	before := b.pipeline.begin(&request)
-	before.paths, before.applied = b.paths, b.applied
+	before.paths, before.applied, before.thorough = b.paths, b.applied, true
 	for _, stage := range []func() error{before.checkWritten, before.applyDefaults, before.validateEffective} {
 		if plugin.Guard(request.Spec.Type, stage) != nil {
 			break // after a panic there are no more errors to find
 		}
 	}
-	known := make(map[string]bool, len(before.Errors))
+	known := &wrongs{times: map[string]int{}, extents: map[string]int64{}}
 	for _, err := range before.Errors {
-		known[err.Error()] = true
+		known.add(err, before.Extents)
 	}
 	return known
 }

@@ -16,8 +16,8 @@ import (
 // the user changes is judged by today's rules.
 func TestWhatIsAppliedIsNotRejectedLater(t *testing.T) {
 	old, strict := noopPlugin{}, noopPlugin{strict: true}
-	const bridging = "spec.providerConfig.mode: is applied, and would not be accepted any more: Forbidden: bridged mode is not supported"
-	const size = `spec.providerConfig.mtu: is applied, and would not be accepted any more: Invalid value: "1300": is not supported`
+	const bridging = "spec.providerConfig.mode: was so before, and would be refused in a new network: Forbidden: bridged mode is not supported"
+	const size = `spec.providerConfig.mtu: was so before, and would be refused in a new network: Invalid value: "1300": is not supported`
 	for name, test := range map[string]struct {
 		before, after string
 		warned        []string
@@ -117,7 +117,7 @@ func TestANetworkThatIsTakenOverIsNotRefused(t *testing.T) {
 				return
 			}
 			g.Expect(result.Errors).To(BeEmpty())
-			g.Expect(result.Warnings).To(ContainElement(HaveField("Message", ContainSubstring("would not be accepted any more"))))
+			g.Expect(result.Warnings).To(ContainElement(HaveField("Message", ContainSubstring("would be refused in a new network"))))
 			g.Expect(result.Objects.For(plugin.Shoot)).NotTo(BeEmpty())
 
 			again := p.NewRequest(network(test.config), nil, noEnvironment)

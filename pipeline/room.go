@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/plugin"
 )
 
 // defaultNodeMask is the prefix length of each node's IPv4 range if the Shoot states none
@@ -36,19 +37,19 @@ func (b *build) checkRoom(pods []addressRange) {
 			room += 1 << min(more, 30)
 		}
 	}
-	most, report := int(b.in.NodesAtMost), b.refuseOrWarn
+	most := int(b.in.NodesAtMost)
 	switch {
 	case !ofIPv4.prefix.IsValid():
 	case mask < 1 || mask > 32:
-		report(field.Invalid(nodeMaskPath, mask, "must be from 1 to 32: it is the prefix length of each node's IPv4 range of pods"))
+		b.refuseOrWarn(field.Invalid(nodeMaskPath, mask, "must be from 1 to 32: it is the prefix length of each node's IPv4 range of pods"))
 	case room == 0 && most > 0:
-		report(field.Invalid(ofIPv4.path, ofIPv4.prefix.String(), fmt.Sprintf(
+		b.tooManyNodes(most, field.Invalid(ofIPv4.path, ofIPv4.prefix.String(), fmt.Sprintf(
 			"has no room for a node, since each gets a /%d; state a larger range, or a larger nodeCIDRMaskSize", mask)))
 	case most == 0 && room < 2:
 		b.Warn(ofIPv4.path, fmt.Sprintf("%s has room for %s, of which each gets a /%d unless the Shoot's nodeCIDRMaskSize says otherwise; state a larger range for more",
 			ofIPv4.prefix, nodes(room), mask))
 	case most > room:
-		report(field.Invalid(ofIPv4.path, ofIPv4.prefix.String(), fmt.Sprintf(
+		b.tooManyNodes(most-room, field.Invalid(ofIPv4.path, ofIPv4.prefix.String(), fmt.Sprintf(
 			"has room for %s, of which each gets a /%d, and the workers can grow to %d; state a larger range or, where it cannot change, let the workers grow to %d at most",
 			nodes(room), mask, most, room)))
 	}
@@ -59,6 +60,15 @@ func nodes(n int) string {
 		return "1 node"
 	}
 	return fmt.Sprintf("%d nodes", n)
+}
+
+// tooManyNodes reports that some nodes get no range.
+func (b *build) tooManyNodes(without int, err *field.Error) {
+	if !b.in.Planned {
+		b.refuseOrWarn(err)
+		return
+	}
+	b.ErrorBy(plugin.Extent{Rule: "room for nodes", By: int64(without)}, err)
 }
 
 // refuseOrWarn refuses what can still be mended, and warns of it in a cluster that exists.

@@ -25,7 +25,7 @@ type Review struct {
 
 // ReviewShoot judges a Shoot that a user creates, or updates. old is the Shoot before the
 // update, nil for one that is created. It finds the errors that the operator would report, before the cluster has them.
-// What is already wrong with old is only a warning, and so are allowed changes
+// What was as wrong with old, or more, is only a warning, and so are allowed changes
 // that affect the running network; a change that would break it is refused.
 //
 // Nothing is checked of a Shoot that is being deleted, that has no workers, or of which nothing

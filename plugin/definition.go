@@ -137,6 +137,17 @@ type Findings struct {
 	Errors field.ErrorList
 	// Warnings do not.
 	Warnings []Warning
+	// Extents are those of the errors of ErrorBy.
+	Extents map[*field.Error]Extent
+}
+
+// Extent states how far a rule is broken, so that a user who mends a part of what is wrong with a
+// running network is not refused.
+type Extent struct {
+	// Rule tells the rule apart from the others that the field of its error can break.
+	Rule string
+	// By is how much is missing, or too much, in any unit.
+	By int64
 }
 
 // Warning tells the author of a config something that does not make it
@@ -150,6 +161,20 @@ func (f *Findings) Error(err *field.Error) {
 	f.Errors = append(f.Errors, &short)
 }
 
+// ErrorBy adds the error of a rule that can be broken to a greater or lesser extent. The error only
+// warns if the network broke the rule before, as far or farther.
+func (f *Findings) ErrorBy(extent Extent, err *field.Error) {
+	f.Error(err)
+	f.measure(f.Errors[len(f.Errors)-1], extent)
+}
+
+func (f *Findings) measure(err *field.Error, extent Extent) {
+	if f.Extents == nil {
+		f.Extents = map[*field.Error]Extent{}
+	}
+	f.Extents[err] = extent
+}
+
 // Warn adds a warning.
 func (f *Findings) Warn(path *field.Path, message string) {
 	f.Warnings = append(f.Warnings, Warning{Field: path.String(), Message: message})
@@ -159,6 +184,9 @@ func (f *Findings) Warn(path *field.Path, message string) {
 func (f *Findings) Add(others Findings) {
 	f.Errors = append(f.Errors, others.Errors...)
 	f.Warnings = append(f.Warnings, others.Warnings...)
+	for err, extent := range others.Extents {
+		f.measure(err, extent)
+	}
 }
 
 // ChangeClass states what a change means for a running network.

@@ -59,6 +59,6 @@ func TestANetworkWithIPVSAndNodeLocalDNSIsTakenOver(t *testing.T) {
 	n := tryRequest(t, request)
 	g.Expect(n.Errors).To(BeEmpty())
 	g.Expect(n.Warnings).To(ContainElement(And(
-		HaveField("Field", "spec.kubernetes.kubeProxy.mode"), HaveField("Message", ContainSubstring("would not be accepted any more")))))
+		HaveField("Field", "spec.kubernetes.kubeProxy.mode"), HaveField("Message", ContainSubstring("would be refused in a new network")))))
 	g.Expect(then(n, "debug: true", ipvs).Errors).To(BeEmpty())
 }

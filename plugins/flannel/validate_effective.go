@@ -52,7 +52,7 @@ func validateRanges(found *plugin.Findings, effective *v1alpha1.NetworkConfig, i
 
 func validateMTU(found *plugin.Findings, effective *v1alpha1.NetworkConfig, path *field.Path) {
 	if mtu := podMTU(effective); mtu != 0 && mtu < leastIPv6MTU && hasFamily(effective, v1alpha1.IPv6) {
-		found.Error(field.Invalid(path.Child("mtu"), *effective.MTU, fmt.Sprintf(
+		found.ErrorBy(plugin.Extent{Rule: "IPv6", By: int64(leastIPv6MTU - mtu)}, field.Invalid(path.Child("mtu"), *effective.MTU, fmt.Sprintf(
 			"leaves pods %d, and IPv6 needs %d; write %d or more, or leave it out", mtu, leastIPv6MTU, leastIPv6MTU+*effective.MTU-mtu)))
 	}
 }
@@ -62,7 +62,9 @@ func validateLimits(found *plugin.Findings, resources *v1alpha1.Resources, path 
 		limit, has := resources.Limits[name]
 		request := resources.Requests[name]
 		if has && limit.Cmp(request) < 0 {
-			found.Error(field.Invalid(path.Child(string(name)), limit.String(),
+			missing := request.DeepCopy()
+			missing.Sub(limit)
+			found.ErrorBy(plugin.Extent{Rule: "request", By: missing.MilliValue()}, field.Invalid(path.Child(string(name)), limit.String(),
 				fmt.Sprintf("must not be less than what is requested, which is %s", request.String())))
 		}
 	}

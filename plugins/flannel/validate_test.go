@@ -50,6 +50,28 @@ func TestWhatIsRefused(t *testing.T) {
 	}
 }
 
+// What was too small before may grow, although it stays too small.
+func TestStepsTowardsWhatIsRightAreNotRefused(t *testing.T) {
+	for _, test := range []struct {
+		name, before, after string
+		refused             bool
+	}{
+		{name: "larger packets", before: "mtu: 1300", after: "mtu: 1320"},
+		{name: "smaller packets", before: "mtu: 1300", after: "mtu: 1299", refused: true},
+		{name: "a limit nearer to what is requested", before: "resources: {requests: {memory: 1Gi}, limits: {memory: 100Mi}}", after: "resources: {requests: {memory: 500Mi}, limits: {memory: 200Mi}}"},
+		{name: "a limit farther from it", before: "resources: {requests: {memory: 1Gi}, limits: {memory: 500Mi}}", after: "resources: {requests: {memory: 2Gi}, limits: {memory: 500Mi}}", refused: true},
+		{name: "another limit", before: "resources: {requests: {memory: 1Gi}, limits: {memory: 500Mi}}", after: "resources: {requests: {cpu: 2}, limits: {cpu: 1}}", refused: true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			g := NewWithT(t)
+			former := networks.Request(t, test.before, dualStack)
+			request := networks.Request(t, test.after, dualStack)
+			request.TakenOver = former.Accepted()
+			g.Expect(networks.TryRequest(t, request).Errors).To(HaveLen(map[bool]int{true: 1}[test.refused]))
+		})
+	}
+}
+
 // The path is the Shoot's, wherever the config was written.
 func TestServicesNeedAnImplementation(t *testing.T) {
 	contract.Shows(t, "N27")

@@ -76,7 +76,7 @@ func TestWhatAnotherHasCarriedOutIsAccepted(t *testing.T) {
 		e.get(n)
 		e.applied()
 		g.Expect(n.Status.LastOperation.State).To(Equal(fine))
-		g.Expect(string(n.Status.ProviderStatus.Raw)).To(ContainSubstring("would not be accepted any more"))
+		g.Expect(string(n.Status.ProviderStatus.Raw)).To(ContainSubstring("would be refused in a new network"))
 	}).Should(Succeed())
 	e.patch(n, withConfig(`{"backend":"unknown","extras":"three"}`))
 	e.Eventually(e.names).Should(ContainElement(laterName), "what is wrong was so before")
