@@ -4,7 +4,6 @@ package pipeline
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -86,19 +85,22 @@ func (b *build) checkRoutes() {
 	}
 }
 
-// DataPath returns how packets travel in a network of a type, with a config that is in force, and
-// who makes the routes, in one line: "IP-in-IP between nodes; routes by BIRD". It is empty if
-// the plugin does not describe it, and an error if there is no such plugin, or if the plugin
-// cannot read the config.
-func (p *Pipeline) DataPath(networkType string, config json.RawMessage, infrastructure *plugin.Infrastructure) (line string, err error) {
+// DataPath returns how packets travel in a network of a type as it was applied, and who makes the
+// routes, in one line: "IP-in-IP between nodes; routes by BIRD". It is empty if the plugin does not
+// describe it, and an error if there is no such plugin, or if the plugin cannot read the config.
+func (p *Pipeline) DataPath(networkType string, applied *Applied) (line string, err error) {
 	one, has := p.Plugin(networkType)
 	if !has {
 		return "", fmt.Errorf("this program has no plugin for the type %q", fielderror.Abbreviate(networkType))
 	}
+	var infrastructure plugin.Infrastructure
+	if accepted := applied.Accepted; accepted != nil {
+		infrastructure = accepted.Facts.Infrastructure
+	}
 	err = plugin.Guard(one.Type, func() error {
-		effective, errs := one.Decode(config, nil)
+		effective, errs := one.Decode(applied.Config, nil)
 		if len(errs) == 0 {
-			line = one.DescribeDataPath(effective).In(infrastructure)
+			line = one.DescribeDataPath(effective).In(&infrastructure)
 		}
 		return errs.ToAggregate()
 	})

@@ -177,13 +177,13 @@ func TestOneLineTellsHowPacketsTravel(t *testing.T) {
 			request := p.NewRequest(network(test.config, onInfrastructure(test.infrastructure)), nil, noEnvironment)
 			result := p.Build(request)
 			g.Expect(result.DataPath).To(Equal(test.want))
-			line, err := p.DataPath("noop", json.RawMessage(test.config), &request.Facts.Infrastructure)
+			line, err := p.DataPath("noop", &pipeline.Applied{Config: json.RawMessage(test.config), Accepted: request.Accepted()})
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(line).To(Equal(test.want), "also of a config that was applied earlier")
 		})
 	}
-	_, err := p.DataPath("other", nil, &plugin.Infrastructure{})
+	_, err := p.DataPath("other", &pipeline.Applied{})
 	NewWithT(t).Expect(err).To(MatchError(`this program has no plugin for the type "other"`))
-	_, err = p.DataPath("noop", json.RawMessage(`{"x":1}`), &plugin.Infrastructure{})
+	_, err = p.DataPath("noop", &pipeline.Applied{Config: json.RawMessage(`{"x":1}`)})
 	NewWithT(t).Expect(err).To(MatchError(ContainSubstring(`x: Invalid value`)))
 }

@@ -42,7 +42,7 @@ func TestTheGoTypeOfEachStatusHasAllThatIsWritten(t *testing.T) {
 				components[component.Name] = true
 			}
 			raw, err := json.Marshal(map[string]any{
-				"apiVersion": "example/v1", "kind": "NetworkStatus", "config": config, "components": components,
+				"apiVersion": "example/v1", "kind": "NetworkStatus", "config": config, "components": components, "dataPath": built.DataPath,
 				"warnings": []plugin.Warning{{Field: "spec.type", Message: "an example"}},
 				"rollouts": map[string]any{"one": map[string]any{"nodes": 3, "updated": 1, "available": 2, "since": "2026-01-01T12:00:00Z"}},
 				"connectivityTests": map[string]any{

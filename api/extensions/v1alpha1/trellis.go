@@ -38,6 +38,15 @@ func NetworkLabelValue(name string) string {
 	return name[:validation.LabelValueMaxLength-len(hash)-1] + "-" + hash
 }
 
+// NetworkDataPath is a part of each plugin's providerStatus.
+type NetworkDataPath struct {
+	// DataPath is how packets between pods on different nodes travel in the network that is in
+	// force, and what makes the routes, in one line: "IP-in-IP between nodes; routes by BIRD".
+	// Absent if the plugin does not describe it, and in the status of an older release.
+	// +optional
+	DataPath string `json:"dataPath,omitempty"`
+}
+
 // NetworkRanges are the ranges of a network as its providerStatus.config states them, whichever
 // spelling the Network has.
 type NetworkRanges struct {

@@ -90,6 +90,7 @@ func Of(n *extensionsv1alpha1.Network, p *pipeline.Pipeline) Network {
 	var observed struct {
 		Components map[string]bool `json:"components"`
 		extensionsv1alpha1.NetworkObservations
+		extensionsv1alpha1.NetworkDataPath
 		Warnings []plugin.Warning `json:"warnings"`
 	}
 	if raw := n.Status.ProviderStatus; raw != nil {
@@ -118,11 +119,11 @@ func Of(n *extensionsv1alpha1.Network, p *pipeline.Pipeline) Network {
 		told.Probes = &has
 	}
 	if kept.Applied != nil {
-		var infrastructure plugin.Infrastructure
-		if accepted := kept.Applied.Accepted; accepted != nil {
-			infrastructure = accepted.Facts.Infrastructure
+		told.DataPath, err = p.DataPath(n.Spec.Type, kept.Applied)
+		if err != nil && observed.DataPath != "" { // the operator knows more than this program
+			told.DataPath, err = observed.DataPath, nil
 		}
-		if told.DataPath, err = p.DataPath(n.Spec.Type, kept.Applied.Config, &infrastructure); err != nil {
+		if err != nil {
 			told.Problem = "how packets travel is unknown: " + err.Error()
 		}
 	}

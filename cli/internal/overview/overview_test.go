@@ -121,6 +121,19 @@ func TestWhatCannotBeReadIsTold(t *testing.T) {
 	}
 }
 
+// Of a network of a type that this program has no plugin for, the operator tells how packets travel.
+func TestTheStatusTellsHowPacketsTravelWhereThereIsNoPlugin(t *testing.T) {
+	g := NewWithT(t)
+	n := networks(t, "networks.yaml")[0]
+	n.Spec.Type = "other"
+	g.Expect(overview.Of(n, flannels(t))).To(And(HaveField("DataPath", ""), HaveField("Problem", ContainSubstring("how packets travel is unknown"))))
+	n.Status.ProviderStatus = &runtime.RawExtension{Raw: []byte(`{"dataPath": "by \u001bmail"}`)}
+	told := overview.Of(n, flannels(t))
+	g.Expect(told).To(And(HaveField("DataPath", "by \x1bmail"), HaveField("Problem", "")))
+	text := strings.Join(told.Tree(now).Lines(80), "\n")
+	g.Expect(text).To(And(ContainSubstring("mail"), Not(ContainSubstring("\x1b"))))
+}
+
 // The author of a status cannot control the terminal of its reader, nor fill it.
 func TestAHostileStatusIsHarmless(t *testing.T) {
 	g := NewWithT(t)

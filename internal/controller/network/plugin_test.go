@@ -92,6 +92,14 @@ func (examplePlugin) Render(effective *exampleConfig, facts *plugin.Input) (plug
 		plugin.SeedBundle("example-config-seed", monitoring)), nil
 }
 
+// DescribeDataPath tells only how packets travel through a tunnel.
+func (examplePlugin) DescribeDataPath(effective *exampleConfig) plugin.DataPath {
+	if effective.Backend != "tunnel" {
+		return plugin.DataPath{}
+	}
+	return plugin.DataPath{Packets: "through a tunnel", Router: "the agents"}
+}
+
 // Precondition is that of a routed network, which one with an overlay must not become before
 // the nodes have extras.
 func (examplePlugin) Precondition(effective *exampleConfig, _ *plugin.Input) *plugin.Precondition {

@@ -38,7 +38,7 @@ type Reconciler struct {
 func newReconciler(c client.Client, cached, live client.Reader, recorder events.EventRecorder, options Options) *Reconciler {
 	codes, local := codes{options.Standalone}, &localState{slots: slots.New(limits(options.MaxConcurrentReconciles))}
 	local.networks.MaxChecks, local.bundles.MaxChecks = maxLooksAtNetwork, maxLooks
-	status := &statusWriter{client: c, recorder: recorder, clock: options.Clock, localState: local}
+	status := &statusWriter{client: c, recorder: recorder, clock: options.Clock, pipeline: options.Pipeline, localState: local}
 	requests := &requests{options, live, codes}
 	writer := &bundleWriter{
 		client: c, cached: cached, live: live, standalone: options.Standalone,

@@ -24,6 +24,7 @@ import (
 	"github.com/trellis-network/trellis/internal/condition"
 	"github.com/trellis-network/trellis/internal/metrics"
 	"github.com/trellis-network/trellis/internal/outcome"
+	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
 
@@ -33,6 +34,7 @@ type statusWriter struct {
 	client   client.Client
 	recorder events.EventRecorder
 	clock    clock.PassiveClock
+	pipeline *pipeline.Pipeline
 	*localState
 }
 
@@ -89,7 +91,7 @@ func (r *run) setProcessing(now time.Time) {
 // applied reports that what was written is applied, and what is in force. In a hibernated shoot
 // it is not applied yet, and in force once the shoot wakes up.
 func (w *statusWriter) applied(ctx context.Context, run *run) error {
-	shown, err := run.providerStatus()
+	shown, err := w.providerStatus(run)
 	if err != nil {
 		return err
 	}
@@ -201,7 +203,7 @@ func (w *statusWriter) announceTransition(ctx context.Context, run *run, before 
 // providerStatus returns the plugin's status with what is in force. What another writer
 // observes of the components that there are and, with its condition, of the connectivity stays
 // as it is, and nothing else does: other programs and releases have left it.
-func (r *run) providerStatus() (*runtime.RawExtension, error) {
+func (w *statusWriter) providerStatus(r *run) (*runtime.RawExtension, error) {
 	var current struct {
 		Components        map[string]any `json:"components"`
 		Rollouts          map[string]any `json:"rollouts"`
@@ -235,6 +237,9 @@ func (r *run) providerStatus() (*runtime.RawExtension, error) {
 	delete(config, "kind")
 	config["clusterCIDR"], config["serviceCIDR"] = r.Network.Spec.EffectivePodCIDR(), r.Network.Spec.ServiceCIDR
 	content["config"] = config
+	if line, err := w.pipeline.DataPath(r.Network.Spec.Type, r.State.Written.Config); err == nil && line != "" {
+		content["dataPath"] = line
+	}
 	if len(r.State.Written.Warnings) > 0 {
 		content["warnings"] = r.State.Written.Warnings
 	}

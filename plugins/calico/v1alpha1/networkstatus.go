@@ -13,6 +13,7 @@ import (
 type NetworkStatus struct {
 	metav1.TypeMeta                        `json:",inline"`
 	extensionsv1alpha1.NetworkObservations `json:",inline"`
+	extensionsv1alpha1.NetworkDataPath     `json:",inline"`
 
 	// Components reports which of Calico's workloads are healthy in the shoot.
 	// +optional

@@ -129,6 +129,7 @@ func (in *NetworkStatus) DeepCopyInto(out *NetworkStatus) {
 	*out = *in
 	out.TypeMeta = in.TypeMeta
 	in.NetworkObservations.DeepCopyInto(&out.NetworkObservations)
+	out.NetworkDataPath = in.NetworkDataPath
 	if in.Components != nil {
 		in, out := &in.Components, &out.Components
 		*out = new(Components)
