@@ -99,8 +99,7 @@ func Run(ctx context.Context, options Options) error {
 	}
 	server, err := webhook.Add(ctx, mgr, webhook.Options{
 		Client: runtimeCluster, BindAddress: options.BindAddress, Namespace: options.Namespace, Secret: options.Name,
-		URL:     cmp.Or(options.URL, fmt.Sprintf("https://%s.%s.svc:443", options.Service, options.Namespace)),
-		Service: options.Service, Clock: options.Clock,
+		URL: options.URL, Service: options.Service, Clock: options.Clock,
 	})
 	if err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -43,11 +42,8 @@ func (o *Options) addControlPlane(ctx context.Context, mgr ctrl.Manager, server 
 	if err := mgr.GetAPIReader().Get(ctx, client.ObjectKey{Name: cmp.Or(o.Config.Webhooks.Namespace, pod.Namespace())}, own); err != nil {
 		return fmt.Errorf("read the operator's namespace, with which the webhooks for control planes end: %w", err)
 	}
-	clientConfig := func(path string) admissionregistrationv1.WebhookClientConfig {
-		return admissionregistrationv1.WebhookClientConfig{URL: new(server.URL(path)), CABundle: server.CABundle()}
-	}
 	wanted := func() []client.Object {
-		config := controlplanewebhook.Configuration(o.controlPlaneConfiguration(), clouds, clientConfig)
+		config := controlplanewebhook.Configuration(o.controlPlaneConfiguration(), clouds, server.ClientConfig)
 		config.Labels[shoot.OperatorLabel] = o.Name
 		config.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "Namespace", Name: own.Name, UID: own.UID}}
 		return []client.Object{config}

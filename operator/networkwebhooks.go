@@ -3,7 +3,6 @@
 package operator
 
 import (
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -28,9 +27,7 @@ func (o *Options) addNetworkWebhooks(mgr ctrl.Manager, built *pipeline.Pipeline,
 		server.Handle(all[i].Path(), all[i].Handler())
 	}
 	wanted := func() []client.Object {
-		config := networks.Configuration(o.networksConfiguration(), all, func(path string) admissionregistrationv1.WebhookClientConfig {
-			return admissionregistrationv1.WebhookClientConfig{URL: new(server.URL(path)), CABundle: server.CABundle()}
-		})
+		config := networks.Configuration(o.networksConfiguration(), all, server.ClientConfig)
 		config.Labels[shoot.OperatorLabel] = o.Name
 		return []client.Object{config}
 	}

@@ -27,20 +27,24 @@ func (o *Options) addWebhookServer(ctx context.Context, mgr ctrl.Manager, mode c
 		o.Log.Info("Webhooks are disabled: they need webhooks.url or webhooks.serviceName, and a webhooks.bindAddress other than 0")
 		return nil, nil
 	}
-	if settings.URL == "" && mode != configv1alpha1.ModeGardener {
+	calledBySeed := settings.Networks || len(o.Config.ControlPlane.KubeControllerManager) > 0
+	if settings.URL == "" && mode != configv1alpha1.ModeGardener && !calledBySeed {
 		return nil, errors.New("the configuration is invalid: webhooks.serviceName: Forbidden: " +
-			"without Gardener, the API servers of shoots may not reach Services of the seed; set webhooks.url")
+			"without Gardener, the API servers of shoots may not reach Services of the seed, and the seed's API server calls no webhook; set webhooks.url")
 	}
 	namespace := cmp.Or(settings.Namespace, pod.Namespace())
 	if namespace == "" {
 		return nil, errors.New("the configuration is invalid: webhooks.namespace: Required value: " +
 			"the operator does not run in a pod, whose namespace it would use for the Secret with the certificates")
 	}
+	address := settings.URL
+	if address == "" && mode == configv1alpha1.ModeGardener { // where the API servers of shoots run in the seed
+		address = fmt.Sprintf("https://%s.%s:443", settings.ServiceName, namespace)
+	}
 	return webhook.Add(ctx, mgr, webhook.Options{
 		Client: mgr.GetClient(), BindAddress: settings.BindAddress, Clock: o.Clock,
-		URL:       cmp.Or(settings.URL, fmt.Sprintf("https://%s.%s:443", settings.ServiceName, namespace)),
-		Namespace: namespace,
-		Secret:    cmp.Or(settings.SecretName, strings.TrimSuffix(o.Name, "-operator")+"-webhooks"),
+		URL: address, Service: settings.ServiceName, Namespace: namespace,
+		Secret: cmp.Or(settings.SecretName, strings.TrimSuffix(o.Name, "-operator")+"-webhooks"),
 	})
 }
 

@@ -19,7 +19,7 @@ func TestWebhooksThatCannotWorkKeepTheOperatorFromStarting(t *testing.T) {
 	for name, test := range map[string]struct{ config, want string }{
 		"a Service without Gardener": {
 			"{mode: Standalone, webhooks: {serviceName: trellis, namespace: garden}}",
-			"the configuration is invalid: webhooks.serviceName: Forbidden: without Gardener, the API servers of shoots may not reach Services of the seed; set webhooks.url"},
+			"the configuration is invalid: webhooks.serviceName: Forbidden: without Gardener, the API servers of shoots may not reach Services of the seed, and the seed's API server calls no webhook; set webhooks.url"},
 		"no namespace": {
 			"{mode: Gardener, webhooks: {serviceName: trellis}}",
 			"the configuration is invalid: webhooks.namespace: Required value: the operator does not run in a pod"},

@@ -31,12 +31,13 @@ type Options struct {
 	// BindAddress is host:port.
 	BindAddress string
 	// URL is the beginning of the addresses of all webhooks: https, a host, optionally a
-	// port and a path.
+	// port and a path. It is empty if API servers reach them only through the Service.
 	URL string
 	// Namespace and Secret are those of the Secret with the certificates.
 	Namespace, Secret string
 	// Service is the name of the Service in Namespace through which the API server of this
-	// very cluster reaches the webhooks, at port 443; empty if it uses the URL.
+	// cluster reaches the webhooks, at port 443; empty if it uses the URL. One of both is
+	// required, and the API servers of other clusters need the URL.
 	Service string
 	// Clock is the source of time.
 	Clock clock.WithTicker
@@ -59,9 +60,15 @@ func Add(ctx context.Context, mgr ctrl.Manager, options Options) (*Server, error
 	if err != nil {
 		return nil, err
 	}
-	hosts := []string{address.Hostname()}
-	if options.Service != "" {
+	var hosts []string
+	if host := address.Hostname(); host != "" {
+		hosts = append(hosts, host)
+	}
+	if options.Service != "" { // the name by which an API server checks what serves a Service
 		hosts = append(hosts, fmt.Sprintf("%s.%s.svc", options.Service, options.Namespace))
+	}
+	if len(hosts) == 0 {
+		return nil, errors.New("the webhooks need a URL or a Service by which API servers reach them")
 	}
 	kept, err := certificates.New(ctx, certificates.Options{
 		Client: options.Client, Namespace: options.Namespace, Name: options.Secret, Hosts: hosts, Clock: options.Clock,
@@ -96,15 +103,22 @@ func (s *Server) Handle(path string, handler http.Handler) {
 	s.served.Register(path, s.limits.around(handler))
 }
 
-// URL returns the address of a path.
-func (s *Server) URL(path string) string { return s.url + path }
+// URL returns the address of a path, for API servers of any cluster; empty if they do not reach
+// the server.
+func (s *Server) URL(path string) string {
+	if s.url == "" {
+		return ""
+	}
+	return s.url + path
+}
 
 // CABundle returns the certificates, in PEM, that clients must trust from now on. It has a new
 // authority a month before a serving certificate is signed by it, so clients that get the
 // bundle within a month always trust what is served.
 func (s *Server) CABundle() []byte { return s.kept.Bundle() }
 
-// ClientConfig returns how API servers call the webhook at a path, for a webhook configuration.
+// ClientConfig returns how the API server of the cluster with the Service calls the webhook at a
+// path, for a webhook configuration: through the Service if there is one, or else by the URL.
 func (s *Server) ClientConfig(path string) admissionregistrationv1.WebhookClientConfig {
 	config := admissionregistrationv1.WebhookClientConfig{CABundle: s.CABundle()}
 	if s.service == nil {

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -170,4 +171,17 @@ func (g *garden) runs(command *exec.Cmd, flags ...string) {
 			g.Expect(client.IgnoreNotFound(g.Delete(context.Background(), each))).To(Succeed())
 		}
 	})
+}
+
+// The API server of the cluster in which the admission runs calls it through a Service, by whose
+// name it checks the certificate.
+func TestTheGardenCallsTheAdmissionThroughAService(t *testing.T) {
+	g := setup(t)
+	options := g.options(g.Service(t, g.namespace, "hooks"))
+	options.URL, options.Service = "", "hooks"
+	g.start(options)
+	g.isAsked()
+	validating := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: admission.DefaultName}}
+	g.Read(t, validating)
+	g.Expect(validating.Webhooks[0].ClientConfig).To(And(HaveField("URL", BeNil()), HaveField("Service.Name", "hooks")))
 }

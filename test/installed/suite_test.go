@@ -44,6 +44,8 @@ type installed struct {
 	options   operator.Options
 	settings  string // more fields of the operator's configuration
 	networks  bool   // webhooks.networks of it
+	service   string // webhooks.serviceName of it, by which the seed's API server calls webhooks; or else by a URL
+	address   string // that the Service leads to
 	usage     *usage
 	log       harness.Lines
 	stop      func()
@@ -52,15 +54,20 @@ type installed struct {
 // start starts the operator's process, so to speak, with the rights of its user.
 func (o *installed) start() {
 	o.t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	address, reached := o.address, fmt.Sprintf("serviceName: %q", o.service)
+	if o.service == "" {
+		free, err := net.Listen("tcp", "127.0.0.1:0")
+		o.Expect(err).NotTo(HaveOccurred())
+		address = free.Addr().String()
+		o.Expect(free.Close()).To(Succeed())
+		reached = fmt.Sprintf("url: %q", "https://"+address)
+	}
+	config, err := configv1alpha1.Load(fmt.Appendf(nil, `{mode: %q, metrics: {bindAddress: "0"}, healthProbes: {bindAddress: "0"},
+leaderElection: {resourceNamespace: %[2]s}, heartbeat: {namespace: %[2]s}, shootClientConnection: {allowedAddresses: [127.0.0.0/8]}, webhooks: {bindAddress: %[3]q, %[6]s, namespace: %[2]s, networks: %[5]t}%[4]s}`,
+		o.mode, o.namespace, address, o.settings, o.networks, reached))
 	o.Expect(err).NotTo(HaveOccurred())
-	address := free.Addr().String()
-	o.Expect(free.Close()).To(Succeed())
 	options := o.options
-	options.Config, err = configv1alpha1.Load(fmt.Appendf(nil, `{mode: %q, metrics: {bindAddress: "0"}, healthProbes: {bindAddress: "0"},
-leaderElection: {resourceNamespace: %[2]s}, heartbeat: {namespace: %[2]s}, shootClientConnection: {allowedAddresses: [127.0.0.0/8]}, webhooks: {bindAddress: %[3]q, url: "https://%[3]s", namespace: %[2]s, networks: %[5]t}%[4]s}`,
-		o.mode, o.namespace, address, o.settings, o.networks))
-	o.Expect(err).NotTo(HaveOccurred())
+	options.Config = config
 	options.Seed = rest.CopyConfig(o.seed.Config)
 	options.Seed.Impersonate.UserName = o.user
 	options.Seed.Wrap(o.usage.wrap)

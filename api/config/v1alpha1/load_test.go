@@ -76,7 +76,7 @@ func TestLoadNamesTheInvalidField(t *testing.T) {
 		"nowhere":         {"webhooks: {url: 'https://:10250'}", "webhooks.url"},
 		"with a password": {"webhooks: {url: 'https://me:you@trellis.example.com'}", "webhooks.url"},
 		"with a query":    {"webhooks: {url: 'https://trellis.example.com/?a=b'}", "webhooks.url"},
-		"two ways":        {"webhooks: {url: 'https://trellis.example.com', serviceName: trellis}", "webhooks.serviceName: Forbidden: url states how API servers reach the webhooks"},
+		"unreachable":     {"webhooks: {networks: true}", "webhooks.networks: Forbidden: the seed's API server calls a webhook of the operator for it; set webhooks.serviceName or webhooks.url"},
 		"no Service":      {"webhooks: {serviceName: trellis.garden}", `webhooks.serviceName: Invalid value: "trellis.garden"`},
 		"no namespace":    {"webhooks: {namespace: The Garden}", `webhooks.namespace: Invalid value: "The Garden"`},
 		"no target":       {"connectivityProbe: {outsideTarget: example.com}", `connectivityProbe.outsideTarget: Invalid value: "example.com": must be host:port`},

@@ -96,18 +96,19 @@ type Endpoint struct {
 	BindAddress string `json:"bindAddress,omitempty"`
 }
 
-// Webhooks are the settings of the operator's webhooks. It serves them if either URL or,
-// in a Gardener landscape, ServiceName states how API servers reach them.
+// Webhooks are the settings of the operator's webhooks. It serves them if URL, ServiceName or both
+// state how API servers reach them.
 type Webhooks struct {
 	// BindAddress has the form host:port; "0" serves nothing.
 	BindAddress string `json:"bindAddress,omitempty"`
 	// URL is the beginning of the webhooks' addresses, as the API servers of shoots reach
-	// them: https, a host, optionally a port and a path. Without it and serviceName there
-	// are no webhooks.
+	// them, and without serviceName also that of the seed: https, a host, optionally a port
+	// and a path. Without it and serviceName there are no webhooks.
 	URL string `json:"url,omitempty"`
 	// ServiceName is the name of a Service in the operator's namespace that forwards port
-	// 443 to bindAddress. The API servers of shoots reach it in a Gardener landscape, where
-	// they run in the seed. Elsewhere set url.
+	// 443 to bindAddress. The seed's API server calls the webhooks through it. So do, without
+	// url, those of shoots in a Gardener landscape, where they run in the seed; elsewhere
+	// they call none.
 	ServiceName string `json:"serviceName,omitempty"`
 	// SecretName is the name of the Secret with the certificates, which all replicas share.
 	// Without it that is the operator's name, with -webhooks instead of -operator:
@@ -118,7 +119,8 @@ type Webhooks struct {
 	Namespace string `json:"namespace,omitempty"`
 	// Networks lets the operator change Networks on their way to the seed as Gardener's
 	// extensions for infrastructures do: Networks of Calico get backend none on Azure. Trellis
-	// needs no such change itself. It needs the rights in config/rbac/networks, and url.
+	// needs no such change itself. It needs the rights in config/rbac/networks, and
+	// serviceName or url.
 	Networks bool `json:"networks,omitempty"`
 }
 
@@ -171,7 +173,7 @@ type ConnectivityProbe struct {
 }
 
 // ControlPlane are the settings of what the operator adapts in control planes of shoots. It needs
-// webhooks.url, which the seed's API server must reach, and the rights in
+// webhooks.serviceName, or a webhooks.url which the seed's API server must reach, and the rights in
 // config/rbac/controlplane.
 type ControlPlane struct {
 	// KubeControllerManager has an entry for each type of infrastructure whose

@@ -102,9 +102,8 @@ const maxCloudConfig = 256 << 10
 
 func (c ControlPlane) validate(path *field.Path, webhooks Webhooks) field.ErrorList {
 	var errs field.ErrorList
-	if len(c.KubeControllerManager) > 0 && (webhooks.URL == "" || webhooks.BindAddress == "0") {
-		errs = append(errs, field.Forbidden(path.Child("kubeControllerManager"),
-			"the seed's API server calls a webhook of the operator for it; set webhooks.url and webhooks.bindAddress"))
+	if len(c.KubeControllerManager) > 0 && !webhooks.served() {
+		errs = append(errs, field.Forbidden(path.Child("kubeControllerManager"), needsWebhooks))
 	}
 	seen := map[string]bool{}
 	for i, each := range c.KubeControllerManager {
@@ -150,11 +149,8 @@ func (w Webhooks) validate(path *field.Path) field.ErrorList {
 			errs = append(errs, field.Invalid(path.Child("bindAddress"), w.BindAddress, "must end with a port between 1 and 65535"))
 		}
 	}
-	if w.Networks && (w.URL == "" || w.BindAddress == "0") {
-		errs = append(errs, field.Forbidden(path.Child("networks"), "the seed's API server calls a webhook of the operator for it; set webhooks.url and webhooks.bindAddress"))
-	}
-	if w.URL != "" && w.ServiceName != "" {
-		errs = append(errs, field.Forbidden(path.Child("serviceName"), "url states how API servers reach the webhooks; remove one of them"))
+	if w.Networks && !w.served() {
+		errs = append(errs, field.Forbidden(path.Child("networks"), needsWebhooks))
 	}
 	if w.URL != "" && !isWebhookURL(w.URL) {
 		errs = append(errs, field.Invalid(path.Child("url"), w.URL, "must be an address such as https://trellis.example.com:10250, without user, query and fragment"))
@@ -169,6 +165,11 @@ func (w Webhooks) validate(path *field.Path) field.ErrorList {
 	}
 	return errs
 }
+
+const needsWebhooks = "the seed's API server calls a webhook of the operator for it; set webhooks.serviceName or webhooks.url, and webhooks.bindAddress"
+
+// served reports whether the operator serves webhooks that the seed's API server reaches.
+func (w Webhooks) served() bool { return (w.URL != "" || w.ServiceName != "") && w.BindAddress != "0" }
 
 func isWebhookURL(address string) bool {
 	parsed, err := url.Parse(address)

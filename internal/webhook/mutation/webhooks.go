@@ -29,11 +29,15 @@ func Add(server *webhook.Server, p *pipeline.Pipeline) *Webhooks {
 	return w
 }
 
-// ForShoots returns the webhook for shoots with networks of a type; nil if the type has none.
+// ForShoots returns the webhook for shoots with networks of a type; nil if the type has none, or if
+// the API servers of shoots do not reach the server.
 func (w *Webhooks) ForShoots(networkType string) *plugin.Webhook {
 	if w == nil || !slices.Contains(w.types, networkType) {
 		return nil
 	}
-	path := Path(networkType)
-	return &plugin.Webhook{URL: w.server.URL(path), CABundle: w.server.CABundle()}
+	address := w.server.URL(Path(networkType))
+	if address == "" {
+		return nil
+	}
+	return &plugin.Webhook{URL: address, CABundle: w.server.CABundle()}
 }
