@@ -40,6 +40,9 @@ type Options struct {
 	Plugins []plugin.Plugin
 	// Providers are the infrastructures. Two of one type are an error.
 	Providers []plugin.Provider
+	// FeatureGates are those that the configuration of the operators in the seeds states, since
+	// some decide on warnings and on what a change does. A gate that no plugin has is an error.
+	FeatureGates map[string]bool
 	// Garden is the API server with the Shoots.
 	Garden *rest.Config
 	// Runtime is the API server of the cluster with the Secret; nil means Garden.
@@ -80,7 +83,7 @@ func Run(ctx context.Context, options Options) error {
 	if err != nil {
 		return err
 	}
-	gates, errs := built.ResolveFeatureGates(field.NewPath("featureGates"), nil)
+	gates, errs := built.ResolveFeatureGates(field.NewPath("featureGates"), options.FeatureGates)
 	if len(errs) > 0 {
 		return errs.ToAggregate()
 	}

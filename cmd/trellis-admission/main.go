@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	cliflag "k8s.io/component-base/cli/flag"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
@@ -71,6 +72,12 @@ flags or arguments.`,
 			return admission.Run(cmd.Context(), options)
 		},
 	}
+	gates := ""
+	for _, each := range options.Plugins {
+		for _, gate := range each.FeatureGates {
+			gates += fmt.Sprintf("\n  %s", gate)
+		}
+	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misuse{err} })
 	flags := cmd.Flags()
 	flags.StringVar(&gardenFile, "kubeconfig", os.Getenv("GARDEN_KUBECONFIG"), "`FILE` with the kubeconfig of the garden; without it, the garden is the cluster in\nwhich trellis-admission runs. $GARDEN_KUBECONFIG sets the default")
@@ -80,6 +87,7 @@ flags or arguments.`,
 	flags.StringVar(&options.Namespace, "namespace", pod.Namespace(), "`NAMESPACE` of the Secret and of the Service; in a pod its own by default")
 	flags.StringVar(&options.Service, "service", "", "`NAME` of the Service by which the garden's API server reaches the webhooks, at port 443")
 	flags.StringVar(&options.URL, "url", "", "`URL` by which the garden's API server reaches the webhooks, if it is in another cluster")
+	flags.Var(cliflag.NewMapStringBool(&options.FeatureGates), "feature-gates", "feature gates of the operators in the seeds, as `A=true,B=false`; some decide on warnings:"+gates)
 	flags.StringVar(&options.BindAddress, "bind-address", ":10250", "`ADDRESS` of the webhooks")
 	flags.StringVar(&options.MetricsBindAddress, "metrics-bind-address", ":8080", "`ADDRESS` of the metrics, 0 for none")
 	flags.StringVar(&options.HealthProbeBindAddress, "health-probe-bind-address", ":8081", "`ADDRESS` of /healthz and /readyz, 0 for none")
