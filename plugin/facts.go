@@ -139,6 +139,12 @@ type Infrastructure struct {
 	// OverlayOff reports that Gardener's provider extension turns the overlay of new clusters
 	// off unless their users ask for one.
 	OverlayOff bool `json:"overlayOff,omitempty"`
+	// CreatePodRoutes reports that this extension has networks without overlay make the routes
+	// themselves (overlay.createPodRoutes): all nodes are in one layer 2 segment.
+	CreatePodRoutes bool `json:"createPodRoutes,omitempty"`
+	// NoUpstreamDNSSNAT reports that this extension turns off in networks without overlay that
+	// pods' requests to the infrastructure's DNS servers are masqueraded (snatToUpstreamDNS).
+	NoUpstreamDNSSNAT bool `json:"noUpstreamDNSSNAT,omitempty"`
 	// OwnNetwork reports that no other cluster has nodes in the network of this
 	// cluster's nodes, so that no other pod range can overlap with this cluster's. False
 	// means that this is not known.

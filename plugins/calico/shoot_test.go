@@ -50,6 +50,7 @@ func TestWhereThereAreRoutesShootsStateThatThereIsNoOverlay(t *testing.T) {
 		"no object":                              {config: `[]`, isNew: true, want: `[]`},
 		"an old one without":                     {old: `{}`, config: `{}`, want: `{}`},
 		"an overlay left out":                    {old: `{"overlay":{"enabled":true,"createPodRoutes":true}}`, config: `{}`, want: `{"overlay":{"enabled":true,"createPodRoutes":true}}`},
+		"an overlay left out beside a backend":   {old: `{"overlay":{"enabled":true}}`, config: `{"backend":"bird"}`, want: `{"backend":"bird","overlay":{"enabled":true}}`},
 		"an old one of nothing":                  {old: `7`, config: `{}`, want: `{}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -70,6 +71,45 @@ func TestWhereThereAreRoutesShootsStateThatThereIsNoOverlay(t *testing.T) {
 			standalone.PodAccess = &plugin.PodAccess{}
 			plugged.DefaultShoot(old, untouched, standalone)
 			g.Expect(untouched).To(Equal(shootWith(test.config)), "without Gardener's controllers")
+		})
+	}
+}
+
+// What the infrastructure's extension wants beside it comes and goes with the overlay.
+func TestWithoutOverlayShootsStateWhatTheInfrastructureWants(t *testing.T) {
+	const (
+		off, on = `{"overlay":{"enabled":false}}`, `{"overlay":{"enabled":true}}`
+		all     = `{"overlay":{"createPodRoutes":true,"enabled":false},"snatToUpstreamDNS":{"enabled":false}}`
+		none    = `{"overlay":{"createPodRoutes":false,"enabled":false},"snatToUpstreamDNS":{"enabled":true}}`
+	)
+	for name, test := range map[string]struct{ old, config, want string }{
+		"a new one":                            {"", `{}`, all},
+		"a new one that says so":               {"", off, all},
+		"a new one that wants something else":  {"", none, none},
+		"a new one with an overlay":            {"", on, on},
+		"the overlay goes":                     {on, off, all},
+		"the overlay is left out":              {all, `{}`, all},
+		"what belongs to it is left out":       {all, off, all},
+		"what the user wanted is left out":     {none, off, none},
+		"what was not there does not come":     {off, off, off},
+		"the overlay comes":                    {all, on, on},
+		"the overlay says nothing":             {"", `{"overlay":{}}`, `{"overlay":{}}`},
+		"the overlay is no object":             {"", `{"overlay":[false]}`, `{"overlay":[false]}`},
+		"routes, of which the former had none": {on, `{"overlay":{"enabled":false,"createPodRoutes":false}}`, `{"overlay":{"enabled":false,"createPodRoutes":false},"snatToUpstreamDNS":{"enabled":false}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			in := inLandscape()
+			in.Infrastructure.CreatePodRoutes, in.Infrastructure.NoUpstreamDNSSNAT = true, true
+			var old *corev1beta1.Shoot
+			if test.old != "" {
+				old = shootWith(test.old)
+			}
+			shoot := shootWith(test.config)
+			for range 2 {
+				calico.New().DefaultShoot(old, shoot, in)
+				g.Expect(string(shoot.Spec.Networking.ProviderConfig.Raw)).To(MatchJSON(test.want))
+			}
 		})
 	}
 }

@@ -3,17 +3,30 @@
 package cilium
 
 import (
+	"slices"
+
 	"k8s.io/utils/ptr"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/cilium/v1alpha1"
+	"github.com/trellis-network/trellis/plugins/internal/overlay"
 )
 
-// DefaultShoot switches kube-proxy off in a new Shoot, even if the user has switched it on
-// (Gardener's contract). The user may switch it on in the cluster that exists. Standalone it
-// states nothing: whether kube-proxy runs is decided elsewhere.
+// DefaultShoot switches kube-proxy off in a new Shoot, even if the user has switched it on. The user
+// may switch it on in the cluster that exists. It also states that there is no overlay, where the
+// infrastructure turns overlays off, unless the config states how packets travel or has an
+// egress gateway, which needs a tunnel. Both is Gardener's contract; standalone it states nothing,
+// since whether kube-proxy runs, and whether something makes routes, is decided elsewhere.
 func (definition) DefaultShoot(old, shoot *corev1beta1.Shoot, in *plugin.Input) []plugin.Warning {
-	if old != nil || in.Standalone() {
+	if in.Standalone() {
+		return nil
+	}
+	overlay.Defaults{Version: v1alpha1.GroupVersion, Decided: func(config overlay.Config) bool {
+		return slices.ContainsFunc([]string{"tunnel", "ipv4NativeRoutingCIDREnabled", "ipv6NativeRoutingCIDREnabled", "egressGateway"},
+			func(name string) bool { return config[name] != nil })
+	}}.State(old, shoot, &in.Infrastructure)
+	if old != nil {
 		return nil
 	}
 	if shoot.Spec.Kubernetes.KubeProxy == nil {

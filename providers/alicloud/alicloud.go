@@ -17,6 +17,8 @@ var Provider = facts.Provider{
 		PodRouter:    "the cloud-controller-manager",
 		MaxPodRoutes: 200,
 		OverlayOff:   true,
+
+		NoUpstreamDNSSNAT: true,
 	},
 	Existing: [][]string{{"networks", "vpc", "id"}},
 }

@@ -16,6 +16,8 @@ var Provider = facts.Provider{
 		PodRoutes:  true,
 		PodRouter:  "the cloud-controller-manager",
 		OverlayOff: true,
+
+		NoUpstreamDNSSNAT: true,
 	},
 	Existing: [][]string{{"networks", "vpc", "name"}},
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // Provider states the facts. The cloud-controller-manager makes a route for the pods of each node
-// in the router, which takes 30 by default (max_routes of Neutron).
+// in the router, which takes 30 by default (max_routes of Neutron). Gardener's extension therefore
+// has networks make the routes themselves: all nodes are in one subnet.
 var Provider = facts.Provider{
 	Facts: plugin.Infrastructure{
 		Type:         "openstack",
@@ -17,6 +18,8 @@ var Provider = facts.Provider{
 		PodRouter:    "the cloud-controller-manager",
 		MaxPodRoutes: 30,
 		OverlayOff:   true,
+
+		CreatePodRoutes: true,
 	},
 	Existing: [][]string{{"networks", "id"}, {"networks", "router", "id"}},
 }

@@ -175,6 +175,9 @@ func TestShootsAreCompleted(t *testing.T) {
 		"unless the user wants one":                  {"{networking: {type: calico, providerConfig: {overlay: {enabled: true}}}, provider: {type: azure}}", "{}"},
 		"or something of the kind":                   {"{networking: {type: calico, providerConfig: {vxlan: {enabled: true}}}, provider: {type: azure}}", "{}"},
 		"or addresses to which no route leads":       {"{networking: {type: calico, providerConfig: {ipam: {type: calico-ipam}}}, provider: {type: aws}}", "{}"},
+		"with routes of its own":                     {"{networking: {type: calico, providerConfig: {overlay: {enabled: false}}}, provider: {type: openstack}}", "{networking: {providerConfig: {overlay: {createPodRoutes: true}}}}"},
+		"also with cilium":                           {"{networking: {type: cilium, providerConfig: {debug: true}}, provider: {type: openstack}}", "{kubernetes: {kubeProxy: {enabled: false}}, networking: {providerConfig: {overlay: {enabled: false, createPodRoutes: true}}}}"},
+		"with DNS servers that know pods":            {"{networking: {type: calico, providerConfig: {overlay: {enabled: false}}}, provider: {type: alicloud}}", "{networking: {providerConfig: {snatToUpstreamDNS: {enabled: false}}}}"},
 		"where there are no routes there is one":     {"{networking: {type: calico}}", "{}"},
 		"flannel needs nothing":                      {"{networking: {type: flannel}}", "{}"},
 	} {

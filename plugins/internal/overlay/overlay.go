@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package overlay states in the configs of Shoots what Gardener's provider extensions state there
+// about overlays: the fields are the same in all of Gardener's own network types.
+package overlay
+
+import (
+	"encoding/json"
+	"maps"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	"github.com/trellis-network/trellis/plugin"
+)
+
+// Config are the fields of a config as it is written, by name; nil if there is no config.
+type Config map[string]json.RawMessage
+
+// Defaults are what a network type has of its own.
+type Defaults struct {
+	// Version is that of a config where the user wrote none.
+	Version schema.GroupVersion
+	// Decided reports whether a new Shoot, whose config lacks overlay, states in another way how
+	// packets travel, or something that needs an overlay.
+	Decided func(Config) bool
+	// Without is what belongs to networks without overlay, by field; nil if there is nothing.
+	Without Config
+}
+
+const (
+	overlayField         = "overlay"
+	createPodRoutesField = "createPodRoutes"
+)
+
+// State changes the config of a Shoot that a user creates, or updates if old is not nil, on an
+// infrastructure that turns overlays off. A new Shoot gets no overlay, unless Decided. An update that
+// leaves overlay out keeps the former one, since to switch it interrupts traffic. Where the
+// overlay is off, createPodRoutes, if the infrastructure wants it, and Without are stated too, unless
+// the config has them; while the overlay stays off, an update keeps them as they were.
+//
+// State leaves a config alone that is no object.
+func (d Defaults) State(old, shoot *corev1beta1.Shoot, infrastructure *plugin.Infrastructure) {
+	written, isObject := configOf(shoot)
+	if !isObject || !infrastructure.OverlayOff {
+		return
+	}
+	before, _ := configOf(old)
+	config, changed := Config{}, false
+	maps.Copy(config, written)
+	switch {
+	case config[overlayField] != nil:
+	case old == nil && !d.Decided(written):
+		config[overlayField], changed = json.RawMessage(`{"enabled":false}`), true
+	case before[overlayField] != nil:
+		config[overlayField], changed = before[overlayField], true
+	}
+	if overlay, isOff := off(config); isOff {
+		formerly, wasOff := off(before)
+		routes := Config{}
+		if infrastructure.CreatePodRoutes {
+			routes[createPodRoutesField] = json.RawMessage("true")
+		}
+		if overlay.complete(routes, formerly, wasOff) {
+			config[overlayField], changed = encoded(overlay), true
+		}
+		changed = config.complete(d.Without, before, wasOff) || changed
+	}
+	if !changed {
+		return
+	}
+	if written == nil {
+		config["apiVersion"], config["kind"] = json.RawMessage(`"`+d.Version.String()+`"`), json.RawMessage(`"NetworkConfig"`)
+	}
+	shoot.Spec.Networking.ProviderConfig = &runtime.RawExtension{Raw: encoded(config)}
+}
+
+// complete adds the values that a config lacks. If there was a config like this one, it adds what
+// that one had instead.
+func (c Config) complete(values, former Config, was bool) (changed bool) {
+	for name, value := range values {
+		if was {
+			value = former[name]
+		}
+		if c[name] == nil && value != nil {
+			c[name], changed = value, true
+		}
+	}
+	return changed
+}
+
+// encoded is the inverse of decoding JSON, which always succeeds.
+func encoded(config Config) json.RawMessage {
+	raw, err := json.Marshal(config)
+	utilruntime.Must(err)
+	return raw
+}
+
+// off returns the fields of overlay, and whether it is switched off.
+func off(config Config) (fields Config, isOff bool) {
+	if config[overlayField] == nil || json.Unmarshal(config[overlayField], &fields) != nil {
+		return nil, false
+	}
+	return fields, string(fields["enabled"]) == "false"
+}
+
+// configOf returns the config of a Shoot, which may be nil; false if it is no object.
+func configOf(shoot *corev1beta1.Shoot) (config Config, isObject bool) {
+	if shoot == nil || shoot.Spec.Networking == nil || shoot.Spec.Networking.ProviderConfig == nil || len(shoot.Spec.Networking.ProviderConfig.Raw) == 0 {
+		return nil, true
+	}
+	err := json.Unmarshal(shoot.Spec.Networking.ProviderConfig.Raw, &config)
+	return config, err == nil
+}
