@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -21,7 +22,7 @@ func TestContainerdRunsTheImages(t *testing.T) {
 	g := NewWithT(t)
 	ctr := startContainerd(t)
 	for _, program := range programs {
-		output, err := ctr("images", "import", "--snapshotter", "native", archive(t, program))
+		output, err := ctr("images", "import", "--no-unpack", archive(t, program))
 		g.Expect(err).NotTo(HaveOccurred(), output)
 	}
 	names, err := ctr("images", "list", "--quiet")
@@ -35,8 +36,11 @@ func TestContainerdRunsTheImages(t *testing.T) {
 	g.Expect(output).To(ContainSubstring("overlay.enabled"))
 }
 
-// startContainerd starts containerd, and returns what calls its client. All that containerd mounts, and
-// writes to /run, ends with it.
+// apart are arguments of unshare: namespaces of its own for processes and mounts.
+var apart = []string{"--mount", "--pid", "--fork", "--kill-child", "--mount-proc"}
+
+// startContainerd starts containerd, and returns what calls its client. All that containerd starts,
+// mounts, and writes to /run, ends with it.
 func startContainerd(t *testing.T) (ctr func(args ...string) (output string, err error)) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -49,8 +53,8 @@ func startContainerd(t *testing.T) (ctr func(args ...string) (output string, err
 	if _, err := exec.LookPath("runc"); err != nil {
 		t.Skip("containerd needs runc, which make deps installs: ", err)
 	}
-	if output, err := exec.CommandContext(t.Context(), "unshare", "--mount", "mount", "-t", "tmpfs", "none", "/run").CombinedOutput(); err != nil {
-		t.Skipf("containerd needs the right to mount: %v: %s", err, output)
+	if output, err := exec.CommandContext(t.Context(), "unshare", append(slices.Clone(apart), "mount", "-t", "tmpfs", "none", "/run")...).CombinedOutput(); err != nil {
+		t.Skipf("containerd needs the right to make namespaces and to mount: %v: %s", err, output)
 	}
 	g := NewWithT(t)
 	bin := filepath.Join(nodePrograms, "bin")
@@ -60,13 +64,13 @@ func startContainerd(t *testing.T) (ctr func(args ...string) (output string, err
 disabled_plugins = ["io.containerd.cri.v1.images", "io.containerd.cri.v1.runtime", "io.containerd.grpc.v1.cri", "io.containerd.internal.v1.opt", "io.containerd.nri.v1.nri"]
 `), 0o600)).To(Succeed())
 	var log bytes.Buffer
-	daemon := exec.Command("unshare", "--mount", "sh", "-c", `mount -t tmpfs none /run && exec "$0" "$@"`,
-		filepath.Join(bin, "containerd"), "--config", config, "--address", socket, "--root", filepath.Join(dir, "root"), "--state", "/run/containerd")
+	daemon := exec.Command("unshare", append(slices.Clone(apart), "sh", "-c", `mount -t tmpfs none /run && exec "$0" "$@"`,
+		filepath.Join(bin, "containerd"), "--config", config, "--address", socket, "--root", filepath.Join(dir, "root"), "--state", "/run/containerd")...)
 	daemon.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
 	daemon.Stdout, daemon.Stderr = &log, &log
 	g.Expect(daemon.Start()).To(Succeed())
 	t.Cleanup(func() {
-		_ = daemon.Process.Signal(os.Interrupt)
+		_ = daemon.Process.Kill() // and with it all in its namespaces
 		_ = daemon.Wait()
 		if t.Failed() {
 			t.Log(log.String())
