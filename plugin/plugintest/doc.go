@@ -44,6 +44,9 @@
 //     field of the config, and leads to a network without errors, also if it runs already.
 //   - adaptation: a Mutator takes every object, reports truthfully whether it has changed
 //     it, and changes nothing the second time.
+//   - shoots: what a ShootDefaulter states in a new Shoot is accepted, does not replace what
+//     users state unless a warning says so, and is stated once; of a Shoot that exists it
+//     changes nothing but to keep what an update leaves out.
 //   - readme: README.md names every field, its default, which is in force somewhere, and
 //     the class of its change, and no other field; its examples are valid.
 //

@@ -57,6 +57,7 @@ var checks = []check{
 	{"changes", changes},
 	{"routes", routes},
 	{"adaptation", adaptation},
+	{"shoots", shoots},
 	{"readme", readme},
 }
 
