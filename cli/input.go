@@ -150,7 +150,7 @@ func (in *input) read(cmd *cobra.Command, p *pipeline.Pipeline, files []string) 
 	if first := slices.Index(files, stdin); first >= 0 && slices.Contains(files[first+1:], stdin) {
 		return nil, nil, errStdinTwice
 	}
-	set := manifest.Set{Configs: configTypes(p), Cluster: in.cluster.shoot()}
+	set := manifest.Set{Configs: configTypes(p), Infrastructures: p.Infrastructures(), Cluster: in.cluster.shoot()}
 	for _, file := range files {
 		name, text, err := contents(cmd, file)
 		if err != nil {

@@ -73,6 +73,17 @@ error: spec.provider.workers[0].maximum: Invalid value: "three": must be a whole
 `,
 		},
 		{
+			name: "an infrastructure that is no text", args: "validate -f -", exit: 1,
+			stdin: network("one", "ns", "{}") + "  cloudProvider: {aws,infra,...}\n---\n" + network("two", "ns", "{}") + "  cloudProvider: 7\n---\n" +
+				network("three", "ns", "{}") + "  cloudProvider: {dry,infra,...}\n---\n" + strings.Replace(shoot("mine", "{type: noop}"), "type: dry", "type: [Infra]", 1),
+			stdout: `
+error: document 1: spec.cloudProvider: Invalid value: {"...":null,"aws":null,"infra":null}: must be a string, not an object; known are dry, infra; did you mean infra?
+error: document 2: spec.cloudProvider: Invalid value: 7: must be a string, not a number; write it in quotes; known are dry, infra
+error: document 3: spec.cloudProvider: Invalid value: {"...":null,"dry":null,"infra":null}: must be a string, not an object; known are dry, infra
+error: document 4: spec.provider.type: Invalid value: ["Infra"]: must be a string, not a list; known are dry, infra; did you mean infra?
+`,
+		},
+		{
 			name: "a Shoot may have fields that networking does not know", args: "validate -f -",
 			stdin:  strings.Replace(shoot("mine", "{type: noop}"), "spec:", "spec:\n  addons: {dashboard: {enabled: true}}", 1),
 			stdout: "shoot garden-dev/mine: valid (noop)\n",

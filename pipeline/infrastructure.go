@@ -41,12 +41,8 @@ func (b *build) checkInfrastructure() {
 	if inForce == "" || len(known) == 0 || slices.Contains(known, inForce) {
 		return
 	}
-	message := fmt.Sprintf("%s is an infrastructure that Trellis does not know, so it assumes that nothing is restricted there; known are %s",
-		fielderror.Abbreviate(inForce), strings.Join(known, ", "))
-	if near := fielderror.Nearest(inForce, known); near != "" {
-		message += "; did you mean " + near + "?"
-	}
-	b.Warn(path, message)
+	b.Warn(path, fmt.Sprintf("%s is an infrastructure that Trellis does not know, so it assumes that nothing is restricted there; known are %s",
+		fielderror.Abbreviate(inForce), fielderror.Choices(known, inForce)))
 }
 
 // checkRoutes refuses a network whose pods only reach each other by routes that nothing makes, and

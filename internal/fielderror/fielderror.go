@@ -73,5 +73,23 @@ func Nearest(name string, known []string) string {
 	return nearest
 }
 
+// Choices lists known names and, if the words that an author wrote are near to exactly one of them,
+// asks for that one: "aws, azure; did you mean azure?".
+func Choices(known []string, words ...string) string {
+	list, meant := strings.Join(known, ", "), map[string]bool{}
+	for _, word := range words {
+		if near := Nearest(word, known); near != "" {
+			meant[near] = true
+		}
+	}
+	if len(meant) != 1 {
+		return list
+	}
+	for near := range meant {
+		list += "; did you mean " + near + "?"
+	}
+	return list
+}
+
 // letters ignores case, which authors often confuse.
 func letters(name string) []string { return strings.Split(strings.ToLower(name), "") }

@@ -36,6 +36,15 @@ func TestTheNameThatAnAuthorMeantIsFound(t *testing.T) {
 	NewWithT(t).Expect(fielderror.Nearest("name", nil)).To(BeEmpty())
 }
 
+func TestChoicesAreListedWithTheOneThatIsMeant(t *testing.T) {
+	g := NewWithT(t)
+	known := []string{"aws", "azure", "gcp"}
+	g.Expect(fielderror.Choices(known, "Azur")).To(Equal("aws, azure, gcp; did you mean azure?"))
+	g.Expect(fielderror.Choices(known, "azure", "azur", "...")).To(Equal("aws, azure, gcp; did you mean azure?"))
+	g.Expect(fielderror.Choices(known, "aws", "azure")).To(Equal("aws, azure, gcp"), "either may be meant")
+	g.Expect(fielderror.Choices(known)).To(Equal("aws, azure, gcp"))
+}
+
 func TestLongValuesAreCut(t *testing.T) {
 	for document, shown := range map[string]any{
 		`7`:                                 json.Number("7"),

@@ -17,6 +17,7 @@ import (
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -68,6 +69,8 @@ type Problem struct {
 type Set struct {
 	// Configs are the network types of NetworkConfigs that stand alone, by apiVersion.
 	Configs map[string]string
+	// Infrastructures are the types of infrastructure that are known.
+	Infrastructures []string
 	// Cluster is the Shoot with the cluster that such NetworkConfigs are for. It has workers.
 	Cluster *corev1beta1.Shoot
 
@@ -267,9 +270,39 @@ func (s *Set) decode(source Source, path *field.Path, value map[string]any, obje
 		errs = checkMeta(path.Child("metadata"), *meta)
 	}
 	for _, err := range errs {
+		s.listInfrastructures(err, path, value)
 		s.wrong(source, err)
 	}
 	return len(errs) == 0
+}
+
+// listInfrastructures completes the error about an infrastructure that is no text with those that
+// are known.
+func (s *Set) listInfrastructures(err *field.Error, path *field.Path, value map[string]any) {
+	for _, names := range [][]string{{"spec", "cloudProvider"}, {"spec", "provider", "type"}} {
+		wrong, has, _ := unstructured.NestedFieldNoCopy(value, names...)
+		if has && len(s.Infrastructures) > 0 && err.Field == path.Child(names[0], names[1:]...).String() {
+			err.Detail += "; known are " + fielderror.Choices(s.Infrastructures, wordsIn(wrong)...)
+		}
+	}
+}
+
+// mostWords is how many words of a value are worth a guess at what was meant.
+const mostWords = 20
+
+// wordsIn returns the texts of a list, or the names and the texts of an object.
+func wordsIn(value any) (words []string) {
+	list, _ := value.([]any)
+	object, _ := value.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		list = append(list, name, object[name])
+	}
+	for _, each := range list[:min(len(list), mostWords)] {
+		if word, isText := each.(string); isText {
+			words = append(words, word)
+		}
+	}
+	return words
 }
 
 // checkMeta validates metadata as an API server does once it has set name and namespace.
