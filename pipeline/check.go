@@ -51,15 +51,30 @@ func (b *build) checkNetwork() {
 		b.Error(field.Invalid(field.NewPath("spec", "clusterCIDR"), spec.ClusterCIDR,
 			fmt.Sprintf("is another spelling of podCIDR, which says %s; leave one of them out", spec.PodCIDR)))
 	}
-	pods, services := b.parse(b.paths.pods, b.in.PodCIDR), b.parse(b.paths.services, b.in.ServiceCIDR)
+	example := exampleRanges[primaryFamily(spec.IPFamilies)]
+	pods, services := b.parse(b.paths.pods, b.in.PodCIDR, example.pods), b.parse(b.paths.services, b.in.ServiceCIDR, example.services)
 	var nodes netip.Prefix // the invalid one overlaps with nothing
 	if b.in.NodeCIDR != "" {
-		nodes = b.parse(b.paths.nodes, b.in.NodeCIDR)
+		nodes = b.parse(b.paths.nodes, b.in.NodeCIDR, example.nodes)
 	}
 	if familiesFine && pods.IsValid() && services.IsValid() {
 		b.checkRanges(pods, services, nodes)
 	}
 	b.checkShoot()
+}
+
+// exampleRanges are ranges that messages show. Those of one family go together.
+var exampleRanges = map[extensionsv1alpha1.IPFamily]struct{ pods, services, nodes string }{
+	extensionsv1alpha1.IPv4: {DefaultPodCIDR, DefaultServiceCIDR, "10.250.0.0/16"},
+	extensionsv1alpha1.IPv6: {"2001:db8:1::/48", "2001:db8:2::/108", "2001:db8:3::/64"},
+}
+
+// primaryFamily is the first family of a network. One that there is not counts as IPv4.
+func primaryFamily(wanted []extensionsv1alpha1.IPFamily) extensionsv1alpha1.IPFamily {
+	if len(wanted) > 0 && wanted[0] == extensionsv1alpha1.IPv6 {
+		return extensionsv1alpha1.IPv6
+	}
+	return extensionsv1alpha1.IPv4
 }
 
 // checkShoot checks what the Shoot states. Its errors have the paths of the Shoot's fields.
@@ -74,7 +89,7 @@ func (b *build) checkShoot() {
 	}{{plugin.FactPodRanges, b.in.PodCIDRs}, {plugin.FactServiceRanges, b.in.ServiceCIDRs}, {plugin.FactNodeRanges, b.in.NodeCIDRs}} {
 		for i, cidr := range reported.ranges {
 			if _, err := netip.ParsePrefix(cidr); err != nil {
-				b.Error(field.Invalid(field.NewPath(string(reported.fact)).Index(i), cidr, "must be an IP range such as 10.250.0.0/16"))
+				b.Error(field.Invalid(field.NewPath(string(reported.fact)).Index(i), cidr, "must be an IP range such as 10.250.0.0/16; correct what reports it in the Shoot's status"))
 			}
 		}
 	}
@@ -99,15 +114,15 @@ func (b *build) checkFamilies(families []extensionsv1alpha1.IPFamily) bool {
 }
 
 // parse returns an invalid Prefix if the range is malformed.
-func (b *build) parse(path *field.Path, cidr string) netip.Prefix {
+func (b *build) parse(path *field.Path, cidr, example string) netip.Prefix {
 	prefix, err := netip.ParsePrefix(cidr)
 	switch {
 	case cidr == "":
-		b.Error(field.Required(path, "an IP range such as 100.96.0.0/11"))
+		b.Error(field.Required(path, "write an IP range such as "+example))
 	case err != nil:
-		b.Error(field.Invalid(path, cidr, "must be an IP range such as 100.96.0.0/11"))
+		b.Error(field.Invalid(path, cidr, "is no IP range; write one such as "+example))
 	case prefix != prefix.Masked():
-		b.Error(field.Invalid(path, cidr, fmt.Sprintf("must begin with the first address of the range: %s", prefix.Masked())))
+		b.Error(field.Invalid(path, cidr, fmt.Sprintf("must begin with the first address of the range; write %s", prefix.Masked())))
 	}
 	return prefix.Masked()
 }
@@ -115,12 +130,16 @@ func (b *build) parse(path *field.Path, cidr string) netip.Prefix {
 // checkRanges checks families and overlaps of ranges that are well-formed.
 func (b *build) checkRanges(pods, services, nodes netip.Prefix) {
 	wanted := b.request.Spec.IPFamilies
-	if len(wanted) == 0 {
-		wanted = []extensionsv1alpha1.IPFamily{extensionsv1alpha1.IPv4}
-	}
-	for _, each := range []addressRange{{path: b.paths.pods, prefix: pods}, {path: b.paths.services, prefix: services}} {
-		if !slices.Contains(wanted, familyOf(each.prefix)) {
-			b.Error(field.Invalid(each.path, each.prefix.String(), fmt.Sprintf("must be an %s range, since %s lists no other family", wanted[0], b.paths.families)))
+	primary := primaryFamily(wanted)
+	example := exampleRanges[primary]
+	for _, each := range []struct {
+		path    *field.Path
+		prefix  netip.Prefix
+		example string
+	}{{b.paths.pods, pods, example.pods}, {b.paths.services, services, example.services}} {
+		if family := familyOf(each.prefix); family != primary && !slices.Contains(wanted, family) {
+			b.Error(field.Invalid(each.path, each.prefix.String(), fmt.Sprintf(
+				"must be an %s range, since %s lists no other family; write one such as %s", primary, b.paths.families, each.example)))
 		}
 	}
 	ofPods := b.allRanges(b.paths.pods, pods, plugin.FactPodRanges, b.in.PodCIDRs)
@@ -173,11 +192,12 @@ func (b *build) checkOverlaps(pods, services, nodes []addressRange) {
 			continue // an infrastructure that gives nodes and pods addresses of one range
 		}
 		const both = "overlaps with the pods' range %s: a pod's address may be a node's as well, unless something keeps them apart; give each a range of its own"
+		const existing = both + " in a new cluster"
 		switch { // the infrastructure may give pods addresses of the nodes' network
 		case overlaps && b.in.Planned && one.prefix.Addr().Is4() && one.path == b.paths.nodes:
 			b.Error(field.Invalid(one.path, one.prefix.String(), fmt.Sprintf(both, other.prefix)))
 		case overlaps:
-			b.Warn(one.path, fmt.Sprintf("%s "+both, one.prefix, other.prefix))
+			b.Warn(one.path, fmt.Sprintf("%s "+existing, one.prefix, other.prefix))
 		}
 		b.mustBeApart(one, "Services", services)
 	}

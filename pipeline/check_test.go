@@ -30,7 +30,7 @@ func TestNetworksAreChecked(t *testing.T) {
 		"unknown type":                  {func(s *spec) { s.Type = "unknown" }, "spec.type: Unsupported value: \"unknown\": supported values: \"noop\""},
 		"no pod range":                  {func(s *spec) { s.PodCIDR = "" }, "spec.podCIDR: Required value"},
 		"pod range not a range":         {func(s *spec) { s.PodCIDR = "10.1.0.0" }, "spec.podCIDR: Invalid value: \"10.1.0.0\""},
-		"not the first address":         {func(s *spec) { s.PodCIDR = "10.1.0.1/16" }, "spec.podCIDR: Invalid value: \"10.1.0.1/16\": must begin with the first address of the range: 10.1.0.0/16"},
+		"not the first address":         {func(s *spec) { s.PodCIDR = "10.1.0.1/16" }, "spec.podCIDR: Invalid value: \"10.1.0.1/16\": must begin with the first address of the range; write 10.1.0.0/16"},
 		"older spelling not a range":    {func(s *spec) { s.PodCIDR, s.ClusterCIDR = "", "x" }, "spec.clusterCIDR: Invalid value: \"x\""},
 		"no service range":              {func(s *spec) { s.ServiceCIDR = "" }, "spec.serviceCIDR: Required value"},
 		"overlapping ranges":            {func(s *spec) { s.ServiceCIDR = "10.1.128.0/24" }, "spec.serviceCIDR: Invalid value: \"10.1.128.0/24\": overlaps with the pods' range 10.1.0.0/16"},

@@ -80,7 +80,7 @@ func TestAllMistakesAreToldAtOnce(t *testing.T) {
 			config: `{"mode":"tight"}`,
 			change: func(s *spec) { s.PodCIDR = "" },
 			wants: []string{
-				`spec.podCIDR: Required value: an IP range such as 100.96.0.0/11`,
+				`spec.podCIDR: Required value: write an IP range such as 100.96.0.0/11`,
 				`spec.providerConfig.mode: Unsupported value: "tight"`,
 			},
 		},

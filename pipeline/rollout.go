@@ -28,7 +28,7 @@ func (b *build) planRollout() {
 		decided, err := strconv.ParseInt(text, 10, 32)
 		if err != nil || strconv.FormatInt(decided, 10) != text || decided < 1 { // no +3, no 007
 			path := field.NewPath("metadata", "annotations").Key(extensionsv1alpha1.MaxUnavailableAnnotation)
-			b.Error(field.Invalid(path, text, "must be a whole number of nodes, 1 at least"))
+			b.Error(field.Invalid(path, text, `must be a whole number of nodes, 1 at least; write one such as "2", or remove the annotation`))
 			return
 		}
 		b.in.Decisions = plugin.Decisions{MaxUnavailable: int32(decided), FromAnnotation: true}

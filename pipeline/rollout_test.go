@@ -96,6 +96,6 @@ func TestAnAnnotationGoesBeforeTheNumberOfNodes(t *testing.T) {
 		result := p.Build(p.NewRequest(annotated, nil, noEnvironment))
 		g.Expect(result.Errors).To(HaveLen(1))
 		g.Expect(result.Errors[0].Error()).To(Equal("metadata.annotations[trellis.network/max-unavailable]: Invalid value: \"" +
-			wrong + "\": must be a whole number of nodes, 1 at least"))
+			wrong + "\": must be a whole number of nodes, 1 at least; write one such as \"2\", or remove the annotation"))
 	}
 }

@@ -41,7 +41,7 @@ func (b *build) checkRoom(pods []addressRange) {
 	switch {
 	case !ofIPv4.prefix.IsValid():
 	case mask < 1 || mask > 32:
-		b.refuseOrWarn(field.Invalid(nodeMaskPath, mask, "must be from 1 to 32: it is the prefix length of each node's IPv4 range of pods"))
+		b.refuseOrWarn(field.Invalid(nodeMaskPath, mask, "must be from 1 to 32: it is the prefix length of each node's IPv4 range of pods; leave it out for 24, or write a longer one for more nodes"))
 	case room == 0 && most > 0:
 		b.tooManyNodes(most, field.Invalid(ofIPv4.path, ofIPv4.prefix.String(), fmt.Sprintf(
 			"has no room for a node, since each gets a /%d; state a larger range, or a larger nodeCIDRMaskSize", mask)))

@@ -53,7 +53,7 @@ func TestShootsAreReviewed(t *testing.T) {
 		"mended":                                 {with(`{"mtu":"0"}`), with(`{"mtu":"1400"}`), "", []string{config + "mtu: the change from 0 to 1400 is rolling: the agents restart one by one"}},
 		"undecodable before and now":             {with(`{"mtu":7}`), both(with(`{"mtu":7}`), hibernated), "", []string{config + "mtu: was so before, and would be refused in a new network: Invalid value: 7: must be a string, not a number; write it in quotes"}},
 		"a forbidden change of a wrong one":      {with(`{"mtu":"0","mode":"routed"}`), with(`{"mtu":"0","mode":"bridged"}`), config + "mode: Forbidden: cannot change from routed to bridged", nil},
-		"a wrong annotation, and now":            {annotated("x", `{"mtu":"1300"}`), both(annotated("x", `{"mtu":"1300"}`), hibernated), "", []string{annotation + ": Invalid value: \"x\": must be a whole number of nodes, 1 at least"}},
+		"a wrong annotation, and now":            {annotated("x", `{"mtu":"1300"}`), both(annotated("x", `{"mtu":"1300"}`), hibernated), "", []string{annotation + ": Invalid value: \"x\": must be a whole number of nodes, 1 at least; write one such as \"2\", or remove the annotation"}},
 		"a forbidden change with an annotation":  {annotated("x", `{"mode":"routed"}`), annotated("x", `{"mode":"bridged"}`), config + "mode: Forbidden: cannot change from routed to bridged", nil},
 		"a forbidden change of an annotated one": {annotated("x", `{"mode":"routed"}`), annotated("3", `{"mode":"bridged"}`), config + "mode: Forbidden: cannot change from routed to bridged", nil},
 		"an annotation that is wrong now":        {annotated("3", `{}`), annotated("x", `{"mtu":"1300"}`), annotation + ": Invalid value", nil},

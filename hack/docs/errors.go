@@ -19,12 +19,15 @@ import (
 	"github.com/trellis-network/trellis/hack/section"
 )
 
+// ofAll is the title of what no section repeats.
+const ofAll = "All networks"
+
 // messageSources are the packages whose errors and warnings users see, with the title of each one's section.
 var messageSources = []struct{ path, title string }{
-	{"./pipeline", "All networks"},
-	{"./plugin", "All networks"},
-	{"./plugin/system", "All networks"},
-	{"./internal/strictjson", "All networks"},
+	{"./pipeline", ofAll},
+	{"./plugin", ofAll},
+	{"./plugin/system", ofAll},
+	{"./internal/strictjson", ofAll},
 	{"./plugins/calico", "calico"},
 	{"./plugins/cilium", "cilium"},
 	{"./plugins/flannel", "flannel"},
@@ -38,9 +41,9 @@ var messageArgument = map[string]int{
 
 // ownText are messages that come from the functions of package field.
 var ownText = map[string]string{
-	"field.NotSupported": "Unsupported value: supported values: …; write one of these",
-	"field.Duplicate":    "Duplicate value; leave one of them out",
-	"field.TooLong":      "Too long; write less",
+	"field.NotSupported": "Unsupported value: …: supported values: …; write one of these",
+	"field.Duplicate":    "Duplicate value: …; leave one of them out",
+	"field.TooLong":      "Too long: may not be more than … bytes; write less",
 }
 
 // writeMessages writes docs/errors.md: each error and each warning that a Build can have, from
@@ -85,7 +88,9 @@ func writeMessages() error {
 			}
 			fmt.Fprintf(&page, "\n### %s: %s\n\n%s\n", source.title, kind.title, kind.head)
 			for _, row := range slices.Sorted(maps.Keys(rows)) {
-				page.WriteString(row + "\n")
+				if source.title == ofAll || !tables[ofAll+" "+kind.name][row] {
+					page.WriteString(row + "\n")
+				}
 			}
 		}
 		page.WriteString("\n")
@@ -129,9 +134,7 @@ func rowOf(kind, message string) (string, error) {
 		cure := strings.Join(parts[at:], "; ")
 		return "| " + strings.Join(parts[:at], "; ") + " | " + strings.ToUpper(cure[:1]) + cure[1:] + " |", nil
 	case at == 0:
-		return "| a value is missing | " + strings.ToUpper(message[:1]) + message[1:] + " |", nil
-	case kind == "error" && strings.Contains(message, "must "):
-		return "| " + message + " | Write a value that the message allows |", nil
+		return "| Required value | " + strings.ToUpper(message[:1]) + message[1:] + " |", nil
 	}
 	return "", fmt.Errorf("the message %q does not say what to do; let it, or say so in hack/docs/cures.go", message)
 }

@@ -163,7 +163,7 @@ func mustBe(t reflect.Type) string {
 		return "must be an object"
 	case kind == reflect.Slice && t.Elem().Kind() == reflect.Uint8:
 		return "must be a string in base64"
-	case kind == reflect.Slice:
+	case kind == reflect.Slice, kind == reflect.Array:
 		return "must be a list"
 	case kind == reflect.String:
 		return "must be a string"
@@ -173,11 +173,9 @@ func mustBe(t reflect.Type) string {
 		largest := int64(math.MaxInt64) >> (64 - t.Bits())
 		return fmt.Sprintf("must be a whole number from %d to %d", -largest-1, largest)
 	case kind >= reflect.Uint && kind <= reflect.Uintptr:
-		return fmt.Sprintf("must be a whole number from 0 to %d", uint64(math.MaxUint64)>>(64-t.Bits()))
-	case kind == reflect.Float32, kind == reflect.Float64:
+		return fmt.Sprintf("must be a whole number from %d to %d", 0, uint64(math.MaxUint64)>>(64-t.Bits()))
+	default: // nothing else can be decoded
 		return "must be a number"
-	default:
-		return "must be " + t.String()
 	}
 }
 

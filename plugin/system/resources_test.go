@@ -14,6 +14,18 @@ import (
 	"github.com/trellis-network/trellis/plugin/system"
 )
 
+func TestResourcesAreOfCPUAndMemoryAndMoreThanZero(t *testing.T) {
+	var found plugin.Findings
+	system.ValidateResources(&found, field.NewPath("requests"), corev1.ResourceList{
+		"cpu": resource.MustParse("0"), "gpu": resource.MustParse("1"), "memory": resource.MustParse("-1"),
+	})
+	var refused []string
+	for _, err := range found.Errors {
+		refused = append(refused, err.Field)
+	}
+	NewWithT(t).Expect(refused).To(Equal([]string{"requests.cpu", "requests.gpu", "requests.memory"}))
+}
+
 func TestRequestsTooSmallToStartAreWarnedOf(t *testing.T) {
 	for _, test := range []struct {
 		cpu, memory string
@@ -28,7 +40,7 @@ func TestRequestsTooSmallToStartAreWarnedOf(t *testing.T) {
 	} {
 		t.Run(test.cpu+" and "+test.memory, func(t *testing.T) {
 			var found plugin.Findings
-			system.WarnOfSmallResources(&found, field.NewPath("resources"), corev1.ResourceList{
+			system.ValidateResources(&found, field.NewPath("resources"), corev1.ResourceList{
 				corev1.ResourceCPU: resource.MustParse(test.cpu), corev1.ResourceMemory: resource.MustParse(test.memory),
 			})
 			var warned []string

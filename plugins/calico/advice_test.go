@@ -35,6 +35,8 @@ var advice = map[string]edit{
 		"overlay.enabled": true, "vxlan.enabled": true, "backend": nil, "ipv4.pool": nil, "ipv4.mode": nil},
 	"write false, and nothing of backend, vxlan, ipv4.pool and ipv4.mode": {
 		"overlay.enabled": false, "vxlan": nil, "backend": nil, "ipv4.pool": nil, "ipv4.mode": nil},
+	"where all nodes are in one layer 2 segment write overlay.enabled: false and overlay.createPodRoutes: true, and nothing of backend, vxlan, ipv4.pool and ipv4.mode": {
+		"overlay.enabled": false, "overlay.createPodRoutes": true, "vxlan": nil, "backend": nil, "ipv4.pool": nil, "ipv4.mode": nil},
 }
 
 // withoutIPIP is an infrastructure of which it is not known whether it makes routes.
@@ -47,7 +49,12 @@ var soundsLikeAdvice = regexp.MustCompile(`\b(write|leave) `)
 // A user who does what a warning advises is not warned of it again, nor of anything else;
 // and may do so in a running network, unless the warning says otherwise.
 func TestAdviceLeadsToAConfigThatIsNotWarnedOf(t *testing.T) {
-	families := map[string]option{"IPv4": withNodes("", nil), "both families": dualStack, "IPv6": ipv6Only, "IPv4 without IP-in-IP": withoutIPIP}
+	const unrouted = "both families without routes"
+	families := map[string]option{"IPv4": withNodes("", nil), "both families": dualStack, "IPv6": ipv6Only, "IPv4 without IP-in-IP": withoutIPIP,
+		unrouted: func(f *plugin.Input) {
+			dualStack(f)
+			f.Infrastructure = plugin.Infrastructure{NoPodRoutes: true, OwnNetwork: true}
+		}}
 	followed := map[string]bool{}
 	for _, config := range combined(
 		[]string{"{", "{overlay: {enabled: true}, ", "{overlay: {enabled: false}, "},
@@ -57,8 +64,8 @@ func TestAdviceLeadsToAConfigThatIsNotWarnedOf(t *testing.T) {
 			"ipv4: {pool: vxlan}}", "ipv4: {pool: vxlan, mode: Never}}", "ipv4: {pool: vxlan, mode: Always}}", "ipv4: {pool: ipip, mode: CrossSubnet}}"},
 	) {
 		for name, option := range families {
-			if name == "IPv6" && strings.Contains(config, "ipv4") {
-				continue
+			if name == "IPv6" && strings.Contains(config, "ipv4") || name == unrouted && !strings.Contains(config, "overlay: {enabled: true}") {
+				continue // which is refused
 			}
 			all := warningsOf(t, config, option)
 			for _, warning := range all {

@@ -3,13 +3,10 @@
 package calico
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/trellis-network/trellis/plugin"
@@ -48,7 +45,7 @@ func validateIPAM(found *plugin.Findings, ipam *v1alpha1.IPAM, path *field.Path)
 	}
 	if !isCIDR(*ipam.CIDR) {
 		found.Error(field.Invalid(path.Child("cidr"), *ipam.CIDR,
-			"must be usePodCIDR, for the node's own pod range, or a range such as 100.96.0.0/24"))
+			"is neither usePodCIDR nor an IP range; write usePodCIDR, which is each node's own pod range, or leave it out"))
 	}
 }
 
@@ -57,11 +54,8 @@ var poolModes = []v1alpha1.PoolMode{v1alpha1.Always, v1alpha1.Never, v1alpha1.Cr
 func validatePool(found *plugin.Findings, path *field.Path, pool *v1alpha1.Pool, mode *v1alpha1.PoolMode, method *string, pools ...v1alpha1.Pool) {
 	plugin.OneOf(found, path.Child("pool"), pool, pools...)
 	plugin.OneOf(found, path.Child("mode"), mode, poolModes...)
-	if pool != nil && *pool == v1alpha1.PoolVXLAN && mode != nil && slices.Contains(poolModes, *mode) {
-		withVXLAN := []v1alpha1.PoolMode{v1alpha1.Always, v1alpha1.Never}
-		if !slices.Contains(withVXLAN, *mode) {
-			found.Error(field.Invalid(path.Child("mode"), *mode, fmt.Sprintf("must be one of %v together with pool: vxlan", withVXLAN)))
-		}
+	if pool != nil && *pool == v1alpha1.PoolVXLAN && mode != nil && slices.Contains([]v1alpha1.PoolMode{v1alpha1.CrossSubnet, v1alpha1.Off}, *mode) {
+		found.Error(field.Invalid(path.Child("mode"), *mode, "does not go together with pool: vxlan; write Always or Never, or leave it out"))
 	}
 	if method != nil && *method != "" {
 		validateAutoDetection(found, path.Child("autoDetectionMethod"), *method)
@@ -70,7 +64,7 @@ func validatePool(found *plugin.Findings, path *field.Path, pool *v1alpha1.Pool,
 
 func validateMTU(found *plugin.Findings, path *field.Path, mtu string) {
 	if number, err := strconv.Atoi(mtu); err != nil || number < 0 {
-		found.Error(field.Invalid(path, mtu, `must be a decimal number that is not negative, in quotes, such as "1440"; "0" lets Calico find out`))
+		found.Error(field.Invalid(path, mtu, `must be a decimal number that is not negative; write it in quotes such as "1440", or "0" to let Calico find out`))
 	}
 }
 
@@ -80,24 +74,7 @@ func validateAutoScaling(found *plugin.Findings, scaling *v1alpha1.AutoScaling, 
 	}
 	plugin.OneOf(found, path.Child("mode"), &scaling.Mode, v1alpha1.ClusterProportional, v1alpha1.VPA, v1alpha1.Static)
 	if resources := scaling.Resources; resources != nil {
-		validateResources(found, path.Child("resources", "node"), resources.Node)
-		validateResources(found, path.Child("resources", "typha"), resources.Typha)
-	}
-}
-
-// validateResources returns two errors for a negative quantity, as Gardener's extension does.
-func validateResources(found *plugin.Findings, path *field.Path, list corev1.ResourceList) {
-	system.WarnOfSmallResources(found, path, list)
-	for _, name := range slices.Sorted(maps.Keys(list)) {
-		quantity, at := list[name], path.Child(string(name))
-		switch {
-		case name != corev1.ResourceCPU && name != corev1.ResourceMemory:
-			found.Error(field.Invalid(at, string(name), "must be cpu or memory"))
-		case quantity.IsZero():
-			found.Error(field.Invalid(at, quantity.String(), "must be specified and not zero"))
-		case quantity.Sign() < 0:
-			found.Error(field.Invalid(at, quantity.String(), "must be positive"))
-			found.Error(field.Invalid(at, quantity.String(), "must be greater than or equal to 0"))
-		}
+		system.ValidateResources(found, path.Child("resources", "node"), resources.Node)
+		system.ValidateResources(found, path.Child("resources", "typha"), resources.Typha)
 	}
 }

@@ -41,7 +41,7 @@ func validateAutoDetection(found *plugin.Findings, path *field.Path, method stri
 		case each.isValid == nil && hasParameter:
 			found.Error(field.Invalid(path, method, name+" takes no parameter"))
 		case each.isValid != nil && (parameter == "" || !each.isValid(parameter)):
-			found.Error(field.Invalid(path, method, "must be "+usage(name, each.parameter)+", with "+each.wanted))
+			found.Error(field.Invalid(path, method, "must be "+name+"="+each.parameter+", with "+each.wanted))
 		}
 		return
 	}

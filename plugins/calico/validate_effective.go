@@ -24,7 +24,7 @@ func (definition) ValidateEffective(effective, written *v1alpha1.NetworkConfig, 
 	w.vxlanOverlay(effective, written, in)
 	w.vxlanPool(effective, written)
 	w.encapsulation(effective)
-	w.ipv6(effective)
+	w.ipv6(effective, in)
 	w.addresses(effective, in)
 	w.helpers(effective, in)
 	return found

@@ -38,8 +38,7 @@ func TestWhatIsRefused(t *testing.T) {
 		{"autoScaling: {}", []string{invalid + " @ autoScaling.mode"}},
 		{"autoScaling: {mode: manual}", []string{invalid + " @ autoScaling.mode"}},
 		{"autoScaling: {mode: vpa, resources: {node: {cpu: 0}}}", []string{invalid + " @ autoScaling.resources.node.cpu"}},
-		{"autoScaling: {mode: static, resources: {typha: {memory: -1}}}",
-			[]string{invalid + " @ autoScaling.resources.typha.memory", invalid + " @ autoScaling.resources.typha.memory"}},
+		{"autoScaling: {mode: static, resources: {typha: {memory: -1}}}", []string{invalid + " @ autoScaling.resources.typha.memory"}},
 		{"autoScaling: {mode: static, resources: {node: {disk: 1}}}", []string{invalid + " @ autoScaling.resources.node.disk"}},
 		{"serviceLoopPrevention: drop", []string{invalid + " @ serviceLoopPrevention"}},
 		{"ipip: always", []string{invalid + " @ ipip"}},
@@ -94,7 +93,7 @@ func TestErrorsSayWhatIsAllowed(t *testing.T) {
 		"backend: calico":                           "must be one of bird, none, vxlan",
 		"ipv4: {autoDetectionMethod: last}":         "must be one of first-found, kubernetes-internal-ip, can-reach=HOST, interface=REGEX, skip-interface=REGEX, cidr=RANGE",
 		"ipv4: {autoDetectionMethod: 'can-reach='}": "must be can-reach=HOST, with an IP address or a DNS name",
-		"ipam: {cidr: all}":                         "must be usePodCIDR, for the node's own pod range, or a range such as 100.96.0.0/24",
+		"ipam: {cidr: all}":                         "is neither usePodCIDR nor an IP range; write usePodCIDR",
 	} {
 		t.Run(config, func(t *testing.T) {
 			NewWithT(t).Expect(try(t, config).Errors.ToAggregate()).To(MatchError(ContainSubstring(want)))

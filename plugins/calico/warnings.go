@@ -24,7 +24,9 @@ const (
 	nativeIPv6     = "IPv6 packets still travel as they are: the pool default-ipv6-ippool never encapsulates; "
 	withIPv6       = "IPv6 only travels as it is, so leave "
 	withoutOverlay = "write false, and nothing of backend, vxlan, ipv4.pool and ipv4.mode"
-	onlyIPAM       = "; what remains of it is ipam.type calico-ipam"
+	// withOwnRoutes does without an overlay where the infrastructure makes no routes.
+	withOwnRoutes = "where all nodes are in one layer 2 segment write overlay.enabled: false and overlay.createPodRoutes: true, and nothing of backend, vxlan, ipv4.pool and ipv4.mode"
+	onlyIPAM      = "; what remains of it is ipam.type calico-ipam"
 )
 
 // encapsulation is about how packets travel from node to node.
@@ -58,15 +60,19 @@ func (w warner) encapsulation(e *v1alpha1.NetworkConfig) {
 }
 
 // ipv6 is about networks with IPv6, which Calico only routes.
-func (w warner) ipv6(e *v1alpha1.NetworkConfig) {
+func (w warner) ipv6(e *v1alpha1.NetworkConfig, in *plugin.Input) {
 	if !hasIPv6(e) {
 		return
 	}
-	w.WarnIf(overlayOn(e) && usesHostLocal(e), "overlay.enabled", nativeIPv6+withoutOverlay)
-	w.WarnIf(overlayOn(e) && !usesHostLocal(e), "overlay.enabled", nativeIPv6+"in a new network "+withoutOverlay)
+	native, silent := withoutOverlay, "leave backend, overlay, vxlan, ipv4.pool and ipv4.mode out"
+	if in.Infrastructure.NoPodRoutes {
+		native, silent = withOwnRoutes, withOwnRoutes
+	}
+	w.WarnIf(overlayOn(e) && usesHostLocal(e), "overlay.enabled", nativeIPv6+native)
+	w.WarnIf(overlayOn(e) && !usesHostLocal(e), "overlay.enabled", nativeIPv6+"in a new network "+native)
 	if hasIPv4(e) {
 		w.WarnIf(overlayOn(e) && !e.VXLAN.Enabled, "overlay.enabled",
-			"the IPv4 pool asks for IP-in-IP, which Felix does not set up in a network with IPv6, so IPv4 packets may not arrive; "+withoutOverlay)
+			"the IPv4 pool asks for IP-in-IP, which Felix does not set up in a network with IPv6, so IPv4 packets may not arrive; "+native)
 		w.WarnIf(overlayOn(e) && !e.VXLAN.Enabled && poolIs(e, v1alpha1.PoolVXLAN), "ipv4.pool",
 			"the address pool default-ipv4-ippool still says IP-in-IP, since overlay.enabled is true and vxlan.enabled is not")
 		w.WarnIf(overlayOn(e) && *e.IPv4.Mode != v1alpha1.Always, "ipv4.mode",
@@ -77,7 +83,7 @@ func (w warner) ipv6(e *v1alpha1.NetworkConfig) {
 	w.WarnIf(e.VXLAN.Enabled && !hasIPv4(e), "vxlan.enabled",
 		"packets are still not encapsulated: VXLAN is for IPv4, which the network does not have")
 	w.WarnIf(!usesHostLocal(e), "ipam.type",
-		"calico-ipam, which VXLAN brings with it, gives pods IPv6 addresses without routes; in a new network leave backend, overlay, vxlan, ipv4.pool and ipv4.mode out")
+		"calico-ipam, which VXLAN brings with it, gives pods IPv6 addresses without routes; in a new network "+silent)
 }
 
 // addresses is about the addresses of pods and nodes.

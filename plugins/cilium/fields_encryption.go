@@ -51,7 +51,7 @@ func validateEncryption(written *v1alpha1.NetworkConfig, found *plugin.Findings,
 	case encryption.Mode == v1alpha1.IPsec:
 		found.Error(field.Invalid(path, encryption.Mode, "is not supported, since Trellis does not bring the keys; write wireguard"))
 	case encryption.StrictMode && encryption.Mode != v1alpha1.WireGuard:
-		found.Error(field.Invalid(path, encryption.Mode, "must be wireguard together with strictMode: true"))
+		found.Error(field.Invalid(path, encryption.Mode, "must be wireguard together with strictMode: true; write wireguard, or leave strictMode out"))
 	}
 }
 

@@ -112,7 +112,7 @@ var routingFields = []configField{
 		path: "mtu",
 		validate: func(written *v1alpha1.NetworkConfig, found *plugin.Findings, path *field.Path) {
 			if mtu := written.MTU; mtu != nil && (*mtu < 0 || *mtu > longestPacket) {
-				found.Error(field.Invalid(path, *mtu, "must be a number from 1 to 65535; 0 lets Cilium find out"))
+				found.Error(field.Invalid(path, *mtu, "must be from 0 to 65535; leave it out, or write 0, to let Cilium find out"))
 			}
 		},
 		setDefault: func(d *defaulting) { plugin.OrDefault(&d.config.MTU, 0) },

@@ -27,7 +27,7 @@ var serviceFields = []configField{
 		validate: func(written *v1alpha1.NetworkConfig, found *plugin.Findings, path *field.Path) {
 			if server := written.KubeProxy; server != nil && server.ServiceHost != nil && !isIP(*server.ServiceHost) {
 				for _, message := range validation.IsDNS1123Subdomain(*server.ServiceHost) {
-					found.Error(field.Invalid(path, *server.ServiceHost, "must be an IP address without a zone, or a DNS name: "+message))
+					found.Error(field.Invalid(path, *server.ServiceHost, "must be an IP address without a zone, or a DNS name such as api.example.com: "+message))
 				}
 			}
 		},
@@ -38,7 +38,7 @@ var serviceFields = []configField{
 		path: "kubeproxy.k8sServicePort",
 		validate: func(written *v1alpha1.NetworkConfig, found *plugin.Findings, path *field.Path) {
 			if server := written.KubeProxy; server != nil && server.ServicePort != nil && (*server.ServicePort < 1 || *server.ServicePort > 65535) {
-				found.Error(field.Invalid(path, *server.ServicePort, "must be a port from 1 to 65535"))
+				found.Error(field.Invalid(path, *server.ServicePort, "must be a port from 1 to 65535; write that of the API server, such as 443"))
 			}
 		},
 		changes: []rule{{Class: plugin.Safe, Reason: onlyOperator}},

@@ -64,7 +64,7 @@ func adaptCacheConfig(config map[string]any) error {
 	}
 	corefile, ok := data[corefileKey].(string)
 	if !ok {
-		return field.TypeInvalid(field.NewPath("data").Key(corefileKey), data[corefileKey], "must be a text")
+		return field.TypeInvalid(field.NewPath("data").Key(corefileKey), data[corefileKey], "must be a string")
 	}
 	lines := strings.Split(corefile, "\n")
 	for i, line := range lines {
@@ -111,7 +111,7 @@ func adaptContainers(pod map[string]any, list, name string, adapt func(container
 	for i, each := range containers {
 		container, ok := each.(map[string]any)
 		if !ok {
-			return field.TypeInvalid(path.Index(i), each, "must be a container")
+			return field.TypeInvalid(path.Index(i), each, "must be an object")
 		}
 		if container["name"] != name {
 			continue

@@ -266,7 +266,7 @@ func TestWhatIsNoDaemonSetIsRefused(t *testing.T) {
 	for name, test := range map[string]struct{ pod, want string }{
 		"containers that are none": {" {containers: 5}", "spec.template.spec.containers: Invalid value: 5: must be a list"},
 		"no containers in the list": {" {containers: [x]}",
-			`spec.template.spec.containers[0]: Invalid value: "x": must be a container`},
+			`spec.template.spec.containers[0]: Invalid value: "x": must be an object`},
 		"arguments that are none": {" {containers: [{name: node-cache, args: {a: b}}]}", "spec.template.spec.containers[0]: "},
 		"a strange probe": {" {containers: [{name: node-cache, livenessProbe: [x]}]}",
 			"livenessProbe: Invalid value"},

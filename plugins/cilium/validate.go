@@ -38,14 +38,9 @@ const longestDevice = 15
 
 // validateDevice finds what no network interface can be called.
 func validateDevice(found *plugin.Findings, path *field.Path, device string) {
-	switch {
-	case device == "":
-		found.Error(field.Invalid(path, device, "must be the name of a network interface such as eth0"))
-		return
-	case len(device) > longestDevice:
-		found.Error(field.Invalid(path, device, "must be the name of a network interface, of at most 15 bytes"))
-	}
-	if strings.ContainsFunc(device, func(r rune) bool { return r == '/' || unicode.IsSpace(r) }) {
-		found.Error(field.Invalid(path, device, "must be the name of a network interface, without slash and white space"))
+	none := func(r rune) bool { return r == '/' || unicode.IsSpace(r) }
+	if device == "" || len(device) > longestDevice || strings.ContainsFunc(device, none) {
+		found.Error(field.Invalid(path, device,
+			"must be the name of a network interface, of at most 15 bytes without slash and white space; write one such as eth0, or leave it out"))
 	}
 }

@@ -17,7 +17,7 @@ import (
 func (definition) ValidateEffective(effective, _ *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
 	validateEgressGateway(&found, effective, in, path)
-	validateLoadBalancing(&found, effective, path)
+	validateLoadBalancing(&found, effective, in, path)
 	validateNativeRouting(&found, effective, in, path)
 	validateKubeProxy(&found, in)
 	validateAPIServerAddress(&found, effective, in)
@@ -67,11 +67,11 @@ func missingMasquerade(effective *v1alpha1.NetworkConfig) string {
 	return strings.Join(todo, " and ")
 }
 
-func validateLoadBalancing(found *plugin.Findings, effective *v1alpha1.NetworkConfig, path *field.Path) {
+func validateLoadBalancing(found *plugin.Findings, effective *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) {
 	if *effective.LoadBalancingMode != v1alpha1.DSR || *effective.IPv4NativeRoutingCIDREnabled {
 		return
 	}
-	reason := "dsr needs a network between the nodes that routes the pods' IPv4 range; set overlay.enabled to false, or write snat"
+	reason := "dsr needs a network between the nodes that routes the pods' IPv4 range; write snat, or " + withoutTunnel(in)
 	if !hasIPv4(effective) {
 		reason = "dsr needs IPv4, which the network does not have; write snat"
 	}

@@ -35,7 +35,7 @@ func TestWhatIsRefused(t *testing.T) {
 		{"mtu: '1450'", []string{invalid + " @ mtu"}},
 		{"devices: [eth0, '', a-name-that-is-too-long, eth/0, 'eth 0']",
 			[]string{invalid + " @ devices[1]", invalid + " @ devices[2]", invalid + " @ devices[3]", invalid + " @ devices[4]"}},
-		{"devices: ['a/name/that/is/too/long']", []string{invalid + " @ devices[0]", invalid + " @ devices[0]"}},
+		{"devices: ['a/name/that/is/too/long']", []string{invalid + " @ devices[0]"}},
 		{"devices: eth0", []string{invalid + " @ devices"}},
 		{"directRoutingDevice: ''", []string{invalid + " @ directRoutingDevice"}},
 		{"directRoutingDevice: \"eth\\t0\"", []string{invalid + " @ directRoutingDevice"}},
@@ -69,9 +69,9 @@ func TestWhatWouldFailLateIsRefused(t *testing.T) {
 		says         string
 	}{
 		{"DSR through a tunnel", "loadBalancingMode: dsr", nil,
-			[]string{forbidden + " @ loadBalancingMode"}, "set overlay.enabled to false, or write snat"},
+			[]string{forbidden + " @ loadBalancingMode"}, "write snat, or write overlay.enabled: false"},
 		{"DSR without a native routing CIDR", "{loadBalancingMode: dsr, tunnel: disabled}", nil,
-			[]string{forbidden + " @ loadBalancingMode"}, "set overlay.enabled to false"},
+			[]string{forbidden + " @ loadBalancingMode"}, "write overlay.enabled: false"},
 		{"DSR in a network of IPv6", "{loadBalancingMode: dsr, overlay: {enabled: false}}", []option{ipv6Only},
 			[]string{forbidden + " @ loadBalancingMode"}, "dsr needs IPv4, which the network does not have; write snat"},
 		{"egress gateway with kube-proxy", "egressGateway: {enabled: true}", nil,

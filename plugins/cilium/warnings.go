@@ -31,6 +31,14 @@ func (w warner) routing(e *v1alpha1.NetworkConfig, in *plugin.Input) {
 		"cilium-operator gives nodes their pod ranges in this network, so routes that a cloud makes lead elsewhere; write overlay.createPodRoutes: true, or leave the overlay on")
 }
 
+// withoutTunnel tells users how packets travel as they are.
+func withoutTunnel(in *plugin.Input) string {
+	if in.Infrastructure.NoPodRoutes {
+		return "where all nodes are in one layer 2 segment write overlay.enabled: false and overlay.createPodRoutes: true"
+	}
+	return "write overlay.enabled: false"
+}
+
 // masquerading is about packets that leave the cluster.
 func (w warner) masquerading(e *v1alpha1.NetworkConfig) {
 	w.WarnIf(*e.EnableBPFMasquerade && !*e.EnableIPv4Masquerade && !*e.EnableIPv6Masquerade, "enableBPFMasquerade",
@@ -46,10 +54,12 @@ func (w warner) masquerading(e *v1alpha1.NetworkConfig) {
 // services is about traffic to Services.
 func (w warner) services(e *v1alpha1.NetworkConfig, in *plugin.Input) {
 	l2 := e.L2Announcements
-	w.WarnIf(*e.LoadBalancingMode != v1alpha1.SNAT && !replacesKubeProxy(in), "loadBalancingMode",
-		"it has no effect, since kube-proxy passes on packets to Services; set spec.kubernetes.kubeProxy.enabled of the Shoot to false")
+	const idle = "it has no effect, since kube-proxy passes on packets to Services; write snat"
+	w.WarnIf(*e.LoadBalancingMode != v1alpha1.SNAT && !replacesKubeProxy(in) && tunnels(e), "loadBalancingMode", idle)
+	w.WarnIf(*e.LoadBalancingMode != v1alpha1.SNAT && !replacesKubeProxy(in) && !tunnels(e), "loadBalancingMode",
+		idle+", or set spec.kubernetes.kubeProxy.enabled of the Shoot to false")
 	w.WarnIf(*e.LoadBalancingMode != v1alpha1.SNAT && replacesKubeProxy(in) && tunnels(e), "loadBalancingMode",
-		"agents do not start: only snat works through a tunnel; write snat or overlay.enabled: false")
+		"agents do not start: only snat works through a tunnel; write snat, or "+withoutTunnel(in))
 	w.WarnIf(e.BPFSocketLBHostnsOnly.Enabled && !replacesKubeProxy(in), "bpfSocketLBHostnsOnly.enabled",
 		"it has no effect, since Services' addresses are only translated in sockets where there is no kube-proxy")
 	w.WarnIf(e.L2Announcements.Enabled && !replacesKubeProxy(in), "l2Announcements.enabled",

@@ -4,10 +4,8 @@ package flannel
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
@@ -56,13 +54,13 @@ func validateBackend(found *plugin.Findings, backend *v1alpha1.Backend, path *fi
 		refuse("vni", backend.VNI != nil)
 		refuse("directRouting", backend.DirectRouting != nil)
 	default:
-		found.Error(field.Invalid(path.Child("type"), kind, "must be one of vxlan, host-gw"))
+		plugin.OneOf(found, path.Child("type"), &kind, v1alpha1.VXLAN, v1alpha1.HostGateway)
 	}
 }
 
 func inRange(found *plugin.Findings, path *field.Path, value *int32, least, most int32) {
 	if value != nil && (*value < least || *value > most) {
-		found.Error(field.Invalid(path, *value, fmt.Sprintf("must be %d to %d", least, most)))
+		found.Error(field.Invalid(path, *value, fmt.Sprintf("must be from %d to %d; write such a number, or leave it out", least, most)))
 	}
 }
 
@@ -75,7 +73,7 @@ func validateFamilies(found *plugin.Findings, written []v1alpha1.IPFamily, in *p
 	for i, family := range written {
 		switch {
 		case family != v1alpha1.IPv4 && family != v1alpha1.IPv6:
-			found.Error(field.Invalid(path.Index(i), family, "must be one of IPv4, IPv6"))
+			plugin.OneOf(found, path.Index(i), &family, v1alpha1.IPv4, v1alpha1.IPv6)
 		case slices.Index(written, family) < i:
 			found.Error(field.Duplicate(path.Index(i), family))
 		case !in.WantsIPFamily(extensionsv1alpha1.IPFamily(family)) && len(in.IPFamilies) > 0:
@@ -90,19 +88,6 @@ func validateFamilies(found *plugin.Findings, written []v1alpha1.IPFamily, in *p
 }
 
 func validateResources(found *plugin.Findings, resources *v1alpha1.Resources, path *field.Path) {
-	validateQuantities(found, path.Child("requests"), resources.Requests)
-	validateQuantities(found, path.Child("limits"), resources.Limits)
-}
-
-func validateQuantities(found *plugin.Findings, path *field.Path, list corev1.ResourceList) {
-	system.WarnOfSmallResources(found, path, list)
-	for _, name := range slices.Sorted(maps.Keys(list)) {
-		quantity, at := list[name], path.Child(string(name))
-		switch {
-		case name != corev1.ResourceCPU && name != corev1.ResourceMemory:
-			found.Error(field.Invalid(at, string(name), "must be cpu or memory"))
-		case quantity.Sign() <= 0:
-			found.Error(field.Invalid(at, quantity.String(), "must be more than zero"))
-		}
-	}
+	system.ValidateResources(found, path.Child("requests"), resources.Requests)
+	system.ValidateResources(found, path.Child("limits"), resources.Limits)
 }

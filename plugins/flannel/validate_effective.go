@@ -65,7 +65,7 @@ func validateLimits(found *plugin.Findings, resources *v1alpha1.Resources, path 
 			missing := request.DeepCopy()
 			missing.Sub(limit)
 			found.ErrorBy(plugin.Extent{Rule: "request", By: missing.MilliValue()}, field.Invalid(path.Child(string(name)), limit.String(),
-				fmt.Sprintf("must not be less than what is requested, which is %s", request.String())))
+				fmt.Sprintf("must not be less than what is requested; write %s or more, or leave it out", request.String())))
 		}
 	}
 }

@@ -74,8 +74,8 @@ func TestWhatTheDocumentsShowIsAcceptedOrRefusedWithARemedyThatWorks(t *testing.
 			text: network("type: calico, cloudProvider: {aws,azure,...}"),
 			remedies: []remedy{
 				{"spec.cloudProvider: Invalid value", "{aws,azure,...}", "azure"},
-				{"spec.podCIDR: Required value: an IP range such as", "cloudProvider", "podCIDR: 100.96.0.0/11, cloudProvider"},
-				{"spec.serviceCIDR: Required value: an IP range such as", "cloudProvider", "serviceCIDR: 100.64.0.0/13, cloudProvider"},
+				{"spec.podCIDR: Required value: write an IP range such as", "cloudProvider", "podCIDR: 100.96.0.0/11, cloudProvider"},
+				{"spec.serviceCIDR: Required value: write an IP range such as", "cloudProvider", "serviceCIDR: 100.64.0.0/13, cloudProvider"},
 			},
 			says: "no encapsulation; routes by the cloud-controller-manager"},
 		{name: "a third party's Network", text: network("type: gardenet, podCIDR: 100.244.0.0/16, serviceCIDR: 100.32.0.0/13, providerConfig: " +

@@ -327,6 +327,8 @@ type SnatToUpstreamDNS struct {
 	// with the node's address anyway.
 	// Effect: container add-snat-rule-to-upstream-dns and FELIX_CHAININSERTMODE=Append
 	// on calico-node.
+	// Rule: While it is on, NetworkPolicies cannot block pods' requests to NodeLocalDNS. Pods
+	// with dnsPolicy: Default do not send any.
 	// +optional
 	Enabled bool `json:"enabled"`
 }
@@ -368,7 +370,8 @@ type StaticResources struct {
 	// Node are the requests of container calico-node in mode static. In mode vpa they
 	// are its first and its minimum requests.
 	// Default: cpu 250m, memory 100Mi; in mode vpa there is no minimum.
-	// Rule: The value must be greater than zero.
+	// Rule: The value must be greater than zero. With less than 10m of cpu or 16Mi of memory
+	// agents do not start in time, of which Trellis warns.
 	// +optional
 	// +trellis:keys=cpu;memory
 	// +trellis:positive
@@ -376,7 +379,9 @@ type StaticResources struct {
 	// Typha are the requests of Typha in mode static. In mode vpa they are its minimum
 	// requests.
 	// Default: cpu 200m, memory 100Mi; in mode vpa there is no minimum.
-	// Rule: The value must be greater than zero. It has no effect without typha.enabled.
+	// Rule: The value must be greater than zero. With less than 10m of cpu or 16Mi of memory
+	// Typha does not start in time, of which Trellis warns. It has no effect without
+	// typha.enabled.
 	// +optional
 	// +trellis:keys=cpu;memory
 	// +trellis:positive

@@ -113,14 +113,16 @@ type Resources struct {
 	// its default.
 	// Default: cpu 100m, memory 50Mi.
 	// Effect: the requests of container kube-flannel.
-	// Rule: The value must be greater than zero.
+	// Rule: The value must be greater than zero. With less than 10m of cpu or 16Mi of memory
+	// the daemon does not start in time, of which Trellis warns.
 	// +optional
 	// +trellis:keys=cpu;memory
 	Requests corev1.ResourceList `json:"requests,omitempty"`
 	// Limits are the limits of the flannel daemon.
 	// Default: absent.
 	// Effect: the limits of container kube-flannel.
-	// Rule: The value must be greater than zero, and at least the request.
+	// Rule: The value must be greater than zero, and at least the request. With less than 10m
+	// of cpu or 16Mi of memory the daemon does not start in time, of which Trellis warns.
 	// +optional
 	// +trellis:keys=cpu;memory
 	Limits corev1.ResourceList `json:"limits,omitempty"`
