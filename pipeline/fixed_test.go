@@ -41,7 +41,7 @@ func TestARunningNetworkKeepsItsRanges(t *testing.T) {
 		"neither is in use":               {both(ranges("10.4.0.0/16", ""), reporting("10.6.0.0/16")), both(ranges("10.5.0.0/16", ""), reporting("10.6.0.0/16")), of + "pods: Forbidden: cannot change"},
 		"another spelling of it":          {ranges("10.4.7.0/16", ""), ranges("10.4.0.0/16", ""), ""},
 		"what was no range":               {ranges("10.4.0.0", ""), ranges("10.4.0.0/16", ""), ""},
-		"what becomes no range":           {ranges("10.4.0.0/16", ""), ranges("10.4.0.0", ""), of + `pods: Invalid value: "10.4.0.0": must be an IP range`},
+		"what becomes no range":           {ranges("10.4.0.0/16", ""), ranges("10.4.0.0", ""), of + `pods: Invalid value: "10.4.0.0": is no IP range`},
 		"beside what was wrong":           {both(ranges("10.4.0.0/16", ""), with(`{"mtu":7}`)), both(ranges("10.5.0.0/16", ""), with(`{"mtu":7}`)), of + "pods: Forbidden: cannot change"},
 	} {
 		t.Run(name, func(t *testing.T) {

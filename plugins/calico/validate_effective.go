@@ -56,8 +56,8 @@ func validateAddresses(found *plugin.Findings, effective *v1alpha1.NetworkConfig
 		other = ", or write overlay.enabled: true"
 	}
 	found.Error(field.Forbidden(path.Child("ipam", "type"), fmt.Sprintf(
-		"pods on different nodes would not reach each other: the routes that %s makes lead to the nodes' own pod ranges, and calico-ipam gives pods other addresses; in a new network leave ipam.type and vxlan out%s",
-		cmp.Or(in.Infrastructure.PodRouter, "the infrastructure"), other)))
+		"pods on different nodes would not reach each other: the routes that %s makes lead to the nodes' own pod ranges, and calico-ipam gives pods other addresses; in a new network leave ipam.type and vxlan out"+other,
+		cmp.Or(in.Infrastructure.PodRouter, "the infrastructure"))))
 }
 
 // straysFromRoutes reports whether the network relies on routes that lead to the nodes' own pod
