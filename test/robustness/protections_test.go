@@ -116,6 +116,7 @@ var protections = map[string]struct{ pkg, test string }{
 	"too-large-conditions-not-shortened":    {"internal/controller/managedresource", "TestMessagesThatDoNotFitAreWrittenShort"},
 	"too-large-inventory-not-told":          {"internal/controller/managedresource", "TestAnInventoryThatIsTooLargeIsReported"},
 	"too-large-status-not-shortened":        {"internal/controller/network", "TestAStatusThatIsRefusedAsTooLargeIsWrittenShort"},
+	"unanswered-error-kept":                 {"internal/controller/network", "TestASuccessRemovesAnErrorThatTheCacheDoesNotShow"},
 	"uncompared-changes-admitted":           {"pipeline", "TestADefectCoversNoChangeOfTheNetworkUp"},
 	"unknown-type-not-told":                 {"internal/controller/network", "TestUnknownTypesAreErrorsWhenStandalone"},
 	"userinfo-allowed":                      {"internal/shootclient", "TestCredentialsInURLsAreRefusedAndNotTold"},

@@ -5,6 +5,7 @@ package network_test
 import (
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -75,4 +76,27 @@ func TestAGarbageCollectorThatComesBetweenCostsNoBundle(t *testing.T) {
 	e.isBack(former)
 	e.applied()
 	e.becomes(n, corev1beta1.LastOperationTypeReconcile, fine)
+}
+
+// The API server may store an error without an answer, and the cache may not show it yet when the
+// next run succeeds.
+func TestASuccessRemovesAnErrorThatTheCacheDoesNotShow(t *testing.T) {
+	e := setup(t)
+	e.hibernated(true) // nothing is awaited, so that one run writes and succeeds
+	var once sync.Once
+	e.requests.Before(func(request *http.Request) error {
+		if request.Method == http.MethodPost && strings.HasSuffix(request.URL.Path, "/managedresources") {
+			once.Do(func() {
+				n := &extensionsv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: "example"}}
+				harness.ChangeStatus(t, e.client, n, func(n *extensionsv1alpha1.Network) {
+					n.Status.LastError = &corev1beta1.LastError{Description: "stored without an answer"}
+				})
+			})
+		}
+		return nil
+	})
+	n := e.network()
+	e.becomes(n, create, fine)
+	e.get(n)
+	e.Expect(n.Status.LastError).To(BeNil())
 }

@@ -173,6 +173,9 @@ func (w *statusWriter) patch(ctx context.Context, run *run, change func()) error
 	if difference, err := patch.Data(run.Network); err != nil || string(difference) == "{}" {
 		return err
 	}
+	if run.Network.Status.LastError == nil {
+		patch = removingErrors(before)
+	}
 	if err := w.client.Status().Patch(ctx, run.Network, patch); err != nil {
 		run.Network, run.tooLarge = before, outcome.IsTooLarge(err) // what could not be written must still be told
 		return fmt.Errorf("write the status of the Network: %w", err)
@@ -182,6 +185,14 @@ func (w *statusWriter) patch(ctx context.Context, run *run, change func()) error
 	}
 	w.announceTransition(ctx, run, before)
 	return nil
+}
+
+// removingErrors returns a patch that also removes an error that before does not have: the cache may
+// not show one yet that the API server has stored without an answer.
+func removingErrors(before *extensionsv1alpha1.Network) client.Patch {
+	base := before.DeepCopy()
+	base.Status.LastError = &corev1beta1.LastError{}
+	return client.MergeFrom(base)
 }
 
 // announceTransition logs and announces a change of the last operation.
