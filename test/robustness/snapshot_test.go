@@ -110,6 +110,11 @@ func (w *world) normalized(seen map[string]*unstructured.Unstructured) snapshot 
 		switch each.GetKind() {
 		case "Secret":
 			delete(content, "data")
+		case "ManagedResource", "Network", "Shoot":
+			if w.ofShoot { // a Cluster that is seen late has the Network written twice
+				unstructured.RemoveNestedField(content, "status", "observedGeneration")
+				unstructured.RemoveNestedField(content, "status", "lastOperation", "type")
+			}
 		case "Deployment": // Kubernetes' own controller writes these
 			delete(content, "status")
 			unstructured.RemoveNestedField(content, "metadata", "annotations")
