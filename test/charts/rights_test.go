@@ -3,6 +3,7 @@
 package charts
 
 import (
+	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -23,6 +24,8 @@ func TestAnOperatorGetsTheRightsThatItsConfigurationNeeds(t *testing.T) {
 		"{mode: standalone, config: {infrastructures: [aws]}}":                   {"standalone", "infrastructure"},
 		"{mode: standalone, config: {infrastructures: [aws, local]}}":            {"standalone", "infrastructure", "local"},
 		"{mode: standalone, config: {infrastructures: [], webhooks: {url: ''}}}": {"standalone"},
+		"{mode: standalone, config: {webhooks: {networks: true}}}":               {"standalone", "networks"},
+		"{mode: standalone, rights: [infrastructure]}":                           {"standalone", "infrastructure"},
 	} {
 		t.Run(values, func(t *testing.T) {
 			g := NewWithT(t)
@@ -31,8 +34,17 @@ func TestAnOperatorGetsTheRightsThatItsConfigurationNeeds(t *testing.T) {
 			for _, folder := range folders {
 				expected = append(expected, rules(g, "rbac/"+folder+"/operator.yaml")...)
 			}
+			for folder, name := range map[string]string{"controlplane": "gardener-extension-trellis", "networks": "gardener-extension-trellis-networks"} {
+				if !slices.Contains(folders, folder) {
+					// The operator removes what an earlier configuration has left.
+					expected = append(expected, rbacv1.PolicyRule{
+						APIGroups: []string{"admissionregistration.k8s.io"}, Resources: []string{"mutatingwebhookconfigurations"},
+						ResourceNames: []string{name}, Verbs: []string{"get", "delete"},
+					})
+				}
+			}
 			role := find[rbacv1.ClusterRole](t, objects, "ClusterRole")
-			g.Expect(role.Rules).To(Equal(expected))
+			g.Expect(role.Rules).To(ConsistOf(expected))
 			g.Expect(find[rbacv1.Role](t, objects, "Role").Rules).To(Equal(rules(g, "rbac/"+folders[0]+"/namespace.yaml")))
 
 			account := rbacv1.Subject{Kind: "ServiceAccount", Namespace: "extension-trellis", Name: "trellis-operator"}

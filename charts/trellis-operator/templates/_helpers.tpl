@@ -48,9 +48,9 @@ trellis-operator:{{ .Release.Namespace }}
   "healthProbes" (dict "bindAddress" (printf ":%d" (int (index .Values.usablePorts 2)))) }}
 {{- if eq .Values.mode "gardener" }}
 {{- $_ := set $config "heartbeat" (dict "extensionName" .Release.Name) }}
-{{- if not (dig "webhooks" "url" "" .Values.config) }}
-{{- $_ := set $config.webhooks "serviceName" "trellis-operator" }}
 {{- end }}
+{{- if or (eq .Values.mode "gardener") (dig "webhooks" "networks" false .Values.config) (dig "controlPlane" "kubeControllerManager" nil .Values.config) }}
+{{- $_ := set $config.webhooks "serviceName" "trellis-operator" }}
 {{- end }}
 {{- with mergeOverwrite (include "trellis.imageVector" . | fromYaml) (deepCopy .Values.images) }}
 {{- $_ := set $config "images" . }}
@@ -73,5 +73,5 @@ trellis-operator:{{ .Release.Namespace }}
 {{- if dig "controlPlane" "kubeControllerManager" nil $config }}{{ $folders = append $folders "controlplane" }}{{ end }}
 {{- if $config.infrastructures }}{{ $folders = append $folders "infrastructure" }}{{ end }}
 {{- if has "local" (default (list) $config.infrastructures) }}{{ $folders = append $folders "local" }}{{ end }}
-{{- join " " $folders }}
+{{- concat $folders .Values.rights | uniq | join " " }}
 {{- end -}}
