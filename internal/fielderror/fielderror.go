@@ -74,7 +74,7 @@ func Nearest(name string, known []string) string {
 }
 
 // Choices lists known names and, if the words that an author wrote are near to exactly one of them,
-// asks for that one: "aws, azure; did you mean azure?".
+// asks for that one: "red, blue; did you mean blue?".
 func Choices(known []string, words ...string) string {
 	list, meant := strings.Join(known, ", "), map[string]bool{}
 	for _, word := range words {
