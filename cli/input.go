@@ -61,6 +61,10 @@ type input struct {
 	podAccess   plugin.PodAccess // in mode standalone
 	noProbe     bool
 	cluster     clusterFlags
+	// completes has Shoots that are not created yet completed as trellis-admission does.
+	completes bool
+	// workerless has Shoots without workers read, which have no network.
+	workerless bool
 }
 
 func (in *input) addFlags(cmd *cobra.Command, p *pipeline.Pipeline) {
@@ -101,6 +105,8 @@ type candidate struct {
 	name     string
 	request  pipeline.Request
 	warnings []plugin.Warning
+	// stated is what trellis-admission states in a new Shoot, as a JSON merge patch, or empty.
+	stated string
 }
 
 func (c *candidate) String() string { return c.name }
@@ -125,7 +131,13 @@ func (in *input) load(cmd *cobra.Command, p *pipeline.Pipeline) ([]*candidate, [
 	}
 	candidates := make([]*candidate, 0, len(subjects))
 	for _, subject := range subjects {
-		candidates = append(candidates, in.candidateFor(subject, p))
+		one := in.candidateFor(subject, p)
+		if in.completes && subject.Author == pipeline.AuthorShoot && one.request.Facts.Planned {
+			if one, err = in.asCreated(subject, p); err != nil {
+				return nil, nil, err
+			}
+		}
+		candidates = append(candidates, one)
 	}
 	return candidates, problems, nil
 }
@@ -150,7 +162,7 @@ func (in *input) read(cmd *cobra.Command, p *pipeline.Pipeline, files []string) 
 	if first := slices.Index(files, stdin); first >= 0 && slices.Contains(files[first+1:], stdin) {
 		return nil, nil, errStdinTwice
 	}
-	set := manifest.Set{Configs: configTypes(p), Infrastructures: p.Infrastructures(), Cluster: in.cluster.shoot()}
+	set := manifest.Set{Configs: configTypes(p), Infrastructures: p.Infrastructures(), Cluster: in.cluster.shoot(), Workerless: in.workerless}
 	for _, file := range files {
 		name, text, err := contents(cmd, file)
 		if err != nil {

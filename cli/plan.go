@@ -187,7 +187,7 @@ func (o *planOptions) planFiles(cmd *cobra.Command, p *pipeline.Pipeline, names 
 	if err := o.in.cluster.check(cmd, []*manifest.Subject{old, next}); err != nil {
 		return nil, err
 	}
-	from := &running{old: *first, network: old.Network, shoot: old.Shoot, applied: built.Applied()}
+	from := &running{old: *first, environment: o.in.environment(), network: old.Network, shoot: old.Shoot, applied: built.Applied()}
 	if from.objects, err = locate(&built.Objects); err != nil {
 		return nil, err
 	}

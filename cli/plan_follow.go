@@ -17,6 +17,7 @@ import (
 	"github.com/trellis-network/trellis/cli/internal/manifest"
 	"github.com/trellis-network/trellis/internal/jsonequal"
 	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
 )
 
 // running is the network that a plan compares with.
@@ -34,6 +35,8 @@ type running struct {
 	objects []located
 	// present are the objects in the shoot, for the plugin's precondition.
 	present []unstructured.Unstructured
+	// environment is the operator's.
+	environment plugin.Environment
 	// request returns the Request of the network after the change.
 	request func(*extensionsv1alpha1.Network, *corev1beta1.Shoot) (pipeline.Request, error)
 }
@@ -43,7 +46,10 @@ func (r *running) to(p *pipeline.Pipeline, wanted *manifest.Subject) (*plan, err
 	made := &plan{old: r.old, new: candidate{name: r.old.name}}
 	after, shoot, author := r.network, r.shoot, pipeline.AuthorNetwork
 	if wanted != nil {
-		after, shoot = r.with(wanted)
+		var err error
+		if after, shoot, err = r.with(p, wanted); err != nil {
+			return nil, err
+		}
 		author = wanted.Author
 		made.new = candidate{source: wanted.Source, name: wanted.String(), warnings: wanted.Contradictions()}
 	}
@@ -76,7 +82,7 @@ func (r *running) to(p *pipeline.Pipeline, wanted *manifest.Subject) (*plan, err
 }
 
 // with returns the running network and its Shoot with the wanted specs.
-func (r *running) with(wanted *manifest.Subject) (*extensionsv1alpha1.Network, *corev1beta1.Shoot) {
+func (r *running) with(p *pipeline.Pipeline, wanted *manifest.Subject) (*extensionsv1alpha1.Network, *corev1beta1.Shoot, error) {
 	after, shoot := r.network.DeepCopy(), r.shoot
 	if wanted.Author == pipeline.AuthorConfig {
 		after.Spec.Type, after.Spec.ProviderConfig = wanted.Network.Spec.Type, wanted.Network.Spec.ProviderConfig
@@ -84,7 +90,7 @@ func (r *running) with(wanted *manifest.Subject) (*extensionsv1alpha1.Network, *
 			shoot = shoot.DeepCopy()
 			shoot.Spec.Networking.Type, shoot.Spec.Networking.ProviderConfig = &after.Spec.Type, after.Spec.ProviderConfig
 		}
-		return after, shoot
+		return after, shoot, nil
 	}
 	wanted.Network.Spec.DeepCopyInto(&after.Spec)
 	if wanted.Shoot != nil {
@@ -92,13 +98,17 @@ func (r *running) with(wanted *manifest.Subject) (*extensionsv1alpha1.Network, *
 	}
 	if wanted.Author == pipeline.AuthorNetwork {
 		after.Annotations = wanted.Network.Annotations
-		return after, shoot
+		return after, shoot, nil
+	}
+	shoot, err := withStated(p, r.shoot, shoot, r.environment)
+	if err != nil {
+		return nil, nil, err
 	}
 	if derived, err := pipeline.NetworkForShoot(shoot); err == nil {
 		after.Spec = derived.Spec
 	}
 	after.Spec.Class, after.Spec.CloudProvider = r.network.Spec.Class, r.network.Spec.CloudProvider
-	return after, shoot
+	return after, shoot, nil
 }
 
 // complete adds to a Shoot what its manifest lacks: the status, and the ranges and

@@ -124,7 +124,8 @@ func (in *access) running(ctx context.Context, p *pipeline.Pipeline, environment
 	from := &running{
 		old:     candidate{name: "network " + n.Namespace + "/" + n.Name, warnings: warningsAbout(n)},
 		network: n, shoot: known.Shoot, live: true,
-		applied: known.State.Applied,
+		applied:     known.State.Applied,
+		environment: environment,
 	}
 	last := from.applied
 	if written := known.State.Written; written != nil {

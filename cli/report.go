@@ -118,6 +118,13 @@ func (r *reporter) verdict(w *candidate, result *pipeline.Result) {
 	r.print(fmt.Sprintf("%s: %s (%s)", w.name, verdict, strings.Join(details, ", ")))
 }
 
+// stated reports what trellis-admission adds to a Shoot when a user creates it.
+func (r *reporter) stated(w *candidate) {
+	if w.stated != "" {
+		r.print("trellis-admission states: " + w.stated)
+	}
+}
+
 // dataPath reports in one line how packets travel in a valid network.
 func (r *reporter) dataPath(result *pipeline.Result) {
 	if result.DataPath != "" && len(result.Errors) == 0 {

@@ -28,10 +28,14 @@ line with the class of the change and the reason:
   disruptive  traffic is interrupted
   forbidden   the running network would break; this is an error
 
+A Shoot that does not exist yet is checked as trellis-admission answers its creation.
+If that states something in the Shoot, a line has it as a JSON merge patch. Other
+commands take a Shoot as it is.
+
 With --old, validate reports what trellis-admission answers to the update of a Shoot:
 what was wrong before is a warning, and so is a change that restarts workloads or
-interrupts traffic. What the manifest lacks, such as the status and the ranges that
-Gardener chose, comes from the old Shoot.` + inputHelp + exitHelp,
+interrupts traffic. What the manifest lacks, such as the status, the ranges that
+Gardener chose, and what trellis-admission stated at creation, comes from the old Shoot.` + inputHelp + exitHelp,
 		Example: `  trellis validate -f shoot.yaml
   kubectl get shoot mine -o yaml | trellis validate -f -
   trellis validate -f network.yaml -f shoot.yaml
@@ -56,6 +60,7 @@ Gardener chose, comes from the old Shoot.` + inputHelp + exitHelp,
 }
 
 func validate(cmd *cobra.Command, p *pipeline.Pipeline, in *input, origins bool) error {
+	in.completes = true
 	candidates, problems, err := in.load(cmd, p)
 	if err != nil {
 		return err
@@ -67,6 +72,7 @@ func validate(cmd *cobra.Command, p *pipeline.Pipeline, in *input, origins bool)
 		result := p.Build(one.request)
 		report.findings(one, &result)
 		report.verdict(one, &result)
+		report.stated(one)
 		report.dataPath(&result)
 		report.changes(one, &result)
 		if origins {

@@ -25,6 +25,7 @@ func validateUpdates(cmd *cobra.Command, p *pipeline.Pipeline, in *input, oldFil
 	if oldFile == stdin && slices.Contains(in.files, stdin) {
 		return errStdinTwice
 	}
+	in.workerless = true
 	olds, oldProblems, err := in.read(cmd, p, []string{oldFile})
 	if err != nil {
 		return err
@@ -72,17 +73,19 @@ func shootBefore(subject *manifest.Subject, olds []*manifest.Subject) (*manifest
 }
 
 // review returns the answer of trellis-admission. What the manifest lacks of what an API server
-// keeps comes from the Shoot before the update.
+// and trellis-admission have added comes from the Shoot before the update.
 func (in *input) review(p *pipeline.Pipeline, before, subject *manifest.Subject) (*candidate, *pipeline.Result) {
 	one := &candidate{source: subject.Source, name: subject.String()}
 	one.request.Spec.Type = subject.Network.Spec.Type
-	shoot := (&running{shoot: before.Shoot}).complete(subject.Shoot)
-	if shoot.DeletionTimestamp == nil { // users cannot change it
-		shoot.DeletionTimestamp = before.Shoot.DeletionTimestamp
-	}
 	result := &pipeline.Result{}
-	var err error
-	if one.warnings, err = p.DefaultShoot(before.Shoot, shoot, in.environment()); err != nil {
+	shoot, err := withStated(p, before.Shoot, (&running{shoot: before.Shoot}).complete(subject.Shoot), in.environment())
+	if err == nil {
+		if shoot.DeletionTimestamp == nil { // users cannot change it
+			shoot.DeletionTimestamp = before.Shoot.DeletionTimestamp
+		}
+		one.warnings, err = p.DefaultShoot(before.Shoot, shoot, in.environment())
+	}
+	if err != nil {
 		result.Errors = field.ErrorList{field.InternalError(field.NewPath("spec"), err)}
 		return one, result
 	}

@@ -174,7 +174,7 @@ func warningsOf(result *Result) []plugin.Warning {
 }
 
 func orAbsent(value any) any {
-	if value == nil {
+	if value == nil || value == "" {
 		return "absent"
 	}
 	return fielderror.Brief(value)

@@ -73,6 +73,8 @@ type Set struct {
 	Infrastructures []string
 	// Cluster is the Shoot with the cluster that such NetworkConfigs are for. It has workers.
 	Cluster *corev1beta1.Shoot
+	// Workerless accepts Shoots without workers. Of their Networks only the type is stated.
+	Workerless bool
 
 	networks []*Subject // without Shoots
 	configs  []*Subject // with the Shoot that is assumed

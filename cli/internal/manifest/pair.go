@@ -67,6 +67,10 @@ func (s *Set) Subjects() ([]*Subject, []Problem) {
 		case each.inCluster:
 			s.wrong(each.source, fmt.Errorf(
 				"the Cluster %s has no Network; add the Network in the namespace with the name of the Cluster", each.namespace))
+		case err != nil && s.Workerless:
+			networking := ptr.Deref(each.object.Spec.Networking, corev1beta1.Networking{})
+			network := &extensionsv1alpha1.Network{Spec: extensionsv1alpha1.NetworkSpec{Type: ptr.Deref(networking.Type, "")}}
+			subjects = append(subjects, &Subject{each.source, pipeline.AuthorShoot, network, each.object})
 		case err != nil: // only a Shoot without workers has none
 			s.wrong(each.source, field.Required(field.NewPath("spec", "provider", "workers"), err.Error()))
 		default:
