@@ -15,9 +15,11 @@ type warner struct{ plugin.Warner }
 func (w warner) routing(e *v1alpha1.NetworkConfig, in *plugin.Input) {
 	w.WarnIf(*e.MTU != 0 && mtuOfPods(e) < leastMTU(e), "mtu",
 		"it leaves pods less than the 1280 bytes that IPv6 needs, or the 576 that IPv4 needs without it, once 50 are taken for a tunnel and 80 for WireGuard; write more, or leave it out")
-	w.WarnIf(!tunnels(e) && hasIPv4(e) && *e.EnableIPv4Masquerade && !*e.IPv4NativeRoutingCIDREnabled, "tunnel",
+	// Where nothing makes routes, users are told to have a tunnel, with which agents start.
+	remains := !tunnels(e) && !(in.Infrastructure.NoPodRoutes && !createsPodRoutes(e))
+	w.WarnIf(remains && hasIPv4(e) && *e.EnableIPv4Masquerade && !*e.IPv4NativeRoutingCIDREnabled, "tunnel",
 		"agents do not start: without a tunnel they must know which range is not masqueraded; write overlay.enabled: false instead, or also ipv4NativeRoutingCIDREnabled: true")
-	w.WarnIf(!tunnels(e) && hasIPv6(e) && *e.EnableIPv6Masquerade && (!*e.IPv6NativeRoutingCIDREnabled || podRangeIPv6(in) == ""), "enableIpv6Masquerade",
+	w.WarnIf(remains && hasIPv6(e) && *e.EnableIPv6Masquerade && (!*e.IPv6NativeRoutingCIDREnabled || podRangeIPv6(in) == ""), "enableIpv6Masquerade",
 		"agents do not start: without a tunnel they must know which IPv6 range is not masqueraded; write overlay.enabled: false, and see that the Shoot's status.networking.pods has the range")
 	w.WarnIf(tunnels(e) && *e.IPv4NativeRoutingCIDREnabled, "ipv4NativeRoutingCIDREnabled",
 		"packets between nodes are still encapsulated; write overlay.enabled: false for a network that the nodes' network routes")
