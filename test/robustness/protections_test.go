@@ -63,7 +63,7 @@ var protections = map[string]struct{ pkg, test string }{
 	"events-of-any-size":                    {"internal/shootclient", "TestAnEventThatIsTooLargeEndsTheWatch"},
 	"first-contact-without-time-limit":      {"internal/shootclient", "TestTheFirstContactEndsInTime"},
 	"flags-doubled":                         {"internal/commandline", "TestAFlagIsSetWhereItIs/another value$"},
-	"former-faults-refused":                 {"pipeline", "TestADefectOfBeforeIsAWarning"},
+	"former-faults-refused":                 {"pipeline", "TestShootsAreReviewed/wrong before and now"},
 	"greetings-quoted":                      {"internal/shootclient", "TestWhatIsNoHTTPIsNotQuoted"},
 	"headers-of-any-size":                   {"internal/shootclient", "TestLargeHeadersAreRefused"},
 	"health-without-time-limit":             {"internal/controller/networkstatus", "TestTheTimeOfAReportIsLimited"},
