@@ -39,6 +39,9 @@ func decodeStrict(raw []byte, config any, versions []schema.GroupVersion, path *
 	if err == nil && len(strict) == 0 {
 		return checkTypeMeta(raw, versions, path)
 	}
+	if err != nil {
+		decodeEach(raw, config)
+	}
 	if path == nil {
 		path = field.NewPath("providerConfig")
 	}
@@ -47,6 +50,20 @@ func decodeStrict(raw []byte, config any, versions []schema.GroupVersion, path *
 		errs = field.ErrorList{field.Invalid(path, fielderror.AbbreviateJSON(raw), fmt.Sprintf("cannot be decoded: %v", firstOf(err, strict)))}
 	}
 	return errs
+}
+
+// decodeEach decodes the fields of raw on their own: a value that refuses to be decoded, such as a
+// quantity, ends the decoding of all that follows it.
+func decodeEach(raw []byte, config any) {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil {
+		return // what is no object has no fields
+	}
+	for name, value := range fields {
+		if one, err := json.Marshal(map[string]json.RawMessage{name: value}); err == nil {
+			_ = kjson.UnmarshalCaseSensitivePreserveInts(one, config) // errors are reported for the whole
+		}
+	}
 }
 
 func firstOf(err error, others []error) error {
