@@ -25,6 +25,7 @@ var infrastructures = []struct {
 	{"an unknown infrastructure", plugin.Infrastructure{}},
 	{"an infrastructure that makes routes", plugin.Infrastructure{Type: "example", PodRoutes: true}},
 	{"an infrastructure that makes routes and turns overlays off", plugin.Infrastructure{Type: "example", PodRoutes: true, OverlayOff: true}},
+	{"an infrastructure whose networks make their routes", plugin.Infrastructure{Type: "example", PodRoutes: true, OverlayOff: true, CreatePodRoutes: true, NoUpstreamDNSSNAT: true}},
 	{"an infrastructure without routes", plugin.Infrastructure{Type: "example", NoPodRoutes: true}},
 	{"an infrastructure that makes routes and drops IP-in-IP", plugin.Infrastructure{Type: "example", PodRoutes: true, OverlayOff: true, NoIPIP: true}},
 }
@@ -165,14 +166,16 @@ func checkUnchanged(s *suite, found *report, shoot *corev1beta1.Shoot, infrastru
 	}
 }
 
-// checkUpdate updates a Shoot that exists. What its user leaves out may stay as it was.
+// checkUpdate updates a Shoot that exists. What its user leaves out may stay as it was, and what the
+// user has changed may lead to what a new Shoot gets.
 func checkUpdate(s *suite, found *report, old, shoot *corev1beta1.Shoot, infrastructure plugin.Infrastructure) {
 	now, _ := completed(s, found, old, shoot, infrastructure)
-	then, before, after := partsOfShoot(old), partsOfShoot(shoot), partsOfShoot(now)
+	created, _ := completed(s, found, nil, shoot, infrastructure)
+	then, before, after, fresh := partsOfShoot(old), partsOfShoot(shoot), partsOfShoot(now), partsOfShoot(created)
 	for _, path := range slices.Sorted(maps.Keys(after)) {
 		isMeta := path == shootSpec+"."+configPart+".apiVersion" || path == shootSpec+"."+configPart+".kind"
-		if after[path] != before[path] && after[path] != then[path] && !isMeta {
-			found.breach("in an update, DefaultShoot states %s: %s, which neither the user nor the Shoot before the update has; its cluster runs without it", path, after[path])
+		if after[path] != before[path] && after[path] != then[path] && after[path] != fresh[path] && !isMeta {
+			found.breach("in an update, DefaultShoot states %s: %s, which neither the user nor the Shoot before the update has, nor a new one gets", path, after[path])
 		}
 	}
 }
