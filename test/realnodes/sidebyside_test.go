@@ -7,14 +7,12 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/trellis-network/trellis/test/sandbox"
 )
 
-// atOnce is how many sandboxes run side by side. Linux allows a user as many instances of inotify as
-// they take.
-const atOnce = 3
-
-// queue lets tests run side by side, those that take longest first: so the last ones end at nearly
-// the same time.
+// queue lets as many tests run side by side as make e2e has asked the machine to bear, those that take
+// longest first: so the last ones end at nearly the same time.
 type queue struct {
 	changed *sync.Cond
 	running int
@@ -33,7 +31,7 @@ func sideBySide(t *testing.T, takes time.Duration) {
 
 	sandboxes.changed.L.Lock()
 	defer sandboxes.changed.L.Unlock()
-	for sandboxes.running == atOnce || takes < slices.Max(sandboxes.waiting) {
+	for sandboxes.running == sandbox.Plans["e2e"].Sandboxes || takes < slices.Max(sandboxes.waiting) {
 		sandboxes.changed.Wait()
 	}
 	sandboxes.running++

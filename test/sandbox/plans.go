@@ -8,8 +8,8 @@ import "strconv"
 // of them have together.
 type Plan struct{ Sandboxes, Shoots, RealNodes int }
 
-// Plans are those of the targets of make, by name. That of e2e is the largest that as many tests of
-// test/realnodes as make runs side by side can have: one has three nodes, the others two.
+// Plans are those of the targets of make, by name. That of e2e is the largest that three tests
+// of test/realnodes can have, as many as it runs side by side: one has three nodes, the others two.
 var Plans = map[string]Plan{
 	"demo": {Sandboxes: 1, Shoots: 2, RealNodes: 2},
 	"e2e":  {Sandboxes: 3, Shoots: 3, RealNodes: 7},

@@ -57,8 +57,9 @@ type env struct {
 func setup(t *testing.T) *env {
 	t.Helper()
 	e := &env{WithT: NewWithT(t), t: t, seed: landscape.Seed(t), shoot: landscape.Shoot(t)}
-	// By then, no node is new.
-	e.clock = clocktesting.NewFakePassiveClock(time.Now().Add(time.Hour).Truncate(time.Second))
+	// By then, no node is new. From ten minutes past an hour to the next hour, components that are missing
+	// become unhealthy, whenever the test runs.
+	e.clock = clocktesting.NewFakePassiveClock(time.Now().Add(time.Hour).Truncate(time.Hour).Add(time.Hour + 10*time.Minute))
 	scheme := runtime.NewScheme()
 	e.Expect(connectivityv1alpha1.AddToScheme(scheme)).To(Succeed())
 	var err error
