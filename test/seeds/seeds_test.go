@@ -102,7 +102,7 @@ func TestWhatTheDocumentsShowIsAcceptedOrRefusedWithARemedyThatWorks(t *testing.
 				{"spec.networking.type: Required value: name the network plugin", "spec:", "spec:\n  networking: {type: calico}"},
 				{"unless ebpfDataplane.enabled of the network's providerConfig is true", "{type: calico}", "{type: calico, providerConfig: {ebpfDataplane: {enabled: true}}}"},
 			},
-			says: "valid (calico)"},
+			says: "shoot default/ebpf: valid (calico"},
 		{name: "the Azure Shoot with a number for the MTU",
 			text: "apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\nmetadata: {name: azure}\nspec:\n" +
 				"  provider: {type: azure, infrastructureConfig: {networks: {vnet: {cidr: 10.250.0.0/16}, workers: 10.250.0.0/19}}, workers: [{name: one, minimum: 2, maximum: 2}]}\n" +
@@ -114,7 +114,7 @@ func TestWhatTheDocumentsShowIsAcceptedOrRefusedWithARemedyThatWorks(t *testing.
 			text: "apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\nmetadata: {name: aws}\nspec:\n  networking:\n    type: cilium\n" +
 				"    providerConfig: {hubble: {enabled: true}}\n    services: 100.64.0.0/13\n  ...\n",
 			remedies: []remedy{{"if lines with ... stand for something, write that instead, or remove them", "\n  ...\n", rest + "\n"}},
-			says:     "VXLAN between nodes; routes by Cilium's agents"},
+			says:     "no encapsulation; routes by the aws-custom-route-controller"},
 
 		{name: "Calico's config with eBPF", text: calicoConfig("ebpfDataplane: {enabled: true}, overlay: {enabled: false}"),
 			flags: []string{"--kube-proxy=false", "--provider", "aws", "--kubernetes-version", "1.36.3"}, says: "routes by the aws-custom-route-controller"},
@@ -170,10 +170,11 @@ func TestWhatIsNoNetworkIsRefusedWithWhatToProvide(t *testing.T) {
 	}
 }
 
-// Azure has no IP-in-IP, so a Shoot that says nothing of an overlay gets backend none there.
+// Azure has no IP-in-IP, so a cluster whose Shoot says nothing of an overlay gets backend none there.
+// In a new Shoot, trellis-admission states that there is no overlay, on AWS as well.
 func TestTheAzureShootWithoutOverlayYieldsBackendNoneAndSaysWhy(t *testing.T) {
 	backend := func(infrastructure string) (line string) {
-		valid, report := validate("apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\nmetadata: {name: mine}\nspec:\n"+
+		valid, report := validate("apiVersion: core.gardener.cloud/v1beta1\nkind: Shoot\nmetadata: {name: mine, uid: created}\nspec:\n"+
 			"  provider: {type: "+infrastructure+", workers: [{name: one, minimum: 2, maximum: 2}]}\n  kubernetes: {version: 1.28.3}\n"+
 			"  networking: {type: calico, nodes: 10.250.0.0/16, providerConfig: "+calicoConfig(`ipam: {type: host-local}, vethMTU: "1440", typha: {enabled: false}`)+"}\n", "--show-origins")
 		NewWithT(t).Expect(valid).To(BeTrue(), report)
