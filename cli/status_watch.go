@@ -74,7 +74,7 @@ func (w *statusWatch) run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
-	networks, err := w.networks()
+	networks, err := w.networks(func(err error) { tell(seen{err: err}) })
 	if err != nil {
 		return err
 	}
@@ -111,8 +111,9 @@ func (w *statusWatch) run(ctx context.Context) error {
 	}
 }
 
-// networks lists and watches the namespace.
-func (w *statusWatch) networks() (*cache.ListWatch, error) {
+// networks lists and watches the namespace. A reflector repeats a watch that a server does not begin
+// without a word, so failed is called with the error.
+func (w *statusWatch) networks(failed func(error)) (*cache.ListWatch, error) {
 	config := rest.CopyConfig(w.in.config)
 	config.Timeout = 0 // a watch stays open
 	seed, err := client.NewWithWatch(config, client.Options{Scheme: seedclient.Scheme()})
@@ -126,7 +127,11 @@ func (w *statusWatch) networks() (*cache.ListWatch, error) {
 			return list, seed.List(ctx, list, where, &client.ListOptions{Raw: &options})
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			return seed.Watch(ctx, &extensionsv1alpha1.NetworkList{}, where, &client.ListOptions{Raw: &options})
+			networks, err := seed.Watch(ctx, &extensionsv1alpha1.NetworkList{}, where, &client.ListOptions{Raw: &options})
+			if err != nil {
+				failed(err)
+			}
+			return networks, err
 		},
 	}, nil
 }
