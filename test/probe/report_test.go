@@ -97,6 +97,11 @@ func TestAReportIsBoundToTheNodeOfItsProbe(t *testing.T) {
 		},
 		"a finalizer":   func(n *v1alpha1.NodeConnectivity) { n.Finalizers = []string{"example.com/stay"} },
 		"another owner": func(n *v1alpha1.NodeConnectivity) { n.OwnerReferences[0].Name = "another" },
+		"a former node": func(n *v1alpha1.NodeConnectivity) { n.OwnerReferences[0].UID = "former" },
+		"no owner":      func(n *v1alpha1.NodeConnectivity) { n.OwnerReferences = nil },
+		"one owner and another": func(n *v1alpha1.NodeConnectivity) {
+			n.OwnerReferences = append(n.OwnerReferences, metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: "bound", UID: "former"})
+		},
 	} {
 		changed, before := found.DeepCopy(), found.DeepCopy()
 		change(changed)
