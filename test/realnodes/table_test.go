@@ -22,18 +22,18 @@ const (
 )
 
 // beforeFault and beforeRepair are for how long writes of the status may be used up in advance when
-// something breaks that must be told within a time, or is mended. What fails of a node is told in one
-// write, 30 s after the fault or later; what fails of a pair, or is mended, in two. What may take
-// minutes waits for nothing.
-var beforeFault = map[time.Duration]time.Duration{nodeFails: 90 * time.Second, pairFails: 80 * time.Second}
-
-const beforeRepair = 50 * time.Second
+// something breaks that must be told within a time, or is mended. What may take minutes waits for
+// nothing.
+const (
+	beforeFault  = 70 * time.Second
+	beforeRepair = 50 * time.Second
+)
 
 // restsBefore waits until a fault that must be told within that time can be.
 func (l *landscape) restsBefore(within time.Duration) {
 	l.t.Helper()
-	if ahead, limited := beforeFault[within]; limited {
-		l.rests(ahead)
+	if within <= pairFails {
+		l.rests(beforeFault)
 	}
 }
 
