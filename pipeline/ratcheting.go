@@ -84,8 +84,8 @@ func (b *build) applyRatcheting(errs field.ErrorList) field.ErrorList {
 	return remaining
 }
 
-// ratcheted begins the warning that an error becomes. It is also true where nobody knows whether the
-// network was ever applied, as at the admission of a Shoot.
+// ratcheted begins the warning that an error becomes. It is also true of a network that was never
+// applied: trellis-admission does not see whether an operator has applied that of a Shoot.
 const ratcheted = "was so before, and would be refused in a new network: "
 
 // wrongs are the errors of a network: how often each occurs, and for those with an extent the
