@@ -4,6 +4,9 @@
 SHELL := /bin/bash -o pipefail
 SHOOT ?=
 EXIT ?=
+# What a test waits for without saying how long: a second, Gomega's own limit, is too
+# short on a busy machine.
+export GOMEGA_DEFAULT_EVENTUALLY_TIMEOUT ?= 30s
 # The sandbox is built, tested and checked with the same flags, so that Kubernetes
 # is compiled once.
 IN_SANDBOX := cd sandbox && CGO_ENABLED=0 GOFLAGS="$(shell go env GOFLAGS) -trimpath"
