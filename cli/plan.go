@@ -8,11 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/cli/internal/manifest"
+	"github.com/trellis-network/trellis/internal/imagevector"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -84,7 +86,7 @@ func newPlan(p *pipeline.Pipeline) *cobra.Command {
 	flags.BoolVar(&o.live, "live", false, "read OLD from a seed")
 	o.seed.addFlags(cmd, "`NAMESPACE` of the shoot's control plane in the seed")
 	o.in.addOperatorFlags(cmd, p)
-	flags.StringVar(&o.config, "config", "", "`FILE` with the operator's configuration, for its feature gates and images")
+	flags.StringVar(&o.config, "config", "", "`FILE` with the operator's configuration, for its feature gates and images; $"+imagevector.Variable+"\nnames another with images, as for the operator")
 	addChoice(flags, &o.format, "output", "o", "`FORMAT`: text or json", "text", formatJSON)
 	cmd.MarkFlagsMutuallyExclusive("config", "feature-gates")
 	return cmd
@@ -137,7 +139,8 @@ func (o *planOptions) run(cmd *cobra.Command, p *pipeline.Pipeline, args []strin
 	return made.outcome()
 }
 
-// readConfig takes the feature gates and images from the operator's configuration.
+// readConfig takes the feature gates and images from the operator's configuration, and further images
+// from where an operator with the same environment has them.
 func (o *planOptions) readConfig(cmd *cobra.Command, p *pipeline.Pipeline) error {
 	if o.config == "" {
 		return nil
@@ -148,8 +151,10 @@ func (o *planOptions) readConfig(cmd *cobra.Command, p *pipeline.Pipeline) error
 	}
 	config, err := configv1alpha1.Load(document)
 	if err == nil {
-		o.in.images = config.Images
 		o.in.gates, err = gatesOf(p, "featureGates", config.FeatureGates)
+	}
+	if err == nil {
+		o.in.images, err = imagevector.Resolve(p.ImageTags(), field.NewPath("images"), config.Images)
 	}
 	if err != nil {
 		return &ioError{fmt.Errorf("read %s: %w", o.config, err)}

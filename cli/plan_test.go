@@ -257,6 +257,7 @@ func TestAPlanThatCannotBeMadeIsNotTakenForAHarmlessOne(t *testing.T) {
 		{name: "a missing file", args: "plan old.yaml gone.yaml", files: files, exit: 4, stderr: "Error: open gone.yaml: no such file or directory\n"},
 		{name: "standard input twice", args: "plan - -", exit: 4, stderr: "~standard input can be read only once"},
 		{name: "gates that there are not", args: "plan --config c.yaml old.yaml old.yaml", files: with("c.yaml", "featureGates: {Slow: true}"), exit: 4, stderr: "~read c.yaml: featureGates[Slow]: Invalid value"},
+		{name: "images that there are not", args: "plan --config c.yaml old.yaml old.yaml", files: with("c.yaml", "images: {probe: a/b:c}"), exit: 4, stderr: "~read c.yaml: the configuration is invalid: images[probe]: Invalid value"},
 		{name: "a configuration that is none", args: "plan --config c.yaml old.yaml old.yaml", files: with("c.yaml", "colour: red"), exit: 4, stderr: "~read c.yaml: the configuration cannot be decoded"},
 		{name: "no kubeconfig", args: "plan --live --kubeconfig gone", exit: 4, stderr: "~Error: load the kubeconfig of the seed: stat gone: no such file or directory"},
 		{name: "no such context", args: "plan --live --kubeconfig k --context there", files: map[string]string{"k": kubeconfigOfNoServer}, exit: 4, stderr: `~context "there" does not exist`},

@@ -46,7 +46,7 @@ func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mod
 	err := errors.Join(
 		network.Add(mgr, network.Options{
 			Pipeline: built, Trigger: trigger, Standalone: standalone, Clock: o.Clock, Shoots: shoots,
-			FeatureGates: o.gates, Images: o.Config.Images, DumpRequests: o.Config.DumpRequests, Probe: probeOf(o.Config),
+			FeatureGates: o.gates, Images: o.images, DumpRequests: o.Config.DumpRequests, Probe: probeOf(o.Config),
 			Webhook: webhooks.ForShoots, WebhookChanged: server.Changed(),
 			Timeout:                 settings.Network.ReconciliationTimeout.Duration,
 			MaxConcurrentReconciles: settings.Network.ConcurrentSyncs,

@@ -23,6 +23,7 @@ import (
 
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	"github.com/trellis-network/trellis/internal/controller/cloudconfig"
+	"github.com/trellis-network/trellis/internal/imagevector"
 	"github.com/trellis-network/trellis/internal/loglimit"
 	"github.com/trellis-network/trellis/internal/metrics"
 	"github.com/trellis-network/trellis/internal/seedclient"
@@ -54,6 +55,8 @@ type Options struct {
 	// gates are all feature gates, resolved once: those that the configuration does not
 	// state have their defaults.
 	gates map[string]bool
+	// images replace others, by name.
+	images map[string]string
 	// fence is nil without leader election.
 	fence *fence
 }
@@ -80,6 +83,10 @@ func Run(ctx context.Context, options Options) error {
 		return fmt.Errorf("the configuration is invalid: %w", errs.ToAggregate())
 	}
 	options.gates = gates
+	options.images, err = imagevector.Resolve(built.ImageTags(), field.NewPath("images"), options.Config.Images)
+	if err != nil {
+		return err
+	}
 	mode, err := options.mode(ctx)
 	if err != nil {
 		return err

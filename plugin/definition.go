@@ -72,6 +72,8 @@ type Description struct {
 	IPFamilies IPFamilySupport
 	// FeatureGates are all gates that the plugin looks at. Others are refused.
 	FeatureGates []FeatureGate
+	// Images are those that the operator may replace, by their names. Others are refused.
+	Images Images
 	// Changes are all that changes can mean: those that Classify returns, by path. An
 	// entry for a block is for all values in it that have none of their own.
 	Changes map[string][]PossibleChange

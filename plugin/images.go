@@ -9,7 +9,9 @@ import (
 )
 
 // Images are the container images of a plugin, by name.
-type Images struct{ byName map[string]string }
+type Images struct{ byName map[string]image }
+
+type image struct{ repository, tag string }
 
 // ParseImages reads a plugin's images.yaml, a list of name, repository and tag.
 // It panics on a malformed document: the file is part of the program, and
@@ -23,12 +25,12 @@ func ParseImages(document []byte) Images {
 	if err := yaml.UnmarshalStrict(document, &list); err != nil {
 		panic(fmt.Sprintf("images.yaml: %v", err))
 	}
-	images := Images{byName: make(map[string]string, len(list))}
-	for _, image := range list {
-		if image.Name == "" || image.Repository == "" || image.Tag == "" {
-			panic(fmt.Sprintf("images.yaml: %+v lacks a name, repository or tag", image))
+	images := Images{byName: make(map[string]image, len(list))}
+	for _, entry := range list {
+		if entry.Name == "" || entry.Repository == "" || entry.Tag == "" {
+			panic(fmt.Sprintf("images.yaml: %+v lacks a name, repository or tag", entry))
 		}
-		images.byName[image.Name] = image.Repository + ":" + image.Tag
+		images.byName[entry.Name] = image{entry.Repository, entry.Tag}
 	}
 	return images
 }
@@ -39,9 +41,18 @@ func (i Images) For(name string, in *Input) string {
 	if replaced := in.Images[name]; replaced != "" {
 		return replaced
 	}
-	reference, ok := i.byName[name]
+	own, ok := i.byName[name]
 	if !ok {
 		panic(fmt.Sprintf("images.yaml has no image named %q", name))
 	}
-	return reference
+	return own.repository + ":" + own.tag
+}
+
+// Tags returns the tags of the images, by name.
+func (i Images) Tags() map[string]string {
+	tags := make(map[string]string, len(i.byName))
+	for name, own := range i.byName {
+		tags[name] = own.tag
+	}
+	return tags
 }

@@ -15,7 +15,7 @@ type Input struct {
 type Environment struct {
 	// FeatureGates are resolved, by name; a gate that is absent is off.
 	FeatureGates map[string]bool `json:"featureGates,omitempty"`
-	// Images replaces images, by the name in the plugin's images.yaml.
+	// Images replaces images, by their names in Description.Images.
 	Images map[string]string `json:"images,omitempty"`
 	// Webhook is how the shoot's API server reaches the plugin's Mutator. Nil means that
 	// the operator serves none.

@@ -30,7 +30,8 @@ var manifests embed.FS
 var imagesYAML []byte
 
 var (
-	images = plugin.ParseImages(imagesYAML)
+	// Images has the image of the probe.
+	Images = plugin.ParseImages(imagesYAML)
 	// definition is the kind of the reports.
 	definition = manifest.Constants(manifests, "manifests/connectivity.trellis.network_nodeconnectivities.yaml")
 	// access is what a probe may do.
@@ -38,7 +39,7 @@ var (
 	// policy is the NetworkPolicy.
 	policy = manifest.Constants(manifests, "manifests/networkpolicy.yaml")
 	// objects are the Service and the DaemonSet.
-	objects = manifest.Component(manifests, "manifests/probe.yaml", images)
+	objects = manifest.Component(manifests, "manifests/probe.yaml", Images)
 )
 
 // since is the version of Kubernetes without which a report cannot be bound to its node: it has

@@ -55,6 +55,7 @@ func (definition) Describe() plugin.Description {
 			{Name: nonPrivilegedGate, Doc: "lets calico-node run with few rights and as no root, except with eBPF; Calico has given this up, since iptables from 1.8.8 on refuses to run for a set-uid program"},
 			{Name: seamlessSwitchGate, Doc: "turns an overlay off only once the cloud has made the routes of every node"},
 		},
+		Images:       images,
 		Changes:      changePolicy.possible(),
 		ConfigSchema: v1alpha1.Schema,
 	}

@@ -44,6 +44,7 @@ func (definition) Describe() plugin.Description {
 		Origin:         "extension-networking-cilium",
 		Adopts:         []plugin.Bundle{plugin.NetworkBundle(bundleName, nil), plugin.AdmissionBundle(admissionResource, nil)},
 		IPFamilies:     plugin.IPFamilySupport{IPv4: true, IPv6: true, DualStack: true},
+		Images:         images,
 		Changes:        changePolicy.Possible(),
 		ConfigSchema:   v1alpha1.Schema,
 	}

@@ -46,6 +46,7 @@ func (definition) Describe() plugin.Description {
 		ConfigVersions: []schema.GroupVersion{v1alpha1.GroupVersion},
 		Origin:         "extension-networking-flannel",
 		IPFamilies:     plugin.IPFamilySupport{IPv4: true, IPv6: true, DualStack: true},
+		Images:         images,
 		Changes:        changePolicy.Possible(),
 		ConfigSchema:   v1alpha1.Schema,
 	}

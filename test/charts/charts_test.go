@@ -90,11 +90,13 @@ func (r release) tryRender(t *testing.T) ([]*unstructured.Unstructured, error) {
 	return helm.Release{Chart: archive, Name: r.name, Namespace: r.namespace, Values: r.values, Has: r.has}.Render(t.Context())
 }
 
-// find returns the one object of a kind, as a Go type.
-func find[T any](t *testing.T, objects []*unstructured.Unstructured, kind string) *T {
+// find returns the one object of a kind, or the one with a name of them, as a Go type.
+func find[T any](t *testing.T, objects []*unstructured.Unstructured, kind string, name ...string) *T {
 	t.Helper()
 	g := NewWithT(t)
-	found := slices.DeleteFunc(slices.Clone(objects), func(object *unstructured.Unstructured) bool { return object.GetKind() != kind })
+	found := slices.DeleteFunc(slices.Clone(objects), func(object *unstructured.Unstructured) bool {
+		return object.GetKind() != kind || len(name) > 0 && !slices.Contains(name, object.GetName())
+	})
 	g.Expect(found).To(HaveLen(1), kind)
 	typed := new(T)
 	g.Expect(runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(found[0].Object, typed, true)).To(Succeed())

@@ -3,12 +3,21 @@
 package charts
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/trellis-network/trellis/internal/imagevector"
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugins"
 )
 
+// The chart gives the operator the image vector as Gardener's extensions get it, and the operator reads it.
 func TestImagesAreReplacedAsInGardenersExtensions(t *testing.T) {
 	g := NewWithT(t)
 	objects := release{chart: "trellis-operator", name: "trellis", namespace: "extension-trellis", values: `
@@ -17,28 +26,43 @@ imageVectorOverwrite: |
   images:
   - {name: calico-node, sourceRepository: github.com/projectcalico/calico, repository: mirror.example.org/node, tag: v3}
   - {name: calico-typha, repository: mirror.example.org/typha, tag: "sha256:` + digest + `"}
-  - {name: calico-kube-controllers, ref: "mirror.example.org/kube-controllers:v3@sha256:` + digest + `"}
-  - {name: calico-cni, repository: mirror.example.org/cni, tag: theirs, architectures: [amd64]}
-  - {name: calico-cni, repository: mirror.example.org/cni, tag: theirs, architectures: [arm64]}
+  - name: calico-cni
+    repository: mirror.example.org/cni
+    tag: theirs
 `}.render(t)
-	g.Expect(configurationOf(t, objects).Images).To(Equal(map[string]string{
-		"calico-node":             "mirror.example.org/node:v3",
-		"calico-typha":            "mirror.example.org/typha@sha256:" + digest,
-		"calico-kube-controllers": "mirror.example.org/kube-controllers:v3@sha256:" + digest,
-		"calico-cni":              "mirror.example.org/cni:mine",
+	container := find[appsv1.Deployment](t, objects, "Deployment").Spec.Template.Spec.Containers[0]
+	mounted := container.VolumeMounts[0].MountPath
+	var file string
+	for _, variable := range container.Env {
+		if variable.Name == imagevector.Variable {
+			file = variable.Value
+		}
+	}
+	g.Expect(filepath.Dir(file)).To(Equal(mounted))
+	onDisk := filepath.Join(t.TempDir(), "images.yaml")
+	g.Expect(os.WriteFile(onDisk, []byte(find[corev1.ConfigMap](t, objects, "ConfigMap", "trellis-operator").Data[filepath.Base(file)]), 0o600)).To(Succeed())
+	t.Setenv(imagevector.Variable, onDisk)
+	all, err := pipeline.New(plugins.All(), nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	images, err := imagevector.Resolve(all.ImageTags(), field.NewPath("images"), configurationOf(t, objects).Images)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(images).To(Equal(map[string]string{
+		"calico-node":  "mirror.example.org/node:v3",
+		"calico-typha": "mirror.example.org/typha@sha256:" + digest,
+		"calico-cni":   "mirror.example.org/cni:mine",
 	}))
 }
 
-func TestImagesThatTrellisCannotTellApartAreRefused(t *testing.T) {
-	for entries, message := range map[string]string{
-		`[{name: calico-node, repository: a, tag: v1, targetVersion: ">= 1.30"}]`:                                                                          "Trellis uses one image in all shoots",
-		`[{name: calico-node, repository: a, tag: v1, architectures: [amd64]}, {name: calico-node, repository: a-arm64, tag: v1, architectures: [arm64]}]`: "Trellis uses one image in all shoots",
-		`[{name: calico-node, repository: a}]`: `the image "calico-node" has neither a ref nor a tag`,
-		`[`:                                    "imageVectorOverwrite: ",
+// Pods read neither file again.
+func TestOtherImagesRestartTheOperator(t *testing.T) {
+	sums := map[string]bool{}
+	for _, values := range []string{
+		"{}", "images: {calico-cni: a/b:c}", "imageVectorOverwrite: 'images: [{name: calico-cni, ref: a/b:c}]'", "imageVectorOverwrite: 'images: [{name: calico-cni, ref: a/b:d}]'",
 	} {
-		_, err := release{chart: "trellis-operator", name: "trellis", namespace: "extension-trellis", values: "imageVectorOverwrite: |\n  images: " + entries}.tryRender(t)
-		NewWithT(t).Expect(err).To(MatchError(ContainSubstring(message)), entries)
+		objects := release{chart: "trellis-operator", name: "trellis", namespace: "extension-trellis", values: values}.render(t)
+		sums[find[appsv1.Deployment](t, objects, "Deployment").Spec.Template.Annotations["checksum/configuration"]] = true
 	}
+	NewWithT(t).Expect(sums).To(HaveLen(4))
 }
 
 // Without a tag the image has the version of the chart, and make charts states the tag.

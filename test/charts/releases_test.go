@@ -190,7 +190,7 @@ func TestTheOperatorReadsTheConfigurationOfTheChart(t *testing.T) {
 
 func configurationOf(t *testing.T, objects []*unstructured.Unstructured) *configv1alpha1.OperatorConfiguration {
 	t.Helper()
-	settings, err := configv1alpha1.Load([]byte(find[corev1.ConfigMap](t, objects, "ConfigMap").Data["config.yaml"]))
+	settings, err := configv1alpha1.Load([]byte(find[corev1.ConfigMap](t, objects, "ConfigMap", "trellis-operator").Data["config.yaml"]))
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return settings
 }

@@ -55,7 +55,8 @@ type OperatorConfiguration struct {
 	// has the operator does not start; `trellis render --help` lists the names.
 	FeatureGates map[string]bool `json:"featureGates,omitempty"`
 	// Images replaces container images, by the name in the images.yaml of a plugin, or
-	// trellis-probe.
+	// trellis-probe. With another name, or with what is no reference with a tag or digest, the
+	// operator does not start.
 	Images map[string]string `json:"images,omitempty"`
 	// ConnectivityProbe are the settings of the probe that Trellis adds to each network.
 	ConnectivityProbe ConnectivityProbe `json:"connectivityProbe,omitempty"`

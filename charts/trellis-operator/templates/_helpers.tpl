@@ -18,28 +18,6 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 trellis-operator:{{ .Release.Namespace }}
 {{- end -}}
 
-{{- /* The images of an imageVectorOverwrite, by name. */}}
-{{- define "trellis.imageVector" -}}
-{{- $images := dict }}
-{{- $vector := fromYaml .Values.imageVectorOverwrite }}
-{{- with $vector.Error }}
-{{- fail (printf "imageVectorOverwrite: %s" .) }}
-{{- end }}
-{{- range $vector.images }}
-{{- $reference := .ref }}
-{{- if not $reference }}
-{{- $tag := required (printf "imageVectorOverwrite: the image %q has neither a ref nor a tag" .name) .tag | toString }}
-{{- $repository := required (printf "imageVectorOverwrite: the image %q has neither a ref nor a repository" .name) .repository }}
-{{- $reference = print $repository (ternary "@" ":" (hasPrefix "sha256:" $tag)) $tag }}
-{{- end }}
-{{- if or .targetVersion .runtimeVersion (ne $reference (get $images .name | default $reference)) }}
-{{- fail (printf "imageVectorOverwrite has several images %q, or one for some versions of Kubernetes only: Trellis uses one image in all shoots, for all architectures; state one with a repository and a tag, or a ref" .name) }}
-{{- end }}
-{{- $_ := set $images .name $reference }}
-{{- end }}
-{{- toYaml $images }}
-{{- end -}}
-
 {{- /* The OperatorConfiguration. What the user states goes before what the chart states, but for the mode. */}}
 {{- define "trellis.configuration" -}}
 {{- $config := dict
@@ -52,8 +30,8 @@ trellis-operator:{{ .Release.Namespace }}
 {{- if or (eq .Values.mode "gardener") (dig "webhooks" "networks" false .Values.config) (dig "controlPlane" "kubeControllerManager" nil .Values.config) }}
 {{- $_ := set $config.webhooks "serviceName" "trellis-operator" }}
 {{- end }}
-{{- with mergeOverwrite (include "trellis.imageVector" . | fromYaml) (deepCopy .Values.images) }}
-{{- $_ := set $config "images" . }}
+{{- with .Values.images }}
+{{- $_ := set $config "images" (deepCopy .) }}
 {{- end }}
 {{- $own := dict "apiVersion" "config.trellis.network/v1alpha1" "kind" "OperatorConfiguration" "mode" (title .Values.mode) }}
 {{- mergeOverwrite $config (deepCopy .Values.config) $own | toYaml }}
