@@ -9,8 +9,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
+	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	monitoringv1alpha1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +20,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -28,6 +31,7 @@ import (
 const (
 	autoscaler   = "autoscaling.k8s.io/v1/VerticalPodAutoscaler"
 	scrapeConfig = "monitoring.coreos.com/v1alpha1/ScrapeConfig"
+	alertRule    = "monitoring.coreos.com/v1/PrometheusRule"
 )
 
 // injected is what a gardenlet gives a chart.
@@ -82,7 +86,7 @@ config:
   featureGates: {}
   controllers: {network: {concurrentSyncs: 20}}
 `},
-	"the operator standalone": {chart: "trellis-operator", name: "trellis", values: "mode: standalone", has: []string{autoscaler, scrapeConfig}},
+	"the operator standalone": {chart: "trellis-operator", name: "trellis", values: "mode: standalone", has: []string{autoscaler, scrapeConfig, alertRule}},
 	"the operator standalone, with infrastructures": {chart: "trellis-operator", name: "trellis", values: `
 mode: standalone
 replicas: 1
@@ -117,24 +121,38 @@ func prepare(t *testing.T, seed *harness.Cluster) {
 		g.Expect(yaml.Unmarshal([]byte(document), &object.Object)).To(Succeed())
 		g.Expect(client.IgnoreAlreadyExists(seed.Create(t.Context(), object))).To(Succeed())
 	}
-	// find compares ScrapeConfigs with the Go type. Here any does.
-	g.Expect(client.IgnoreAlreadyExists(seed.Create(t.Context(), &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: "scrapeconfigs.monitoring.coreos.com"},
-		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: "monitoring.coreos.com", Scope: apiextensionsv1.NamespaceScoped,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "scrapeconfigs", Singular: "scrapeconfig", Kind: "ScrapeConfig", ListKind: "ScrapeConfigList"},
-			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1alpha1", Served: true, Storage: true, Schema: &apiextensionsv1.CustomResourceValidation{
-				OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)},
-			}}},
-		},
-	}))).To(Succeed())
+	// find compares objects of these kinds with the Go type. Here any do.
+	fluentbit := schema.GroupVersion{Group: "fluentbit.fluent.io", Version: "v1alpha2"}
+	more := map[string]schema.GroupVersion{
+		"ScrapeConfig": monitoringv1alpha1.SchemeGroupVersion, "PrometheusRule": monitoringv1.SchemeGroupVersion,
+		"ClusterParser": fluentbit, "ClusterFilter": fluentbit,
+	}
+	for kind, version := range more {
+		singular, scope := strings.ToLower(kind), apiextensionsv1.NamespaceScoped
+		if strings.HasPrefix(kind, "Cluster") {
+			scope = apiextensionsv1.ClusterScoped
+		}
+		g.Expect(client.IgnoreAlreadyExists(seed.Create(t.Context(), &apiextensionsv1.CustomResourceDefinition{
+			ObjectMeta: metav1.ObjectMeta{Name: singular + "s." + version.Group},
+			Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+				Group: version.Group, Scope: scope,
+				Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: singular + "s", Singular: singular, Kind: kind, ListKind: kind + "List"},
+				Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: version.Version, Served: true, Storage: true, Schema: &apiextensionsv1.CustomResourceValidation{
+					OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)},
+				}}},
+			},
+		}))).To(Succeed())
+	}
+	g.Expect(client.IgnoreAlreadyExists(seed.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "garden"}}))).To(Succeed())
 	for _, name := range []string{"gardener-system-900", "gardener-system-critical", "gardener-garden-system-400"} {
 		g.Expect(client.IgnoreAlreadyExists(seed.Create(t.Context(), &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: 999998900}))).To(Succeed())
 	}
-	g.Eventually(func() error {
-		_, err := seed.RESTMapper().RESTMapping(monitoringv1alpha1.SchemeGroupVersion.WithKind("ScrapeConfig").GroupKind(), "v1alpha1")
-		return err
-	}).Should(Succeed())
+	for kind, version := range more {
+		g.Eventually(func() error {
+			_, err := seed.RESTMapper().RESTMapping(version.WithKind(kind).GroupKind(), version.Version)
+			return err
+		}).WithTimeout(time.Minute).Should(Succeed())
+	}
 }
 
 // An API server accepts all objects, and the pods in a namespace with Kubernetes' strictest standard,
@@ -204,15 +222,30 @@ func TestAPrometheusFindsTheOperator(t *testing.T) {
 	scraped := find[monitoringv1alpha1.ScrapeConfig](t, standalone.render(t), "ScrapeConfig")
 	g.Expect(scraped.Labels).To(HaveKeyWithValue("release", "prometheus"))
 	g.Expect(scraped.Spec.KubernetesSDConfigs[0].Namespaces.Names).To(Equal([]string{"trellis-system"}))
+	g.Expect(scraped.Spec.RelabelConfigs).To(ContainElement(And(HaveField("TargetLabel", "job"), HaveField("Replacement", HaveValue(Equal("trellis-operator"))))),
+		"alerts and the dashboard select by it")
 
 	onSeed := releases["the operator in a self-hosted shoot, with ports of its node"]
 	onSeed.namespace, onSeed.has = "extension-trellis", []string{scrapeConfig}
 	objects := onSeed.render(t)
 	g.Expect(objects).NotTo(ContainElement(HaveField("Object", HaveKeyWithValue("kind", "ScrapeConfig"))), "it would be scraped twice")
 	deployment := find[appsv1.Deployment](t, objects, "Deployment")
-	g.Expect(deployment.Spec.Template.Annotations).To(And(HaveKeyWithValue("prometheus.io/scrape", "true"), HaveKeyWithValue("prometheus.io/port", "30080")))
+	g.Expect(deployment.Spec.Template.Annotations).To(And(HaveKeyWithValue("prometheus.io/name", "trellis-operator"), HaveKeyWithValue("prometheus.io/scrape", "true"), HaveKeyWithValue("prometheus.io/port", "30080")))
 	g.Expect(find[corev1.Service](t, objects, "Service").Annotations).To(HaveKeyWithValue(
 		"networking.resources.gardener.cloud/from-all-seed-scrape-targets-allowed-ports", `[{"port":30080,"protocol":"TCP"}]`))
+}
+
+// Gardener makes the NetworkPolicy between its Prometheus in another namespace and the operator only
+// with these, also where there are no webhooks.
+func TestASeedsPrometheusReachesAnOperatorWithoutWebhooks(t *testing.T) {
+	const prefix = "networking.resources.gardener.cloud/"
+	release := release{chart: "trellis-operator", name: "trellis", namespace: "extension-trellis", values: `config: {webhooks: {bindAddress: "0"}}`}
+	annotations := find[corev1.Service](t, release.render(t), "Service").Annotations
+	NewWithT(t).Expect(annotations).To(And(
+		HaveKeyWithValue(prefix+"pod-label-selector-namespace-alias", "extensions"),
+		HaveKeyWithValue(prefix+"namespace-selectors", ContainSubstring(`{"kubernetes.io/metadata.name":"garden"}`)),
+		Not(HaveKey(prefix+"from-all-webhook-targets-allowed-ports")),
+	))
 }
 
 // What renders the charts for Gardener does not know the kinds of the cluster, but Gardener has this one.

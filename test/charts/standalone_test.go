@@ -5,6 +5,7 @@ package charts
 import (
 	"context"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -21,16 +22,18 @@ import (
 )
 
 // In a seed that has nothing but a release of the chart, the operator with the configuration of the
-// chart, as the service account of the chart, gives a Shoot its network.
+// chart, as the service account of the chart, gives a Shoot its network, and serves what the alerts and the
+// dashboard of the chart read.
 func TestANetworkIsMadeWithTheChartAlone(t *testing.T) {
 	g := NewWithT(t)
 	seed, err := harness.Connect(landscape.Get(t).Seed.Kubeconfig) // without the CRDs that a landscape's Seed brings
 	g.Expect(err).NotTo(HaveOccurred())
 	const namespace = "trellis-system"
+	metrics := freeAddress(g)
 	objects := release{chart: "trellis-operator", name: "trellis", namespace: namespace, values: `
 mode: standalone
 config:
-  metrics: {bindAddress: "0"}
+  metrics: {bindAddress: "` + metrics + `"}
   healthProbes: {bindAddress: "0"}
   leaderElection: {resourceNamespace: trellis-system} # the process is in no pod
   shootClientConnection: {allowedAddresses: [127.0.0.0/8]}
@@ -62,6 +65,8 @@ config:
 		g.Expect(seed.Get(t.Context(), client.ObjectKeyFromObject(shoot), shoot)).To(Succeed())
 		g.Expect(shoot.Status.LastOperation).To(HaveField("State", corev1beta1.LastOperationStateSucceeded))
 	}).Should(Succeed())
+	release := release{chart: "trellis-operator", name: "trellis", namespace: namespace, values: "mode: standalone", has: []string{alertRule}}
+	g.Eventually(func(g Gomega) { expectServed(g, release.monitoring(t), metrics) }).WithTimeout(2 * time.Minute).WithPolling(time.Second).Should(Succeed())
 	g.Expect(seed.Delete(t.Context(), shoot)).To(Succeed())
 	g.Eventually(func() error { return seed.Get(t.Context(), client.ObjectKeyFromObject(shoot), shoot) }).
 		Should(MatchError(ContainSubstring("not found")))

@@ -37,6 +37,11 @@ trellis-operator:{{ .Release.Namespace }}
 {{- mergeOverwrite $config (deepCopy .Values.config) $own | toYaml }}
 {{- end -}}
 
+{{- /* Whether there is a Prometheus for alerts: "true" or nothing. Gardener's seeds have one; what renders the charts for them does not know the kinds of the cluster. */}}
+{{- define "trellis.monitored" -}}
+{{- if or (and (eq .Values.mode "gardener") (dig "seed" nil .Values.gardener)) (.Capabilities.APIVersions.Has "monitoring.coreos.com/v1/PrometheusRule") }}true{{ end }}
+{{- end -}}
+
 {{- /* Whether the operator serves webhooks: "true" or nothing. */}}
 {{- define "trellis.webhooks" -}}
 {{- $webhooks := (include "trellis.configuration" . | fromYaml).webhooks }}
