@@ -3,7 +3,6 @@
 package charts
 
 import (
-	"slices"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -14,7 +13,8 @@ import (
 )
 
 // The rights that the chart gives are those of config/rbac, which test/installed compares with the
-// requests of an operator. What only some configurations need comes with them only.
+// requests of an operator, and which the operators of tests and of make demo have. What only some
+// configurations need comes with them only.
 func TestAnOperatorGetsTheRightsThatItsConfigurationNeeds(t *testing.T) {
 	for values, folders := range map[string][]string{
 		"mode: gardener":   {"gardener"},
@@ -33,15 +33,6 @@ func TestAnOperatorGetsTheRightsThatItsConfigurationNeeds(t *testing.T) {
 			var expected []rbacv1.PolicyRule
 			for _, folder := range folders {
 				expected = append(expected, rules(g, "rbac/"+folder+"/operator.yaml")...)
-			}
-			for folder, name := range map[string]string{"controlplane": "gardener-extension-trellis", "networks": "gardener-extension-trellis-networks"} {
-				if !slices.Contains(folders, folder) {
-					// The operator removes what an earlier configuration has left.
-					expected = append(expected, rbacv1.PolicyRule{
-						APIGroups: []string{"admissionregistration.k8s.io"}, Resources: []string{"mutatingwebhookconfigurations"},
-						ResourceNames: []string{name}, Verbs: []string{"get", "delete"},
-					})
-				}
 			}
 			role := find[rbacv1.ClusterRole](t, objects, "ClusterRole")
 			g.Expect(role.Rules).To(ConsistOf(expected))

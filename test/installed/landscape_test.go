@@ -63,6 +63,7 @@ func TestRightsOfAnOperatorInALandscape(t *testing.T) {
 		o.asks(network, fmt.Appendf(nil, `{"vethMTU":"%d"}`, mtu))
 	}
 	o.stop()
+	abandoned := o.abandoned()
 	certificates := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: own, Name: "trellis-webhooks"}}
 	harness.Change(t, seed, certificates, func(s *corev1.Secret) { s.Data["tls.crt"] = []byte("unusable") })
 	heartbeat := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: own, Name: "gardener-extension-heartbeat"}}
@@ -70,6 +71,9 @@ func TestRightsOfAnOperatorInALandscape(t *testing.T) {
 	renewed := *heartbeat.Spec.RenewTime
 	o.start()
 	o.Eventually(func() metav1.MicroTime { seed.Read(t, heartbeat); return *heartbeat.Spec.RenewTime }).ShouldNot(Equal(renewed))
+	for _, configuration := range abandoned {
+		o.isGone(configuration)
+	}
 	harness.Change(t, seed, network, func(n *extensionsv1alpha1.Network) {
 		metav1.SetMetaDataAnnotation(&n.ObjectMeta, extensionsv1alpha1.ConfirmationAnnotation, "true")
 	})

@@ -15,10 +15,15 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/trellis-network/trellis/config"
+	"github.com/trellis-network/trellis/internal/controller/shoot"
+	"github.com/trellis-network/trellis/operator"
 )
 
 // right is what one request needs, without the object's name.
@@ -72,6 +77,18 @@ func isTerminating(response *http.Response) bool {
 	_ = response.Body.Close()
 	response.Body = io.NopCloser(bytes.NewReader(body))
 	return err == nil && strings.Contains(string(body), "because it is being terminated")
+}
+
+// abandoned creates the webhook configurations that an operator with another configuration has left.
+// Nothing serves their webhooks, of which there are none here.
+func (o *installed) abandoned() (left []client.Object) {
+	for _, name := range []string{"gardener-extension-trellis", "gardener-extension-trellis-networks"} {
+		left = append(left, &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{
+			Name: name, Labels: map[string]string{shoot.OperatorLabel: operator.DefaultName},
+		}})
+	}
+	o.create(left...)
+	return left
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

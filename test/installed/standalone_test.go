@@ -71,12 +71,16 @@ func TestRightsOfAStandaloneOperator(t *testing.T) {
 		o.succeeds(shoot)
 	}
 	o.stop()
+	abandoned := o.abandoned()
 	certificates := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: own, Name: "trellis-webhooks"}}
 	harness.Change(t, seed, certificates, func(s *corev1.Secret) { s.Data["tls.crt"] = []byte("unusable") })
 	controlPlane := namespaceNamed("shoot--dev--first")
 	harness.Change(t, seed, controlPlane, func(n *corev1.Namespace) { n.Labels = nil })
 	o.start()
 	o.Eventually(func() map[string]string { seed.Read(t, controlPlane); return controlPlane.Labels }).Should(HaveKey("gardener.cloud/role"))
+	for _, configuration := range abandoned {
+		o.isGone(configuration)
+	}
 	o.succeeds(shoot)
 	before := controlPlane.UID
 	o.Expect(seed.Delete(t.Context(), controlPlane)).To(Succeed())
