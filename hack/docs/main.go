@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command docs writes the generated sections of documents: the options in each plugin's
-// README.md, docs/operator-configuration.md, docs/metrics.md and docs/errors.md. `make generate`
-// runs it.
+// README.md, docs/operator-configuration.md, docs/metrics.md, docs/errors.md and docs/operate.md.
+// `make generate` runs it.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	for _, write := range []func() error{writeOptions, writeConfiguration, writeMetrics, writeMessages} {
+	for _, write := range []func() error{writeOptions, writeConfiguration, writeMetrics, writeMessages, writeGates, writeVersions} {
 		if err := write(); err != nil {
 			fmt.Fprintln(os.Stderr, "docs:", err)
 			os.Exit(1)

@@ -52,8 +52,19 @@ func (definition) Describe() plugin.Description {
 		Adopts:         []plugin.Bundle{plugin.NetworkBundle(bundleName, nil)},
 		IPFamilies:     plugin.IPFamilySupport{IPv4: true, IPv6: true, DualStack: true},
 		FeatureGates: []plugin.FeatureGate{
-			{Name: nonPrivilegedGate, Doc: "lets calico-node run with few rights and as no root, except with eBPF; Calico has given this up, since iptables from 1.8.8 on refuses to run for a set-uid program"},
-			{Name: seamlessSwitchGate, Doc: "turns an overlay off only once the cloud has made the routes of every node"},
+			{
+				Name: nonPrivilegedGate, Stage: plugin.Alpha,
+				Doc:     "lets calico-node run with few rights and as no root, except with eBPF; Calico has given this up, since iptables from 1.8.8 on refuses to run for a set-uid program",
+				Needs:   "an image of calico-node with an iptables before 1.8.8",
+				Against: "with Calico's own image calico-node does not become ready. Each network has a warning",
+			},
+			{
+				Name: seamlessSwitchGate, Stage: plugin.Alpha,
+				Doc: "turns an overlay off only once the cloud has made the routes of every node",
+				Needs: "MutatingAdmissionPolicies in the shoot (Kubernetes 1.36, or their feature gate and API version before), without which it has no effect; " +
+					"and a route controller that sets the condition NetworkUnavailable of nodes to False with the reason RouteCreated",
+				Against: "where no controller sets the condition, the overlay stays, and with it all changes of the network that were made since",
+			},
 		},
 		Images:       images,
 		Changes:      changePolicy.possible(),
