@@ -18,7 +18,6 @@ import (
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
-	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql/parser"
 	corev1 "k8s.io/api/core/v1"
 
@@ -129,7 +128,7 @@ func TestAlertsAndTheDashboardReadDocumentedSeries(t *testing.T) {
 				g.Expect(known.labels).To(HaveKey(selector.Name))
 				g.Expect(selector.LabelMatchers).To(ContainElement(HaveField("String()", `job="trellis-operator"`)), "other extensions serve some metrics of the same names")
 				for _, matcher := range selector.LabelMatchers {
-					if matcher.Name == labels.MetricName || matcher.Name == "job" {
+					if matcher.Name == model.MetricNameLabel || matcher.Name == "job" {
 						continue
 					}
 					g.Expect(known.labels[selector.Name]).To(ContainElement(matcher.Name), selector.Name)
@@ -251,7 +250,7 @@ func expectServed(g Gomega, m monitoring, address string) {
 				family = families[histogram.ReplaceAllString(selector.Name, "")]
 			}
 			g.Expect(family).NotTo(BeNil(), "%s: %s is not served", name, selector.Name)
-			served := []string{labels.MetricName, "job"}
+			served := []string{model.MetricNameLabel, "job"}
 			for _, label := range family.Metric[0].Label {
 				served = append(served, label.GetName())
 			}
