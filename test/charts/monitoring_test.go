@@ -263,3 +263,22 @@ func expectServed(g Gomega, m monitoring, address string) {
 
 // histogram is what the names of a histogram's series have more than its own.
 var histogram = regexp.MustCompile("_(bucket|count|sum)$")
+
+// The expressions that docs/metrics.md offers can be used as they are.
+func TestTheExpressionsOfThePageAboutMetricsReadDocumentedSeries(t *testing.T) {
+	g := NewWithT(t)
+	content, err := os.ReadFile(filepath.Join("..", "..", "docs", "metrics.md"))
+	g.Expect(err).NotTo(HaveOccurred())
+	_, table, found := strings.Cut(string(content), "| Question | Expression |\n")
+	g.Expect(found).To(BeTrue())
+	table, _, _ = strings.Cut(table, "\n\n")
+	known, expressions := readMetrics(t), regexp.MustCompile("(?m)\\| `(.+)` \\|$").FindAllStringSubmatch(table, -1)
+	g.Expect(expressions).NotTo(BeEmpty())
+	for _, expression := range expressions {
+		parsed, err := parser.NewParser(parser.Options{}).ParseExpr(expression[1])
+		g.Expect(err).NotTo(HaveOccurred(), expression[1])
+		for _, selector := range selectors(parsed) {
+			g.Expect(known.labels).To(HaveKey(selector.Name), expression[1])
+		}
+	}
+}
