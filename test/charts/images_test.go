@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/trellis-network/trellis/internal/imagevector"
@@ -30,18 +31,7 @@ imageVectorOverwrite: |
     repository: mirror.example.org/cni
     tag: theirs
 `}.render(t)
-	container := find[appsv1.Deployment](t, objects, "Deployment").Spec.Template.Spec.Containers[0]
-	mounted := container.VolumeMounts[0].MountPath
-	var file string
-	for _, variable := range container.Env {
-		if variable.Name == imagevector.Variable {
-			file = variable.Value
-		}
-	}
-	g.Expect(filepath.Dir(file)).To(Equal(mounted))
-	onDisk := filepath.Join(t.TempDir(), "images.yaml")
-	g.Expect(os.WriteFile(onDisk, []byte(find[corev1.ConfigMap](t, objects, "ConfigMap", "trellis-operator").Data[filepath.Base(file)]), 0o600)).To(Succeed())
-	t.Setenv(imagevector.Variable, onDisk)
+	giveImageVector(t, objects)
 	all, err := pipeline.New(plugins.All(), nil)
 	g.Expect(err).NotTo(HaveOccurred())
 	images, err := imagevector.Resolve(all.ImageTags(), field.NewPath("images"), configurationOf(t, objects).Images)
@@ -51,6 +41,24 @@ imageVectorOverwrite: |
 		"calico-typha": "mirror.example.org/typha@sha256:" + digest,
 		"calico-cni":   "mirror.example.org/cni:mine",
 	}))
+}
+
+// giveImageVector gives this process the file that the chart gives the operator.
+func giveImageVector(t *testing.T, objects []*unstructured.Unstructured) {
+	t.Helper()
+	g := NewWithT(t)
+	container := find[appsv1.Deployment](t, objects, "Deployment").Spec.Template.Spec.Containers[0]
+	var file string
+	for _, variable := range container.Env {
+		if variable.Name == imagevector.Variable {
+			file = variable.Value
+		}
+	}
+	g.Expect(filepath.Dir(file)).To(Equal(container.VolumeMounts[0].MountPath))
+	content := find[corev1.ConfigMap](t, objects, "ConfigMap", "trellis-operator").Data[filepath.Base(file)]
+	here := filepath.Join(t.TempDir(), "images.yaml")
+	g.Expect(os.WriteFile(here, []byte(content), 0o600)).To(Succeed())
+	t.Setenv(imagevector.Variable, here)
 }
 
 // Pods read neither file again.

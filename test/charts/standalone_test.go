@@ -22,7 +22,7 @@ import (
 )
 
 // In a seed that has nothing but a release of the chart, the operator with the configuration of the
-// chart, as the service account of the chart, gives a Shoot its network, and serves what docs/metrics.md
+// chart, as the service account of the chart, gives a Shoot its network with the images of the values, and serves what docs/metrics.md
 // documents, which is all that the alerts and the dashboard of the chart read.
 func TestANetworkIsMadeWithTheChartAlone(t *testing.T) {
 	g := NewWithT(t)
@@ -37,7 +37,10 @@ config:
   healthProbes: {bindAddress: "0"}
   leaderElection: {resourceNamespace: trellis-system} # the process is in no pod
   shootClientConnection: {allowedAddresses: [127.0.0.0/8]}
+imageVectorOverwrite: |
+  images: [{name: calico-node, repository: mirror.example.org/node}]
 `}.render(t)
+	giveImageVector(t, objects)
 	g.Expect(client.IgnoreAlreadyExists(seed.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}))).To(Succeed())
 	for _, object := range objects {
 		g.Expect(seed.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(object.DeepCopy()), client.FieldOwner("helm"), client.ForceOwnership)).To(Succeed())
@@ -65,6 +68,11 @@ config:
 		g.Expect(seed.Get(t.Context(), client.ObjectKeyFromObject(shoot), shoot)).To(Succeed())
 		g.Expect(shoot.Status.LastOperation).To(HaveField("State", corev1beta1.LastOperationStateSucceeded))
 	}).Should(Succeed())
+	agents := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: "calico-node"}}
+	cluster, err := harness.Connect(landscape.Get(t).Shoots[0].Kubeconfig)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(cluster.Get(t.Context(), client.ObjectKeyFromObject(agents), agents)).To(Succeed())
+	g.Expect(agents.Spec.Template.Spec.Containers).To(ContainElement(HaveField("Image", HavePrefix("mirror.example.org/node:v"))))
 	g.Eventually(func(g Gomega) { expectServed(g, readMetrics(t), metrics) }).WithTimeout(2 * time.Minute).WithPolling(time.Second).Should(Succeed())
 	g.Expect(seed.Delete(t.Context(), shoot)).To(Succeed())
 	g.Eventually(func() error { return seed.Get(t.Context(), client.ObjectKeyFromObject(shoot), shoot) }).
