@@ -132,16 +132,19 @@ func (b *build) checkRanges(pods, services, nodes netip.Prefix) {
 	wanted := b.request.Spec.IPFamilies
 	primary := primaryFamily(wanted)
 	example := exampleRanges[primary]
-	for _, each := range []struct {
-		path    *field.Path
-		prefix  netip.Prefix
-		example string
-	}{{b.paths.pods, pods, example.pods}, {b.paths.services, services, example.services}} {
-		if family := familyOf(each.prefix); family != primary && !slices.Contains(wanted, family) {
-			b.Error(field.Invalid(each.path, each.prefix.String(), fmt.Sprintf(
-				"must be an %s range, since %s lists no other family; write one such as %s", primary, b.paths.families, each.example)))
+	mustHaveFamily := func(report func(*field.Error), path *field.Path, prefix netip.Prefix, example string) {
+		if family := familyOf(prefix); family != primary && !slices.Contains(wanted, family) {
+			report(field.Invalid(path, prefix.String(), fmt.Sprintf(
+				"must be an %s range, since %s lists no other family; write one such as %s", primary, b.paths.families, example)))
 		}
 	}
+	mustHaveFamily(b.Error, b.paths.pods, pods, example.pods)
+	mustHaveFamily(b.Error, b.paths.services, services, example.services)
+	if nodes.IsValid() { // the nodes of a cluster that exists have addresses whatever it says
+		mustHaveFamily(b.refuseOrWarn, b.paths.nodes, nodes, example.nodes)
+	}
+	b.checkUsable(addressRange{path: b.paths.pods, prefix: pods}, addressRange{path: b.paths.services, prefix: services},
+		addressRange{path: b.paths.nodes, prefix: nodes})
 	ofPods := b.allRanges(b.paths.pods, pods, plugin.FactPodRanges, b.in.PodCIDRs)
 	b.checkRoom(ofPods)
 	b.checkOverlaps(

@@ -34,14 +34,14 @@ func TestThePodsRangeHasRoomForAllNodes(t *testing.T) {
 		refused      string
 		warnedOfOnly string
 	}{
-		"enough":                    {"10.1.0.0/16", 24, 256, "", ""},
-		"one too many":              {"10.1.0.0/16", 24, 257, `spec.podCIDR: Invalid value: "10.1.0.0/16": has room for 256 nodes, of which each gets a /24, and the workers can grow to 257; ` + asked + "256 at most", ""},
-		"with smaller ranges":       {"10.1.0.0/16", 25, 512, "", ""},
-		"with the usual ranges":     {"10.1.0.0/24", 0, 2, `has room for 1 node, of which each gets a /24, and the workers can grow to 2`, ""},
-		"none":                      {"10.1.0.0/25", 24, 1, `has no room for a node, since each gets a /24; state a larger range, or a larger nodeCIDRMaskSize`, ""},
-		"an unknown number":         {"10.1.0.0/24", 0, 0, "", "spec.podCIDR: 10.1.0.0/24 has room for 1 node, of which each gets a /24 unless the Shoot's nodeCIDRMaskSize says otherwise; state a larger range for more"},
-		"a mask that cannot be":     {"10.1.0.0/16", 64, 3, "spec.kubernetes.kubeControllerManager.nodeCIDRMaskSize: Invalid value: 64: must be from 1 to 32", ""},
-		"a range of half the world": {"0.0.0.0/1", 32, 1 << 30, "", ""},
+		"enough":                 {"10.1.0.0/16", 24, 256, "", ""},
+		"one too many":           {"10.1.0.0/16", 24, 257, `spec.podCIDR: Invalid value: "10.1.0.0/16": has room for 256 nodes, of which each gets a /24, and the workers can grow to 257; ` + asked + "256 at most", ""},
+		"with smaller ranges":    {"10.1.0.0/16", 25, 512, "", ""},
+		"with the usual ranges":  {"10.1.0.0/24", 0, 2, `has room for 1 node, of which each gets a /24, and the workers can grow to 2`, ""},
+		"none":                   {"10.1.0.0/25", 24, 1, `has no room for a node, since each gets a /24; state a larger range, or a larger nodeCIDRMaskSize`, ""},
+		"an unknown number":      {"10.1.0.0/24", 0, 0, "", "spec.podCIDR: 10.1.0.0/24 has room for 1 node, of which each gets a /24 unless the Shoot's nodeCIDRMaskSize says otherwise; state a larger range for more"},
+		"a mask that cannot be":  {"10.1.0.0/16", 64, 3, "spec.kubernetes.kubeControllerManager.nodeCIDRMaskSize: Invalid value: 64: must be from 1 to 32", ""},
+		"a quarter of the world": {"0.0.0.0/2", 32, 1 << 30, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

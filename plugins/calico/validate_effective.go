@@ -18,7 +18,6 @@ func (definition) ValidateEffective(effective, written *v1alpha1.NetworkConfig, 
 	var found plugin.Findings
 	validateKubeProxy(&found, effective, in)
 	validateAddresses(&found, effective, in, path)
-	warnNodeRange(&found, in)
 	warnFewRights(&found, effective, in)
 	w := warner{plugin.Warner{Found: &found, Path: path}}
 	w.vxlanOverlay(effective, written, in)
@@ -70,13 +69,6 @@ func straysFromRoutes(effective *v1alpha1.NetworkConfig, in *plugin.Input) bool 
 // them.
 func reliesOnCloud(effective *v1alpha1.NetworkConfig, in *plugin.Input) bool {
 	return in.Infrastructure.PodRoutes && definition{}.DescribeDataPath(effective).NeedsRoutes()
-}
-
-// warnNodeRange warns that a network of IPv4 does not use the nodes' IPv6 range. It does
-// not warn of one that is on the way to IPv6, which will use it.
-func warnNodeRange(found *plugin.Findings, in *plugin.Input) {
-	plugin.Warner{Found: found}.WarnIf(!wantsIPv6(in) && isIPv6Range(in.NodeCIDR), string(plugin.FactNodeRange),
-		"the nodes' range is of IPv6, and the network has IPv4 only, so neither do nodes find their address by it nor is it kept from being masqueraded; state the nodes' IPv4 range")
 }
 
 // warnFewRights names the operator's feature gate, which users cannot change, since they see its

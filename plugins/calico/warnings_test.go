@@ -148,7 +148,7 @@ func TestARangeOfIPv6NodesIsOfNoUseToIPv4(t *testing.T) {
 			g := NewWithT(t)
 			n := build(t, "overlay: {enabled: false}", test.families, withNodes("2001:db8:3::/64", nil))
 			g.Expect(n.has("IPPool", "no-snat-for-node-cidr")).To(Equal(test.pool))
-			told := slices.ContainsFunc(n.Warnings, func(w plugin.Warning) bool { return w.Field == "spec.networking.nodes" })
+			told := slices.ContainsFunc(n.Warnings, func(w plugin.Warning) bool { return w.Field == "shoot.spec.networking.nodes" })
 			g.Expect(told).To(Equal(test.warned))
 		})
 	}

@@ -41,8 +41,11 @@ func Families(list ...extensionsv1alpha1.IPFamily) Option {
 	}
 }
 
-// IPv6Only is a network of IPv6.
-func IPv6Only(facts *plugin.Input) { Families(extensionsv1alpha1.IPv6)(facts) }
+// IPv6Only is a network of IPv6, whose Shoot states no range of the nodes.
+func IPv6Only(facts *plugin.Input) {
+	Families(extensionsv1alpha1.IPv6)(facts)
+	facts.NodeCIDR = ""
+}
 
 // DualStack is a network of both families, IPv4 first.
 func DualStack(facts *plugin.Input) {
