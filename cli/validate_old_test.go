@@ -50,7 +50,7 @@ shoot garden-dev/mine: valid (noop, 1 warning)
 				"new.yaml": strings.Replace(shoot("mine", `{type: noop}`), "maximum: 3", "maximum: 2", 1),
 			},
 			stdout: `
-warning: new.yaml: spec.networking.pods: was so before, and would be refused in a new network: Invalid value: "10.1.0.0/24": has room for 1 node, of which each gets a /24, and the workers can grow to 2; state a larger range or, where it cannot change, let the workers grow to 1 at most
+warning: new.yaml: spec.networking.pods: was so before, and would be refused in a new network: Invalid value: "10.1.0.0/24": has room for 1 node, of which each gets a /24, and the workers can grow to 2; state a larger range such as a /23 or, where it cannot change, let the workers grow to 1 at most
 shoot garden-dev/mine: valid (noop, 1 warning)
 `,
 		},

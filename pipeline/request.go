@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"reflect"
 
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
@@ -182,13 +183,28 @@ func shootFacts(facts *plugin.Facts, shoot *corev1beta1.Shoot) {
 	for _, worker := range spec.Provider.Workers {
 		facts.NodesAtLeast = sumOf(facts.NodesAtLeast, worker.Minimum)
 		facts.NodesAtMost = sumOf(facts.NodesAtMost, worker.Maximum)
+		facts.NodesInSurge = sumOf(facts.NodesInSurge, surgeOf(&worker))
 	}
 	reported := ptr.Deref(shoot.Status.Networking, corev1beta1.NetworkingStatus{})
 	facts.PodCIDRs, facts.ServiceCIDRs, facts.NodeCIDRs = reported.Pods, reported.Services, reported.Nodes
 }
 
-// sumOf returns the sum of two numbers of nodes, or the greatest number if that is less.
-func sumOf(a, b int32) int32 { return int32(min(int64(a)+int64(b), math.MaxInt32)) }
+// sumOf returns the sum of two numbers of nodes, or the greatest number if that is less. A number
+// below zero counts as none.
+func sumOf(a, b int32) int32 { return int32(min(int64(a)+max(0, int64(b)), math.MaxInt32)) }
+
+// surgeOf returns how many nodes more than its maximum a group may have while its nodes are
+// replaced, each by one at most; 0 if what it states is neither a number nor a percentage.
+func surgeOf(group *corev1beta1.Worker) int32 {
+	if group.MaxSurge == nil {
+		return 0
+	}
+	more, err := intstr.GetScaledValueFromIntOrPercent(group.MaxSurge, int(group.Maximum), true)
+	if err != nil {
+		return 0
+	}
+	return int32(min(max(0, more), max(0, int(group.Maximum))))
+}
 
 // externalAddress names the address of an API server for everyone (Gardener's contract).
 const externalAddress = "external"

@@ -4,6 +4,7 @@ package pipeline
 
 import (
 	"fmt"
+	"math/bits"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -38,21 +39,37 @@ func (b *build) checkRoom(pods []addressRange) {
 		}
 	}
 	most := int(b.in.NodesAtMost)
+	inSurge := most + int(b.in.NodesInSurge)
 	switch {
 	case !ofIPv4.prefix.IsValid():
 	case mask < 1 || mask > 32:
 		b.refuseOrWarn(field.Invalid(nodeMaskPath, mask, "must be from 1 to 32: it is the prefix length of each node's IPv4 range of pods; leave it out for 24, or write a longer one for more nodes"))
 	case room == 0 && most > 0:
 		b.tooManyNodes(most, field.Invalid(ofIPv4.path, ofIPv4.prefix.String(), fmt.Sprintf(
-			"has no room for a node, since each gets a /%d; state a larger range, or a larger nodeCIDRMaskSize", mask)))
+			"has no room for a node, since each gets a /%d; state a larger range%s, or a greater number as nodeCIDRMaskSize", mask, largeEnough(mask, most))))
 	case most == 0 && room < 2:
 		b.Warn(ofIPv4.path, fmt.Sprintf("%s has room for %s, of which each gets a /%d unless the Shoot's nodeCIDRMaskSize says otherwise; state a larger range for more",
 			ofIPv4.prefix, nodes(room), mask))
 	case most > room:
 		b.tooManyNodes(most-room, field.Invalid(ofIPv4.path, ofIPv4.prefix.String(), fmt.Sprintf(
-			"has room for %s, of which each gets a /%d, and the workers can grow to %d; state a larger range or, where it cannot change, let the workers grow to %d at most",
-			nodes(room), mask, most, room)))
+			"has room for %s, of which each gets a /%d, and the workers can grow to %d; state a larger range%s or, where it cannot change, let the workers grow to %d at most",
+			nodes(room), mask, most, largeEnough(mask, most), room)))
+	case inSurge > room:
+		b.Warn(ofIPv4.path, fmt.Sprintf("%s has room for %s, of which each gets a /%d, and there may be %d while the workers are replaced; those without a range hold that up; lower the workers' maxSurge or maximum or, in a new cluster, state a larger range%s",
+			ofIPv4.prefix, nodes(room), mask, inSurge, largeEnough(mask, inSurge)))
 	}
+}
+
+// shortestPrefix is that of the largest range of private addresses, 10.0.0.0/8.
+const shortestPrefix = 8
+
+// largeEnough returns " such as a /22" for the prefix length that has room for a number of nodes;
+// nothing if no range of private addresses has.
+func largeEnough(mask, nodes int) string {
+	if prefix := mask - bits.Len(uint(nodes-1)); prefix >= shortestPrefix {
+		return fmt.Sprintf(" such as a /%d", prefix)
+	}
+	return ""
 }
 
 func nodes(n int) string {

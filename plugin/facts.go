@@ -49,6 +49,9 @@ type Facts struct {
 	// shrink and grow to; 0 if unknown.
 	NodesAtLeast int32 `json:"nodesAtLeast,omitempty"`
 	NodesAtMost  int32 `json:"nodesAtMost,omitempty"`
+	// NodesInSurge is how many nodes more than NodesAtMost there may be while all workers are
+	// replaced; 0 if unknown.
+	NodesInSurge int32 `json:"nodesInSurge,omitempty"`
 	// NodeCIDRMaskSize is the prefix length of each node's range of pods, as the Shoot states
 	// it; 0 if it does not, which means 24.
 	NodeCIDRMaskSize int32 `json:"nodeCIDRMaskSize,omitempty"`

@@ -116,7 +116,7 @@ var messageKinds = []struct{ name, title, head string }{
 var used = map[string]bool{}
 
 // imperative begins the part of a message that says what to do.
-var imperative = regexp.MustCompile(`^(or |in (a|an) [a-z ]*?network[a-zA-Z0-9 ]*? |where .*? |for single pods, )?(add|correct|create|give|have|leave|let|list|make|name|omit|remove|say|see|set|state|switch|turn|use|wait|write)\b`)
+var imperative = regexp.MustCompile(`^(or |in (a|an) [a-z ]*?network[a-zA-Z0-9 ]*? |where .*? |for single pods, )?(add|correct|create|give|have|leave|let|list|lower|make|name|omit|remove|say|see|set|state|switch|turn|use|wait|write)\b`)
 
 // rowOf returns the row of the table for a message: its cause, and what to do.
 func rowOf(kind, message string) (string, error) {

@@ -5,6 +5,7 @@ package v1beta1
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 )
 
@@ -235,6 +236,10 @@ type Worker struct {
 	// Maximum is the largest number of nodes.
 	// +optional
 	Maximum int32 `json:"maximum,omitempty"`
+	// MaxSurge is how many nodes more than Maximum there may be while the group's nodes are
+	// replaced: a number, or a percentage of them.
+	// +optional
+	MaxSurge *intstr.IntOrString `json:"maxSurge,omitempty"`
 	// Zones of the nodes.
 	// +optional
 	Zones []string `json:"zones,omitempty"`
