@@ -50,6 +50,7 @@ func validateUpdates(cmd *cobra.Command, p *pipeline.Pipeline, in *input, oldFil
 		one, result := in.review(p, before, subject)
 		report.findings(one, result)
 		report.verdict(one, result)
+		report.dataPath(result)
 		valid = valid && len(result.Errors) == 0
 	}
 	if report.err == nil && !valid {
@@ -90,6 +91,6 @@ func (in *input) review(p *pipeline.Pipeline, before, subject *manifest.Subject)
 		return one, result
 	}
 	review := p.ReviewShoot(before.Shoot, shoot, in.environment())
-	result.Errors, result.Warnings = review.Errors, review.Warnings
+	result.Errors, result.Warnings, result.DataPath = review.Errors, review.Warnings, review.DataPath
 	return one, result
 }

@@ -28,6 +28,16 @@ shoot garden-dev/mine: valid (noop, 2 warnings)
 `,
 		},
 		{
+			name: "how packets travel", args: "validate new.yaml --old old.yaml",
+			files: with(shoot("mine", `{type: noop, providerConfig: {colour: red, length: "5"}}`)),
+			stdout: `
+warning: new.yaml: spec.networking.providerConfig.length: the change from absent to 5 is rolling: the agents restart
+warning: new.yaml: spec.networking.providerConfig.length: is deprecated and has no effect
+shoot garden-dev/mine: valid (noop, 2 warnings)
+packets: on foot; routes by hand
+`,
+		},
+		{
 			name: "a forbidden change is an error", args: "validate -f new.yaml --old old.yaml", exit: 1,
 			files: with(shoot("mine", `{type: noop, providerConfig: {colour: blue}}`)),
 			stdout: `

@@ -87,6 +87,8 @@ type Result struct {
 	Precondition *plugin.Precondition `json:"-"`
 
 	accepted *Accepted
+	// lacks is what users may expect of the network and it does not have: see plugin.DataPath.
+	lacks string
 	// compared reports that Changes and Errors have all that differs from what was applied last.
 	compared bool
 }

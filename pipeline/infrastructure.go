@@ -49,7 +49,7 @@ func (b *build) checkInfrastructure() {
 // warns if it runs. It also warns if there may be more nodes than routes.
 func (b *build) checkRoutes() {
 	path, infrastructure := b.plugin.DescribeDataPath(b.config), &b.in.Infrastructure
-	b.result.DataPath = path.In(infrastructure)
+	b.result.DataPath, b.result.lacks = path.In(infrastructure), path.Lacks
 	if !path.NeedsRoutes() {
 		return
 	}

@@ -21,6 +21,9 @@ type Review struct {
 	// Warnings are what the change does to a running network, the most disruptive changes
 	// first, and what else the user should know.
 	Warnings []plugin.Warning
+	// DataPath is how packets will travel, and what makes the routes, in one line. It is empty
+	// if there are errors, or nothing was checked.
+	DataPath string
 }
 
 // ReviewShoot judges a Shoot that a user creates, or updates. old is the Shoot before the
@@ -39,11 +42,20 @@ func (p *Pipeline) ReviewShoot(old, shoot *corev1beta1.Shoot, env plugin.Environ
 	if before, has := p.planned(old, env); has {
 		return p.reviewUpdate(&before, &request)
 	}
-	return reviewOf(p.check(request))
+	result := p.check(request)
+	if result.lacks != "" {
+		result.Warnings = append(result.Warnings, plugin.Warning{Field: pathsOf(&request).networkType.String(), Message: fmt.Sprintf(
+			"%s have no effect in a network of %s; give a new network another type if pods rely on them", result.lacks, request.Spec.Type)})
+	}
+	return reviewOf(result)
 }
 
 func reviewOf(result Result) Review {
-	return Review{Errors: result.Errors, Warnings: append(warningsOf(&result), result.Warnings...)}
+	review := Review{Errors: result.Errors, Warnings: append(warningsOf(&result), result.Warnings...)}
+	if len(review.Errors) == 0 {
+		review.DataPath = result.DataPath
+	}
+	return review
 }
 
 // reviewUpdate judges the change of a Shoot. What is wrong with the Shoot before is forgiven, but only

@@ -106,3 +106,15 @@ func TestReviewsChangeNothing(t *testing.T) {
 	newPipeline(t, noopPlugin{}).ReviewShoot(old, now, noEnvironment)
 	g.Expect([]*corev1beta1.Shoot{old, now}).To(Equal([]*corev1beta1.Shoot{shoot(with(`{"mtu":"1300"}`)), shoot(with(`{"mtu":"1400"}`))}))
 }
+
+// Who is asked whether to admit a Shoot also learns how its packets travel.
+func TestAReviewTellsHowPacketsTravel(t *testing.T) {
+	g := NewWithT(t)
+	p := newPipeline(t, noopPlugin{})
+	built := p.Build(p.NewRequest(network(""), shoot(with(`{}`)), noEnvironment))
+	g.Expect(built.DataPath).NotTo(BeEmpty())
+	for old, now := range map[*corev1beta1.Shoot]*corev1beta1.Shoot{nil: shoot(with(`{}`)), shoot(with(`{"mtu":"1300"}`)): shoot(with(`{}`))} {
+		g.Expect(p.ReviewShoot(old, now, noEnvironment).DataPath).To(Equal(built.DataPath))
+	}
+	g.Expect(p.ReviewShoot(nil, shoot(with(`{"mtu":"0"}`)), noEnvironment).DataPath).To(BeEmpty(), "it is refused")
+}
