@@ -3,12 +3,12 @@
 package admission
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -57,6 +57,8 @@ func (w *warned) taken() []string {
 	return taken
 }
 
+// kubectl shows each answer, to the last cause and warning. The structured answer, which it makes
+// its text of, has the fields that are compared.
 func TestTheGardenAnswersUsers(t *testing.T) {
 	contract.Shows(t, "A2", "A3", "A4", "A5")
 	g := setup(t)
@@ -79,13 +81,14 @@ func TestTheGardenAnswersUsers(t *testing.T) {
 	config.WarningHandlerWithContext = &warnings
 	user, err := client.New(config, client.Options{})
 	g.Expect(err).NotTo(HaveOccurred())
-	answers := ""
+	answers, cache := "", t.TempDir()
 	for _, each := range examples {
 		shoot := each.shoot.DeepCopy()
 		g.mergeMap(shoot, each.New)
 		if each.As == "annotated" {
 			shoot.SetAnnotations(map[string]string{"example": "annotated"})
 		}
+		shown := g.kubectl(shoot, each.Old == nil, cache)
 		if each.Old == nil {
 			err = user.Create(t.Context(), shoot, client.DryRunAll)
 		} else {
@@ -101,6 +104,9 @@ func TestTheGardenAnswersUsers(t *testing.T) {
 		}
 		if got != each.Want || fmt.Sprint(at) != fmt.Sprint(wanted) {
 			t.Errorf("%s: %s at %v, and not %s at %v:\n%s", each.Name, got, at, each.Want, wanted, text)
+		}
+		for line := range strings.Lines(text) {
+			g.Expect(shown).To(ContainSubstring(asKubectlShows(line)), each.Name)
 		}
 		answers += "# " + each.Name + "\n" + text
 	}
@@ -216,19 +222,33 @@ func TestStandaloneNothingIsStatedInShoots(t *testing.T) {
 	}
 }
 
-// kubectl shows an answer like that of the API server itself.
-func TestKubectlShowsTheCauses(t *testing.T) {
-	g := setup(t)
-	g.admits()
-	file := filepath.Join(t.TempDir(), "shoot.yaml")
-	raw, err := yaml.Marshal(g.shoot("mine", "{networking: {type: calico, pods: 10.1.0.0/33, providerConfig: {overlai: {enabled: true}}}}").Object)
+// kubectl returns what kubectl prints when it creates or replaces a Shoot in a dry run.
+func (g *garden) kubectl(shoot *unstructured.Unstructured, isNew bool, cache string) string {
+	g.t.Helper()
+	raw, err := yaml.Marshal(shoot.Object)
 	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(os.WriteFile(file, raw, 0o600)).To(Succeed())
-	box := landscape.Get(t)
-	output, err := exec.CommandContext(t.Context(), box.Kubectl, "--kubeconfig", box.Seed.Kubeconfig, "apply", "-f", file).CombinedOutput()
-	g.Expect(err).To(HaveOccurred())
-	g.Expect(string(output)).To(And(
-		ContainSubstring("spec.networking.pods: Invalid value"), ContainSubstring("spec.networking.providerConfig.overlai: Invalid value")))
+	verb := "replace"
+	if isNew {
+		verb = "create"
+	}
+	box := landscape.Get(g.t)
+	command := exec.CommandContext(g.t.Context(), box.Kubectl, "--kubeconfig", box.Seed.Kubeconfig,
+		"--cache-dir", cache, verb, "--dry-run=server", "-f", "-")
+	command.Stdin = bytes.NewReader(raw)
+	output, _ := command.CombinedOutput() // its exit status says less than its output
+	return string(output)
+}
+
+// asKubectlShows returns what kubectl shows of a line of an answer.
+func asKubectlShows(line string) string {
+	word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+	switch word {
+	case "refused":
+		return rest
+	case "warning":
+		return "Warning: " + rest
+	}
+	return "(server dry run)"
 }
 
 func (g *garden) mergeMap(shoot *unstructured.Unstructured, change map[string]any) {
