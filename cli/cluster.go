@@ -3,10 +3,15 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"math"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	utilversion "k8s.io/apimachinery/pkg/util/version"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	"github.com/trellis-network/trellis/cli/internal/manifest"
@@ -28,7 +33,13 @@ type clusterFlags struct {
 func (c *clusterFlags) addFlags(flags *pflag.FlagSet) {
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
 	own.StringVar(&c.provider, "provider", "", "`TYPE` of the infrastructure (Shoot.spec.provider.type) of a bare NetworkConfig")
-	own.StringVar(&c.version, "kubernetes-version", "", "`VERSION` of Kubernetes for a bare NetworkConfig")
+	addFlag(own, "kubernetes-version", "", "", "`VERSION` of Kubernetes for a bare NetworkConfig", func(value string) error {
+		if _, err := utilversion.ParseGeneric(value); err != nil {
+			return errors.New("must be a version such as 1.36.3")
+		}
+		c.version = strings.TrimPrefix(value, "v")
+		return nil
+	})
 	own.BoolVar(&c.kubeProxy, "kube-proxy", true, "kube-proxy runs in the cluster of a bare NetworkConfig")
 	own.StringVar(&c.kubeProxyMode, "kube-proxy-mode", "", "`MODE` of kube-proxy for a bare NetworkConfig: IPTables, IPVS or NFTables")
 	own.StringSliceVar(&c.families, "ip-families", nil, "`FAMILIES` of a bare NetworkConfig, the primary one first: IPv4,IPv6 (default IPv4)")
@@ -37,7 +48,14 @@ func (c *clusterFlags) addFlags(flags *pflag.FlagSet) {
 	own.StringVar(&c.nodes, "nodes", "", "`RANGE` of the nodes of a bare NetworkConfig")
 	own.BoolVar(&c.nodeLocalDNS, "node-local-dns", false, "the nodes of a bare NetworkConfig have a DNS cache")
 	own.BoolVar(&c.vpa, "vertical-pod-autoscaler", false, "the cluster of a bare NetworkConfig has the vertical pod autoscaler")
-	own.Int32Var(&c.maxNodes, "max-nodes", 0, "`NUMBER` of nodes that a bare NetworkConfig's cluster can grow to; 0 if unknown")
+	addFlag(own, "max-nodes", "", "0", "`NUMBER` of nodes that a bare NetworkConfig's cluster can grow to; 0 if unknown", func(value string) error {
+		number, err := strconv.ParseUint(value, 10, 31)
+		if err != nil {
+			return fmt.Errorf("must be a whole number from 0 to %d", math.MaxInt32)
+		}
+		c.maxNodes = int32(number)
+		return nil
+	})
 	own.VisitAll(func(flag *pflag.Flag) { c.names = append(c.names, flag.Name) })
 	flags.AddFlagSet(own)
 }

@@ -50,6 +50,18 @@ networkconfig noop: invalid (noop, 1 error)
 			stdout: "~\"author\": \"NetworkConfig\"\n\"enabled\": false",
 		},
 		{
+			name: "what is no version", args: "validate --kubernetes-version banana -f -", stdin: bareConfig, exit: 2,
+			stderr: `~Error: invalid argument "banana" for "--kubernetes-version" flag: must be a version such as 1.36.3`,
+		},
+		{
+			name: "fewer nodes than none", args: "validate --max-nodes -5 -f -", stdin: bareConfig, exit: 2,
+			stderr: `~Error: invalid argument "-5" for "--max-nodes" flag: must be a whole number from 0 to 2147483647`,
+		},
+		{
+			name: "a version with a letter, and nodes", args: "request --kubernetes-version v1.36.3 --max-nodes 5 -f -", stdin: bareConfig,
+			stdout: "~\"kubernetesVersion\": \"1.36.3\"\n\"nodesAtMost\": 5",
+		},
+		{
 			name: "beside other networks", args: "validate --provider infra -f -", stdin: bareConfig + "---\n" + shoot("mine", "{type: noop}"),
 			stdout: "\nshoot garden-dev/mine: valid (noop)\nnetworkconfig noop: valid (noop)\n",
 		},
