@@ -138,6 +138,9 @@ func TestWhatTheDocumentsShowIsAcceptedOrRefusedWithARemedyThatWorks(t *testing.
 				valid, report := validate(text, test.flags...)
 				g.Expect(valid).To(BeFalse(), text)
 				g.Expect(report).To(ContainSubstring(step.says), text)
+				if strings.Contains(step.says, "...") {
+					g.Expect(strings.Count(report, "error: ")).To(Equal(1), "what the dots stand for is not missing:\n%s", report)
+				}
 				g.Expect(text).To(ContainSubstring(step.replace), "the remedy has nothing to replace")
 				text = strings.Replace(text, step.replace, step.with, 1)
 			}
@@ -154,7 +157,7 @@ func TestWhatIsNoNetworkIsRefusedWithWhatToProvide(t *testing.T) {
 	for text, says := range map[string]string{
 		"apiVersion: v1\nkind: Config\nusers: [{name: garden, user: {tokenFile: /token}}]":                         "Config of v1 is not supported; " + provide,
 		"apiVersion: core.gardener.cloud/v1beta1\nkind: ControllerDeployment\ntype: helm":                          "ControllerDeployment of core.gardener.cloud/v1beta1 is not supported; " + provide,
-		"apiVersion: extensions.gardener.cloud/v1alpha1\nkind: Infrastructure\nspec: {type: aws}":                  "Infrastructure of extensions.gardener.cloud/v1alpha1 is not supported; " + provide,
+		"apiVersion: extensions.gardener.cloud/v1alpha1\nkind: Infrastructure\nspec: {type: aws}":                  "Infrastructure of extensions.gardener.cloud/v1alpha1 is no network; provide the Shoot, and write this spec.providerConfig into its spec.provider.infrastructureConfig",
 		"apiVersion: apps/v1\nkind: Deployment\n...\nspec: {}\n...":                                                "if lines with ... stand for something, write that instead, or remove them",
 		"apiVersion: crd.projectcalico.org/v1\nkind: FelixConfiguration\nmetadata:\n  ...\n  name: default\n  ...": "if lines with ... stand for something, write that instead, or remove them",
 		"status: {lastOperation: {state: Succeeded}, observedGeneration: 1}":                                       "has no apiVersion or no kind; " + provide,

@@ -140,7 +140,16 @@ func unknownKind(apiVersion, kind string) error {
 	if apiVersion == "" || kind == "" {
 		return fmt.Errorf("has no apiVersion or no kind; %s", allowed)
 	}
+	if inShoot, known := partsOfShoots[kind]; known && apiVersion == extensionsv1alpha1.GroupVersion.String() {
+		return fmt.Errorf("%s of %s is no network; provide the Shoot, and write this spec.providerConfig into its %s", kind, apiVersion, inShoot)
+	}
 	return fmt.Errorf("%s of %s is not supported; %s", kind, apiVersion, allowed)
+}
+
+// partsOfShoots are the fields of a Shoot with what other extension objects of its cluster have.
+var partsOfShoots = map[string]string{
+	"Infrastructure": "spec.provider.infrastructureConfig",
+	"ControlPlane":   "spec.provider.controlPlaneConfig",
 }
 
 func (s *Set) addItems(source Source, list map[string]any) {

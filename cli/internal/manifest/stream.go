@@ -104,6 +104,10 @@ func fromYAML(text []byte) []document {
 		case errors.As(err, &misfit):
 			err = notYAML(strings.Join(misfit.Errors, "; "))
 		case err != nil:
+			if len(documents) > 0 && placeholder.Match(text) && strings.Contains(err.Error(), noStart) {
+				// This is the rest of the manifest before, which a placeholder has cut off.
+				documents = documents[:len(documents)-1]
+			}
 			return append(documents, document{err: notYAML(readable.Replace(err.Error()))})
 		}
 		if value != nil || err != nil {
@@ -113,8 +117,11 @@ func fromYAML(text []byte) []document {
 	return documents
 }
 
+// noStart is the error of the YAML library for what follows after the end of a document.
+const noStart = "did not find expected <document start>"
+
 // readable words errors of the YAML library for users.
-var readable = strings.NewReplacer("yaml: ", "", "did not find expected <document start>",
+var readable = strings.NewReplacer("yaml: ", "", noStart,
 	"more follows after the end of a document; separate documents by a line with ---")
 
 // checked returns the document with a decoded value.
