@@ -68,7 +68,14 @@ func (r *running) to(p *pipeline.Pipeline, wanted *manifest.Subject) (*plan, err
 	}
 	made.new.request = request
 	made.result = p.Build(request)
-	made.refuseFixed(&r.network.Spec, &request)
+	before, err := r.request(r.network, r.shoot)
+	if err != nil {
+		return nil, err
+	}
+	if r.shoot == nil { // then it is not known which ranges nodes have
+		before.Facts.NodeCIDRMaskSize = request.Facts.NodeCIDRMaskSize
+	}
+	made.refuseFixed(before.Accepted(), &request)
 	if len(made.result.Errors) > 0 {
 		return made, nil
 	}
@@ -111,8 +118,8 @@ func (r *running) with(p *pipeline.Pipeline, wanted *manifest.Subject) (*extensi
 	return after, shoot, nil
 }
 
-// complete adds to a Shoot what its manifest lacks: the status, and the ranges and
-// families that the API server has chosen.
+// complete adds to a Shoot what its manifest lacks: the status, and the ranges, families and
+// length of the nodes' ranges that the API server has chosen.
 func (r *running) complete(shoot *corev1beta1.Shoot) *corev1beta1.Shoot {
 	if r.shoot == nil {
 		return shoot
@@ -120,6 +127,10 @@ func (r *running) complete(shoot *corev1beta1.Shoot) *corev1beta1.Shoot {
 	shoot = shoot.DeepCopy()
 	if r.live || reflect.DeepEqual(shoot.Status, corev1beta1.ShootStatus{}) {
 		shoot.Status = *r.shoot.Status.DeepCopy()
+	}
+	if from, to := r.shoot.Spec.Kubernetes.KubeControllerManager, &shoot.Spec.Kubernetes.KubeControllerManager; from != nil {
+		*to = cmp.Or(*to, &corev1beta1.KubeControllerManager{})
+		(*to).NodeCIDRMaskSize = cmp.Or((*to).NodeCIDRMaskSize, from.NodeCIDRMaskSize)
 	}
 	to, from := shoot.Spec.Networking, r.shoot.Spec.Networking
 	if to == nil || from == nil {

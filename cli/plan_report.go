@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/fielderror"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
@@ -35,7 +34,7 @@ type plan struct {
 }
 
 // refuseFixed refuses changes that no running network can make, and notes all that is to be kept.
-func (p *plan) refuseFixed(before *extensionsv1alpha1.NetworkSpec, request *pipeline.Request) {
+func (p *plan) refuseFixed(before *pipeline.Accepted, request *pipeline.Request) {
 	p.fixed = p.result.RefuseFixed(before, request)
 	for _, change := range p.result.Changes {
 		if change.Class == plugin.Forbidden {

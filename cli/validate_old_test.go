@@ -65,6 +65,22 @@ shoot garden-dev/mine: valid (noop, 1 warning)
 `,
 		},
 		{
+			name: "the length of the nodes' ranges", args: "validate new.yaml --old old.yaml", exit: 1,
+			files: with(strings.Replace(old["old.yaml"], "version: 1.36.3", "version: 1.36.3, kubeControllerManager: {nodeCIDRMaskSize: 26}", 1)),
+			stdout: `
+error: new.yaml: spec.kubernetes.kubeControllerManager.nodeCIDRMaskSize: Forbidden: cannot change from 24 to 26 in a running network: the nodes have ranges of this length
+shoot garden-dev/mine: invalid (noop, 1 error)
+`,
+		},
+		{
+			name: "the length of the nodes' ranges, which Gardener chose", args: "validate new.yaml --old old.yaml",
+			files: map[string]string{
+				"old.yaml": strings.Replace(old["old.yaml"], "version: 1.36.3", "version: 1.36.3, kubeControllerManager: {nodeCIDRMaskSize: 26}", 1),
+				"new.yaml": strings.Replace(old["old.yaml"], "1.36.3", "1.36.4", 1),
+			},
+			stdout: "shoot garden-dev/mine: valid (noop)\n",
+		},
+		{
 			name: "a Shoot that is being deleted", args: "validate new.yaml --old old.yaml",
 			files:  map[string]string{"old.yaml": strings.Replace(old["old.yaml"], "name: mine", "name: mine, deletionTimestamp: 2026-01-01T00:00:00Z", 1), "new.yaml": broken},
 			stdout: "shoot garden-dev/mine: valid (noop)\n",

@@ -6,30 +6,34 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/fielderror"
 )
 
 // RefuseFixed adds to a Result's errors those changes that no running network can make, even if
-// its plugin allows them: of its type, and of its ranges. before is what runs, and request is
-// what the Result is of. A range that the Shoot's status does not list, unlike the wanted one,
-// is not what runs, and may be corrected (Gardener's contract). RefuseFixed returns the refused
-// fields with their present values: "spec.podCIDR: 10.1.0.0/16".
-func (r *Result) RefuseFixed(before *extensionsv1alpha1.NetworkSpec, request *Request) (keep []string) {
-	paths, after := pathsOf(request), &request.Spec
+// its plugin allows them: of its type, of its ranges, and of the prefix length of each node's range
+// of pods. before is what runs, and request is what the Result is of. A range that the Shoot's status
+// does not list, unlike the wanted one, is not what runs, and may be corrected (Gardener's contract).
+// So may a length with which no node got a range. RefuseFixed returns the refused fields with their
+// present values: "spec.podCIDR: 10.1.0.0/16".
+func (r *Result) RefuseFixed(before *Accepted, request *Request) (keep []string) {
+	paths, was, is := pathsOf(request), &before.Spec, &request.Spec
+	maskWas, maskIs := nodeMask(&before.Facts), nodeMask(&request.Facts)
 	for _, each := range []struct {
 		path                   *field.Path
 		before, after, because string
 		allowed                bool
 	}{
-		{paths.networkType, before.Type, after.Type, "the network plugin has set up the interfaces of the running pods", before.Type == after.Type},
-		{paths.pods, before.EffectivePodCIDR(), after.EffectivePodCIDR(), "the running pods have addresses from this range",
-			mayReplace(before.EffectivePodCIDR(), after.EffectivePodCIDR(), request.Facts.PodCIDRs)},
-		{paths.services, before.ServiceCIDR, after.ServiceCIDR, "the existing Services have addresses from this range",
-			mayReplace(before.ServiceCIDR, after.ServiceCIDR, request.Facts.ServiceCIDRs)},
+		{paths.networkType, was.Type, is.Type, "the network plugin has set up the interfaces of the running pods", was.Type == is.Type},
+		{paths.pods, was.EffectivePodCIDR(), is.EffectivePodCIDR(), "the running pods have addresses from this range",
+			mayReplace(was.EffectivePodCIDR(), is.EffectivePodCIDR(), request.Facts.PodCIDRs)},
+		{paths.services, was.ServiceCIDR, is.ServiceCIDR, "the existing Services have addresses from this range",
+			mayReplace(was.ServiceCIDR, is.ServiceCIDR, request.Facts.ServiceCIDRs)},
+		{nodeMaskPath, strconv.Itoa(maskWas), strconv.Itoa(maskIs), "the nodes have ranges of this length",
+			maskWas == maskIs || !hasRoom(was.EffectivePodCIDR(), maskWas)},
 	} {
 		isRefused := slices.ContainsFunc(r.Errors, func(err *field.Error) bool { return err.Field == each.path.String() })
 		if each.allowed || each.before == "" || isRefused {

@@ -27,6 +27,12 @@ func TestARunningNetworkKeepsItsRanges(t *testing.T) {
 	reporting := func(pods string) func(*corev1beta1.Shoot) {
 		return func(s *corev1beta1.Shoot) { s.Status.Networking = &corev1beta1.NetworkingStatus{Pods: []string{pods}} }
 	}
+	withMask := func(pods string, mask int32) func(*corev1beta1.Shoot) {
+		return both(ranges(pods, ""), func(s *corev1beta1.Shoot) {
+			s.Spec.Kubernetes.KubeControllerManager = &corev1beta1.KubeControllerManager{NodeCIDRMaskSize: &mask}
+		})
+	}
+	const mask = "spec.kubernetes.kubeControllerManager.nodeCIDRMaskSize: Forbidden: cannot change from "
 	type change = func(*corev1beta1.Shoot)
 	for name, test := range map[string]struct {
 		old, shoot change
@@ -42,6 +48,12 @@ func TestARunningNetworkKeepsItsRanges(t *testing.T) {
 		"another spelling of it":          {ranges("10.4.7.0/16", ""), ranges("10.4.0.0/16", ""), ""},
 		"what was no range":               {ranges("10.4.0.0", ""), ranges("10.4.0.0/16", ""), ""},
 		"what becomes no range":           {ranges("10.4.0.0/16", ""), ranges("10.4.0.0", ""), of + `pods: Invalid value: "10.4.0.0": is no IP range`},
+		"another length of nodes' ranges": {withMask("10.4.0.0/16", 25), withMask("10.4.0.0/16", 26), mask + "25 to 26 in a running network: the nodes have ranges of this length"},
+		"another than the default":        {ranges("10.4.0.0/16", ""), withMask("10.4.0.0/16", 26), mask + "24 to 26"},
+		"none any more":                   {withMask("10.4.0.0/16", 26), ranges("10.4.0.0/16", ""), mask + "26 to 24"},
+		"the default":                     {ranges("10.4.0.0/16", ""), both(withMask("10.4.0.0/16", 24), with(`{}`)), ""},
+		"one with which no node started":  {withMask("10.4.0.0/16", 15), withMask("10.4.0.0/16", 26), ""},
+		"one that could not be":           {withMask("10.4.0.0/16", 64), withMask("10.4.0.0/16", 26), ""},
 		"beside what was wrong":           {both(ranges("10.4.0.0/16", ""), with(`{"mtu":7}`)), both(ranges("10.5.0.0/16", ""), with(`{"mtu":7}`)), of + "pods: Forbidden: cannot change"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,8 +3,10 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"math/bits"
+	"net/netip"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -22,10 +24,7 @@ var nodeMaskPath = field.NewPath("spec", "kubernetes", "kubeControllerManager", 
 // ranges: a node without one never becomes ready. It refuses a cluster that is not made yet, and
 // warns of one that exists. IPv6 ranges have room for any number of nodes.
 func (b *build) checkRoom(pods []addressRange) {
-	mask := int(b.in.NodeCIDRMaskSize)
-	if mask == 0 {
-		mask = defaultNodeMask
-	}
+	mask := nodeMask(&b.in.Facts)
 	ofIPv4, room := addressRange{}, 0
 	for _, each := range pods {
 		if familyOf(each.prefix) != extensionsv1alpha1.IPv4 {
@@ -70,6 +69,15 @@ func largeEnough(mask, nodes int) string {
 		return fmt.Sprintf(" such as a /%d", prefix)
 	}
 	return ""
+}
+
+// nodeMask returns the prefix length of each node's IPv4 range.
+func nodeMask(facts *plugin.Facts) int { return int(cmp.Or(facts.NodeCIDRMaskSize, defaultNodeMask)) }
+
+// hasRoom reports whether a range of pods is of IPv4 and has a range of that prefix length for a node.
+func hasRoom(pods string, mask int) bool {
+	prefix, err := netip.ParsePrefix(pods)
+	return err == nil && prefix.Addr().Is4() && prefix.Bits() <= mask && mask <= prefix.Addr().BitLen()
 }
 
 func nodes(n int) string {

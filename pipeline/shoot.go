@@ -64,7 +64,7 @@ func reviewOf(result Result) Review {
 func (p *Pipeline) reviewUpdate(before, request *Request) Review {
 	if before.Spec.Type != request.Spec.Type {
 		result := Result{}
-		result.RefuseFixed(&before.Spec, request)
+		result.RefuseFixed(before.Accepted(), request)
 		return reviewOf(result)
 	}
 	var annotation []plugin.Warning
@@ -84,7 +84,7 @@ func (p *Pipeline) reviewUpdate(before, request *Request) Review {
 		request.Applied = was.Applied()
 	}
 	result := p.check(*request)
-	result.RefuseFixed(&before.Spec, request)
+	result.RefuseFixed(before.TakenOver, request)
 	result.Warnings = append(annotation, result.Warnings...)
 	review := reviewOf(result)
 	if result.compared {
