@@ -34,9 +34,11 @@ For each shoot, the seed has the namespace and in it the Secret NAME.kubeconfig
 with an admin kubeconfig under the key kubeconfig.
 
 Exit status: 0 when it was stopped, 1 when it could not start or a component
-died, 2 when a flag or argument is invalid, or too little memory is free.`,
+died, 2 when a flag or argument is invalid, or the machine lacks memory, disk
+space or what real nodes need.`,
 		Example: `  trellis-sandbox up --shoot garden-dev/johndoe-azure --nodes 3
   trellis-sandbox up --shoots 2 --user alice=developers,testers
+  trellis-sandbox up --nodes real:2
   trellis-sandbox up --detach --dir /tmp/landscape`,
 		Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {

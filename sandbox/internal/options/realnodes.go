@@ -50,7 +50,7 @@ const (
 
 func (f *realFlags) addTo(set *pflag.FlagSet) {
 	f.set = set
-	set.StringVar(&f.programs, programsFlag, "", "`directory` with the programs and images of real nodes")
+	set.StringVar(&f.programs, programsFlag, "", "`directory` with the programs and images of real nodes (default: the last one that make real-nodes printed)")
 	set.StringArrayVar(&f.images, imageFlag, nil, "an `archive` with images that real nodes import; may be repeated")
 	set.StringArrayVar(&f.registries, registryFlag, nil, "a registry that real nodes reach though it is not public, as `HOST[:PORT][=ADDRESS:PORT]`; may be repeated")
 	set.IntVar(&f.subnets, subnetsFlag, 1, "network segments of real nodes, with a router between them")
@@ -103,12 +103,9 @@ func (f *realFlags) parse(some bool, ofAll string) (*RealNodes, []error) {
 		}
 		nodes.Registries = append(nodes.Registries, registry)
 	}
-	if f.programs == "" {
-		return nil, append(errs, Invalidf("--%s is missing; name the directory that `go run ./test/sandbox/build -real-nodes` prints", programsFlag))
-	}
 	var err error
-	if nodes.Programs, err = nodeprograms.Read(f.programs); err != nil {
-		errs = append(errs, Invalidf("--%s: %v", programsFlag, err))
+	if nodes.Programs, err = readPrograms(f.programs); err != nil {
+		errs = append(errs, err)
 	}
 	return nodes, errs
 }

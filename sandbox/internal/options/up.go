@@ -73,7 +73,7 @@ type Flags struct {
 func (f *Flags) AddTo(set *pflag.FlagSet) {
 	set.SortFlags = false
 	set.StringArrayVar(&f.shoots, "shoot", nil, "a shoot cluster to run, as `NAMESPACE/NAME`, or NAMESPACE/NAME=NODES with its own number of nodes; may be repeated")
-	set.IntVar(&f.unnamed, "shoots", 0, "run `N` more shoots, named "+UnnamedNamespace+"/shoot-1 and so on")
+	set.IntVar(&f.unnamed, "shoots", 0, "run `N` more shoots, named "+UnnamedNamespace+"/shoot-1 and so on (default: 1 if --nodes are real and there is no --shoot)")
 	set.StringVar(&f.nodes, "nodes", "1", "`N` simulated nodes in each shoot, or real:N real ones (root only)")
 	f.real.addTo(set)
 	set.StringArrayVar(&f.users, "user", nil, "make a client certificate without rights for the seed, as `NAME[=GROUP,GROUP]`; may be repeated")
@@ -89,7 +89,11 @@ func (f *Flags) AddTo(set *pflag.FlagSet) {
 // first mistake.
 func (f *Flags) Up() (Up, error) {
 	nodes, nodesErr := parseNodes(f.nodes, "--nodes "+f.nodes)
-	shoots, shootErrs := parseShoots(f.shoots, f.unnamed, nodes)
+	unnamed := f.unnamed
+	if nodes.Real && unnamed == 0 && len(f.shoots) == 0 {
+		unnamed = 1 // nodes are those of shoots
+	}
+	shoots, shootErrs := parseShoots(f.shoots, unnamed, nodes)
 	users, userErrs := parseUsers(f.users)
 	network, networkErrs := parseNetwork(f.pods, f.services)
 	hasReal := nodes.Real || slices.ContainsFunc(shoots, func(s Shoot) bool { return s.Real })
@@ -99,9 +103,6 @@ func (f *Flags) Up() (Up, error) {
 		if len(errs) == 0 && len(networkErrs) == 0 {
 			errs = compact(network.checkRoom(shoot.Count))
 		}
-	}
-	if real != nil && f.unnamed == 0 && len(f.shoots) == 0 {
-		errs = append(errs, Invalidf("--nodes %s: nodes are those of shoots, but there is no shoot; add --shoot NAMESPACE/NAME", f.nodes))
 	}
 	if f.timeout < minTimeout {
 		errs = append(errs, Invalidf("--timeout %s: allow at least %s; a start takes from 10 seconds to a minute", f.timeout, minTimeout))

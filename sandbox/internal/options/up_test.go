@@ -83,7 +83,6 @@ func TestRefusals(t *testing.T) {
 		"too many shoots":          {[]string{"--shoots=101"}, []string{"0 to 100"}},
 		"nodes of no kind":         {[]string{"--nodes=fake:2"}, []string{"--nodes fake:2", "real:N"}},
 		"too many real nodes":      {[]string{"--nodes=real:21", "--node-programs=/"}, []string{"real:21", "1 to 20"}},
-		"no programs":              {[]string{"--nodes=real:2"}, []string{"--node-programs is missing"}},
 		"programs elsewhere":       {[]string{"--nodes=real:2", "--node-programs=/proc"}, []string{"/proc", "programs.json"}},
 		"too many subnets":         {[]string{"--nodes=real:2", "--subnets=5"}, []string{"--subnets 5", "1 to 4"}},
 		"unknown families":         {[]string{"--nodes=real:2", "--ip-families=IPv5"}, []string{"IPv5", "IPv6,IPv4"}},
@@ -91,7 +90,6 @@ func TestRefusals(t *testing.T) {
 		"a registry without host":  {[]string{"--nodes=real:2", "--node-programs=/", "--registry=:5000"}, []string{`--registry ":5000"`, "HOST:PORT"}},
 		"a registry nowhere":       {[]string{"--nodes=real:2", "--node-programs=/", "--registry=a=b"}, []string{`address "b"`, "HOST:PORT=ADDRESS:PORT"}},
 		"a registry of simulated":  {[]string{"--registry=a"}, []string{"--registry is for real nodes"}},
-		"real nodes of no shoot":   {[]string{"--nodes=real:2", "--node-programs=/proc"}, []string{"real:2", "add --shoot"}},
 		"subnets of simulated":     {[]string{"--nodes=2", "--subnets=2"}, []string{"--subnets is for real nodes", "real:2"}},
 		"families of simulated":    {[]string{"--ip-families=IPv6"}, []string{"--ip-families is for real nodes"}},
 		"negative nodes":           {[]string{"--nodes=-1"}, []string{"--nodes -1", "0 to 1000"}},
@@ -171,7 +169,8 @@ func TestAShootCanHaveNodesOfItsOwn(t *testing.T) {
 	if err != nil || up.Real != nil || all != 4 || real != 0 {
 		t.Errorf("got %+v and %v", up, err)
 	}
-	if _, err := parse(t, "--nodes=2", "--shoot=a/b=real:2"); os.Geteuid() == 0 && (err == nil || !strings.Contains(err.Error(), "--node-programs is missing")) {
+	cached(t)
+	if _, err := parse(t, "--nodes=2", "--shoot=a/b=real:2"); err == nil || !strings.Contains(err.Error(), "no programs of real nodes") {
 		t.Errorf("got %v", err)
 	}
 }

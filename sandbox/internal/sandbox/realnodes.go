@@ -5,6 +5,7 @@ package sandbox
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -23,22 +24,20 @@ import (
 	"github.com/trellis-network/trellis/sandbox/internal/realnodes/system"
 )
 
-// checkRealNodes returns an options.Invalid if this machine lacks what the nodes need: programs,
-// cgroups or instances of inotify.
+// checkRealNodes returns an options.Invalid that names all that the nodes need and this machine
+// lacks: programs, cgroups and instances of inotify.
 func checkRealNodes(wanted options.Up, planned needs.Counts) error {
 	if wanted.Real == nil {
 		return nil
 	}
+	errs := []error{checkPrograms(wanted.Real.Programs), checkInotify(planned)}
 	if missing := missingPrograms(); len(missing) > 0 {
-		return options.Invalidf("real nodes need programs that are missing: %s; install them, or use simulated nodes", strings.Join(missing, ", "))
-	}
-	if err := checkPrograms(wanted.Real.Programs); err != nil {
-		return err
+		errs = append(errs, options.Invalidf("real nodes need programs that are missing: %s; install them, or use simulated nodes", strings.Join(missing, ", ")))
 	}
 	if err := cgroups.Check(); err != nil {
-		return options.Invalidf("real nodes need cgroups: %v; or use simulated nodes", err)
+		errs = append(errs, options.Invalidf("real nodes need cgroups: %v; or use simulated nodes", err))
 	}
-	return checkInotify(planned)
+	return errors.Join(errs...)
 }
 
 // checkPrograms returns an options.Invalid if the directory of the nodes' programs lacks one that
