@@ -167,6 +167,7 @@ func TestMisuse(t *testing.T) {
 		"too big":         {[]string{"up", "--shoots=101"}, "from 0 to 100 shoots"},
 		"detached":        {[]string{"up", "--detach", "--dir=/usr"}, "other files"},
 		"down nowhere":    {[]string{"down"}, "--dir is missing"},
+		"no such command": {[]string{"node", "foo"}, `no command "foo"; there are exec, fault, heal, kill, list, partition, start`},
 		"no node":         {[]string{"node", "kill", "--dir=/usr"}, "kill accepts 1 arg(s), received 0; see"},
 		"no command":      {[]string{"node", "exec", "--dir=/usr", "node-1"}, "node exec --help"},
 		"nodes of none":   {[]string{"node", "list", "--dir=/usr"}, "no sandbox runs in /usr"},

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -213,8 +214,8 @@ func podsTalk(t *testing.T, programs, families string) {
 	}
 	nothingSince(t, before)
 	t.Logf("%5.1f s: everything has ended, after %.1f s", time.Since(began).Seconds(), time.Since(stopped).Seconds())
-	if status, _, stderr := run(t, "down", "--dir", dir); status != 0 {
-		t.Errorf("down: exit status %d\n%s", status, stderr)
+	if status, _, stderr := run(t, "down", "--dir", dir); status != 0 || !missing(filepath.Join(dir, "nodes")) {
+		t.Errorf("down: exit status %d, and the files of nodes are gone: %v\n%s", status, missing(filepath.Join(dir, "nodes")), stderr)
 	}
 }
 

@@ -14,7 +14,7 @@ func newDown() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:     "down",
-		Short:   "Stop the sandbox that runs in a directory, and wait until all of it is gone",
+		Short:   "Stop the sandbox that runs in a directory, wait until all of it is gone, and remove the files of its nodes",
 		Example: "  trellis-sandbox down --dir /tmp/landscape",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -63,8 +63,8 @@ func newNode() *cobra.Command {
   trellis-sandbox node fault --dir /tmp/landscape node-2 --loss 30
   trellis-sandbox node heal --dir /tmp/landscape
   trellis-sandbox node kill --dir /tmp/landscape node-2`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: cobra.ArbitraryArgs,
+		RunE: help,
 	}
 	of.addTo(cmd)
 	cmd.AddCommand(newNodeList(&of), newNodeExec(&of), newNodeKill(&of), newNodeStart(&of),

@@ -24,8 +24,25 @@ const (
 )
 
 // Down stops the sandbox that runs in the directory at path, and waits until its
-// processes have ended. It returns false if no sandbox ran there.
+// processes have ended. Then it removes the root file systems of its real nodes, also
+// those of a sandbox that ended before. It returns false if no sandbox ran there.
 func Down(path string) (stopped bool, err error) {
+	if stopped, err = stop(path); err != nil {
+		return stopped, err
+	}
+	return stopped, removeNodes(path)
+}
+
+// removeNodes tries again while the processes of a killed sandbox end, which may write files yet.
+func removeNodes(path string) error {
+	for deadline := time.Now().Add(afterKill); ; time.Sleep(interval) {
+		if err := workdir.RemoveNodes(path); err == nil || time.Now().After(deadline) {
+			return err
+		}
+	}
+}
+
+func stop(path string) (stopped bool, err error) {
 	if path == "" {
 		return false, options.Invalidf("--dir is missing; name the directory of the sandbox to stop: the field dir of the line that `up` printed")
 	}

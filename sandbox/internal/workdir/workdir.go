@@ -18,9 +18,12 @@ import (
 // prefix is the prefix of the names of temporary directories.
 const prefix = "trellis-sandbox-"
 
+// nodes is the entry with what real nodes have.
+const nodes = "nodes"
+
 // ours are the entries that a sandbox creates in its directory. The next sandbox
 // in the same directory removes them.
-var ours = []string{"bin", "etcd", "kubeconfigs", "logs", "nodes", "pki"}
+var ours = []string{"bin", "etcd", "kubeconfigs", "logs", nodes, "pki"}
 
 // Dir is a directory that belongs to this process until it is released.
 type Dir struct {
@@ -110,6 +113,20 @@ func (d *Dir) Release() error {
 	return os.RemoveAll(d.path)
 }
 
+// RemoveNodes removes the root file systems of real nodes that the last sandbox left in the directory
+// at path. If none was in there, it does nothing. It returns an options.Invalid if one runs there.
+func RemoveNodes(path string) error {
+	if !IsSandbox(path) {
+		return nil
+	}
+	lock, err := acquire(path)
+	if err != nil {
+		return err
+	}
+	defer lock.release()
+	return os.RemoveAll(filepath.Join(path, nodes))
+}
+
 // Path is the directory itself.
 func (d *Dir) Path() string { return d.path }
 
@@ -123,7 +140,7 @@ func (d *Dir) Kubectl() string { return filepath.Join(d.path, "bin", "kubectl") 
 func (d *Dir) Etcd() string { return filepath.Join(d.path, "etcd") }
 
 // Nodes is the directory of the named cluster's real nodes.
-func (d *Dir) Nodes(cluster string) string { return filepath.Join(d.path, "nodes", cluster) }
+func (d *Dir) Nodes(cluster string) string { return filepath.Join(d.path, nodes, cluster) }
 
 // controlSocket is the name of the socket in Dir.Nodes that takes commands.
 const controlSocket = "control.sock"
@@ -140,12 +157,12 @@ func ControlSocket(path, shoot string) (string, error) {
 	if _, running := Holder(path); !running {
 		return "", options.Invalidf("no sandbox runs in %s; --dir is the field dir of the line that `up` printed", path)
 	}
-	nodes := filepath.Join(path, "nodes", "shoots")
+	shoots := filepath.Join(path, nodes, "shoots")
 	pattern := shoot
 	if shoot == "" {
 		pattern = "*/*"
 	}
-	found, err := filepath.Glob(filepath.Join(nodes, pattern, controlSocket))
+	found, err := filepath.Glob(filepath.Join(shoots, pattern, controlSocket))
 	if err != nil {
 		return "", options.Invalidf("--shoot %q: %v", shoot, err)
 	}

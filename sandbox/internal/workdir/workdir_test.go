@@ -63,6 +63,48 @@ func TestGivenDirectoryIsKeptAndCleared(t *testing.T) {
 	}
 }
 
+func TestWhatNodesLeftIsRemoved(t *testing.T) {
+	path := t.TempDir()
+	dir := claim(t, path)
+	left, log := filepath.Join(dir.Nodes("shoots/a/b"), "node-1", "etc"), dir.Logs("shoots/a/b")
+	for _, each := range []string{left, log} {
+		if err := os.MkdirAll(each, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := RemoveNodes(path); !options.IsInvalid(err) || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("while the sandbox runs: %v", err)
+	}
+	if err := dir.Release(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(left); err != nil {
+		t.Error(err)
+	}
+	if err := RemoveNodes(path); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(path, nodes)); err == nil {
+		t.Error("the files of nodes are left")
+	}
+	if _, err := os.Stat(log); err != nil {
+		t.Errorf("the logs are gone: %v", err)
+	}
+}
+
+func TestNothingOfOthersIsRemoved(t *testing.T) {
+	foreign := filepath.Join(t.TempDir(), nodes)
+	if err := os.Mkdir(foreign, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := RemoveNodes(filepath.Dir(foreign)); err != nil {
+		t.Error(err)
+	}
+	if entries, err := os.ReadDir(filepath.Dir(foreign)); err != nil || len(entries) != 1 {
+		t.Errorf("got %v (%v)", entries, err)
+	}
+}
+
 func TestTemporaryDirectoryIsRemoved(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	dir := claim(t, "")
