@@ -66,6 +66,19 @@ func TestANetworkIsReadable(t *testing.T) {
 	g.Expect(text.String()).To(Equal(string(want)))
 }
 
+// The status has the hour of the latest report, which says nothing while probes report.
+func TestReportsThatAreMissingForLongAreDated(t *testing.T) {
+	g := NewWithT(t)
+	told := overview.Of(networks(t, "networks.yaml")[0], flannels(t))
+	at := func(hour, minute int) string {
+		return strings.Join(told.Tree(time.Date(2026, 3, 1, hour, minute, 0, 0, time.UTC)).Lines(0), "\n")
+	}
+	for _, fresh := range []string{at(10, 59), at(11, 59), at(12, 4)} {
+		g.Expect(fresh).To(And(ContainSubstring("100 % pass"), Not(ContainSubstring("latest report"))))
+	}
+	g.Expect(at(12, 6)).To(ContainSubstring("100 % pass; the latest report is of the hour from 2026-03-01 11:00 UTC"))
+}
+
 func TestTheStateIsTheGravest(t *testing.T) {
 	operation := func(kind corev1beta1.LastOperationType, state corev1beta1.LastOperationState) *corev1beta1.LastOperation {
 		return &corev1beta1.LastOperation{Type: kind, State: state}

@@ -22,6 +22,10 @@ import (
 // maxListed is how many entries of a kind are shown.
 const maxListed = 50
 
+// fresh is the greatest age of the hour of the latest report while probes report: that hour, and the
+// minutes within which the operator writes the next one.
+const fresh = time.Hour + 5*time.Minute
+
 // componentsHealthy is the type of the condition about the components.
 const componentsHealthy = "SystemComponentsHealthy"
 
@@ -164,8 +168,11 @@ func (n *Network) addTests(tests *tree.Node, now time.Time) {
 		tests.Add(string(family), "%s", results(n.ConnectivityTests.Families[family]))
 	}
 	if s := n.ConnectivityTests.Summary; s != nil {
-		tests.Add("tested", "%s from %s, of which %d %% pass; the latest report is of the hour from %s",
-			count(s.Edges, "target"), count(s.Nodes, "node"), s.PassingPercent, s.Evidence.UTC().Format("2006-01-02 15:04 MST"))
+		text := fmt.Sprintf("%s from %s, of which %d %% pass", count(s.Edges, "target"), count(s.Nodes, "node"), s.PassingPercent)
+		if now.Sub(s.Evidence.Time) > fresh {
+			text += "; the latest report is of the hour from " + s.Evidence.UTC().Format("2006-01-02 15:04 MST")
+		}
+		tests.Add("tested", "%s", text)
 		listed(tests, s.Worst, func(edge *extensionsv1alpha1.FailingEdge) {
 			seen := "never reached"
 			if edge.LastSuccess != nil {
