@@ -55,7 +55,9 @@ func TestNamesOfRefusedAddressesAreNotConnectedTo(t *testing.T) {
 	h.Expect(err).To(MatchError(ContainSubstring("shootClientConnection.allowedAddresses")))
 
 	named := &onlySecret{kubeconfig: kubeconfigOf(`"server":"` + strings.Replace(h.server.URL, "127.0.0.1", "localhost", 1) + `","insecure-skip-tls-verify":true`)}
-	clients := New(Options{Metadata: named, Secrets: named, RefuseAddress: NeverClusters()})
+	options := patient(named, named)
+	refusing(&options)
+	clients := New(options)
 	defer clients.Close()
 	_, err = clients.For(h.ctx, "shoot--tenant")
 	h.Expect(errors.As(err, new(*UnreachableError))).To(BeTrue())

@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 )
@@ -36,7 +35,7 @@ func TestEmptyElementsCountAsMuchAsTheyTake(t *testing.T) {
 				return connected.connection.cached.Load() < 8<<20 // which is counted twice
 			}})
 			seed := &secrets{}
-			clients := New(Options{Metadata: seed, Secrets: seed, SyncTimeout: time.Minute, ConnectTimeout: time.Minute, RequestTimeout: time.Minute})
+			clients := New(patient(seed, seed))
 			defer clients.Close()
 			seed.put("shoot--dev--one", server.kubeconfig())
 			shoot, err := clients.For(t.Context(), "shoot--dev--one")

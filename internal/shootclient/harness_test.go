@@ -8,10 +8,12 @@ import (
 	"os"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/trellis-network/trellis/test/harness"
@@ -30,6 +32,11 @@ func TestMain(m *testing.M) {
 // linesAboutWatches counts the log lines about watches that fail.
 func linesAboutWatches() int { return len(logged.With("Objects of a shoot cannot be watched")) }
 
+// patient are options with which nothing is given up because a machine is busy.
+func patient(metadata, secrets client.Reader) Options {
+	return Options{Metadata: metadata, Secrets: secrets, ConnectTimeout: time.Minute, RequestTimeout: time.Minute, SyncTimeout: time.Minute}
+}
+
 // env is a control-plane namespace in the seed, with access to the shoot.
 type env struct {
 	*WithT
@@ -45,14 +52,12 @@ func newEnv(t testing.TB, adjust ...func(*Options)) *env {
 	t.Helper()
 	e := &env{WithT: NewWithT(t), ctx: t.Context(), seed: landscape.Seed(t), shoot: landscape.Shoot(t)}
 	e.namespace = e.seed.Namespace(t, "shoot--client--")
-	options := Options{
-		Metadata: e.seed, Secrets: e.seed,
-		WrapTransport: func(_ string, next http.RoundTripper) http.RoundTripper {
-			return harness.RoundTripper(func(r *http.Request) (*http.Response, error) {
-				e.requests.Add(1)
-				return next.RoundTrip(r)
-			})
-		},
+	options := patient(e.seed, e.seed)
+	options.WrapTransport = func(_ string, next http.RoundTripper) http.RoundTripper {
+		return harness.RoundTripper(func(r *http.Request) (*http.Response, error) {
+			e.requests.Add(1)
+			return next.RoundTrip(r)
+		})
 	}
 	for _, f := range adjust {
 		f(&options)

@@ -96,7 +96,7 @@ func newHostile(t *testing.T, answers hostileAnswers, adjust ...func(*Options)) 
 	})
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: h.server.Certificate().Raw})
 	secret := &onlySecret{kubeconfig: kubeconfigOf(fmt.Sprintf(`"server":%q,"certificate-authority-data":%q`, h.server.URL, base64.StdEncoding.EncodeToString(ca)))}
-	options := Options{Metadata: secret, Secrets: secret}
+	options := patient(secret, secret)
 	for _, f := range adjust {
 		f(&options)
 	}

@@ -107,7 +107,7 @@ func TestKeysThatTakeLongAreRefused(t *testing.T) {
 	defer server.Close()
 	text := base64.StdEncoding.EncodeToString
 	secret := &onlySecret{kubeconfig: kubeconfigOf(fmt.Sprintf(`"server":%q,"certificate-authority-data":%q`, server.URL, text(authority)))}
-	clients := New(Options{Metadata: secret, Secrets: secret, ConnectTimeout: time.Minute, RequestTimeout: time.Minute})
+	clients := New(patient(secret, secret))
 	defer clients.Close()
 	before := processor(t)
 	_, err := clients.For(t.Context(), "shoot--tenant")

@@ -36,10 +36,9 @@ func TestTwoHundredShootsComeAndGoAndLeaveNothing(t *testing.T) {
 	runtime.GC()
 	goroutinesBefore, connectedBefore, seriesBefore := runtime.NumGoroutine(), connected(), -1
 	linesBefore := linesAboutWatches()
-	clients := New(Options{
-		Metadata: seed, Secrets: seed, Clock: clock,
-		SyncTimeout: time.Minute, ConnectTimeout: time.Minute, RequestTimeout: time.Minute,
-	})
+	options := patient(seed, seed)
+	options.Clock = clock
+	clients := New(options)
 	defer clients.Close()
 	clients.Declare(Watch{Kind: daemonSets, Typed: true})
 	open := func() int {
@@ -123,7 +122,7 @@ func TestTwoHundredShootsComeAndGoAndLeaveNothing(t *testing.T) {
 // A controller that asks once more for a shoot that is about to go opens it for a moment only.
 func TestAShootThatIsOpenedAfterItsEndIsClosed(t *testing.T) {
 	g, seed := NewWithT(t), &secrets{}
-	clients := New(Options{Metadata: seed, Secrets: seed, ConnectTimeout: time.Minute, RequestTimeout: time.Minute})
+	clients := New(patient(seed, seed))
 	defer clients.Close()
 	seed.put("shoot--dev--one", newPretender(t, &pretender{}).kubeconfig())
 	clients.Forget("shoot--dev--one") // its last ManagedResource is gone

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -54,7 +53,7 @@ func heap() float64 {
 // being stripped.
 func BenchmarkMemoryOfAShoot(b *testing.B) {
 	const shoots, nodes = 10, 100
-	e := newEnv(b, func(o *Options) { o.SyncTimeout = time.Minute })
+	e := newEnv(b)
 	for i := range nodes {
 		node := aNode(fmt.Sprintf("%s-%d", e.namespace, i))
 		whole := node.DeepCopy()

@@ -102,7 +102,7 @@ func TestWhatIsNoHTTPIsNotQuoted(t *testing.T) {
 		}
 	}()
 	secret := &onlySecret{kubeconfig: kubeconfigOf(`"server":"http://` + listener.Addr().String() + `"`)}
-	clients := New(Options{Metadata: secret, Secrets: secret})
+	clients := New(patient(secret, secret))
 	defer clients.Close()
 	_, err = clients.For(t.Context(), "shoot--tenant")
 	g.Expect(err).To(MatchError(And(ContainSubstring("cannot be reached: "), Not(ContainSubstring("SSH")))))

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -49,7 +48,7 @@ func TestObjectsAreCachedWithoutWhatIsNotRead(t *testing.T) {
 // Where controllers declare a namespace, objects of others are not cached, whatever label a
 // user gives them, and reading them is an error rather than the answer that there are none.
 func TestWorkloadsElsewhereAreNotCached(t *testing.T) {
-	e := newEnv(t, func(o *Options) { o.SyncTimeout = time.Minute })
+	e := newEnv(t)
 	e.grant(e.shoot.Kubeconfig)
 	deployments := appsv1.SchemeGroupVersion.WithKind("Deployment")
 	e.clients.Declare(Watch{Kind: deployments, Typed: true, Fields: InSystem})

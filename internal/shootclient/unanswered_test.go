@@ -105,7 +105,7 @@ func TestTheEndOfAConnectionIsNotQuoted(t *testing.T) {
 // reached.
 func reachWith(t *testing.T, cluster string) error {
 	secret := &onlySecret{kubeconfig: kubeconfigOf(cluster)}
-	clients := New(Options{Metadata: secret, Secrets: secret})
+	clients := New(patient(secret, secret))
 	defer clients.Close()
 	_, err := clients.For(t.Context(), "shoot--tenant")
 	return err

@@ -6,7 +6,6 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
@@ -99,7 +98,7 @@ func TestEvents(t *testing.T) {
 // Unless more is declared, the cache holds metadata of what is managed, and refuses to
 // become a copy of the cluster.
 func TestReader(t *testing.T) {
-	e := newEnv(t, func(o *Options) { o.SyncTimeout = time.Minute })
+	e := newEnv(t)
 	e.grant(e.shoot.Kubeconfig)
 	cm := &corev1.ConfigMap{ObjectMeta: managed(e.namespace, "one"), Data: map[string]string{"a": "b"}}
 	other := &corev1.ConfigMap{ObjectMeta: managed(e.namespace, "other")}
@@ -123,7 +122,7 @@ func TestReader(t *testing.T) {
 
 // A controller gets of the nodes what it declares, and no Events.
 func TestNodesAreCachedWithWhatIsRead(t *testing.T) {
-	e := newEnv(t, func(o *Options) { o.SyncTimeout = time.Minute })
+	e := newEnv(t)
 	e.grant(e.shoot.Kubeconfig)
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
 		Name: e.namespace, Labels: map[string]string{"zone": "a"}, Annotations: map[string]string{"a": "b"},
@@ -176,7 +175,7 @@ func TestDeclarationsAreUnited(t *testing.T) {
 
 // A field selector restricts what is cached.
 func TestFieldsRestrictWhatIsCached(t *testing.T) {
-	e := newEnv(t, func(o *Options) { o.SyncTimeout = time.Minute })
+	e := newEnv(t)
 	e.grant(e.shoot.Kubeconfig)
 	e.clients.Declare(Watch{
 		Kind: configMaps, Typed: true, Selector: labels.Everything(),
