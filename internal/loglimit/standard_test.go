@@ -43,7 +43,7 @@ func TestWhatAServerSendsUnaskedIsNotLogged(t *testing.T) {
 	g.Expect(response.Body.Close()).To(Succeed())
 	close(sent)
 	const message = "Go's standard library reports"
-	g.Eventually(func() []string { return lines.With(message) }).WithTimeout(10 * time.Second).Should(ConsistOf(And(
+	g.Eventually(func() []string { return lines.With(message) }).WithTimeout(time.Minute).Should(ConsistOf(And(
 		ContainSubstring(`"line"="Unsolicited response received on idle HTTP channel"`), Not(ContainSubstring("password")))))
 
 	for range 100 {

@@ -54,7 +54,7 @@ func TestLargeRequestsOfOneSenderWaitForEachOther(t *testing.T) {
 			}
 		})
 	}
-	g.Eventually(next.present).WithTimeout(10 * time.Second).Should(Equal(1))
+	g.Eventually(next.present).WithTimeout(time.Minute).Should(Equal(1))
 	g.Consistently(next.present, "100ms").Should(Equal(1))
 	close(next.answer)
 	all.Wait()

@@ -41,11 +41,11 @@ func look(t *testing.T) machine {
 	return machine{descendants(), namespaces, strings.Split(string(mounts), "\n"), abandonedCgroups()}
 }
 
-// nothingSince waits until nothing is left that was not there before, and fails the test after a
-// quarter of a minute.
+// nothingSince waits until nothing is left that was not there before, and fails the test if
+// something stays.
 func nothingSince(t *testing.T, before machine) {
 	t.Helper()
-	for deadline := time.Now().Add(15 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		after, left := look(t), []string{}
 		for _, each := range []struct {
 			kind       string

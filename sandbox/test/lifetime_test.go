@@ -191,7 +191,7 @@ func TestMisuse(t *testing.T) {
 
 func TestTooSlow(t *testing.T) {
 	status, stdout, stderr := run(t, "up", "--timeout=1s")
-	if status != 1 || stdout != "" || !strings.Contains(stderr, "seed: API server: not ready within 1s") {
+	if status != 1 || stdout != "" || !strings.Contains(stderr, "not ready within 1s") {
 		t.Errorf("exit status %d, output %q\n%s", status, stdout, stderr)
 	}
 }

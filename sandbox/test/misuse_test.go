@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // misused runs `up` with two real nodes as the wrapper's arguments say, and checks that it
@@ -99,11 +98,11 @@ func TestAKilledStartLeavesNothing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "sandbox")
 	args := []string{"--dir", dir, "--shoot=garden-dev/one", "--nodes=real:1", "--node-programs", realNodes(t).Dir}
 	s := start(t, args...)
-	eventuallyWithin(t, time.Minute, "API server", func() bool { return !missing(filepath.Join(dir, "logs", "seed", "kube-apiserver.log")) })
+	eventually(t, "API server", func() bool { return !missing(filepath.Join(dir, "logs", "seed", "kube-apiserver.log")) })
 	misused(t, dir, []string{"in use by the sandbox with process id", "trellis-sandbox down --dir " + dir})
 
 	importer := filepath.Join(dir, "logs", "shoots", "garden-dev", "one", "importer", "containerd.log")
-	eventuallyWithin(t, time.Minute, "import of images", func() bool { info, err := os.Stat(importer); return err == nil && info.Size() > 0 })
+	eventually(t, "import of images", func() bool { info, err := os.Stat(importer); return err == nil && info.Size() > 0 })
 	pid := s.cmd.Process.Pid
 	pids := processes(t, dir, pid)
 	if len(pids) < minimum+3 {

@@ -56,7 +56,7 @@ func crds(ctx context.Context, c client.Client, files embed.FS, pattern string) 
 	if err := create(ctx, c, files, pattern); err != nil {
 		return err
 	}
-	const poll, patience = 50 * time.Millisecond, 30 * time.Second
+	const poll, patience = 50 * time.Millisecond, 2 * time.Minute
 	return wait.PollUntilContextTimeout(ctx, poll, patience, true, func(ctx context.Context) (bool, error) {
 		established, all, err := Established(ctx, c)
 		return established == all, err

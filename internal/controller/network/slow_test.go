@@ -71,7 +71,7 @@ func TestSlowClustersDoNotTakeAllWorkers(t *testing.T) {
 	}
 	begins("one")
 	begins("two")
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	result, err := r.Reconcile(ctx, request("three"))
 	g.Expect(err).NotTo(HaveOccurred())

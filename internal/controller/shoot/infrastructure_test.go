@@ -209,7 +209,7 @@ func (e *env) deletesInOrder(s *corev1beta1.Shoot) {
 		e.Expect(first.GetAnnotations()).To(HaveKeyWithValue("confirmation.gardener.cloud/deletion", "true"))
 		requested, err := time.Parse(time.RFC3339Nano, first.GetAnnotations()["gardener.cloud/timestamp"])
 		e.Expect(err).NotTo(HaveOccurred())
-		e.Expect(requested).To(BeTemporally("~", first.GetDeletionTimestamp().Time, 10*time.Second))
+		e.Expect(requested).To(BeTemporally("~", first.GetDeletionTimestamp().Time, time.Minute))
 		for _, later := range left[1:] {
 			e.get(later)
 			e.Expect(later.GetDeletionTimestamp()).To(BeNil(), "%T", later)

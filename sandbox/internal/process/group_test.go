@@ -81,7 +81,7 @@ func TestStop(t *testing.T) {
 	}
 	started := time.Now()
 	group.Stop(300 * time.Millisecond)
-	if took := time.Since(started); took < 300*time.Millisecond || took > 5*time.Second {
+	if took := time.Since(started); took < 300*time.Millisecond || took > 30*time.Second {
 		t.Errorf("stopping took %s", took)
 	}
 	for _, pid := range group.PIDs() {
@@ -160,7 +160,7 @@ func TestLifeline(t *testing.T) {
 	for range 2 {
 		select {
 		case <-deaths:
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("a component outlives its supervisor")
 		}
 	}
