@@ -3,6 +3,8 @@
 package pipeline_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -45,6 +47,31 @@ func TestWhatIsForgivenCoversNothingUp(t *testing.T) {
 			g.Expect(review.Warnings).NotTo(ContainElement(HaveField("Message", ContainSubstring("Internal error"))))
 		})
 	}
+}
+
+// Only so many errors are told one by one.
+func TestMoreErrorsThanAreToldAreForgiven(t *testing.T) {
+	g := NewWithT(t)
+	var fields []string
+	for i := range 150 {
+		fields = append(fields, fmt.Sprintf(`"f%d":1`, i))
+	}
+	config := func(more ...string) func(*corev1beta1.Shoot) {
+		return with(`{"mode":"routed",` + strings.Join(append(more, fields...), ",") + "}")
+	}
+	older := func(s *corev1beta1.Shoot) { s.Spec.Kubernetes.Version = "1.35.0" }
+	p := newPipeline(t, noopPlugin{})
+	for name, old := range map[string]func(*corev1beta1.Shoot){
+		"the same":            config(),
+		"spelt otherwise":     config(`"mtu":null`, `"kind":""`),
+		"and a value changes": config(`"mtu":"1400"`),
+	} {
+		review := p.ReviewShoot(shoot(both(old, older)), shoot(config()), noEnvironment)
+		g.Expect(review.Errors).To(BeEmpty(), name)
+		g.Expect(review.Warnings).To(ContainElement(HaveField("Message", ContainSubstring("has 50 more errors"))), name)
+	}
+	review := p.ReviewShoot(shoot(both(config(), older)), shoot(config(`"f150":1`)), noEnvironment)
+	g.Expect(lines(review.Errors)).To(ContainSubstring("has 51 more errors"))
 }
 
 // A defect of a plugin may end the checks before what changes is compared.

@@ -87,7 +87,8 @@ func explain(raw []byte, t reflect.Type, versions []schema.GroupVersion, path *f
 	errs = append(errs, checkTypeMeta(raw, versions, path)...)
 	slices.SortStableFunc(errs, func(a, b *field.Error) int { return strings.Compare(a.Field, b.Field) })
 	if more := len(errs) - maxErrors; more > 0 {
-		errs = append(errs[:maxErrors], field.TypeInvalid(path, fielderror.AbbreviateJSON(raw), fmt.Sprintf("has %d more errors", more)))
+		// Without the value, since what else is in the config makes no other error of it.
+		errs = append(errs[:maxErrors], field.TypeInvalid(path, field.OmitValueType{}, fmt.Sprintf("has %d more errors", more)))
 	}
 	return errs
 }
