@@ -227,8 +227,10 @@ func (s sighting) lasting(r *connectivityv1alpha1.Result, now time.Time) time.Du
 }
 
 // fails returns the nodes that fail a test, with the edges that show it; or without a node to
-// blame the edges that have been failing for so long, or are so many, that the test fails.
-func (o *observation) fails(t test) failure {
+// blame the edges that have been failing for so long, or are so many, that the test fails. Where a
+// node fails that has not reported since, what it serves is beyond it: Services and DNS then need no
+// more time than the node.
+func (o *observation) fails(t test, silenced bool) failure {
 	tally := o.tests[t]
 	blamed := map[string]bool{}
 	for i := range tally.failing {
@@ -248,7 +250,7 @@ func (o *observation) fails(t test) failure {
 		}
 	}
 	threshold := pairThreshold
-	if len(blamed) > 0 || tally.all.mostFail() {
+	if len(blamed) > 0 || silenced && !t.ofNodes() || tally.all.mostFail() {
 		threshold = nodeThreshold
 	}
 	var edges []failingEdge

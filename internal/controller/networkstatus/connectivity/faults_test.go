@@ -119,7 +119,7 @@ func TestFaultsAreNamedInTime(t *testing.T) {
 					g.Expect(shown(w.verdict)).To(Equal(allPass), w.verdict.Message)
 					w.pass(time.Duration(w.random.IntN(60)) * time.Second)
 
-					w.changes = nil
+					w.turns = 0
 					c.fault(w)
 					took, ok := w.until(func(v Verdict) bool { return shown(v) == c.wanted }, c.within)
 					g.Expect(ok).To(BeTrue(), "seed %d: %s: %s", seed, shown(w.verdict), w.verdict.Message)
@@ -134,11 +134,43 @@ func TestFaultsAreNamedInTime(t *testing.T) {
 					slowestRepair = max(slowestRepair, took)
 					w.pass(10 * time.Minute)
 					g.Expect(w.verdict.Status).To(Equal(corev1beta1.ConditionTrue))
-					g.Expect(len(w.changes)).To(BeNumerically("<=", 4), "no flapping: two tests turn twice")
+					g.Expect(w.turns).To(BeNumerically("<=", 4), "no flapping: two tests turn twice")
 				}
 				t.Logf("detected within %v, repaired within %v", slowest, slowestRepair)
 			})
 		}
+	}
+}
+
+// A node with the only DNS server loses its link, which is mended at any moment. What ends before it was
+// told is not told any more: that write would delay the one about the repair.
+func TestARepairIsToldInTimeWheneverItComes(t *testing.T) {
+	for _, nodes := range []int{2, 3, 10} {
+		t.Run(fmt.Sprintf("%d nodes", nodes), func(t *testing.T) {
+			t.Parallel()
+			var slowest time.Duration
+			for seed := range uint64(80) {
+				g, w := NewWithT(t), newWorld(seed, nodes)
+				w.drops = func(from string, t test, _ string, _ bool) bool {
+					return t.check == connectivityv1alpha1.CheckDNS && w.cut["worker-000"] && from != "worker-000"
+				}
+				w.pass(5*time.Minute + time.Duration(w.random.IntN(60))*time.Second)
+				w.cut["worker-000"], w.writes = true, nil
+				lasts := time.Duration(20+seed) * time.Second
+				w.pass(lasts)
+				delete(w.cut, "worker-000")
+				mended := w.now
+				took, ok := w.until(func(v Verdict) bool { return shown(v) == allPass }, repair)
+				g.Expect(ok).To(BeTrue(), "seed %d, mended after %v at %v, written at %v: %s", seed, lasts, mended, w.writes, w.published.verdict.Message)
+				slowest = max(slowest, took)
+				written := len(w.writes)
+				w.pass(2 * time.Minute)
+				g.Expect(shown(w.published.verdict)).To(Equal(allPass))
+				expectOneAMinute(g, w.writes)
+				g.Expect(written).To(BeNumerically("<=", 3), "pods and nodes, DNS, and the repair")
+			}
+			t.Logf("repaired within %v", slowest)
+		})
 	}
 }
 
@@ -335,10 +367,28 @@ func TestNodesThatAreGone(t *testing.T) {
 	g.Expect(w.verdict.Status).To(Equal(corev1beta1.ConditionFalse))
 	w.pass(3 * time.Minute)
 	g.Expect(shown(w.verdict)).To(Equal(allPass), w.verdict.Message)
+	g.Expect(w.verdict.Message).To(HaveSuffix(" Nothing has been heard of the nodes worker-000 and worker-001 for 5 minutes."))
 	w.nodes["worker-002"].dead = true
 	w.pass(8 * time.Minute)
 	g.Expect(w.verdict.Status).To(Equal(corev1beta1.ConditionFalse), "more than a tenth")
 	g.Expect(w.verdict.Message).To(ContainSubstring("Nodes worker-000, worker-001 and worker-002: "))
+}
+
+// Of two nodes one is no longer there, so nothing tells whether pods reach other nodes.
+func TestOneOfTwoNodesThatIsGoneLeavesNothingToTest(t *testing.T) {
+	g := NewWithT(t)
+	w := newWorld(1, 2)
+	w.pass(3 * time.Minute)
+	w.cut["worker-000"] = true
+	w.pass(5 * time.Minute)
+	g.Expect(w.verdict.Status).To(Equal(corev1beta1.ConditionFalse))
+	w.pass(3 * time.Minute)
+	g.Expect(shown(w.verdict)).To(Equal("Unknown nodes:true services:true dns:true"))
+	g.Expect(w.verdict.Message).To(Equal("The connectivity is unknown: the probes of 1 of 2 nodes have reported, and none has tested pods on another node. " +
+		"Those of new nodes, and of nodes that are about to go, may not report. Nothing has been heard of the node worker-000 for 5 minutes."))
+	delete(w.cut, "worker-000")
+	_, ok := w.until(func(v Verdict) bool { return shown(v) == allPass }, repair)
+	g.Expect(ok).To(BeTrue(), w.published.verdict.Message)
 }
 
 // Without reports nothing is known, which is no failure.

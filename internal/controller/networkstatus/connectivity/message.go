@@ -27,7 +27,18 @@ func (o *observation) unknown(missed []string) (reason, message string) {
 		untested = ", and none has tested pods on another node"
 	}
 	return ReasonNothingTested, fmt.Sprintf("The connectivity is unknown: the probes of %d of %d nodes have reported%s. "+
-		"Those of new nodes, and of nodes that are about to go, may not report.", o.reporting, len(o.excused), untested)
+		"Those of new nodes, and of nodes that are about to go, may not report.%s", o.reporting, len(o.excused), untested, o.silentKubelets())
+}
+
+// silentKubelets names the nodes that are gone, after other sentences.
+func (o *observation) silentKubelets() string {
+	switch len(o.gone) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf(" Nothing has been heard of the node %s for %.0f minutes.", named(o.gone), goneAfter.Minutes())
+	}
+	return fmt.Sprintf(" Nothing has been heard of the nodes %s for %.0f minutes.", named(o.gone), goneAfter.Minutes())
 }
 
 // passed tells what pods reach.
@@ -45,7 +56,7 @@ func (o *observation) passed(all extensionsv1alpha1.ConnectivityResults, missed 
 	if o.reporting == 1 {
 		of = "the probe of one node reports"
 	}
-	text := fmt.Sprintf("Pods reach %s, as %s.", listed(reached), of)
+	text := fmt.Sprintf("Pods reach %s, as %s.", listed(reached), of) + o.silentKubelets()
 	switch len(missed) {
 	case 0:
 		return text

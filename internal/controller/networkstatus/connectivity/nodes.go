@@ -3,6 +3,7 @@
 package connectivity
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +19,8 @@ type nodes struct {
 	excused map[string]bool
 	// joining are those that are excused because they are new, and for nothing else.
 	joining map[string]bool
+	// gone are those that are excused because nothing has been heard of them for long.
+	gone []string
 	// expected is the number of the others.
 	expected int
 }
@@ -45,7 +48,10 @@ func classify(list []corev1.Node, now time.Time) nodes {
 	}
 	if !tolerated {
 		found.expected += len(gone)
+		return found
 	}
+	found.gone = gone
+	slices.Sort(found.gone)
 	return found
 }
 

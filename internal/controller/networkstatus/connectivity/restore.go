@@ -34,6 +34,7 @@ func restore(network *extensionsv1alpha1.Network, now time.Time) *record {
 		}
 		memory.latest = v.Tests.Summary.Evidence.Time
 		memory.tests = resultsOf(v.Tests, network.Spec.IPFamilies)
+		v.results = memory.tests
 	}
 	return &record{memory: memory, observed: now, published: published{
 		verdict: v, changed: now.Add(restartPeriod - writePeriod), paid: is.LastUpdateTime.Add(writePeriod),

@@ -49,6 +49,8 @@ type world struct {
 	// published is the verdict that the status has, and writes when it got one.
 	published published
 	writes    []time.Time
+	// turns is how often the results in the status have changed.
+	turns int
 }
 
 type change struct {
@@ -176,14 +178,18 @@ func (w *world) step() {
 			evidence.Reports = append(evidence.Reports, w.nodes[name].report)
 		}
 	}
-	before, paid := w.verdict, w.published.paid
+	before, told := w.verdict, w.published
+	w.memory.told = w.published.verdict.results
 	w.verdict, w.memory = Examine(evidence, w.memory, w.now)
 	again := deadline(w.verdict.Again)
 	var due time.Duration
 	w.published, due = w.published.next(w.verdict, w.now)
 	again.after(due)
 	w.examine = w.now.Add(time.Duration(again))
-	if w.published.paid != paid {
+	if !sameResults(told.verdict, w.published.verdict) {
+		w.turns++
+	}
+	if w.published.paid != told.paid {
 		w.writes = append(w.writes, w.now)
 	}
 	if !sameResults(before, w.verdict) {

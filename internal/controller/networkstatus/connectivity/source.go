@@ -69,6 +69,7 @@ func (s *Source) Report(ctx context.Context, in source.Input) (source.Report, er
 	}
 	r.observed = in.Now
 	var verdict Verdict
+	r.memory.told = r.published.verdict.results
 	verdict, r.memory = Examine(*evidence, r.memory, in.Now)
 	return r.publish(in, verdict), nil
 }

@@ -17,7 +17,7 @@ import (
 
 // verdict puts results into figures and words. missed are the nodes whose reports are missing.
 func (o *observation) verdict(results map[test]settled, failures map[test]failure, missed []string) Verdict {
-	v := Verdict{ARPProxy: o.arpProxy}
+	v := Verdict{ARPProxy: o.arpProxy, results: results}
 	var failing []failingEdge
 	for _, t := range tests {
 		v.Passing += o.tests[t].edges - len(o.tests[t].failing)
@@ -32,7 +32,7 @@ func (o *observation) verdict(results map[test]settled, failures map[test]failur
 		}
 	}
 	fails := func(t test) bool { return results[t].result != nil && !*results[t].result }
-	others := o.reporting > 1 || o.expected+len(o.joining) > 1
+	others := o.reporting > 1 || o.expected+len(o.joining)+len(o.gone) > 1
 	switch {
 	case slices.ContainsFunc(tests, fails):
 		v.Status, v.Reason, v.Message = corev1beta1.ConditionFalse, ReasonFailed, explain(results, failures, len(each) > 1)

@@ -13,7 +13,6 @@
 package connectivity
 
 import (
-	"maps"
 	"time"
 
 	"k8s.io/utils/ptr"
@@ -50,20 +49,24 @@ type Verdict struct {
 	Passing, Failing int
 	// Again is when the verdict may change without new evidence. It is never zero.
 	Again time.Duration
+	// results are those of each test.
+	results map[test]settled
 }
 
 // Memory is what the next verdict depends on beside its evidence. The zero Memory has no past.
 type Memory struct {
 	seen  map[string]sighting
 	tests map[test]settled
+	// told are the results that the status has. Examine does not change them.
+	told map[test]settled
 	// latest is when the latest report was seen.
 	latest time.Time
 	// keptUntil is until when results stay without evidence, whatever the age of reports.
 	keptUntil time.Time
 }
 
-// settled is the result of a test. A failure counts at once; that the test passes again or is
-// unknown, only after a while.
+// settled is the result of a test. A failure counts at once; that the test is unknown, or passes
+// again after its failure was told, only after a while.
 type settled struct {
 	result *bool // nil if unknown
 	// passingSince and unknownSince are since when the evidence has been of another opinion.
@@ -101,7 +104,7 @@ func (s settled) next(shows *bool, now time.Time) (settled, time.Duration) {
 // Examine finds the verdict of the evidence at a time. before is the Memory of the last verdict
 // about the same shoot; it stays as it is.
 func Examine(evidence Evidence, before Memory, now time.Time) (Verdict, Memory) {
-	after := Memory{seen: see(evidence.Reports, before, now), tests: map[test]settled{}, keptUntil: before.keptUntil}
+	after := Memory{seen: see(evidence.Reports, before, now), tests: map[test]settled{}, told: before.told, keptUntil: before.keptUntil}
 	o := observe(evidence, after.seen, now)
 	if o.latest.Before(before.latest) {
 		o.latest = before.latest
@@ -111,13 +114,16 @@ func Examine(evidence Evidence, before Memory, now time.Time) (Verdict, Memory) 
 	next.after(period)
 
 	failures := map[test]failure{}
-	blamed := map[string]bool{}
+	blamed, silenced := map[string]bool{}, false
 	for _, t := range tests {
-		found := o.fails(t)
+		found := o.fails(t, silenced)
 		if len(found.nodes)+len(found.edges) > 0 {
 			failures[t] = found
 		}
-		maps.Copy(blamed, found.nodes)
+		for node := range found.nodes {
+			blamed[node] = true
+			silenced = silenced || after.seen[node].at.Before(now.Add(-found.worst().lasting))
+		}
 	}
 	missed := o.missed(blamed)
 	enough := len(missed)*tolerance <= o.expected
@@ -131,7 +137,10 @@ func Examine(evidence Evidence, before Memory, now time.Time) (Verdict, Memory) 
 			shows = ptr.To(true)
 		}
 		result, wait := before.tests[t], before.keptUntil.Sub(now)
-		if shows != nil || wait <= 0 {
+		switch {
+		case ptr.Deref(shows, false) && ptr.Deref(before.told[t].result, false):
+			result, wait = settled{result: shows}, 0 // whatever failed in between was not told
+		case shows != nil || wait <= 0:
 			result, wait = result.next(shows, now)
 		}
 		next.after(wait)
