@@ -78,6 +78,9 @@ func gathering(before, v Verdict) time.Duration {
 		result := *field(&v.Tests.ConnectivityResults, check)
 		allPass = allPass && ptr.Deref(result, false)
 		if fails := !ptr.Deref(result, true); fails && (before.Tests == nil || ptr.Deref(*field(&before.Tests.ConnectivityResults, check), true)) {
+			if before.Status == corev1beta1.ConditionFalse {
+				return gatherMore
+			}
 			return gatherFailures
 		}
 	}

@@ -65,9 +65,12 @@ const (
 	writePeriod = time.Minute
 	// gatherFailures is how long a test that begins to fail waits for others, from the first result on
 	// that turns: what breaks makes several tests fail, within seconds of each other, as probes test and
-	// report every ten seconds. gatherOthers is how long other results wait, which are rarely all that
-	// is told: soon all tests pass. Then, or without any result, there is nothing to wait for.
+	// report every ten seconds. Where others fail already, gatherMore is how long it waits for the repair:
+	// probes that test again report within that time, and then there is nothing more to tell. gatherOthers
+	// is how long other results wait, which are rarely all that is told: soon all tests pass. Then, or
+	// without any result, there is nothing to wait for.
 	gatherFailures = 7 * time.Second
+	gatherMore     = 15 * time.Second
 	gatherOthers   = 20 * time.Second
 	// evidenceStep is the step in which the time of the evidence is written.
 	evidenceStep = time.Hour
