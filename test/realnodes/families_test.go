@@ -82,14 +82,15 @@ type familiesFault struct {
 }
 
 // suffersIn breaks something, expects the results of the families in time, mends it, and expects
-// that all is well again in time.
+// that all is well again in time, with few writes of the status. What it prints counts from the edit
+// of a Shoot, and what it expects from when that is rolled out.
 func (l *landscape) suffersIn(f familiesFault) {
 	l.t.Helper()
 	l.restsBefore(f.within)
-	l.Expect(f.breaks()).To(Succeed())
 	began := time.Now()
+	l.Expect(f.breaks()).To(Succeed())
 	l.Eventually(func() map[extensionsv1alpha1.IPFamily]string { return l.health().Families }).WithTimeout(f.within).Should(And(
-		HaveKeyWithValue(extensionsv1alpha1.IPv4, f.ipv4), HaveKeyWithValue(extensionsv1alpha1.IPv6, f.ipv6)), l.message)
+		HaveKeyWithValue(extensionsv1alpha1.IPv4, f.ipv4), HaveKeyWithValue(extensionsv1alpha1.IPv6, f.ipv6)), l.evidence)
 	after := time.Since(began)
 	health, message := l.health(), l.message()
 	l.Expect(health.Verdict).To(HavePrefix("False"))
@@ -98,10 +99,13 @@ func (l *landscape) suffersIn(f familiesFault) {
 		f.shows()
 	}
 	l.rests(beforeRepair)
+	mended := time.Now()
 	l.Expect(f.mends()).To(Succeed())
-	again := l.becomes(Equal(standalone.AllWell), repaired)
+	l.becomes(Equal(standalone.AllWell), repaired)
+	again := time.Since(mended)
 	verdict := fmt.Sprintf("False, IPv4: %s, IPv6: %s", health.Families[extensionsv1alpha1.IPv4], health.Families[extensionsv1alpha1.IPv6])
 	faults.add(row{f.name, verdict, after, again, len(l.writes.since(began))})
+	l.expectFewWrites(began)
 	l.t.Logf("%s: %s", f.name, message)
 }
 

@@ -222,8 +222,20 @@ func (l *landscape) components() string { return string(l.health().Components.St
 func (l *landscape) becomes(wanted types.GomegaMatcher, limit time.Duration) time.Duration {
 	l.t.Helper()
 	began := time.Now()
-	l.Eventually(l.verdict).WithTimeout(limit).Should(wanted, l.message)
+	l.Eventually(l.verdict).WithTimeout(limit).Should(wanted, l.evidence)
 	return time.Since(began)
+}
+
+// evidence is what a verdict comes from: all that the status told, and when, and the reports.
+func (l *landscape) evidence() string {
+	text := fmt.Sprintf("at %s: %s\n", time.Now().Format(time.TimeOnly), l.message())
+	for _, one := range l.writes.since(time.Time{}) {
+		text += fmt.Sprintf("%s %s\n", one.at.Format(time.TimeOnly), one.verdict)
+	}
+	reports, err := l.shoot.Kubectl(l.t.Context(), "", "get", "nodeconnectivities,nodes,pods,endpointslices", "-A", "-o", "wide")
+	text += fmt.Sprintln(reports, err)
+	reports, err = l.shoot.Kubectl(l.t.Context(), "", "get", "nodeconnectivities", "-o", "json")
+	return text + fmt.Sprintln(reports, err)
 }
 
 // kubectl runs the sandbox's kubectl in the shoot, and returns what it has written.

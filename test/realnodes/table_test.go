@@ -43,6 +43,8 @@ type fault struct {
 	breaks, mends func() error
 	verdict       string
 	within        time.Duration
+	// soon is the part of the verdict that must be there within nodeFails, if not all of it.
+	soon string
 	// message is a regular expression for all of the condition's message, after its reason.
 	message string
 }
@@ -54,7 +56,11 @@ func (l *landscape) suffers(f fault) {
 	l.restsBefore(f.within)
 	began := time.Now()
 	l.Expect(f.breaks()).To(Succeed())
-	after := l.becomes(Equal(f.verdict), f.within)
+	if f.soon != "" {
+		l.becomes(ContainSubstring(f.soon), nodeFails)
+	}
+	l.becomes(Equal(f.verdict), f.within-time.Since(began))
+	after := time.Since(began)
 	message := l.message()
 	l.Expect(message).To(MatchRegexp("^(" + f.message + ")$"))
 	l.rests(beforeRepair)
@@ -69,8 +75,21 @@ func (l *landscape) suffers(f fault) {
 func (l *landscape) bears(name string, lasts time.Duration, results string) {
 	l.t.Helper()
 	began := time.Now()
-	l.Consistently(l.verdict).WithTimeout(lasts).Should(HaveSuffix(results), l.message)
-	faults.add(row{fault: name, verdict: "stays " + results, writes: len(l.writes.since(began))})
+	var otherwise time.Duration // for how long it was not true
+	last := began
+	l.Consistently(func() string {
+		verdict, now := l.verdict(), time.Now()
+		if verdict != standalone.AllWell {
+			otherwise += now.Sub(last)
+		}
+		last = now
+		return verdict
+	}).WithTimeout(lasts).Should(HaveSuffix(results), l.evidence)
+	verdict := "stays True"
+	if otherwise > 0 {
+		verdict = fmt.Sprintf("stays %s, for %s False", results, seconds(otherwise))
+	}
+	faults.add(row{fault: name, verdict: verdict, writes: len(l.writes.since(began))})
 	l.expectFewWrites(began)
 }
 

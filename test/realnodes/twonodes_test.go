@@ -49,7 +49,7 @@ func TestWhatFailsBetweenTwoNodesIsKnown(t *testing.T) {
 			}
 			return l.node(other).Heal(t.Context())
 		},
-		verdict: "False !dns !nodes !pods services", within: pairFails,
+		verdict: "False !dns !nodes !pods services", within: pairFails, soon: "!nodes !pods",
 		message: failed + "Nodes node-1 and node-2: the tests pods and nodes fail between them\\. Node " + name + ": the test dns fails there, .*",
 	})
 }
