@@ -16,11 +16,11 @@ import (
 )
 
 // Reports declares what the probes of all nodes report. A change is an Event if other targets are
-// failing, or another check is tested: each probe reports about once a minute, also if nothing is
-// new.
+// failing, if another check is tested, or if the probe was silent before: each probe reports about
+// once a minute, also if nothing is new.
 var Reports = Watch{
 	Kind:     connectivityv1alpha1.GroupVersion.WithKind("NodeConnectivity"),
-	Selector: labels.Everything(), Typed: true, Relevant: failsElsewhere,
+	Selector: labels.Everything(), Typed: true, Relevant: isNews,
 }
 
 // DeletionTaint is the key of the taint of nodes that the cluster autoscaler is about to delete.
@@ -63,12 +63,18 @@ func isFailing(r *connectivityv1alpha1.Result) bool {
 	return r.ConsecutiveFailures >= connectivityv1alpha1.FailingThreshold
 }
 
-// failsElsewhere reports whether two reports of a probe differ in the targets that are failing, or
-// in the number of checks.
-func failsElsewhere(before, after client.Object) bool {
+// silence is the time after which a further report of a probe is news: the probe was not there, or
+// cut off. A report that comes two minutes late counts as missing; the times of two reports may be
+// some seconds nearer to each other than their arrivals.
+const silence = 100 * time.Second
+
+// isNews reports whether two reports of a probe differ in the targets that are failing, or in the
+// number of checks, or are far apart.
+func isNews(before, after client.Object) bool {
 	one, okOne := before.(*connectivityv1alpha1.NodeConnectivity)
 	two, okTwo := after.(*connectivityv1alpha1.NodeConnectivity)
-	return !okOne || !okTwo || len(one.Report.Checks) != len(two.Report.Checks) || !slices.Equal(failing(&one.Report), failing(&two.Report))
+	return !okOne || !okTwo || len(one.Report.Checks) != len(two.Report.Checks) || two.Report.Time.Sub(one.Report.Time.Time) > silence ||
+		!slices.Equal(failing(&one.Report), failing(&two.Report))
 }
 
 // edge is one target of a probe in one check.

@@ -117,23 +117,30 @@ func TestAFailureKeepsSinceWhenAndAfterHowManySuccesses(t *testing.T) {
 	g.Expect(report.Report.Checks[0].Results).To(ConsistOf(failing))
 }
 
-func TestOnlyWhatFailsElsewhereIsAnEvent(t *testing.T) {
+func TestOnlyNewsOfAProbeAreAnEvent(t *testing.T) {
 	g := NewWithT(t)
 	fine, one, two := reportOf("worker", "1", 0), reportOf("worker", "2", 1), reportOf("worker", "3", 2)
-	g.Expect(failsElsewhere(fine, fine)).To(BeFalse())
-	g.Expect(failsElsewhere(one, one)).To(BeFalse())
-	g.Expect(failsElsewhere(fine, one)).To(BeTrue())
-	g.Expect(failsElsewhere(one, two)).To(BeTrue())
-	g.Expect(failsElsewhere(two, fine)).To(BeTrue())
+	g.Expect(isNews(fine, fine)).To(BeFalse())
+	g.Expect(isNews(one, one)).To(BeFalse())
+	g.Expect(isNews(fine, one)).To(BeTrue())
+	g.Expect(isNews(one, two)).To(BeTrue())
+	g.Expect(isNews(two, fine)).To(BeTrue())
 	longer := reportOf("worker", "4", 1)
 	longer.Report.Checks[0].Results[0].ConsecutiveFailures = 20
-	g.Expect(failsElsewhere(one, longer)).To(BeFalse())
+	g.Expect(isNews(one, longer)).To(BeFalse())
 	moved := reportOf("worker", "5", 1)
 	moved.Report.Checks[0].Results[0].Name = "another"
-	g.Expect(failsElsewhere(one, moved)).To(BeTrue())
+	g.Expect(isNews(one, moved)).To(BeTrue())
 	fewer := reportOf("worker", "6", 0)
 	fewer.Report.Checks = fewer.Report.Checks[:3]
-	g.Expect(failsElsewhere(fine, fewer)).To(BeTrue())
+	g.Expect(isNews(fine, fewer)).To(BeTrue())
+	later := func(by time.Duration) *connectivityv1alpha1.NodeConnectivity {
+		report := reportOf("worker", "7", 0)
+		report.Report.Time = metav1.NewTime(fine.Report.Time.Add(by))
+		return report
+	}
+	g.Expect(isNews(fine, later(time.Minute))).To(BeFalse())
+	g.Expect(isNews(fine, later(2*time.Minute))).To(BeTrue(), "its node was cut off, or has started again")
 }
 
 func TestANodeThatIsAboutToGoShowsIt(t *testing.T) {

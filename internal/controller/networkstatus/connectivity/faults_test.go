@@ -174,6 +174,30 @@ func TestARepairIsToldInTimeWheneverItComes(t *testing.T) {
 	}
 }
 
+// The probe of a node that starts again has nothing to tell but that it is there: its last report may
+// just have become too old to count.
+func TestANodeThatStartsAgainIsToldInTime(t *testing.T) {
+	for _, nodes := range []int{2, 3, 10} {
+		t.Run(fmt.Sprintf("%d nodes", nodes), func(t *testing.T) {
+			t.Parallel()
+			var slowest time.Duration
+			for seed := range uint64(80) {
+				g, w := NewWithT(t), newWorld(seed, nodes)
+				w.pass(5*time.Minute + time.Duration(w.random.IntN(60))*time.Second)
+				w.nodes["worker-000"].dead = true
+				lasts := time.Duration(70+2*seed) * time.Second
+				w.pass(lasts)
+				g.Expect(w.published.verdict.Status).To(Equal(corev1beta1.ConditionFalse), "seed %d, down for %v, written at %v: %s", seed, lasts, w.writes, w.verdict.Message)
+				w.nodes["worker-000"].dead = false
+				took, ok := w.until(func(v Verdict) bool { return shown(v) == allPass }, 45*time.Second)
+				g.Expect(ok).To(BeTrue(), "seed %d, down for %v, written at %v: %s", seed, lasts, w.writes, w.verdict.Message)
+				slowest = max(slowest, took)
+			}
+			t.Logf("repaired within %v", slowest)
+		})
+	}
+}
+
 // One family that fails is told apart from the other.
 func TestFamiliesAreToldApart(t *testing.T) {
 	g := NewWithT(t)

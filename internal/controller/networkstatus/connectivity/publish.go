@@ -60,7 +60,7 @@ func (p published) next(v Verdict, now time.Time) (published, time.Duration) {
 	p.paid = times.Earlier(p.paid, now.Add(2*writePeriod))
 	due := times.Later(p.changed.Add(writePeriod), p.paid)
 	if !p.turned.IsZero() {
-		due = times.Earlier(due, times.Later(p.turned.Add(p.gathers), p.paid.Add(-writePeriod)))
+		due = times.Later(p.turned.Add(p.gathers), p.paid.Add(-writePeriod))
 	}
 	if due.After(now) {
 		return p, due.Sub(now)

@@ -20,6 +20,7 @@ import (
 
 	connectivityv1alpha1 "github.com/trellis-network/trellis/api/connectivity/v1alpha1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/shootclient"
 )
 
 // world is a simulated cluster: nodes with kubelets and probes that test and report as the API
@@ -163,6 +164,11 @@ func (w *world) step() {
 	for _, name := range w.names {
 		n := w.nodes[name]
 		w.stepKubelet(n)
+		if n.dead {
+			// Another probe starts with the node, and reports ten seconds later.
+			n.attempts, n.order, n.failing, n.tested = map[target]*attempts{}, nil, "", ""
+			n.chosen, n.reported = time.Time{}, w.now
+		}
 		if n.dead || w.broken || w.now.Before(n.probing) {
 			continue
 		}
@@ -378,10 +384,11 @@ func (w *world) send(n *simulated) {
 	if age < time.Minute && !news && tested.String() == n.tested && !n.reported.IsZero() {
 		return
 	}
-	if news {
-		w.examine = w.now.Add(time.Second) // an event
-	}
+	before, first := n.report, n.reported.IsZero()
 	n.reported, n.failing, n.tested = w.now, failing.String(), tested.String()
 	n.report = connectivityv1alpha1.NodeConnectivity{Report: connectivityv1alpha1.Report{Time: w.told(w.now), Checks: list}}
 	n.report.Name = n.node.Name
+	if first || shootclient.Reports.Relevant(&before, &n.report) {
+		w.examine = w.now.Add(time.Second)
+	}
 }
