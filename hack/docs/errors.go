@@ -31,12 +31,22 @@ var messageSources = []struct{ path, title string }{
 	{"./plugins/calico", "calico"},
 	{"./plugins/cilium", "cilium"},
 	{"./plugins/flannel", "flannel"},
+	{"./internal/controller/shoot", "Shoots without Gardener"},
+	{"./cli", "The command line"},
+	{"./cli/internal/manifest", "The command line"},
+}
+
+// messageFields are the values that are messages themselves, by the name of their type: the field
+// with the text, or none for the only one.
+var messageFields = map[string]struct{ field, kind string }{
+	"NetworkWarning": {"Message", "warning"},
+	"userError":      {"", "error"},
 }
 
 // messageArgument is the position of the message among a function's arguments, by its name.
 var messageArgument = map[string]int{
 	"field.Invalid": 2, "field.Forbidden": 1, "field.Required": 1, "field.TypeInvalid": 2,
-	"Warn": 1, "WarnIf": 2, "Rule": 1, "Infrastructure": 1,
+	"Warn": 1, "WarnIf": 2, "Rule": 1, "Infrastructure": 1, "wrong": 1,
 }
 
 // ownText are messages that come from the functions of package field.
@@ -46,9 +56,9 @@ var ownText = map[string]string{
 	"field.TooLong":      "Too long: may not be more than … bytes; write less",
 }
 
-// writeMessages writes docs/errors.md: each error and each warning that a Build can have, from
-// the calls that make them, with what to do. It fails for a message that it cannot read, or that
-// says nothing of what to do.
+// writeMessages writes docs/errors.md: each error and each warning that users get of networks, from
+// the calls and the values that make them, with what to do. It fails for a message that says nothing of
+// what to do.
 func writeMessages() error {
 	tables := map[string]map[string]bool{} // rows by section
 	var failures []error
@@ -116,7 +126,10 @@ var messageKinds = []struct{ name, title, head string }{
 var used = map[string]bool{}
 
 // imperative begins the part of a message that says what to do.
-var imperative = regexp.MustCompile(`^(or |in (a|an) [a-z ]*?network[a-zA-Z0-9 ]*? |where .*? |for single pods, )?(add|correct|create|give|have|leave|let|list|lower|make|name|omit|remove|say|see|set|state|switch|turn|use|wait|write)\b`)
+var imperative = regexp.MustCompile(`^(or |in (a|an) [a-z ]*?network[a-zA-Z0-9 ]*? |where .*? |for single pods, )?(add|correct|create|give|have|leave|let|list|lower|make|name|omit|provide|remove|say|see|set|state|switch|turn|use|wait|write)\b`)
+
+// colonCure matches a message that says after a colon what to do.
+var colonCure = regexp.MustCompile(`^(.+): ((add|create|delete|put|set|use) .+)$`)
 
 // rowOf returns the row of the table for a message: its cause, and what to do.
 func rowOf(kind, message string) (string, error) {
@@ -133,6 +146,9 @@ func rowOf(kind, message string) (string, error) {
 	case at > 0:
 		cure := strings.Join(parts[at:], "; ")
 		return "| " + strings.Join(parts[:at], "; ") + " | " + strings.ToUpper(cure[:1]) + cure[1:] + " |", nil
+	case at < 0 && colonCure.MatchString(message):
+		found := colonCure.FindStringSubmatch(message)
+		return "| " + found[1] + " | " + strings.ToUpper(found[2][:1]) + found[2][1:] + " |", nil
 	case at == 0:
 		return "| Required value | " + strings.ToUpper(message[:1]) + message[1:] + " |", nil
 	}
@@ -148,11 +164,16 @@ type messageCall struct {
 	messages []string
 }
 
-// calls returns the calls that make messages.
+// calls returns the calls and the values that make messages.
 func (r *messageReader) calls() []messageCall {
 	var found []messageCall
 	for _, file := range r.pkg.Syntax {
 		ast.Inspect(file, func(node ast.Node) bool {
+			if value, ok := node.(*ast.CompositeLit); ok {
+				if one := r.value(value); len(one.messages) > 0 {
+					found = append(found, one)
+				}
+			}
 			call, ok := node.(*ast.CallExpr)
 			if !ok {
 				return true
@@ -170,7 +191,7 @@ func (r *messageReader) calls() []messageCall {
 			} else if position, has := messageArgument[name]; has && position < len(call.Args) {
 				one.messages = r.texts(call.Args[position], 0)
 			}
-			one.messages = slices.DeleteFunc(one.messages, func(text string) bool { return strings.Trim(text, "… :;") == "" })
+			one.messages = known(one.messages)
 			if len(one.messages) > 0 {
 				found = append(found, one)
 			}
@@ -178,6 +199,34 @@ func (r *messageReader) calls() []messageCall {
 		})
 	}
 	return found
+}
+
+// known leaves out messages of which nothing is known, or a field alone.
+func known(messages []string) []string {
+	return slices.DeleteFunc(messages, func(text string) bool { return !strings.Contains(strings.Trim(text, "… :;"), " ") })
+}
+
+// value returns the messages that a value is; none for one of another type.
+func (r *messageReader) value(literal *ast.CompositeLit) messageCall {
+	one := messageCall{at: r.pkg.Fset.Position(literal.Pos())}
+	named, ok := types.Unalias(r.pkg.TypesInfo.TypeOf(literal)).(*types.Named)
+	if !ok {
+		return one
+	}
+	message, ok := messageFields[named.Obj().Name()]
+	if !ok {
+		return one
+	}
+	one.kind = message.kind
+	for _, element := range literal.Elts {
+		if pair, hasKey := element.(*ast.KeyValueExpr); !hasKey {
+			one.messages = append(one.messages, r.texts(element, 0)...)
+		} else if key, ok := pair.Key.(*ast.Ident); ok && key.Name == message.field {
+			one.messages = append(one.messages, r.texts(pair.Value, 0)...)
+		}
+	}
+	one.messages = known(one.messages)
+	return one
 }
 
 // nameOf returns the name of a called function if it is one that makes messages.
@@ -193,7 +242,8 @@ func (r *messageReader) nameOf(call *ast.CallExpr) string {
 	switch path := function.Pkg().Path(); {
 	case strings.HasSuffix(path, "util/validation/field"):
 		return "field." + function.Name()
-	case strings.HasSuffix(path, "trellis/plugin") && function.Signature().Recv() != nil:
+	case function.Signature().Recv() == nil:
+	case strings.HasSuffix(path, "trellis/plugin"), strings.HasSuffix(path, "cli/internal/manifest") && function.Name() == "wrong":
 		return function.Name()
 	}
 	return ""
@@ -225,8 +275,13 @@ func (r *messageReader) texts(expression ast.Expr, depth int) []string {
 		}
 		return both
 	case *ast.CallExpr:
-		if selector, ok := e.Fun.(*ast.SelectorExpr); ok && selector.Sel.Name == "Sprintf" {
-			return r.formatted(e, depth)
+		if selector, ok := e.Fun.(*ast.SelectorExpr); ok {
+			switch types.ExprString(selector) {
+			case "fmt.Sprintf", "fmt.Errorf":
+				return r.formatted(e, depth)
+			case "errors.New":
+				return r.texts(e.Args[0], depth)
+			}
 		}
 		if name, ok := e.Fun.(*ast.Ident); ok {
 			if returned := r.returned(r.pkg.TypesInfo.Uses[name], depth+1); len(returned) > 0 {

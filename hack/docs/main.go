@@ -16,7 +16,7 @@ import (
 )
 
 func main() {
-	for _, write := range []func() error{writeOptions, writeConfiguration, writeMetrics, writeMessages, writeGates, writeVersions} {
+	for _, write := range []func() error{writeOptions, writeConfiguration, writeMetrics, writeMessages, writeChanges, writeGates, writeVersions} {
 		if err := write(); err != nil {
 			fmt.Fprintln(os.Stderr, "docs:", err)
 			os.Exit(1)
