@@ -22,11 +22,12 @@ const (
 )
 
 // beforeFault and beforeRepair are for how long writes of the status may be used up in advance when
-// something breaks that must be told within a time, or is mended. What may take minutes waits for
+// something breaks that must be told within a time, or is mended. Neither is known within 20 s, and
+// the status is written once they are used up for a minute at most. What may take minutes waits for
 // nothing.
 const (
-	beforeFault  = 70 * time.Second
-	beforeRepair = 50 * time.Second
+	beforeFault  = 80 * time.Second
+	beforeRepair = 65 * time.Second
 )
 
 // restsBefore waits until a fault that must be told within that time can be.
