@@ -23,8 +23,8 @@ var nodeMaskPath = field.NewPath("spec", "kubernetes", "kubeControllerManager", 
 // checkRoom checks that each node that the workers can grow to gets a range of the pods' IPv4
 // ranges: a node without one never becomes ready. It refuses a cluster that is not made yet, and
 // warns of one that exists. IPv6 ranges have room for any number of nodes.
-func (b *build) checkRoom(pods []addressRange) {
-	mask := nodeMask(&b.in.Facts)
+func (a *addresses) checkRoom(pods []addressRange) {
+	mask := nodeMask(&a.in.Facts)
 	ofIPv4, room := addressRange{}, 0
 	for _, each := range pods {
 		if familyOf(each.prefix) != extensionsv1alpha1.IPv4 {
@@ -37,24 +37,24 @@ func (b *build) checkRoom(pods []addressRange) {
 			room += 1 << min(more, 30)
 		}
 	}
-	most := int(b.in.NodesAtMost)
-	inSurge := most + int(b.in.NodesInSurge)
+	most := int(a.in.NodesAtMost)
+	inSurge := most + int(a.in.NodesInSurge)
 	switch {
 	case !ofIPv4.prefix.IsValid():
 	case mask < 1 || mask > 32:
-		b.refuseOrWarn(field.Invalid(nodeMaskPath, mask, "must be from 1 to 32: it is the prefix length of each node's IPv4 range of pods; leave it out for 24, or write a longer one for more nodes"))
+		a.refuseOrWarn(field.Invalid(nodeMaskPath, mask, "must be from 1 to 32: it is the prefix length of each node's IPv4 range of pods; leave it out for 24, or write a longer one for more nodes"))
 	case room == 0 && most > 0:
-		b.tooManyNodes(most, field.Invalid(ofIPv4.path, ofIPv4.prefix.String(), fmt.Sprintf(
+		a.tooManyNodes(most, field.Invalid(ofIPv4.path, ofIPv4.prefix.String(), fmt.Sprintf(
 			"has no room for a node, since each gets a /%d; state a larger range%s, or a greater number as nodeCIDRMaskSize", mask, largeEnough(mask, most))))
 	case most == 0 && room < 2:
-		b.Warn(ofIPv4.path, fmt.Sprintf("%s has room for %s, of which each gets a /%d unless the Shoot's nodeCIDRMaskSize says otherwise; state a larger range for more",
+		a.Warn(ofIPv4.path, fmt.Sprintf("%s has room for %s, of which each gets a /%d unless the Shoot's nodeCIDRMaskSize says otherwise; state a larger range for more",
 			ofIPv4.prefix, nodes(room), mask))
 	case most > room:
-		b.tooManyNodes(most-room, field.Invalid(ofIPv4.path, ofIPv4.prefix.String(), fmt.Sprintf(
+		a.tooManyNodes(most-room, field.Invalid(ofIPv4.path, ofIPv4.prefix.String(), fmt.Sprintf(
 			"has room for %s, of which each gets a /%d, and the workers can grow to %d; state a larger range%s or, where it cannot change, let the workers grow to %d at most",
 			nodes(room), mask, most, largeEnough(mask, most), room)))
 	case inSurge > room:
-		b.Warn(ofIPv4.path, fmt.Sprintf("%s has room for %s, of which each gets a /%d, and there may be %d while the workers are replaced; those without a range hold that up; lower the workers' maxSurge or maximum or, in a new cluster, state a larger range%s",
+		a.Warn(ofIPv4.path, fmt.Sprintf("%s has room for %s, of which each gets a /%d, and there may be %d while the workers are replaced; those without a range hold that up; lower the workers' maxSurge or maximum or, in a new cluster, state a larger range%s",
 			ofIPv4.prefix, nodes(room), mask, inSurge, largeEnough(mask, inSurge)))
 	}
 }
@@ -88,19 +88,19 @@ func nodes(n int) string {
 }
 
 // tooManyNodes reports that some nodes get no range.
-func (b *build) tooManyNodes(without int, err *field.Error) {
-	if !b.in.Planned {
-		b.refuseOrWarn(err)
+func (a *addresses) tooManyNodes(without int, err *field.Error) {
+	if !a.in.Planned {
+		a.refuseOrWarn(err)
 		return
 	}
-	b.ErrorBy(plugin.Extent{Rule: "room for nodes", By: int64(without)}, err)
+	a.ErrorBy(plugin.Extent{Rule: "room for nodes", By: int64(without)}, err)
 }
 
 // refuseOrWarn refuses what can still be mended, and warns of it in a cluster that exists.
-func (b *build) refuseOrWarn(err *field.Error) {
-	if b.in.Planned {
-		b.Error(err)
+func (a *addresses) refuseOrWarn(err *field.Error) {
+	if a.in.Planned {
+		a.Error(err)
 		return
 	}
-	b.Warn(field.NewPath(err.Field), err.ErrorBody())
+	a.Warn(field.NewPath(err.Field), err.ErrorBody())
 }

@@ -24,11 +24,11 @@ var unusable = []struct {
 
 // checkUsable checks that the addresses of the ranges that the user states can be used. It refuses
 // a cluster that is not made yet, and warns of one that exists.
-func (b *build) checkUsable(stated ...addressRange) {
+func (a *addresses) checkUsable(stated ...addressRange) {
 	for _, one := range stated {
 		for _, other := range unusable {
 			if one.prefix.Overlaps(other.prefix) {
-				b.refuseOrWarn(field.Invalid(one.path, one.prefix.String(),
+				a.refuseOrWarn(field.Invalid(one.path, one.prefix.String(),
 					fmt.Sprintf("overlaps with %s, %s; give a new cluster another range", other.prefix, other.why)))
 			}
 		}
