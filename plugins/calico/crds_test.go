@@ -9,6 +9,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -106,6 +107,75 @@ func TestDefinitionsDescribeWhatCameWithCalico331(t *testing.T) {
 		spec := definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
 		for _, field := range strings.Fields(fields) {
 			NewWithT(t).Expect(spec.Properties).To(HaveKey(field), name)
+		}
+	}
+}
+
+// What relies on the defaults of Calico's own definitions, written or stored, finds them after a
+// take-over.
+func TestDefinitionsHaveTheDefaultsOfCalicosOwn(t *testing.T) {
+	n := build(t, "")
+	const ports, defaulted = "{ports: [{portNumber: {port: 53}}, {portRange: {start: 1, end: 2}}, {namedPort: dns}]}",
+		"{ports: [{portNumber: {port: 53, protocol: TCP}}, {portRange: {start: 1, end: 2, protocol: TCP}}, {namedPort: dns}]}"
+	for name, test := range map[string]struct{ written, stored string }{
+		"bgpconfigurations.crd.projectcalico.org": {"{spec: {nodeMeshPassword: {secretKeyRef: {key: password}}}}",
+			`{spec: {nodeMeshPassword: {secretKeyRef: {key: password, name: ""}}, serviceLoadBalancerAggregation: Enabled}}`},
+		"bgppeers.crd.projectcalico.org": {"{spec: {password: {secretKeyRef: {key: password}}, other: 1}}",
+			`{spec: {password: {secretKeyRef: {key: password, name: ""}}, other: 1}}`},
+		"ipamblocks.crd.projectcalico.org": {"{spec: {cidr: 10.0.0.0/26}}", "{spec: {cidr: 10.0.0.0/26, sequenceNumber: 0}}"},
+		"kubecontrollersconfigurations.crd.projectcalico.org": {"{spec: {controllers: {loadBalancer: {}}}, status: {runningConfig: {controllers: {loadBalancer: {}}}}}",
+			"{spec: {controllers: {loadBalancer: {assignIPs: AllServices}}}, status: {runningConfig: {controllers: {loadBalancer: {assignIPs: AllServices}}}}}"},
+		"adminnetworkpolicies.policy.networking.k8s.io": {"{spec: {ingress: [" + ports + "], egress: [" + ports + "]}}",
+			"{spec: {ingress: [" + defaulted + "], egress: [" + defaulted + "]}}"},
+		"baselineadminnetworkpolicies.policy.networking.k8s.io": {"{spec: {ingress: [" + ports + "], egress: [" + ports + "]}}",
+			"{spec: {ingress: [" + defaulted + "], egress: [" + defaulted + "]}}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			schema := need[*apiextensionsv1.CustomResourceDefinition](n, name).Spec.Versions[0].Schema.OpenAPIV3Schema
+			object, stored := map[string]any{}, map[string]any{}
+			g.Expect(yaml.Unmarshal([]byte(test.written), &object)).To(Succeed())
+			g.Expect(yaml.Unmarshal([]byte(test.stored), &stored)).To(Succeed())
+			fillIn(t, object, schema)
+			g.Expect(object).To(Equal(stored))
+		})
+	}
+}
+
+// fillIn adds to a value the defaults of its schema, as API servers do: where the field is missing
+// in an object that is there.
+func fillIn(t *testing.T, value any, schema *apiextensionsv1.JSONSchemaProps) {
+	t.Helper()
+	switch value := value.(type) {
+	case map[string]any:
+		for name, field := range schema.Properties {
+			if _, has := value[name]; !has && field.Default != nil {
+				var usual any
+				NewWithT(t).Expect(yaml.Unmarshal(field.Default.Raw, &usual)).To(Succeed())
+				value[name] = usual
+			}
+			if inner, has := value[name]; has {
+				fillIn(t, inner, &field)
+			}
+		}
+	case []any:
+		for _, element := range value {
+			fillIn(t, element, schema.Items.Schema)
+		}
+	}
+}
+
+func TestDefinitionsKnowTheActionsOfAdminNetworkPolicies(t *testing.T) {
+	n := build(t, "")
+	for name, actions := range map[string][]string{"adminnetworkpolicies": {"Allow", "Deny", "Pass"}, "baselineadminnetworkpolicies": {"Allow", "Deny"}} {
+		definition := need[*apiextensionsv1.CustomResourceDefinition](n, name+".policy.networking.k8s.io")
+		spec := definition.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
+		for _, direction := range []string{"ingress", "egress"} {
+			var got []string
+			for _, action := range spec.Properties[direction].Items.Schema.Properties["action"].Enum {
+				got = append(got, strings.Trim(string(action.Raw), `"`))
+			}
+			NewWithT(t).Expect(got).To(Equal(actions), name)
 		}
 	}
 }

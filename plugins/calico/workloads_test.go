@@ -101,10 +101,10 @@ func TestHelpersOfCalicoNode(t *testing.T) {
 		{name: "add-snat-rule-to-upstream-dns", config: "overlay: {enabled: false}", access: "privileged", mounts: "xtables-lock:/run/xtables.lock"},
 		{name: "add-snat-rule-to-upstream-dns", config: "overlay: {enabled: false}", options: []option{nonPrivileged},
 			access: "not privileged no escalation +NET_ADMIN", mounts: "xtables-lock:/run/xtables.lock"},
-		{name: "network-unavailable-condition-ensurer", access: "not privileged"},
-		{name: "network-unavailable-condition-ensurer", config: "backend: none", options: []option{standalone}, access: "not privileged",
+		{name: "network-unavailable-condition-ensurer", access: "not privileged no escalation"},
+		{name: "network-unavailable-condition-ensurer", config: "backend: none", options: []option{standalone}, access: "not privileged no escalation",
 			mounts: "var-lib-calico:/var/lib/calico kube-api-access-trellis:/var/run/secrets/kubernetes.io/serviceaccount:ro"},
-		{name: "network-unavailable-condition-ensurer", config: "backend: none", options: []option{standalone, nonPrivileged}, access: "not privileged",
+		{name: "network-unavailable-condition-ensurer", config: "backend: none", options: []option{standalone, nonPrivileged}, access: "not privileged no escalation",
 			mounts: "var-lib:/var/lib/calico<calico kube-api-access-trellis:/var/run/secrets/kubernetes.io/serviceaccount:ro"},
 		{name: "bird-exporter", config: "birdExporter: {enabled: true}", mounts: "var-run-calico:/var/run/calico:ro"},
 	} {
