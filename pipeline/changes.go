@@ -42,8 +42,8 @@ func (b *build) readApplied() {
 	if accepted == nil {
 		return
 	}
-	if b.in.IPAM == "" {
-		b.in.IPAM = accepted.Facts.IPAM
+	if b.in.KeepsNothing() {
+		b.in.Inherited = accepted.Facts.Inherited
 	}
 	b.in.IPFamilies = keepBoth(b.in.IPFamilies, b.request.Spec.IPFamilies, accepted.Facts.IPFamilies)
 }

@@ -58,10 +58,8 @@ type Facts struct {
 	// APIServer are settings of the shoot's kube-apiserver.
 	APIServer APIServer `json:"apiServer"`
 
-	// IPAM names what gives pods their addresses in a running network, where that
-	// depends on how the network was made and not on its config: see Adopter. The plugin
-	// chooses the names. Empty is what new networks have.
-	IPAM string `json:"ipam,omitempty"`
+	// Inherited is what depends on how a running network was made and not on its config.
+	Inherited `json:",inline"`
 	// Planned reports that the cluster is not being made yet, as far as is known. Its
 	// status may be missing then, which is no error.
 	Planned bool `json:"planned,omitempty"`

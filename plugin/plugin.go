@@ -48,10 +48,12 @@ type Methods interface {
 	IsShootDefaulter() bool
 	// DefaultShoot is that of a ShootDefaulter. Other Definitions change nothing.
 	DefaultShoot(old, shoot *corev1beta1.Shoot, in *Input) []Warning
-	// IsAdopter reports whether the Definition is an Adopter, so that IPAM may be called.
+	// IsAdopter reports whether the Definition is an Adopter, so that the next two may be called.
 	IsAdopter() bool
-	// IPAM is that of an Adopter.
-	IPAM(present []unstructured.Unstructured) string
+	// Inherit is that of an Adopter.
+	Inherit(present []unstructured.Unstructured) Inherited
+	// MustInherit is that of an Adopter.
+	MustInherit() bool
 	// IsMutator reports whether the Definition is a Mutator, so that Mutate may be called.
 	IsMutator() bool
 	// IsNetworkMutator reports whether the Definition is a NetworkMutator, so that MutateNetwork
@@ -153,9 +155,11 @@ func (a adapter[C]) IsAdopter() bool {
 	return is
 }
 
-func (a adapter[C]) IPAM(present []unstructured.Unstructured) string {
-	return a.definition.(Adopter).IPAM(present)
+func (a adapter[C]) Inherit(present []unstructured.Unstructured) Inherited {
+	return a.definition.(Adopter).Inherit(present)
 }
+
+func (a adapter[C]) MustInherit() bool { return a.definition.(Adopter).MustInherit() }
 
 func (a adapter[C]) IsMutator() bool {
 	_, is := a.definition.(Mutator)

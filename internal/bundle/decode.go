@@ -104,8 +104,14 @@ func decodeDocument(text []byte) (*unstructured.Unstructured, error) {
 	return object, nil
 }
 
+// Malformed is the error that the Secrets of a ManagedResource cannot be decoded.
+type Malformed struct{ message string }
+
+// Error implements error.
+func (e *Malformed) Error() string { return e.message }
+
 // Read returns the objects that a ManagedResource's Secrets hold. A Secret that is
-// missing, or cannot be decoded, is an error.
+// missing is an error, and one that cannot be decoded is a *Malformed.
 func Read(ctx context.Context, c client.Reader, mr *resourcesv1alpha1.ManagedResource) ([]unstructured.Unstructured, error) {
 	var objects []unstructured.Unstructured
 	for _, ref := range mr.Spec.SecretRefs {
@@ -115,7 +121,7 @@ func Read(ctx context.Context, c client.Reader, mr *resourcesv1alpha1.ManagedRes
 		}
 		decoded, problems := Decode(secret.Name, secret.Data)
 		if len(problems) > 0 {
-			return nil, fmt.Errorf("decode the ManagedResource %s: %s", mr.Name, strings.Join(problems, "; "))
+			return nil, &Malformed{fmt.Sprintf("decode the ManagedResource %s: %s", mr.Name, strings.Join(problems, "; "))}
 		}
 		for _, object := range decoded {
 			objects = append(objects, *object)

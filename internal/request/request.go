@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -199,22 +200,49 @@ func (n *Network) takenOver(request *pipeline.Request) *pipeline.Accepted {
 
 // inherit completes a Request with what only the objects tell of a network that another
 // extension has made. Once Trellis has applied the network, the pipeline finds it in what
-// was applied.
+// was applied, unless an extension has written the network since.
 func (n *Network) inherit(ctx context.Context, r client.Reader, request *pipeline.Request) error {
-	if n.Plugin.Methods == nil || !n.Plugin.IsAdopter() || n.State.Applied != nil || !n.IsPresent() {
+	if n.Plugin.Methods == nil || !n.Plugin.IsAdopter() || !n.IsPresent() {
 		return nil
 	}
-	if written := n.State.Written; written != nil && written.Config.Accepted != nil {
-		request.Facts.IPAM = written.Config.Accepted.Facts.IPAM
+	rewritten := n.isRewritten()
+	if !rewritten && n.inheritWritten(request) {
 		return nil
 	}
 	present, err := n.Present(ctx, r)
+	// No extension has written what is not there, or what no resource manager can apply.
+	if lost := apierrors.IsNotFound(err) || errors.As(err, new(*bundle.Malformed)); lost && (rewritten && n.inheritWritten(request) || !n.Plugin.MustInherit()) {
+		return nil
+	}
 	if err != nil {
-		return fmt.Errorf("find out how the present network gives pods their addresses: %w", err)
+		return fmt.Errorf("find out how the present network was made: %w", err)
 	}
 	return plugin.Guard(n.Plugin.Type, func() error {
-		request.Facts.IPAM = n.Plugin.IPAM(present)
+		request.Facts.Inherited = n.Plugin.Inherit(present)
 		return nil
+	})
+}
+
+// inheritWritten reports whether Trellis knows what the network keeps: from what was applied, which
+// the pipeline reads, or from what was written, which it adds to the Request.
+func (n *Network) inheritWritten(request *pipeline.Request) bool {
+	if n.State.Applied != nil {
+		return true
+	}
+	written := n.State.Written
+	if written == nil || written.Config.Accepted == nil {
+		return false
+	}
+	request.Facts.Inherited = written.Config.Accepted.Facts.Inherited
+	return true
+}
+
+// isRewritten reports whether the network itself is not what Trellis has written last: an extension
+// has taken it back, or a run that has recorded what it writes has not come to write it.
+func (n *Network) isRewritten() bool {
+	return slices.ContainsFunc(n.awaited(), func(mr *resourcesv1alpha1.ManagedResource) bool {
+		written, known := n.State.Bundle(mr.Name)
+		return known && !bundle.RefersTo(mr, written.Secret)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -22,7 +23,8 @@ import (
 // StatefulSets, Jobs and CronJobs), which the caller may change. In the copies
 //   - the image of a container is a reference; the file has its name in images.yaml,
 //   - the pods of a DaemonSet are replaced as system.RollOut states,
-//   - a system.ChecksumAnnotation for a ConfigMap of the file has its checksum.
+//   - a system.ChecksumAnnotation for a ConfigMap of the file has its checksum, or what running
+//     pods have for that.
 //
 // It panics as Constants does, and on an image that images.yaml does not have.
 func Component(files fs.FS, file string, images plugin.Images) func(*plugin.Input) []plugin.Object {
@@ -121,7 +123,13 @@ func forNetwork(object plugin.Object, images plugin.Images, in *plugin.Input) pl
 	if agents, ok := workload.(*appsv1.DaemonSet); ok {
 		agents.Spec.UpdateStrategy = system.RollOut(in)
 	}
-	pod := &podsOf(workload).Spec
+	template := podsOf(workload)
+	for annotation, value := range template.Annotations {
+		if strings.HasPrefix(annotation, system.ChecksumAnnotation("")) {
+			template.Annotations[annotation] = in.StartedWith(value)
+		}
+	}
+	pod := &template.Spec
 	for _, containers := range [][]corev1.Container{pod.InitContainers, pod.Containers} {
 		for i := range containers {
 			containers[i].Image = images.For(containers[i].Image, in)

@@ -30,14 +30,35 @@ func TestANetworkGoesOnWithTheIPAMThatItHas(t *testing.T) {
 			g := NewWithT(t)
 			first := build(t, "", func(f *plugin.Input) { f.IPAM = mode })
 			g.Expect(first.data("cilium-config")).To(HaveKeyWithValue("ipam", mode))
-			g.Expect(p.IPAM(written(t, first))).To(Equal(mode))
+			g.Expect(p.Inherit(written(t, first))).To(Equal(plugin.Inherited{IPAM: mode}))
 		})
 	}
 	g := NewWithT(t)
-	g.Expect(p.IPAM(nil)).To(BeEmpty())
+	g.Expect(p.Inherit(nil)).To(BeZero())
 	other := unstructured.Unstructured{Object: map[string]any{"kind": "ConfigMap", "data": map[string]any{"ipam": "cluster-pool"},
 		"metadata": map[string]any{"name": "cilium-config", "namespace": "default"}}}
-	g.Expect(p.IPAM([]unstructured.Unstructured{other})).To(BeEmpty())
+	g.Expect(p.Inherit([]unstructured.Unstructured{other})).To(BeZero())
+}
+
+// Gardener's extension has the policies in one bundle with the agents. A resource manager would
+// delete them if they left it.
+func TestPoliciesStayInTheBundleThatTheyAreIn(t *testing.T) {
+	g := NewWithT(t)
+	before := build(t, hubbleEnabled, withNodeLocalDNS)
+	policies := before.Objects.In(bundleName + "-later")
+	g.Expect(policies).To(HaveLen(6))
+	present := written(t, before)
+	for _, policy := range policies {
+		present = append(present, unstructured.Unstructured{Object: built.Document(t, policy)})
+	}
+	kept := cilium.New().Inherit(present)
+	g.Expect(kept.OneBundle).To(BeTrue())
+
+	n := build(t, hubbleEnabled, withNodeLocalDNS, func(in *plugin.Input) { in.Inherited = kept })
+	g.Expect(n.Objects.In(bundleName + "-later")).To(BeEmpty())
+	g.Expect(n.Objects.In(bundleName)).To(HaveLen(len(present)))
+	g.Expect(cilium.New().Inherit(written(t, n))).To(Equal(kept), "as long as the network lives")
+	g.Expect(then(n, hubbleEnabled, withNodeLocalDNS).Objects.In(bundleName)).To(HaveLen(len(present)), "by what was applied last")
 }
 
 // The mode is read from the objects once.

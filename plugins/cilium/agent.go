@@ -43,7 +43,7 @@ func (n *network) agentAccess() []plugin.Object {
 func (n *network) agent(checksum string) []plugin.Object {
 	objects := agentObjects(n.in)
 	template := &manifest.Workload[*appsv1.DaemonSet](objects).Spec.Template
-	template.Annotations[configChecksum] = checksum
+	template.Annotations[configChecksum] = n.in.StartedWith(checksum)
 	template.Annotations[labelPrefixChecksum] = labelPrefixSum()
 	manifest.Keep(&template.Spec, map[string]bool{
 		kubeProxyCleanUpName: replacesKubeProxy(n.in),

@@ -30,7 +30,7 @@ func (n *network) operator(checksum string) []plugin.Object {
 			deployment.Spec.Replicas = new(int32(2))
 		}
 	}
-	deployment.Spec.Template.Annotations[configChecksum] = checksum
+	deployment.Spec.Template.Annotations[configChecksum] = n.in.StartedWith(checksum)
 	pod := &deployment.Spec.Template.Spec
 	n.probeLoopback(pod)
 	container := manifest.Container(pod, "cilium-operator")

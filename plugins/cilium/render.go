@@ -32,6 +32,10 @@ func (definition) Render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (p
 	n := &network{effective, in}
 	config := ciliumConfig{n}.configMap()
 	checksum := system.Checksum(config)
+	together, later := []plugin.Object(nil), n.policies()
+	if in.OneBundle {
+		together, later = later, nil
+	}
 	return plugin.NewObjects(n.components(),
 		plugin.NetworkBundle(bundleName, slices.Concat(
 			[]plugin.Object{config}, // configmap.go
@@ -42,8 +46,9 @@ func (definition) Render(effective *v1alpha1.NetworkConfig, in *plugin.Input) (p
 			n.envoy(),            // agent.go
 			metricsServices(),
 			n.hubble(), // hubble.go
+			together,
 		)),
-		plugin.ExtrasBundle(bundleName+"-later", n.policies()),
+		plugin.ExtrasBundle(bundleName+"-later", later),
 		plugin.AdmissionBundle(admissionResource, nodeLocalAdmission(in)), // nodelocaldns.go, nodelocaldns_webhook.go
 		plugin.SeedBundle(bundleName+"-seed", seedMonitoring(in)),         // monitoring.go
 	), nil

@@ -48,7 +48,7 @@ func TestANetworkIsNotTakenOverBlindly(t *testing.T) {
 	mr := e.managedResource()
 	n := e.network()
 	e.becomes(n, "Create", erroneous)
-	e.Expect(n.Status.LastError.Description).To(ContainSubstring("find out how the present network gives pods their addresses: read the Secret"))
+	e.Expect(n.Status.LastError.Description).To(ContainSubstring("find out how the present network was made: read the Secret"))
 	e.stays(mr)
 }
 

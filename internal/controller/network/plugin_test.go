@@ -116,8 +116,10 @@ func (examplePlugin) Precondition(effective *exampleConfig, _ *plugin.Input) *pl
 	}
 }
 
-// IPAM is what a network that was there before has.
-func (examplePlugin) IPAM(present []unstructured.Unstructured) string {
+// Inherit returns the IPAM that a network has that was there before.
+func (examplePlugin) Inherit(present []unstructured.Unstructured) plugin.Inherited {
 	ipam, _, _ := unstructured.NestedString(present[0].Object, "data", "ipam")
-	return ipam
+	return plugin.Inherited{IPAM: ipam}
 }
+
+func (examplePlugin) MustInherit() bool { return true }
