@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -58,13 +59,13 @@ func theOperator(p *controlPlane, _ *network.Options) {
 		cmd.Env = append(os.Environ(), asOperator+"="+p.seed.kubeconfig, inPlace+"="+p.namespace)
 		cmd.Stdout, cmd.Stderr = file, file
 		p.Expect(cmd.Start()).To(Succeed())
-		p.trellis = &process{stop: func() {
+		p.trellis = &process{stop: sync.OnceFunc(func() {
 			_ = cmd.Process.Signal(syscall.SIGTERM)
 			if err := cmd.Wait(); err != nil || p.t.Failed() {
 				log, _ := os.ReadFile(file.Name())
 				p.t.Errorf("the operator ended with %v:\n%s", err, log[max(0, len(log)-8000):])
 			}
-		}}
+		})}
 	}
 }
 

@@ -4,9 +4,11 @@ package contract
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -35,7 +37,17 @@ func (m *resourceManager) apply(ctx context.Context, wanted, mr *unstructured.Un
 			before = each
 		}
 	}
-	return m.Target.Update(ctx, merge(object, live, before), client.FieldOwner(resourceManagerName))
+	err = m.Target.Update(ctx, merge(object, live, before), client.FieldOwner(resourceManagerName))
+	if apierrors.IsInvalid(err) && (is(wanted, "delete-on-invalid-update") || isImmutable(live)) {
+		return errors.Join(err, m.Target.Delete(ctx, live, client.PropagationPolicy(metav1.DeletePropagationForeground)))
+	}
+	return err
+}
+
+// isImmutable reports whether it is a ConfigMap or Secret that cannot be changed.
+func isImmutable(object *unstructured.Unstructured) bool {
+	immutable, _, _ := unstructured.NestedBool(object.Object, "immutable")
+	return immutable && (object.GetKind() == "ConfigMap" || object.GetKind() == "Secret")
 }
 
 // merge returns what is PUT: the wanted object with what of the live one stays.
@@ -67,6 +79,11 @@ func merge(wanted, live *unstructured.Unstructured, before reference) *unstructu
 		keepOfTemplate(merged, live)
 	case "DaemonSet":
 		keepOfTemplate(merged, live)
+	case "Job":
+		keep("spec", "selector")
+		for _, label := range []string{"controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"} {
+			keep("spec", "template", "metadata", "labels", label)
+		}
 	case "Service":
 		if address, _, _ := unstructured.NestedString(wanted.Object, "spec", "clusterIP"); address != "None" {
 			keep("spec", "clusterIP")
