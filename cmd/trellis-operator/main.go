@@ -71,7 +71,7 @@ or its connection; 2 if it was called with wrong flags or arguments.`,
 			})
 		},
 	}
-	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misuse{err} })
+	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return misuse{explainFlag(err)} })
 	cmd.Flags().StringVar(&configFile, "config", "", "file with an OperatorConfiguration of "+configv1alpha1.GroupVersion.String())
 	flags := flag.NewFlagSet("", flag.ContinueOnError)
 	config.RegisterFlags(flags)

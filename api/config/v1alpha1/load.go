@@ -5,8 +5,10 @@ package v1alpha1
 import (
 	"cmp"
 	"fmt"
+	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 )
@@ -14,6 +16,9 @@ import (
 // Load decodes a configuration file, sets defaults and validates it. An empty document
 // gives the defaults. Unknown fields are errors.
 func Load(document []byte) (*OperatorConfiguration, error) {
+	if err := refuseExtensions(document); err != nil {
+		return nil, err
+	}
 	c := &OperatorConfiguration{}
 	if err := yaml.UnmarshalStrict(document, c); err != nil {
 		return nil, fmt.Errorf("the configuration cannot be decoded: %w", err)
@@ -30,6 +35,21 @@ func Load(document []byte) (*OperatorConfiguration, error) {
 		return nil, fmt.Errorf("the configuration is invalid: %w", errs.ToAggregate())
 	}
 	return c, nil
+}
+
+// refuseExtensions refuses the configuration of a Gardener extension: a ControllerConfiguration of a
+// group like example.networking.extensions.config.gardener.cloud.
+func refuseExtensions(document []byte) error {
+	var found metav1.TypeMeta
+	if err := yaml.Unmarshal(document, &found); err != nil {
+		return nil // Load says why
+	}
+	if found.Kind != "ControllerConfiguration" && !strings.HasSuffix(found.GroupVersionKind().Group, ".config.gardener.cloud") {
+		return nil
+	}
+	return fmt.Errorf("this is the configuration of a Gardener extension (%s, kind %s): write apiVersion %s and kind %s; "+
+		"qps and burst of clientConnection and the featureGates mean the same here, and no other field is needed",
+		found.APIVersion, found.Kind, GroupVersion, OperatorConfigurationKind)
 }
 
 func (c *OperatorConfiguration) setDefaults() {

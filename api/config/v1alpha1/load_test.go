@@ -101,3 +101,16 @@ func TestTheExampleOfTheDocumentIsValid(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(c.Controllers.ManagedResource.ConcurrentSyncs).To(Equal(40))
 }
+
+// The file that Gardener's extension was started with is refused with what to change in it.
+func TestConfigurationsOfGardenersExtensionsAreRefusedWithWhatToWrite(t *testing.T) {
+	g := NewWithT(t)
+	_, err := Load([]byte(`apiVersion: example.networking.extensions.config.gardener.cloud/v1alpha1
+kind: ControllerConfiguration
+clientConnection: {acceptContentTypes: application/json, contentType: application/json, qps: 100, burst: 130}
+featureGates: {ExampleGate: true}
+`))
+	g.Expect(err).To(MatchError(And(ContainSubstring("configuration of a Gardener extension"), ContainSubstring("kind OperatorConfiguration"))))
+	_, err = Load([]byte("clientConnection: {qps: 100, burst: 130}"))
+	g.Expect(err).NotTo(HaveOccurred())
+}
