@@ -117,6 +117,13 @@ func (in *access) running(ctx context.Context, p *pipeline.Pipeline, environment
 	if err != nil {
 		return nil, err
 	}
+	return in.runningAs(ctx, p, environment, n, wanted)
+}
+
+// runningAs reads what runs of a Network that was read.
+func (in *access) runningAs(ctx context.Context, p *pipeline.Pipeline, environment plugin.Environment,
+	n *extensionsv1alpha1.Network, wanted *manifest.Subject,
+) (*running, error) {
 	known, err := in.known(ctx, p, n)
 	if err != nil {
 		return nil, err

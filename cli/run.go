@@ -2,8 +2,8 @@
 
 // Package cli is the command line trellis. It validates manifests, renders the objects
 // of a network, and shows what a change does, with the same pipeline as the operator. It
-// reads clusters for plan --live, status and connectivity, and never writes to one. The author of an operator
-// with other plugins calls Run to get a command line for them.
+// reads clusters for plan --live, takeover, status and connectivity, and never writes to one. The author
+// of an operator with other plugins calls Run to get a command line for them.
 //
 // It knows no plugin and no infrastructure by name.
 package cli
@@ -103,13 +103,13 @@ a seed are.
 
 The input is a Shoot, the Network that Gardener derives from it, or both. The
 operator runs the same code, so it gives the same objects and the same errors. status,
-connectivity and plan --live read clusters; no command writes to one.` + exitHelp + `
+connectivity, takeover and plan --live read clusters; no command writes to one.` + exitHelp + `
 
-plan, status and connectivity have exit statuses of their own: see their --help.`,
+plan, status, takeover and connectivity have exit statuses of their own: see their --help.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newValidate(p), newRender(p), newPlan(p), newRequest(p), newStatus(p), newConnectivity(), newExplain(p), newSchema(p), newVersion())
+	root.AddCommand(newValidate(p), newRender(p), newPlan(p), newRequest(p), newStatus(p), newTakeover(p), newConnectivity(), newExplain(p), newSchema(p), newVersion())
 	return root
 }
 

@@ -94,6 +94,7 @@ func TestEveryCommandHasHelpWithExamples(t *testing.T) {
 		{name: "explain", args: "explain --help", stdout: "~Examples:\ntrellis explain TYPE.FIELD.FIELD"},
 		{name: "schema", args: "schema --help", stdout: "~Examples:\n> networkconfig.schema.json"},
 		{name: "status", args: "status --help", stdout: "~Examples:\ntrellis status -A\nExit status:\n1  a Network is not"},
+		{name: "takeover", args: "takeover --help", stdout: "~Examples:\ntrellis takeover --check -A --config operator.yaml\nExit status:\n1  Trellis would refuse a Network"},
 		{name: "connectivity", args: "connectivity --help", stdout: "~Examples:\n--shoot-kubeconfig shoot.kubeconfig\nExit status:\n1  a target fails"},
 		{name: "request", args: "request --help", stdout: "~Examples:\ntrellis render --request request.json"},
 	})
