@@ -32,7 +32,9 @@ type running struct {
 	applied *pipeline.Applied
 	// foreign reports whether Trellis did not write the objects.
 	foreign bool
-	objects []located
+	// rewritten reports whether Trellis wrote the objects once, and another extension since.
+	rewritten bool
+	objects   []located
 	// present are the objects in the shoot, for the plugin's precondition.
 	present []unstructured.Unstructured
 	// environment is the operator's.

@@ -132,6 +132,7 @@ func (in *access) runningAs(ctx context.Context, p *pipeline.Pipeline, environme
 		old:     candidate{name: "network " + n.Namespace + "/" + n.Name, warnings: warningsAbout(n)},
 		network: n, shoot: known.Shoot, live: true,
 		applied:     known.State.Applied,
+		rewritten:   known.IsRewritten(),
 		environment: environment,
 	}
 	last := from.applied

@@ -36,7 +36,7 @@ The operator's configuration decides about images and feature gates: name its fi
 Exit status:
   0  Trellis can take over each Network, or runs it already
   1  Trellis would refuse a Network
-  2  the command could not run`
+  2  the command could not run, or could not read a Network; it says what it read of the others`
 
 // takeoverOptions are the flags of takeover.
 type takeoverOptions struct {
@@ -93,11 +93,13 @@ func (o *takeoverOptions) run(cmd *cobra.Command, p *pipeline.Pipeline, name str
 	if err != nil {
 		return &ioError{fmt.Errorf("%w (seed %s)", err, in.server)}
 	}
-	var all []takeover
+	all := []takeover{}
+	var unread []error
 	for i := range networks {
 		one, err := o.checkOne(cmd.Context(), in, p, &networks[i])
 		if err != nil {
-			return &ioError{fmt.Errorf("network %s/%s: %w (seed %s)", networks[i].Namespace, networks[i].Name, err, in.server)}
+			unread = append(unread, fmt.Errorf("network %s/%s: %w (seed %s)", networks[i].Namespace, networks[i].Name, err, in.server))
+			continue
 		}
 		all = append(all, one)
 	}
@@ -111,6 +113,9 @@ func (o *takeoverOptions) run(cmd *cobra.Command, p *pipeline.Pipeline, name str
 		}
 	} else if err := written(io.WriteString(cmd.OutOrStdout(), takeoverText(all))); err != nil {
 		return err
+	}
+	if len(unread) > 0 {
+		return &ioError{errors.Join(unread...)}
 	}
 	if slices.ContainsFunc(all, func(t takeover) bool { return len(t.Errors) > 0 }) {
 		return errInvalid
@@ -151,7 +156,7 @@ func (o *takeoverOptions) checkOne(ctx context.Context, in *access, p *pipeline.
 	if err != nil {
 		return found, err
 	}
-	if found.Trellis = from.applied != nil; found.Trellis {
+	if found.Trellis = from.applied != nil && !from.rewritten; found.Trellis {
 		return found, nil
 	}
 	made, err := from.to(p, nil)

@@ -10,6 +10,8 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
@@ -62,6 +64,7 @@ func TestTakeoverSaysWhatWouldChange(t *testing.T) {
 	l.Expect(said).To(And(ContainSubstring("Trellis would refuse it"), ContainSubstring(`colour: Unsupported value: "green"`)))
 }
 
+// A network that an extension has taken back can be taken over again.
 func TestTakeoverLeavesNetworksOfTrellisAlone(t *testing.T) {
 	l := seedOf(t)
 	const namespace = "shoot--dev--trellis"
@@ -70,6 +73,29 @@ func TestTakeoverLeavesNetworksOfTrellisAlone(t *testing.T) {
 	exit, said, problems := l.run("takeover", "--check", "-n", namespace)
 	l.Expect(exit).To(Equal(cli.ExitOK), problems)
 	l.Expect(said).To(HavePrefix("network shoot--dev--trellis/mine (noop): Trellis runs it already\n"))
+
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "another", Namespace: namespace}, Data: map[string][]byte{}}
+	mr := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Name: "noop", Namespace: namespace}}
+	l.create(secret)
+	l.Expect(l.client.Patch(t.Context(), mr, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"secretRefs":[{"name":"another"}]}}`)))).To(Succeed())
+	_, said, _ = l.run("takeover", "--check", "-n", namespace)
+	l.Expect(said).To(HavePrefix("network shoot--dev--trellis/mine (noop): 0 workloads to restart; 2 objects to add, "), "it was handed back")
+}
+
+// A Network that cannot be read does not keep others from being checked.
+func TestTakeoverChecksWhatItCanRead(t *testing.T) {
+	l := seedOf(t)
+	const namespace = "shoot--dev--several"
+	l.cluster(namespace)
+	l.network(namespace, "mine")
+	broken := l.network(namespace, "broken")
+	before := broken.DeepCopy()
+	broken.Status.State = &runtime.RawExtension{Raw: []byte(`{"applied": {"config": "colourful"}}`)}
+	l.Expect(l.client.Status().Patch(t.Context(), broken, client.MergeFrom(before))).To(Succeed())
+	exit, said, problems := l.run("takeover", "--check", "-n", namespace)
+	l.Expect(exit).To(Equal(cli.ExitCouldNotRun))
+	l.Expect(problems).To(ContainSubstring("network shoot--dev--several/broken: status.state of the Network"))
+	l.Expect(said).To(And(HavePrefix("network shoot--dev--several/mine (noop): "), HaveSuffix("1 network: Trellis can take over 1, runs 0 already, would refuse 0\n")))
 }
 
 // It never writes: a take-over is what the operator does.

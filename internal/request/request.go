@@ -205,7 +205,7 @@ func (n *Network) inherit(ctx context.Context, r client.Reader, request *pipelin
 	if n.Plugin.Methods == nil || !n.Plugin.IsAdopter() || !n.IsPresent() {
 		return nil
 	}
-	rewritten := n.isRewritten()
+	rewritten := n.IsRewritten()
 	if !rewritten && n.inheritWritten(request) {
 		return nil
 	}
@@ -237,9 +237,9 @@ func (n *Network) inheritWritten(request *pipeline.Request) bool {
 	return true
 }
 
-// isRewritten reports whether the network itself is not what Trellis has written last: an extension
+// IsRewritten reports whether the network itself is not what Trellis has written last: an extension
 // has taken it back, or a run that has recorded what it writes has not come to write it.
-func (n *Network) isRewritten() bool {
+func (n *Network) IsRewritten() bool {
 	return slices.ContainsFunc(n.awaited(), func(mr *resourcesv1alpha1.ManagedResource) bool {
 		written, known := n.State.Bundle(mr.Name)
 		return known && !bundle.RefersTo(mr, written.Secret)
