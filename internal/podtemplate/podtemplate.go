@@ -10,6 +10,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -115,7 +116,7 @@ func differ(path string, before, after any, found []string) []string {
 		switch {
 		case path == "":
 			found = differ(key, then[key], now[key], found)
-		case key[0] == '[':
+		case strings.HasPrefix(key, "["):
 			found = differ(path+key, then[key], now[key], found)
 		default:
 			found = differ(path+"."+key, then[key], now[key], found)
