@@ -43,8 +43,10 @@ func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mod
 	if standalone || settings.Network.IgnoreOperationAnnotation {
 		trigger = network.TriggerGeneration
 	}
+	labelled, byType := o.others(mgr.GetClient(), mode, serves)
 	err := errors.Join(
 		network.Add(mgr, network.Options{
+			Operator: o.Name, IsOthers: labelled,
 			Pipeline: built, Trigger: trigger, Standalone: standalone, Clock: o.Clock, Shoots: shoots,
 			FeatureGates: o.gates, Images: o.images, DumpRequests: o.Config.DumpRequests, Probe: probeOf(o.Config),
 			Webhook: webhooks.ForShoots, WebhookChanged: server.Changed(),
@@ -52,7 +54,7 @@ func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mod
 			MaxConcurrentReconciles: settings.Network.ConcurrentSyncs,
 		}),
 		networkstatus.Add(mgr, networkstatus.Options{
-			Clients: shoots, Serves: serves, Clock: o.Clock, Period: settings.Health.SyncPeriod.Duration,
+			Clients: shoots, Serves: serves, IsOthers: labelled, Clock: o.Clock, Period: settings.Health.SyncPeriod.Duration,
 			ProgressingThreshold:    settings.Health.ProgressingThreshold.Duration,
 			MaxConcurrentReconciles: settings.Health.ConcurrentSyncs,
 		}),
@@ -67,10 +69,6 @@ func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mod
 	if err != nil {
 		return err
 	}
-	isOthers := func(ctx context.Context, controlPlane string) bool {
-		by := shoot.OperatorOf(ctx, mgr.GetClient(), controlPlane)
-		return by != "" && by != o.Name
-	}
 	return errors.Join(
 		mgr.Add(inSeed),
 		shoot.Add(mgr, shoot.Options{
@@ -79,11 +77,11 @@ func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mod
 		}),
 		o.addProviders(mgr),
 		managedresource.Add(mgr, managedresource.Options{
-			Shoots: shoots, IsOthers: isOthers, Clock: o.Clock, SyncPeriod: settings.ManagedResource.SyncPeriod.Duration,
+			Shoots: shoots, IsOthers: byType, Clock: o.Clock, SyncPeriod: settings.ManagedResource.SyncPeriod.Duration,
 			MaxConcurrentReconciles: settings.ManagedResource.ConcurrentSyncs,
 		}),
 		managedresource.Add(mgr, managedresource.Options{
-			Shoots: inSeed, Class: "seed", Confined: true, IsOthers: isOthers, Clock: o.Clock, SyncPeriod: settings.ManagedResource.SyncPeriod.Duration,
+			Shoots: inSeed, Class: "seed", Confined: true, IsOthers: byType, Clock: o.Clock, SyncPeriod: settings.ManagedResource.SyncPeriod.Duration,
 			MaxConcurrentReconciles: settings.ManagedResource.ConcurrentSyncs,
 		}),
 	)

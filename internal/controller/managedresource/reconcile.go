@@ -170,7 +170,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 		return reconcile.Result{}, err
 	}
 	if r.options.IsOthers != nil && r.options.IsOthers(ctx, request.Namespace) {
-		return reconcile.Result{}, nil
+		return reconcile.Result{RequeueAfter: r.options.SyncPeriod}, nil // it may be this operator's by then
 	}
 	began := r.options.Clock.Now()
 	leave, admitted := r.slots.Enter(request.Namespace, began)

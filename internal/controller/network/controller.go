@@ -4,6 +4,7 @@ package network
 
 import (
 	"cmp"
+	"context"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -37,6 +38,12 @@ const (
 
 // Options are the settings of the controller.
 type Options struct {
+	// Operator is the operator's name, which users of Networks of unknown types are told.
+	Operator string
+	// IsOthers reports whether another operator looks after the control plane in a namespace,
+	// whose Networks are left alone; nil means that there is none. What it returns may change
+	// with the labels of the namespace.
+	IsOthers func(ctx context.Context, namespace string) bool
 	// Pipeline builds the objects.
 	Pipeline *pipeline.Pipeline
 	// Trigger is what makes the controller carry out a spec.
@@ -80,7 +87,11 @@ func Add(mgr ctrl.Manager, options Options) error {
 	})
 	r := newReconciler(mgr.GetClient(), mgr.GetCache(), mgr.GetAPIReader(), mgr.GetEventRecorder("trellis-network"), options)
 	w := &watches{options, mgr.GetClient()}
-	return ctrl.NewControllerManagedBy(mgr).
+	b := ctrl.NewControllerManagedBy(mgr)
+	if options.IsOthers != nil {
+		b.WatchesMetadata(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(w.networksOfNamespace), builder.WithPredicates(relabelled()))
+	}
+	return b.
 		Named("network").
 		For(&extensionsv1alpha1.Network{}, builder.WithPredicates(w.mine(), w.triggered())).
 		Watches(&extensionsv1alpha1.Network{}, handler.EnqueueRequestsFromMapFunc(w.networksBeside), builder.WithPredicates(deleted())).

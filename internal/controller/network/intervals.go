@@ -35,8 +35,9 @@ const (
 	// that it waits: a client may create one after the other.
 	clusterLag = 3 * time.Second
 	// takenWithin is how long other operators get to take a Network of a type that has no
-	// plugin here.
-	takenWithin = time.Minute
+	// plugin here. controller/shoot may have waited for them before, and users are told within
+	// a minute.
+	takenWithin = 30 * time.Second
 
 	// cacheLag is how long the cache may be behind what was just written.
 	cacheLag = 50 * time.Millisecond

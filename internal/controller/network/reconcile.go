@@ -132,6 +132,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 		r.forget(request.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
+	if r.IsOthers != nil && r.IsOthers(ctx, n.Namespace) {
+		r.forget(request.NamespacedName)
+		return ctrl.Result{}, nil
+	}
 	if r.networks.Late(request.NamespacedName, func(string) string { return n.ResourceVersion }) {
 		return ctrl.Result{RequeueAfter: cacheLag}, nil
 	}

@@ -4,6 +4,7 @@ package network
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -16,7 +17,8 @@ import (
 
 // refuseUnknownType tells the user of a Network without a plugin which types there are (N22).
 // Another operator may have the plugin. It gets time to take the Network, which shows in the
-// finalizer or the status, and the Network is left alone from then on.
+// finalizer or the status, and the Network is left alone from then on. Of several operators
+// without the plugin, the first one tells.
 func (r *Reconciler) refuseUnknownType(_ context.Context, run *run) outcome.Outcome {
 	const path = "spec.type"
 	n := run.Network
@@ -24,11 +26,14 @@ func (r *Reconciler) refuseUnknownType(_ context.Context, run *run) outcome.Outc
 	if last := n.Status.LastOperation; last != nil {
 		isTaken = isTaken || !strings.HasPrefix(last.Description, descriptions[corev1beta1.LastOperationTypeCreate].failed+": "+path+": ")
 	}
-	if isTaken || !n.DeletionTimestamp.IsZero() {
+	isTold := n.Status.LastOperation != nil && n.Status.ObservedGeneration == n.Generation
+	if isTaken || isTold || !n.DeletionTimestamp.IsZero() {
 		return outcome.Finish()
 	}
 	if left := takenWithin - r.Clock.Since(n.CreationTimestamp.Time); left > 0 {
 		return outcome.Finish().Within(left)
 	}
-	return outcome.Fail(field.NotSupported(field.NewPath(path), n.Spec.Type, r.Pipeline.Types()), corev1beta1.ErrorConfigurationProblem)
+	refused := field.NotSupported(field.NewPath(path), n.Spec.Type, r.Pipeline.Types())
+	refused.Detail += fmt.Sprintf(" by the operator %s; no other operator has taken the Network within %s", r.Operator, takenWithin)
+	return outcome.Fail(refused, corev1beta1.ErrorConfigurationProblem)
 }

@@ -95,6 +95,21 @@ func deleted() predicate.Predicate {
 	}
 }
 
+// relabelled admits changes of the labels of an object, which tell whose a control plane is.
+func relabelled() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return false },
+		DeleteFunc:  func(event.DeleteEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+		UpdateFunc:  predicate.LabelChangedPredicate{}.Update,
+	}
+}
+
+// networksOfNamespace returns the Networks in a namespace, which may be this operator's by now.
+func (w *watches) networksOfNamespace(ctx context.Context, namespace client.Object) []reconcile.Request {
+	return w.networksIn(ctx, namespace.GetName(), func(*extensionsv1alpha1.Network) bool { return true })
+}
+
 // networksOfManagedResource returns the Networks that a ManagedResource belongs to: they
 // await its status, or its end.
 func (w *watches) networksOfManagedResource(ctx context.Context, mr client.Object) []reconcile.Request {

@@ -55,13 +55,16 @@ import (
 // configuration (controllers.health).
 const ControllerName = "health"
 
-// Options are the controller's settings. All but Serves, PageSize and Further must be set.
+// Options are the controller's settings. All but Serves, IsOthers, PageSize and Further must be set.
 type Options struct {
 	// Clients gives access to shoots, and reports when a workload there changes.
 	Clients *shootclient.Clients
 	// Serves reports whether the operator has a plugin for a type of networks; nil means
 	// all types. The others' status is written by other operators.
 	Serves func(networkType string) bool
+	// IsOthers reports whether another operator looks after the control plane in a namespace;
+	// nil means that there is none. That operator writes the status of its Networks.
+	IsOthers func(ctx context.Context, namespace string) bool
 	// Clock is the source of time.
 	Clock clock.PassiveClock
 	// Period is how often each Network is observed.
@@ -153,6 +156,10 @@ func (r *reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	if err := r.client.Get(ctx, request.NamespacedName, network); err != nil {
 		r.forget(request.NamespacedName)
 		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	if r.options.IsOthers != nil && r.options.IsOthers(ctx, network.Namespace) {
+		r.forget(request.NamespacedName)
+		return reconcile.Result{RequeueAfter: r.options.Period}, nil // it may be this operator's by then
 	}
 	if r.expected.Late(request.NamespacedName, func(string) string { return network.ResourceVersion }) {
 		return outcome.StartOver(cacheLag).Result()

@@ -69,3 +69,31 @@ func TestAnOperatorTakesOverAControlPlaneOfItsTypes(t *testing.T) {
 	start("present")
 	e.Eventually(operatorOf).Should(Equal("present"))
 }
+
+// Two operators with plugins for one type do not take a control plane from each other without end:
+// the last one keeps it, and users are told.
+func TestOfTwoOperatorsWithOneTypeTheLastKeepsTheShoot(t *testing.T) {
+	e := project(t)
+	start := func(operator string, requests *harness.Requests) {
+		t.Cleanup(e.run(requests, func(mgr manager.Manager) error { return shoot.Add(mgr, shoot.Options{Operator: operator}) }))
+	}
+	first := &harness.Requests{}
+	operatorOf := func() string { return shoot.OperatorOf(t.Context(), e.client, e.controlPlane) }
+	start("first", first)
+	s := e.shoot()
+	e.becomes(s, create, failing)
+	e.Expect(operatorOf()).To(Equal("first"))
+	start("second", nil)
+	e.announces("Warning OperatorConflict", `The operators first and second have networks of the type "example", which only one of them may have. second has this Shoot now`)
+	first.Forget()
+	e.kubeconfig(kubeconfig)
+	e.becomes(s, create, processing)
+	e.client.Stays(t, s, time.Second)
+	e.Expect(operatorOf()).To(Equal("second"))
+	e.Expect(first.Writes()).To(BeEmpty())
+
+	harness.Change(t, e.client, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: e.controlPlane}}, func(n *corev1.Namespace) {
+		delete(n.Labels, shoot.OperatorLabel)
+	})
+	e.Eventually(operatorOf).ShouldNot(BeEmpty(), "one of them takes it")
+}

@@ -6,12 +6,10 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -30,6 +28,7 @@ type Reconciler struct {
 	seed
 	options       Options
 	owners        owners
+	others        *others
 	identities    identities
 	namespaces    namespaces
 	access        *access
@@ -60,7 +59,7 @@ func newReconciler(mgr manager.Manager, opts Options) *Reconciler {
 	s := seed{mgr.GetClient(), mgr.GetAPIReader(), mgr.GetCache()}
 	reporter := &reporter{client: s.Client, recorder: mgr.GetEventRecorder("trellis-" + ControllerName), clock: opts.Clock}
 	return &Reconciler{
-		seed: s, options: opts, owners: owners{s.Client}, identities: identities{s, reporter}, namespaces: namespaces{s, opts.Operator},
+		seed: s, options: opts, owners: owners{s.Client}, others: &others{seed: s, options: opts, reporter: reporter}, identities: identities{s, reporter}, namespaces: namespaces{s, opts.Operator},
 		access: &access{seed: s}, clusters: clusters{s}, prerequisites: prerequisites{s},
 		networks: networks{s}, infrastructures: infrastructures{s, opts.Infrastructures, opts.Clock}, contents: contents{s}, reporter: reporter,
 	}
@@ -230,12 +229,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 			return reconcile.Result{}, err
 		}
 		r.reporter.operations.Delete(request.NamespacedName)
+		r.others.forget(request.NamespacedName)
 		return outcome.TryAgain(r.releaseAbandoned(ctx, request.NamespacedName)).Result()
 	}
 	if isDeleting(shoot) && !controllerutil.ContainsFinalizer(shoot, finalizer) {
 		return reconcile.Result{}, nil
 	}
-	if others, again := r.isOthers(ctx, shoot); others {
+	if others, again := r.others.have(ctx, shoot); others {
 		return reconcile.Result{RequeueAfter: again}, nil
 	}
 	began := r.reporter.clock.Now()
@@ -247,23 +247,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, request reconcile.Request) (
 	defer func() { result, err = r.reporter.report(ctx, run, ended, began) }()
 	ended.Outcome, ended.done = outcome.Run(ctx, run, ended.stages)
 	return result, err
-}
-
-// takenWithin is how long other operators get to take a Shoot whose type has no plugin here.
-const takenWithin = 10 * time.Second
-
-// isOthers reports whether a Shoot is left to another operator, and when to look again. Once
-// no other operator has taken it, this one reports that its type is unknown.
-func (r *Reconciler) isOthers(ctx context.Context, shoot *corev1beta1.Shoot) (others bool, again time.Duration) {
-	networking := ptr.Deref(shoot.Spec.Networking, corev1beta1.Networking{})
-	if r.options.Serves == nil || r.options.Serves(ptr.Deref(networking.Type, "")) {
-		return false, 0
-	}
-	if by := OperatorOf(ctx, r, pipeline.ControlPlaneNamespace(shoot)); by != "" {
-		return by != r.options.Operator, 0
-	}
-	left := takenWithin - r.reporter.clock.Since(shoot.CreationTimestamp.Time)
-	return left > 0 && !isDeleting(shoot), left
 }
 
 // releaseAbandoned releases the access to a Shoot that no longer exists, although its
