@@ -16,6 +16,7 @@ import (
 	"github.com/trellis-network/trellis/internal/controller/network"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus"
 	"github.com/trellis-network/trellis/internal/controller/shoot"
+	"github.com/trellis-network/trellis/internal/controller/unanswered"
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/internal/webhook"
 	"github.com/trellis-network/trellis/internal/webhook/mutation"
@@ -45,6 +46,7 @@ func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mod
 	}
 	labelled, byType := o.others(mgr.GetClient(), mode, serves)
 	err := errors.Join(
+		unanswered.Add(mgr, unanswered.Options{Operator: o.Name, Types: built.Types(), Standalone: standalone, Clock: o.Clock}),
 		network.Add(mgr, network.Options{
 			Operator: o.Name, IsOthers: labelled,
 			Pipeline: built, Trigger: trigger, Standalone: standalone, Clock: o.Clock, Shoots: shoots,
