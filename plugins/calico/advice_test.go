@@ -24,12 +24,10 @@ type edit map[string]any
 // advice is what warnings tell users to do, by how they say it. A message may give
 // more than one.
 var advice = map[string]edit{
-	"write bird":                        {"backend": "bird"},
-	"or bird":                           {"backend": "bird"},
-	"write none where":                  {"backend": "none"},
-	"leave it out":                      {"ipv4.pool": nil},
-	"leave ipv4.pool and ipv4.mode out": {"ipv4.pool": nil, "ipv4.mode": nil},
-	"leave vxlan, ipv4.pool and ipv4.mode out":                   {"vxlan": nil, "ipv4.pool": nil, "ipv4.mode": nil},
+	"write bird":       {"backend": "bird"},
+	"or bird":          {"backend": "bird"},
+	"write none where": {"backend": "none"},
+	"leave it out":     {"ipv4.pool": nil},
 	"leave backend, overlay, vxlan, ipv4.pool and ipv4.mode out": {"backend": nil, "overlay": nil, "vxlan": nil, "ipv4.pool": nil, "ipv4.mode": nil},
 	"write overlay.enabled: true and vxlan.enabled: true, without backend, ipv4.pool and ipv4.mode": {
 		"overlay.enabled": true, "vxlan.enabled": true, "backend": nil, "ipv4.pool": nil, "ipv4.mode": nil},

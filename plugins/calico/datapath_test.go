@@ -16,5 +16,11 @@ func TestUsersAreToldHowPacketsTravel(t *testing.T) {
 		"ipv4: {mode: Never}":                                "no encapsulation; routes by BIRD",
 		"{ipv4: {pool: vxlan}, wireguardEncryption: true}":   "VXLAN between nodes; routes by Felix; encrypted with WireGuard",
 	})
+	// Felix sets VXLAN up by the address pool, so the line and the warnings say the same.
+	networks.ExpectDataPaths(t, map[string]string{
+		"vxlan: {enabled: true}":            "VXLAN between nodes; routes by Felix",
+		"ipv4: {pool: vxlan, mode: Always}": "VXLAN between nodes; routes by Felix",
+		"ipv4: {pool: vxlan}":               "no encapsulation; routes by the infrastructure",
+	}, onAzure)
 	networks.ExpectDataPaths(t, map[string]string{"": "no encapsulation; routes by the infrastructure"}, dualStack)
 }

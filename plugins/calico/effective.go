@@ -70,7 +70,9 @@ const (
 	vxlan          encapsulation = "VXLAN"
 )
 
-// encapsulationOf returns the encapsulation of IPv4 packets. IPv6 packets have none.
+// encapsulationOf returns the encapsulation of IPv4 packets. IPv6 packets have none. Felix sets
+// VXLAN up for an address pool that asks for it, whatever the backend (Calico's
+// felix/calc/encapsulation_resolver.go).
 func encapsulationOf(c *v1alpha1.NetworkConfig) encapsulation {
 	switch {
 	case !hasIPv4(c):

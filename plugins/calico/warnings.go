@@ -17,12 +17,10 @@ type warner struct{ plugin.Warner }
 
 // What several warnings say.
 const (
-	withoutRoutes    = "packets travel as they are, since ipv4.mode is Never or Off, and for such packets backend vxlan makes no routes"
-	poolWithoutVXLAN = "a network with backend none does not use VXLAN, although its address pool asks for it; "
+	withoutRoutes = "packets travel as they are, since ipv4.mode is Never or Off, and for such packets backend vxlan makes no routes"
 	// forVXLAN gives a network VXLAN. It changes ipam.type, which only a new network can do.
 	forVXLAN       = "write overlay.enabled: true and vxlan.enabled: true, without backend, ipv4.pool and ipv4.mode"
 	nativeIPv6     = "IPv6 packets still travel as they are: the pool default-ipv6-ippool never encapsulates; "
-	withIPv6       = "IPv6 only travels as it is, so leave "
 	withoutOverlay = "write false, and nothing of backend, vxlan, ipv4.pool and ipv4.mode"
 	// withOwnRoutes does without an overlay where the infrastructure makes no routes.
 	withOwnRoutes = "where all nodes are in one layer 2 segment write overlay.enabled: false and overlay.createPodRoutes: true, and nothing of backend, vxlan, ipv4.pool and ipv4.mode"
@@ -33,7 +31,7 @@ const (
 func (w warner) encapsulation(e *v1alpha1.NetworkConfig) {
 	undecided, none, vxlan := e.Overlay == nil, hasBackend(e, v1alpha1.None), e.VXLAN.Enabled
 	mode := hasIPv4(e) && encapsulates(*e.IPv4.Mode)
-	ipipPool, vxlanPool := mode && poolIs(e, v1alpha1.PoolIPIP), mode && poolIs(e, v1alpha1.PoolVXLAN)
+	ipipPool := mode && poolIs(e, v1alpha1.PoolIPIP)
 	onlyVXLAN := undecided && hasBackend(e, v1alpha1.VXLANBackend)
 	w.WarnIf(onlyVXLAN && ipipPool, "backend",
 		"the address pool uses IP-in-IP, for which backend vxlan makes no routes; write bird, or in a new network "+forVXLAN)
@@ -51,12 +49,6 @@ func (w warner) encapsulation(e *v1alpha1.NetworkConfig) {
 		"packets still travel through IP-in-IP, since ipv4.pool is ipip"+onlyIPAM)
 	w.WarnIf(vxlan && undecided && none && ipipPool, "vxlan.enabled",
 		"packets are still not encapsulated, since ipv4.pool is ipip, and with backend none Felix sets up no IP-in-IP"+onlyIPAM)
-	if undecided && none && vxlanPool {
-		w.WarnIf(vxlan && !hasIPv6(e), "vxlan.enabled", poolWithoutVXLAN+forVXLAN)
-		w.WarnIf(vxlan && hasIPv6(e), "vxlan.enabled", poolWithoutVXLAN+withIPv6+"vxlan, ipv4.pool and ipv4.mode out of a new network")
-		w.WarnIf(!vxlan && !hasIPv6(e), "ipv4.pool", poolWithoutVXLAN+"leave ipv4.pool and ipv4.mode out, or in a new network "+forVXLAN)
-		w.WarnIf(!vxlan && hasIPv6(e), "ipv4.pool", poolWithoutVXLAN+withIPv6+"ipv4.pool and ipv4.mode out")
-	}
 }
 
 // ipv6 is about networks with IPv6, which Calico only routes.
@@ -107,8 +99,7 @@ func (w warner) addresses(e *v1alpha1.NetworkConfig, in *plugin.Input) {
 		"no node has an IPv4 address in an IPv6 range, so calico-node does not start; write a range of IPv4")
 	w.WarnIf(hasIPv6(e) && looksForFamily(e.IPv6.AutoDetectionMethod, netip.Addr.Is4), ipv6Method,
 		"no node has an IPv6 address in an IPv4 range, so calico-node does not start; write a range of IPv6")
-	seenOutside := hasIPv4(e) && (encapsulationOf(e) == unencapsulated || hasBackend(e, v1alpha1.None))
-	w.WarnIf(seenOutside && !in.Infrastructure.OwnNetwork, "overlay.enabled",
+	w.WarnIf(hasIPv4(e) && encapsulationOf(e) == unencapsulated && !in.Infrastructure.OwnNetwork, "overlay.enabled",
 		"without overlay the network between the nodes sees pods' addresses, so if other clusters have nodes in it, their pod ranges must not overlap with this one's; give each a range of its own")
 }
 
