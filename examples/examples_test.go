@@ -25,7 +25,7 @@ import (
 var results = map[string]string{
 	"broken.yaml":              "shoot garden-dev/broken: invalid (calico, 2 errors)",
 	"network-gardenet.yaml":    "network default/my-network: invalid (gardenet, 1 error)",
-	"shoot-johndoe-azure.yaml": "shoot garden-dev/johndoe-azure: valid (calico, 2 warnings)",
+	"shoot-johndoe-azure.yaml": "shoot garden-dev/johndoe-azure: valid (calico, 3 warnings)",
 }
 
 func TestEveryExampleValidatesAsDescribed(t *testing.T) {

@@ -117,8 +117,9 @@ func (p *Pipeline) NewRequest(network *extensionsv1alpha1.Network, shoot *corev1
 	if provider, ok := p.providers[infrastructure]; ok {
 		request.Facts.Infrastructure = provider.Infrastructure(shoot)
 	}
-	if env.Standalone() { // what makes the routes in a landscape need not be there
-		request.Facts.Infrastructure.PodRouter = ""
+	if env.Standalone() { // what makes the routes in a landscape need not be there, nor Gardener's extension
+		infrastructure := &request.Facts.Infrastructure
+		infrastructure.PodRouter, infrastructure.ReadsOverlay, infrastructure.RefusesOverlay = "", nil, nil
 	}
 	return request
 }

@@ -146,6 +146,11 @@ type Infrastructure struct {
 	// NoUpstreamDNSSNAT reports that this extension turns off in networks without overlay that
 	// pods' requests to the infrastructure's DNS servers are masqueraded (snatToUpstreamDNS).
 	NoUpstreamDNSSNAT bool `json:"noUpstreamDNSSNAT,omitempty"`
+	// ReadsOverlay are the network types in whose Shoots this extension reads overlay.enabled: it
+	// fails on an overlay that does not state it. There are none standalone, without the extension.
+	ReadsOverlay []string `json:"readsOverlay,omitempty"`
+	// RefusesOverlay are those of which this extension refuses overlay.enabled: true.
+	RefusesOverlay []string `json:"refusesOverlay,omitempty"`
 	// OwnNetwork reports that no other cluster has nodes in the network of this
 	// cluster's nodes, so that no other pod range can overlap with this cluster's. False
 	// means that this is not known.

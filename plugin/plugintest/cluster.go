@@ -109,6 +109,7 @@ func clustersFor(p plugin.Plugin) []cluster {
 		for _, one := range specialities {
 			special(one.name, one.make)
 		}
+		special("overlays refused", func(f *plugin.Input) { f.Infrastructure.RefusesOverlay = []string{p.Type} })
 		for _, gate := range p.FeatureGates {
 			special(fmt.Sprintf("feature gate %s=%t", gate.Name, !gate.Default), func(f *plugin.Input) {
 				f.FeatureGates[gate.Name] = !gate.Default

@@ -29,8 +29,8 @@ func (definition) Default(config *v1alpha1.NetworkConfig, in *plugin.Input, orig
 	d := &defaulting{config, in, origins}
 	d.dropDeprecated()
 	d.families()
+	d.overlay()
 	d.vxlan()
-	d.createPodRoutes()
 	d.backend()
 	d.ipam()
 	d.switches()
@@ -61,12 +61,13 @@ func (d *defaulting) vxlan() {
 	}
 }
 
-func (d *defaulting) createPodRoutes() {
+func (d *defaulting) overlay() {
 	if d.config.Overlay == nil {
 		return
 	}
+	plugin.OrDefault(&d.config.Overlay.Enabled, false)
 	plugin.OrDefault(&d.config.Overlay.CreatePodRoutes, false)
-	if d.config.Overlay.Enabled {
+	if *d.config.Overlay.Enabled {
 		*d.config.Overlay.CreatePodRoutes = false
 		d.origins.Rule("overlay.createPodRoutes", "overlay.enabled is true, and an overlay needs no such routes")
 	}

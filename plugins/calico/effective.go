@@ -3,6 +3,8 @@
 package calico
 
 import (
+	"k8s.io/utils/ptr"
+
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins/calico/v1alpha1"
 )
@@ -18,8 +20,11 @@ func isDualStack(c *v1alpha1.NetworkConfig) bool { return hasIPv4(c) && hasIPv6(
 func onlyIPv6(c *v1alpha1.NetworkConfig) bool    { return !hasIPv4(c) && hasIPv6(c) }
 
 // overlayOn, overlayOff and neither of them are the three states of overlay.
-func overlayOn(c *v1alpha1.NetworkConfig) bool  { return c.Overlay != nil && c.Overlay.Enabled }
-func overlayOff(c *v1alpha1.NetworkConfig) bool { return c.Overlay != nil && !c.Overlay.Enabled }
+func overlayOn(c *v1alpha1.NetworkConfig) bool {
+	return c.Overlay != nil && ptr.Deref(c.Overlay.Enabled, false)
+}
+
+func overlayOff(c *v1alpha1.NetworkConfig) bool { return c.Overlay != nil && !overlayOn(c) }
 
 func vxlanOverlay(c *v1alpha1.NetworkConfig) bool { return overlayOn(c) && c.VXLAN.Enabled }
 

@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/calico"
 )
 
 // onAzure is an infrastructure that drops IP-in-IP.
@@ -82,6 +83,67 @@ func TestTheSeedsAzureExampleIsToldWhatItGets(t *testing.T) {
 func TestNoWarningAboutVXLANThatTheUserWrote(t *testing.T) {
 	g := NewWithT(t)
 	g.Expect(build(t, "{overlay: {enabled: true}, vxlan: {enabled: true}, ipam: {type: calico-ipam}}", onAzure).Warnings).To(BeEmpty())
+}
+
+// inAzuresLandscape is a new Shoot where Gardener's extension validates overlays of calico.
+func inAzuresLandscape(facts *plugin.Input) {
+	onAzure(facts)
+	facts.Planned = true
+	facts.Infrastructure.ReadsOverlay, facts.Infrastructure.RefusesOverlay = []string{calico.Type}, []string{calico.Type}
+}
+
+func TestWhoAsksForAnOverlayThatGardenerRefusesIsTold(t *testing.T) {
+	const advice = "in a new network leave overlay, vxlan and ipam.type out"
+	for _, rest := range []string{"", ", vxlan: {enabled: true}", ", ipam: {type: calico-ipam}", ", vxlan: {enabled: true}, ipv4: {pool: ipip}", ", ipv4: {mode: Always}"} {
+		t.Run(rest, func(t *testing.T) {
+			g := NewWithT(t)
+			asked := "{overlay: {enabled: true}" + rest + "}"
+			g.Expect(build(t, asked, inAzuresLandscape).Warned("overlay.enabled")).To(ContainElement(
+				"Gardener's extension for azure refuses a Shoot with an overlay of Calico; " + advice))
+			followed := edited(t, asked, edit{"overlay": nil, "vxlan": nil, "ipam.type": nil})
+			g.Expect(try(t, followed, inAzuresLandscape).Errors).To(BeEmpty())
+			for name, option := range map[string]option{
+				"elsewhere":              nil,
+				"in a cluster that runs": func(f *plugin.Input) { inAzuresLandscape(f); f.Planned = false },
+				"standalone":             func(f *plugin.Input) { onAzure(f); f.Planned = true },
+			} {
+				g.Expect(build(t, asked, option).Warned("overlay.enabled")).NotTo(ContainElement(ContainSubstring(advice)), name)
+			}
+		})
+	}
+}
+
+func TestNobodyIsToldToWriteAnOverlayThatGardenerRefuses(t *testing.T) {
+	for _, config := range combined(
+		[]string{"{", "{overlay: {enabled: true}, ", "{overlay: {enabled: false}, "},
+		[]string{"", "backend: none, ", "backend: bird, ", "backend: vxlan, "},
+		[]string{"", "vxlan: {enabled: true}, ", "ipam: {type: calico-ipam}, "},
+		[]string{"}", "ipv4: {pool: ipip}}", "ipv4: {mode: Never}}", "ipv4: {pool: vxlan}}", "ipv4: {pool: vxlan, mode: Always}}", "ipv4: {mode: CrossSubnet}}"},
+	) {
+		n := try(t, config, func(f *plugin.Input) { inAzuresLandscape(f); withNodeLocalDNS(f) })
+		said := n.Errors.ToAggregate()
+		for _, warning := range n.Warnings {
+			NewWithT(t).Expect(warning.Message).NotTo(MatchRegexp(`write overlay.enabled: true|switch on the overlay|overlay on`), config)
+		}
+		if said != nil {
+			NewWithT(t).Expect(said.Error()).NotTo(ContainSubstring("overlay.enabled: true"), config)
+		}
+	}
+}
+
+// Gardener's extension fails on such a Shoot. Elsewhere it is a way to say that there is none.
+func TestAnOverlayThatStatesNothingIsRefusedWhereGardenerNeedsIt(t *testing.T) {
+	for _, config := range []string{"overlay: {}", "overlay: {createPodRoutes: true}"} {
+		g := NewWithT(t)
+		n := try(t, config, inAzuresLandscape)
+		g.Expect(n.Refusals()).To(Equal([]string{"Required value @ overlay.enabled"}))
+		g.Expect(n.Errors[0].Detail).To(Equal("write false, which it means without a value; Gardener's extension for azure fails on such an overlay"))
+		for _, option := range []option{onAzure, func(f *plugin.Input) { inAzuresLandscape(f); f.Planned = false }} {
+			n := build(t, config, option)
+			g.Expect(n.Values["overlay.enabled"]).To(BeFalse())
+			g.Expect(n.Origins["overlay.enabled"].String()).To(Equal("default"))
+		}
+	}
 }
 
 // VXLAN comes and goes with the overlay there, and calico-ipam with it. Were they kept

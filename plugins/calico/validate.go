@@ -3,6 +3,7 @@
 package calico
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,10 @@ func (definition) Validate(written *v1alpha1.NetworkConfig, in *plugin.Input, pa
 	plugin.OneOf(&found, path.Child("backend"), written.Backend, v1alpha1.Bird, v1alpha1.None, v1alpha1.VXLANBackend)
 	validateIPAM(&found, written.IPAM, path.Child("ipam"))
 	validateFamilies(&found, written, in, path)
+	if overlay := written.Overlay; overlay != nil && overlay.Enabled == nil && in.Planned && slices.Contains(in.Infrastructure.ReadsOverlay, Type) {
+		found.Error(field.Required(path.Child("overlay", "enabled"), fmt.Sprintf(
+			"write false, which it means without a value; Gardener's extension for %s fails on such an overlay", in.Infrastructure.Type)))
+	}
 	if written.VethMTU != nil {
 		validateMTU(&found, path.Child("vethMTU"), *written.VethMTU)
 	}

@@ -5,6 +5,7 @@ package calico
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -21,7 +22,7 @@ func (definition) ValidateEffective(effective, written *v1alpha1.NetworkConfig, 
 	warnFewRights(&found, effective, in)
 	w := warner{plugin.Warner{Found: &found, Path: path}}
 	w.vxlanOverlay(effective, written, in)
-	w.vxlanPool(effective, written)
+	w.vxlanPool(effective, written, in)
 	w.encapsulation(effective)
 	w.ipv6(effective, in)
 	w.addresses(effective, in)
@@ -79,17 +80,25 @@ func warnFewRights(found *plugin.Findings, effective *v1alpha1.NetworkConfig, in
 }
 
 // vxlanOverlay warns users who asked for an overlay, but not for VXLAN, that they get
-// VXLAN.
+// VXLAN, and those of a new Shoot if Gardener's provider extension refuses it (Gardener's contract).
 func (w warner) vxlanOverlay(effective, written *v1alpha1.NetworkConfig, in *plugin.Input) {
 	asked := written.VXLAN != nil && written.VXLAN.Enabled
 	w.WarnIf(in.Infrastructure.NoIPIP && vxlanOverlay(effective) && !asked, "overlay.enabled", fmt.Sprintf(
 		"IP-in-IP is not available on %s, so the overlay uses VXLAN; and VXLAN needs calico-ipam",
 		cmp.Or(in.Infrastructure.Type, "this infrastructure")))
+	w.WarnIf(in.Planned && refusesOverlay(in) && overlayOn(effective), "overlay.enabled", fmt.Sprintf(
+		"Gardener's extension for %s refuses a Shoot with an overlay of Calico; in a new network leave overlay, vxlan and ipam.type out",
+		in.Infrastructure.Type))
+}
+
+// refusesOverlay reports whether Gardener's provider extension refuses an overlay of Calico.
+func refusesOverlay(in *plugin.Input) bool {
+	return slices.Contains(in.Infrastructure.RefusesOverlay, Type)
 }
 
 // vxlanPool warns users who wrote ipv4.pool: vxlan that nothing is encapsulated,
 // unless they wrote so themselves or a warning at vxlan.enabled tells them.
-func (w warner) vxlanPool(effective, written *v1alpha1.NetworkConfig) {
+func (w warner) vxlanPool(effective, written *v1alpha1.NetworkConfig, in *plugin.Input) {
 	forbidden := written.IPv4 != nil && written.IPv4.Mode != nil && !encapsulates(*written.IPv4.Mode)
 	if effective.VXLAN.Enabled || !poolIs(effective, v1alpha1.PoolVXLAN) || forbidden {
 		return
@@ -97,6 +106,7 @@ func (w warner) vxlanPool(effective, written *v1alpha1.NetworkConfig) {
 	const none = "packets are still not encapsulated, since ipv4.mode is Never with backend none; leave it out"
 	byNone := effective.Overlay == nil && hasBackend(effective, v1alpha1.None) && !encapsulates(*effective.IPv4.Mode)
 	w.WarnIf(overlayOff(effective), "ipv4.pool", "packets are still not encapsulated, since overlay.enabled is false; leave it out")
-	w.WarnIf(byNone && hasIPv6(effective), "ipv4.pool", none)
-	w.WarnIf(byNone && !hasIPv6(effective), "ipv4.pool", none+", or in a new network "+forVXLAN)
+	overlay := !hasIPv6(effective) && !refusesOverlay(in)
+	w.WarnIf(byNone && !overlay, "ipv4.pool", none)
+	w.WarnIf(byNone && overlay, "ipv4.pool", none+", or in a new network "+forVXLAN)
 }

@@ -111,12 +111,15 @@ func (w warner) helpers(e *v1alpha1.NetworkConfig, in *plugin.Input) {
 		"there is nothing to export, since BIRD only runs with backend bird")
 	w.WarnIf(e.EBPFDataplane.Enabled && in.FeatureGates[nonPrivilegedGate], "ebpfDataplane.enabled",
 		"calico-node is still privileged: eBPF takes precedence over the operator's feature gate "+nonPrivilegedGate)
-	overlay := "switch on the overlay"
-	if in.Infrastructure.NoIPIP { // where it changes ipam.type
-		overlay = "leave the overlay on in a new network"
+	instead := "switch off NodeLocalDNS, or in a network of IPv4 only switch on the overlay"
+	switch {
+	case refusesOverlay(in):
+		instead = "or switch off NodeLocalDNS"
+	case in.Infrastructure.NoIPIP: // where it changes ipam.type
+		instead = "switch off NodeLocalDNS, or in a network of IPv4 only leave the overlay on in a new network"
 	}
 	w.WarnIf(e.SnatToUpstreamDNS.Enabled && in.NodeLocalDNS, "snatToUpstreamDNS.enabled",
-		"without overlay NetworkPolicies cannot block pods' DNS requests to the nodes' cache (NodeLocalDNS), whose rules come before Calico's; write false here, switch off NodeLocalDNS, or in a network of IPv4 only "+overlay+
+		"without overlay NetworkPolicies cannot block pods' DNS requests to the nodes' cache (NodeLocalDNS), whose rules come before Calico's; write false here, "+instead+
 			"; for single pods, set dnsPolicy: Default, with which they do not use the cluster's DNS at all")
 }
 

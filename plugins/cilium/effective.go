@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 
+	"k8s.io/utils/ptr"
+
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins/cilium/v1alpha1"
@@ -22,8 +24,11 @@ func hasIPv6(c *v1alpha1.NetworkConfig) bool     { return c.IPv6 != nil && c.IPv
 func isDualStack(c *v1alpha1.NetworkConfig) bool { return hasIPv4(c) && hasIPv6(c) }
 
 // overlayOn, overlayOff and neither of them are the three states of overlay.
-func overlayOn(c *v1alpha1.NetworkConfig) bool  { return c.Overlay != nil && c.Overlay.Enabled }
-func overlayOff(c *v1alpha1.NetworkConfig) bool { return c.Overlay != nil && !c.Overlay.Enabled }
+func overlayOn(c *v1alpha1.NetworkConfig) bool {
+	return c.Overlay != nil && ptr.Deref(c.Overlay.Enabled, false)
+}
+
+func overlayOff(c *v1alpha1.NetworkConfig) bool { return c.Overlay != nil && !overlayOn(c) }
 
 // tunnels reports whether packets between nodes are encapsulated.
 func tunnels(c *v1alpha1.NetworkConfig) bool { return *c.TunnelMode != v1alpha1.Disabled }

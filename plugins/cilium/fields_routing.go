@@ -52,6 +52,11 @@ var routingFields = []configField{
 	},
 	{
 		path: "overlay.enabled", // decides about tunnel and native routing
+		setDefault: func(d *defaulting) {
+			if d.config.Overlay != nil {
+				plugin.OrDefault(&d.config.Overlay.Enabled, false)
+			}
+		},
 		changes: append([]rule{{Class: plugin.Safe, When: "if packets travel as before, without strict encryption", If: func(c change) bool {
 			before, after := c.Before.Config, c.After.Config // strict mode goes by the value itself
 			same := overlayOff(before) == overlayOff(after) || !isStrict(before) && !isStrict(after)
@@ -158,7 +163,7 @@ func defaultPodRoutes(d *defaulting) {
 		return
 	}
 	plugin.OrDefault(&d.config.Overlay.CreatePodRoutes, false)
-	if d.config.Overlay.Enabled {
+	if overlayOn(d.config) {
 		*d.config.Overlay.CreatePodRoutes = false
 		d.origins.Rule("overlay.createPodRoutes", "overlay.enabled is true, and an overlay needs no such routes")
 	}

@@ -3,7 +3,9 @@
 package cilium
 
 import (
+	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -14,8 +16,12 @@ import (
 )
 
 // Validate checks what the user wrote.
-func (definition) Validate(written *v1alpha1.NetworkConfig, _ *plugin.Input, path *field.Path) plugin.Findings {
+func (definition) Validate(written *v1alpha1.NetworkConfig, in *plugin.Input, path *field.Path) plugin.Findings {
 	var found plugin.Findings
+	if overlay := written.Overlay; overlay != nil && overlay.Enabled == nil && in.Planned && slices.Contains(in.Infrastructure.ReadsOverlay, Type) {
+		found.Error(field.Required(path.Child("overlay", "enabled"), fmt.Sprintf(
+			"write false, which it means without a value; Gardener's extension for %s fails on such an overlay", in.Infrastructure.Type)))
+	}
 	for _, each := range configFields {
 		if each.validate != nil {
 			each.validate(written, &found, plugin.At(path, each.path))

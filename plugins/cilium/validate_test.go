@@ -9,6 +9,7 @@ import (
 
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/cilium"
 )
 
 func TestWhatIsRefused(t *testing.T) {
@@ -157,4 +158,25 @@ func TestPathsAreInTheAuthorsTerms(t *testing.T) {
 	request := requestFor(t, "tunnel: x")
 	request.Author = pipeline.AuthorShoot
 	g.Expect(tryRequest(t, request).Errors[0].Field).To(Equal("spec.networking.providerConfig.tunnel"))
+}
+
+// Gardener's extension for OpenStack fails on such a Shoot. Elsewhere it is a way to say that there is none.
+func TestAnOverlayThatStatesNothingIsRefusedWhereGardenerNeedsIt(t *testing.T) {
+	planned := func(f *plugin.Input) {
+		f.Planned, f.Infrastructure = true, plugin.Infrastructure{Type: "openstack", PodRoutes: true, ReadsOverlay: []string{cilium.Type}}
+	}
+	for _, config := range []string{"overlay: {}", "overlay: {createPodRoutes: true}"} {
+		g := NewWithT(t)
+		n := try(t, config, planned)
+		g.Expect(n.Refusals()).To(Equal([]string{"Required value @ overlay.enabled"}))
+		g.Expect(n.Errors[0].Detail).To(Equal("write false, which it means without a value; Gardener's extension for openstack fails on such an overlay"))
+		for name, change := range map[string]func(*plugin.Input){
+			"in a cluster that runs": func(f *plugin.Input) { f.Planned = false },
+			"elsewhere":              func(f *plugin.Input) { f.Infrastructure.ReadsOverlay = []string{"calico"} },
+		} {
+			n := build(t, config, func(f *plugin.Input) { planned(f); change(f) })
+			g.Expect(n.Values["overlay.enabled"]).To(BeFalse(), name)
+			g.Expect(n.Origins["overlay.enabled"].String()).To(Equal("default"), name)
+		}
+	}
 }

@@ -22,9 +22,9 @@ func (w warner) routing(e *v1alpha1.NetworkConfig, in *plugin.Input) {
 	w.WarnIf(remains && hasIPv6(e) && *e.EnableIPv6Masquerade && (!*e.IPv6NativeRoutingCIDREnabled || podRangeIPv6(in) == ""), "enableIpv6Masquerade",
 		"agents do not start: without a tunnel they must know which IPv6 range is not masqueraded; write overlay.enabled: false, and see that the Shoot's status.networking.pods has the range")
 	w.WarnIf(tunnels(e) && *e.IPv4NativeRoutingCIDREnabled, "ipv4NativeRoutingCIDREnabled",
-		"packets between nodes are still encapsulated; write overlay.enabled: false for a network that the nodes' network routes")
+		"packets between nodes are still encapsulated; "+withoutTunnel(in)+" to have them travel as they are")
 	w.WarnIf(tunnels(e) && hasIPv6(e) && *e.IPv6NativeRoutingCIDREnabled, "ipv6NativeRoutingCIDREnabled",
-		"packets between nodes are still encapsulated; write overlay.enabled: false for a network that the nodes' network routes")
+		"packets between nodes are still encapsulated; "+withoutTunnel(in)+" to have them travel as they are")
 	w.WarnIf(!hasIPv6(e) && *e.IPv6NativeRoutingCIDREnabled && !routesMissingIPv6(e, in), "ipv6NativeRoutingCIDREnabled",
 		"it has no effect as long as the network has no IPv6")
 	w.WarnIf(!tunnels(e) && hasIPv4(e) && !in.Infrastructure.OwnNetwork, "overlay.enabled",

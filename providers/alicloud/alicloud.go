@@ -9,7 +9,8 @@ import (
 )
 
 // Provider states the facts. The cloud-controller-manager makes a route for the pods of each node,
-// and a route table takes 200 by default (quotas of its VPCs).
+// and a route table takes 200 by default (quotas of its VPCs). Gardener's extension reads
+// overlay.enabled of calico only (its pkg/admission/mutator/shoot.go).
 var Provider = facts.Provider{
 	Facts: plugin.Infrastructure{
 		Type:         "alicloud",
@@ -19,6 +20,7 @@ var Provider = facts.Provider{
 		OverlayOff:   true,
 
 		NoUpstreamDNSSNAT: true,
+		ReadsOverlay:      []string{"calico"},
 	},
 	Existing: [][]string{{"networks", "vpc", "id"}},
 }

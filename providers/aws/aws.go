@@ -10,7 +10,8 @@ import (
 
 // Provider states the facts. The cloud-controller-manager cannot manage several route tables,
 // which Gardener makes, so a controller of Gardener makes the routes. A route table takes 500
-// of them by default (Amazon VPC quotas).
+// of them by default (Amazon VPC quotas). Gardener's extension reads overlay.enabled whatever the
+// network type (its pkg/admission/mutator/shoot.go).
 var Provider = facts.Provider{
 	Facts: plugin.Infrastructure{
 		Type:         "aws",
@@ -18,6 +19,7 @@ var Provider = facts.Provider{
 		PodRouter:    "the aws-custom-route-controller",
 		MaxPodRoutes: 500,
 		OverlayOff:   true,
+		ReadsOverlay: []string{"calico", "cilium"},
 	},
 	Existing: [][]string{{"networks", "vpc", "id"}},
 }

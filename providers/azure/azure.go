@@ -12,7 +12,8 @@ import (
 // route for the pods of each node, and a route table takes 1,000: the limit was 400, for a short
 // time 600, and is 1,000 since May 2026 (Azure update 562695, and "User-defined routes per route
 // table" among the networking limits of learn.microsoft.com/azure/azure-resource-manager/management/azure-subscription-service-limits).
-// Nodes have virtual functions, since most machine types have accelerated networking.
+// Nodes have virtual functions, since most machine types have accelerated networking. Gardener's
+// extension reads overlay.enabled of calico only (its pkg/apis/azure/validation/shoot.go).
 var Provider = facts.Provider{
 	Facts: plugin.Infrastructure{
 		Type:             "azure",
@@ -21,6 +22,8 @@ var Provider = facts.Provider{
 		PodRouter:        "the cloud-controller-manager",
 		MaxPodRoutes:     1000,
 		OverlayOff:       true,
+		ReadsOverlay:     []string{"calico"},
+		RefusesOverlay:   []string{"calico"},
 		VirtualFunctions: true,
 	},
 	Existing: [][]string{{"networks", "vnet", "name"}},

@@ -9,7 +9,8 @@ import (
 )
 
 // Provider states the facts. The cloud-controller-manager makes a route for the pods of each node.
-// How many of them a network takes depends on the project.
+// How many of them a network takes depends on the project. Gardener's extension reads overlay.enabled
+// whatever the network type (its pkg/admission/mutator/shoot.go).
 var Provider = facts.Provider{
 	Facts: plugin.Infrastructure{
 		Type:       "gcp",
@@ -17,6 +18,7 @@ var Provider = facts.Provider{
 		PodRouter:  "the cloud-controller-manager",
 		OverlayOff: true,
 
+		ReadsOverlay:      []string{"calico", "cilium"},
 		NoUpstreamDNSSNAT: true,
 	},
 	Existing: [][]string{{"networks", "vpc", "name"}},

@@ -10,7 +10,8 @@ import (
 
 // Provider states the facts. The cloud-controller-manager makes a route for the pods of each node
 // in the router, which takes 30 by default (max_routes of Neutron). Gardener's extension therefore
-// has networks make the routes themselves: all nodes are in one subnet.
+// has networks make the routes themselves: all nodes are in one subnet. It reads overlay.enabled
+// whatever the network type (its pkg/admission/mutator/shoot.go).
 var Provider = facts.Provider{
 	Facts: plugin.Infrastructure{
 		Type:         "openstack",
@@ -20,6 +21,7 @@ var Provider = facts.Provider{
 		OverlayOff:   true,
 
 		CreatePodRoutes: true,
+		ReadsOverlay:    []string{"calico", "cilium"},
 	},
 	Existing: [][]string{{"networks", "id"}, {"networks", "router", "id"}},
 }

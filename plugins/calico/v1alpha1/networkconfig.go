@@ -62,7 +62,7 @@ type NetworkConfig struct {
 	// the address pool when it first starts.
 	// Default: absent. With the defaults of backend and ipv4 packets are
 	// encapsulated with IP-in-IP, but not on infrastructure without IP-in-IP or in a
-	// network with IPv6.
+	// network with IPv6. An overlay that states nothing has enabled: false.
 	// +optional
 	Overlay *Overlay `json:"overlay,omitempty"`
 	// SnatToUpstreamDNS masquerades pods' requests to the nodes' name servers.
@@ -307,9 +307,10 @@ type Overlay struct {
 	// and interfaces from the nodes, and lets nodes see pods' addresses.
 	// Rule: On infrastructure without IP-in-IP, true means VXLAN, which changes
 	// ipam.type; so there the change is forbidden in a running network. IPv6 packets are
-	// never encapsulated.
+	// never encapsulated. A new Shoot of a landscape must state the value on alicloud, aws,
+	// azure, gcp and openstack, where Gardener's extension reads it.
 	// +optional
-	Enabled bool `json:"enabled"`
+	Enabled *bool `json:"enabled,omitempty"`
 	// CreatePodRoutes lets Calico distribute the routes in a network without overlay.
 	// All nodes must be in one layer 2 segment.
 	// Default: false.

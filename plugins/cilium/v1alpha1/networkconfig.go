@@ -116,7 +116,8 @@ type NetworkConfig struct {
 	// Overlay decides whether packets between nodes are encapsulated, so that the
 	// network between the nodes need not know pods' addresses. It has three states: on,
 	// off, and absent. If it is absent, tunnel decides.
-	// Default: absent. With the default of tunnel, packets are encapsulated with VXLAN.
+	// Default: absent. With the default of tunnel, packets are encapsulated with VXLAN. An
+	// overlay that states nothing has enabled: false.
 	// +optional
 	Overlay *Overlay `json:"overlay,omitempty"`
 	// SnatToUpstreamDNS masquerades pods' requests to the nodes' name servers.
@@ -326,8 +327,10 @@ type Overlay struct {
 	// encapsulated, and the infrastructure must route the nodes' pod ranges.
 	// Effect: true sets tunnel vxlan or geneve, and no native routing CIDR. false sets
 	// tunnel disabled, and the native routing CIDR of each family.
+	// Rule: A new Shoot of a landscape must state the value on aws, gcp and openstack, where
+	// Gardener's extension reads it.
 	// +optional
-	Enabled bool `json:"enabled"`
+	Enabled *bool `json:"enabled,omitempty"`
 	// CreatePodRoutes makes agents create the routes to other nodes' pods in a network
 	// without overlay. All nodes must be in one layer 2 segment.
 	// Default: false.
