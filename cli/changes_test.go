@@ -93,12 +93,13 @@ func running(t *testing.T, before, after string) string {
 	g.Expect(err).NotTo(HaveOccurred())
 	var then, now pipeline.Request
 	for config, request := range map[string]*pipeline.Request{before: &then, after: &now} {
-		dumped, _ := program(t, calicoShoot(config, "", ""), "request", "-f", "-")
+		shoot := strings.Replace(calicoShoot(config, "", ""), "namespace: garden-dev", "namespace: garden-dev, uid: '7'", 1)
+		dumped, _ := program(t, shoot, "request", "-f", "-")
 		g.Expect(json.Unmarshal([]byte(dumped), request)).To(Succeed())
 	}
 	result := p.Build(then)
 	g.Expect(result.Errors).To(BeEmpty())
-	now.Applied = result.Applied()
+	now.Applied, now.Runs = result.Applied(), false
 	text, err := request.Encode(&now)
 	g.Expect(err).NotTo(HaveOccurred())
 	return string(text)

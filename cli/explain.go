@@ -4,6 +4,8 @@ package cli
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -21,7 +23,9 @@ func newExplain(p *pipeline.Pipeline) *cobra.Command {
 		Short: "Describe the fields of a NetworkConfig",
 		Long: `Describe a field of a NetworkConfig: its type, the allowed values, the default, its
 effect, and the effect of a change on a running network. Without FIELD, explain
-lists the fields of a network type. Without TYPE, it lists the network types.
+lists the fields of a network type, and how packets travel in a new Shoot that says
+nothing of them, as trellis-admission completes it. Without TYPE, it lists the network
+types.
 
 explain also takes the path from an error message about a Shoot or a Network:
 TYPE.spec.networking.providerConfig.FIELD.` + exitHelp,
@@ -92,17 +96,40 @@ func explained(p *pipeline.Pipeline, argument string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	packets := ""
+	var packets []string
 	if found.Path == "" {
 		packets = packetsByDefault(p, one.Type)
 	}
 	return page(one.Type, found, packets), nil
 }
 
-// packetsByDefault returns how packets travel in a network of which its user says nothing.
-func packetsByDefault(p *pipeline.Pipeline, networkType string) string {
-	shoot := (&clusterFlags{kubeProxy: true}).shoot()
+// packetsByDefault returns how packets travel in the network of a new Shoot whose user says nothing of
+// it, as trellis-admission completes the Shoot: first where nothing is known of the infrastructure,
+// then on those where it is otherwise.
+func packetsByDefault(p *pipeline.Pipeline, networkType string) []string {
+	usual := packetsOn("", p, networkType)
+	if usual == "" {
+		return nil
+	}
+	places := map[string][]string{}
+	for _, infrastructure := range p.Infrastructures() {
+		if line := packetsOn(infrastructure, p, networkType); line != usual && line != "" {
+			places[line] = append(places[line], infrastructure)
+		}
+	}
+	lines := []string{usual}
+	for _, line := range slices.Sorted(maps.Keys(places)) {
+		lines = append(lines, fmt.Sprintf("on %s: %s", strings.Join(places[line], ", "), line))
+	}
+	return lines
+}
+
+func packetsOn(infrastructure string, p *pipeline.Pipeline, networkType string) string {
+	shoot := (&clusterFlags{kubeProxy: true, provider: infrastructure}).shoot()
 	shoot.Spec.Networking.Type = &networkType
+	if _, err := p.DefaultShoot(nil, shoot, plugin.Environment{}); err != nil {
+		return ""
+	}
 	network, err := pipeline.NetworkForShoot(shoot)
 	if err != nil {
 		return ""

@@ -38,7 +38,10 @@ const inputHelp = `
 The input is a stream of YAML or JSON documents. Repeat -f to read several files.
   Shoot     Trellis derives the Network, as gardenlet does. For an existing Shoot use
             the output of 'kubectl get shoot -o yaml': the status has values that the
-            manifest lacks, such as the address of the API server.
+            manifest lacks, such as the address of the API server. A Shoot that does not
+            exist yet (it has no uid, creationTimestamp and status) counts as
+            trellis-admission completes it, but not with --mode standalone. A line has
+            what that adds, as a JSON merge patch.
   Network   Without a Shoot, Trellis assumes that kube-proxy runs; that there is no
             NodeLocalDNS, no vertical pod autoscaler and no hibernation; and that the
             Kubernetes version and the nodes are unknown. spec.cloudProvider names the
@@ -61,8 +64,6 @@ type input struct {
 	podAccess   plugin.PodAccess // in mode standalone
 	noProbe     bool
 	cluster     clusterFlags
-	// completes has Shoots that are not created yet completed as trellis-admission does.
-	completes bool
 	// workerless has Shoots without workers read, which have no network.
 	workerless bool
 }
@@ -111,7 +112,8 @@ type candidate struct {
 
 func (c *candidate) String() string { return c.name }
 
-// load reads all input. Problems are errors in the input, and err is a failure to read it.
+// load reads all input. Shoots that are not created yet are completed as trellis-admission does.
+// Problems are errors in the input, and err is a failure to read it.
 func (in *input) load(cmd *cobra.Command, p *pipeline.Pipeline) ([]*candidate, []manifest.Problem, error) {
 	if err := in.checkOperatorFlags(cmd, p); err != nil {
 		return nil, nil, err
@@ -132,7 +134,7 @@ func (in *input) load(cmd *cobra.Command, p *pipeline.Pipeline) ([]*candidate, [
 	candidates := make([]*candidate, 0, len(subjects))
 	for _, subject := range subjects {
 		one := in.candidateFor(subject, p)
-		if in.completes && subject.Author == pipeline.AuthorShoot && one.request.Facts.Planned {
+		if subject.Author == pipeline.AuthorShoot && one.request.Facts.Planned {
 			if one, err = in.asCreated(subject, p); err != nil {
 				return nil, nil, err
 			}

@@ -17,11 +17,23 @@ const (
 	margin    = "    "
 )
 
-// page lays out an explanation for a terminal. packets is how packets travel by default, or empty.
-func page(networkType string, e *explain.Explanation, packets string) string {
+// page lays out an explanation for a terminal. packets are how packets travel by default.
+func page(networkType string, e *explain.Explanation, packets []string) string {
 	var out strings.Builder
 	entry := func(label, text string) {
 		out.WriteString(wrapped(text, fmt.Sprintf("%-10s", label+":")))
+	}
+	list := func(label string, lines []string) {
+		if len(lines) == 1 {
+			entry(label, lines[0])
+			return
+		}
+		for i, line := range lines {
+			if i == 0 {
+				out.WriteString(label + ":\n")
+			}
+			out.WriteString(wrapped(line, margin+"- "))
+		}
 	}
 	below := strings.TrimSuffix("."+e.Path, ".")
 	if e.Path == "" {
@@ -33,21 +45,14 @@ func page(networkType string, e *explain.Explanation, packets string) string {
 	}
 	entry("SHOOT", inShoot+below)
 	entry("NETWORK", inNetwork+below)
-	entry("PACKETS", packets)
+	list("PACKETS", packets)
 	out.WriteString("\nDESCRIPTION:\n" + wrapped(e.Text.Intro, margin) + "\n")
 	entry("BLOCK", firstSentence(e.Around.Intro))
 	entry("ALLOWED", allowed(e))
 	entry("DEFAULT", e.Default)
 	entry("EFFECT", e.Text.Effect)
 	entry("RULE", e.Text.Rule)
-	if lines := changeLines(e.Changes); len(lines) == 1 {
-		entry("CHANGE", lines[0])
-	} else if len(lines) > 1 {
-		out.WriteString("CHANGE:\n")
-		for _, line := range lines {
-			out.WriteString(wrapped(line, margin+"- "))
-		}
-	}
+	list("CHANGE", changeLines(e.Changes))
 	if len(e.Fields) > 0 {
 		fmt.Fprintf(&out, "FIELDS:\n%s\nThe default of a field, its effect, and the effect of a change: trellis explain %s%s.FIELD\n",
 			fieldLines(e.Fields), networkType, below)

@@ -20,7 +20,7 @@ func newRender(p *pipeline.Pipeline) *cobra.Command {
 		Use:   "render -f FILE",
 		Short: "Print the objects of a network",
 		Long: `Print the objects of one network as the operator applies them, to standard output.
-Errors, warnings and changes go to standard error.` + inputHelp + exitHelp,
+Errors, warnings, changes and what trellis-admission states go to standard error.` + inputHelp + exitHelp,
 		Example: `  trellis render -f shoot.yaml
   trellis render -f shoot.yaml --target seed -o json
   trellis render -f shoot.yaml -o dir=before
@@ -49,6 +49,7 @@ func render(cmd *cobra.Command, p *pipeline.Pipeline, in *input, out *output, ta
 	}
 	result := p.Build(one.request)
 	report.findings(one, &result)
+	report.stated(one)
 	if origins {
 		defer report.origins(&result) // below the objects, where a terminal shows them
 	}

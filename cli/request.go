@@ -45,10 +45,12 @@ func dumpRequest(cmd *cobra.Command, p *pipeline.Pipeline, in *input) error {
 	if err != nil {
 		return err
 	}
-	one, err := single(candidates, problems, &reporter{to: cmd.ErrOrStderr(), manyFiles: len(in.files) > 1})
+	report := &reporter{to: cmd.ErrOrStderr(), manyFiles: len(in.files) > 1}
+	one, err := single(candidates, problems, report)
 	if err != nil {
 		return err
 	}
+	report.stated(one)
 	text, err := request.Encode(&one.request)
 	if err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 )
 
 // What trellis-admission states in a Shoot belongs to what it answers, and a manifest never has it.
-func TestValidateKnowsWhatTheAdmissionStates(t *testing.T) {
+func TestCommandsKnowWhatTheAdmissionStates(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const (
 		planned = "{name: mine, namespace: garden-dev}"
@@ -42,6 +42,12 @@ func TestValidateKnowsWhatTheAdmissionStates(t *testing.T) {
 		{"a new one against its user's will", "validate new.yaml", "", cilium(planned, egress, ", kubeProxy: {enabled: true}"), cli.ExitOK, "warning: spec.kubernetes.kubeProxy.enabled: is set to false", "error"},
 		{"a new one that has all", "validate new.yaml", "", cilium(planned, egress, withoutKubeProxy), cli.ExitOK, "valid (cilium", states},
 		{"in a config", "validate new.yaml", "", onAWS(planned, "{typha: {enabled: false}}"), cli.ExitOK, states + `{"spec":{"networking":{"providerConfig":{"overlay":{"enabled":false}}}}}` + "\npackets: no encapsulation", "error"},
+		{"a rendered one", "render -f new.yaml", "", cilium(planned, egress, ""), cli.ExitOK, states + `{"spec":{"kubernetes":{"kubeProxy":{"enabled":false}}}}`, "an egress gateway needs"},
+		{"its objects", "render -f new.yaml", "", cilium(planned, "{}", ""), cli.ExitOK, `kube-proxy-replacement: "true"`, ""},
+		{"its Request", "request -f new.yaml", "", cilium(planned, egress, ""), cli.ExitOK, states + `{"spec":{"kubernetes":{"kubeProxy":{"enabled":false}}}}`, `"kubeProxy": {"enabled": true`},
+		{"a rendered one standalone", "render -f new.yaml --mode standalone", "", cilium(planned, egress, ""), cli.ExitInvalid, "an egress gateway needs", states},
+		{"a rendered one that is there", "render -f new.yaml", "", cilium(made, egress, ""), cli.ExitInvalid, "an egress gateway needs", states},
+		{"what a type does on a cloud", "explain calico", "", "", cli.ExitOK, "- on openstack: no encapsulation; routes by BIRD", ""},
 		{"standalone", "validate new.yaml --mode standalone", "", cilium(planned, egress, ""), cli.ExitInvalid, "an egress gateway needs", states},
 		{"a Shoot that is there", "validate new.yaml", "", cilium(made, egress, ""), cli.ExitInvalid, "an egress gateway needs", states},
 

@@ -29,8 +29,6 @@ line with the class of the change and the reason:
   forbidden   the running network would break; this is an error
 
 A Shoot that does not exist yet is checked as trellis-admission answers its creation.
-If that states something in the Shoot, a line has it as a JSON merge patch. Other
-commands take a Shoot as it is.
 
 With --old, validate reports what trellis-admission answers to the update of a Shoot:
 what was wrong before is a warning, and so is a change that restarts workloads or
@@ -60,7 +58,6 @@ Gardener chose, and what trellis-admission stated at creation, comes from the ol
 }
 
 func validate(cmd *cobra.Command, p *pipeline.Pipeline, in *input, origins bool) error {
-	in.completes = true
 	candidates, problems, err := in.load(cmd, p)
 	if err != nil {
 		return err
