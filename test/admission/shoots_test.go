@@ -62,14 +62,8 @@ func (w *warned) taken() []string {
 func TestTheGardenAnswersUsers(t *testing.T) {
 	contract.Shows(t, "A2", "A3", "A4", "A5")
 	g := setup(t)
-	content, err := os.ReadFile("testdata/shoots.yaml")
-	g.Expect(err).NotTo(HaveOccurred())
-	var examples []*example
-	g.Expect(yaml.UnmarshalStrict(content, &examples)).To(Succeed())
-	g.Expect(len(examples)).To(BeNumerically(">=", 80))
-	for i, each := range examples {
-		each.shoot = g.shoot(fmt.Sprintf("example-%d", i), "{}")
-		g.mergeMap(each.shoot, each.Old)
+	examples := g.examples()
+	for _, each := range examples {
 		if each.Old != nil {
 			g.makeOld(each)
 		}
@@ -83,11 +77,7 @@ func TestTheGardenAnswersUsers(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	answers, cache := "", t.TempDir()
 	for _, each := range examples {
-		shoot := each.shoot.DeepCopy()
-		g.mergeMap(shoot, each.New)
-		if each.As == "annotated" {
-			shoot.SetAnnotations(map[string]string{"example": "annotated"})
-		}
+		shoot := g.changed(each)
 		shown := g.kubectl(shoot, each.Old == nil, cache)
 		if each.Old == nil {
 			err = user.Create(t.Context(), shoot, client.DryRunAll)
@@ -118,6 +108,34 @@ func TestTheGardenAnswersUsers(t *testing.T) {
 	g.Expect(answers).To(Equal(string(expected)))
 }
 
+// examples reads the examples. The Shoot of each is the one before the update, if there is any.
+func (g *garden) examples() (examples []*example) {
+	g.t.Helper()
+	content, err := os.ReadFile("testdata/shoots.yaml")
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(yaml.UnmarshalStrict(content, &examples)).To(Succeed())
+	g.Expect(len(examples)).To(BeNumerically(">=", 80))
+	for i, each := range examples {
+		each.shoot = g.shoot(fmt.Sprintf("example-%d", i), "{}")
+		g.mergeMap(each.shoot, each.Old)
+	}
+	return examples
+}
+
+// changed returns the Shoot that the user of an example creates, or updates the old one to.
+func (g *garden) changed(each *example) *unstructured.Unstructured {
+	g.t.Helper()
+	shoot := each.shoot.DeepCopy()
+	g.mergeMap(shoot, each.New)
+	if each.As == "annotated" {
+		shoot.SetAnnotations(map[string]string{"example": "annotated"})
+	}
+	return shoot
+}
+
+// migrating is the status of a Shoot whose control plane is about to move.
+const migrating = `{"status":{"technicalID":"shoot--dev--example","lastOperation":{"type":"Migrate","state":"Processing","progress":1,"description":"","lastUpdateTime":"2026-01-01T00:00:00Z"}}}`
+
 // makeOld creates the Shoot before the update.
 func (g *garden) makeOld(each *example) {
 	g.t.Helper()
@@ -133,8 +151,7 @@ func (g *garden) makeOld(each *example) {
 		g.Expect(g.Delete(g.t.Context(), each.shoot)).To(Succeed())
 		g.Read(g.t, each.shoot)
 	case "migrating":
-		status := []byte(`{"status":{"technicalID":"shoot--dev--example","lastOperation":{"type":"Migrate","state":"Processing","progress":1,"description":"","lastUpdateTime":"2026-01-01T00:00:00Z"}}}`)
-		g.Expect(g.Status().Patch(g.t.Context(), each.shoot, client.RawPatch("application/merge-patch+json", status))).To(Succeed())
+		g.Expect(g.Status().Patch(g.t.Context(), each.shoot, client.RawPatch("application/merge-patch+json", []byte(migrating)))).To(Succeed())
 	}
 }
 
