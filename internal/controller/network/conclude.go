@@ -29,6 +29,9 @@ func (r *Reconciler) conclude(ctx context.Context, run *run, ended outcome.Outco
 		r.networks.Expect(client.ObjectKeyFromObject(run.Network), "", run.Network.ResourceVersion)
 	}()
 	defer r.remember(run, ended)
+	if run.unchanged || run.wrote {
+		r.agreed.Set(client.ObjectKeyFromObject(run.Network), run.State.Bundles)
+	}
 	ended = r.report(ctx, run, ended)
 	metrics.Reconciled("network", run.Network.Spec.Type, ended, r.Clock.Since(began))
 	if run.unchanged || run.wrote {

@@ -12,6 +12,7 @@ import (
 	"github.com/trellis-network/trellis/internal/keyed"
 	"github.com/trellis-network/trellis/internal/metrics"
 	"github.com/trellis-network/trellis/internal/slots"
+	"github.com/trellis-network/trellis/internal/state"
 )
 
 // localState is what this process alone knows of Networks beyond their status. Losing it costs
@@ -26,6 +27,9 @@ type localState struct {
 	first keyed.Map[string, string]
 	// announced are the disruptive changes that users were told of and that are not applied yet.
 	announced keyed.Map[types.NamespacedName, string]
+	// agreed are the bundles that ManagedResources had when this process found them written, or
+	// wrote them: another content of them is another writer's.
+	agreed keyed.Map[types.NamespacedName, []state.Bundle]
 	// starts are since when this process has tried to carry out the specs of Networks.
 	starts keyed.Map[types.NamespacedName, start]
 	// told limits how often an error changes into another one.
@@ -53,6 +57,7 @@ func (m *localState) forget(name types.NamespacedName) {
 	m.finished.Delete(name)
 	m.starts.Delete(name)
 	m.announced.Delete(name)
+	m.agreed.Delete(name)
 	m.first.Delete(name.Namespace)
 	m.told.Forget(name)
 	m.slots.Forget(name.Namespace)

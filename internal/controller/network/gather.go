@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -108,6 +110,7 @@ func (g gatherer) decide(ctx context.Context, run *run) outcome.Outcome {
 			return outcome.TryAgain(err).Unreported()
 		}
 		run.builds = run.needsRewrite()
+		g.tellOfOverwritten(run)
 	}
 	if run.builds {
 		g.begin(run, g.clock.Now())
@@ -145,6 +148,26 @@ func (r *run) needsRewrite() bool {
 		}
 	}
 	return false
+}
+
+// tellOfOverwritten records an event if another writer has changed ManagedResources since this process
+// found them as they are wanted: in a landscape, an operator for the same type of networks runs,
+// too, and both would correct each other.
+func (g gatherer) tellOfOverwritten(run *run) {
+	agreed, _ := g.agreed.Get(client.ObjectKeyFromObject(run.Network))
+	if !run.builds || !slices.Equal(agreed, run.State.Bundles) {
+		return
+	}
+	var overwritten []string
+	for _, written := range run.State.Bundles {
+		if mr := run.Managed[written.Name]; mr != nil && !isBeingDeleted(mr) && !bundle.RefersTo(mr, written.Secret) {
+			overwritten = append(overwritten, mr.Name)
+		}
+	}
+	if len(overwritten) > 0 {
+		g.status.warn(run, "OperatorConflict", []string{fmt.Sprintf("Something else has given the ManagedResource %s other content, which is corrected now. "+
+			"If that is another operator for networks of the type %q, stop one of the two: only one may have it.", strings.Join(overwritten, ", "), run.Network.Spec.Type)})
+	}
 }
 
 // begin remembers since when a spec is being carried out. Further attempts, and the removal
