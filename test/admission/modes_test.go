@@ -19,7 +19,10 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -83,8 +86,23 @@ func tokenFile(t *testing.T, token string) string {
 	return fmt.Sprintf("{tokenFile: %q}", file)
 }
 
-// The program with nothing but the rights that the documents give it. Of the seeds' modes one is
-// not here: the sandbox's API servers trust no issuer of tokens but their own.
+// whoAmI returns the user that the garden takes the bearer of a token for.
+func (g *garden) whoAmI(token string) (string, error) {
+	g.t.Helper()
+	config := rest.AnonymousClientConfig(g.Config)
+	config.BearerToken = token
+	bearer, err := authenticationclient.NewForConfig(config)
+	if err != nil {
+		return "", err
+	}
+	review, err := bearer.SelfSubjectReviews().Create(g.t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err != nil {
+		return "", err
+	}
+	return review.Status.UserInfo.Username, nil
+}
+
+// The program with nothing but the rights that the documents give it.
 func TestTheProgramConnectsAsEachDeploymentDoes(t *testing.T) {
 	user := rbacv1.Subject{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "admission-user"}
 	for name, connect := range map[string]func(g *garden, runtime *harness.Cluster) (flags []string, secretIn *harness.Cluster){
@@ -104,6 +122,18 @@ func TestTheProgramConnectsAsEachDeploymentDoes(t *testing.T) {
 			inRuntime, own := g.account(runtime)
 			g.grants(user, inRuntime, runtime)
 			return []string{"--kubeconfig", landscape.Get(g.t).Seed.Users[user.Name],
+				"--runtime-kubeconfig", kubeconfig(g.t, runtime.Config, tokenFile(g.t, own))}, runtime
+		},
+		"a token of an issuer that a virtual garden trusts": func(g *garden, runtime *harness.Cluster) ([]string, *harness.Cluster) {
+			inRuntime, own := g.account(runtime)
+			pod := "system:serviceaccount:" + g.namespace + ":trellis-admission"
+			inGarden := rbacv1.Subject{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: foreignPrefix + pod}
+			g.grants(inGarden, inRuntime, runtime)
+			token := trusted.token(g.t, pod, gardenAudience)
+			g.Eventually(func() (string, error) { return g.whoAmI(token) }).Should(Equal(inGarden.Name), "the garden must have read the issuer's keys")
+			_, err := g.whoAmI(trusted.token(g.t, pod, "another-garden"))
+			g.Expect(apierrors.IsUnauthorized(err)).To(BeTrue(), "%v", err)
+			return []string{"--kubeconfig", kubeconfig(g.t, g.Config, tokenFile(g.t, token)),
 				"--runtime-kubeconfig", kubeconfig(g.t, runtime.Config, tokenFile(g.t, own))}, runtime
 		},
 	} {

@@ -23,6 +23,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,9 +37,14 @@ import (
 )
 
 // The seed is the garden. The API server of the shoot is a cluster apart in which admissions run.
-var landscape = harness.Own(sandbox.Options{Shoots: []string{"garden-dev/runtime"}, Users: []string{"admission-user"}, Stderr: io.Discard})
+var landscape = harness.Own(sandbox.Options{Shoots: []string{"garden-dev/runtime"}, Users: []string{"admission-user"}, Stderr: io.Discard,
+	Args: []string{"--authentication-config", trusted.trust()}})
 
-func TestMain(m *testing.M) { os.Exit(landscape.Main(m)) }
+func TestMain(m *testing.M) {
+	code := landscape.Main(m)
+	runtime.Must(trusted.close())
+	os.Exit(code)
+}
 
 const day = 24 * time.Hour
 

@@ -54,6 +54,9 @@ func (c *ControlPlane) APIServer() process.Spec {
 		// one for it among their objects.
 		"--endpoint-reconciler-type=none",
 	}
+	if c.Authentication != "" {
+		args = append(args, "--authentication-config="+c.Authentication)
+	}
 	if c.Real != nil {
 		return c.component(apiServer, process.Server, append(args, c.withRealNodes()...))
 	}

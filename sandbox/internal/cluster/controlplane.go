@@ -32,6 +32,8 @@ type ControlPlane struct {
 	IsShoot bool
 	Network options.Network
 	Nodes   int
+	// Authentication is the AuthenticationConfiguration of the API server, or empty.
+	Authentication string
 	// Real is what the nodes are if they are real ones, and nil if they are simulated.
 	Real *plan.Plan
 
@@ -42,8 +44,8 @@ type ControlPlane struct {
 }
 
 // NewSeed plans the seed. Close must be called when the cluster is gone.
-func NewSeed(dir *workdir.Dir, network options.Network) (*ControlPlane, error) {
-	return newControlPlane(&ControlPlane{Name: Seed, Network: network, dir: dir})
+func NewSeed(dir *workdir.Dir, wanted options.Up) (*ControlPlane, error) {
+	return newControlPlane(&ControlPlane{Name: Seed, Network: wanted.Network, Authentication: wanted.Authentication, dir: dir})
 }
 
 // NewShoot plans one of the shoots that are wanted. Close must be called when the cluster is gone.

@@ -6,6 +6,8 @@ package options
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -22,6 +24,9 @@ type Up struct {
 	// Real describes real nodes. It is nil if no shoot has any.
 	Real  *RealNodes
 	Users []User
+	// Authentication is the file with the AuthenticationConfiguration of the seed's API server.
+	// Empty means that the API server trusts nothing but its own tokens and certificates.
+	Authentication string
 	// Network holds the IPv4 ranges, which the seed has too.
 	Network Network
 	// Dir is the directory of the sandbox. If it is empty, the sandbox makes a
@@ -61,6 +66,7 @@ type Flags struct {
 	nodes        string
 	real         realFlags
 	users        []string
+	authenticate string
 	pods         string
 	services     string
 	dir          string
@@ -77,6 +83,7 @@ func (f *Flags) AddTo(set *pflag.FlagSet) {
 	set.StringVar(&f.nodes, "nodes", "1", "`N` simulated nodes in each shoot, or real:N real ones (root only)")
 	f.real.addTo(set)
 	set.StringArrayVar(&f.users, "user", nil, "make a client certificate without rights for the seed, as `NAME[=GROUP,GROUP]`; may be repeated")
+	set.StringVar(&f.authenticate, "authentication-config", "", "`file` with the AuthenticationConfiguration of the seed's API server, such as issuers of tokens that it trusts")
 	set.StringVar(&f.pods, "pod-cidr", DefaultPodCIDR, "pod `range` of every shoot")
 	set.StringVar(&f.services, "service-cidr", DefaultServiceCIDR, "service `range` of every shoot")
 	set.StringVar(&f.dir, "dir", "", "`directory` to keep data, logs and kubeconfigs in (default: a temporary one, removed at the end)")
@@ -96,9 +103,10 @@ func (f *Flags) Up() (Up, error) {
 	shoots, shootErrs := parseShoots(f.shoots, unnamed, nodes)
 	users, userErrs := parseUsers(f.users)
 	network, networkErrs := parseNetwork(f.pods, f.services)
+	authentication, authenticationErr := parseFile("--authentication-config", f.authenticate)
 	hasReal := nodes.Real || slices.ContainsFunc(shoots, func(s Shoot) bool { return s.Real })
 	real, errs := f.real.parse(hasReal, f.nodes)
-	errs = append(compact(nodesErr), errs...)
+	errs = append(compact(nodesErr, authenticationErr), errs...)
 	for _, shoot := range append([]Shoot{{Nodes: nodes}}, shoots...) {
 		if len(errs) == 0 && len(networkErrs) == 0 {
 			errs = compact(network.checkRoom(shoot.Count))
@@ -112,13 +120,29 @@ func (f *Flags) Up() (Up, error) {
 		return Up{}, errors.Join(errs...)
 	}
 	return Up{
-		Shoots:       shoots,
-		Real:         real,
-		Users:        users,
-		Network:      network,
-		Dir:          f.dir,
-		Timeout:      f.timeout,
-		Detach:       f.detach,
-		IgnoreMemory: f.ignoreMemory,
+		Shoots:         shoots,
+		Real:           real,
+		Users:          users,
+		Authentication: authentication,
+		Network:        network,
+		Dir:            f.dir,
+		Timeout:        f.timeout,
+		Detach:         f.detach,
+		IgnoreMemory:   f.ignoreMemory,
 	}, nil
+}
+
+// parseFile returns the absolute path of a file, or nothing if the flag is not given.
+func parseFile(flag, name string) (string, error) {
+	if name == "" {
+		return "", nil
+	}
+	absolute, err := filepath.Abs(name)
+	if err != nil {
+		return "", Invalidf("%s %s: %v", flag, name, err)
+	}
+	if info, err := os.Stat(absolute); err != nil || !info.Mode().IsRegular() {
+		return "", Invalidf("%s %s: there is no such file", flag, name)
+	}
+	return absolute, nil
 }

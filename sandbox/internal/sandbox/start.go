@@ -59,7 +59,7 @@ func (s *starter) start(ctx context.Context) (*Report, error) {
 
 // plan reserves the ports and writes the credentials that the processes need.
 func (s *starter) plan() (err error) {
-	if s.seed, err = cluster.NewSeed(s.dir, s.wanted.Network); err != nil {
+	if s.seed, err = cluster.NewSeed(s.dir, s.wanted); err != nil {
 		return err
 	}
 	for i := range s.wanted.Shoots {
