@@ -86,7 +86,7 @@ func (w *world) startOperator() {
 	address := free.Addr().String()
 	w.Expect(free.Close()).To(Succeed())
 	config, err := configv1alpha1.Load(fmt.Appendf(nil,
-		`{metrics: {bindAddress: "0"}, healthProbes: {bindAddress: "0"}, shootClientConnection: {allowedAddresses: [127.0.0.0/8]}, webhooks: {bindAddress: %q, url: %q, namespace: %s}}`,
+		`{mode: Standalone, metrics: {bindAddress: "0"}, healthProbes: {bindAddress: "0"}, shootClientConnection: {allowedAddresses: [127.0.0.0/8]}, webhooks: {bindAddress: %q, url: %q, namespace: %s}}`,
 		address, "https://"+address, operatorNamespace))
 	w.Expect(err).NotTo(HaveOccurred())
 	api, err := clientcmd.BuildConfigFromFlags("", w.box.Seed.Users[operatorUser])

@@ -16,11 +16,13 @@ import (
 // requests of an operator, and which the operators of tests and of make demo have. What only some
 // configurations need comes with them only.
 func TestAnOperatorGetsTheRightsThatItsConfigurationNeeds(t *testing.T) {
+	const templated = "config: {controlPlane: {kubeControllerManager: [{provider: aws, cloudConfigTemplate: a}, {provider: gcp, cloudConfigTemplate: b}]}}"
 	for values, folders := range map[string][]string{
 		"mode: gardener":   {"gardener"},
 		"mode: standalone": {"standalone"},
-		"config: {webhooks: {networks: true, url: 'https://example.org'}}":       {"gardener", "networks"},
-		"config: {controlPlane: {kubeControllerManager: [{provider: local}]}}":   {"gardener", "controlplane"},
+		"config: {webhooks: {networks: true, url: 'https://example.org'}}":     {"gardener", "networks"},
+		"config: {controlPlane: {kubeControllerManager: [{provider: local}]}}": {"gardener", "controlplane"},
+		templated: {"gardener", "controlplane", "cloudconfigtemplate"},
 		"{mode: standalone, config: {infrastructures: [aws]}}":                   {"standalone", "infrastructure"},
 		"{mode: standalone, config: {infrastructures: [aws, local]}}":            {"standalone", "infrastructure", "local"},
 		"{mode: standalone, config: {infrastructures: [], webhooks: {url: ''}}}": {"standalone"},

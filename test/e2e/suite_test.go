@@ -54,7 +54,7 @@ const (
 	operatorConfig = "TRELLIS_E2E_OPERATOR_CONFIG"
 	operatorAudit  = "TRELLIS_E2E_OPERATOR_AUDIT"
 	// withoutPorts is the configuration of operators that run on the same machine.
-	withoutPorts = `{metrics: {bindAddress: "0"}, healthProbes: {bindAddress: "0"}, shootClientConnection: {allowedAddresses: [127.0.0.0/8]}}`
+	withoutPorts = `{mode: Standalone, metrics: {bindAddress: "0"}, healthProbes: {bindAddress: "0"}, shootClientConnection: {allowedAddresses: [127.0.0.0/8]}}`
 	// patience is the time that a deletion may take. See gone.
 	patience = 5 * time.Minute
 )

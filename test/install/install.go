@@ -43,6 +43,12 @@ func CRDs(ctx context.Context, c client.Client) error {
 	return crds(ctx, c, config.Manifests, "crd/*.yaml")
 }
 
+// CRD creates one of the CRDs, by the name of its file, if it does not exist yet, and waits until the
+// API server serves it.
+func CRD(ctx context.Context, c client.Client, file string) error {
+	return crds(ctx, c, config.Manifests, "crd/"+file+".yaml")
+}
+
 // Gardener creates the CRDs of a Gardener landscape, whose schemas prune Trellis' own
 // fields, and the policies that protect Networks from deletion and changes there.
 func Gardener(ctx context.Context, c client.Client) error {

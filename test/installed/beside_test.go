@@ -14,6 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -22,6 +23,7 @@ import (
 	"github.com/trellis-network/trellis/operator"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins"
+	"github.com/trellis-network/trellis/test/harness"
 	"github.com/trellis-network/trellis/test/install"
 )
 
@@ -42,20 +44,16 @@ func roleInTheGuide(g *WithT, name string) *rbacv1.Role {
 }
 
 // Two operators in one namespace each elect a leader, and each reconciles the Shoots of its own
-// types.
+// types. The other one has no mode, and detects it.
 func TestOperatorsBesideEachOther(t *testing.T) {
 	const own, other = "trellis-operators", "beside"
 	seed, g := landscape.Seed(t), NewWithT(t)
-	ours := &installed{
-		WithT: g, t: t, seed: seed, user: "one-operator", namespace: own, usage: newUsage(own),
-		options: operator.Options{Plugins: pluginsOf("calico")},
-	}
+	ours := newInstalled(t, seed, own, "mode: standalone", pluginsOf("calico"))
 	theirs := &installed{
-		WithT: g, t: t, seed: seed, user: "other-operator", namespace: own, usage: newUsage(own),
-		options: operator.Options{Plugins: pluginsOf("flannel"), Name: other},
+		WithT: g, t: t, seed: seed, user: "other-operator", namespace: own, values: ours.values, granted: sets.New[harness.Right](),
+		usage: harness.NewUsage(own), options: operator.Options{Plugins: pluginsOf("flannel"), Name: other},
+		edit: func(c *configv1alpha1.OperatorConfiguration) { c.Mode = "" },
 	}
-	ours.create(namespaceNamed(own))
-	g.Expect(install.Rights(t.Context(), seed, configv1alpha1.ModeStandalone, ours.user, own)).To(Succeed())
 	role := roleInTheGuide(g, other)
 	role.Namespace = own
 	subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: theirs.user}}
@@ -66,8 +64,9 @@ func TestOperatorsBesideEachOther(t *testing.T) {
 		},
 		&rbacv1.ClusterRoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: other}, Subjects: subjects,
-			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "trellis-operator"},
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "trellis-operator:" + own},
 		})
+	g.Expect(install.OptionalRights(t.Context(), seed, "detection", theirs.user)).To(Succeed())
 	ours.start()
 	theirs.start()
 	first, second := shootOf("first", "calico"), shootOf("second", "flannel")
@@ -79,9 +78,14 @@ func TestOperatorsBesideEachOther(t *testing.T) {
 	ours.stop()
 	theirs.stop()
 
-	g.Expect(slices.Concat(ours.usage.refused, theirs.usage.refused)).To(BeEmpty())
-	g.Expect(ours.usage.written["shoot--dev--second"]).To(BeEmpty())
-	g.Expect(theirs.usage.written["shoot--dev--first"]).To(BeEmpty())
+	g.Expect(slices.Concat(ours.usage.Refused(), theirs.usage.Refused())).To(BeEmpty())
+	g.Expect(ours.usage.Written("shoot--dev--second")).To(BeEmpty())
+	g.Expect(theirs.usage.Written("shoot--dev--first")).To(BeEmpty())
+	g.Expect(theirs.usage.Unused(sets.New(harness.Right{
+		Verb: "get", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: "shoots.core.gardener.cloud",
+	}))).To(BeEmpty())
+	g.Expect(theirs.usage.Unused(harness.OwnRights(harness.RightsOf(role.Rules)))).To(ConsistOf(
+		"patch leases.coordination.k8s.io gardener-extension-heartbeat in its own namespace"), "only a landscape has the heartbeat")
 	for _, name := range []string{"trellis-operator", other} {
 		lease := &coordinationv1.Lease{}
 		g.Expect(seed.Get(t.Context(), client.ObjectKey{Namespace: own, Name: name}, lease)).To(Succeed())

@@ -15,12 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/controlplane"
-	"github.com/trellis-network/trellis/operator"
 	"github.com/trellis-network/trellis/test/harness"
-	"github.com/trellis-network/trellis/test/install"
 )
 
 const adaptedPlane = "shoot--core--aws-01"
@@ -78,32 +75,38 @@ const (
 	ofZoneB = "a0ffa670c398670c1d9023b7530c736a80bca953e70ac49db04453c355075464"
 )
 
-// cloudConfig makes the operator adapt control planes on AWS.
-func (o *installed) cloudConfig(zone string) {
-	o.settings = fmt.Sprintf(`, controlPlane: {kubeControllerManager: [{provider: aws, externalCloudVolumePlugin: aws, cloudConfig: "[Global]\nZone=\"%s\"\n"}]}`, zone)
+// adapts makes the operator adapt control planes on AWS.
+func (o *installed) adapts(mode, to string) {
+	o.values = fmt.Sprintf(`{mode: %s, config: {controlPlane: {kubeControllerManager: [{provider: aws, externalCloudVolumePlugin: aws, %s}]}}}`, mode, to)
 }
 
-// The second example of the extensibility overview, with the rights in config/rbac/controlplane,
-// each of which it uses.
+func cloudConfig(zone string) string {
+	return fmt.Sprintf(`cloudConfig: "[Global]\nZone=\"%s\"\n"`, zone)
+}
+
+// The second example of the extensibility overview, with the rights that the chart adds for it, each
+// of which the operator uses, and without them it removes what it has made.
 func TestKubeControllerManagersAreAdaptedToTheirInfrastructure(t *testing.T) {
-	const own = "trellis-control-planes"
-	seed := landscape.Seed(t)
-	o := &installed{
-		WithT: NewWithT(t), t: t, seed: seed, user: "control-plane-operator", namespace: own, usage: newUsage(own),
-		options: operator.Options{Plugins: pluginsOf("flannel")},
+	for mode, seed := range map[string]*harness.Cluster{"standalone": landscape.Seed(t), "gardener": landscapeSeed(t)} {
+		t.Run(mode, func(t *testing.T) { controlPlanesAreAdapted(t, seed, mode) })
 	}
+}
+
+func controlPlanesAreAdapted(t *testing.T, seed *harness.Cluster, mode string) {
+	t.Helper()
+	const own = "trellis-control-planes"
+	o := newInstalled(t, seed, own, "", pluginsOf("flannel"))
+	ofAll, _ := o.installs("mode: " + mode)
 	onAWS := func(name string) *corev1.Namespace {
 		namespace := namespaceNamed(name)
 		namespace.Labels = map[string]string{"shoot.gardener.cloud/provider": "aws"}
 		return namespace
 	}
 	const older = "shoot--core--aws-00"
-	o.create(namespaceNamed(own), onAWS(older), onAWS(adaptedPlane), namespaceNamed("shoot--core--other"))
-	o.Expect(install.Rights(t.Context(), seed, configv1alpha1.ModeStandalone, o.user, own)).To(Succeed())
-	o.Expect(install.OptionalRights(t.Context(), seed, "controlplane", o.user)).To(Succeed())
+	o.create(onAWS(older), onAWS(adaptedPlane), namespaceNamed("shoot--core--other"))
 	former := controllerManager(older)
 	o.create(former)
-	o.cloudConfig("eu-west-1a")
+	o.adapts(mode, cloudConfig("eu-west-1a"))
 	o.start()
 
 	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: adaptedPlane, Name: "cloud-provider-config"}}
@@ -130,11 +133,13 @@ func TestKubeControllerManagersAreAdaptedToTheirInfrastructure(t *testing.T) {
 		o.isAdapted(g, written, ofZoneA)
 	}).Should(Succeed(), "API servers call a new webhook after a moment")
 
-	manager := controllerManager(adaptedPlane)
-	seed.Read(t, manager)
-	again := controllerManager(adaptedPlane)
-	again.ResourceVersion = manager.ResourceVersion
-	o.Expect(seed.Update(t.Context(), again)).To(Succeed())
+	manager, again := controllerManager(adaptedPlane), controllerManager(adaptedPlane)
+	o.Eventually(func() error { // the controller of Deployments writes, too
+		seed.Read(t, manager)
+		again = controllerManager(adaptedPlane)
+		again.ResourceVersion, again.Annotations = manager.ResourceVersion, manager.Annotations
+		return seed.Update(t.Context(), again)
+	}).Should(Succeed())
 	o.Expect(again.Generation).To(Equal(manager.Generation), "written again as it was, it comes out the same")
 	o.isAdapted(o, again, ofZoneA)
 
@@ -157,7 +162,7 @@ func TestKubeControllerManagersAreAdaptedToTheirInfrastructure(t *testing.T) {
 	o.Expect(apierrors.IsInternalError(err)).To(BeTrue(), "no kube-controller-manager is written without what it needs: %v", err)
 	harness.Change(t, seed, other, func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(1)) })
 
-	o.cloudConfig("eu-west-1b")
+	o.adapts(mode, cloudConfig("eu-west-1b"))
 	o.start()
 	hasConfig("eu-west-1b")
 	o.Eventually(func(g Gomega) {
@@ -167,7 +172,7 @@ func TestKubeControllerManagersAreAdaptedToTheirInfrastructure(t *testing.T) {
 	o.Eventually(func() *metav1.LabelSelector { seed.Read(t, webhook); return webhook.Webhooks[0].ObjectSelector }).ShouldNot(Or(BeNil(), Equal(&metav1.LabelSelector{})))
 	o.stop()
 
-	o.settings = `, controlPlane: {kubeControllerManager: [{provider: aws, externalCloudVolumePlugin: aws, cloudConfigTemplate: "VPC={.status.providerStatus.vpc.id}"}]}`
+	o.adapts(mode, `cloudConfigTemplate: "VPC={.status.providerStatus.vpc.id}"`)
 	o.start()
 	infrastructure := &extensionsv1alpha1.Infrastructure{ObjectMeta: metav1.ObjectMeta{Namespace: adaptedPlane, Name: "aws-01"}}
 	infrastructure.Spec.Type, infrastructure.Spec.Region = "aws", "eu-west-1"
@@ -183,7 +188,7 @@ func TestKubeControllerManagersAreAdaptedToTheirInfrastructure(t *testing.T) {
 	}).Should(Succeed(), "the Infrastructure has the value")
 	o.stop()
 
-	o.settings = ""
+	o.values = "mode: " + mode
 	o.start()
 	o.isGone(webhook)
 	o.stop()
@@ -191,6 +196,5 @@ func TestKubeControllerManagersAreAdaptedToTheirInfrastructure(t *testing.T) {
 	paused := manager.DeepCopy()
 	paused.Spec.Paused = true
 	o.Eventually(func() error { return seed.Patch(t.Context(), paused.DeepCopy(), client.MergeFrom(manager)) }).Should(Succeed(), "nothing refuses it any longer")
-	o.Expect(o.usage.refused).To(BeEmpty())
-	o.Expect(o.usage.unused(t, "controlplane")).To(BeEmpty())
+	o.hasExactlyItsRights(ofAll)
 }

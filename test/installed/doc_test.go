@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package installed tests operators as they are installed: with the rights in config/rbac, and
+// Package installed tests operators as they are installed: with the rights of the chart, and
 // beside each other.
 package installed

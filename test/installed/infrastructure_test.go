@@ -10,12 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	"github.com/trellis-network/trellis/operator"
 	"github.com/trellis-network/trellis/test/harness"
-	"github.com/trellis-network/trellis/test/install"
 )
 
 // configOf returns a configuration of the local infrastructure, in a version of its own.
@@ -28,15 +25,8 @@ func configOf(kind string, version int) *runtime.RawExtension {
 func TestALocalInfrastructure(t *testing.T) {
 	const own = "trellis-infrastructure"
 	seed := landscape.Seed(t)
-	o := &installed{
-		WithT: NewWithT(t), t: t, seed: seed, user: "infrastructure-operator", namespace: own, usage: newUsage(own),
-		options: operator.Options{Plugins: pluginsOf("flannel")}, settings: ", infrastructures: [local]",
-	}
-	o.create(namespaceNamed(own))
-	o.Expect(install.Rights(t.Context(), seed, configv1alpha1.ModeStandalone, o.user, own)).To(Succeed())
-	for _, folder := range []string{"infrastructure", "local"} {
-		o.Expect(install.OptionalRights(t.Context(), seed, folder, o.user)).To(Succeed())
-	}
+	o := newInstalled(t, seed, own, "{mode: standalone, config: {infrastructures: [local]}}", pluginsOf("flannel"))
+	ofAll, _ := o.installs("mode: standalone")
 	o.start()
 	shoot := shootOf("first", "flannel")
 	shoot.Spec.Provider.InfrastructureConfig = configOf("InfrastructureConfig", 1)
@@ -69,8 +59,23 @@ func TestALocalInfrastructure(t *testing.T) {
 	o.delete(shoot)
 	o.isGone(infrastructure)
 	o.isGone(namespaceNamed(key.Namespace))
+
+	made := shootOf("first", "flannel")
+	made.Spec.Provider.InfrastructureConfig = configOf("InfrastructureConfig", 1)
+	o.create(made)
+	o.succeeds(made)
 	o.stop()
-	o.Expect(o.usage.refused).To(BeEmpty())
-	o.Expect(o.usage.unused(t, "infrastructure")).To(BeEmpty())
-	o.Expect(o.usage.unused(t, "local")).To(BeEmpty())
+	o.values = "{mode: standalone, rights: [infrastructure]}"
+	o.start()
+	o.Expect(seed.Delete(t.Context(), made)).To(Succeed())
+	for _, object := range []client.Object{controlPlane, infrastructure} {
+		o.Eventually(func(g Gomega) {
+			g.Expect(seed.Get(t.Context(), key, object)).To(Succeed())
+			g.Expect(object.GetDeletionTimestamp()).NotTo(BeNil())
+		}).WithTimeout(patience).Should(Succeed(), "the operator deletes it, although the type is no longer in infrastructures")
+		harness.Change(t, seed, object, func(o client.Object) { o.SetFinalizers(nil) }) // as its controller would
+	}
+	o.isGone(made)
+	o.stop()
+	o.hasExactlyItsRights(ofAll)
 }

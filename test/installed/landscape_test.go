@@ -13,31 +13,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
-	"github.com/trellis-network/trellis/operator"
 	"github.com/trellis-network/trellis/plugins"
 	"github.com/trellis-network/trellis/test/harness"
-	"github.com/trellis-network/trellis/test/install"
 )
 
 // In a landscape, the operator has exactly the rights that it uses, and none that only
 // standalone operators need.
 func TestRightsOfAnOperatorInALandscape(t *testing.T) {
 	t.Parallel()
-	g := NewWithT(t)
-	seed, err := harness.Connect(landscape.Get(t).Shoots[1].Kubeconfig)
-	g.Expect(err).NotTo(HaveOccurred())
-	own := "extension-trellis"
-	o := &installed{
-		WithT: g, t: t, seed: seed, user: "landscape-operator", namespace: own, usage: newUsage(own),
-		mode: configv1alpha1.ModeGardener, options: operator.Options{Plugins: plugins.All()},
-	}
-	o.Expect(install.Gardener(t.Context(), seed)).To(Succeed())
-	o.create(namespaceNamed(own))
-	o.Expect(install.Rights(t.Context(), seed, o.mode, o.user, own)).To(Succeed())
+	const own = "extension-trellis"
+	seed := landscapeSeed(t)
+	o := newInstalled(t, seed, own, "mode: gardener", plugins.All())
 
 	const controlPlane = "shoot--dev--mine"
 	o.create(namespaceNamed(controlPlane))
@@ -79,8 +68,7 @@ func TestRightsOfAnOperatorInALandscape(t *testing.T) {
 	})
 	o.delete(network)
 	o.stop()
-	o.Expect(o.usage.refused).To(BeEmpty())
-	o.Expect(o.usage.unused(t, "gardener")).To(BeEmpty())
+	o.hasExactlyItsRights(nil)
 }
 
 // ofGardener creates the ManagedResource of Gardener's extension for Calico, which Trellis takes
@@ -126,5 +114,5 @@ func (o *installed) isApplied(network *extensionsv1alpha1.Network) {
 		g.Expect(network.Annotations).NotTo(HaveKey(extensionsv1alpha1.OperationAnnotation))
 		g.Expect(network.Status.ObservedGeneration).To(Equal(network.Generation))
 		g.Expect(network.Status.LastOperation).To(HaveField("State", corev1beta1.LastOperationStateSucceeded))
-	}).Should(Succeed(), func() string { return fmt.Sprint(o.usage.refused) })
+	}).Should(Succeed(), func() string { return fmt.Sprint(o.usage.Refused()) })
 }

@@ -13,33 +13,31 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	"github.com/trellis-network/trellis/operator"
 	"github.com/trellis-network/trellis/test/contract"
 	"github.com/trellis-network/trellis/test/harness"
-	"github.com/trellis-network/trellis/test/install"
 )
 
-// What Gardener's extension for Azure does with Networks, with the rights in config/rbac/networks,
-// each of which it uses.
+// What Gardener's extension for Azure does with Networks, with the rights that the chart adds for it,
+// each of which the operator uses, and without them it removes what it has made.
 func TestNetworksAreChangedAsGardenersExtensionForAzureDoes(t *testing.T) {
 	contract.Shows(t, "W4")
-	const own = "trellis-networks"
-	seed := landscape.Seed(t)
-	o := &installed{
-		WithT: NewWithT(t), t: t, seed: seed, user: "networks-operator", namespace: own, usage: newUsage(own), networks: true,
-		options: operator.Options{Plugins: pluginsOf("calico")},
+	for mode, seed := range map[string]*harness.Cluster{"standalone": landscape.Seed(t), "gardener": landscapeSeed(t)} {
+		t.Run(mode, func(t *testing.T) { networksAreChanged(t, seed, mode) })
 	}
+}
+
+func networksAreChanged(t *testing.T, seed *harness.Cluster, mode string) {
+	t.Helper()
+	o := newInstalled(t, seed, "trellis-networks", "{mode: "+mode+", config: {webhooks: {networks: true}}}", pluginsOf("calico"))
+	ofAll, _ := o.installs("mode: " + mode)
 	planeOf := func(name, infrastructure, networkType string) *corev1.Namespace {
 		namespace := namespaceNamed(name)
 		namespace.Labels = map[string]string{"shoot.gardener.cloud/provider": infrastructure, "networking.shoot.gardener.cloud/provider": networkType}
 		return namespace
 	}
 	const onAzure, onAWS, cilium = "shoot--net--azure", "shoot--net--aws", "shoot--net--cilium"
-	o.create(namespaceNamed(own), planeOf(onAzure, "azure", "calico"), planeOf(onAWS, "aws", "calico"), planeOf(cilium, "azure", "cilium"))
-	o.Expect(install.Rights(t.Context(), seed, configv1alpha1.ModeStandalone, o.user, own)).To(Succeed())
-	o.Expect(install.OptionalRights(t.Context(), seed, "networks", o.user)).To(Succeed())
+	o.create(planeOf(onAzure, "azure", "calico"), planeOf(onAWS, "aws", "calico"), planeOf(cilium, "azure", "cilium"))
 	o.start()
 
 	network := func(namespace, networkType, config string) *extensionsv1alpha1.Network {
@@ -87,13 +85,12 @@ func TestNetworksAreChangedAsGardenersExtensionForAzureDoes(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: onAzure, Name: "later"}, Spec: network(onAzure, "calico", "").Spec,
 	})
 	o.Expect(apierrors.IsInternalError(err)).To(BeTrue(), "no Network of Calico is written on Azure without the change: %v", err)
-	o.networks = false
+	o.values = "mode: " + mode
 	o.start()
 	o.isGone(configuration)
 	o.stop()
 	later := network(onAzure, "calico", "")
 	later.Name = "later"
 	o.Eventually(func() error { return seed.Create(t.Context(), later.DeepCopy(), client.DryRunAll) }).Should(Succeed(), "nothing refuses it any longer")
-	o.Expect(o.usage.refused).To(BeEmpty())
-	o.Expect(o.usage.unused(t, "networks")).To(BeEmpty())
+	o.hasExactlyItsRights(ofAll)
 }

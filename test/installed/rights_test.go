@@ -3,80 +3,85 @@
 package installed
 
 import (
-	"bytes"
-	"fmt"
-	"io"
-	"io/fs"
-	"maps"
-	"net/http"
-	"slices"
-	"strings"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"sync"
-	"testing"
 
 	. "github.com/onsi/gomega"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
-	"github.com/trellis-network/trellis/config"
+	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	"github.com/trellis-network/trellis/internal/controller/shoot"
 	"github.com/trellis-network/trellis/operator"
+	"github.com/trellis-network/trellis/test/harness"
+	"github.com/trellis-network/trellis/test/helm"
 )
 
-// right is what one request needs, without the object's name.
-type right struct {
-	verb, group, resource string
-	// own reports whether the object is in the operator's own namespace.
-	own bool
-}
+var pack sync.Once
 
-func (r right) String() string {
-	place := "in the seed"
-	if r.own {
-		place = "in its own namespace"
-	}
-	return fmt.Sprintf("%s %s.%s %s", r.verb, r.resource, r.group, place)
-}
-
-// usage records which rights an operator uses.
-type usage struct {
-	namespace string // the operator's own
-
-	mutex sync.Mutex
-	// used has the names of the objects; "" is for requests without one.
-	used map[right]map[string]bool
-	// refused are the requests that need rights which the operator does not have.
-	refused []string
-	// written are the requests that write, by their paths' namespaces.
-	written map[string][]string
-}
-
-func newUsage(namespace string) *usage {
-	return &usage{namespace: namespace, used: map[right]map[string]bool{}, written: map[string][]string{}}
-}
-
-func (u *usage) wrap(next http.RoundTripper) http.RoundTripper {
-	return roundTripper(func(request *http.Request) (*http.Response, error) {
-		response, err := next.RoundTrip(request)
-		if err == nil && !isTerminating(response) {
-			u.note(request, response.StatusCode)
-		}
-		return response, err
+// chart returns the operator's chart, as make charts packs it.
+func (o *installed) chart() []byte {
+	o.t.Helper()
+	folder := filepath.Join(landscape.Get(o.t).Dir, "charts")
+	pack.Do(func() {
+		command := exec.CommandContext(o.t.Context(), "go", "run", "./hack/charts", "-o", folder, "-registry", "registry.example.org", "-tag", "v0.0.1")
+		command.Dir = "../.."
+		output, err := command.CombinedOutput()
+		o.Expect(err).NotTo(HaveOccurred(), string(output))
 	})
+	archive, err := os.ReadFile(filepath.Join(folder, "trellis-operator-0.0.1.tgz"))
+	o.Expect(err).NotTo(HaveOccurred())
+	return archive
 }
 
-// isTerminating reports whether an object was refused because its namespace is being deleted.
-func isTerminating(response *http.Response) bool {
-	if response.StatusCode != http.StatusForbidden {
-		return false
+// installs gives the seed the identity of a release of the chart with its rights, which replace
+// those of the release before, and waits until the API server says that it has them and no others. It
+// returns the rights, and the configuration that the chart writes.
+func (o *installed) installs(values string) (sets.Set[harness.Right], *configv1alpha1.OperatorConfiguration) {
+	o.t.Helper()
+	objects, err := helm.Release{Chart: o.chart(), Name: "trellis", Namespace: o.namespace, Values: values}.Render(o.t.Context())
+	o.Expect(err).NotTo(HaveOccurred())
+	stated, config := sets.New[harness.Right](), (*configv1alpha1.OperatorConfiguration)(nil)
+	for _, object := range objects {
+		role := &rbacv1.ClusterRole{} // a Role has the same rules
+		switch object.GetKind() {
+		case "ClusterRole":
+			o.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, role)).To(Succeed())
+			stated = stated.Union(harness.RightsOf(role.Rules))
+		case "Role":
+			o.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, role)).To(Succeed())
+			stated = stated.Union(harness.OwnRights(harness.RightsOf(role.Rules)))
+		case "ServiceAccount", "ClusterRoleBinding", "RoleBinding":
+		case "ConfigMap":
+			if document, has, _ := unstructured.NestedString(object.Object, "data", "config.yaml"); has {
+				config, err = configv1alpha1.Load([]byte(document))
+				o.Expect(err).NotTo(HaveOccurred())
+			}
+			continue
+		default:
+			continue
+		}
+		o.Expect(o.seed.Apply(o.t.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("helm"), client.ForceOwnership)).To(Succeed())
 	}
-	body, err := io.ReadAll(response.Body)
-	_ = response.Body.Close()
-	response.Body = io.NopCloser(bytes.NewReader(body))
-	return err == nil && strings.Contains(string(body), "because it is being terminated")
+	o.Expect(stated).NotTo(BeEmpty())
+	account := "system:serviceaccount:" + o.namespace + ":trellis-operator"
+	o.Eventually(func() sets.Set[harness.Right] { return o.seed.Rights(o.t, account, o.namespace) }).Should(Equal(stated), "what the roles state, and no more")
+	return stated, config
+}
+
+// hasExactlyItsRights checks that the operator lacked no right, and used each that a release of the
+// chart gave it, but for those that others show to be used.
+func (o *installed) hasExactlyItsRights(others sets.Set[harness.Right]) {
+	o.t.Helper()
+	o.Expect(o.usage.Refused()).To(BeEmpty())
+	o.Expect(o.usage.Unused(o.granted.Difference(others))).To(BeEmpty(), "granted and never used")
 }
 
 // abandoned creates the webhook configurations that an operator with another configuration has left.
@@ -89,134 +94,4 @@ func (o *installed) abandoned() (left []client.Object) {
 	}
 	o.create(left...)
 	return left
-}
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }
-
-func (u *usage) note(request *http.Request, code int) {
-	one, namespace, name, aboutObjects := u.rightFor(request)
-	if !aboutObjects {
-		return
-	}
-	u.mutex.Lock()
-	defer u.mutex.Unlock()
-	if code == http.StatusForbidden {
-		u.refused = append(u.refused, one.String()+" "+namespace+"/"+name)
-		return
-	}
-	u.use(one, name)
-	if request.URL.Query().Has("sendInitialEvents") { // API servers that do not know this are asked for a list
-		one.verb = "list"
-		u.use(one, name)
-	}
-	if one.verb == "patch" && code == http.StatusCreated { // a server-side apply
-		one.verb = "create"
-		u.use(one, name)
-	}
-	if request.Method != http.MethodGet {
-		u.written[namespace] = append(u.written[namespace], request.Method+" "+request.URL.Path)
-	}
-}
-
-func (u *usage) use(one right, name string) {
-	if u.used[one] == nil {
-		u.used[one] = map[string]bool{}
-	}
-	u.used[one][name] = true
-}
-
-var verbs = map[string]string{
-	http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete",
-}
-
-// rightFor returns what a request needs: /api/v1/… or /apis/GROUP/VERSION/…, then the
-// namespace, if the resource has one, the resource, the name, and the subresource.
-func (u *usage) rightFor(request *http.Request) (one right, namespace, name string, aboutObjects bool) {
-	parts := strings.Split(strings.Trim(request.URL.Path, "/"), "/")
-	switch {
-	case parts[0] == "api" && len(parts) > 2:
-		parts = parts[2:]
-	case parts[0] == "apis" && len(parts) > 3:
-		one.group, parts = parts[1], parts[3:]
-	default:
-		return one, "", "", false // discovery
-	}
-	if parts[0] == "namespaces" && len(parts) > 2 {
-		namespace, parts = parts[1], parts[2:]
-	}
-	one.resource, one.own = parts[0], namespace == u.namespace
-	if len(parts) > 1 {
-		name = parts[1]
-	}
-	if len(parts) > 2 {
-		one.resource += "/" + parts[2]
-	}
-	if name == "" { // RBAC takes it for a request for one object
-		name, _ = strings.CutPrefix(request.URL.Query().Get("fieldSelector"), "metadata.name=")
-	}
-	switch {
-	case request.Method != http.MethodGet:
-		one.verb = verbs[request.Method]
-		if one.verb == "delete" && name == "" {
-			one.verb = "deletecollection"
-		}
-	case request.URL.Query().Has("watch"):
-		one.verb = "watch"
-	case len(parts) == 1:
-		one.verb = "list"
-	default:
-		one.verb = "get"
-	}
-	return one, namespace, name, true
-}
-
-// unused returns the rights in a folder of config/rbac that no request has used. A right that
-// names objects must be used for each of them.
-func (u *usage) unused(t *testing.T, folder string) []string {
-	t.Helper()
-	u.mutex.Lock()
-	defer u.mutex.Unlock()
-	unused := map[string]bool{}
-	for grant, names := range granted(t, folder) {
-		if len(names) == 0 && u.used[grant] == nil {
-			unused[grant.String()] = true
-		}
-		for _, name := range names {
-			if !u.used[grant][name] {
-				unused[grant.String()+" "+name] = true
-			}
-		}
-	}
-	return slices.Sorted(maps.Keys(unused))
-}
-
-// granted returns the rights in a folder of config/rbac with the names that they are for. A right
-// without names is for all objects.
-func granted(t *testing.T, folder string) map[right][]string {
-	t.Helper()
-	g := NewWithT(t)
-	folder = "rbac/" + folder
-	files, err := fs.ReadDir(config.Manifests, folder)
-	g.Expect(err).NotTo(HaveOccurred())
-	grants := map[right][]string{}
-	for _, file := range files {
-		document, err := config.Manifests.ReadFile(folder + "/" + file.Name())
-		g.Expect(err).NotTo(HaveOccurred())
-		role := &rbacv1.ClusterRole{}
-		g.Expect(yaml.UnmarshalStrict(document, role)).To(Succeed())
-		g.Expect(role.Rules).NotTo(BeEmpty())
-		for _, rule := range role.Rules {
-			for _, group := range rule.APIGroups {
-				for _, resource := range rule.Resources {
-					for _, verb := range rule.Verbs {
-						one := right{verb, group, resource, file.Name() == "namespace.yaml"}
-						grants[one] = append(grants[one], rule.ResourceNames...)
-					}
-				}
-			}
-		}
-	}
-	return grants
 }

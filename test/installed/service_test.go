@@ -12,10 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
-	"github.com/trellis-network/trellis/operator"
-	"github.com/trellis-network/trellis/test/install"
 )
 
 // The seed's API server calls the operator through its Service, and trusts what it serves by the
@@ -24,18 +21,12 @@ import (
 func TestTheSeedCallsTheOperatorThroughItsService(t *testing.T) {
 	const own, plane = "trellis-service", "shoot--service--aws"
 	seed := landscape.Seed(t)
-	o := &installed{
-		WithT: NewWithT(t), t: t, seed: seed, user: "service-operator", namespace: own, usage: newUsage(own),
-		networks: true, service: "hooks", options: operator.Options{Plugins: pluginsOf("calico")},
-	}
+	o := newInstalled(t, seed, own, "{mode: standalone, config: {webhooks: {networks: true}, controlPlane: {kubeControllerManager: [{provider: azure}]}}}", pluginsOf("calico"))
+	o.service = "trellis-operator"
 	namespace := namespaceNamed(plane)
 	namespace.Labels = map[string]string{"shoot.gardener.cloud/provider": "azure", "networking.shoot.gardener.cloud/provider": "calico"}
-	o.create(namespaceNamed(own), namespace)
+	o.create(namespace)
 	o.address = seed.Service(t, own, o.service)
-	o.settings = `, controlPlane: {kubeControllerManager: [{provider: azure}]}`
-	o.Expect(install.Rights(t.Context(), seed, configv1alpha1.ModeStandalone, o.user, own)).To(Succeed())
-	o.Expect(install.OptionalRights(t.Context(), seed, "networks", o.user)).To(Succeed())
-	o.Expect(install.OptionalRights(t.Context(), seed, "controlplane", o.user)).To(Succeed())
 	o.start()
 
 	for name, path := range map[string]string{

@@ -15,9 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
-	"github.com/trellis-network/trellis/operator"
 	"github.com/trellis-network/trellis/plugins"
 	"github.com/trellis-network/trellis/test/harness"
 	"github.com/trellis-network/trellis/test/install"
@@ -51,14 +49,10 @@ func (o *installed) withPrometheus() {
 
 // Standalone, the operator has exactly the rights that it uses.
 func TestRightsOfAStandaloneOperator(t *testing.T) {
-	seed, own := landscape.Seed(t), "trellis-system"
-	o := &installed{
-		WithT: NewWithT(t), t: t, seed: seed, user: "standalone-operator", namespace: own, usage: newUsage(own),
-		options: operator.Options{Plugins: plugins.All()},
-	}
-	o.create(namespaceNamed(own))
+	const own = "trellis-system"
+	seed := landscape.Seed(t)
+	o := newInstalled(t, seed, own, "mode: standalone", plugins.All())
 	o.withPrometheus()
-	o.Expect(install.Rights(t.Context(), seed, configv1alpha1.ModeStandalone, o.user, own)).To(Succeed())
 	o.start()
 	shoot := shootOf("first", "cilium")
 	o.create(shoot)
@@ -93,8 +87,7 @@ func TestRightsOfAStandaloneOperator(t *testing.T) {
 	o.delete(shoot)
 	o.isGone(controlPlane)
 	o.stop()
-	o.Expect(o.usage.refused).To(BeEmpty())
-	o.Expect(o.usage.unused(t, "standalone")).To(BeEmpty())
+	o.hasExactlyItsRights(nil)
 }
 
 // editsInSeed changes what the bundle for the seed has in a control plane, and waits until the

@@ -13,14 +13,17 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	"github.com/trellis-network/trellis/operator"
+	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/providers"
 	"github.com/trellis-network/trellis/test/harness"
+	"github.com/trellis-network/trellis/test/install"
 	"github.com/trellis-network/trellis/test/sandbox"
 )
 
@@ -29,48 +32,83 @@ var landscape = harness.Own(sandbox.Options{Shoots: []string{"garden-dev/first",
 
 func TestMain(m *testing.M) { os.Exit(landscape.Main(m)) }
 
+// landscapeSeed returns an API server with what a seed of a Gardener landscape has.
+func landscapeSeed(t *testing.T) *harness.Cluster {
+	t.Helper()
+	seed, err := harness.Connect(landscape.Get(t).Shoots[1].Kubeconfig)
+	if err == nil {
+		err = install.Gardener(t.Context(), seed)
+	}
+	if err == nil {
+		err = install.CRD(t.Context(), seed, "extensions.gardener.cloud_infrastructures")
+	}
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return seed
+}
+
 // patience is how long a deletion may take: Kubernetes' garbage collector pauses for half a
 // minute if the kinds of a cluster change.
 const patience = 5 * time.Minute
 
-// installed is an operator with a user and a namespace of its own.
+// installed is an operator that a release of the chart installs in a namespace of its own.
 type installed struct {
 	*WithT
 	t         *testing.T
 	seed      *harness.Cluster
-	mode      configv1alpha1.Mode // empty: detected
-	user      string
 	namespace string
-	options   operator.Options
-	settings  string // more fields of the operator's configuration
-	networks  bool   // webhooks.networks of it
-	service   string // webhooks.serviceName of it, by which the seed's API server calls webhooks; or else by a URL
-	address   string // that the Service leads to
-	usage     *usage
-	log       harness.Lines
-	stop      func()
+	// user is that of the chart's service account, or another one to which the test gives rights.
+	user    string
+	options operator.Options
+	// values are those of the chart, YAML. They can change while the operator is stopped.
+	values string
+	// edit changes the configuration of the chart, unless it is nil.
+	edit    func(*configv1alpha1.OperatorConfiguration)
+	service string // by which the seed's API server calls webhooks; or else by a URL
+	address string // that the Service leads to
+	// granted are the rights that the releases of the chart gave, and usage those that were used.
+	granted sets.Set[harness.Right]
+	usage   *harness.Usage
+	log     harness.Lines
+	stop    func()
 }
 
-// start starts the operator's process, so to speak, with the rights of its user.
+// newInstalled returns an operator whose namespace it creates.
+func newInstalled(t *testing.T, seed *harness.Cluster, namespace, values string, plugins []plugin.Plugin) *installed {
+	t.Helper()
+	o := &installed{
+		WithT: NewWithT(t), t: t, seed: seed, namespace: namespace, user: "system:serviceaccount:" + namespace + ":trellis-operator",
+		options: operator.Options{Plugins: plugins}, values: values, granted: sets.New[harness.Right](), usage: harness.NewUsage(namespace),
+	}
+	o.create(namespaceNamed(namespace))
+	return o
+}
+
+// start installs the chart, and starts the operator's process, so to speak, with the rights of its
+// user and the configuration of the chart. As it runs in no pod, that also states its namespace and its
+// address.
 func (o *installed) start() {
 	o.t.Helper()
-	address, reached := o.address, fmt.Sprintf("serviceName: %q", o.service)
+	rights, config := o.installs(o.values)
+	o.granted = o.granted.Union(rights)
+	config.Metrics.BindAddress, config.HealthProbes.BindAddress = "0", "0"
+	config.LeaderElection.ResourceNamespace, config.Heartbeat.Namespace, config.Webhooks.Namespace = o.namespace, o.namespace, o.namespace
+	config.ShootClientConnection.AllowedAddresses = []string{"127.0.0.0/8"}
+	config.Webhooks.BindAddress, config.Webhooks.ServiceName = o.address, o.service
 	if o.service == "" {
 		free, err := net.Listen("tcp", "127.0.0.1:0")
 		o.Expect(err).NotTo(HaveOccurred())
-		address = free.Addr().String()
+		config.Webhooks.BindAddress = free.Addr().String()
+		config.Webhooks.URL = "https://" + config.Webhooks.BindAddress
 		o.Expect(free.Close()).To(Succeed())
-		reached = fmt.Sprintf("url: %q", "https://"+address)
 	}
-	config, err := configv1alpha1.Load(fmt.Appendf(nil, `{mode: %q, metrics: {bindAddress: "0"}, healthProbes: {bindAddress: "0"},
-leaderElection: {resourceNamespace: %[2]s}, heartbeat: {namespace: %[2]s}, shootClientConnection: {allowedAddresses: [127.0.0.0/8]}, webhooks: {bindAddress: %[3]q, %[6]s, namespace: %[2]s, networks: %[5]t}%[4]s}`,
-		o.mode, o.namespace, address, o.settings, o.networks, reached))
-	o.Expect(err).NotTo(HaveOccurred())
+	if o.edit != nil {
+		o.edit(config)
+	}
 	options := o.options
 	options.Config = config
 	options.Seed = rest.CopyConfig(o.seed.Config)
 	options.Seed.Impersonate.UserName = o.user
-	options.Seed.Wrap(o.usage.wrap)
+	options.Seed.Wrap(o.usage.Wrap)
 	options.Providers, options.Log = providers.All(), o.log.Logger()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -115,7 +153,7 @@ func (o *installed) succeeds(shoot *corev1beta1.Shoot) {
 		g.Expect(o.seed.Get(o.t.Context(), client.ObjectKeyFromObject(shoot), shoot)).To(Succeed())
 		g.Expect(shoot.Status.ObservedGeneration).To(Equal(shoot.Generation))
 		g.Expect(shoot.Status.LastOperation).To(HaveField("State", corev1beta1.LastOperationStateSucceeded))
-	}).Should(Succeed(), func() string { return fmt.Sprint(o.usage.refused) })
+	}).Should(Succeed(), func() string { return fmt.Sprint(o.usage.Refused()) })
 }
 
 // isGone waits until an object does not exist.

@@ -31,6 +31,7 @@ const User = "trellis-operator"
 // stay unhealthy reported after a minute.
 const Configuration = `apiVersion: config.trellis.network/v1alpha1
 kind: OperatorConfiguration
+mode: Standalone
 metrics: {bindAddress: "0"}
 healthProbes: {bindAddress: "0"}
 shootClientConnection: {allowedAddresses: [127.0.0.0/8]}

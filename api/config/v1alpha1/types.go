@@ -33,7 +33,8 @@ type OperatorConfiguration struct {
 
 	// Mode is the way in which the operator runs. Without it the operator runs standalone
 	// where the API server has Shoots as a custom resource, and otherwise as a part of
-	// Gardener, which serves Shoots from an API server of its own.
+	// Gardener, which serves Shoots from an API server of its own. To detect that, it needs
+	// the rights in config/rbac/detection.
 	Mode Mode `json:"mode,omitempty"`
 	// ClientConnection limits the requests to the seed's API server.
 	ClientConnection ClientConnection `json:"clientConnection,omitempty"`

@@ -54,6 +54,7 @@ trellis-operator:{{ .Release.Namespace }}
 {{- $folders := list .Values.mode }}
 {{- if dig "webhooks" "networks" false $config }}{{ $folders = append $folders "networks" }}{{ end }}
 {{- if dig "controlPlane" "kubeControllerManager" nil $config }}{{ $folders = append $folders "controlplane" }}{{ end }}
+{{- range dig "controlPlane" "kubeControllerManager" (list) $config }}{{ if .cloudConfigTemplate }}{{ $folders = append $folders "cloudconfigtemplate" }}{{ end }}{{ end }}
 {{- if $config.infrastructures }}{{ $folders = append $folders "infrastructure" }}{{ end }}
 {{- if has "local" (default (list) $config.infrastructures) }}{{ $folders = append $folders "local" }}{{ end }}
 {{- concat $folders .Values.rights | uniq | join " " }}
