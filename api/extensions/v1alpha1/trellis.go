@@ -19,6 +19,30 @@ const MaxUnavailableAnnotation = "trellis.network/max-unavailable"
 // adds to the network. Trellis reads it when it reconciles the Network.
 const ProbeAnnotation = "trellis.network/connectivity-probe"
 
+// RolloutAnnotation on a Network states how a new version of Trellis, or a changed setting of the
+// operator, reaches it where the operator's configuration paces that: RolloutPause or RolloutNow. Changes of
+// the Network's spec are carried out anyway.
+const RolloutAnnotation = "trellis.network/rollout"
+
+// The values of RolloutAnnotation.
+const (
+	// RolloutPause keeps the network as it is. The Network counts neither as one that must
+	// succeed nor as one that failed.
+	RolloutPause = "pause"
+	// RolloutNow has the Network wait neither for others nor for the end of a halt; in a
+	// Gardener landscape it waits for the next request to reconcile.
+	RolloutNow = "now"
+)
+
+// RolloutResumedAtAnnotation on a Network is a time as of RFC 3339. A roll-out that is halted goes on, since
+// no failure counts any more that any Network had until then. A time in the future has no effect
+// before it comes.
+const RolloutResumedAtAnnotation = "trellis.network/rollout-resumed-at"
+
+// NetworkUpToDate is the condition of a Network that an update of Trellis, or of the operator's
+// settings, has not reached yet, or has not passed: False with the reason why. Absent otherwise.
+const NetworkUpToDate = "NetworkUpToDate"
+
 // APIServerAnnotation on a Cluster is the address, host:port, at which the shoot's pods
 // reach their API server before Services work. Trellis sets it only without Gardener. In a
 // landscape, Gardener's webhooks give the pods the address.
