@@ -44,14 +44,20 @@ func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mod
 	if standalone || settings.Network.IgnoreOperationAnnotation {
 		trigger = network.TriggerGeneration
 	}
+	policy, err := o.rollout(built)
+	if err != nil {
+		return err
+	}
 	labelled, byType := o.others(mgr.GetClient(), mode, serves)
-	err := errors.Join(
+	err = errors.Join(
 		unanswered.Add(mgr, unanswered.Options{Operator: o.Name, Types: built.Types(), Standalone: standalone, Clock: o.Clock}),
 		network.Add(mgr, network.Options{
 			Operator: o.Name, IsOthers: labelled,
 			Pipeline: built, Trigger: trigger, Standalone: standalone, Clock: o.Clock, Shoots: shoots,
 			FeatureGates: o.gates, Images: o.images, DumpRequests: o.Config.DumpRequests, Probe: probeOf(o.Config),
 			Webhook: webhooks.ForShoots, WebhookChanged: server.Changed(),
+			Rollout: policy,
+
 			Timeout:                 settings.Network.ReconciliationTimeout.Duration,
 			MaxConcurrentReconciles: settings.Network.ConcurrentSyncs,
 		}),

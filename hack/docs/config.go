@@ -12,6 +12,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	"github.com/trellis-network/trellis/hack/section"
@@ -25,7 +26,7 @@ func writeConfiguration() error {
 	if err != nil {
 		return err
 	}
-	defaults, err := configv1alpha1.Load(nil)
+	defaults, err := configv1alpha1.Load([]byte("controllers: {network: {rolloutStrategy: {}}}"))
 	if err != nil {
 		return err
 	}
@@ -66,12 +67,13 @@ func writeRows(table *strings.Builder, comments map[string]string, prefix string
 		case typeName != "object" && !value.IsZero():
 			raw, _ := json.Marshal(value.Interface()) // a configuration is written as JSON
 			preset = strings.ReplaceAll("`"+strings.Trim(string(raw), `"`)+"` ", "m0s`", "m`")
+			preset = strings.ReplaceAll(preset, "h0m`", "h`")
 		}
 		meaning := withoutName(field.Name, strings.TrimSpace(comments[structure.Type().Name()+"."+key]))
 		fmt.Fprintf(table, "| `%s` | %s | %s| %s |\n", prefix+key, typeName, preset, strings.ToUpper(meaning[:1])+meaning[1:])
 		switch typeName {
 		case "object":
-			writeRows(table, comments, prefix+key+".", value)
+			writeRows(table, comments, prefix+key+".", reflect.Indirect(value))
 		case "list of object":
 			writeRows(table, comments, prefix+key+"[].", reflect.New(field.Type.Elem()).Elem())
 		}
@@ -83,6 +85,8 @@ func wireType(t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[metav1.Duration]():
 		return "duration"
+	case t == reflect.TypeFor[intstr.IntOrString]():
+		return "number or string"
 	case t == reflect.TypeFor[configv1alpha1.Mode]():
 		return fmt.Sprintf("`%s`, `%s`", configv1alpha1.ModeGardener, configv1alpha1.ModeStandalone)
 	}

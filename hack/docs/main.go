@@ -30,6 +30,9 @@ func writeMetrics() error {
 	table.WriteString("| Name | Kind | Labels | Meaning |\n|---|---|---|---|\n")
 	for _, metric := range metrics.All() {
 		labels := "`" + strings.Join(slices.Sorted(slices.Values(metric.Labels)), "`, `") + "`"
+		if len(metric.Labels) == 0 {
+			labels = ""
+		}
 		fmt.Fprintf(&table, "| `%s` | %s | %s | %s |\n", metric.Name, metric.Kind, labels, metric.Help)
 	}
 	return section.Write("docs/metrics.md", "metrics", table.String())

@@ -100,6 +100,23 @@ func Rollout(network types.NamespacedName, networkType string, stalled bool) {
 }
 
 var (
+	rolloutNetworks = newGauge("trellis_rollout_networks", "Number of Networks by where they stand in the roll-out of a version of the operator, where that is paced.", sum, "phase")
+	rolloutHalted   = newGauge("trellis_rollout_halted", "1 while too many Networks have failed for the roll-out to go on, otherwise 0.", largest)
+)
+
+// RolloutPhase states where a Network stands in a roll-out; empty means in none.
+func RolloutPhase(network types.NamespacedName, phase string) {
+	if phase == "" {
+		rolloutNetworks.objects.Delete(network.String())
+		return
+	}
+	rolloutNetworks.set(network.String(), sample{[]string{strings.ToLower(phase)}, 1})
+}
+
+// RolloutHalted states whether the roll-out is halted.
+func RolloutHalted(halted bool) { rolloutHalted.set("", sample{nil, oneIf(halted)}) }
+
+var (
 	connectivity = newGauge("trellis_connectivity_networks",
 		"Number of Networks with probes, by the status of their condition PodNetworkAvailable.", sum, "type", "status")
 	connectivityTests = newGauge("trellis_connectivity_tests",

@@ -5,6 +5,8 @@ package metrics
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -55,9 +57,35 @@ func TestNamesFollowPrometheusConventions(t *testing.T) {
 	g.Expect(problems).To(BeEmpty())
 }
 
+func TestARolloutIsMeasured(t *testing.T) {
+	g := NewWithT(t)
+	values := func() map[string]float64 {
+		found := map[string]float64{}
+		for _, family := range ours(g) {
+			for _, m := range family.Metric {
+				if strings.HasPrefix(family.GetName(), "trellis_rollout_") {
+					found[family.GetName()+fmt.Sprint(m.Label)] = m.GetGauge().GetValue()
+				}
+			}
+		}
+		return found
+	}
+	defer rolloutHalted.objects.Delete("")
+	one, two := types.NamespacedName{Name: "one"}, types.NamespacedName{Name: "two"}
+	RolloutPhase(one, "Pending")
+	RolloutPhase(two, "Pending")
+	RolloutHalted(true)
+	g.Expect(slices.Sorted(maps.Values(values()))).To(Equal([]float64{1, 2}))
+	RolloutPhase(one, "")
+	ForgetNetwork(two)
+	RolloutHalted(false)
+	g.Expect(slices.Sorted(maps.Values(values()))).To(Equal([]float64{0}))
+}
+
 func TestValuesOfObjectsThatAreGoneGo(t *testing.T) {
 	g := NewWithT(t)
 	ServeTypes("example")
+	defer rolloutHalted.objects.Delete("")
 	one, two := types.NamespacedName{Name: "one"}, types.NamespacedName{Name: "two"}
 	Bundles(one, "example", Bundle{"main", 10, 1000}, Bundle{"later", 1, 100})
 	Bundles(two, "example", Bundle{"main", 5, 3000})

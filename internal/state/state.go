@@ -14,6 +14,7 @@ import (
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/jsonequal"
+	"github.com/trellis-network/trellis/internal/wave"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -40,8 +41,29 @@ type State struct {
 	// ShootGeneration is the generation of the Shoot in the Cluster that was taken into
 	// account last. It is kept only in standalone mode, where the shoot controller waits for it.
 	ShootGeneration int64 `json:"shootGeneration,omitempty"`
+	// Rollout is where the Network stands in the roll-out of a version of the operator, where that
+	// is paced.
+	Rollout *wave.Record `json:"rollout,omitempty"`
+	// Inputs are what users stated when the bundles were built. Kept only where roll-outs are paced.
+	Inputs *Inputs `json:"inputs,omitempty"`
 	// Components are the workloads whose health is reported.
 	Components []plugin.Component `json:"components,omitempty"`
+}
+
+// Inputs are what is stated of a network beside its spec, as far as it shows that a user, or the cluster,
+// has changed something. They are kept as they were stated, so that a release that reads more of a
+// Shoot finds the same.
+type Inputs struct {
+	// ShootGeneration is that of the Shoot in the Cluster.
+	ShootGeneration int64 `json:"shootGeneration,omitempty"`
+	// Reported is a hash of what the Shoot's status reports that networks depend on: the ranges, and
+	// the addresses of the API server.
+	Reported string `json:"reported,omitempty"`
+	// MaxUnavailable and WithoutProbe are what the annotations of the Network and the Shoot state.
+	MaxUnavailable string `json:"maxUnavailable,omitempty"`
+	WithoutProbe   bool   `json:"withoutProbe,omitempty"`
+	// APIServer is the address for pods, host:port, or empty.
+	APIServer string `json:"apiServer,omitempty"`
 }
 
 // Written is what bundles were built for.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 )
@@ -69,6 +70,12 @@ func (c *OperatorConfiguration) setDefaults() {
 	setDefault(&c.Controllers.Shoot.ConcurrentSyncs, 5)
 	setDefault(&c.Controllers.Network.ConcurrentSyncs, 5)
 	setDefault(&c.Controllers.Network.ReconciliationTimeout.Duration, 3*time.Minute)
+	if s := c.Controllers.Network.RolloutStrategy; s != nil {
+		setDefault(&s.MaxConcurrency, new(intstr.FromString("10%")))
+		setDefault(&s.MinSuccessTime.Duration, 10*time.Minute)
+		setDefault(&s.ProgressDeadline.Duration, time.Hour)
+		setDefault(&s.MaxFailures, new(intstr.FromString("1%")))
+	}
 	// The controllers that connect to shoots have more workers, since some of them wait for
 	// shoots that do not answer.
 	setDefault(&c.Controllers.ManagedResource.ConcurrentSyncs, 20)

@@ -35,6 +35,21 @@ func TestLoadKeepsTheFieldsOfTheFile(t *testing.T) {
 	g.Expect(c.Controllers.Health.ProgressingThreshold.Duration).To(Equal(90 * time.Second))
 }
 
+// Without a strategy updates are not paced.
+func TestAStrategyOfRolloutsHasDefaults(t *testing.T) {
+	g := NewWithT(t)
+	c, err := Load([]byte("controllers: {network: {rolloutStrategy: {minSuccessTime: 5m, maxFailures: 0}}}"))
+	g.Expect(err).NotTo(HaveOccurred())
+	s := c.Controllers.Network.RolloutStrategy
+	g.Expect(s.MaxConcurrency.String()).To(Equal("10%"))
+	g.Expect(s.MaxFailures.String()).To(Equal("0"))
+	g.Expect(s.MinSuccessTime.Duration).To(Equal(5 * time.Minute))
+	g.Expect(s.ProgressDeadline.Duration).To(Equal(time.Hour))
+	c, err = Load(nil)
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(c.Controllers.Network.RolloutStrategy).To(BeNil())
+}
+
 func TestLoadNamesTheInvalidField(t *testing.T) {
 	for name, test := range map[string]struct{ document, wants string }{
 		"unknown field":   {"modus: Gardener", `unknown field "modus"`},
@@ -46,6 +61,12 @@ func TestLoadNamesTheInvalidField(t *testing.T) {
 			"controlPlane: {kubeControllerManager: [{provider: one}]}", "controlPlane.kubeControllerManager: Forbidden: the seed's API server calls a webhook"},
 		"control planes without a server": {
 			"controlPlane: {kubeControllerManager: [{provider: one}]}\nwebhooks: {url: 'https://a', bindAddress: '0'}", "controlPlane.kubeControllerManager: Forbidden"},
+		"no Networks at a time":          {"controllers: {network: {rolloutStrategy: {maxConcurrency: 0}}}", "controllers.network.rolloutStrategy.maxConcurrency: Invalid value: \"0\": must be a number from 1 on"},
+		"more Networks than there are":   {"controllers: {network: {rolloutStrategy: {maxConcurrency: 101%}}}", `maxConcurrency: Invalid value: "101%"`},
+		"no share":                       {"controllers: {network: {rolloutStrategy: {maxFailures: few}}}", `maxFailures: Invalid value: "few"`},
+		"fewer failures than none":       {"controllers: {network: {rolloutStrategy: {maxFailures: -1}}}", `maxFailures: Invalid value: "-1"`},
+		"no time to succeed":             {"controllers: {network: {rolloutStrategy: {minSuccessTime: 1h}}}", "progressDeadline: Invalid value: \"1h0m0s\": must be longer than minSuccessTime, 1h0m0s"},
+		"no label of canaries":           {"controllers: {network: {rolloutStrategy: {canaryLabels: {'a b': c}}}}", `canaryLabels: Invalid value: "a b"`},
 		"infrastructures in a landscape": {"{mode: Gardener, infrastructures: [one]}", "infrastructures: Forbidden: in a landscape the gardenlet"},
 		"infrastructures without names":  {"infrastructures: [one, '']", `infrastructures[1]: Invalid value: ""`},
 		"no infrastructure":              {"controlPlane: {kubeControllerManager: [{provider: ''}]}", "controlPlane.kubeControllerManager[0].provider: Required value"},

@@ -7,6 +7,7 @@ package v1alpha1
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // GroupVersion is the API group and version of the configuration file.
@@ -226,6 +227,31 @@ type NetworkController struct {
 	// standalone mode, in place of the annotation gardener.cloud/operation: Gardener's flag
 	// --ignore-operation-annotation. A gardenlet does not work with it.
 	IgnoreOperationAnnotation bool `json:"ignoreOperationAnnotation,omitempty"`
+	// RolloutStrategy paces how a new version of the operator, or changed settings of it, reach
+	// networks whose users have changed nothing. Without it they reach each network with its next
+	// reconciliation: standalone all at once, in a Gardener landscape when gardenlet asks.
+	RolloutStrategy *RolloutStrategy `json:"rolloutStrategy,omitempty"`
+}
+
+// RolloutStrategy paces a roll-out over Networks.
+type RolloutStrategy struct {
+	// MaxConcurrency is how many Networks are updated at a time: a number, or a part of all
+	// Networks such as 10%, rounded up.
+	MaxConcurrency *intstr.IntOrString `json:"maxConcurrency,omitempty"`
+	// MinSuccessTime is how long a Network must be applied and healthy until it has succeeded,
+	// and another one takes its place.
+	MinSuccessTime metav1.Duration `json:"minSuccessTime,omitempty"`
+	// ProgressDeadline is the time after which a Network has failed that was healthy before its
+	// update and is not healthy again. It must be longer than minSuccessTime.
+	ProgressDeadline metav1.Duration `json:"progressDeadline,omitempty"`
+	// MaxFailures is how many Networks may fail before the roll-out halts: a number, or a part of
+	// all Networks such as 2%, rounded down. A canary that fails halts it at once.
+	MaxFailures *intstr.IntOrString `json:"maxFailures,omitempty"`
+	// CanaryLabels are labels of Networks. Those that have all of them are updated first; the
+	// others wait until they have succeeded. Without it no Network comes first.
+	CanaryLabels map[string]string `json:"canaryLabels,omitempty"`
+	// Paused keeps all networks as they are, but for changes of users.
+	Paused bool `json:"paused,omitempty"`
 }
 
 // HealthController are the settings of the controller that reports the health of networks.

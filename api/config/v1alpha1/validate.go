@@ -4,6 +4,7 @@ package v1alpha1
 
 import (
 	"cmp"
+	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/client-go/tools/leaderelection"
@@ -204,10 +207,34 @@ func (c Controllers) validate(path *field.Path) field.ErrorList {
 		c.ManagedResource.validate(path.Child("managedResource")),
 		c.Health.Controller.validate(path.Child("health")),
 		positiveDuration(path.Child("network", "reconciliationTimeout"), c.Network.ReconciliationTimeout),
+		c.Network.RolloutStrategy.validate(path.Child("network", "rolloutStrategy")),
 		positiveDuration(path.Child("health", "progressingThreshold"), c.Health.ProgressingThreshold))
 }
 
 func (c Controller) validate(path *field.Path) field.ErrorList {
 	return append(positive(path.Child("concurrentSyncs"), c.ConcurrentSyncs, c.ConcurrentSyncs < 0),
 		positiveDuration(path.Child("syncPeriod"), c.SyncPeriod)...)
+}
+
+func (s *RolloutStrategy) validate(path *field.Path) field.ErrorList {
+	if s == nil {
+		return nil
+	}
+	errs := slices.Concat(
+		validateShare(path.Child("maxConcurrency"), *s.MaxConcurrency, 1),
+		validateShare(path.Child("maxFailures"), *s.MaxFailures, 0),
+		positiveDuration(path.Child("minSuccessTime"), s.MinSuccessTime))
+	if s.ProgressDeadline.Duration <= s.MinSuccessTime.Duration {
+		errs = append(errs, field.Invalid(path.Child("progressDeadline"), s.ProgressDeadline.Duration.String(), "must be longer than minSuccessTime, "+s.MinSuccessTime.Duration.String()))
+	}
+	return append(errs, metav1validation.ValidateLabels(s.CanaryLabels, path.Child("canaryLabels"))...)
+}
+
+// validateShare accepts a number of at least least, and a part of all in per cent.
+func validateShare(path *field.Path, value intstr.IntOrString, least int) field.ErrorList {
+	number, err := intstr.GetScaledValueFromIntOrPercent(&value, 100, true)
+	if err != nil || number < least || value.Type == intstr.String && number > 100 {
+		return field.ErrorList{field.Invalid(path, value.String(), fmt.Sprintf("must be a number from %d on, or a part such as 10%% up to 100%%", least))}
+	}
+	return nil
 }

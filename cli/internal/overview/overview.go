@@ -152,6 +152,9 @@ func stateOf(n *extensionsv1alpha1.Network) State {
 		gravest = Unknown
 	}
 	for i := range n.Status.Conditions {
+		if n.Status.Conditions[i].Type == extensionsv1alpha1.NetworkUpToDate {
+			continue // a network that waits for an update is as healthy as before
+		}
 		switch n.Status.Conditions[i].Status {
 		case corev1beta1.ConditionTrue:
 		case corev1beta1.ConditionFalse:

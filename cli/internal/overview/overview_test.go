@@ -147,6 +147,19 @@ func TestTheStatusTellsHowPacketsTravelWhereThereIsNoPlugin(t *testing.T) {
 	g.Expect(text).To(And(ContainSubstring("mail"), Not(ContainSubstring("\x1b"))))
 }
 
+// A Network that waits for an update is as healthy as before, and is told what it waits for.
+func TestANetworkThatWaitsForAnUpdateIsAsHealthyAsBefore(t *testing.T) {
+	g := NewWithT(t)
+	n := networks(t, "networks.yaml")[0]
+	before := overview.Of(n, flannels(t)).State
+	n.Status.Conditions = append(n.Status.Conditions, corev1beta1.Condition{
+		Type: extensionsv1alpha1.NetworkUpToDate, Status: corev1beta1.ConditionFalse, Reason: "RolloutHalted", Message: "The roll-out is halted",
+	})
+	told := overview.Of(n, flannels(t))
+	g.Expect(told.State).To(Equal(before))
+	g.Expect(strings.Join(told.Tree(now).Lines(80), "\n")).To(MatchRegexp("update +RolloutHalted for .*: The roll-out is halted"))
+}
+
 // The author of a status cannot control the terminal of its reader, nor fill it.
 func TestAHostileStatusIsHarmless(t *testing.T) {
 	g := NewWithT(t)

@@ -39,10 +39,13 @@ func (n *Network) Tree(now time.Time) *tree.Node {
 	}
 	root.Add("packets", "%s", cmp.Or(n.DataPath, "unknown how they travel"))
 	root.Add("ranges", "%s", n.ranges())
+	if c := condition.Get(n.Conditions, extensionsv1alpha1.NetworkUpToDate); c != nil {
+		root.Add("update", "%s for %s: %s", c.Reason, age(now, c.LastTransitionTime.Time), c.Message)
+	}
 	n.addComponents(root, now)
 	n.addConnectivity(root, now)
 	listed(root, n.Conditions, func(c *corev1beta1.Condition) {
-		if c.Type != componentsHealthy && c.Type != extensionsv1alpha1.PodNetworkAvailable {
+		if !slices.Contains([]string{componentsHealthy, extensionsv1alpha1.PodNetworkAvailable, extensionsv1alpha1.NetworkUpToDate}, c.Type) {
 			root.Add(c.Type, "%s: %s", verdict(c, now), c.Message)
 		}
 	})

@@ -62,6 +62,7 @@ func (b *bundleBuilder) compare(ctx context.Context, run *run) outcome.Outcome {
 	for i := range run.built.Warnings {
 		run.built.Warnings[i].Message = condition.Shorten(run.built.Warnings[i].Message, condition.MaxMessage)
 	}
+	run.former = formerOf(run.State)
 	next := &state.Written{
 		Generation: run.request.generation,
 		Config:     run.built.Applied(),

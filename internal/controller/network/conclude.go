@@ -34,7 +34,11 @@ func (r *Reconciler) conclude(ctx context.Context, run *run, ended outcome.Outco
 	}
 	ended = r.report(ctx, run, ended)
 	metrics.Reconciled("network", run.Network.Spec.Type, ended, r.Clock.Since(began))
-	if run.unchanged || run.wrote {
+	r.pace.conclude(ctx, run)
+	if run.judgedAgain > 0 && ended.Err() == nil {
+		ended = ended.Within(run.judgedAgain)
+	}
+	if (run.unchanged || run.wrote) && !run.held {
 		metrics.Bundles(client.ObjectKeyFromObject(run.Network), run.Network.Spec.Type, run.measured()...)
 	}
 	return ended.Result()
@@ -67,9 +71,7 @@ func (r *run) measured() []metrics.Bundle {
 
 // release gives back what the contents of the bundles are in.
 func (r *run) release() {
-	for i := range r.wanted {
-		contents.Put(&r.wanted[i].content.Data)
-	}
+	putContents(r.wanted)
 	r.wanted = nil
 }
 

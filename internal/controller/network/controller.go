@@ -21,6 +21,7 @@ import (
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/shootclient"
+	"github.com/trellis-network/trellis/internal/wave"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -64,6 +65,9 @@ type Options struct {
 	// receives a value when Webhook returns something else than before.
 	Webhook        func(networkType string) *plugin.Webhook
 	WebhookChanged <-chan struct{}
+	// Rollout paces how a new version or a changed setting of the operator reaches Networks; nil
+	// does not.
+	Rollout *wave.Policy
 	// DumpRequests is a folder that each pipeline.Request is written to before it is
 	// built; empty writes none.
 	DumpRequests string
@@ -91,7 +95,7 @@ func Add(mgr ctrl.Manager, options Options) error {
 	if options.IsOthers != nil {
 		b.WatchesMetadata(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(w.networksOfNamespace), builder.WithPredicates(relabelled()))
 	}
-	return b.
+	return w.ofRollout(b, r.pace.pacer).
 		Named("network").
 		For(&extensionsv1alpha1.Network{}, builder.WithPredicates(w.mine(), w.triggered())).
 		Watches(&extensionsv1alpha1.Network{}, handler.EnqueueRequestsFromMapFunc(w.networksBeside), builder.WithPredicates(deleted())).

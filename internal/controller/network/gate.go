@@ -22,7 +22,7 @@ type gatekeeper struct {
 
 // gate asks all gates whether what was built may be written now.
 func (k gatekeeper) gate(ctx context.Context, run *run) outcome.Outcome {
-	if !run.writes() {
+	if !run.writes() || run.held {
 		return outcome.Continue()
 	}
 	plan := gate.Plan{

@@ -39,6 +39,9 @@ const (
 	// a minute.
 	takenWithin = 30 * time.Second
 
+	// askedAgain is how often a Network asks whether it may be updated. Usually it is told.
+	askedAgain = time.Minute
+
 	// cacheLag is how long the cache may be behind what was just written.
 	cacheLag = 50 * time.Millisecond
 	// maxLooks bounds how often a run waits for the cache to show a bundle that was written:

@@ -5,6 +5,7 @@ package network
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,6 +27,7 @@ type Reconciler struct {
 	gatherer gatherer
 	follower follower
 	builder  *bundleBuilder
+	pace     pacekeeper
 	claims   claims
 	gates    gatekeeper
 	writer   *bundleWriter
@@ -49,6 +51,7 @@ func newReconciler(c client.Client, cached, live client.Reader, recorder events.
 		gatherer: gatherer{client: c, cached: cached, live: live, trigger: options.Trigger, standalone: options.Standalone, status: status, clock: options.Clock, localState: local},
 		follower: follower{requests, writer},
 		builder:  &bundleBuilder{requests, cached},
+		pace:     pacekeeper{newPacer(c, options), requests, recorder, options.Clock},
 		claims:   claims{c, status},
 		gates:    gatekeeper{[]gate.Gate{gate.Nodes{Shoots: options.Shoots, MaxAge: nodesMaxAge}}, requests},
 		writer:   writer,
@@ -87,6 +90,7 @@ func (r *Reconciler) reconciliation() []stage {
 		{Name: "decide", Run: r.gatherer.decide},
 		{Name: "follow the webhook", Run: r.follower.followWebhook},
 		{Name: "build", Run: r.builder.build},
+		{Name: "pace the roll-out", Run: r.pace.pace},
 		{Name: "record", Run: r.claims.record},
 		{Name: "restore Secrets", Run: r.writer.restoreSecrets},
 		{Name: "gate", Run: r.gates.gate},
@@ -124,16 +128,24 @@ func (r *Reconciler) migration() []stage {
 	}
 }
 
+// leave forgets a Network that does not exist, or that another operator looks after.
+func (r *Reconciler) leave(ctx context.Context, name types.NamespacedName) {
+	r.forget(name)
+	if r.pace.pacer != nil {
+		r.pace.pacer.Forget(ctx, name)
+	}
+}
+
 // Reconcile implements reconcile.Reconciler. What must be done follows from the objects
 // alone, so that it may be interrupted between any two requests.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (result ctrl.Result, err error) {
 	n := &extensionsv1alpha1.Network{}
 	if err := r.client.Get(ctx, request.NamespacedName, n); err != nil {
-		r.forget(request.NamespacedName)
+		r.leave(ctx, request.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if r.IsOthers != nil && r.IsOthers(ctx, n.Namespace) {
-		r.forget(request.NamespacedName)
+		r.leave(ctx, request.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	if r.networks.Late(request.NamespacedName, func(string) string { return n.ResourceVersion }) {

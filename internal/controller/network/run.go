@@ -10,6 +10,7 @@ import (
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/request"
 	"github.com/trellis-network/trellis/internal/state"
+	"github.com/trellis-network/trellis/internal/wave"
 	"github.com/trellis-network/trellis/pipeline"
 )
 
@@ -60,6 +61,19 @@ type run struct {
 	changed, unchanged, wrote bool
 	// applied reports that the shoot has what was written.
 	applied bool
+	// former is what was written before this run built anything.
+	former formerState
+	// held reports that what was built waits, because the roll-out of a version is paced.
+	held bool
+	// admitted reports that what was built is an update that is written now.
+	admitted bool
+	// upToDate reports that the network has what the version makes of it.
+	upToDate bool
+	// rollout is where the Network stood in the roll-out at the beginning of the run.
+	rollout *wave.Record
+	// judgedAgain is after which time the success of an update must be judged again; 0 if
+	// only an event can change it.
+	judgedAgain time.Duration
 	// tooLarge reports that the API server does not store the status, or the state in it.
 	tooLarge bool
 	// untold is after which time an error that was put off can be told; 0 if none was.
@@ -68,7 +82,7 @@ type run struct {
 	finalized bool
 }
 
-// writes reports whether something that was built must be written.
+// writes reports whether something that was built must be written, or a request answered.
 func (r *run) writes() bool { return r.builds && !r.unchanged }
 
 // newRun returns what the Network alone tells.
@@ -80,6 +94,7 @@ func newRun(n *extensionsv1alpha1.Network, p *pipeline.Pipeline) *run {
 	next.Plugin, _ = p.Plugin(n.Spec.Type)
 	next.State, next.stateErr = state.Decode(n.Status.State)
 	if next.State != nil {
+		next.rollout = next.State.Rollout
 		next.asksForOperation = next.asksForOperation || next.State.PendingRequest
 		if encoded, err := next.State.Encode(); err == nil {
 			next.stored = encoded.Raw

@@ -100,6 +100,7 @@ func (w *statusWriter) applied(ctx context.Context, run *run) error {
 		run.State.Applied, run.State.TakenOver = written.Config, nil
 	}
 	err = w.patch(ctx, run, func() {
+		run.updateApplied(w.clock.Now())
 		run.setSucceeded(w.clock.Now(), written.Generation)
 		run.Network.Status.IPFamilies, run.Network.Status.ProviderStatus = written.IPFamilies, shown
 	})

@@ -43,3 +43,10 @@ func bundlesOf(run *run, bundles []plugin.Bundle) ([]wantedBundle, error) {
 	slices.SortStableFunc(wanted, func(a, b wantedBundle) int { return a.Phase - b.Phase })
 	return wanted, nil
 }
+
+// putContents gives back what the contents of bundles are in.
+func putContents(bundles []wantedBundle) {
+	for i := range bundles {
+		contents.Put(&bundles[i].content.Data)
+	}
+}

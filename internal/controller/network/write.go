@@ -28,7 +28,7 @@ type bundleWriter struct {
 // write writes the bundles that are not written yet, and then deletes those that the spec
 // does not ask for.
 func (w *bundleWriter) write(ctx context.Context, run *run) outcome.Outcome {
-	if !run.writes() {
+	if !run.writes() || run.held {
 		return outcome.Continue()
 	}
 	w.status.announceChanges(run)

@@ -9,6 +9,7 @@ import (
 	"github.com/trellis-network/trellis/internal/controller/networkstatus/components"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus/connectivity"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus/source"
+	"github.com/trellis-network/trellis/internal/controller/networkstatus/update"
 )
 
 // sources is the table of who owns what in a Network's status. A condition type or a
@@ -29,5 +30,9 @@ func (o *Options) sources() []source.Registration {
 		Conditions:     []string{extensionsv1alpha1.PodNetworkAvailable},
 		ProviderStatus: []string{connectivity.TestsKey, connectivity.ModulesKey},
 		Watches:        connectivity.Watches(),
+	}, {
+		Name:       "update",
+		Source:     update.Source{},
+		Conditions: []string{extensionsv1alpha1.NetworkUpToDate},
 	}}
 }
