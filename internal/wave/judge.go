@@ -21,7 +21,8 @@ var observed = []string{"SystemComponentsHealthy", extensionsv1alpha1.PodNetwork
 func (p *Policy) Begin(status *extensionsv1alpha1.NetworkStatus, now time.Time) *Record {
 	record := &Record{
 		Revision: p.Revision, Phase: Progressing, Reason: Updating, Since: metav1.NewTime(now).Rfc3339Copy(),
-		Message: fmt.Sprintf("The network was updated, and must be healthy for %s", p.MinSuccessTime),
+		Message:    fmt.Sprintf("The network was updated, and must be healthy for %s", p.MinSuccessTime),
+		WasApplied: status.LastOperation != nil && status.LastOperation.State == corev1beta1.LastOperationStateSucceeded,
 	}
 	for _, each := range observed {
 		if condition.IsTrue(status.Conditions, each) {
@@ -35,16 +36,22 @@ func (p *Policy) Begin(status *extensionsv1alpha1.NetworkStatus, now time.Time) 
 // which time it can change without another event; 0 if only an event changes it.
 //
 // A Network fails if it reports an error before it was applied, if a condition that was True when it was admitted is
-// False, or if such a condition is not True again at the deadline. One that was not healthy before
-// cannot show whether the update harmed it: it succeeds at the deadline at the latest.
+// False, or if such a condition is not True again at the deadline. One that had an error or was not healthy before
+// cannot show whether the update harmed it: it succeeds at the deadline at the latest. What a
+// record states of the future, because the clock was set back, is taken for now.
 func (p *Policy) Judge(record Record, status *extensionsv1alpha1.NetworkStatus, now time.Time) (Record, time.Duration) {
+	record.Since, record.Applied = untilNow(record.Since, now), untilNow(record.Applied, now)
 	last := status.LastOperation
 	isCurrent := last != nil && !last.LastUpdateTime.Time.Before(record.Since.Time)
 	deadline := record.Since.Add(p.ProgressDeadline)
 	if record.Applied.IsZero() {
 		switch {
 		case isCurrent && last.State == corev1beta1.LastOperationStateSucceeded:
-			record.Applied = last.LastUpdateTime
+			record.Applied = untilNow(last.LastUpdateTime, now)
+		case !record.WasApplied && !now.Before(deadline):
+			return record.succeeds(now), 0
+		case !record.WasApplied:
+			return record, deadline.Sub(now)
 		case isCurrent && last.State == corev1beta1.LastOperationStateError:
 			return record.becomes(Failed, NotApplied, "The update could not be applied: see status.lastError", now), 0
 		case !now.Before(deadline):
@@ -62,8 +69,8 @@ func (p *Policy) Judge(record Record, status *extensionsv1alpha1.NetworkStatus, 
 		wasHealthy := slices.Contains(record.Healthy, each)
 		switch is.Status {
 		case corev1beta1.ConditionTrue:
-			if is.LastTransitionTime.After(since) {
-				since = is.LastTransitionTime.Time
+			if at := is.LastTransitionTime.Time; at.After(since) && !at.After(now) {
+				since = at
 			}
 			continue
 		case corev1beta1.ConditionFalse:
@@ -83,7 +90,17 @@ func (p *Policy) Judge(record Record, status *extensionsv1alpha1.NetworkStatus, 
 	if left > 0 {
 		return record, left
 	}
-	return Record{Revision: record.Revision, Phase: Succeeded, Since: metav1.NewTime(now).Rfc3339Copy()}, 0
+	return record.succeeds(now), 0
+}
+
+func (r Record) succeeds(now time.Time) Record { return r.becomes(Succeeded, "", "", now) }
+
+// untilNow returns a time, or now if that is earlier.
+func untilNow(at metav1.Time, now time.Time) metav1.Time {
+	if at.After(now) {
+		return metav1.NewTime(now).Rfc3339Copy()
+	}
+	return at
 }
 
 // becomes returns the Record of a Network that enters another phase.

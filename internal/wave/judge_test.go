@@ -90,6 +90,37 @@ func TestAnErrorAfterItWasAppliedIsNotTheUpdates(t *testing.T) {
 	g.Expect(left).To(Equal(7 * time.Minute))
 }
 
+// A cluster that did not answer before the update does not answer after it. That is no reason to halt.
+func TestAClusterThatWasBrokenBeforeIsNoFailure(t *testing.T) {
+	g := NewWithT(t)
+	p, before := policy(), statusAt(failed, -time.Hour, -time.Hour, nil)
+	record, left := p.Judge(*p.Begin(before, noon), statusAt(failed, time.Minute, 0, nil), noon.Add(2*time.Minute))
+	g.Expect(record.Phase).To(Equal(Progressing))
+	g.Expect(left).To(Equal(58 * time.Minute))
+	record, _ = p.Judge(record, statusAt(failed, time.Minute, 0, nil), noon.Add(time.Hour))
+	g.Expect(record.Phase).To(Equal(Succeeded))
+
+	record, _ = p.Judge(*p.Begin(before, noon), statusAt(ended, time.Minute, 0, conditions{system: yes}), noon.Add(11*time.Minute))
+	g.Expect(record.Phase).To(Equal(Succeeded), "one that answers again")
+}
+
+// A roll-out that began while the clock was a year ahead goes on as if it had just begun.
+func TestAClockThatIsSetBack(t *testing.T) {
+	g := NewWithT(t)
+	p, healthy := policy(), conditions{system: yes}
+	ahead := noon.AddDate(1, 0, 0)
+	status := statusAt(ended, ahead.Sub(noon), ahead.Sub(noon), healthy)
+	record, left := p.Judge(*p.Begin(status, ahead), status, noon)
+	g.Expect(record.Phase).To(Equal(Progressing))
+	g.Expect(record.Since.Time).To(BeTemporally("==", noon))
+	g.Expect(left).To(BeNumerically("<=", time.Hour))
+	for at := noon; record.Is(Progressing) && at.Before(noon.Add(time.Hour)); {
+		at = at.Add(left)
+		record, left = p.Judge(record, status, at)
+	}
+	g.Expect(record.Phase).To(Equal(Succeeded))
+}
+
 // gardenlet asks for a reconciliation every hour: that does not begin the time anew.
 func TestAFurtherReconciliationDelaysNothing(t *testing.T) {
 	g := NewWithT(t)

@@ -133,13 +133,11 @@ func (p *Pacer) Forget(ctx context.Context, name types.NamespacedName) {
 // tell wakes Networks that wait, if the situation has changed for them: all if they wait for
 // something else now, otherwise as many as may be written.
 func (p *Pacer) tell(ctx context.Context) {
-	var waiting []types.NamespacedName
-	for name, each := range p.known {
-		if each.record.Is(Pending) {
-			waiting = append(waiting, name)
-		}
+	isConcerned := p.told.stage == RolloutHalted
+	for _, each := range p.known {
+		isConcerned = isConcerned || each.record.Is(Pending) || each.record.IsOf(p.Revision, Failed)
 	}
-	if len(waiting) == 0 && p.told.stage != RolloutHalted {
+	if !isConcerned {
 		return
 	}
 	members, err := p.members(ctx)
@@ -152,10 +150,17 @@ func (p *Pacer) tell(ctx context.Context) {
 	if (before.stage == RolloutHalted) != (now.stage == RolloutHalted) {
 		p.Halted(s)
 	}
-	switch {
-	case before == now || p.wake == nil:
+	if before == now || p.wake == nil {
 		return
-	case before.stage == now.stage:
+	}
+	var waiting []types.NamespacedName
+	for i := range members {
+		m := &members[i]
+		if m.Record.Is(Pending) && (before.stage != now.stage || s.Admit(m).Admits()) {
+			waiting = append(waiting, m.Name)
+		}
+	}
+	if before.stage == now.stage {
 		slices.SortFunc(waiting, func(a, b types.NamespacedName) int {
 			return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 		})

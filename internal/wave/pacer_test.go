@@ -183,6 +183,32 @@ func TestNetworksAreWokenWhenTheirTurnComes(t *testing.T) {
 	f.Expect(f.woken).To(HaveLen(26), "and of its end")
 }
 
+// Of those that wait, one whose annotation pauses it, and one that is no canary, are not woken in place of one that
+// may be written.
+func TestWhatMayNotBeWrittenIsNotWokenInPlaceOfAnother(t *testing.T) {
+	f := newFleet(t, 4, nil)
+	f.networks[0].Annotations = map[string]string{extensionsv1alpha1.RolloutAnnotation: extensionsv1alpha1.RolloutPause}
+	f.networks[2].Labels, f.networks[3].Labels = f.CanaryLabels, f.CanaryLabels
+	for _, i := range []int{2, 3, 0, 1} {
+		f.ask(f.networks[i])
+	}
+	f.woken = map[types.NamespacedName]bool{}
+	f.store(f.networks[2], &Record{Revision: "new", Phase: Succeeded})
+	f.Expect(f.woken).To(Equal(map[types.NamespacedName]bool{nameOf(f.networks[3]): true}))
+}
+
+// A halt is told although no Network waits yet: in a landscape none does before gardenlet asks.
+func TestAHaltIsToldBeforeAnyNetworkWaits(t *testing.T) {
+	f := newFleet(t, 30, nil)
+	f.networks[0].Labels = f.CanaryLabels
+	var told []Situation
+	f.Halted = func(s Situation) { told = append(told, s) }
+	f.Expect(f.ask(f.networks[0]).Admits()).To(BeTrue())
+	f.store(f.networks[0], &Record{Revision: "new", Phase: Failed, Since: metav1.NewTime(noon)})
+	f.Expect(told).To(HaveLen(1))
+	f.Expect(told[0].IsHalted).To(BeTrue())
+}
+
 // A whole roll-out in injected time, with an operator that restarts at random: canaries come first, never
 // are more than the limit Progressing, none is Progressing for less than the soak, a failure
 // beyond what is tolerated halts it, what was accepted counts no more, and in the end all

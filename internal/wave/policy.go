@@ -20,7 +20,7 @@ type Policy struct {
 	// Networks in per cent, rounded up.
 	MaxConcurrency intstr.IntOrString
 	// MaxFailures is how many Networks may fail before the roll-out halts: a number, or a part of
-	// all Networks in per cent, rounded down. A canary that fails always halts it.
+	// all Networks in per cent, rounded up. A canary that fails always halts it.
 	MaxFailures intstr.IntOrString
 	// MinSuccessTime is how long a Network must be applied and healthy until it has Succeeded.
 	MinSuccessTime time.Duration
@@ -62,7 +62,7 @@ type Situation struct {
 
 // Assess finds out how far the roll-out has come. An acceptance of failures in the future does not
 // count: it would accept what nobody has seen. A Network that is judged no more, because its shoot is left
-// alone, holds up no other after twice the deadline.
+// alone, holds up no other after twice the deadline, nor if the clock was set back by more than that.
 func (p *Policy) Assess(members []Member, now time.Time) Situation {
 	s := Situation{IsPaused: p.Paused}
 	var resumed time.Time
@@ -74,7 +74,7 @@ func (p *Policy) Assess(members []Member, now time.Time) Situation {
 	total, canaryFailed := 0, false
 	for i := range members {
 		m := &members[i]
-		if m.Record.Is(Progressing) && now.Sub(m.Record.Since.Time) < 2*p.ProgressDeadline {
+		if m.Record.Is(Progressing) && now.Sub(m.Record.Since.Time).Abs() < 2*p.ProgressDeadline {
 			s.Progressing++
 		}
 		if m.Paused {
@@ -94,8 +94,8 @@ func (p *Policy) Assess(members []Member, now time.Time) Situation {
 			s.Pending++
 		}
 	}
-	s.Limit = max(1, scaled(p.MaxConcurrency, total, true))
-	s.Tolerated = scaled(p.MaxFailures, total, false)
+	s.Limit = max(1, scaled(p.MaxConcurrency, total))
+	s.Tolerated = scaled(p.MaxFailures, total)
 	s.IsHalted = canaryFailed || len(s.Failed) > s.Tolerated
 	for _, names := range [][]types.NamespacedName{s.Canaries, s.Failed} {
 		slices.SortFunc(names, func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
@@ -103,10 +103,10 @@ func (p *Policy) Assess(members []Member, now time.Time) Situation {
 	return s
 }
 
-// scaled returns a number, or a part of the total. What cannot be read, which the configuration's
+// scaled returns a number, or a part of the total, rounded up. What cannot be read, which the configuration's
 // validation refuses, is 0.
-func scaled(value intstr.IntOrString, total int, up bool) int {
-	number, err := intstr.GetScaledValueFromIntOrPercent(&value, total, up)
+func scaled(value intstr.IntOrString, total int) int {
+	number, err := intstr.GetScaledValueFromIntOrPercent(&value, total, true)
 	if err != nil {
 		return 0
 	}

@@ -39,6 +39,7 @@ const (
 	RolloutHalted      Reason = "RolloutHalted"
 	WaitingForCanaries Reason = "WaitingForCanaries"
 	WaitingForOthers   Reason = "WaitingForOthers"
+	WaitingForRequest  Reason = "WaitingForRequest"
 
 	Updating Reason = "Updating"
 
@@ -60,6 +61,9 @@ type Record struct {
 	Since metav1.Time `json:"since,omitzero"`
 	// Applied is when the shoot had what was written while the Network was Progressing.
 	Applied metav1.Time `json:"applied,omitzero"`
+	// WasApplied reports that the last operation had succeeded when the Network was admitted: only
+	// then an error shows that the update cannot be applied.
+	WasApplied bool `json:"wasApplied,omitempty"`
 	// Healthy are the types of the conditions that were True when the Network was admitted: only
 	// these can drop.
 	Healthy []string `json:"healthy,omitempty"`

@@ -37,6 +37,7 @@ config:
   healthProbes: {bindAddress: "0"}
   leaderElection: {resourceNamespace: trellis-system} # the process is in no pod
   shootClientConnection: {allowedAddresses: [127.0.0.0/8]}
+  controllers: {network: {rolloutStrategy: {}}} # has metrics of its own
 imageVectorOverwrite: |
   images: [{name: calico-node, repository: mirror.example.org/node}]
 `}.render(t)

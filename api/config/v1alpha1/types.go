@@ -245,7 +245,8 @@ type RolloutStrategy struct {
 	// update and is not healthy again. It must be longer than minSuccessTime.
 	ProgressDeadline metav1.Duration `json:"progressDeadline,omitempty"`
 	// MaxFailures is how many Networks may fail before the roll-out halts: a number, or a part of
-	// all Networks such as 2%, rounded down. A canary that fails halts it at once.
+	// all Networks such as 2%, rounded up, so that one cluster alone does not halt it. A canary that
+	// fails halts it at once.
 	MaxFailures *intstr.IntOrString `json:"maxFailures,omitempty"`
 	// CanaryLabels are labels of Networks. Those that have all of them are updated first; the
 	// others wait until they have succeeded. Without it no Network comes first.

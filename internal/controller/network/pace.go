@@ -99,16 +99,23 @@ func (k pacekeeper) judge(run *run) {
 	run.State.Rollout = &judged
 }
 
-// explain has a Network that waits, and of which nothing is built now, tell what it waits for.
+// explain has a Network that waits, and of which nothing is built now, tell what it waits for: its
+// turn, or else a request.
 func (k pacekeeper) explain(ctx context.Context, run *run) error {
 	if !run.State.Rollout.Is(wave.Pending) {
 		return nil
 	}
 	verdict, err := k.pacer.Look(ctx, run.Network)
-	if err == nil && !verdict.Admits() {
-		k.wait(run, verdict)
+	if err != nil {
+		return err
 	}
-	return err
+	if verdict.Admits() {
+		verdict = wave.Verdict{
+			Reason: wave.WaitingForRequest, Message: "The Network may be updated now, which begins when gardenlet requests a reconciliation of it",
+		}
+	}
+	k.wait(run, verdict)
+	return nil
 }
 
 // wait records why the Network waits.

@@ -77,6 +77,7 @@ func (w *watches) ofRollout(b *ctrl.Builder, pacer *wave.Pacer) *ctrl.Builder {
 		return b
 	}
 	woken := source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		metrics.RolloutHalted(false) // until a Network tells otherwise
 		pacer.OnWake(func(name types.NamespacedName) { queue.Add(reconcile.Request{NamespacedName: name}) })
 		return nil
 	})
@@ -86,12 +87,16 @@ func (w *watches) ofRollout(b *ctrl.Builder, pacer *wave.Pacer) *ctrl.Builder {
 
 // changesRollout admits what can change where a Network stands in a roll-out: its labels and
 // annotations about that and, of one whose update is judged, its conditions and its operation. After a
-// restart these are judged again.
+// restart each that has not succeeded is looked at: its update is judged, or it tells why it waits.
 func changesRollout() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
 			n, ok := e.Object.(*extensionsv1alpha1.Network)
-			return ok && rolloutOf(n).Is(wave.Progressing)
+			if !ok {
+				return false
+			}
+			record := rolloutOf(n)
+			return record != nil && !record.Is(wave.Succeeded)
 		},
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			before, ok := e.ObjectOld.(*extensionsv1alpha1.Network)
