@@ -49,8 +49,8 @@ func (o *Options) revision(built *pipeline.Pipeline) (string, error) {
 	return hex.EncodeToString(sum[:8]), nil
 }
 
-// programVersion returns the version of the main module, or a hash of the program where it was built
-// without one, or from a tree with changes.
+// programVersion returns the program's version, or a hash of the program where it was built without one,
+// or from a tree with changes.
 func programVersion() (string, error) {
 	if version := request.Version(); version != "(devel)" && !strings.HasSuffix(version, "+dirty") {
 		return version, nil

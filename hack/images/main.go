@@ -53,7 +53,7 @@ func run(ctx context.Context, out, registry, tag string, architectures, programs
 	}
 	defer os.RemoveAll(dir)
 	for _, arch := range architectures {
-		if err := compile(ctx, filepath.Join(dir, arch), arch, programs); err != nil {
+		if err := compile(ctx, filepath.Join(dir, arch), arch, tag, programs); err != nil {
 			return err
 		}
 	}
@@ -86,12 +86,13 @@ func run(ctx context.Context, out, registry, tag string, architectures, programs
 }
 
 // compile builds static programs into a directory. What the linker would record of the checkout is
-// left out, so that a checkout and an archive of the same sources make the same programs.
-func compile(ctx context.Context, dir, arch string, programs []string) error {
+// left out, so that a checkout and an archive of the same sources make the same programs. The tag takes
+// its place as their version, which is that of a release on all architectures.
+func compile(ctx context.Context, dir, arch, tag string, programs []string) error {
 	build := gobuild.Build{
 		Name:      "images for " + arch,
 		Env:       []string{"CGO_ENABLED=0", "GOOS=linux", "GOARCH=" + arch},
-		Flags:     []string{"-trimpath", "-buildvcs=false", "-ldflags=-s -w"},
+		Flags:     []string{"-trimpath", "-buildvcs=false", "-ldflags=-s -w -X=github.com/trellis-network/trellis/internal/request.version=" + tag},
 		Output:    dir + string(filepath.Separator),
 		Preparing: "finding what must be compiled",
 		Long:      "compiling takes some minutes on two cores; this is needed once for each architecture",

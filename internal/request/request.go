@@ -258,8 +258,15 @@ func Encode(request *pipeline.Request) ([]byte, error) {
 	return json.MarshalIndent(File{Version(), *request}, "", "  ")
 }
 
-// Version returns the version of this program's main module, which has the commit in it.
+// version is the tag of the image that the program is in. hack/images has the linker set it.
+var version string
+
+// Version returns the version of this program: the tag of its image, or the version of its main module,
+// which has the commit in it; "(devel)" if it was built without either.
 func Version() string {
+	if version != "" {
+		return version
+	}
 	if info, has := debug.ReadBuildInfo(); has && info.Main.Version != "" {
 		return info.Main.Version
 	}

@@ -124,6 +124,18 @@ func TestAnImageHasNothingButItsStaticProgramAndTheNameOfItsUser(t *testing.T) {
 	}
 }
 
+// The operator paces how a version reaches networks, so that it must know its own.
+func TestAProgramKnowsTheTagOfItsImage(t *testing.T) {
+	g := NewWithT(t)
+	image, err := crane.Load(archive(t, "trellis"))
+	g.Expect(err).NotTo(HaveOccurred())
+	program := filepath.Join(t.TempDir(), "trellis")
+	g.Expect(os.WriteFile(program, filesIn(t, image)["trellis"], 0o700)).To(Succeed())
+	output, err := exec.CommandContext(t.Context(), program, "version").CombinedOutput()
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(string(output)).To(HavePrefix("trellis v0.1.0, go"))
+}
+
 func TestAnImageIsForItsArchitecture(t *testing.T) {
 	for arch, machine := range map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64} {
 		g := NewWithT(t)
