@@ -7,11 +7,13 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/condition"
 	"github.com/trellis-network/trellis/internal/controller/network"
 	"github.com/trellis-network/trellis/internal/state"
@@ -106,6 +108,31 @@ func TestAnUpdateWaitsAndTheNetworkSaysWhy(t *testing.T) {
 	r.becomesRelease("two", false)
 	r.isIn(n, wave.Progressing, wave.Updating)
 	r.Eventually(r.written).Should(Equal("overlay of release two"))
+}
+
+// A network of another extension is taken over when that is asked for, even while updates are
+// paused; also one that Trellis had before.
+func TestATakeOverDoesNotWaitForItsTurn(t *testing.T) {
+	r := paced(t)
+	r.becomesRelease("two", true)
+	r.another("{content: former}")
+	n := r.network()
+	r.Eventually(r.written).Should(Equal("overlay of release two"))
+	r.applied()
+	r.answered(n)
+
+	r.becomesRelease("three", true)
+	r.isIn(n, wave.Pending, wave.RolloutPaused)
+	theirs := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "theirs", Namespace: r.namespace},
+		Data:       map[string][]byte{"objects.yaml": []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: example, namespace: kube-system}\ndata: {content: theirs}")},
+	}
+	r.Expect(r.client.Create(t.Context(), theirs)).To(Succeed())
+	harness.Change(t, r.client, r.managedResource(), func(mr *resourcesv1alpha1.ManagedResource) {
+		mr.Spec.SecretRefs = []corev1.LocalObjectReference{{Name: theirs.Name}}
+	})
+	r.asks(n)
+	r.Eventually(r.written).Should(Equal("overlay of release three"))
 }
 
 // A release that is taken back before it has reached a Network leaves nothing behind.
