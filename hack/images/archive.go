@@ -99,7 +99,10 @@ func pack(files []file) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return packed.Bytes(), writer.Close()
+	if err := writer.Close(); err != nil { // writes the end of the archive
+		return nil, err
+	}
+	return packed.Bytes(), nil
 }
 
 // blob is the path of a content in a layout of OCI.

@@ -95,7 +95,10 @@ func layer(program string, content []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return archive.Bytes(), writer.Close()
+	if err := writer.Close(); err != nil { // writes the end of the archive
+		return nil, err
+	}
+	return archive.Bytes(), nil
 }
 
 // appendFile adds a file of root to an archive, or a directory if its name ends with a slash. All have

@@ -136,6 +136,26 @@ func TestAProgramKnowsTheTagOfItsImage(t *testing.T) {
 	g.Expect(string(output)).To(HavePrefix("trellis v0.1.0, go"))
 }
 
+// An archive ends with two empty blocks. Go's reader does without, but tar and other programs do not.
+func TestArchivesAreWhole(t *testing.T) {
+	g := NewWithT(t)
+	content, err := os.ReadFile(archive(t, "trellis-probe"))
+	g.Expect(err).NotTo(HaveOccurred())
+	image, err := crane.Load(archive(t, "trellis-probe"))
+	g.Expect(err).NotTo(HaveOccurred())
+	layers, err := image.Layers()
+	g.Expect(err).NotTo(HaveOccurred())
+	stream, err := layers[0].Uncompressed()
+	g.Expect(err).NotTo(HaveOccurred())
+	defer stream.Close()
+	layer, err := io.ReadAll(stream)
+	g.Expect(err).NotTo(HaveOccurred())
+	for name, each := range map[string][]byte{"the image": content, "its layer": layer} {
+		g.Expect(len(each)%512).To(BeZero(), name)
+		g.Expect(bytes.HasSuffix(each, make([]byte, 1024))).To(BeTrue(), name)
+	}
+}
+
 func TestAnImageIsForItsArchitecture(t *testing.T) {
 	for arch, machine := range map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64} {
 		g := NewWithT(t)
