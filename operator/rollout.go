@@ -41,7 +41,7 @@ func (o *Options) revision(built *pipeline.Pipeline) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	settings, err := json.Marshal([]any{version, built.Types(), o.gates, o.Config.Images, probeOf(o.Config)})
+	settings, err := json.Marshal([]any{version, built.Types(), o.gates, o.images, probeOf(o.Config)})
 	if err != nil {
 		return "", err
 	}

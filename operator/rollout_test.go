@@ -17,10 +17,14 @@ func TestTheRevisionIsOfWhatChangesNetworks(t *testing.T) {
 	g := NewWithT(t)
 	built, err := pipeline.New(nil, nil)
 	g.Expect(err).NotTo(HaveOccurred())
-	revision := func(document string, gates map[string]bool) string {
+	revision := func(document string, gates map[string]bool, images ...string) string {
 		config, err := configv1alpha1.Load([]byte(document))
 		g.Expect(err).NotTo(HaveOccurred())
-		policy, err := (&Options{Config: config, gates: gates}).rollout(built)
+		replaced := map[string]string{} // by the configuration or by Gardener's file
+		for _, image := range images {
+			replaced["example"] = image
+		}
+		policy, err := (&Options{Config: config, gates: gates, images: replaced}).rollout(built)
 		g.Expect(err).NotTo(HaveOccurred())
 		if policy == nil {
 			return ""
@@ -32,7 +36,7 @@ func TestTheRevisionIsOfWhatChangesNetworks(t *testing.T) {
 	before := revision(paced+"}", nil)
 	g.Expect(before).To(HaveLen(16))
 	g.Expect(revision(paced+", metrics: {bindAddress: ':1'}}", nil)).To(Equal(before))
-	g.Expect(revision(paced+", images: {example: registry.example/one}}", nil)).NotTo(Equal(before))
+	g.Expect(revision(paced+"}", nil, "registry.example/one")).NotTo(Equal(before))
 	g.Expect(revision(paced+", connectivityProbe: {disabled: true}}", nil)).NotTo(Equal(before))
 	g.Expect(revision(paced+"}", map[string]bool{"Example": true})).NotTo(Equal(before))
 }
