@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os/exec"
 	"path"
 	"slices"
 
@@ -18,6 +19,17 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 )
+
+// Pack packs the charts in a checkout into a folder, as make charts does, with an image tag whose
+// version, without its v, is that of the charts.
+func Pack(ctx context.Context, checkout, folder, tag string) error {
+	command := exec.CommandContext(ctx, "go", "run", "./hack/charts", "-o", folder, "-registry", "registry.example.org/trellis", "-tag", tag)
+	command.Dir = checkout
+	if output, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("pack the charts: %w: %s", err, output)
+	}
+	return nil
+}
 
 // Release is a chart with values.
 type Release struct {

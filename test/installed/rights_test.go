@@ -4,16 +4,13 @@ package installed
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 
 	. "github.com/onsi/gomega"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -31,10 +28,7 @@ func (o *installed) chart() []byte {
 	o.t.Helper()
 	folder := filepath.Join(landscape.Get(o.t).Dir, "charts")
 	pack.Do(func() {
-		command := exec.CommandContext(o.t.Context(), "go", "run", "./hack/charts", "-o", folder, "-registry", "registry.example.org", "-tag", "v0.0.1")
-		command.Dir = "../.."
-		output, err := command.CombinedOutput()
-		o.Expect(err).NotTo(HaveOccurred(), string(output))
+		o.Expect(helm.Pack(o.t.Context(), "../..", folder, "v0.0.1")).To(Succeed())
 	})
 	archive, err := os.ReadFile(filepath.Join(folder, "trellis-operator-0.0.1.tgz"))
 	o.Expect(err).NotTo(HaveOccurred())
@@ -44,35 +38,21 @@ func (o *installed) chart() []byte {
 // installs gives the seed the identity of a release of the chart with its rights, which replace
 // those of the release before, and waits until the API server says that it has them and no others. It
 // returns the rights, and the configuration that the chart writes.
-func (o *installed) installs(values string) (sets.Set[harness.Right], *configv1alpha1.OperatorConfiguration) {
+func (o *installed) installs(values string) (stated sets.Set[harness.Right], config *configv1alpha1.OperatorConfiguration) {
 	o.t.Helper()
 	objects, err := helm.Release{Chart: o.chart(), Name: "trellis", Namespace: o.namespace, Values: values}.Render(o.t.Context())
 	o.Expect(err).NotTo(HaveOccurred())
-	stated, config := sets.New[harness.Right](), (*configv1alpha1.OperatorConfiguration)(nil)
-	for _, object := range objects {
-		role := &rbacv1.ClusterRole{} // a Role has the same rules
-		switch object.GetKind() {
-		case "ClusterRole":
-			o.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, role)).To(Succeed())
-			stated = stated.Union(harness.RightsOf(role.Rules))
-		case "Role":
-			o.Expect(runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, role)).To(Succeed())
-			stated = stated.Union(harness.OwnRights(harness.RightsOf(role.Rules)))
-		case "ServiceAccount", "ClusterRoleBinding", "RoleBinding":
-		case "ConfigMap":
-			if document, has, _ := unstructured.NestedString(object.Object, "data", "config.yaml"); has {
-				config, err = configv1alpha1.Load([]byte(document))
-				o.Expect(err).NotTo(HaveOccurred())
-			}
-			continue
-		default:
-			continue
-		}
-		o.Expect(o.seed.Apply(o.t.Context(), client.ApplyConfigurationFromUnstructured(object), client.FieldOwner("helm"), client.ForceOwnership)).To(Succeed())
-	}
+	stated = o.seed.InstallIdentity(o.t, objects)
 	o.Expect(stated).NotTo(BeEmpty())
 	account := "system:serviceaccount:" + o.namespace + ":trellis-operator"
 	o.Eventually(func() sets.Set[harness.Right] { return o.seed.Rights(o.t, account, o.namespace) }).Should(Equal(stated), "what the roles state, and no more")
+	for _, object := range objects {
+		if document, has, _ := unstructured.NestedString(object.Object, "data", "config.yaml"); has {
+			config, err = configv1alpha1.Load([]byte(document))
+			o.Expect(err).NotTo(HaveOccurred())
+		}
+	}
+	o.Expect(config).NotTo(BeNil())
 	return stated, config
 }
 

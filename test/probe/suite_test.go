@@ -75,18 +75,26 @@ func newShoot(t *testing.T) (*WithT, *shoot) {
 	return g, &shoot{Client: c, core: core, network: &network{real: map[string]string{}, cut: map[string]bool{}}, url: seed.Config.Host, ca: seed.Config.CAData}
 }
 
-// apply creates the objects of the probe's bundle, and waits until their policy is in force.
+// apply creates the objects of the probe's bundle.
 func apply(t *testing.T, c client.Client) {
 	t.Helper()
-	g := NewWithT(t)
+	for _, object := range objects(t) {
+		NewWithT(t).Expect(c.Create(t.Context(), object)).To(Succeed())
+	}
+}
+
+// objects returns those of the probe's bundle.
+func objects(t *testing.T) (all []*unstructured.Unstructured) {
+	t.Helper()
 	in := &plugin.Input{Environment: plugin.Environment{Probe: &plugin.Probe{OutsideTarget: "example.com:443"}}}
 	in.MaxUnavailable = 2
 	made, _ := bundle.Bundle(in)
 	for _, object := range made.Objects {
 		content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object.DeepCopyObject())
-		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(c.Create(t.Context(), &unstructured.Unstructured{Object: content})).To(Succeed())
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		all = append(all, &unstructured.Unstructured{Object: content})
 	}
+	return all
 }
 
 // node creates a node with the pod of a probe, and returns a folder with the pod's credentials.
