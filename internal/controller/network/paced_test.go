@@ -3,6 +3,7 @@
 package network_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
@@ -250,6 +252,26 @@ func TestInALandscapeAnUpdateWaitsForARequest(t *testing.T) {
 	r.Eventually(r.written).Should(Equal("none of release three"))
 	r.applied()
 	r.answered(n)
+	r.isIn(n, wave.Progressing, wave.Updating)
+}
+
+// What another operator looks after neither halts a roll-out nor is waited for.
+func TestNetworksOfAnotherOperatorDoNotCount(t *testing.T) {
+	seed := landscape.Seed(t)
+	others := seed.Namespace(t, "shoot--others--")
+	r := paced(t, func(options *network.Options) {
+		options.IsOthers = func(_ context.Context, namespace string) bool { return namespace == others }
+	})
+	n := r.finished()
+	failed := &extensionsv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Namespace: others, Name: "example"}, Spec: n.Spec}
+	r.Expect(seed.Create(t.Context(), failed)).To(Succeed())
+	encoded, err := (&state.State{Rollout: &wave.Record{Revision: "two", Phase: wave.Failed, Since: metav1.Now()}}).Encode()
+	r.Expect(err).NotTo(HaveOccurred())
+	harness.ChangeStatus(t, r.client, failed, func(n *extensionsv1alpha1.Network) { n.Status.State = encoded })
+	r.start = func() func() {
+		return seed.Run(t, []string{r.namespace, others}, nil, func(mgr manager.Manager) error { return network.Add(mgr, *r.options) })
+	}
+	r.becomesRelease("two", false)
 	r.isIn(n, wave.Progressing, wave.Updating)
 }
 
