@@ -107,8 +107,10 @@ func (run *run) isNetworkCurrent() bool {
 		return false
 	}
 	kept, err := state.Decode(network.Status.State)
-	// Another program's state has no generation; the Network's own status reports that.
-	return err != nil || kept.ShootGeneration == run.shoot.Generation
+	// Another program's state has no generation; the Network's own status reports that. Nor has
+	// that of a Network which was refused unread, since no operator has its type.
+	isRefused := err == nil && kept.ShootGeneration == 0 && network.Status.LastOperation.State == corev1beta1.LastOperationStateError
+	return err != nil || isRefused || kept.ShootGeneration == run.shoot.Generation
 }
 
 // networkFailure returns the error in a Network's status as an outcome.

@@ -9,11 +9,13 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/controller/shoot"
 	"github.com/trellis-network/trellis/test/harness"
 )
@@ -96,4 +98,22 @@ func TestOfTwoOperatorsWithOneTypeTheLastKeepsTheShoot(t *testing.T) {
 		delete(n.Labels, shoot.OperatorLabel)
 	})
 	e.Eventually(operatorOf).ShouldNot(BeEmpty(), "one of them takes it")
+}
+
+// A Network whose type no operator has is refused without a look at the Shoot, and its user is told
+// nevertheless, also after an edit of the Shoot.
+func TestAnUnknownTypeIsAnErrorOfTheShoot(t *testing.T) {
+	e := setup(t)
+	e.kubeconfig(kubeconfig)
+	s := e.shoot()
+	n := e.network()
+	e.appears(n)
+	harness.ChangeStatus(t, e.client, n, func(n *extensionsv1alpha1.Network) {
+		n.Status.ObservedGeneration = n.Generation
+		n.Status.State = &runtime.RawExtension{Raw: []byte("{}")}
+		n.Status.LastOperation = &corev1beta1.LastOperation{Type: create, State: failing, Description: `spec.type: Unsupported value: "example"`, LastUpdateTime: metav1.Now()}
+	})
+	e.becomes(s, create, failing, `spec.networking.type: Unsupported value: "example"`)
+	patch(e, s, func(s *corev1beta1.Shoot) { s.Spec.Kubernetes.Version = "1.33.2" })
+	e.becomes(s, create, failing, `spec.networking.type: Unsupported value: "example"`)
 }

@@ -39,7 +39,7 @@ func TestARunThatPanicsIsReported(t *testing.T) {
 	g := NewWithT(t)
 	s := seed{Client: panickingSeed{}}
 	reporter := &reporter{client: s.Client, clock: clock.RealClock{}}
-	r := &Reconciler{seed: s, identities: identities{s, reporter}, reporter: reporter}
+	r := &Reconciler{seed: s, others: &others{seed: s}, identities: identities{s, reporter}, reporter: reporter}
 	before := harness.Reconciliations(t, ControllerName, "stale")
 	request := reconcile.Request{NamespacedName: client.ObjectKey{Namespace: "garden-test", Name: "example"}}
 	g.Expect(func() { _, _ = r.Reconcile(t.Context(), request) }).To(PanicWith("broken"))
