@@ -13,9 +13,12 @@ import (
 // extensionFlags are the flags of Gardener's extensions, with what takes their place. Trellis has
 // them as fields of its configuration, or needs none.
 var extensionFlags = map[string]string{
+	"autonomous-shoot-cluster":              "leave it out: the operator finds out itself whether Gardener runs",
 	"config-file":                           "--config FILE names an OperatorConfiguration",
 	"controllers":                           "leave it out: the operator runs all of its controllers",
 	"disable-controllers":                   "leave it out: the operator runs all of its controllers",
+	"disable-webhooks":                      "leave it out: the operator has only the webhooks that its configuration asks for",
+	"extension-classes":                     "leave it out: the operator reconciles the Networks of shoots",
 	"gardener-version":                      "leave it out: the operator works with all versions of Gardener",
 	"health-bind-address":                   "write healthProbes.bindAddress into the file of --config",
 	"healthcheck-max-concurrent-reconciles": "write controllers.health.concurrentSyncs into the file of --config",
@@ -31,6 +34,14 @@ var extensionFlags = map[string]string{
 	"max-concurrent-reconciles":             "write controllers.network.concurrentSyncs into the file of --config",
 	"metrics-bind-address":                  "write metrics.bindAddress into the file of --config",
 	"self-hosted-shoot-cluster":             "leave it out: the operator finds out itself whether Gardener runs",
+	"webhook-config-cert-dir":               "leave it out: the operator keeps its certificates in a Secret",
+	"webhook-config-mode":                   "write webhooks.url or webhooks.serviceName into the file of --config",
+	"webhook-config-namespace":              "write webhooks.namespace into the file of --config",
+	"webhook-config-owner-namespace":        "write webhooks.namespace into the file of --config",
+	"webhook-config-server-host":            "write webhooks.bindAddress into the file of --config",
+	"webhook-config-server-port":            "write webhooks.bindAddress into the file of --config",
+	"webhook-config-service-port":           "leave it out: the Service of webhooks.serviceName has the port 443",
+	"webhook-config-url":                    "write webhooks.url into the file of --config",
 }
 
 // explainFlag adds to an error about a flag of Gardener's extensions what takes its place.

@@ -29,6 +29,7 @@ func TestFlagsOfGardenersExtensionsAreRefusedWithWhatTakesTheirPlace(t *testing.
 	g.Expect(err).To(BeAssignableToTypeOf(misuse{}))
 	g.Expect(err).To(MatchError(And(ContainSubstring("unknown flag: --max-concurrent-reconciles"), ContainSubstring("controllers.network.concurrentSyncs"))))
 	g.Expect(run("--config-file", "x")).To(MatchError(ContainSubstring("--config FILE")))
+	g.Expect(run("--webhook-config-server-port=10250")).To(MatchError(ContainSubstring("webhooks.bindAddress")))
 	g.Expect(run("--nonsense")).To(MatchError(Not(ContainSubstring("Gardener"))))
 }
 
