@@ -77,7 +77,7 @@ usablePorts: [30080, 30250, 30081]
 `},
 	"the operator with all that it can adapt": {chart: "trellis-operator", name: "trellis", values: injected + `
 image: {repository: mirror.example.org/trellis-operator, digest: "sha256:` + digest + `", pullPolicy: Always}
-imagePullSecrets: [mirror]
+imagePullSecrets: [mirror, "2026"]
 images: {calico-node: "mirror.example.org/calico/node:v3"}
 priorityClassName: gardener-system-critical
 config:
@@ -94,7 +94,9 @@ resources: {}
 config: {infrastructures: [aws, local], webhooks: {url: "https://trellis.example.org"}}
 scrapeConfig: {labels: {release: prometheus}}
 `, has: []string{scrapeConfig}},
+	"the operator with a name of digits":          {chart: "trellis-operator", name: "2026", values: injected},
 	"the admission in the garden":                 {chart: "trellis-admission-runtime", name: "trellis-admission", values: "{}"},
+	"the admission with names of digits":          {chart: "trellis-admission-runtime", name: "2026", values: "imagePullSecrets: ['2026']\nglobal: {serviceAccountTokenVolumeProjection: {enabled: true, audience: '2026'}}"},
 	"the admission with a projected token":        {chart: "trellis-admission-runtime", name: "trellis-admission", values: "global:\n  serviceAccountTokenVolumeProjection: {enabled: true}" + kubeconfig},
 	"the admission of a virtual garden":           {chart: "trellis-admission-runtime", name: "trellis-admission", values: "global:\n  virtualGarden: {enabled: true}" + kubeconfig},
 	"the admission of a garden that trusts OIDC":  {chart: "trellis-admission-runtime", name: "trellis-admission", values: "global:\n  virtualGarden: {enabled: true}\n  serviceAccountTokenVolumeProjection: {enabled: true, audience: garden}" + kubeconfig},
@@ -199,7 +201,7 @@ func TestTheOperatorReadsTheConfigurationOfTheChart(t *testing.T) {
 			release.namespace = "extension-trellis-x7f2k"
 			settings := configurationOf(t, release.render(t))
 			if settings.Mode == configv1alpha1.ModeGardener {
-				g.Expect(settings.Heartbeat.ExtensionName).To(Equal("trellis"), "the name of the ControllerRegistration, which gardenlet compares")
+				g.Expect(settings.Heartbeat.ExtensionName).To(Equal(release.name), "the name of the ControllerRegistration, which gardenlet compares")
 				g.Expect(settings.Webhooks.ServiceName).To(Equal("trellis-operator"))
 			}
 		})
