@@ -43,30 +43,55 @@ func roleInTheGuide(g *WithT, name string) *rbacv1.Role {
 	return role
 }
 
-// Two operators in one namespace each elect a leader, and each reconciles the Shoots of its own
-// types. The other one has no mode, and detects it.
-func TestOperatorsBesideEachOther(t *testing.T) {
-	const own, other = "trellis-operators", "beside"
-	seed, g := landscape.Seed(t), NewWithT(t)
-	ours := newInstalled(t, seed, own, "mode: standalone", pluginsOf("calico"))
-	theirs := &installed{
-		WithT: g, t: t, seed: seed, user: "other-operator", namespace: own, values: ours.values, granted: sets.New[harness.Right](),
+// besideEachOther returns two operators without Gardener: ours for networks of the type calico and, in
+// another's name, one for flannel. They have one namespace. The other one has no mode, and detects it.
+func besideEachOther(t *testing.T, own, other string) (ours, theirs *installed, role *rbacv1.Role) {
+	t.Helper()
+	seed := landscape.Seed(t)
+	ours = newInstalled(t, seed, own, "mode: standalone", pluginsOf("calico"))
+	theirs = &installed{
+		WithT: ours.WithT, t: t, seed: seed, user: "user-" + other, namespace: own, values: ours.values, granted: sets.New[harness.Right](),
 		usage: harness.NewUsage(own), options: operator.Options{Plugins: pluginsOf("flannel"), Name: other},
 		edit: func(c *configv1alpha1.OperatorConfiguration) { c.Mode = "" },
 	}
-	role := roleInTheGuide(g, other)
-	role.Namespace = own
-	subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: theirs.user}}
-	ours.create(role,
+	role = theirs.mayAsInTheGuide()
+	ours.Expect(install.OptionalRights(t.Context(), seed, "detection", theirs.user)).To(Succeed())
+	return ours, theirs, role
+}
+
+// mayAsInTheGuide gives the user of an operator with another name its rights, and returns those in its
+// namespace.
+func (o *installed) mayAsInTheGuide() *rbacv1.Role {
+	o.t.Helper()
+	role := roleInTheGuide(o.WithT, o.options.Name)
+	role.Namespace = o.namespace
+	subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: o.user}}
+	o.create(role,
 		&rbacv1.RoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Namespace: own, Name: other}, Subjects: subjects,
+			ObjectMeta: metav1.ObjectMeta{Namespace: o.namespace, Name: role.Name}, Subjects: subjects,
 			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.Name},
 		},
 		&rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: other}, Subjects: subjects,
-			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "trellis-operator:" + own},
+			ObjectMeta: metav1.ObjectMeta{Name: role.Name}, Subjects: subjects,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "trellis-operator:" + o.namespace},
 		})
-	g.Expect(install.OptionalRights(t.Context(), seed, "detection", theirs.user)).To(Succeed())
+	return role
+}
+
+// leads expects that one process has had the Lease of an operator.
+func (o *installed) leads(name string) {
+	o.t.Helper()
+	lease := &coordinationv1.Lease{}
+	o.Expect(o.seed.Get(o.t.Context(), client.ObjectKey{Namespace: o.namespace, Name: name}, lease)).To(Succeed())
+	o.Expect(ptr.Deref(lease.Spec.LeaseTransitions, 0)).To(BeZero(), "one process has had it")
+}
+
+// Two operators in one namespace each elect a leader, and each reconciles the Shoots of its own
+// types.
+func TestOperatorsBesideEachOther(t *testing.T) {
+	const own, other = "trellis-operators", "beside"
+	ours, theirs, role := besideEachOther(t, own, other)
+	seed, g := ours.seed, ours.WithT
 	ours.start()
 	theirs.start()
 	first, second := shootOf("first", "calico"), shootOf("second", "flannel")
@@ -87,9 +112,7 @@ func TestOperatorsBesideEachOther(t *testing.T) {
 	g.Expect(theirs.usage.Unused(harness.OwnRights(harness.RightsOf(role.Rules)))).To(ConsistOf(
 		"patch leases.coordination.k8s.io gardener-extension-heartbeat in its own namespace"), "only a landscape has the heartbeat")
 	for _, name := range []string{"trellis-operator", other} {
-		lease := &coordinationv1.Lease{}
-		g.Expect(seed.Get(t.Context(), client.ObjectKey{Namespace: own, Name: name}, lease)).To(Succeed())
-		g.Expect(ptr.Deref(lease.Spec.LeaseTransitions, 0)).To(BeZero(), "one process has had it")
+		ours.leads(name)
 		certificates := &corev1.Secret{}
 		g.Expect(seed.Get(t.Context(), client.ObjectKey{Namespace: own, Name: strings.TrimSuffix(name, "-operator") + "-webhooks"}, certificates)).To(Succeed())
 	}
