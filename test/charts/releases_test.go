@@ -269,3 +269,21 @@ func TestAVerticalPodAutoscalerIsMadeWhereTheKindIs(t *testing.T) {
 		NewWithT(t).Expect(slices.Contains(kinds, "VerticalPodAutoscaler")).To(Equal(made), name)
 	}
 }
+
+// Releases in other namespaces, such as that of another operator that was made from this chart, do
+// not share objects: neither those of the cluster, nor those in the namespace garden.
+func TestReleasesInTwoNamespacesShareNoObject(t *testing.T) {
+	g := NewWithT(t)
+	objectsOf := func(name string) (keys []string) {
+		values := injected + "config: {webhooks: {networks: true}, controlPlane: {kubeControllerManager: [{provider: local}]}}"
+		for _, object := range (release{chart: "trellis-operator", name: name, namespace: "extension-" + name, values: values}).render(t) {
+			keys = append(keys, strings.Join([]string{object.GetAPIVersion(), object.GetKind(), object.GetNamespace(), object.GetName()}, " "))
+		}
+		return keys
+	}
+	ours, theirs := objectsOf("trellis"), objectsOf("gardenet")
+	g.Expect(ours).To(HaveLen(len(theirs)))
+	for _, key := range ours {
+		g.Expect(theirs).NotTo(ContainElement(key))
+	}
+}
