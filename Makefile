@@ -15,9 +15,9 @@ IN_AGENTS := cd agents && CGO_ENABLED=0 GOFLAGS="$(shell go env GOFLAGS) -trimpa
 # Most tests wait for clusters most of the time, those of test/e2e longest: they begin.
 WAITING := -timeout 20m -parallel 4
 # What make test-long has: tests that wait for Kubernetes' garbage collector, or for
-# processes that die, one with the probes of 1,000 nodes, and whole packages that disturb the
+# processes that die, one with a dozen clusters, one with the probes of 1,000 nodes, and whole packages that disturb the
 # operator.
-LONG := ^(TestAnotherReplicaCarriesOn|TestKillingTheOperatorChangesNothing|TestWhatConnectivityCostsGrowsLinearlyAtMost)$$
+LONG := ^(TestTheShootsOfTheDocumentsRunOnASeedWithTheChartsAlone|TestAnotherReplicaCarriesOn|TestKillingTheOperatorChangesNothing|TestWhatConnectivityCostsGrowsLinearlyAtMost)$$
 CONNECTIVITY := ./internal/controller/networkstatus/connectivity
 LONG_PACKAGES := ./test/robustness ./test/fairness
 # What make e2e has: packages that need root and send packets.
@@ -53,9 +53,9 @@ test: sandbox ## All tests but long ones
 	$(IN_AGENTS) go test -timeout 20m ./...
 	cd examples/gardenet && go test -timeout 20m ./...
 
-test-long: sandbox ## Tests that take long: two replicas, kills, shoots that do not answer, what the connectivity of many nodes costs, a selection of make robustness
-	@go run ./hack/compile -tests $(LONG_PACKAGES) ./test/e2e $(CONNECTIVITY)
-	go test $(WAITING) -run '$(LONG)' ./test/e2e $(CONNECTIVITY)
+test-long: sandbox ## Tests that take long: two replicas, kills, the documents' Shoots on an installed seed, shoots that do not answer, what the connectivity of many nodes costs, a selection of make robustness
+	@go run ./hack/compile -tests $(LONG_PACKAGES) ./test/e2e ./test/docs $(CONNECTIVITY)
+	go test $(WAITING) -run '$(LONG)' ./test/e2e ./test/docs $(CONNECTIVITY)
 	go test $(WAITING) $(LONG_PACKAGES)
 
 e2e: sandbox ## flannel's packets, and Trellis on real nodes: what breaks there, and when the status knows; as root, see make deps
