@@ -58,11 +58,12 @@ test-long: sandbox ## Tests that take long: two replicas, kills, the documents' 
 	go test $(WAITING) -run '$(LONG)' ./test/e2e ./test/docs $(CONNECTIVITY)
 	go test $(WAITING) $(LONG_PACKAGES)
 
-e2e: sandbox ## flannel's packets, and Trellis on real nodes: what breaks there, and when the status knows; as root, see make deps
+e2e: sandbox ## flannel's packets, and Trellis on real nodes: what breaks there, when the status knows, and the charts' pods; as root, see make deps
 	@missing=$$(go run ./test/sandbox/build -missing $@) || exit; [ -z "$$missing" ] || { echo "make e2e cannot run: $$missing"; exit 1; }
 	@$(MAKE) -s real-nodes >/dev/null
 	@set -x; go test -timeout 20m ./test/flannel & \
-	set -x; go test -v -timeout 20m -parallel 10 ./test/realnodes -realnodes; nodes=$$?; \
+	set -x; go test -v -timeout 20m -parallel 10 ./test/realnodes -realnodes && \
+		go test -v -run TestThePodsOfTheChartsRunOnARealNode ./test/docs -realnodes; nodes=$$?; \
 	wait $$! && exit $$nodes
 
 realcalico: ## Networks of type calico with Calico's own agents on real nodes, as root; CALICO_SRC and BIRD_SRC are checkouts of their sources, see docs/real-agents.md

@@ -36,15 +36,16 @@ func TestTheGuidesInstallTheCharts(t *testing.T) {
 // installation is a seed into which the commands of guides install the charts.
 type installation struct {
 	*WithT
-	t      *testing.T
-	box    *sandbox.Sandbox
-	folder string // in which the commands run, with what make writes in bin
+	t          *testing.T
+	box        *sandbox.Sandbox
+	kubeconfig string // of the cluster
+	folder     string // in which the commands run, with what make writes in bin
 }
 
-// newInstallation returns the seed of a sandbox, and builds programs for the commands' PATH.
+// newInstallation returns the seed of a sandbox, unless kubeconfig is set to another cluster's, and builds programs for the commands' PATH.
 func newInstallation(t *testing.T, box *sandbox.Sandbox, programs ...string) *installation {
 	t.Helper()
-	i := &installation{WithT: NewWithT(t), t: t, box: box, folder: t.TempDir()}
+	i := &installation{WithT: NewWithT(t), t: t, box: box, kubeconfig: box.Seed.Kubeconfig, folder: t.TempDir()}
 	build := exec.CommandContext(t.Context(), "go", append([]string{"build", "-o", filepath.Join(i.folder, "path") + "/"}, programs...)...)
 	build.Dir = root
 	output, err := build.CombinedOutput()
@@ -75,7 +76,7 @@ func (i *installation) follow(document string) string {
 func (i *installation) shell(script string) (string, error) {
 	shell := exec.CommandContext(i.t.Context(), "bash", "-euo", "pipefail", "-c", script)
 	shell.Dir = i.folder
-	shell.Env = append(os.Environ(), "KUBECONFIG="+i.box.Seed.Kubeconfig,
+	shell.Env = append(os.Environ(), "KUBECONFIG="+i.kubeconfig,
 		"PATH="+filepath.Join(i.folder, "path")+":"+filepath.Dir(i.box.Kubectl)+":"+os.Getenv("PATH"))
 	output, err := shell.CombinedOutput()
 	return string(output), err
