@@ -36,8 +36,10 @@ type cluster struct {
 	t      *testing.T
 	server *harness.Cluster
 	// port is that of the API server, at 127.0.0.1 on every node.
-	port     string
-	families []extensionsv1alpha1.IPFamily
+	port string
+	// authority is what clients of the API server trust there, in PEM.
+	authority []byte
+	families  []extensionsv1alpha1.IPFamily
 	// outside is the network between the nodes, with an address of its own.
 	outside *namespaces
 	a, b    *node
@@ -110,7 +112,7 @@ func newNodes(t *testing.T, families []extensionsv1alpha1.IPFamily, under underl
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cluster{t: t, server: server, port: address.Port(), families: families}
+	c := &cluster{t: t, server: server, port: address.Port(), authority: server.Config.CAData, families: families}
 	c.outside = newNamespaces(t, "mount -t proc proc /proc; mount -t sysfs sysfs /sys; set -- /; ip link set lo up")
 	c.a, c.b = newNode(t, "a"), newNode(t, "b")
 	c.connect(under)
@@ -193,7 +195,7 @@ func (c *cluster) give(n *node) {
 		c.t.Fatal(err)
 	}
 	n.write(tokenPath+"/token", token.Status.Token)
-	n.write(tokenPath+"/ca.crt", string(c.server.Config.CAData))
+	n.write(tokenPath+"/ca.crt", string(c.authority))
 	var listener net.Listener
 	if err := n.network().within(func() (err error) {
 		listener, err = net.Listen("tcp", "127.0.0.1:"+c.port)

@@ -3,13 +3,6 @@
 package probe
 
 import (
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/pem"
-	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -18,30 +11,11 @@ import (
 	"github.com/trellis-network/trellis/test/harness"
 )
 
-// recorded returns the cluster behind a proxy that records which rights the probes use.
-func (s *shoot) recorded(t *testing.T) (behind *shoot, usage *harness.Usage) {
-	t.Helper()
-	g := NewWithT(t)
-	server, err := url.Parse(s.url)
-	g.Expect(err).NotTo(HaveOccurred())
-	trusted := x509.NewCertPool()
-	g.Expect(trusted.AppendCertsFromPEM(s.ca)).To(BeTrue())
-	usage = harness.NewUsage(system)
-	proxy := httputil.NewSingleHostReverseProxy(server)
-	proxy.Transport = usage.Wrap(&http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}})
-	front := httptest.NewTLSServer(proxy)
-	t.Cleanup(front.Close)
-	copied := *s
-	copied.url = front.URL
-	copied.ca = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: front.Certificate().Raw})
-	return &copied, usage
-}
-
 // The probes have exactly the rights that they use.
 func TestRightsOfAProbe(t *testing.T) {
-	g, direct := newShoot(t)
-	s, usage := direct.recorded(t)
-	seed := landscape.Seed(t)
+	g, s := newShoot(t)
+	seed, usage := landscape.Seed(t), harness.NewUsage(system)
+	s.url, s.ca = usage.Proxy(t, seed)
 	granted := seed.InstallIdentity(t, objects(t))
 	g.Expect(granted).NotTo(BeEmpty())
 	g.Eventually(func() sets.Set[harness.Right] {
