@@ -102,10 +102,11 @@ lint: sandbox ## gofmt, vet, staticcheck, and whether make generate would change
 	hack/check-core.sh
 	hack/check-pure.sh plugins plugin/manifest plugin/system pipeline
 
-generate: ## Deep copies, CRDs, JSON schemas and the reference parts of the documents from the Go types
+generate: ## Deep copies, CRDs, rights, JSON schemas and the reference parts of the documents from the Go types
 	go tool controller-gen object:headerFile=hack/boilerplate.go.txt paths="./api/...;./plugins/..."
 	go tool controller-gen crd paths="./api/core/...;./api/extensions/...;./api/resources/..." output:crd:dir=config/crd
 	go tool controller-gen crd paths=./api/connectivity/... output:crd:dir=pipeline/probe/manifests
+	go run ./hack/rbac ./admission/... ./internal/... ./operator/... ./providers/...
 	go run ./hack/schema ./plugins/...
 	go run ./hack/docs
 

@@ -70,6 +70,13 @@ type Options struct {
 // DefaultName is the name of the admission that is Trellis' own program.
 const DefaultName = "trellis-admission"
 
+// RBAC cannot restrict create to names. An admission with another name needs roles with that name.
+//
+// +kubebuilder:rbac:roleName=admission/garden,groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations;mutatingwebhookconfigurations,verbs=create
+// +kubebuilder:rbac:roleName=admission/garden,groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations;mutatingwebhookconfigurations,resourceNames=trellis-admission,verbs=get;update
+// +kubebuilder:rbac:roleName=admission/namespace,groups="",resources=secrets,verbs=create
+// +kubebuilder:rbac:roleName=admission/namespace,groups="",resources=secrets,resourceNames=trellis-admission,verbs=get;patch
+
 // Run serves the webhooks and keeps their configurations until ctx ends. It returns an error if
 // it could not start. Any number of replicas can run: they share the certificates in the Secret.
 func Run(ctx context.Context, options Options) error {

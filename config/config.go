@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package config has the manifests that an administrator installs in a seed. The CRDs and
-// policies are for seeds without Gardener. `make generate` generates the CRDs from Go types.
-// The operator's rights are written by hand, and test/installed compares them with its requests.
+// policies are for seeds without Gardener. `make generate` generates the CRDs from Go types, and
+// the rules of roles from markers in the code that needs them. test/installed and test/admission compare these with requests.
 package config
 
 import "embed"

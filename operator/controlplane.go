@@ -31,6 +31,12 @@ func (o *Options) clouds() map[string]controlplane.Cloud {
 	return clouds
 }
 
+// RBAC cannot restrict create to names. An operator with another name needs a role with the name of its
+// configuration.
+//
+// +kubebuilder:rbac:roleName=controlplane/operator,groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations,verbs=create
+// +kubebuilder:rbac:roleName=controlplane/operator,groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations,resourceNames=gardener-extension-trellis,verbs=get;update
+
 // addControlPlane adds the webhooks and the controller that adapt control planes, if the
 // configuration has any for an infrastructure.
 func (o *Options) addControlPlane(ctx context.Context, mgr ctrl.Manager, server *webhook.Server) error {

@@ -13,6 +13,16 @@ import (
 	"github.com/trellis-network/trellis/internal/pod"
 )
 
+// RBAC cannot restrict create to names. An operator with another name needs a role with the name of its Lease.
+// The election writes events of the core API.
+//
+// +kubebuilder:rbac:roleName=gardener/namespace,groups=coordination.k8s.io,resources=leases,verbs=create
+// +kubebuilder:rbac:roleName=gardener/namespace,groups=coordination.k8s.io,resources=leases,resourceNames=trellis-operator,verbs=get;update
+// +kubebuilder:rbac:roleName=gardener/namespace,groups="",resources=events,verbs=create
+// +kubebuilder:rbac:roleName=standalone/namespace,groups=coordination.k8s.io,resources=leases,verbs=create
+// +kubebuilder:rbac:roleName=standalone/namespace,groups=coordination.k8s.io,resources=leases,resourceNames=trellis-operator,verbs=get;update
+// +kubebuilder:rbac:roleName=standalone/namespace,groups="",resources=events,verbs=create
+
 // elect sets the settings of the election in a manager's options. A program that embeds
 // the operator must end its process once Run has returned: the manager releases the Lease,
 // so that the next leader need not wait until it expires.

@@ -21,6 +21,8 @@ import (
 // API server of its own.
 const shootCRD = "shoots.core.gardener.cloud"
 
+// +kubebuilder:rbac:roleName=detection/operator,groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=shoots.core.gardener.cloud,verbs=get
+
 // mode returns the configured mode or, without one, detects it in the seed.
 func (o *Options) mode(ctx context.Context) (configv1alpha1.Mode, error) {
 	if o.Config.Mode != "" {

@@ -13,6 +13,12 @@ import (
 	"github.com/trellis-network/trellis/pipeline"
 )
 
+// RBAC cannot restrict create to names. An operator with another name needs a role with the name of its
+// configuration.
+//
+// +kubebuilder:rbac:roleName=networks/operator,groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations,verbs=create
+// +kubebuilder:rbac:roleName=networks/operator,groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations,resourceNames=gardener-extension-trellis-networks,verbs=get;update
+
 // addNetworkWebhooks adds the webhooks that change Networks, and keeps their configuration, if the
 // operator's configuration asks for them.
 func (o *Options) addNetworkWebhooks(mgr ctrl.Manager, built *pipeline.Pipeline, server *webhook.Server) error {

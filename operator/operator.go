@@ -64,6 +64,11 @@ type Options struct {
 // DefaultName is the name of the operator that is Trellis' own program.
 const DefaultName = "trellis-operator"
 
+// Each event is about a new version of its object, so that none is repeated, which would need patch.
+//
+// +kubebuilder:rbac:roleName=gardener/operator,groups=events.k8s.io,resources=events,verbs=create
+// +kubebuilder:rbac:roleName=standalone/operator,groups=events.k8s.io,resources=events,verbs=create
+
 // Run runs an operator until ctx ends. It returns an error if the operator could not start,
 // or lost its leadership.
 func Run(ctx context.Context, options Options) error {

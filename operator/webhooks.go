@@ -56,6 +56,12 @@ func (o *Options) controlPlaneConfiguration() string {
 
 func (o *Options) networksConfiguration() string { return o.controlPlaneConfiguration() + "-networks" }
 
+// While a configuration is there whose webhooks the operator does not serve any longer, API servers call what
+// nothing serves.
+//
+// +kubebuilder:rbac:roleName=gardener/operator,groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations,resourceNames=gardener-extension-trellis;gardener-extension-trellis-networks,verbs=get;delete
+// +kubebuilder:rbac:roleName=standalone/operator,groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations,resourceNames=gardener-extension-trellis;gardener-extension-trellis-networks,verbs=get;delete
+
 // addRemover removes the configurations of webhooks that the operator's configuration does not ask
 // for any longer.
 func (o *Options) addRemover(mgr ctrl.Manager) error {

@@ -25,6 +25,8 @@ import (
 // configVersion is the version of the configurations and statuses of this infrastructure.
 const configVersion = "local.provider.extensions.gardener.cloud/v1alpha1"
 
+// +kubebuilder:rbac:roleName=local/operator,groups=extensions.gardener.cloud,resources=infrastructures/status;controlplanes/status,verbs=patch
+
 // AddControllers adds controllers of Infrastructures and ControlPlanes of this type. The machine
 // is there already, so they make nothing: they check what is asked for, and report it.
 func (provider) AddControllers(mgr ctrl.Manager) error {

@@ -51,6 +51,11 @@ func Watched() map[client.Object]cache.ByObject {
 	}
 }
 
+// +kubebuilder:rbac:roleName=controlplane/operator,groups="",resources=namespaces,verbs=get;list;watch
+// +kubebuilder:rbac:roleName=controlplane/operator,groups="",resources=configmaps,resourceNames=cloud-provider-config,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:roleName=controlplane/operator,groups=apps,resources=deployments,resourceNames=kube-controller-manager,verbs=get;patch
+// +kubebuilder:rbac:roleName=cloudconfigtemplate/operator,groups=extensions.gardener.cloud,resources=infrastructures,verbs=list;watch
+
 // Add registers the controller with mgr, whose cache has Watched.
 func Add(mgr manager.Manager, opts Options) error {
 	ofNamespace := handler.EnqueueRequestsFromMapFunc(func(_ context.Context, object client.Object) []reconcile.Request {

@@ -60,6 +60,9 @@ func (h *Heartbeat) Start(ctx context.Context) error {
 	}
 }
 
+// +kubebuilder:rbac:roleName=gardener/namespace,groups=coordination.k8s.io,resources=leases,verbs=create
+// +kubebuilder:rbac:roleName=gardener/namespace,groups=coordination.k8s.io,resources=leases,resourceNames=gardener-extension-heartbeat,verbs=patch
+
 // renew patches the Lease and makes it if it is not there, so that an operator
 // needs no right to read Leases.
 func (h *Heartbeat) renew(ctx context.Context) error {

@@ -22,6 +22,14 @@ import (
 	"github.com/trellis-network/trellis/internal/shootclient"
 )
 
+// +kubebuilder:rbac:roleName=standalone/operator,groups=resources.gardener.cloud,resources=managedresources,verbs=get;list;watch;patch
+// +kubebuilder:rbac:roleName=standalone/operator,groups=resources.gardener.cloud,resources=managedresources/status,verbs=patch
+//
+// What bundles for the seed contain, in control-plane namespaces.
+//
+// +kubebuilder:rbac:roleName=standalone/operator,groups="",resources=configmaps,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:roleName=standalone/operator,groups=monitoring.coreos.com,resources=prometheusrules;scrapeconfigs,verbs=get;list;watch;create;patch;delete
+
 // Add adds the controller to a manager.
 func Add(mgr manager.Manager, options Options) error {
 	options.setDefaults()

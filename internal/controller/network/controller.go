@@ -80,6 +80,21 @@ type Options struct {
 	Clock clock.PassiveClock
 }
 
+// +kubebuilder:rbac:roleName=gardener/operator,groups=extensions.gardener.cloud,resources=networks,verbs=list;watch;patch
+// +kubebuilder:rbac:roleName=gardener/operator,groups=extensions.gardener.cloud,resources=networks/status,verbs=patch
+// +kubebuilder:rbac:roleName=gardener/operator,groups=extensions.gardener.cloud,resources=clusters,verbs=list;watch
+// +kubebuilder:rbac:roleName=standalone/operator,groups=extensions.gardener.cloud,resources=networks,verbs=list;watch;patch
+// +kubebuilder:rbac:roleName=standalone/operator,groups=extensions.gardener.cloud,resources=networks/status,verbs=patch
+// +kubebuilder:rbac:roleName=standalone/operator,groups=extensions.gardener.cloud,resources=clusters,verbs=list;watch
+//
+// The Secrets of bundles, whose names end with a hash, and those with the access to shoots. Only their
+// metadata is listed and watched, but RBAC does not distinguish that.
+//
+// +kubebuilder:rbac:roleName=gardener/operator,groups=resources.gardener.cloud,resources=managedresources,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:roleName=gardener/operator,groups="",resources=secrets,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:roleName=standalone/operator,groups=resources.gardener.cloud,resources=managedresources,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:roleName=standalone/operator,groups="",resources=secrets,verbs=get;list;watch;create;patch;delete
+
 // Add adds the controller to a manager.
 func Add(mgr ctrl.Manager, options Options) error {
 	options.Timeout = cmp.Or(options.Timeout, defaultTimeout)

@@ -80,6 +80,11 @@ type Options struct {
 	Further []source.Registration
 }
 
+// +kubebuilder:rbac:roleName=gardener/operator,groups=extensions.gardener.cloud,resources=networks,verbs=list;watch
+// +kubebuilder:rbac:roleName=standalone/operator,groups=extensions.gardener.cloud,resources=networks,verbs=list;watch
+// +kubebuilder:rbac:roleName=gardener/operator,groups=extensions.gardener.cloud,resources=networks/status,verbs=patch
+// +kubebuilder:rbac:roleName=standalone/operator,groups=extensions.gardener.cloud,resources=networks/status,verbs=patch
+
 // Add registers the controller with mgr, the manager of the seed.
 func Add(mgr manager.Manager, opts Options) error {
 	r := &reconciler{

@@ -43,6 +43,18 @@ type Options struct {
 	MaxConcurrentReconciles int
 }
 
+// +kubebuilder:rbac:roleName=standalone/operator,groups=core.gardener.cloud,resources=shoots,verbs=list;watch;patch
+// +kubebuilder:rbac:roleName=standalone/operator,groups=core.gardener.cloud,resources=shoots/status,verbs=patch
+// +kubebuilder:rbac:roleName=standalone/operator,groups="",resources=namespaces,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:roleName=standalone/operator,groups=extensions.gardener.cloud,resources=clusters,verbs=list;watch;create;update;delete
+// +kubebuilder:rbac:roleName=standalone/operator,groups=extensions.gardener.cloud,resources=networks,verbs=list;watch;create;patch;delete
+//
+// What a Shoot has of its infrastructure is deleted in order also by an operator whose configuration no
+// longer lists that.
+//
+// +kubebuilder:rbac:roleName=standalone/operator,groups=extensions.gardener.cloud,resources=infrastructures;controlplanes,verbs=get
+// +kubebuilder:rbac:roleName=infrastructure/operator,groups=extensions.gardener.cloud,resources=infrastructures;controlplanes,verbs=get;list;watch;create;update;patch;delete
+
 // Add registers the controller with mgr, whose cluster is both garden and seed.
 func Add(mgr manager.Manager, opts Options) error {
 	if opts.Clock == nil {
