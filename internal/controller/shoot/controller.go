@@ -6,8 +6,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
@@ -25,6 +28,13 @@ import (
 
 // ControllerName is the controller's name in logs, metrics and events.
 const ControllerName = "shoot"
+
+// A failed reconciliation is repeated after minRetry, then after twice that, up to maxRetry: the alert
+// TrellisReconciliationsFail counts on a few in ten minutes.
+const (
+	minRetry = 5 * time.Millisecond
+	maxRetry = time.Minute
+)
 
 // Options are the controller's settings. The zero value is usable.
 type Options struct {
@@ -82,6 +92,9 @@ func Add(mgr manager.Manager, opts Options) error {
 		Watches(&resourcesv1alpha1.ManagedResource{}, ofNamespace, builder.WithPredicates(predicate.Or(isPrerequisites, managedresource.AppliedChanged(true)))).
 		WatchesMetadata(&corev1.Namespace{}, ofName).
 		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(r.owners.ofSecret)).
-		WithOptions(controller.Options{MaxConcurrentReconciles: cmp.Or(opts.MaxConcurrentReconciles, 5)}).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: cmp.Or(opts.MaxConcurrentReconciles, 5),
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](minRetry, maxRetry),
+		}).
 		Complete(r)
 }
