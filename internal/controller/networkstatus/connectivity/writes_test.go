@@ -8,6 +8,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	"pgregory.net/rapid"
 
 	connectivityv1alpha1 "github.com/trellis-network/trellis/api/connectivity/v1alpha1"
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
@@ -105,6 +106,26 @@ func TestAClusterThatAlternatesIsWrittenOnceAMinute(t *testing.T) {
 		_, ok = w.until(func(v Verdict) bool { return v.Status == corev1beta1.ConditionFalse }, ofANode)
 		g.Expect(ok).To(BeTrue(), w.published.verdict.Message)
 	}
+}
+
+// Whatever is found, and whenever: two writes may follow each other at once, and a third one waits.
+func TestNoClusterIsWrittenMoreThanOnceAheadOfOneAMinute(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var p published
+		var writes []time.Time
+		now := noon
+		for range rapid.IntRange(3, 40).Draw(t, "verdicts") {
+			found := verdictOf(rapid.Bool().Draw(t, "passes"), rapid.IntRange(1, 3).Draw(t, "nodes"), 100)
+			until := now.Add(time.Duration(rapid.IntRange(1, 150).Draw(t, "seconds")) * time.Second)
+			for ; now.Before(until); now = now.Add(time.Second) {
+				paid := p.paid
+				if p, _ = p.next(found, now); !p.paid.Equal(paid) {
+					writes = append(writes, now)
+				}
+			}
+		}
+		expectOneAMinute(NewWithT(t), writes)
+	})
 }
 
 // verdictOf is one about all tests, of which pods may fail.
