@@ -58,6 +58,9 @@ type Network struct {
 	ServiceCIDR string                        `json:"serviceCIDR"`
 	IPFamilies  []extensionsv1alpha1.IPFamily `json:"ipFamilies,omitempty"`
 	Components  []Component                   `json:"components,omitempty"`
+	// OtherComponents are those of the cluster, such as kube-proxy, and whether they run wherever they
+	// must.
+	OtherComponents map[string]bool `json:"otherComponents,omitempty"`
 	// Probes reports whether the network was given probes of the connectivity. Absent if it was
 	// given nothing yet.
 	Probes     *bool                   `json:"probes,omitempty"`
@@ -109,8 +112,10 @@ func Of(n *extensionsv1alpha1.Network, p *pipeline.Pipeline) Network {
 		if healthy, known := observed.Components[component.Name]; known {
 			one.Healthy = &healthy
 		}
+		delete(observed.Components, component.Name)
 		told.Components = append(told.Components, one)
 	}
+	told.OtherComponents = observed.Components
 	if told.Asleep = kept.Unapplied; told.Asleep && told.Applied {
 		told.Applied, told.State = false, Waiting
 	}

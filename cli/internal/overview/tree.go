@@ -110,6 +110,10 @@ func (n *Network) addComponents(root *tree.Node, now time.Time) {
 	listed(components, n.Components, func(c *Component) {
 		components.Add(c.Name, "%s  %s %s/%s", word(c.Healthy, "healthy", "UNHEALTHY"), c.Kind, c.Namespace, c.Workload)
 	})
+	listed(components, slices.Sorted(maps.Keys(n.OtherComponents)), func(name *string) {
+		runs := n.OtherComponents[*name]
+		components.Add(*name, "%s  not part of the network", word(&runs, "healthy", "UNHEALTHY"))
+	})
 	names := slices.Sorted(maps.Keys(n.Rollouts))
 	listed(components, names, func(name *string) {
 		components.Add("roll-out", "%s", rollout(*name, n.Rollouts[*name], now))

@@ -121,7 +121,7 @@ const (
 type observation struct {
 	result  result
 	message string
-	// components are those of which it is known whether they are healthy.
+	// components are those of which it is known whether they are healthy, and kube-proxy.
 	components map[string]bool
 	// rollouts are those that go on.
 	rollouts map[string]extensionsv1alpha1.Rollout
@@ -144,6 +144,7 @@ func (s *Source) observe(ctx context.Context, in source.Input) observation {
 		network: client.ObjectKeyFromObject(in.Network), now: in.Now,
 	}
 	seen := check(ctx, shoot, in.Components, explain)
+	seen.addKubeProxy(ctx, shoot.Reader, in.Components)
 	if seen.result != unknown {
 		metrics.Rollout(explain.network, in.Network.Spec.Type, explain.stalled)
 	}
