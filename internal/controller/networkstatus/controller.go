@@ -49,6 +49,7 @@ import (
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/internal/slots"
 	"github.com/trellis-network/trellis/internal/state"
+	"github.com/trellis-network/trellis/pipeline/probe"
 )
 
 // ControllerName is the controller's name in logs and metrics, as in the operator's
@@ -243,9 +244,15 @@ func (r *reconciler) input(ctx context.Context, network *extensionsv1alpha1.Netw
 		return nil, err
 	}
 	return &source.Input{
-		Network: network, Components: kept.Components, Unapplied: unapplied, Hibernated: hibernated,
+		Network: network, Components: kept.Components, Unapplied: unapplied, WithoutProbes: lacksProbes(kept), Hibernated: hibernated,
 		Shoot: r.shoot(network.Namespace), Now: r.options.Clock.Now(),
 	}, nil
+}
+
+// lacksProbes reports whether a network that was written has no probes.
+func lacksProbes(kept *state.State) bool {
+	_, has := kept.Bundle(probe.BundleName)
+	return len(kept.Bundles) > 0 && !has
 }
 
 // unapplied describes the bundles that cannot be applied, those included that the success of a

@@ -45,7 +45,7 @@ func Watches() []shootclient.Watch {
 // one. What keeps the shoot from being observed is in the condition.
 func (s *Source) Report(ctx context.Context, in source.Input) (source.Report, error) {
 	network := client.ObjectKeyFromObject(in.Network)
-	if in.Hibernated {
+	if in.Hibernated || in.WithoutProbes {
 		s.Forget(network)
 		return source.Report{}, nil
 	}

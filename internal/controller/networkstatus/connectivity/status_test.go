@@ -300,6 +300,25 @@ func TestReportsTurnTheStatus(t *testing.T) {
 	e.Eventually(func() map[string]float64 { return harness.Metrics(t, "type", "probed") }).ShouldNot(HaveKey(ContainSubstring("trellis_connectivity_")))
 }
 
+// As soon as it is deprived of them, whether or not their kind is still there.
+func TestANetworkWithoutProbesHasNoVerdict(t *testing.T) {
+	e := setup(t)
+	e.define()
+	e.report(nil)
+	e.clock.SetTime(e.clock.Now().Add(time.Minute))
+	e.report(nil)
+	e.becomes(corev1beta1.ConditionTrue, connectivity.ReasonPassed)
+	harness.ChangeStatus(t, e.seed, e.network, func(n *extensionsv1alpha1.Network) {
+		kept, err := state.Decode(n.Status.State)
+		e.Expect(err).NotTo(HaveOccurred())
+		kept.Bundles = []state.Bundle{{Name: "network"}}
+		n.Status.State, err = kept.Encode()
+		e.Expect(err).NotTo(HaveOccurred())
+	})
+	e.Eventually(e.condition).Should(HaveField("Status", BeEmpty()))
+	e.Expect(e.providerStatus()).NotTo(ContainSubstring("connectivityTests"))
+}
+
 func TestAHibernatedClusterHasNoVerdict(t *testing.T) {
 	e := setup(t)
 	e.define()

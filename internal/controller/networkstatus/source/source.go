@@ -43,6 +43,9 @@ type Input struct {
 	// Unapplied describes, for users, the bundles of the network that the resource manager fails
 	// to apply.
 	Unapplied []string
+	// WithoutProbes reports whether the network was given no probes of the connectivity, or has been
+	// deprived of them.
+	WithoutProbes bool
 	// Hibernated reports whether the user wants the cluster to be hibernated. Like
 	// Gardener's health checks, it goes by the spec: a cluster that is falling asleep is
 	// not broken.
