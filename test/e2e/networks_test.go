@@ -55,6 +55,8 @@ func TestNetworksLiveSideBySide(t *testing.T) {
 		}
 	}
 
+	w.leavesOutTheProbe("flannel")
+
 	another := []byte(`{"spec":{"type":"flannel"}}`)
 	network := &extensionsv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Namespace: "shoot--dev--calico", Name: "calico"}}
 	w.Expect(w.seed.Patch(t.Context(), network, client.RawPatch(types.MergePatchType, another))).
@@ -101,6 +103,27 @@ func (w *world) runs(name, agents string) {
 		g.Expect(set.Status.UpdatedNumberScheduled).To(Equal(set.Status.DesiredNumberScheduled))
 		g.Expect(set.Status.NumberAvailable).To(Equal(set.Status.DesiredNumberScheduled))
 	}).Should(Succeed())
+}
+
+// leavesOutTheProbe annotates a Shoot as docs/connectivity.md tells users, and expects that its network
+// has no probe and no verdict any more.
+func (w *world) leavesOutTheProbe(name string) {
+	w.t.Helper()
+	get := func() error {
+		return w.shootNamed(name).Get(w.t.Context(), inKubeSystem("trellis-probe"), &appsv1.DaemonSet{})
+	}
+	conditions := func() []corev1beta1.Condition {
+		network := &extensionsv1alpha1.Network{}
+		w.Expect(w.seed.Get(w.t.Context(), client.ObjectKey{Namespace: "shoot--dev--" + name, Name: name}, network)).To(Succeed())
+		return network.Status.Conditions
+	}
+	hasVerdict := ContainElement(HaveField("Type", extensionsv1alpha1.PodNetworkAvailable))
+	w.Expect(get()).To(Succeed())
+	w.Eventually(conditions).Should(hasVerdict)
+	annotated := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"false"}}}`, extensionsv1alpha1.ProbeAnnotation)
+	w.Expect(w.seed.Patch(w.t.Context(), w.shootWith(name), client.RawPatch(types.MergePatchType, annotated))).To(Succeed())
+	w.Eventually(get).Should(MatchError(ContainSubstring("not found")))
+	w.Eventually(conditions).ShouldNot(hasVerdict)
 }
 
 // shootNamed returns the cluster of a Shoot.
