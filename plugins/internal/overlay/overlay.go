@@ -100,10 +100,20 @@ func encoded(config Config) json.RawMessage {
 
 // off returns the fields of overlay, and whether it is switched off.
 func off(config Config) (fields Config, isOff bool) {
-	if config[overlayField] == nil || json.Unmarshal(config[overlayField], &fields) != nil {
+	if config[overlayField] == nil {
 		return nil, false
 	}
-	return fields, string(fields["enabled"]) == "false"
+	fields, isObject := decoded(config[overlayField])
+	return fields, isObject && string(fields["enabled"]) == "false"
+}
+
+// decoded returns the fields of an object that have a value: a null says nothing.
+func decoded(raw json.RawMessage) (fields Config, isObject bool) {
+	if json.Unmarshal(raw, &fields) != nil {
+		return nil, false
+	}
+	maps.DeleteFunc(fields, func(_ string, value json.RawMessage) bool { return string(value) == "null" })
+	return fields, true
 }
 
 // configOf returns the config of a Shoot, which may be nil; false if it is no object.
@@ -111,6 +121,5 @@ func configOf(shoot *corev1beta1.Shoot) (config Config, isObject bool) {
 	if shoot == nil || shoot.Spec.Networking == nil || shoot.Spec.Networking.ProviderConfig == nil || len(shoot.Spec.Networking.ProviderConfig.Raw) == 0 {
 		return nil, true
 	}
-	err := json.Unmarshal(shoot.Spec.Networking.ProviderConfig.Raw, &config)
-	return config, err == nil
+	return decoded(shoot.Spec.Networking.ProviderConfig.Raw)
 }
