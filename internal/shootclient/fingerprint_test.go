@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -31,6 +32,9 @@ func TestFingerprint(t *testing.T) {
 		{"a spec", daemonSet, func(o *metav1.ObjectMeta) { o.Generation = 2 }, true},
 		{"a label", widget, func(o *metav1.ObjectMeta) { o.Labels = map[string]string{"a": "b"} }, true},
 		{"an annotation", widget, func(o *metav1.ObjectMeta) { o.Annotations = map[string]string{"a": "b"} }, true},
+		{"the copy that kubectl apply leaves", widget, func(o *metav1.ObjectMeta) {
+			o.Annotations = map[string]string{corev1.LastAppliedConfigAnnotation: "{}"}
+		}, false},
 		{"an owner", widget, func(o *metav1.ObjectMeta) { o.OwnerReferences = []metav1.OwnerReference{{}} }, true},
 		{"a finalizer", widget, func(o *metav1.ObjectMeta) { o.Finalizers = []string{"a"} }, true},
 		{"a deletion", widget, func(o *metav1.ObjectMeta) { o.DeletionTimestamp = &metav1.Time{} }, true},

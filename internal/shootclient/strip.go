@@ -70,6 +70,7 @@ func (s *Shoot) isFull() bool { return s.connection.cached.Load() > maxCached &&
 func strip(object any) {
 	if o, err := meta.Accessor(object); err == nil {
 		o.SetManagedFields(nil)
+		delete(o.GetAnnotations(), corev1.LastAppliedConfigAnnotation)
 	}
 	switch o := object.(type) {
 	case *appsv1.DaemonSet:

@@ -4,6 +4,7 @@ package shootclient
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 
@@ -20,7 +21,7 @@ import (
 )
 
 // What a user writes into a workload, a definition or a node is not cached, and neither are
-// managedFields.
+// managedFields and the copy of an object that kubectl apply leaves.
 func TestObjectsAreCachedWithoutWhatIsNotRead(t *testing.T) {
 	long := strings.Repeat("x", 100_000)
 	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i", Env: []corev1.EnvVar{{Name: "X", Value: long}}}}}}
@@ -38,6 +39,9 @@ func TestObjectsAreCachedWithoutWhatIsNotRead(t *testing.T) {
 	} {
 		g := NewWithT(t)
 		object.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: long}})
+		annotations := map[string]string{corev1.LastAppliedConfigAnnotation: long}
+		maps.Copy(annotations, object.GetAnnotations())
+		object.SetAnnotations(annotations)
 		strip(object)
 		encoded, err := json.Marshal(object)
 		g.Expect(err).NotTo(HaveOccurred())

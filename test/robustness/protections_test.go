@@ -77,6 +77,7 @@ var protections = map[string]struct{ pkg, test string }{
 	"kinds-not-counted":                     {"internal/shootclient", "TestAShootMayListOnlySoManyKinds/many kinds"},
 	"kubeconfigs-cached":                    {"internal/shootclient", "TestTheCacheOfTheSeedHasNoKubeconfigs"},
 	"kubeconfigs-of-any-size":               {"internal/shootclient", "TestKubeconfigsThatGrowAreRefused/more than 256 kB"},
+	"last-applied-cached":                   {"internal/shootclient", "TestObjectsAreCachedWithoutWhatIsNotRead"},
 	"link-local-allowed":                    {"internal/shootclient", "TestAddressesThatAreNeverAClustersAreRefused"},
 	"lists-of-groups-of-any-size":           {"internal/shootclient", "TestAShootMayListOnlySoManyKinds/a long list of groups"},
 	"lists-of-kinds-of-any-size":            {"internal/shootclient", "TestAShootMayListOnlySoManyKinds/a long list of kinds"},
