@@ -73,7 +73,14 @@ func (t *Transition) Announce(recorder events.EventRecorder, object runtime.Obje
 // maxNote is the greatest length of an event's note that the API server accepts, in bytes.
 const maxNote = 1024
 
-// Announce records an event about an object. A note that is too long is cut.
+// Announce records an event about an object. A note that is too long is cut. Of two events about
+// one version of an object that have the same reason, clients write only the first one.
 func Announce(recorder events.EventRecorder, object runtime.Object, eventType, reason, note string) {
-	recorder.Eventf(object, nil, eventType, reason, "Reconcile", "%s", condition.Shorten(note, maxNote))
+	AnnounceWith(recorder, object, nil, eventType, reason, note)
+}
+
+// AnnounceWith records an event about an object that has to do with another one. Events with
+// different ones are all written.
+func AnnounceWith(recorder events.EventRecorder, object, related runtime.Object, eventType, reason, note string) {
+	recorder.Eventf(object, related, eventType, reason, "Reconcile", "%s", condition.Shorten(note, maxNote))
 }

@@ -84,6 +84,7 @@ var protections = map[string]struct{ pkg, test string }{
 	"lists-without-time-limit":              {"internal/shootclient", "TestAListWithoutEndIsEnded"},
 	"log-not-limited":                       {"operator", "TestTheOperatorSetsItsLimits"},
 	"log-of-any-length":                     {"internal/loglimit", "TestLinesAboutOneClusterAreLimited"},
+	"losses-told-each-time":                 {"internal/controller/managedresource", "TestLossesWithoutEndAreToldTenTimesAtOnce"},
 	"managed-fields-cached":                 {"internal/shootclient", "TestObjectsAreCachedWithoutWhatIsNotRead"},
 	"managedresource-without-time-limit":    {"internal/controller/managedresource", "TestTheTimeOfARunIsLimited"},
 	"many-workers-wait-for-a-slow-shoot":    {"internal/controller/managedresource", "TestASlowClusterGetsOneWorker"},

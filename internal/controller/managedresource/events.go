@@ -6,8 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -22,11 +26,11 @@ import (
 // interrupted. The reasons of other events are those of the condition.
 const eventRecreated = "ObjectRecreated"
 
-// eventRestored is the reason of the event about a CRD that was deleted in the cluster and is
+// eventRestored is the reason of the event about CRDs that were deleted in the cluster and are
 // back, and restored its note.
 const (
 	eventRestored = "DefinitionRestored"
-	restored      = "%s was deleted in the cluster, and all objects of its kind with it. It is back, and so are the objects that the bundle states. " +
+	restored      = "These definitions were deleted in the cluster, and all objects of their kinds with them: %s. They are back, and so are the objects that the bundle states. " +
 		"Agents create theirs again, perhaps with other values: until then the network can be interrupted. Those that users had created are lost: create them again."
 )
 
@@ -37,11 +41,8 @@ func announce(ctx context.Context, recorder events.EventRecorder, run *run, ende
 	before := condition.Value(run.initial.Status.Conditions, resourcesv1alpha1.ResourcesApplied)
 	now := condition.Value(run.mr.Status.Conditions, resourcesv1alpha1.ResourcesApplied)
 	isNew := run.initial.Status.ObservedGeneration != run.mr.Status.ObservedGeneration
-	if run.applied != "" {
-		for _, crd := range run.observed.restored {
-			outcome.Announce(recorder, run.mr, corev1.EventTypeWarning, eventRestored, fmt.Sprintf(restored, crd))
-		}
-		run.observed.restored = nil
+	if run.applied != "" || run.unchanged {
+		run.announceRestored(recorder)
 	}
 	switch {
 	case run.finalized:
@@ -58,4 +59,23 @@ func announce(ctx context.Context, recorder events.EventRecorder, run *run, ende
 			log.FromContext(ctx).Info("Cannot apply the ManagedResource until something changes", "codes", ended.Codes(), "cause", now.Message)
 		}
 	}
+}
+
+// announceRestored records one event that names the CRDs which were lost and are back. A cluster
+// that loses some again and again has an event once in quietPeriod.
+func (r *run) announceRestored(recorder events.EventRecorder) {
+	lost := r.observed.restored
+	if len(lost) == 0 || !r.observed.recreations.AllowN(r.clock.Now(), 1) {
+		return
+	}
+	r.observed.restored = nil
+	slices.SortFunc(lost, compareIdentities)
+	lost = slices.Compact(lost)
+	var names []string
+	for _, id := range lost[:min(len(lost), mostNamed)] {
+		names = append(names, id.Name)
+	}
+	related := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: lost[0].Name, UID: r.observed.objects[lost[0]].uid}}
+	related.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind(lost[0].Kind))
+	outcome.AnnounceWith(recorder, r.mr, related, corev1.EventTypeWarning, eventRestored, fmt.Sprintf(restored, strings.Join(names, ", ")+andMore(len(lost))))
 }
