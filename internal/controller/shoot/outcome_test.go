@@ -3,6 +3,7 @@
 package shoot_test
 
 import (
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -15,6 +16,7 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/condition"
 	"github.com/trellis-network/trellis/internal/controller/shoot"
 )
 
@@ -84,6 +86,14 @@ func TestWarningsAreAConstraint(t *testing.T) {
 	e.Expect(constraint.Type).To(Equal(shoot.ConfigurationInForce))
 	e.Expect(constraint.Status).To(Equal(corev1beta1.ConditionFalse))
 	e.Expect(constraint.Message).To(Equal("spec.networking.providerConfig.number: has no effect; see spec.networking.pods"))
+
+	long := `{"field":"spec.providerConfig.number","message":"` + strings.Repeat("x", condition.MaxMessage/2) + `"}`
+	e.networkSays(succeeded, func(n *extensionsv1alpha1.Network) {
+		n.Status.ProviderStatus = &runtime.RawExtension{Raw: []byte(`{"warnings":[` + long + `,` + long + `]}`)}
+	})
+	e.becomes(s, create, succeeded, "with 2 warnings: see the constraint "+shoot.ConfigurationInForce)
+	e.Expect(len(s.Status.Constraints[0].Message)).To(BeNumerically("<=", condition.MaxMessage))
+	e.Expect(s.Status.Constraints[0].Message).To(HaveSuffix("…"))
 
 	e.networkSays(succeeded, func(n *extensionsv1alpha1.Network) { n.Status.ProviderStatus = nil })
 	e.Eventually(func() []corev1beta1.Condition { e.get(s); return s.Status.Constraints }).Should(BeEmpty())

@@ -276,7 +276,8 @@ func (run *run) setWarnings(now metav1.Time) {
 		lines = append(lines, warning.String())
 	}
 	status.Constraints, _ = condition.Set(status.Constraints, corev1beta1.Condition{
-		Type: ConfigurationInForce, Status: corev1beta1.ConditionFalse, Reason: configurationWarnings, Message: strings.Join(lines, "\n"),
+		Type: ConfigurationInForce, Status: corev1beta1.ConditionFalse, Reason: configurationWarnings,
+		Message: condition.Shorten(strings.Join(lines, "\n"), condition.MaxMessage),
 	}, now.Time)
 }
 
