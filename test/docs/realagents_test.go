@@ -3,8 +3,6 @@
 package docs
 
 import (
-	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -15,10 +13,10 @@ import (
 	"github.com/trellis-network/trellis/test/sandbox"
 )
 
-// All commands of the guide work one after the other, on two real nodes. What is built
-// beforehand is skipped: the programs of nodes, and an archive with images of agents.
+// All commands of the guide work one after the other, on two real nodes. What they build is built
+// beforehand.
 func TestTheGuideToRealAgentsWorks(t *testing.T) {
-	const anywhere, build = "/tmp/landscape", `"$(make -s real-nodes)"`
+	const anywhere, box, programsOfNodes, trellis = "/tmp/landscape", `"$(go run ./test/sandbox/build)"`, `"$(make -s real-nodes)"`, "make build\n"
 	g := NewWithT(t)
 	nodes, err := sandbox.NodePrograms()
 	if err != nil {
@@ -29,21 +27,16 @@ func TestTheGuideToRealAgentsWorks(t *testing.T) {
 	if reason, err := exec.Command(binary, "check").CombinedOutput(); err != nil {
 		t.Skip(string(reason))
 	}
-	folder := programs(t)
-	bin := t.TempDir()
-	g.Expect(os.Symlink(binary, filepath.Join(bin, "trellis-sandbox"))).To(Succeed())
-	g.Expect(os.Symlink(binary, filepath.Join(bin, "kubectl"))).To(Succeed())
-	copyFile(t, filepath.Join(nodes, "images", "traffic.tar"), filepath.Join(folder, "agents.tar"))
-
 	// What follows needs sources of others.
 	commands := strings.Join(blocks(t, "docs/real-agents.md", "sh"), "\n")
 	commands, _, _ = strings.Cut(commands, "make realcalico")
-	g.Expect(commands).To(And(ContainSubstring(anywhere), ContainSubstring(build)))
+	for _, text := range []string{anywhere, box, programsOfNodes, trellis} {
+		g.Expect(commands).To(ContainSubstring(text))
+	}
 	landscape := filepath.Join(t.TempDir(), "landscape")
-	commands = strings.NewReplacer(anywhere, landscape, build, nodes).Replace(commands)
+	commands = strings.NewReplacer(anywhere, landscape, box, binary, programsOfNodes, nodes, trellis, "").Replace(commands)
 	shell := exec.Command("bash", "-c", "set -euo pipefail\ntrap 'kill %1 2>/dev/null || true; trellis-sandbox down --dir "+landscape+"' EXIT\n"+commands)
-	shell.Dir = folder
-	shell.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
+	shell.Dir = programs(t)
 	output, err := shell.CombinedOutput()
 	g.Expect(err).NotTo(HaveOccurred(), string(output))
 	g.Expect(string(output)).To(And(
@@ -51,17 +44,4 @@ func TestTheGuideToRealAgentsWorks(t *testing.T) {
 		ContainSubstring(`"missingImages": []`),
 		ContainSubstring("default via 10.250.0.1"),
 		ContainSubstring("shoot--dev--flannel")))
-}
-
-func copyFile(t *testing.T, from, to string) {
-	t.Helper()
-	g := NewWithT(t)
-	source, err := os.Open(from)
-	g.Expect(err).NotTo(HaveOccurred())
-	defer source.Close()
-	target, err := os.Create(to)
-	g.Expect(err).NotTo(HaveOccurred())
-	_, err = io.Copy(target, source)
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(target.Close()).To(Succeed())
 }
