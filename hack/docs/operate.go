@@ -46,7 +46,14 @@ var tested = []struct{ what, dir, module, how string }{
 	{"Prometheus Operator's kinds", ".", "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring", "what Trellis writes of them is decoded with their types"},
 }
 
-// writeVersions writes the table of the versions that tests run.
+// contracts are the programs of others whose behaviour tests simulate. Their development versions were read.
+var contracts = []struct{ what, version, how string }{
+	{"Gardener", "1.150", "none of its programs run: tests simulate gardenlet, the resource manager and their webhooks"},
+	{"networking-calico", "1.60", "it does not run: its pod templates are compared, and tests simulate what it leaves and takes back"},
+	{"networking-cilium", "1.49", "the same"},
+}
+
+// writeVersions writes the table of the versions that tests run or simulate.
 func writeVersions() error {
 	var table strings.Builder
 	table.WriteString("| What | Version | What tests do with it |\n|---|---|---|\n")
@@ -58,6 +65,9 @@ func writeVersions() error {
 			return fmt.Errorf("find the version of %s: %w", one.module, err)
 		}
 		fmt.Fprintf(&table, "| %s | %s | %s |\n", one.what, strings.TrimSpace(string(version)), one.how)
+	}
+	for _, one := range contracts {
+		fmt.Fprintf(&table, "| %s | %s | %s |\n", one.what, one.version, one.how)
 	}
 	return section.Write(operate, "versions", table.String())
 }
