@@ -99,13 +99,29 @@ func TestEachAlertFiresWhenItShould(t *testing.T) {
 			"half": {`trellis_connectivity_networks{type="cilium", status="unknown"} 5x120
 				trellis_connectivity_networks{type="cilium", status="true"} 5x120`, 0, ""},
 		},
+		"TrellisAdmissionIsDown": {
+			"both replicas": {`up{pod="a"} 1x9 0x100
+				up{pod="b"} 1x9 0x100`, 15, "No replica of trellis-admission answers."},
+			"there is no pod": {`up{pod="a"} 1x9`, 19, "No replica of trellis-admission answers."},
+			"one of two": {`up{pod="a"} 0x120
+				up{pod="b"} 1x120`, 0, ""},
+		},
+		"TrellisAdmissionIsSlow": {
+			"two seconds": {`controller_runtime_webhook_latency_seconds_sum{webhook="/shoots"} 0+20x120
+				controller_runtime_webhook_latency_seconds_count{webhook="/shoots"} 0+10x120`, 11, "trellis-admission takes 2s on average for an answer at /shoots."},
+			"milliseconds": {`controller_runtime_webhook_latency_seconds_sum{webhook="/shoots"} 0+0.02x120
+				controller_runtime_webhook_latency_seconds_count{webhook="/shoots"} 0+10x120`, 0, ""},
+		},
+		"TrellisAdmissionPanics": {
+			"once":         {`controller_runtime_webhook_panics_total 0x29 1x90`, 30, "trellis-admission panics."},
+			"a day before": {`controller_runtime_webhook_panics_total 1x120`, 0, ""},
+		},
 		"TrellisBundleIsLarge": {
 			"900 KiB": {`trellis_bundle_max_size_bytes{bundle="extension-networking-cilium-config", type="cilium"} 921600x120`, 10, "A bundle extension-networking-cilium-config has 900kiB. Kubernetes refuses Secrets of more than 1 MiB."},
 			"53 kB":   {`trellis_bundle_max_size_bytes{bundle="extension-networking-cilium-config", type="cilium"} 53000x120`, 0, ""},
 		},
 	}
-	for _, alert := range onASeed(t).alerts() {
-
+	for _, alert := range slices.Concat(onASeed(t).alerts(), inAGarden(t).alerts()) {
 		NewWithT(t).Expect(situations).To(HaveKey(alert.Alert))
 		for name, one := range situations[alert.Alert] {
 			t.Run(alert.Alert+"/"+name, func(t *testing.T) {
@@ -129,7 +145,7 @@ func TestEachAlertFiresWhenItShould(t *testing.T) {
 func fires(t *testing.T, alert monitoringv1.Rule, series string) (minute int, texts map[string]string) {
 	t.Helper()
 	g := NewWithT(t)
-	data := readSeries(t, series)
+	data := readSeries(t, alert.Labels["service"], series)
 	engine := promql.NewEngine(promql.EngineOpts{MaxSamples: 1e6, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, Parser: parser.NewParser(parser.Options{})})
 	var lasts time.Duration
 	if alert.For != nil {
@@ -178,14 +194,14 @@ func textsOf(t *testing.T, alert monitoringv1.Rule, sample promql.Sample) map[st
 // seriesData are series that Prometheus' engine reads.
 type seriesData []storage.Series
 
-// readSeries reads series, one a line, of the job that Prometheus scrapes the operator as.
-func readSeries(t *testing.T, text string) (data seriesData) {
+// readSeries reads series of a job, one a line.
+func readSeries(t *testing.T, job, text string) (data seriesData) {
 	t.Helper()
 	g := NewWithT(t)
 	for line := range strings.Lines(text) {
 		metric, values, err := parser.NewParser(parser.Options{}).ParseSeriesDesc(strings.TrimSpace(line))
 		g.Expect(err).NotTo(HaveOccurred(), line)
-		one := promql.Series{Metric: labels.NewBuilder(metric).Set("job", "trellis-operator").Labels()}
+		one := promql.Series{Metric: labels.NewBuilder(metric).Set("job", job).Labels()}
 		for minute, value := range values {
 			if !value.Omitted {
 				one.Floats = append(one.Floats, promql.FPoint{T: int64(minute) * time.Minute.Milliseconds(), F: value.Value})

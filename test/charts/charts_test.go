@@ -23,7 +23,7 @@ import (
 	"github.com/trellis-network/trellis/test/sandbox"
 )
 
-var landscape = harness.Own(sandbox.Options{Shoots: []string{"garden-dev/one"}, Nodes: 1})
+var landscape = harness.Own(sandbox.Options{Shoots: []string{"garden-dev/one"}, Nodes: 2})
 
 func TestMain(m *testing.M) {
 	status := landscape.Main(m)

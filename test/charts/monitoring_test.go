@@ -16,6 +16,7 @@ import (
 
 	. "github.com/onsi/gomega"
 	monitoringv1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1"
+	monitoringv1alpha1 "github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring/v1alpha1"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/promql/parser"
@@ -34,12 +35,17 @@ type monitoring struct {
 func (r release) monitoring(t *testing.T) monitoring {
 	t.Helper()
 	objects := r.render(t)
-	dashboard := "trellis-operator-dashboard"
-	if strings.Contains(r.values, "gardener:") {
-		dashboard = r.name + "-operator-dashboard"
+	made := monitoring{rule: find[monitoringv1.PrometheusRule](t, objects, "PrometheusRule"), dashboard: &built.Dashboard{}}
+	for _, object := range objects {
+		if object.GetKind() == "ConfigMap" && strings.HasSuffix(object.GetName(), "-dashboard") {
+			made.configMap = find[corev1.ConfigMap](t, objects, "ConfigMap", object.GetName())
+		}
 	}
-	made := monitoring{rule: find[monitoringv1.PrometheusRule](t, objects, "PrometheusRule"), configMap: find[corev1.ConfigMap](t, objects, "ConfigMap", dashboard), dashboard: &built.Dashboard{}}
-	NewWithT(t).Expect(json.Unmarshal([]byte(made.configMap.Data["trellis-operator.json"]), made.dashboard)).To(Succeed())
+	NewWithT(t).Expect(made.configMap).NotTo(BeNil())
+	NewWithT(t).Expect(made.configMap.Data).To(HaveLen(1))
+	for _, content := range made.configMap.Data {
+		NewWithT(t).Expect(json.Unmarshal([]byte(content), made.dashboard)).To(Succeed())
+	}
 	return made
 }
 
@@ -47,6 +53,17 @@ func onASeed(t *testing.T) monitoring {
 	release := releases["the operator on a seed"]
 	release.namespace = "extension-trellis"
 	return release.monitoring(t)
+}
+
+func inAGarden(t *testing.T) monitoring {
+	release := releases["the admission by Gardener's operator"]
+	release.namespace = "garden"
+	return release.monitoring(t)
+}
+
+// inALandscape are those of the jobs that Gardener's Prometheus instances scrape.
+func inALandscape(t *testing.T) map[string]monitoring {
+	return map[string]monitoring{"trellis-operator": onASeed(t), "trellis-admission": inAGarden(t)}
 }
 
 func (m monitoring) alerts() (all []monitoringv1.Rule) {
@@ -81,15 +98,15 @@ func selectors(expression parser.Expr) (all []*parser.VectorSelector) {
 	return all
 }
 
-// documented is what docs/metrics.md says of series: the labels of each metric, and the values of labels.
+// documented is what a page says of series: the labels of each metric, and the values of labels.
 type documented struct {
 	labels map[string][]string
 	values map[string][]string
 }
 
-func readMetrics(t *testing.T) documented {
+func readMetrics(t *testing.T, page string) documented {
 	t.Helper()
-	content, err := os.ReadFile(filepath.Join("..", "..", "docs", "metrics.md"))
+	content, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	quoted := func(cell string) (all []string) {
 		for _, match := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cell, -1) {
@@ -117,16 +134,21 @@ func readMetrics(t *testing.T) documented {
 
 // An alert on a series that there is not never fires.
 func TestAlertsAndTheDashboardReadDocumentedSeries(t *testing.T) {
-	known := readMetrics(t)
-	for name, expression := range onASeed(t).expressions() {
-		t.Run(name, func(t *testing.T) {
+	for job, page := range map[string]string{"trellis-operator": "metrics.md", "trellis-admission": "admission.md"} {
+		readDocumentedSeries(t, job, inALandscape(t)[job], readMetrics(t, page))
+	}
+}
+
+func readDocumentedSeries(t *testing.T, job string, m monitoring, known documented) {
+	for name, expression := range m.expressions() {
+		t.Run(job+" "+name, func(t *testing.T) {
 			g := NewWithT(t)
 			parsed, err := parser.NewParser(parser.Options{}).ParseExpr(expression)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(selectors(parsed)).NotTo(BeEmpty())
 			for _, selector := range selectors(parsed) {
 				g.Expect(known.labels).To(HaveKey(selector.Name))
-				g.Expect(selector.LabelMatchers).To(ContainElement(HaveField("String()", `job="trellis-operator"`)), "other extensions serve some metrics of the same names")
+				g.Expect(selector.LabelMatchers).To(ContainElement(HaveField("String()", `job="`+job+`"`)), "other extensions serve some metrics of the same names")
 				for _, matcher := range selector.LabelMatchers {
 					if matcher.Name == model.MetricNameLabel || matcher.Name == "job" {
 						continue
@@ -160,13 +182,15 @@ func prefixed(name string, values []string) (all []string) {
 func TestAlertsAreAsGardenersAlertmanagersTakeThem(t *testing.T) {
 	g := NewWithT(t)
 	names := map[string]bool{}
-	for _, alert := range onASeed(t).alerts() {
-		g.Expect(names).NotTo(HaveKey(alert.Alert))
-		names[alert.Alert] = true
-		g.Expect(alert.Labels).To(And(HaveKeyWithValue("type", "seed"), HaveKeyWithValue("visibility", "operator"), HaveKeyWithValue("service", "trellis-operator"),
-			HaveKeyWithValue("severity", BeElementOf("blocker", "critical", "warning", "info"))), alert.Alert)
-		g.Expect(alert.Annotations).To(And(HaveKey("summary"), HaveKey("description")), alert.Alert)
-		g.Expect(alert.Expr.String()).NotTo(MatchRegexp(`by \([^)]*\btype\b`), alert.Alert)
+	for job, m := range inALandscape(t) {
+		for _, alert := range m.alerts() {
+			g.Expect(names).NotTo(HaveKey(alert.Alert))
+			names[alert.Alert] = true
+			g.Expect(alert.Labels).To(And(HaveKeyWithValue("type", "seed"), HaveKeyWithValue("visibility", "operator"), HaveKeyWithValue("service", job),
+				HaveKeyWithValue("severity", BeElementOf("blocker", "critical", "warning", "info"))), alert.Alert)
+			g.Expect(alert.Annotations).To(And(HaveKey("summary"), HaveKey("description")), alert.Alert)
+			g.Expect(alert.Expr.String()).NotTo(MatchRegexp(`by \([^)]*\btype\b`), alert.Alert)
+		}
 	}
 }
 
@@ -181,13 +205,17 @@ func TestEachAlertIsExplained(t *testing.T) {
 	for _, match := range regexp.MustCompile("(?m)^\\| `(Trellis\\w+)` \\| (\\w+) \\|").FindAllStringSubmatch(section, -1) {
 		explained = append(explained, match[1]+" "+match[2])
 	}
-	for _, alert := range onASeed(t).alerts() {
+	for _, alert := range slices.Concat(onASeed(t).alerts(), inAGarden(t).alerts()) {
 		alerts = append(alerts, alert.Alert+" "+alert.Labels["severity"])
 	}
 	g.Expect(explained).To(Equal(alerts))
 }
 
-func TestPlutonoCanDrawTheDashboard(t *testing.T) { onASeed(t).dashboard.ExpectToBeDrawn(t) }
+func TestPlutonoCanDrawTheDashboards(t *testing.T) {
+	for _, m := range inALandscape(t) {
+		m.dashboard.ExpectToBeDrawn(t)
+	}
+}
 
 // On a seed they must be where Gardener's Prometheus and Plutono look for them.
 func TestAlertsAndTheDashboardAreWhereTheyAreLookedFor(t *testing.T) {
@@ -204,6 +232,30 @@ func TestAlertsAndTheDashboardAreWhereTheyAreLookedFor(t *testing.T) {
 	g.Expect(standalone.rule.Labels).To(HaveKeyWithValue("release", "prometheus"))
 	g.Expect(standalone.configMap.Namespace).To(Equal("trellis-system"))
 	g.Expect(standalone.configMap.Labels).To(HaveKeyWithValue("show", "yes"))
+}
+
+// So must those of the admission, in the garden's runtime cluster.
+func TestTheAdmissionIsMonitoredWhereItRuns(t *testing.T) {
+	g := NewWithT(t)
+	release := releases["the admission by Gardener's operator"]
+	release.namespace = "garden"
+	garden, scraped := release.monitoring(t), find[monitoringv1alpha1.ScrapeConfig](t, release.render(t), "ScrapeConfig")
+	g.Expect(garden.rule.Labels).To(HaveKeyWithValue("prometheus", "garden"))
+	g.Expect(scraped.Labels).To(HaveKeyWithValue("prometheus", "garden"))
+	g.Expect(scraped.Spec.KubernetesSDConfigs[0].Namespaces.Names).To(Equal([]string{"garden"}))
+	g.Expect(scraped.Spec.RelabelConfigs).To(ContainElement(And(HaveField("TargetLabel", "job"), HaveField("Replacement", HaveValue(Equal("trellis-admission"))))))
+	g.Expect(garden.configMap.Labels).To(HaveKeyWithValue("dashboard.monitoring.gardener.cloud/garden", "true"))
+
+	release = releases["the admission standalone"]
+	release.namespace = "trellis-system"
+	standalone := release.monitoring(t)
+	g.Expect(standalone.rule.Labels).To(And(HaveKeyWithValue("release", "prometheus"), Not(HaveKey("prometheus"))))
+	g.Expect(standalone.configMap.Labels).To(HaveKeyWithValue("grafana_dashboard", "1"))
+
+	release.has = nil
+	for _, object := range release.render(t) {
+		g.Expect(object.GetAPIVersion()).NotTo(HavePrefix("monitoring.coreos.com/"), "the cluster has no such kind")
+	}
 }
 
 // An object of a kind that the cluster lacks would fail the whole release.
@@ -238,9 +290,6 @@ func expectServed(g Gomega, known documented, address string) {
 	families, err := reader.TextToMetricFamilies(response.Body)
 	g.Expect(err).NotTo(HaveOccurred())
 	for name, labels := range known.labels {
-		if name == "trellis_connectivity_tests" {
-			continue // only once probes report, as in the tests of networkstatus/connectivity
-		}
 		family := families[name]
 		if family == nil {
 			family = families[histogram.ReplaceAllString(name, "")]
@@ -265,7 +314,7 @@ func TestTheExpressionsOfThePageAboutMetricsReadDocumentedSeries(t *testing.T) {
 	_, table, found := strings.Cut(string(content), "| Question | Expression |\n")
 	g.Expect(found).To(BeTrue())
 	table, _, _ = strings.Cut(table, "\n\n")
-	known, expressions := readMetrics(t), regexp.MustCompile("(?m)\\| `(.+)` \\|$").FindAllStringSubmatch(table, -1)
+	known, expressions := readMetrics(t, "metrics.md"), regexp.MustCompile("(?m)\\| `(.+)` \\|$").FindAllStringSubmatch(table, -1)
 	g.Expect(expressions).NotTo(BeEmpty())
 	for _, expression := range expressions {
 		parsed, err := parser.NewParser(parser.Options{}).ParseExpr(expression[1])

@@ -101,7 +101,7 @@ scrapeConfig: {labels: {release: prometheus}}
 	"the admission of a virtual garden":           {chart: "trellis-admission-runtime", name: "trellis-admission", values: "global:\n  virtualGarden: {enabled: true}" + kubeconfig},
 	"the admission of a garden that trusts OIDC":  {chart: "trellis-admission-runtime", name: "trellis-admission", values: "global:\n  virtualGarden: {enabled: true}\n  serviceAccountTokenVolumeProjection: {enabled: true, audience: garden}" + kubeconfig},
 	"the admission by Gardener's operator":        {chart: "trellis-admission-runtime", name: "trellis", values: "gardener: {runtimeCluster: {priorityClassName: gardener-garden-system-400}, virtualCluster: {enabled: true, namespace: extension-trellis}}"},
-	"the admission standalone":                    {chart: "trellis-admission-runtime", name: "trellis-admission", values: "mode: standalone", has: []string{autoscaler}},
+	"the admission standalone":                    {chart: "trellis-admission-runtime", name: "trellis-admission", values: "mode: standalone\nalerts: {labels: {release: prometheus}}", has: []string{autoscaler, scrapeConfig, alertRule}},
 	"the admission's rights":                      {chart: "trellis-admission-application", name: "trellis-admission", values: "{}"},
 	"the admission's rights in a virtual garden":  {chart: "trellis-admission-application", name: "trellis-admission", values: "global: {virtualGarden: {enabled: true}}"},
 	"the admission's rights of a user":            {chart: "trellis-admission-application", name: "trellis-admission", values: "global: {virtualGarden: {enabled: true, user: {name: trellis}}}"},

@@ -11,9 +11,12 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	connectivityv1alpha1 "github.com/trellis-network/trellis/api/connectivity/v1alpha1"
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	"github.com/trellis-network/trellis/operator"
 	"github.com/trellis-network/trellis/plugins"
@@ -74,12 +77,41 @@ imageVectorOverwrite: |
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(cluster.Get(t.Context(), client.ObjectKeyFromObject(agents), agents)).To(Succeed())
 	g.Expect(agents.Spec.Template.Spec.Containers).To(ContainElement(HaveField("Image", HavePrefix("mirror.example.org/node:v"))))
-	g.Eventually(func(g Gomega) { expectServed(g, readMetrics(t), metrics) }).WithTimeout(2 * time.Minute).WithPolling(time.Second).Should(Succeed())
+	g.Eventually(func(g Gomega) {
+		probesReport(t, g, cluster)
+		expectServed(g, readMetrics(t, "metrics.md"), metrics)
+	}).WithTimeout(2 * time.Minute).WithPolling(5 * time.Second).Should(Succeed())
 	g.Expect(seed.Delete(t.Context(), shoot)).To(Succeed())
 	g.Eventually(func() error { return seed.Get(t.Context(), client.ObjectKeyFromObject(shoot), shoot) }).
 		Should(MatchError(ContainSubstring("not found")))
 	cancel()
 	g.Expect(<-ended).To(Succeed())
+}
+
+// probesReport writes what the probes on the two nodes of a cluster would report, since simulated nodes run
+// no program: each reaches the other.
+func probesReport(t *testing.T, g Gomega, cluster *harness.Cluster) {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	g.Expect(connectivityv1alpha1.AddToScheme(scheme)).To(Succeed())
+	reports, err := client.New(cluster.Config, client.Options{Scheme: scheme})
+	g.Expect(err).NotTo(HaveOccurred())
+	nodes := &corev1.NodeList{}
+	g.Expect(cluster.List(t.Context(), nodes)).To(Succeed())
+	g.Expect(nodes.Items).To(HaveLen(2))
+	now := metav1.Now()
+	for i := range nodes.Items {
+		made := &connectivityv1alpha1.NodeConnectivity{ObjectMeta: metav1.ObjectMeta{Name: nodes.Items[i].Name}}
+		_, err := controllerutil.CreateOrUpdate(t.Context(), reports, made, func() error {
+			result := connectivityv1alpha1.Result{Name: nodes.Items[1-i].Name, Address: "100.64.0.2:8099", Attempts: 30, LastSuccess: &now}
+			check := connectivityv1alpha1.Check{
+				Family: connectivityv1alpha1.IPv4, Type: connectivityv1alpha1.CheckPods, Targets: 1, Results: []connectivityv1alpha1.Result{result},
+			}
+			made.Report = connectivityv1alpha1.Report{Time: now, ProbeVersion: "v9.8.7", Peers: 1, Targets: 1, Checks: []connectivityv1alpha1.Check{check}}
+			return nil
+		})
+		g.Expect(err).NotTo(HaveOccurred())
+	}
 }
 
 // With the CRDs would go all Networks, and with them the networks of running clusters.

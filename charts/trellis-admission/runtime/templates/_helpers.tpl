@@ -17,3 +17,16 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- define "trellis-admission.virtualGarden" -}}
 {{- if or .Values.global.virtualGarden.enabled (dig "virtualCluster" "enabled" false .Values.gardener) }}true{{ end }}
 {{- end -}}
+
+{{- /* The name of what monitors the admission. Gardener's begin with the name of the Prometheus. */}}
+{{- define "trellis-admission.monitor" -}}
+{{ if .Values.gardener }}garden-{{ end }}trellis-admission
+{{- end -}}
+
+{{- /* The labels by which a Prometheus selects it: those in Gardener's garden, or those of a value. */}}
+{{- define "trellis-admission.selected" -}}
+{{- $labels := ternary (dict "prometheus" "garden") (dict) (not (empty .root.Values.gardener)) }}
+{{- with merge (deepCopy .labels) $labels }}
+{{- toYaml . }}
+{{- end }}
+{{- end -}}
