@@ -60,7 +60,7 @@ shoot garden-dev/mine: invalid (string-and-cups, 1 error)
 			name: "a Shoot without workers has no network to validate", args: "validate -f -", exit: 1,
 			stdin: `{apiVersion: core.gardener.cloud/v1beta1, kind: Shoot, metadata: {name: a}, spec: {provider: {type: x}}}`,
 			stdout: `
-error: spec.provider.workers: Required value: a Shoot without workers has no pod network
+error: spec.provider.workers: Required value: a Shoot without workers has no pod network; list the workers of one that is to have a network
 `,
 		},
 		{

@@ -21,7 +21,7 @@ const (
 )
 
 // ErrWorkerless is returned for a Shoot that has no workers, and so no network.
-var ErrWorkerless = errors.New("a Shoot without workers has no pod network")
+var ErrWorkerless = errors.New("a Shoot without workers has no pod network; list the workers of one that is to have a network")
 
 // NetworkForShoot derives the Network that gardenlet would write for a Shoot.
 // It does not check the Shoot, since Build does. It returns ErrWorkerless if there is none.

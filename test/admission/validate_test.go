@@ -22,7 +22,7 @@ import (
 // nothingToValidate are Shoots that trellis-admission admits unchecked. Users who ask the command line
 // about them have made a mistake, of which it tells.
 var nothingToValidate = map[string]string{
-	"no workers":                 "refused: spec.provider.workers: Required value: a Shoot without workers has no pod network\n",
+	"no workers":                 "refused: spec.provider.workers: Required value: a Shoot without workers has no pod network; list the workers of one that is to have a network\n",
 	"another type with nonsense": "refused: spec.networking.type: Unsupported value: \"other\"",
 }
 
