@@ -122,7 +122,7 @@ func TestWhatNoNetworkCanChangeIsRefused(t *testing.T) {
 			name: "its range", args: args, exit: cli.ExitInvalid,
 			files: fromTo(old, strings.Replace(old, "podCIDR: 10.1", "clusterCIDR: 10.7", 1)),
 			stdout: `
-error: new.yaml: spec.clusterCIDR: Forbidden: cannot change from 10.1.0.0/16 to 10.7.0.0/16 in a running network: the running pods have addresses from this range
+error: new.yaml: spec.clusterCIDR: Forbidden: cannot change from 10.1.0.0/16 to 10.7.0.0/16 in a running network: the running pods have addresses from this range; write 10.1.0.0/16 again, or create a new cluster
 refused (1 error): keep spec.clusterCIDR: 10.1.0.0/16, or create a new cluster
 `,
 		},

@@ -68,7 +68,7 @@ shoot garden-dev/mine: valid (noop, 1 warning)
 			name: "the length of the nodes' ranges", args: "validate new.yaml --old old.yaml", exit: 1,
 			files: with(strings.Replace(old["old.yaml"], "version: 1.36.3", "version: 1.36.3, kubeControllerManager: {nodeCIDRMaskSize: 26}", 1)),
 			stdout: `
-error: new.yaml: spec.kubernetes.kubeControllerManager.nodeCIDRMaskSize: Forbidden: cannot change from 24 to 26 in a running network: the nodes have ranges of this length
+error: new.yaml: spec.kubernetes.kubeControllerManager.nodeCIDRMaskSize: Forbidden: cannot change from 24 to 26 in a running network: the nodes have ranges of this length; write 24 again, or create a new cluster
 shoot garden-dev/mine: invalid (noop, 1 error)
 `,
 		},

@@ -20,6 +20,9 @@ type addresses struct {
 	paths *paths
 	// families are those that the Request lists.
 	families []extensionsv1alpha1.IPFamily
+	// mayBeReported reports that ranges which the user leaves out may still become known: IPv6 ranges
+	// usually come from the infrastructure, which begins once there is a Shoot (Gardener's contract).
+	mayBeReported bool
 }
 
 // check checks each range and, if the families can be served, the ranges beside each other.
@@ -53,6 +56,8 @@ func primaryFamily(wanted []extensionsv1alpha1.IPFamily) extensionsv1alpha1.IPFa
 func (a *addresses) parse(path *field.Path, cidr, example string) netip.Prefix {
 	prefix, err := netip.ParsePrefix(cidr)
 	switch {
+	case cidr == "" && a.mayBeReported:
+		a.Warn(path, "the range is unknown until the infrastructure reports it in the Shoot's status; where none does, write one such as "+example)
 	case cidr == "":
 		a.Error(field.Required(path, "write an IP range such as "+example))
 	case err != nil:
@@ -82,6 +87,8 @@ func (a *addresses) checkRanges(pods, services, nodes netip.Prefix) {
 		addressRange{path: a.paths.nodes, prefix: nodes})
 	ofPods := a.allRanges(a.paths.pods, pods, plugin.FactPodRanges, a.in.PodCIDRs)
 	a.checkRoom(ofPods)
+	a.checkRoomIPv6(ofPods)
+	a.checkRoomForServices(services)
 	a.checkOverlaps(
 		ofPods,
 		a.allRanges(a.paths.services, services, plugin.FactServiceRanges, a.in.ServiceCIDRs),
@@ -151,7 +158,7 @@ func (a *addresses) mustBeApart(one addressRange, whose string, others []address
 		a.Warn(one.path, fmt.Sprintf("%s overlaps with the %s' range %s: the infrastructure, which made both, must keep their addresses apart",
 			one.prefix, whose, other.prefix))
 	default:
-		a.Error(field.Invalid(one.path, one.prefix.String(), fmt.Sprintf("overlaps with the %s' range %s", whose, other.prefix)))
+		a.Error(field.Invalid(one.path, one.prefix.String(), fmt.Sprintf("overlaps with the %s' range %s; give a new cluster ranges that are apart", whose, other.prefix)))
 	}
 }
 

@@ -51,7 +51,8 @@ func (b *build) checkNetwork() {
 		b.Error(field.Invalid(field.NewPath("spec", "clusterCIDR"), spec.ClusterCIDR,
 			fmt.Sprintf("is another spelling of podCIDR, which says %s; leave one of them out", spec.PodCIDR)))
 	}
-	of := addresses{Findings: &b.Findings, in: &b.in, paths: &b.paths, families: spec.IPFamilies}
+	of := addresses{Findings: &b.Findings, in: &b.in, paths: &b.paths, families: spec.IPFamilies,
+		mayBeReported: b.in.Planned && b.request.Author == AuthorShoot}
 	of.check(familiesFine)
 	b.checkShoot()
 }

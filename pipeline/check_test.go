@@ -7,6 +7,7 @@ import (
 
 	. "github.com/onsi/gomega"
 
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/test/contract"
@@ -33,7 +34,9 @@ func TestNetworksAreChecked(t *testing.T) {
 		"not the first address":         {func(s *spec) { s.PodCIDR = "10.1.0.1/16" }, "spec.podCIDR: Invalid value: \"10.1.0.1/16\": must begin with the first address of the range; write 10.1.0.0/16"},
 		"older spelling not a range":    {func(s *spec) { s.PodCIDR, s.ClusterCIDR = "", "x" }, "spec.clusterCIDR: Invalid value: \"x\""},
 		"no service range":              {func(s *spec) { s.ServiceCIDR = "" }, "spec.serviceCIDR: Required value"},
-		"overlapping ranges":            {func(s *spec) { s.ServiceCIDR = "10.1.128.0/24" }, "spec.serviceCIDR: Invalid value: \"10.1.128.0/24\": overlaps with the pods' range 10.1.0.0/16"},
+		"overlapping ranges":            {func(s *spec) { s.ServiceCIDR = "10.1.128.0/24" }, "spec.serviceCIDR: Invalid value: \"10.1.128.0/24\": overlaps with the pods' range 10.1.0.0/16; give a new cluster ranges that are apart"},
+		"too few Services":              {func(s *spec) { s.ServiceCIDR = "10.2.0.0/30" }, "spec.serviceCIDR: Invalid value: \"10.2.0.0/30\": has fewer than the 8 addresses without which kube-apiserver does not start; give a new cluster a larger range such as a /20"},
+		"enough Services":               {func(s *spec) { s.ServiceCIDR = "10.2.0.0/29" }, ""},
 		"IPv6 range in an IPv4 network": {func(s *spec) { s.PodCIDR = "fd00::/64" }, "spec.podCIDR: Invalid value: \"fd00::/64\": must be an IPv4 range"},
 		"unknown family":                {func(s *spec) { s.IPFamilies = []extensionsv1alpha1.IPFamily{"IPv5"} }, "spec.ipFamilies[0]: Unsupported value: \"IPv5\""},
 		"a family twice":                {func(s *spec) { s.IPFamilies = []extensionsv1alpha1.IPFamily{"IPv4", "IPv4"} }, "spec.ipFamilies[1]: Duplicate value: \"IPv4\""},
@@ -174,4 +177,21 @@ func TestRangesOfAllFamiliesMustNotOverlap(t *testing.T) {
 			g.Expect(result.Warnings[0].String()).To(HavePrefix(test.warns))
 		})
 	}
+}
+
+// IPv6 ranges usually come from the infrastructure, which begins once there is a Shoot.
+func TestIPv6RangesOfANewShootMayBeUnknown(t *testing.T) {
+	g := NewWithT(t)
+	p := newPipeline(t, noopPlugin{ipv6: true})
+	ofIPv6 := func(s *corev1beta1.Shoot) {
+		s.Spec.Networking = &corev1beta1.Networking{Type: new("noop"), IPFamilies: []string{"IPv6"}}
+	}
+	review := p.ReviewShoot(nil, shoot(ofIPv6), noEnvironment)
+	g.Expect(review.Errors).To(BeEmpty())
+	g.Expect(review.Warnings).To(ConsistOf(
+		HaveField("String()", "spec.networking.pods: the range is unknown until the infrastructure reports it in the Shoot's status; where none does, write one such as 2001:db8:1::/48"),
+		HaveField("String()", "spec.networking.services: the range is unknown until the infrastructure reports it in the Shoot's status; where none does, write one such as 2001:db8:2::/108")))
+
+	n := network("", func(s *spec) { s.IPFamilies, s.PodCIDR, s.ServiceCIDR = familiesIn("IPv6"), "", "" })
+	g.Expect(p.Build(p.NewRequest(n, nil, noEnvironment)).Errors).To(HaveLen(2), "a Network has its ranges")
 }

@@ -3,6 +3,7 @@
 package pipeline
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -40,8 +41,9 @@ func (r *Result) RefuseFixed(before *Accepted, request *Request) (keep []string)
 			continue
 		}
 		keep = append(keep, each.path.String()+": "+each.before)
+		former, wanted := fielderror.Abbreviate(each.before), cmp.Or(fielderror.Abbreviate(each.after), "absent")
 		r.Errors = append(r.Errors, field.Forbidden(each.path, fmt.Sprintf("cannot change from %s to %s in a running network: %s",
-			fielderror.Abbreviate(each.before), fielderror.Abbreviate(each.after), each.because)))
+			former, wanted, each.because+"; write "+former+" again, or create a new cluster")))
 	}
 	return keep
 }

@@ -38,8 +38,8 @@ func TestARunningNetworkKeepsItsRanges(t *testing.T) {
 		old, shoot change
 		refused    string
 	}{
-		"another range of pods":           {ranges("10.4.0.0/16", ""), ranges("10.5.0.0/16", ""), of + "pods: Forbidden: cannot change from 10.4.0.0/16 to 10.5.0.0/16 in a running network: the running pods have addresses from this range"},
-		"another range of Services":       {ranges("", "10.4.0.0/16"), ranges("", "10.5.0.0/16"), of + "services: Forbidden: cannot change from 10.4.0.0/16 to 10.5.0.0/16 in a running network: the existing Services have addresses from this range"},
+		"another range of pods":           {ranges("10.4.0.0/16", ""), ranges("10.5.0.0/16", ""), of + "pods: Forbidden: cannot change from 10.4.0.0/16 to 10.5.0.0/16 in a running network: the running pods have addresses from this range; write 10.4.0.0/16 again, or create a new cluster"},
+		"another range of Services":       {ranges("", "10.4.0.0/16"), ranges("", "10.5.0.0/16"), of + "services: Forbidden: cannot change from 10.4.0.0/16 to 10.5.0.0/16 in a running network: the existing Services have addresses from this range; write 10.4.0.0/16 again, or create a new cluster"},
 		"another than Gardener's default": {ranges("", ""), ranges("10.5.0.0/16", ""), of + "pods: Forbidden: cannot change from 100.96.0.0/11 to 10.5.0.0/16"},
 		"Gardener's default":              {ranges("", ""), both(ranges("100.96.0.0/11", ""), with(`{}`)), ""},
 		"another than is in use":          {both(ranges("10.4.0.0/16", ""), reporting("10.4.0.0/16")), both(ranges("10.5.0.0/16", ""), reporting("10.4.0.0/16")), of + "pods: Forbidden: cannot change"},
@@ -48,7 +48,7 @@ func TestARunningNetworkKeepsItsRanges(t *testing.T) {
 		"another spelling of it":          {ranges("10.4.7.0/16", ""), ranges("10.4.0.0/16", ""), ""},
 		"what was no range":               {ranges("10.4.0.0", ""), ranges("10.4.0.0/16", ""), ""},
 		"what becomes no range":           {ranges("10.4.0.0/16", ""), ranges("10.4.0.0", ""), of + `pods: Invalid value: "10.4.0.0": is no IP range`},
-		"another length of nodes' ranges": {withMask("10.4.0.0/16", 25), withMask("10.4.0.0/16", 26), mask + "25 to 26 in a running network: the nodes have ranges of this length"},
+		"another length of nodes' ranges": {withMask("10.4.0.0/16", 25), withMask("10.4.0.0/16", 26), mask + "25 to 26 in a running network: the nodes have ranges of this length; write 25 again, or create a new cluster"},
 		"another than the default":        {ranges("10.4.0.0/16", ""), withMask("10.4.0.0/16", 26), mask + "24 to 26"},
 		"none any more":                   {withMask("10.4.0.0/16", 26), ranges("10.4.0.0/16", ""), mask + "26 to 24"},
 		"the default":                     {ranges("10.4.0.0/16", ""), both(withMask("10.4.0.0/16", 24), with(`{}`)), ""},

@@ -22,7 +22,7 @@ var nodeMaskPath = field.NewPath("spec", "kubernetes", "kubeControllerManager", 
 
 // checkRoom checks that each node that the workers can grow to gets a range of the pods' IPv4
 // ranges: a node without one never becomes ready. It refuses a cluster that is not made yet, and
-// warns of one that exists. IPv6 ranges have room for any number of nodes.
+// warns of one that exists.
 func (a *addresses) checkRoom(pods []addressRange) {
 	mask := nodeMask(&a.in.Facts)
 	ofIPv4, room := addressRange{}, 0
@@ -56,6 +56,42 @@ func (a *addresses) checkRoom(pods []addressRange) {
 	case inSurge > room:
 		a.Warn(ofIPv4.path, fmt.Sprintf("%s has room for %s, of which each gets a /%d, and there may be %d while the workers are replaced; those without a range hold that up; lower the workers' maxSurge or maximum or, in a new cluster, state a larger range%s",
 			ofIPv4.prefix, nodes(room), mask, inSurge, largeEnough(mask, inSurge)))
+	}
+}
+
+// defaultNodeMaskIPv6 is the prefix length of each node's IPv6 range if the Shoot states none
+// (Gardener's contract).
+const defaultNodeMaskIPv6 = 64
+
+// checkRoomIPv6 warns of an IPv6 range of pods that is too small for the nodes. Infrastructures divide
+// those that they make in their own ways, and so may the Shoot.
+func (a *addresses) checkRoomIPv6(pods []addressRange) {
+	most := int(cmp.Or(a.in.NodesAtMost, 2))
+	for _, each := range pods {
+		if familyOf(each.prefix) != extensionsv1alpha1.IPv6 || each.made {
+			continue
+		}
+		room := 0
+		if more := defaultNodeMaskIPv6 - each.prefix.Bits(); more >= 0 {
+			room = 1 << min(more, 31)
+		}
+		if most > room {
+			a.Warn(each.path, fmt.Sprintf("%s has room for %s, of which each gets a /%d unless the Shoot's nodeCIDRMaskSizeIPv6 says otherwise; give a new cluster a larger range for more",
+				each.prefix, nodes(room), defaultNodeMaskIPv6))
+		}
+	}
+}
+
+// leastServices is how many addresses kube-apiserver needs in the Services' range: with fewer it does
+// not start.
+const leastServices = 8
+
+// checkRoomForServices refuses a range of Services that is too small, in a cluster that is not made yet.
+func (a *addresses) checkRoomForServices(services netip.Prefix) {
+	if services.Addr().BitLen()-services.Bits() < bits.Len(leastServices-1) {
+		a.refuseOrWarn(field.Invalid(a.paths.services, services.String(), fmt.Sprintf(
+			"has fewer than the %d addresses without which kube-apiserver does not start; give a new cluster a larger range such as a /%d",
+			leastServices, services.Addr().BitLen()-12)))
 	}
 }
 

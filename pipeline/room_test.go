@@ -96,3 +96,41 @@ func TestThePodsRangeHasRoomForTheSurgeOfARollOut(t *testing.T) {
 		})
 	}
 }
+
+// Users' IPv6 ranges of pods are divided among the nodes as well.
+func TestAnIPv6RangeMayBeTooSmallForTheNodes(t *testing.T) {
+	const rest = ", of which each gets a /64 unless the Shoot's nodeCIDRMaskSizeIPv6 says otherwise; give a new cluster a larger range for more"
+	for name, test := range map[string]struct {
+		pods   string
+		most   int32
+		made   bool
+		warned string
+	}{
+		"enough":                      {"2001:db8:1::/56", 256, false, ""},
+		"one too many":                {"2001:db8:1::/56", 257, false, "spec.podCIDR: 2001:db8:1::/56 has room for 256 nodes" + rest},
+		"a range for one node":        {"2001:db8:1::/64", 0, false, "spec.podCIDR: 2001:db8:1::/64 has room for 1 node" + rest},
+		"a range for the only node":   {"2001:db8:1::/64", 1, false, ""},
+		"for none":                    {"2001:db8:1::/80", 1, false, "spec.podCIDR: 2001:db8:1::/80 has room for 0 nodes" + rest},
+		"one of the infrastructure's": {"2001:db8:1::/64", 9, true, ""},
+		"one of all addresses":        {"2001::/16", 1 << 30, false, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := NewWithT(t)
+			p := newPipeline(t, noopPlugin{ipv6: true})
+			request := p.NewRequest(network("", func(s *extensionsv1alpha1.NetworkSpec) {
+				s.IPFamilies, s.PodCIDR, s.ServiceCIDR = familiesIn("IPv6"), test.pods, "fd00::/108"
+			}), nil, noEnvironment)
+			request.Facts.NodesAtMost = test.most
+			if test.made {
+				request.Facts.PodCIDRs = []string{test.pods}
+			}
+			result := p.Build(request)
+			g.Expect(result.Errors).To(BeEmpty())
+			if test.warned == "" {
+				g.Expect(result.Warnings).To(BeEmpty())
+				return
+			}
+			g.Expect(result.Warnings).To(ConsistOf(HaveField("String()", test.warned)))
+		})
+	}
+}

@@ -25,7 +25,7 @@ func TestRangesHaveAddressesThatCanBeUsed(t *testing.T) {
 		"multicast":              {"IPv4", "239.0.0.0/16", "10.2.0.0/16", "", `spec.podCIDR: Invalid value: "239.0.0.0/16": overlaps with 224.0.0.0/4, whose addresses are groups of receivers`},
 		"beside link-local":      {"IPv4", "169.255.0.0/16", "10.2.0.0/16", "", ""},
 		"IPv6":                   {"IPv6", "2001:db8:1::/48", "2001:db8:2::/108", "2001:db8:3::/64", ""},
-		"the loopback of IPv6":   {"IPv6", "::/64", "2001:db8:2::/108", "", `spec.podCIDR: Invalid value: "::/64": overlaps with ::1/128`},
+		"the loopback of IPv6":   {"IPv6", "::/48", "2001:db8:2::/108", "", `spec.podCIDR: Invalid value: "::/48": overlaps with ::1/128`},
 		"the link-local of IPv6": {"IPv6", "2001:db8:1::/48", "2001:db8:2::/108", "fe80::/64", `shoot.spec.networking.nodes: Invalid value: "fe80::/64": overlaps with fe80::/10`},
 		"the multicast of IPv6":  {"IPv6", "2001:db8:1::/48", "ff02::/108", "", `spec.serviceCIDR: Invalid value: "ff02::/108": overlaps with ff00::/8`},
 		"nodes of IPv6":          {"IPv4", "10.1.0.0/16", "10.2.0.0/16", "2001:db8:3::/64", `shoot.spec.networking.nodes: Invalid value: "2001:db8:3::/64": must be an IPv4 range` + lists + "10.250.0.0/16"},

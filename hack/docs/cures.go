@@ -8,7 +8,6 @@ var cures = map[string]string{
 	"what was applied last cannot be compared: …":       "Nothing, if the change is meant: its class is unknown, so take it for one that interrupts traffic",
 	"cannot change from … to … in a running network: …": "Write the former value, also of the field that decides about this one (vxlan.enabled about ipam.type), or make a new cluster",
 	"the … plugin serves …":                             "Write one of the combinations that the message lists, or choose another network type",
-	"overlaps with the …' range …":                      "Give each a range of its own, in a new cluster",
 	"… has no effect":                                   "Leave the value out, or change what the reason names",
 	"… is not in force, … is":                           "Leave the value out, or change what the reason names",
 	"is not a feature gate; there are …":                "Use one of the names that the message lists",
