@@ -116,7 +116,7 @@ func (r *Reconciler) writeReport(ctx context.Context, run *run, ended outcome.Ou
 	case ended.Kind() == outcome.Waiting:
 		return r.status.awaiting(ctx, run)
 	case ended.Err() == nil && ended.Kind() != outcome.Stale:
-		return r.status.patch(ctx, run, func() {})
+		return r.status.unchanged(ctx, run)
 	}
 	return nil
 }

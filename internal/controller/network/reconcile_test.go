@@ -4,6 +4,7 @@ package network_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -100,6 +101,24 @@ func TestTheStatusShowsNothingOfOthers(t *testing.T) {
 	e.Eventually(func() string { e.get(n); return string(n.Status.ProviderStatus.Raw) }).Should(MatchJSON(`{
 		"apiVersion":"example.trellis.network/v1","kind":"NetworkStatus","components":{"agent":true},"rollouts":{"agent":{"nodes":2,"updated":1}},
 		"config":{"backend":"overlay","clusterCIDR":"10.1.0.0/16","serviceCIDR":"10.2.0.0/16"}}`))
+}
+
+// So does what a former release has said of a network that stays as it is.
+func TestAnUnchangedNetworkShowsWhatThisVersionSays(t *testing.T) {
+	e := setup(t)
+	n := e.finished()
+	const own = `{"apiVersion":"example.trellis.network/v1","kind":"NetworkStatus","components":{"agent":true},
+		"config":{"backend":"overlay","clusterCIDR":"10.1.0.0/16","serviceCIDR":"10.2.0.0/16"}}`
+	e.stop()
+	harness.ChangeStatus(t, e.client, n, func(n *extensionsv1alpha1.Network) {
+		n.Status.ProviderStatus.Raw = []byte(strings.Replace(own, `"config":{`, `"dataPath":"by pigeon","config":{"former":1,`, 1))
+	})
+	e.requests.Forget()
+	e.stop = e.start()
+	e.Eventually(func() string { e.get(n); return string(n.Status.ProviderStatus.Raw) }).Should(MatchJSON(own))
+	e.stays(n)
+	e.Expect(n.Status.LastOperation.State).To(Equal(fine))
+	e.Expect(e.requests.Writes()).To(HaveLen(1))
 }
 
 // What the writer of the health observes of the connectivity is marked by its condition.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 
@@ -116,6 +117,46 @@ func (w *statusWriter) applied(ctx context.Context, run *run) error {
 		return nil
 	}
 	return answer(ctx, w.client, run.Network, extensionsv1alpha1.OperationRestore)
+}
+
+// unchanged writes the state. Of a network that has all that its spec asks for, it replaces a
+// providerStatus in which another program or release has left something that this one does not
+// say. One that only lacks something is no reason to write to all Networks of a seed at once.
+func (w *statusWriter) unchanged(ctx context.Context, run *run) error {
+	shown := run.Network.Status.ProviderStatus
+	if run.builds && run.unchanged && !run.held && run.Network.HasSucceeded() {
+		own, err := w.providerStatus(run)
+		if err != nil {
+			return err
+		}
+		if !isPartOf(valueOf(shown), valueOf(own)) {
+			shown = own
+		}
+	}
+	return w.patch(ctx, run, func() { run.Network.Status.ProviderStatus = shown })
+}
+
+// valueOf returns what is in a field of any JSON.
+func valueOf(field *runtime.RawExtension) (value any) {
+	if field == nil || json.Unmarshal(field.Raw, &value) != nil {
+		return map[string]any{}
+	}
+	return value
+}
+
+// isPartOf reports whether a JSON value has nothing that another one does not have.
+func isPartOf(value, other any) bool {
+	some, isObject := value.(map[string]any)
+	all, areObjects := other.(map[string]any)
+	if !isObject || !areObjects {
+		return reflect.DeepEqual(value, other)
+	}
+	for key := range some {
+		if theirs, has := all[key]; !has || !isPartOf(some[key], theirs) {
+			return false
+		}
+	}
+	return true
 }
 
 func (r *run) setSucceeded(now time.Time, generation int64) {
