@@ -43,6 +43,10 @@ const RolloutResumedAtAnnotation = "trellis.network/rollout-resumed-at"
 // settings, has not reached yet, or has not passed: False with the reason why. Absent otherwise.
 const NetworkUpToDate = "NetworkUpToDate"
 
+// KubeProxyComponent is the key of kube-proxy among the components of a providerStatus. It is the
+// only one that is no part of the network.
+const KubeProxyComponent = "kube-proxy"
+
 // APIServerAnnotation on a Cluster is the address, host:port, at which the shoot's pods
 // reach their API server before Services work. Trellis sets it only without Gardener. In a
 // landscape, Gardener's webhooks give the pods the address.

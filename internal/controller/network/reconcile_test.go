@@ -107,7 +107,7 @@ func TestTheStatusShowsNothingOfOthers(t *testing.T) {
 func TestAnUnchangedNetworkShowsWhatThisVersionSays(t *testing.T) {
 	e := setup(t)
 	n := e.finished()
-	const own = `{"apiVersion":"example.trellis.network/v1","kind":"NetworkStatus","components":{"agent":true},
+	const own = `{"apiVersion":"example.trellis.network/v1","kind":"NetworkStatus","components":{"agent":true,"kube-proxy":true},
 		"config":{"backend":"overlay","clusterCIDR":"10.1.0.0/16","serviceCIDR":"10.2.0.0/16"}}`
 	e.stop()
 	harness.ChangeStatus(t, e.client, n, func(n *extensionsv1alpha1.Network) {

@@ -119,6 +119,9 @@ func (w *statusWriter) applied(ctx context.Context, run *run) error {
 	return answer(ctx, w.client, run.Network, extensionsv1alpha1.OperationRestore)
 }
 
+// observed are the keys of the providerStatus that another writer has.
+var observed = []string{"components", "rollouts", "connectivityTests", "networkModules"}
+
 // unchanged writes the state. Of a network that has all that its spec asks for, it replaces a
 // providerStatus in which another program or release has left something that this one does not
 // say. One that only lacks something is no reason to write to all Networks of a seed at once.
@@ -129,7 +132,13 @@ func (w *statusWriter) unchanged(ctx context.Context, run *run) error {
 		if err != nil {
 			return err
 		}
-		if !isPartOf(valueOf(shown), valueOf(own)) {
+		said := valueOf(shown)
+		if keys, isObject := said.(map[string]any); isObject {
+			for _, key := range observed {
+				delete(keys, key)
+			}
+		}
+		if !isPartOf(said, valueOf(own)) {
 			shown = own
 		}
 	}
@@ -269,7 +278,8 @@ func (w *statusWriter) providerStatus(r *run) (*runtime.RawExtension, error) {
 	content, config := map[string]any{}, map[string]any{}
 	for key, of := range map[string]map[string]any{"components": current.Components, "rollouts": current.Rollouts} {
 		maps.DeleteFunc(of, func(name string, _ any) bool {
-			return !slices.ContainsFunc(r.State.Components, func(c plugin.Component) bool { return c.Name == name })
+			isNetworks := slices.ContainsFunc(r.State.Components, func(c plugin.Component) bool { return c.Name == name })
+			return !isNetworks && name != extensionsv1alpha1.KubeProxyComponent
 		})
 		if len(of) > 0 {
 			content[key] = of

@@ -13,12 +13,13 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/plugin"
 )
 
 // kubeProxy is the key of kube-proxy among the components. It is not part of a network, so it has
 // no influence on the condition.
-const kubeProxy = "kube-proxy"
+const kubeProxy = extensionsv1alpha1.KubeProxyComponent
 
 // ofKubeProxy are the labels of kube-proxy's pods: Kubernetes' own, and Gardener's.
 var ofKubeProxy = []labels.Set{{"k8s-app": "kube-proxy"}, {"app": "kubernetes", "role": "proxy"}}
