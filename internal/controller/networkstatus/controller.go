@@ -229,7 +229,7 @@ func (r *reconciler) input(ctx context.Context, network *extensionsv1alpha1.Netw
 		return nil, nil
 	}
 	kept, err := state.Decode(network.Status.State)
-	if err != nil || len(kept.Components) == 0 {
+	if err != nil || len(kept.Components)+len(kept.Bundles) == 0 {
 		return nil, nil
 	}
 	hibernated, err := seedclient.IsHibernated(ctx, r.client, network.Namespace)
@@ -255,8 +255,8 @@ func lacksProbes(kept *state.State) bool {
 	return len(kept.Bundles) > 0 && !has
 }
 
-// unapplied describes the bundles that cannot be applied, those included that the success of a
-// Network does not wait for.
+// unapplied describes the bundles that cannot be applied, or of which no resource manager has reported
+// anything, those included that the success of a Network does not wait for.
 func (r *reconciler) unapplied(ctx context.Context, namespace string, kept *state.State) ([]string, error) {
 	var found []string
 	for i := range kept.Bundles {
@@ -265,8 +265,18 @@ func (r *reconciler) unapplied(ctx context.Context, namespace string, kept *stat
 		if client.IgnoreNotFound(err) != nil {
 			return nil, fmt.Errorf("read the ManagedResource %s: %w", kept.Bundles[i].Name, err)
 		}
-		if applied := bundle.AppliedCondition(mr); err == nil && bundle.Hinders(applied) {
-			found = append(found, fmt.Sprintf("the ManagedResource %s is not applied: %s", mr.Name, condition.Shorten(applied.Message, messageLimit/2)))
+		if err != nil {
+			continue // it is about to be written
+		}
+		reason := ""
+		switch applied := bundle.AppliedCondition(mr); {
+		case applied.Status == "" && r.options.Clock.Since(mr.CreationTimestamp.Time) > silence:
+			reason = fmt.Sprintf("no resource manager has reported on it within %s", silence)
+		case bundle.Hinders(applied):
+			reason = condition.Shorten(applied.Message, messageLimit/2)
+		}
+		if reason != "" {
+			found = append(found, fmt.Sprintf("the ManagedResource %s is not applied: %s", mr.Name, reason))
 		}
 	}
 	return found, nil

@@ -15,6 +15,9 @@ const (
 	// quietPeriod is how long a condition stays as it is when only its message changes:
 	// during a roll-out the numbers in it change all the time.
 	quietPeriod = 10 * time.Second
+	// silence is how long a ManagedResource that no resource manager has reported on is taken for a
+	// new one.
+	silence = 3 * time.Minute
 	// cacheLag is how long the cache may be behind what this process has written, and
 	// maxChecks how often that much time is awaited. A copy that is still older after that
 	// comes from an API server restored from a backup.

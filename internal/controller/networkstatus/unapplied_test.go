@@ -4,6 +4,7 @@ package networkstatus_test
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -23,30 +24,60 @@ func TestABundleThatCannotBeAppliedIsInTheCondition(t *testing.T) {
 	e := setup(t, often)
 	e.daemonSet("agent", plain)
 	n := e.network()
+	report := e.extras(n, e.component("agent", "DaemonSet", "agent"))
+	report(corev1beta1.ConditionFalse, "ApplyFailed", `no matches for kind "CiliumEnvoyConfig"`)
+	e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing",
+		`the ManagedResource example-later is not applied: no matches for kind "CiliumEnvoyConfig"`)
+	e.clock.SetTime(e.clock.Now().Add(6 * time.Minute))
+	e.patchStatus(n, func(n *extensionsv1alpha1.Network) { n.Status.ObservedGeneration++ })
+	e.becomes(n, corev1beta1.ConditionFalse, "HealthCheckUnsuccessful", "the ManagedResource example-later is not applied")
+	report(corev1beta1.ConditionTrue, "ApplySucceeded", "All resources are applied.")
+	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
+}
+
+func TestABundleOfANetworkWithoutComponentsIsInTheCondition(t *testing.T) {
+	e := setup(t, often)
+	n := e.network()
+	report := e.extras(n)
+	report(corev1beta1.ConditionFalse, "ApplyFailed", "quota exceeded")
+	e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing",
+		"the ManagedResource example-later is not applied: quota exceeded")
+	report(corev1beta1.ConditionTrue, "ApplySucceeded", "All resources are applied.")
+	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful", "The network has no components")
+}
+
+func TestABundleThatNoResourceManagerAppliesIsInTheCondition(t *testing.T) {
+	e := setup(t, often)
+	e.daemonSet("agent", plain)
+	n := e.network()
+	e.clock.SetTime(time.Now().Add(time.Minute))
+	e.extras(n, e.component("agent", "DaemonSet", "agent"))
+	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
+	e.clock.SetTime(time.Now().Add(5 * time.Minute))
+	e.patchStatus(n, func(n *extensionsv1alpha1.Network) { n.Status.ObservedGeneration++ })
+	e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing",
+		"the ManagedResource example-later is not applied: no resource manager has reported on it within 3m0s")
+}
+
+// extras gives a Network the components, and a bundle that its success does not wait for. It returns
+// what reports on that as a resource manager does.
+func (e *env) extras(n *extensionsv1alpha1.Network, components ...plugin.Component) func(corev1beta1.ConditionStatus, string, string) {
+	e.t.Helper()
 	extras := plugin.ExtrasBundle("example-later", nil)
-	encoded, err := (&state.State{
-		Components: []plugin.Component{e.component("agent", "DaemonSet", "agent")},
-		Bundles:    []state.Bundle{state.BundleOf(&extras, "managedresource-example-later-1")},
-	}).Encode()
+	const secret = "managedresource-example-later-1"
+	encoded, err := (&state.State{Components: components, Bundles: []state.Bundle{state.BundleOf(&extras, secret)}}).Encode()
 	e.Expect(err).NotTo(HaveOccurred())
 	mr := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Name: "example-later", Namespace: e.namespace}}
-	mr.Spec.SecretRefs = []corev1.LocalObjectReference{{Name: "managedresource-example-later-1"}}
-	e.Expect(e.seed.Create(t.Context(), mr)).To(Succeed())
-	report := func(status corev1beta1.ConditionStatus, reason, message string) {
-		harness.ChangeStatus(t, e.seed, mr, func(mr *resourcesv1alpha1.ManagedResource) {
+	mr.Spec.SecretRefs = []corev1.LocalObjectReference{{Name: secret}}
+	e.Expect(e.seed.Create(e.t.Context(), mr)).To(Succeed())
+	e.patchStatus(n, func(n *extensionsv1alpha1.Network) { n.Status.State = encoded })
+	return func(status corev1beta1.ConditionStatus, reason, message string) {
+		e.t.Helper()
+		harness.ChangeStatus(e.t, e.seed, mr, func(mr *resourcesv1alpha1.ManagedResource) {
 			mr.Status.Conditions = []corev1beta1.Condition{{
 				Type: resourcesv1alpha1.ResourcesApplied, Status: status, Reason: reason, Message: message,
 				LastTransitionTime: metav1.NewTime(noon), LastUpdateTime: metav1.NewTime(noon),
 			}}
 		})
 	}
-	report(corev1beta1.ConditionFalse, "ApplyFailed", `no matches for kind "CiliumEnvoyConfig"`)
-	e.patchStatus(n, func(n *extensionsv1alpha1.Network) { n.Status.State = encoded })
-	e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing",
-		`the ManagedResource example-later is not applied: no matches for kind "CiliumEnvoyConfig"`)
-	e.clock.SetTime(e.clock.Now().Add(6 * 60e9))
-	e.patchStatus(n, func(n *extensionsv1alpha1.Network) { n.Status.ObservedGeneration++ })
-	e.becomes(n, corev1beta1.ConditionFalse, "HealthCheckUnsuccessful", "the ManagedResource example-later is not applied")
-	report(corev1beta1.ConditionTrue, "ApplySucceeded", "All resources are applied.")
-	e.becomes(n, corev1beta1.ConditionTrue, "HealthCheckSuccessful")
 }

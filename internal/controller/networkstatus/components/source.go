@@ -76,12 +76,16 @@ func Watches() []shootclient.Watch {
 // is in the condition.
 func (s *Source) Report(ctx context.Context, in source.Input) (source.Report, error) {
 	seen := s.observe(ctx, in)
-	if len(in.Unapplied) > 0 && seen.result != unknown && !in.Hibernated {
+	if len(in.Unapplied) > 0 && !in.Hibernated {
 		message := strings.Join(in.Unapplied, "; ")
-		if seen.result == unhealthy {
-			message += "; " + seen.message
+		switch seen.result {
+		case healthy:
+			seen.result, seen.message = unhealthy, message
+		case unhealthy:
+			seen.message = message + "; " + seen.message
+		case unknown:
+			seen.message += "; " + message
 		}
-		seen.result, seen.message = unhealthy, message
 	}
 	wanted, requeueAfter := s.condition(in, seen)
 	report := source.Report{Conditions: []corev1beta1.Condition{wanted}, RequeueAfter: requeueAfter}
@@ -210,6 +214,8 @@ func check(ctx context.Context, shoot *shootclient.Shoot, components []plugin.Co
 		seen.result, seen.message = unknown, "The health of some network components is unknown: "+strings.Join(unreadable, "; ")
 	case withoutNetwork != "":
 		seen.result, seen.message = unhealthy, withoutNetwork
+	case len(components) == 0:
+		seen.result, seen.message = healthy, "The network has no components that run in the cluster."
 	default:
 		seen.result, seen.message = healthy, "All network components are healthy: "+strings.Join(fine, ", ")
 	}
