@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -49,12 +50,14 @@ func Options() client.Options {
 	}}
 }
 
-// maxAnnotation is how many bytes an annotation has that Trellis reads.
-const maxAnnotation = 1024
+// maxAnnotation is how many bytes an annotation has that Trellis reads, and maxSecret how many the
+// metadata of a Secret has.
+const maxAnnotation, maxSecret = 1 << 10, 4 << 10
 
 // CacheOptions keep out of a manager's cache what no controller reads: managedFields, and
 // copies of whole objects in annotations. A user who applies a kubeconfig with kubectl leaves
-// such a copy on the Secret.
+// such a copy on the Secret. Users can give Secrets a megabyte of labels or finalizers as well:
+// of one whose metadata is that large, the cache has no more than what identifies it.
 func CacheOptions() cache.Options {
 	return cache.Options{DefaultTransform: func(in any) (any, error) {
 		if object, err := meta.Accessor(in); err == nil {
@@ -62,6 +65,9 @@ func CacheOptions() cache.Options {
 			maps.DeleteFunc(object.GetAnnotations(), func(key, value string) bool {
 				return key == corev1.LastAppliedConfigAnnotation || len(value) > maxAnnotation
 			})
+		}
+		if o, ok := in.(*metav1.PartialObjectMetadata); ok && o.Kind == "Secret" && o.Size() > maxSecret {
+			o.Labels, o.Annotations, o.Finalizers, o.OwnerReferences = nil, nil, nil, nil
 		}
 		return in, nil
 	}}

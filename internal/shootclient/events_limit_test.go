@@ -16,6 +16,8 @@ import (
 
 	. "github.com/onsi/gomega"
 	"golang.org/x/time/rate"
+
+	"github.com/trellis-network/trellis/internal/jsoncost"
 )
 
 func TestAnEventThatIsTooLargeEndsTheWatch(t *testing.T) {
@@ -29,9 +31,11 @@ func TestAnEventThatIsTooLargeEndsTheWatch(t *testing.T) {
 	g.Expect(n).To(BeEquivalentTo(4 * maxEvent))
 	_, err = read(bytes.Repeat([]byte("x"), 2*maxEvent))
 	g.Expect(err).To(MatchError(HavePrefix("an event of a watch has more than 4 MiB")))
-	_, err = read(bytes.Repeat([]byte("{"), maxNested+1))
+	_, err = read(append([]byte("["), bytes.Repeat([]byte("{},"), jsoncost.MaxObjects+1)...))
 	g.Expect(err).To(MatchError(ContainSubstring("100000 nested objects")))
-	_, err = read(bytes.Repeat([]byte("{}\n"), 2*maxNested))
+	_, err = read([]byte(`{"type":"ADDED","object":{"status":{"capacity":{"cpu":"1e-1000000000"}}}}`))
+	g.Expect(err).To(MatchError(jsoncost.ErrNumber))
+	_, err = read(bytes.Repeat([]byte("{}\n"), 2*jsoncost.MaxObjects))
 	g.Expect(err).NotTo(HaveOccurred())
 }
 

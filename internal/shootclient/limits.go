@@ -24,6 +24,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/trellis-network/trellis/internal/condition"
+	"github.com/trellis-network/trellis/internal/jsoncost"
 	"github.com/trellis-network/trellis/internal/keyed"
 )
 
@@ -31,7 +32,6 @@ import (
 const (
 	maxAnswer, maxAnswers = 8 << 20, 16 << 20  // bytes of one, and of all at the same time
 	maxGroups, maxKinds   = 2 << 20, 512 << 10 // bytes of /api and /apis, and of the kinds of one group and version
-	maxNested             = 100_000            // JSON objects in one answer, and in one event
 	maxHeaders            = 64 << 10           // bytes of one answer
 	maxEvent              = 4 << 20            // bytes of one event of a watch
 	watchRate, watchBurst = 1 << 20, 16 << 20  // bytes of all watches, a second and at once
@@ -75,7 +75,6 @@ func Limited(server *url.URL, next http.RoundTripper) http.RoundTripper {
 // reaches.
 var (
 	errRedirect    = errors.New("the answer leads to another address, which is not followed; put the address of the API server itself into the kubeconfig")
-	errNested      = fmt.Errorf("the answer has more than %d nested objects", maxNested)
 	errNoAPIServer = errors.New("what answers is not a Kubernetes API server; correct the address in the kubeconfig")
 )
 
@@ -98,6 +97,8 @@ func (l *limits) admit(request *http.Request, response *http.Response) error {
 	}
 	code, path := response.StatusCode, strings.TrimPrefix(request.URL.Path, l.prefix)
 	switch watch, _ := strconv.ParseBool(request.URL.Query().Get("watch")); {
+	case http.StatusText(code) == "":
+		return errNoAPIServer // client-go's metrics have the codes of all answers
 	case code >= 300 && code < 400:
 		return errRedirect
 	case code == http.StatusNotFound && slices.Contains([]string{"/version", "/api", "/apis"}, path):
@@ -112,18 +113,21 @@ func (l *limits) admit(request *http.Request, response *http.Response) error {
 	counted := &counted{ReadCloser: response.Body, all: &l.reading, most: most}
 	response.Body = counted
 	body, err := io.ReadAll(counted)
+	_, costly := (&jsoncost.Scanner{}).Scan(body)
 	switch {
 	case err != nil:
 		return err
-	case nested(body) > maxNested:
-		return errNested
+	case costly != nil:
+		return fmt.Errorf("the answer %w", costly)
 	case code >= 400:
 		body = statusOf(body)
-		response.Header.Set("Content-Type", runtime.ContentTypeJSON)
 	case path == "/version" && !json.Valid(body), path != "/version" && !isObject(body):
 		return errNoAPIServer
 	case most < maxAnswer && !l.admitKinds(path, body):
 		return errTooLarge
+	}
+	if !strings.HasPrefix(response.Header.Get("Content-Type"), runtime.ContentTypeJSON) {
+		response.Header.Set("Content-Type", runtime.ContentTypeJSON) // client-go would decode it as YAML
 	}
 	response.ContentLength = int64(len(body))
 	response.Body = struct {
@@ -223,8 +227,7 @@ func cut(texts ...*string) {
 	}
 }
 
-// nested returns how many objects, or ten values of a list each, JSON has at most. Two bytes of
-// it may become a thousand when they are decoded.
+// nested returns how many objects, or ten values of a list each, JSON has at most.
 func nested(body []byte) int {
 	return bytes.Count(body, []byte("{")) + bytes.Count(body, []byte(","))/10
 }
@@ -248,25 +251,19 @@ type eventReader struct {
 	io.ReadCloser
 	ctx  context.Context
 	rate *rate.Limiter
-	// event is how many bytes of the present event were read, with how many objects.
-	event, nested int
-	// depth is how many objects and lists are open, unless quoted reports a text, in which
-	// escaped reports that the last byte was a backslash.
-	depth           int
-	quoted, escaped bool
+	// events are counted one by one.
+	events jsoncost.Scanner
 }
 
 // Read implements io.Reader. It waits while events arrive too fast, which slows the sender.
 func (r *eventReader) Read(p []byte) (int, error) {
 	n, err := r.ReadCloser.Read(p[:min(len(p), 64<<10)])
-	last := p[:n]
-	events, end := r.ends(last)
-	if events > 0 {
-		last, r.event, r.nested = last[end:], 0, 0
+	events, costly := r.events.Scan(p[:n])
+	if costly != nil {
+		return 0, fmt.Errorf("an event of a watch %w", costly)
 	}
-	r.event, r.nested = r.event+len(last), r.nested+nested(last)
-	if r.event > maxEvent || r.nested > maxNested {
-		return 0, fmt.Errorf("an event of a watch has more than %d MiB, or %d nested objects", maxEvent>>20, maxNested)
+	if r.events.Size > maxEvent {
+		return 0, fmt.Errorf("an event of a watch has more than %d MiB", maxEvent>>20)
 	}
 	work := n + events*eventWork
 	if wait := r.rate.WaitN(r.ctx, min(work, watchBurst)); wait != nil {
@@ -276,27 +273,6 @@ func (r *eventReader) Read(p []byte) (int, error) {
 		return n, unread(err)
 	}
 	return n, nil
-}
-
-// ends returns how many events end in the next bytes, and where the last one does.
-func (r *eventReader) ends(part []byte) (count, end int) {
-	for i, b := range part {
-		switch {
-		case r.escaped:
-			r.escaped = false
-		case r.quoted:
-			r.escaped, r.quoted = b == '\\', b != '"'
-		case b == '"':
-			r.quoted = true
-		case b == '{', b == '[':
-			r.depth++
-		case b == '}', b == ']':
-			if r.depth = max(0, r.depth-1); r.depth == 0 {
-				count, end = count+1, i+1
-			}
-		}
-	}
-	return count, end
 }
 
 // addressed is a transport that sends all requests to one server, whatever their URLs name,

@@ -18,6 +18,9 @@ import (
 const (
 	wireRate, wireBurst   = 2 << 20, 64 << 20 // bytes a second and at once
 	dialsRate, dialsBurst = 2, 100            // connections a second and at once
+	// What a write counts, since a server can have its client answer each of its frames, which takes
+	// longer than to read it.
+	writeWork = 1 << 10
 )
 
 // errDials is the error of a connection that is one too many.
@@ -67,6 +70,12 @@ func (m *metered) Read(p []byte) (int, error) {
 		}
 	}
 	return n, err
+}
+
+// Write implements net.Conn. What it counts delays the next Read.
+func (m *metered) Write(p []byte) (int, error) {
+	m.bytes.ReserveN(time.Now(), writeWork)
+	return m.Conn.Write(p)
 }
 
 // Close implements net.Conn.

@@ -92,10 +92,13 @@ func TestAServerThatEndsItsConnectionsIsNotConnectedToInALoop(t *testing.T) {
 // Frames of HTTP/2 that belong to no answer take time, too. Another kubeconfig does not
 // start the limit again.
 func TestASenderWaitsWhateverItSends(t *testing.T) {
-	sent := make(chan int, 1)
+	sent, answered := make(chan int, 1), make(chan int64, 1)
 	server := newFrames(t, func(c net.Conn) {
 		_, _ = c.Write([]byte("\x00\x00\x00\x04\x00\x00\x00\x00\x00"))
-		go func() { _, _ = io.Copy(io.Discard, c) }()
+		go func() {
+			n, _ := io.Copy(io.Discard, c)
+			answered <- n
+		}()
 		pings, all := make([]byte, 0, 17<<10), 0
 		for range 1 << 10 {
 			pings = append(pings, "\x00\x00\x08\x06\x00\x00\x00\x00\x0012345678"...)
@@ -121,6 +124,8 @@ func TestASenderWaitsWhateverItSends(t *testing.T) {
 	server.end()
 	const buffers = 8 << 20 // of the kernel, on both sides
 	g.Expect(<-sent).To(And(BeNumerically(">", 1<<20), BeNumerically("<", 1<<20+4*100<<10+buffers)))
+	const record = 1 << 10 // pings that one record of TLS has at most
+	g.Expect(<-answered).To(BeNumerically("<", 17*((1<<20+4*100<<10)/writeWork+2*record)), "an answer to a ping costs more than the ping")
 }
 
 // A connection that waits can be closed.

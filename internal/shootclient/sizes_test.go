@@ -15,6 +15,8 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/trellis-network/trellis/internal/jsoncost"
 )
 
 // chunk is a megabyte of spaces, which JSON ignores.
@@ -88,11 +90,15 @@ func TestAnswersThatGrowWhenTheyAreDecodedAreRefused(t *testing.T) {
 		answer http.HandlerFunc
 		told   string
 	}{
-		"empty objects":      {list("{}", many), errNested.Error()},
+		"empty objects":      {list("{}", many), jsoncost.ErrObjects.Error()},
 		"more than one page": {list("{}", maxItems), errNoAPIServer.Error()},
-		"many values":        {list(`{"metadata":{"finalizers":[`+strings.Repeat(`"",`, 2*many)+`""]}}`, 0), errNested.Error()},
+		"many values":        {list(`{"metadata":{"finalizers":[`+strings.Repeat(`"",`, 2*many)+`""]}}`, 0), jsoncost.ErrObjects.Error()},
+		"lists in lists":     {list(`{"a":[`+strings.Repeat(strings.Repeat("[", 5000)+strings.Repeat("]", 5000)+",", 400)+`0]}`, 0), jsoncost.ErrObjects.Error()},
+		"nulls":              {list(`{"a":[`+strings.Repeat("null,", 200_000)+`0]}`, 0), jsoncost.ErrObjects.Error()},
+		"a slow number":      {list(`{"a":"1e-1000000000"}`, 0), jsoncost.ErrNumber.Error()},
+		"a long number":      {list(`{"a":`+strings.Repeat("9", many)+`}`, 0), jsoncost.ErrNumber.Error()},
 		"many causes": {answerWith(500, `{"kind":"Status","apiVersion":"v1","details":{"causes":[`+strings.Repeat(`{},`, many)+`{}]}}`),
-			errNested.Error()},
+			jsoncost.ErrObjects.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHostile(t, hostileAnswers{"/api/v1/configmaps": test.answer})
@@ -170,4 +176,19 @@ func TestAListOfKindsCountsWhenItHasChanged(t *testing.T) {
 	for i := 0; l.admitKinds("/apis", fmt.Appendf(nil, "{%d}", i)); i++ {
 		g.Expect(i).To(BeNumerically("<", maxCached))
 	}
+}
+
+// The metrics of client-go have each code that was answered.
+func TestCodesThatNoAPIServerHasAreRefused(t *testing.T) {
+	h := newHostile(t, hostileAnswers{configMap("one"): answerWith(799, `{"kind":"ConfigMap","apiVersion":"v1"}`)})
+	h.Expect(h.get("one")).To(MatchError(ContainSubstring(errNoAPIServer.Error())))
+}
+
+// Where an answer is said to be YAML, JSON takes many times as long to decode. YAML has no surrogates.
+func TestAnswersAreDecodedAsJSON(t *testing.T) {
+	h := newHostile(t, hostileAnswers{configMap("one"): func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/yaml")
+		_, _ = io.WriteString(w, `{"kind":"ConfigMap","apiVersion":"v1","data":{"a":"\ud83d\ude00"}}`)
+	}})
+	h.Expect(h.get("one")).To(Succeed())
 }

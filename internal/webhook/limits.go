@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/trellis-network/trellis/internal/jsoncost"
 	"github.com/trellis-network/trellis/internal/keyed"
 )
 
@@ -22,7 +23,6 @@ const (
 	leastRequest = 64 << 10 // bytes that any request counts
 	maxSender    = 8 << 20  // bytes of all requests of one address at the same time
 	maxRequests  = 64 << 20 // bytes of all
-	maxNested    = 100_000  // JSON objects in one, ten values of a list counting as one
 	patience     = 5 * time.Second
 )
 
@@ -66,8 +66,8 @@ func (l *limits) serve(w http.ResponseWriter, r *http.Request, next http.Handler
 		http.Error(w, "the request did not arrive in time", http.StatusRequestTimeout)
 		return
 	}
-	if bytes.Count(body, []byte("{"))+bytes.Count(body, []byte(","))/10 > maxNested {
-		http.Error(w, "the request has too many nested objects", http.StatusRequestEntityTooLarge)
+	if _, err := (&jsoncost.Scanner{}).Scan(body); err != nil {
+		http.Error(w, "the request "+err.Error(), http.StatusRequestEntityTooLarge)
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))

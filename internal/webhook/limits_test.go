@@ -13,6 +13,8 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/trellis-network/trellis/internal/jsoncost"
 )
 
 // counting answers each request when it is told to, and counts those that it has.
@@ -74,8 +76,10 @@ func TestRequestsThatAreTooLargeAreRefused(t *testing.T) {
 		"small":              {strings.NewReader(`{"a":[]}`), http.StatusOK},
 		"larger than 7 MiB":  {strings.NewReader(strings.Repeat(" ", maxRequest+1)), http.StatusRequestEntityTooLarge},
 		"of unknown length":  {io.MultiReader(strings.NewReader("{}")), http.StatusRequestEntityTooLarge},
-		"with empty objects": {strings.NewReader("[" + strings.Repeat("{},", maxNested) + "{}]"), http.StatusRequestEntityTooLarge},
-		"with empty values":  {strings.NewReader("[" + strings.Repeat("0,", 10*maxNested+10) + "0]"), http.StatusRequestEntityTooLarge},
+		"with empty objects": {strings.NewReader("[" + strings.Repeat("{},", jsoncost.MaxObjects) + "{}]"), http.StatusRequestEntityTooLarge},
+		"with empty values":  {strings.NewReader("[" + strings.Repeat("0,", jsoncost.MaxObjects) + "0]"), http.StatusRequestEntityTooLarge},
+		"with deep lists":    {strings.NewReader("[" + strings.Repeat(strings.Repeat("[", 5000)+strings.Repeat("]", 5000)+",", 200) + "0]"), http.StatusRequestEntityTooLarge},
+		"with a slow number": {strings.NewReader(`{"a":"1e-1000000000"}`), http.StatusRequestEntityTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
 			response, err := http.Post(server.URL, "application/json", c.body)
