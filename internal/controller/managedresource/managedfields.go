@@ -10,7 +10,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/trellis-network/trellis/internal/jsoncost"
 )
+
+// maxManagers is how many entries the managedFields of an object may have, and maxDepth how many
+// fields may be in each other there. The time that ownership takes grows with the square of both, and
+// a hostile API server answers what it likes.
+const maxManagers, maxDepth = 200, 100
 
 // ownership states which manager owns which fields of an object after takeOwnership.
 type ownership struct {
@@ -37,7 +44,11 @@ func takeOwnership(live *unstructured.Unstructured, allowed *exceptions) (*owner
 		APIVersion: live.GetAPIVersion(), FieldsType: "FieldsV1",
 	}
 	taken := &fieldpath.Set{}
-	for _, entry := range live.GetManagedFields() {
+	entries := live.GetManagedFields()
+	if len(entries) > maxManagers {
+		return nil, fmt.Errorf("its managedFields have %d entries; at most %d are allowed", len(entries), maxManagers)
+	}
+	for _, entry := range entries {
 		fields, err := decodeFields(&entry)
 		if err != nil {
 			return nil, err
@@ -103,6 +114,10 @@ func decodeFields(entry *metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	set := &fieldpath.Set{}
 	if entry.FieldsV1 == nil {
 		return set, nil
+	}
+	scanner := jsoncost.Scanner{}
+	if _, err := scanner.Scan(entry.FieldsV1.GetRawBytes()); err != nil || scanner.Depth > maxDepth {
+		return nil, fmt.Errorf("the managed fields of %s have more than %d fields in each other, or too many", entry.Manager, maxDepth)
 	}
 	if err := set.FromJSON(bytes.NewReader(entry.FieldsV1.GetRawBytes())); err != nil {
 		return nil, fmt.Errorf("the managed fields of %s cannot be read: %w", entry.Manager, err)

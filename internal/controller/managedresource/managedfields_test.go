@@ -3,6 +3,8 @@
 package managedresource
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -128,4 +130,41 @@ func unique(entries []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 		seen[key] = true
 	}
 	return kept
+}
+
+// A hostile API server makes up managedFields with which a processor would be busy for minutes.
+func TestManagedFieldsThatTakeLongAreRefused(t *testing.T) {
+	deep := func(depth int) []metav1.ManagedFieldsEntry {
+		return []metav1.ManagedFieldsEntry{entryWith(strings.Repeat(`{".":{},"f:a":`, depth-1) + "{}" + strings.Repeat("}", depth-1))}
+	}
+	many := func(n int) (entries []metav1.ManagedFieldsEntry) {
+		for i := range n {
+			entries = append(entries, entryWith(fmt.Sprintf(`{"f:status":{"f:x%d":{}}}`, i)))
+		}
+		return entries
+	}
+	for name, test := range map[string]struct {
+		entries []metav1.ManagedFieldsEntry
+		told    string
+	}{
+		"as deep as may be": {deep(maxDepth), ""}, "too deep": {deep(maxDepth + 1), "in each other"},
+		"as many managers as may be": {many(maxManagers), ""}, "too many managers": {many(maxManagers + 1), "managedFields have 201 entries"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			live := workload().object
+			live.SetManagedFields(test.entries)
+			_, err := takeOwnership(live, exceptionsFor(workload(), nil, live))
+			if test.told == "" {
+				NewWithT(t).Expect(err).NotTo(HaveOccurred())
+			} else {
+				NewWithT(t).Expect(err).To(MatchError(ContainSubstring(test.told)))
+			}
+		})
+	}
+}
+
+func entryWith(fields string) metav1.ManagedFieldsEntry {
+	entry := metav1.ManagedFieldsEntry{Manager: "other", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "apps/v1", FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{}}
+	entry.FieldsV1.SetRawBytes([]byte(fields))
+	return entry
 }
