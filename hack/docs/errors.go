@@ -62,14 +62,12 @@ var ownText = map[string]string{
 func writeMessages() error {
 	tables := map[string]map[string]bool{} // rows by section
 	var failures []error
+	loaded, err := loadSources()
+	if err != nil {
+		return err
+	}
 	for _, source := range messageSources {
-		config := &packages.Config{Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps |
-			packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo}
-		loaded, err := packages.Load(config, source.path)
-		if err != nil {
-			return err
-		}
-		reader := &messageReader{pkg: loaded[0]}
+		reader := &messageReader{pkg: loaded[source.path]}
 		for _, call := range reader.calls() {
 			rows := tables[source.title+" "+call.kind]
 			if rows == nil {
@@ -114,6 +112,28 @@ func writeMessages() error {
 		return err
 	}
 	return section.Write("docs/errors.md", "messages", strings.TrimSuffix(page.String(), "\n"))
+}
+
+// loadSources parses and checks the messageSources, by their path. What they import is taken from what
+// the compiler keeps of it.
+func loadSources() (map[string]*packages.Package, error) {
+	var paths []string
+	for _, source := range messageSources {
+		paths = append(paths, source.path)
+	}
+	loaded, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedFiles | packages.NeedCompiledGoFiles |
+		packages.NeedImports | packages.NeedExportFile | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo | packages.NeedModule}, paths...)
+	if err != nil {
+		return nil, err
+	}
+	byPath := map[string]*packages.Package{}
+	for _, p := range loaded {
+		for _, failure := range p.Errors {
+			return nil, failure
+		}
+		byPath["."+strings.TrimPrefix(p.PkgPath, p.Module.Path)] = p
+	}
+	return byPath, nil
 }
 
 var messageKinds = []struct{ name, title, head string }{
