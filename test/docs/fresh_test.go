@@ -37,8 +37,8 @@ func TestTheShootsOfTheDocumentsRunOnASeedWithTheChartsAlone(t *testing.T) {
 		shoot  metav1.PartialObjectMetadata
 		cilium bool
 	}
-	examples := map[string]example{} // by NAMESPACE/NAME
-	options := sandbox.Options{Nodes: 1}
+	examples := map[string]example{}                                // by NAMESPACE/NAME
+	options := sandbox.Options{Nodes: 1, Timeout: 10 * time.Minute} // a dozen API servers on a busy machine
 	for _, file := range files {
 		content, err := os.ReadFile(file)
 		NewWithT(t).Expect(err).NotTo(HaveOccurred())
