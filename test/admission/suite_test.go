@@ -38,7 +38,7 @@ import (
 
 // The seed is the garden. The API server of the shoot is a cluster apart in which admissions run.
 var landscape = harness.Own(sandbox.Options{Shoots: []string{"garden-dev/runtime"}, Users: []string{"admission-user"}, Stderr: io.Discard,
-	Args: []string{"--authentication-config", trusted.trust()}})
+	AuditPolicy: harness.AuditPolicy, Args: []string{"--authentication-config", trusted.trust()}})
 
 func TestMain(m *testing.M) {
 	code := landscape.Main(m)

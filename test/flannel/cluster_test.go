@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/url"
-	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -36,10 +35,8 @@ type cluster struct {
 	t      *testing.T
 	server *harness.Cluster
 	// port is that of the API server, at 127.0.0.1 on every node.
-	port string
-	// authority is what clients of the API server trust there, in PEM.
-	authority []byte
-	families  []extensionsv1alpha1.IPFamily
+	port     string
+	families []extensionsv1alpha1.IPFamily
 	// outside is the network between the nodes, with an address of its own.
 	outside *namespaces
 	a, b    *node
@@ -104,15 +101,17 @@ func newCluster(t *testing.T, config string, families []extensionsv1alpha1.IPFam
 func newNodes(t *testing.T, families []extensionsv1alpha1.IPFamily, under underlay) *cluster {
 	t.Helper()
 	needNodes(t)
-	server, err := harness.Connect(landscape.Get(t).Seed.Kubeconfig)
+	seed := landscape.Get(t).Seed
+	server, err := harness.Connect(seed.Kubeconfig)
 	if err != nil {
 		t.Fatal(err)
 	}
+	server.AuditLog = seed.AuditLog
 	address, err := url.Parse(server.Config.Host)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &cluster{t: t, server: server, port: address.Port(), authority: server.Config.CAData, families: families}
+	c := &cluster{t: t, server: server, port: address.Port(), families: families}
 	c.outside = newNamespaces(t, "mount -t proc proc /proc; mount -t sysfs sysfs /sys; set -- /; ip link set lo up")
 	c.a, c.b = newNode(t, "a"), newNode(t, "b")
 	c.connect(under)
@@ -195,7 +194,7 @@ func (c *cluster) give(n *node) {
 		c.t.Fatal(err)
 	}
 	n.write(tokenPath+"/token", token.Status.Token)
-	n.write(tokenPath+"/ca.crt", string(c.authority))
+	n.write(tokenPath+"/ca.crt", string(c.server.Config.CAData))
 	var listener net.Listener
 	if err := n.network().within(func() (err error) {
 		listener, err = net.Listen("tcp", "127.0.0.1:"+c.port)
@@ -242,7 +241,6 @@ func (c *cluster) daemonSet(config string) *built.Network {
 	c.t.Helper()
 	network := networks.Build(c.t, config, built.Families(c.families...), func(in *plugin.Input) {
 		in.PodAccess = &plugin.PodAccess{Host: "127.0.0.1", Port: c.port}
-		in.Infrastructure.PodRoutes = strings.Contains(config, "host-gw")
 	})
 	for _, object := range []client.Object{
 		built.Need[*corev1.ServiceAccount](network, "flannel"),

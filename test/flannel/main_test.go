@@ -14,12 +14,13 @@ import (
 	"os/exec"
 	"testing"
 
+	"github.com/trellis-network/trellis/test/harness"
 	"github.com/trellis-network/trellis/test/remnants"
 	"github.com/trellis-network/trellis/test/sandbox"
 )
 
 // landscape has an API server without nodes and controllers for pods.
-var landscape = sandbox.Share(sandbox.Options{})
+var landscape = sandbox.Share(sandbox.Options{AuditPolicy: harness.AuditPolicy})
 
 func TestMain(m *testing.M) {
 	os.Exit(remnants.Check(func() int {

@@ -3,7 +3,6 @@
 package flannel
 
 import (
-	"net/url"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -18,11 +17,8 @@ import (
 func TestRightsOfTheDaemon(t *testing.T) {
 	g := NewWithT(t)
 	c := newNodes(t, ipv4, oneSegment)
-	usage := harness.NewUsage(metav1.NamespaceSystem)
-	address, authority := usage.Proxy(t, c.server)
-	front, err := url.Parse(address)
-	g.Expect(err).NotTo(HaveOccurred())
-	c.port, c.authority = front.Port(), authority
+	const account = "system:serviceaccount:kube-system:flannel"
+	usage := c.server.NewUsage(t, account, metav1.NamespaceSystem)
 	settings := c.render("")
 	for _, n := range c.nodes() {
 		c.give(n)
@@ -33,7 +29,7 @@ func TestRightsOfTheDaemon(t *testing.T) {
 	for _, n := range c.nodes() {
 		n.awaitReady(c.daemon)
 	}
-	granted := c.server.Rights(t, "system:serviceaccount:kube-system:flannel", metav1.NamespaceSystem)
+	granted := c.server.Rights(t, account, metav1.NamespaceSystem)
 	g.Expect(granted).NotTo(BeEmpty())
 	g.Eventually(func() []string { return usage.Unused(granted) }, patience).Should(Equal([]string{"get pods in the whole cluster"}), "granted and never used")
 	inItsNamespace := harness.Right{Verb: "get", Resource: "pods", Own: true}

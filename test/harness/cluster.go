@@ -32,6 +32,8 @@ type Cluster struct {
 	Config *rest.Config
 	// Kubeconfig is the content of the administrator's kubeconfig.
 	Kubeconfig []byte
+	// AuditLog is the path of the API server's audit log, if it writes one.
+	AuditLog string
 }
 
 // Connect reads the kubeconfig at a path.

@@ -65,17 +65,19 @@ func (l *Landscape) Main(m interface{ Run() int }) int {
 // Seed returns the seed, with Trellis' CRDs installed.
 func (l *Landscape) Seed(tb testing.TB) *Cluster {
 	tb.Helper()
-	return l.cluster(tb, l.Get(tb).Seed.Kubeconfig, func(c *Cluster) error { return install.CRDs(context.Background(), c) })
+	seed := l.Get(tb).Seed
+	return l.cluster(tb, seed.Kubeconfig, seed.AuditLog, func(c *Cluster) error { return install.CRDs(context.Background(), c) })
 }
 
 // Shoot returns the first of the shoots.
 func (l *Landscape) Shoot(tb testing.TB) *Cluster {
 	tb.Helper()
-	return l.cluster(tb, l.Get(tb).Shoots[0].Kubeconfig, func(*Cluster) error { return nil })
+	shoot := l.Get(tb).Shoots[0]
+	return l.cluster(tb, shoot.Kubeconfig, shoot.AuditLog, func(*Cluster) error { return nil })
 }
 
 // cluster returns a cluster. On the first call it connects to the cluster and prepares it.
-func (l *Landscape) cluster(tb testing.TB, kubeconfig string, prepare func(*Cluster) error) *Cluster {
+func (l *Landscape) cluster(tb testing.TB, kubeconfig, auditLog string, prepare func(*Cluster) error) *Cluster {
 	tb.Helper()
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -89,6 +91,7 @@ func (l *Landscape) cluster(tb testing.TB, kubeconfig string, prepare func(*Clus
 	if err != nil {
 		tb.Fatal(err)
 	}
+	c.AuditLog = auditLog
 	l.clusters[kubeconfig] = c
 	return c
 }

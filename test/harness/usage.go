@@ -3,58 +3,58 @@
 package harness
 
 import (
-	"bytes"
+	"bufio"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
+	"os"
 	"slices"
-	"strings"
 	"sync"
+	"testing"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// Usage records which rights the requests of a program use.
+// AuditPolicy is the path of the audit policy with which the sandbox of a package writes what
+// NewUsage reads.
+const AuditPolicy = "../harness/audit-policy.yaml"
+
+// Usage tells from an API server's audit log which rights a user has used.
 type Usage struct {
-	namespace string
+	tb              testing.TB
+	log             string
+	user, namespace string
 
 	mutex   sync.Mutex
+	read    int64 // how many bytes of the log have been read
 	used    sets.Set[Right]
 	refused []string
 	written map[string][]string
 }
 
-// NewUsage returns an empty record of a program with a namespace of its own.
-func NewUsage(namespace string) *Usage {
-	return &Usage{namespace: namespace, used: sets.New[Right](), written: map[string][]string{}}
-}
-
-// Wrap returns a transport that records the rights that requests use, and sends them with next.
-func (u *Usage) Wrap(next http.RoundTripper) http.RoundTripper {
-	return RoundTripper(func(request *http.Request) (*http.Response, error) {
-		response, err := next.RoundTrip(request)
-		if err == nil && !isTerminating(response) {
-			u.note(request, response.StatusCode)
-		}
-		return response, err
-	})
-}
-
-// isTerminating reports whether an object was refused because its namespace is being deleted.
-func isTerminating(response *http.Response) bool {
-	if response.StatusCode != http.StatusForbidden {
-		return false
+// NewUsage returns the record of what a user asks an API server for from now on. The namespace is the
+// user's own. The cluster's sandbox must have the audit policy AuditPolicy.
+func (c *Cluster) NewUsage(tb testing.TB, user, namespace string) *Usage {
+	tb.Helper()
+	if c.AuditLog == "" {
+		tb.Fatal("the sandbox has no audit policy")
 	}
-	body, err := io.ReadAll(response.Body)
-	_ = response.Body.Close()
-	response.Body = io.NopCloser(bytes.NewReader(body))
-	return err == nil && strings.Contains(string(body), "because it is being terminated")
+	u := &Usage{tb: tb, log: c.AuditLog, user: user, namespace: namespace, used: sets.New[Right](), written: map[string][]string{}}
+	info, err := os.Stat(u.log)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	u.read = info.Size()
+	return u
 }
 
-// Refused returns the requests for which the program lacks a right.
+// Refused returns the requests for which the user lacked a right.
 func (u *Usage) Refused() []string {
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
+	u.update()
 	return slices.Clone(u.refused)
 }
 
@@ -62,6 +62,7 @@ func (u *Usage) Refused() []string {
 func (u *Usage) Written(namespace string) []string {
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
+	u.update()
 	return slices.Clone(u.written[namespace])
 }
 
@@ -70,6 +71,7 @@ func (u *Usage) Written(namespace string) []string {
 func (u *Usage) Unused(granted sets.Set[Right]) []string {
 	u.mutex.Lock()
 	defer u.mutex.Unlock()
+	u.update()
 	var unused []string
 	for right := range granted.Difference(u.used) {
 		unused = append(unused, right.String())
@@ -78,28 +80,72 @@ func (u *Usage) Unused(granted sets.Set[Right]) []string {
 	return unused
 }
 
-func (u *Usage) note(request *http.Request, code int) {
-	one, namespace, aboutObjects := u.rightFor(request)
-	if !aboutObjects {
+// event is what is read of an Event of audit.k8s.io/v1.
+type event struct {
+	Stage, Verb, RequestURI string
+	User                    struct{ Username string }
+	ImpersonatedUser        *struct{ Username string }
+	ObjectRef               *struct{ APIGroup, Resource, Subresource, Namespace, Name string }
+	ResponseStatus          struct{ Code int }
+	Annotations             map[string]string
+}
+
+// update reads what the API server has written since. The last line may not be complete yet.
+func (u *Usage) update() {
+	u.tb.Helper()
+	file, err := os.Open(u.log)
+	if err != nil {
+		u.tb.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	lines := bufio.NewReader(io.NewSectionReader(file, u.read, 1<<40))
+	for {
+		line, err := lines.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		u.read += int64(len(line))
+		var one event
+		if err := json.Unmarshal(line, &one); err != nil {
+			u.tb.Fatal(fmt.Errorf("%s: %w", u.log, err))
+		}
+		user := one.User.Username
+		if one.ImpersonatedUser != nil {
+			user = one.ImpersonatedUser.Username
+		}
+		if user == u.user && one.ObjectRef != nil {
+			u.note(&one)
+		}
+	}
+}
+
+// note records an event. A watch has two, of which the first is written when the API server begins to
+// answer.
+func (u *Usage) note(one *event) {
+	ref := one.ObjectRef
+	right := Right{Verb: one.Verb, Group: ref.APIGroup, Resource: ref.Resource, Name: ref.Name, Own: ref.Namespace == u.namespace}
+	if ref.Subresource != "" {
+		right.Resource += "/" + ref.Subresource
+	}
+	if one.Annotations["authorization.k8s.io/decision"] == "forbid" {
+		u.refused = append(u.refused, fmt.Sprintf("%s: %s", right, one.RequestURI))
 		return
 	}
-	u.mutex.Lock()
-	defer u.mutex.Unlock()
-	if code == http.StatusForbidden {
-		u.refused = append(u.refused, fmt.Sprintf("%s: %s %s", one, request.Method, request.URL.Path))
-		return
+	u.use(right)
+	asked, err := url.Parse(one.RequestURI)
+	if err != nil {
+		u.tb.Fatal(err)
 	}
-	u.use(one)
-	if request.URL.Query().Has("sendInitialEvents") { // API servers that do not know this are asked for a list
-		one.Verb = "list"
-		u.use(one)
+	if asked.Query().Has("sendInitialEvents") { // API servers that do not know this are asked for a list
+		right.Verb = "list"
+		u.use(right)
 	}
-	if one.Verb == "patch" && code == http.StatusCreated { // a server-side apply
-		one.Verb = "create"
-		u.use(one)
+	if right.Verb == "patch" && one.ResponseStatus.Code == http.StatusCreated { // a server-side apply
+		right.Verb = "create"
+		u.use(right)
 	}
-	if request.Method != http.MethodGet {
-		u.written[namespace] = append(u.written[namespace], request.Method+" "+request.URL.Path)
+	if one.Verb != "get" && one.Verb != "list" && one.Verb != "watch" {
+		u.written[ref.Namespace] = append(u.written[ref.Namespace], one.Verb+" "+asked.Path)
 	}
 }
 
@@ -108,49 +154,4 @@ func (u *Usage) use(one Right) {
 	u.used.Insert(one)
 	one.Name = ""
 	u.used.Insert(one)
-}
-
-var verbs = map[string]string{
-	http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "patch", http.MethodDelete: "delete",
-}
-
-// rightFor returns what a request needs: /api/v1/… or /apis/GROUP/VERSION/…, then the
-// namespace, if the resource has one, the resource, the name, and the subresource.
-func (u *Usage) rightFor(request *http.Request) (one Right, namespace string, aboutObjects bool) {
-	parts := strings.Split(strings.Trim(request.URL.Path, "/"), "/")
-	switch {
-	case parts[0] == "api" && len(parts) > 2:
-		parts = parts[2:]
-	case parts[0] == "apis" && len(parts) > 3:
-		one.Group, parts = parts[1], parts[3:]
-	default:
-		return one, "", false // discovery
-	}
-	if parts[0] == "namespaces" && len(parts) > 2 {
-		namespace, parts = parts[1], parts[2:]
-	}
-	one.Resource, one.Own = parts[0], namespace == u.namespace
-	if len(parts) > 1 {
-		one.Name = parts[1]
-	}
-	if len(parts) > 2 {
-		one.Resource += "/" + parts[2]
-	}
-	if one.Name == "" { // RBAC takes it for a request for one object
-		one.Name, _ = strings.CutPrefix(request.URL.Query().Get("fieldSelector"), "metadata.name=")
-	}
-	switch {
-	case request.Method != http.MethodGet:
-		one.Verb = verbs[request.Method]
-		if one.Verb == "delete" && one.Name == "" {
-			one.Verb = "deletecollection"
-		}
-	case request.URL.Query().Has("watch"):
-		one.Verb = "watch"
-	case len(parts) == 1:
-		one.Verb = "list"
-	default:
-		one.Verb = "get"
-	}
-	return one, namespace, true
 }

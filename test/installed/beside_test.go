@@ -49,9 +49,10 @@ func besideEachOther(t *testing.T, own, other string) (ours, theirs *installed, 
 	t.Helper()
 	seed := landscape.Seed(t)
 	ours = newInstalled(t, seed, own, "mode: standalone", pluginsOf("calico"))
+	user := "user-" + other
 	theirs = &installed{
-		WithT: ours.WithT, t: t, seed: seed, user: "user-" + other, namespace: own, values: ours.values, granted: sets.New[harness.Right](),
-		usage: harness.NewUsage(own), options: operator.Options{Plugins: pluginsOf("flannel"), Name: other},
+		WithT: ours.WithT, t: t, seed: seed, user: user, namespace: own, values: ours.values, granted: sets.New[harness.Right](),
+		usage: seed.NewUsage(t, user, own), options: operator.Options{Plugins: pluginsOf("flannel"), Name: other},
 		edit: func(c *configv1alpha1.OperatorConfiguration) { c.Mode = "" },
 	}
 	role = theirs.mayAsInTheGuide()
@@ -106,10 +107,12 @@ func TestOperatorsBesideEachOther(t *testing.T) {
 	g.Expect(slices.Concat(ours.usage.Refused(), theirs.usage.Refused())).To(BeEmpty())
 	g.Expect(ours.usage.Written("shoot--dev--second")).To(BeEmpty())
 	g.Expect(theirs.usage.Written("shoot--dev--first")).To(BeEmpty())
-	g.Expect(theirs.usage.Unused(sets.New(harness.Right{
-		Verb: "get", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: "shoots.core.gardener.cloud",
-	}))).To(BeEmpty())
-	g.Expect(theirs.usage.Unused(harness.OwnRights(harness.RightsOf(role.Rules)))).To(ConsistOf(
+	g.Eventually(func() []string {
+		return theirs.usage.Unused(sets.New(harness.Right{
+			Verb: "get", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: "shoots.core.gardener.cloud",
+		}))
+	}).Should(BeEmpty())
+	g.Eventually(func() []string { return theirs.usage.Unused(harness.OwnRights(harness.RightsOf(role.Rules))) }).Should(ConsistOf(
 		"patch leases.coordination.k8s.io gardener-extension-heartbeat in its own namespace"), "only a landscape has the heartbeat")
 	for _, name := range []string{"trellis-operator", other} {
 		ours.leads(name)

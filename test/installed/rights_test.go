@@ -60,8 +60,8 @@ func (o *installed) installs(values string) (stated sets.Set[harness.Right], con
 // chart gave it, but for those that others show to be used.
 func (o *installed) hasExactlyItsRights(others sets.Set[harness.Right]) {
 	o.t.Helper()
+	o.Eventually(func() []string { return o.usage.Unused(o.granted.Difference(others)) }).Should(BeEmpty(), "granted and never used")
 	o.Expect(o.usage.Refused()).To(BeEmpty())
-	o.Expect(o.usage.Unused(o.granted.Difference(others))).To(BeEmpty(), "granted and never used")
 }
 
 // abandoned creates the webhook configurations that an operator with another configuration has left.

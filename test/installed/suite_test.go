@@ -28,15 +28,17 @@ import (
 )
 
 // The second shoot's API server is also the seed of a Gardener landscape.
-var landscape = harness.Own(sandbox.Options{Shoots: []string{"garden-dev/first", "garden-dev/second"}, Nodes: 1})
+var landscape = harness.Own(sandbox.Options{Shoots: []string{"garden-dev/first", "garden-dev/second"}, Nodes: 1, AuditPolicy: harness.AuditPolicy})
 
 func TestMain(m *testing.M) { os.Exit(landscape.Main(m)) }
 
 // landscapeSeed returns an API server with what a seed of a Gardener landscape has.
 func landscapeSeed(t *testing.T) *harness.Cluster {
 	t.Helper()
-	seed, err := harness.Connect(landscape.Get(t).Shoots[1].Kubeconfig)
+	cluster := landscape.Get(t).Shoots[1]
+	seed, err := harness.Connect(cluster.Kubeconfig)
 	if err == nil {
+		seed.AuditLog = cluster.AuditLog
 		err = install.Gardener(t.Context(), seed)
 	}
 	if err == nil {
@@ -75,9 +77,10 @@ type installed struct {
 // newInstalled returns an operator whose namespace it creates.
 func newInstalled(t *testing.T, seed *harness.Cluster, namespace, values string, plugins []plugin.Plugin) *installed {
 	t.Helper()
+	user := "system:serviceaccount:" + namespace + ":trellis-operator"
 	o := &installed{
-		WithT: NewWithT(t), t: t, seed: seed, namespace: namespace, user: "system:serviceaccount:" + namespace + ":trellis-operator",
-		options: operator.Options{Plugins: plugins}, values: values, granted: sets.New[harness.Right](), usage: harness.NewUsage(namespace),
+		WithT: NewWithT(t), t: t, seed: seed, namespace: namespace, user: user,
+		options: operator.Options{Plugins: plugins}, values: values, granted: sets.New[harness.Right](), usage: seed.NewUsage(t, user, namespace),
 	}
 	o.create(namespaceNamed(namespace))
 	return o
@@ -108,7 +111,6 @@ func (o *installed) start() {
 	options.Config = config
 	options.Seed = rest.CopyConfig(o.seed.Config)
 	options.Seed.Impersonate.UserName = o.user
-	options.Seed.Wrap(o.usage.Wrap)
 	options.Providers, options.Log = providers.All(), o.log.Logger()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

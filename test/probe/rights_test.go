@@ -14,8 +14,8 @@ import (
 // The probes have exactly the rights that they use.
 func TestRightsOfAProbe(t *testing.T) {
 	g, s := newShoot(t)
-	seed, usage := landscape.Seed(t), harness.NewUsage(system)
-	s.url, s.ca = usage.Proxy(t, seed)
+	seed := landscape.Seed(t)
+	usage := seed.NewUsage(t, "system:serviceaccount:"+system+":"+service, system)
 	granted := seed.InstallIdentity(t, objects(t))
 	g.Expect(granted).NotTo(BeEmpty())
 	g.Eventually(func() sets.Set[harness.Right] {

@@ -40,7 +40,7 @@ import (
 	"github.com/trellis-network/trellis/test/sandbox"
 )
 
-var landscape = harness.Own(sandbox.Options{})
+var landscape = harness.Own(sandbox.Options{AuditPolicy: harness.AuditPolicy})
 
 func TestMain(m *testing.M) { os.Exit(landscape.Main(m)) }
 

@@ -42,6 +42,8 @@ type Seed struct {
 	Server string `json:"server"`
 	// Kubeconfig is the path of an admin's kubeconfig.
 	Kubeconfig string `json:"kubeconfig"`
+	// AuditLog is the path of the API server's audit log, and absent without an audit policy.
+	AuditLog string `json:"auditLog,omitempty"`
 	// Users has the path of each user's kubeconfig by the user's name.
 	Users map[string]string `json:"users"`
 }
@@ -53,7 +55,9 @@ type Shoot struct {
 	Server    string `json:"server"`
 	// Kubeconfig is the path of an admin's kubeconfig.
 	Kubeconfig string `json:"kubeconfig"`
-	Nodes      int    `json:"nodes"`
+	// AuditLog is the path of the API server's audit log, and absent without an audit policy.
+	AuditLog string `json:"auditLog,omitempty"`
+	Nodes    int    `json:"nodes"`
 	// RealNodes are the nodes if they are real ones.
 	RealNodes []RealNode `json:"realNodes,omitempty"`
 }

@@ -71,7 +71,7 @@ func TestWhyRealNodesCannotRunIsOneLine(t *testing.T) {
 
 func TestArgs(t *testing.T) {
 	got := strings.Join(Options{
-		Shoots: []string{"a/b", "c/d"}, Nodes: 2, Users: []string{"x=y,z"}, Dir: "/dir",
+		Shoots: []string{"a/b", "c/d"}, Nodes: 2, Users: []string{"x=y,z"}, AuditPolicy: "p.yaml", Dir: "/dir",
 		Timeout: time.Minute, Args: []string{"--pod-cidr=10.0.0.0/16"},
 	}.args(), " ")
 	if real := strings.Join(Options{Real: &RealNodes{
@@ -79,7 +79,7 @@ func TestArgs(t *testing.T) {
 	}}.args(), " "); real != "up --nodes=real:2 --node-programs /p --subnets=2 --ip-families IPv6 --image a.tar --image b.tar" {
 		t.Errorf("real nodes: got %s", real)
 	}
-	want := "up --shoot a/b --shoot c/d --user x=y,z --nodes=2 --dir /dir --timeout 1m0s --pod-cidr=10.0.0.0/16"
+	want := "up --shoot a/b --shoot c/d --user x=y,z --audit-policy p.yaml --nodes=2 --dir /dir --timeout 1m0s --pod-cidr=10.0.0.0/16"
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}

@@ -30,6 +30,9 @@ type Options struct {
 	// Users are identities without rights in the seed, each as
 	// NAME[=GROUP,GROUP…].
 	Users []string
+	// AuditPolicy is the path of the audit policy of all API servers. Empty means that they
+	// write no audit log.
+	AuditPolicy string
 	// Dir is the directory of the sandbox. Empty means a temporary directory.
 	Dir string
 	// Timeout limits the start. 0 means the program's default.
@@ -47,6 +50,9 @@ func (o Options) args() []string {
 	}
 	for _, user := range o.Users {
 		args = append(args, "--user", user)
+	}
+	if o.AuditPolicy != "" {
+		args = append(args, "--audit-policy", o.AuditPolicy)
 	}
 	if o.Nodes != 0 {
 		args = append(args, fmt.Sprintf("--nodes=%d", o.Nodes))

@@ -57,6 +57,9 @@ func (c *ControlPlane) APIServer() process.Spec {
 	if c.Authentication != "" {
 		args = append(args, "--authentication-config="+c.Authentication)
 	}
+	if log := c.AuditLog(); log != "" {
+		args = append(args, "--audit-policy-file="+c.AuditPolicy, "--audit-log-path="+log)
+	}
 	if c.Real != nil {
 		return c.component(apiServer, process.Server, append(args, c.withRealNodes()...))
 	}

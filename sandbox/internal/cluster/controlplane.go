@@ -34,6 +34,8 @@ type ControlPlane struct {
 	Nodes   int
 	// Authentication is the AuthenticationConfiguration of the API server, or empty.
 	Authentication string
+	// AuditPolicy is that of the API server, or empty.
+	AuditPolicy string
 	// Real is what the nodes are if they are real ones, and nil if they are simulated.
 	Real *plan.Plan
 
@@ -45,14 +47,14 @@ type ControlPlane struct {
 
 // NewSeed plans the seed. Close must be called when the cluster is gone.
 func NewSeed(dir *workdir.Dir, wanted options.Up) (*ControlPlane, error) {
-	return newControlPlane(&ControlPlane{Name: Seed, Network: wanted.Network, Authentication: wanted.Authentication, dir: dir})
+	return newControlPlane(&ControlPlane{Name: Seed, Network: wanted.Network, Authentication: wanted.Authentication, AuditPolicy: wanted.AuditPolicy, dir: dir})
 }
 
 // NewShoot plans one of the shoots that are wanted. Close must be called when the cluster is gone.
 func NewShoot(dir *workdir.Dir, wanted options.Up, index int) (*ControlPlane, error) {
 	shoot := wanted.Shoots[index]
 	name := filepath.Join("shoots", shoot.Namespace, shoot.Name)
-	c, err := newControlPlane(&ControlPlane{Name: name, IsShoot: true, Network: wanted.ShootNetwork(shoot), Nodes: shoot.Count, dir: dir})
+	c, err := newControlPlane(&ControlPlane{Name: name, IsShoot: true, Network: wanted.ShootNetwork(shoot), Nodes: shoot.Count, AuditPolicy: wanted.AuditPolicy, dir: dir})
 	if err != nil || !shoot.Real {
 		return c, err
 	}
@@ -167,6 +169,15 @@ func (c *ControlPlane) writeKubeconfig(path, user string, groups ...string) erro
 		return fmt.Errorf("make the kubeconfig of %s for %s: %w", user, c.Name, err)
 	}
 	return pki.WriteFile(path, content)
+}
+
+// AuditLog is the file to which the API server writes what it was asked, a line of JSON for each
+// event. It is empty without an audit policy.
+func (c *ControlPlane) AuditLog() string {
+	if c.AuditPolicy == "" {
+		return ""
+	}
+	return filepath.Join(c.dir.Logs(c.Name), "audit.log")
 }
 
 // shortName is the cluster's name in its kubeconfigs.

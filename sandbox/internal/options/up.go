@@ -27,6 +27,9 @@ type Up struct {
 	// Authentication is the file with the AuthenticationConfiguration of the seed's API server.
 	// Empty means that the API server trusts nothing but its own tokens and certificates.
 	Authentication string
+	// AuditPolicy is the file with the audit policy of all API servers, which then write an audit
+	// log. Empty means that they write none.
+	AuditPolicy string
 	// Network holds the IPv4 ranges, which the seed has too.
 	Network Network
 	// Dir is the directory of the sandbox. If it is empty, the sandbox makes a
@@ -67,6 +70,7 @@ type Flags struct {
 	real         realFlags
 	users        []string
 	authenticate string
+	audit        string
 	pods         string
 	services     string
 	dir          string
@@ -84,6 +88,7 @@ func (f *Flags) AddTo(set *pflag.FlagSet) {
 	f.real.addTo(set)
 	set.StringArrayVar(&f.users, "user", nil, "make a client certificate without rights for the seed, as `NAME[=GROUP,GROUP]`; may be repeated")
 	set.StringVar(&f.authenticate, "authentication-config", "", "`file` with the AuthenticationConfiguration of the seed's API server, such as issuers of tokens that it trusts")
+	set.StringVar(&f.audit, "audit-policy", "", "`file` with the audit policy of all API servers, which then write audit.log beside their logs")
 	set.StringVar(&f.pods, "pod-cidr", DefaultPodCIDR, "pod `range` of every shoot")
 	set.StringVar(&f.services, "service-cidr", DefaultServiceCIDR, "service `range` of every shoot")
 	set.StringVar(&f.dir, "dir", "", "`directory` to keep data, logs and kubeconfigs in (default: a temporary one, removed at the end)")
@@ -104,9 +109,10 @@ func (f *Flags) Up() (Up, error) {
 	users, userErrs := parseUsers(f.users)
 	network, networkErrs := parseNetwork(f.pods, f.services)
 	authentication, authenticationErr := parseFile("--authentication-config", f.authenticate)
+	audit, auditErr := parseFile("--audit-policy", f.audit)
 	hasReal := nodes.Real || slices.ContainsFunc(shoots, func(s Shoot) bool { return s.Real })
 	real, errs := f.real.parse(hasReal, f.nodes)
-	errs = append(compact(nodesErr, authenticationErr), errs...)
+	errs = append(compact(nodesErr, authenticationErr, auditErr), errs...)
 	for _, shoot := range append([]Shoot{{Nodes: nodes}}, shoots...) {
 		if len(errs) == 0 && len(networkErrs) == 0 {
 			errs = compact(network.checkRoom(shoot.Count))
@@ -124,6 +130,7 @@ func (f *Flags) Up() (Up, error) {
 		Real:           real,
 		Users:          users,
 		Authentication: authentication,
+		AuditPolicy:    audit,
 		Network:        network,
 		Dir:            f.dir,
 		Timeout:        f.timeout,

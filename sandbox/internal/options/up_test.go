@@ -97,6 +97,7 @@ func TestRefusals(t *testing.T) {
 		"user without name":        {[]string{"--user==dev"}, []string{"name is missing", "NAME=GROUP"}},
 		"user with empty group":    {[]string{"--user=a=b,,c"}, []string{`group ""`}},
 		"authentication nowhere":   {[]string{"--authentication-config=/proc/none"}, []string{"/proc/none", "no such file"}},
+		"audit policy nowhere":     {[]string{"--audit-policy=/proc/none"}, []string{"/proc/none", "no such file"}},
 		"user with long name":      {[]string{"--user=" + strings.Repeat("a", 65)}, []string{"65", "at most 64"}},
 		"user twice":               {[]string{"--user=a", "--user=a=b"}, []string{"twice"}},
 		"pod range is no range":    {[]string{"--pod-cidr=10.0.0.0"}, []string{"--pod-cidr", "10.0.0.0/16"}},

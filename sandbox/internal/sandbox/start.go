@@ -187,7 +187,7 @@ func (s *starter) report(garden kubernetes.Interface) (*Report, error) {
 		KubernetesVersion: version,
 		MemoryMiB:         memory,
 		Kubectl:           s.dir.Kubectl(),
-		Seed:              Seed{Server: s.seed.Server(), Kubeconfig: s.seed.Kubeconfig(cluster.Admin), Users: map[string]string{}},
+		Seed:              Seed{Server: s.seed.Server(), Kubeconfig: s.seed.Kubeconfig(cluster.Admin), AuditLog: s.seed.AuditLog(), Users: map[string]string{}},
 		Shoots:            []Shoot{},
 	}
 	for _, user := range s.wanted.Users {
@@ -199,7 +199,7 @@ func (s *starter) report(garden kubernetes.Interface) (*Report, error) {
 		c := s.shoots[i]
 		report.Shoots = append(report.Shoots, Shoot{
 			Namespace: shoot.Namespace, Name: shoot.Name,
-			Server: c.Server(), Kubeconfig: c.Kubeconfig(cluster.Admin), Nodes: c.Nodes, RealNodes: realNodes(c),
+			Server: c.Server(), Kubeconfig: c.Kubeconfig(cluster.Admin), AuditLog: c.AuditLog(), Nodes: c.Nodes, RealNodes: realNodes(c),
 		})
 	}
 	s.log.Printf("everything is ready: Kubernetes %s, %d processes, %d MiB of memory", version, len(s.group.PIDs())+1, report.MemoryMiB)
