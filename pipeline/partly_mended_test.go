@@ -34,7 +34,7 @@ func TestAStepTowardsWhatIsRightIsNotRefused(t *testing.T) {
 		"no room at all, fewer":  {growingTo(range4, 6, 20), growingTo(range4, 5, 20), nil, "has no room for a node"},
 		"room for some":          {growingTo(range4, 6, 20), growingTo(range4, 6, 24), nil, "room for 4 nodes"},
 		"right before":           {growingTo(range4, 4, 24), growingTo(range4, 5, 24), []string{"the workers can grow to 5"}, ""},
-		"wrong in another way":   {growingTo(range4, 6, 24), growingTo(range4, 6, 33), []string{"nodeCIDRMaskSize: Invalid value: 33: must be from 1 to 32"}, ""},
+		"wrong in another way":   {growingTo(range4, 6, 24), growingTo(range4, 6, 33), []string{"nodeCIDRMaskSize: Invalid value: 33: must be from 1 to 30"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

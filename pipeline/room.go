@@ -18,6 +18,10 @@ import (
 // (Gardener's contract).
 const defaultNodeMask = 24
 
+// longestNodeMask is that of the smallest IPv4 range with an address for a pod: the network, the
+// gateway and broadcasts take three (CNI's host-local refuses a smaller one).
+const longestNodeMask = 30
+
 var nodeMaskPath = field.NewPath("spec", "kubernetes", "kubeControllerManager", "nodeCIDRMaskSize")
 
 // checkRoom checks that each node that the workers can grow to gets a range of the pods' IPv4
@@ -41,11 +45,11 @@ func (a *addresses) checkRoom(pods []addressRange) {
 	inSurge := most + int(a.in.NodesInSurge)
 	switch {
 	case !ofIPv4.prefix.IsValid():
-	case mask < 1 || mask > 32:
-		a.refuseOrWarn(field.Invalid(nodeMaskPath, mask, "must be from 1 to 32: it is the prefix length of each node's IPv4 range of pods; leave it out for 24, or write a longer one for more nodes"))
+	case mask < 1 || mask > longestNodeMask:
+		a.refuseOrWarn(field.Invalid(nodeMaskPath, mask, "must be from 1 to 30: it is the prefix length of each node's IPv4 range of pods, and a smaller range has no address for a pod; leave it out for 24, or write a longer one for more nodes"))
 	case room == 0 && most > 0:
 		a.tooManyNodes(most, field.Invalid(ofIPv4.path, ofIPv4.prefix.String(), fmt.Sprintf(
-			"has no room for a node, since each gets a /%d; state a larger range%s, or a greater number as nodeCIDRMaskSize", mask, largeEnough(mask, most))))
+			"has no room for a node, since each gets a /%d; state a larger range%s%s", mask, largeEnough(mask, most), orSmaller(ofIPv4.prefix))))
 	case most == 0 && room < 2:
 		a.Warn(ofIPv4.path, fmt.Sprintf("%s has room for %s, of which each gets a /%d unless the Shoot's nodeCIDRMaskSize says otherwise; state a larger range for more",
 			ofIPv4.prefix, nodes(room), mask))
@@ -105,6 +109,14 @@ func largeEnough(mask, nodes int) string {
 		return fmt.Sprintf(" such as a /%d", prefix)
 	}
 	return ""
+}
+
+// orSmaller advises of smaller ranges for nodes, where the pods' range has room for one.
+func orSmaller(pods netip.Prefix) string {
+	if pods.Bits() > longestNodeMask {
+		return ""
+	}
+	return ", or a greater number as nodeCIDRMaskSize"
 }
 
 // nodeMask returns the prefix length of each node's IPv4 range.

@@ -23,14 +23,16 @@ func TestThePodsRangeHasRoomForAllNodes(t *testing.T) {
 		refused      string
 		warnedOfOnly string
 	}{
-		"enough":                 {"10.1.0.0/16", 24, 256, "", ""},
-		"one too many":           {"10.1.0.0/16", 24, 257, `spec.podCIDR: Invalid value: "10.1.0.0/16": has room for 256 nodes, of which each gets a /24, and the workers can grow to 257; ` + asked + "256 at most", ""},
-		"with smaller ranges":    {"10.1.0.0/16", 25, 512, "", ""},
-		"with the usual ranges":  {"10.1.0.0/24", 0, 2, `has room for 1 node, of which each gets a /24, and the workers can grow to 2`, ""},
-		"none":                   {"10.1.0.0/25", 24, 1, `has no room for a node, since each gets a /24; state a larger range such as a /24, or a greater number as nodeCIDRMaskSize`, ""},
-		"an unknown number":      {"10.1.0.0/24", 0, 0, "", "spec.podCIDR: 10.1.0.0/24 has room for 1 node, of which each gets a /24 unless the Shoot's nodeCIDRMaskSize says otherwise; state a larger range for more"},
-		"a mask that cannot be":  {"10.1.0.0/16", 64, 3, "spec.kubernetes.kubeControllerManager.nodeCIDRMaskSize: Invalid value: 64: must be from 1 to 32", ""},
-		"a quarter of the world": {"0.0.0.0/2", 32, 1 << 30, "", ""},
+		"enough":                  {"10.1.0.0/16", 24, 256, "", ""},
+		"one too many":            {"10.1.0.0/16", 24, 257, `spec.podCIDR: Invalid value: "10.1.0.0/16": has room for 256 nodes, of which each gets a /24, and the workers can grow to 257; ` + asked + "256 at most", ""},
+		"with smaller ranges":     {"10.1.0.0/16", 25, 512, "", ""},
+		"with the usual ranges":   {"10.1.0.0/24", 0, 2, `has room for 1 node, of which each gets a /24, and the workers can grow to 2`, ""},
+		"none":                    {"10.1.0.0/25", 24, 1, `has no room for a node, since each gets a /24; state a larger range such as a /24, or a greater number as nodeCIDRMaskSize`, ""},
+		"none whatever nodes get": {"10.1.0.0/31", 24, 1, "has no room for a node, since each gets a /24; state a larger range such as a /24", ""},
+		"no address for a pod":    {"10.1.0.0/16", 31, 3, "nodeCIDRMaskSize: Invalid value: 31: must be from 1 to 30", ""},
+		"an unknown number":       {"10.1.0.0/24", 0, 0, "", "spec.podCIDR: 10.1.0.0/24 has room for 1 node, of which each gets a /24 unless the Shoot's nodeCIDRMaskSize says otherwise; state a larger range for more"},
+		"a mask that cannot be":   {"10.1.0.0/16", 64, 3, "spec.kubernetes.kubeControllerManager.nodeCIDRMaskSize: Invalid value: 64: must be from 1 to 30", ""},
+		"a quarter of the world":  {"0.0.0.0/2", 30, 1 << 28, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

@@ -21,9 +21,7 @@ type network struct{ *built.Network }
 
 var networks = built.By[*network]{
 	New: flannel.New,
-	// Routes are made, of which there would be a warning.
-	Facts: func(f *plugin.Input) { f.Infrastructure.PodRoutes = true },
-	As:    func(n *built.Network) *network { return &network{n} },
+	As:  func(n *built.Network) *network { return &network{n} },
 }
 
 var (

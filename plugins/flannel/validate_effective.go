@@ -75,8 +75,8 @@ func warnOfRouting(found *plugin.Findings, effective *v1alpha1.NetworkConfig, in
 	backend := path.Child("backend", "type")
 	if encapsulates(effective) {
 		backend = path.Child("backend", "directRouting")
-	} else if !in.Infrastructure.PodRoutes {
-		found.Warn(backend, "host-gw needs all nodes in one layer 2 segment; where they are not, pods on different nodes do not reach each other. vxlan does without, also with directRouting: true")
+	} else {
+		found.Warn(backend, "host-gw needs all nodes in one layer 2 segment, or routes to each node's pods that the infrastructure makes for any network type; without either, pods on different nodes do not reach each other. vxlan needs neither, also with directRouting: true")
 	}
 	if seenOutside(effective) && !in.Infrastructure.OwnNetwork {
 		found.Warn(backend, "the network between the nodes sees pods' addresses, so if other clusters have nodes in it, their pod ranges must not overlap with this one's; give each a range of its own")

@@ -26,9 +26,9 @@ import (
 // A range in the spec is immutable. If the cluster uses another range, the user can
 // remove the range from the spec, or replace it by the one in use.
 //
-// +kubebuilder:validation:XValidation:rule="!oldSelf.spec.?networking.pods.hasValue() || self.?status.networking.pods.hasValue() && !(oldSelf.spec.networking.pods in self.status.networking.pods) || self.spec.?networking.pods.hasValue() && self.spec.networking.pods == oldSelf.spec.networking.pods",message="spec.networking.pods is immutable once set"
+// +kubebuilder:validation:XValidation:rule="!oldSelf.spec.?networking.pods.hasValue() || self.?status.networking.pods.hasValue() && !(oldSelf.spec.networking.pods in self.status.networking.pods) || self.spec.?networking.pods.hasValue() && self.spec.networking.pods == oldSelf.spec.networking.pods",message="spec.networking.pods is immutable once set: write it as it was, or create a new cluster"
 // +kubebuilder:validation:XValidation:rule="!self.spec.?networking.pods.hasValue() || !self.?status.networking.pods.hasValue() || self.spec.networking.pods in self.status.networking.pods || oldSelf.spec.?networking.pods.hasValue() && self.spec.networking.pods == oldSelf.spec.networking.pods",message="spec.networking.pods must be one of the ranges in use, which status.networking.pods has"
-// +kubebuilder:validation:XValidation:rule="!oldSelf.spec.?networking.services.hasValue() || self.?status.networking.services.hasValue() && !(oldSelf.spec.networking.services in self.status.networking.services) || self.spec.?networking.services.hasValue() && self.spec.networking.services == oldSelf.spec.networking.services",message="spec.networking.services is immutable once set"
+// +kubebuilder:validation:XValidation:rule="!oldSelf.spec.?networking.services.hasValue() || self.?status.networking.services.hasValue() && !(oldSelf.spec.networking.services in self.status.networking.services) || self.spec.?networking.services.hasValue() && self.spec.networking.services == oldSelf.spec.networking.services",message="spec.networking.services is immutable once set: write it as it was, or create a new cluster"
 // +kubebuilder:validation:XValidation:rule="!self.spec.?networking.services.hasValue() || !self.?status.networking.services.hasValue() || self.spec.networking.services in self.status.networking.services || oldSelf.spec.?networking.services.hasValue() && self.spec.networking.services == oldSelf.spec.networking.services",message="spec.networking.services must be one of the ranges in use, which status.networking.services has"
 type Shoot struct {
 	metav1.TypeMeta `json:",inline"`
@@ -64,7 +64,7 @@ type ShootList struct {
 
 // ShootSpec is the desired state of the cluster.
 //
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.region) || has(self.region) && self.region == oldSelf.region",message="region is immutable"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.region) || has(self.region) && self.region == oldSelf.region",message="region is immutable: write it as it was, or create a new cluster"
 type ShootSpec struct {
 	// CloudProfileName is the name of the cloud profile.
 	// +optional
@@ -141,7 +141,7 @@ type KubeAPIServer struct {
 
 // KubeControllerManager are settings of the kube-controller-manager.
 //
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.nodeCIDRMaskSize) || has(self.nodeCIDRMaskSize) && self.nodeCIDRMaskSize == oldSelf.nodeCIDRMaskSize",message="nodeCIDRMaskSize is immutable"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.nodeCIDRMaskSize) || has(self.nodeCIDRMaskSize) && self.nodeCIDRMaskSize == oldSelf.nodeCIDRMaskSize",message="nodeCIDRMaskSize is immutable: write it as it was, or create a new cluster"
 type KubeControllerManager struct {
 	// NodeCIDRMaskSize is the prefix length of each node's pod range, 24 if
 	// absent. Immutable.
@@ -177,7 +177,7 @@ type VerticalPodAutoscaler struct {
 
 // Networking is the cluster's pod network.
 //
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.type) || has(self.type) && self.type == oldSelf.type",message="type is immutable"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.type) || has(self.type) && self.type == oldSelf.type",message="type is immutable: write it as it was, or create a new cluster"
 // +kubebuilder:validation:XValidation:rule="(has(self.ipFamilies) ? self.ipFamilies : ['IPv4']) == (has(oldSelf.ipFamilies) ? oldSelf.ipFamilies : ['IPv4']) || [(has(self.ipFamilies) ? self.ipFamilies : ['IPv4']), (has(oldSelf.ipFamilies) ? oldSelf.ipFamilies : ['IPv4'])].all(each, each == ['IPv4'] || each == ['IPv4', 'IPv6'])",message="ipFamilies can only change from [IPv4] to [IPv4, IPv6] and back"
 type Networking struct {
 	// Type names the network plugin. Immutable.
@@ -207,7 +207,7 @@ type Networking struct {
 
 // Provider is the infrastructure.
 //
-// +kubebuilder:validation:XValidation:rule="self.type == oldSelf.type",message="type is immutable"
+// +kubebuilder:validation:XValidation:rule="self.type == oldSelf.type",message="type is immutable: write it as it was, or create a new cluster"
 type Provider struct {
 	// Type of the infrastructure, for example azure. Immutable.
 	Type string `json:"type"`
