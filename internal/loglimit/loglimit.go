@@ -5,6 +5,8 @@ package loglimit
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,8 +14,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// How many lines about one cluster are written in a period, and how many of them with the same
-// message.
+// How many lines about one cluster are written in a period, whenever it begins, and how many of them
+// with the same message.
 const (
 	maxLines = 9
 	maxAlike = 4
@@ -34,13 +36,14 @@ func Limit(logger logr.Logger, now clock.PassiveClock) logr.Logger {
 		return logger
 	}
 	inner := deeper(logger.GetSink(), 1) // for the methods of sink
-	return logger.WithSink(sink{inner, cluster{}, &lines{out: inner, clock: now}})
+	return logger.WithSink(sink{inner, cluster{}, &lines{out: inner, clock: now, counts: map[cluster]*count{}}})
 }
 
 // cluster is what lines are about.
 type cluster struct{ namespace, shoot, webhook string }
 
-// lines counts the lines of the present period.
+// lines counts lines. Once in a period it tells how many it left out, and forgets clusters without
+// lines.
 type lines struct {
 	out   logr.LogSink
 	clock clock.PassiveClock
@@ -50,10 +53,20 @@ type lines struct {
 	counts map[cluster]*count
 }
 
-// count is how many lines about a cluster were written, in all and by message, and left out.
+// count is when the last lines about a cluster were written, in all and by message, and how many were
+// left out.
 type count struct {
-	written, leftOut int
-	alike            map[string]int
+	written window
+	alike   map[string]window
+	leftOut int
+}
+
+// window is when the lines of the last period were written.
+type window []time.Time
+
+// at returns what the window has at a time.
+func (w window) at(now time.Time) window {
+	return slices.DeleteFunc(w, func(written time.Time) bool { return now.Sub(written) >= period })
 }
 
 // sink passes on the lines that are admitted.
@@ -72,25 +85,38 @@ func (s sink) admit(message string, keysAndValues []any) bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if now := l.clock.Now(); now.Sub(l.began) >= period {
+	now := l.clock.Now()
+	if now.Sub(l.began) >= period {
 		for about, c := range l.counts {
 			if c.leftOut > 0 {
 				l.out.Info(0, leftOut, "namespace", about.namespace, "shoot", about.shoot, "webhook", about.webhook, "lines", c.leftOut)
 			}
+			if c.leftOut, c.written = 0, c.written.at(now); len(c.written) == 0 {
+				delete(l.counts, about)
+			}
 		}
-		l.began, l.counts = now, map[cluster]*count{}
+		l.began = now
 	}
 	c, known := l.counts[about]
 	if !known {
-		c = &count{alike: map[string]int{}}
+		c = &count{alike: map[string]window{}}
 		l.counts[about] = c
 	}
-	if c.written == maxLines || c.alike[message] == maxAlike {
+	return c.admit(message, now)
+}
+
+// admit counts a line and reports whether to write it.
+func (c *count) admit(message string, now time.Time) bool {
+	c.written = c.written.at(now)
+	maps.DeleteFunc(c.alike, func(message string, w window) bool {
+		c.alike[message] = w.at(now)
+		return len(c.alike[message]) == 0
+	})
+	if len(c.written) == maxLines || len(c.alike[message]) == maxAlike {
 		c.leftOut++
 		return false
 	}
-	c.written++
-	c.alike[message]++
+	c.written, c.alike[message] = append(c.written, now), append(c.alike[message], now)
 	return true
 }
 

@@ -5,6 +5,7 @@ package loglimit
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,4 +72,22 @@ func TestLinesAboutAWebhookAreLimited(t *testing.T) {
 		logger.WithValues("webhook", "example").Error(errors.New("broken"), "unable to decode the request")
 	}
 	g.Expect(log.With("unable to decode the request")).To(HaveLen(maxAlike))
+}
+
+// Whenever a minute begins, it has no more lines.
+func TestNoMinuteHasMoreLines(t *testing.T) {
+	g, clock, log := NewWithT(t), testclock.NewFakePassiveClock(time.Now()), &harness.Lines{}
+	logger := Limit(log.Logger(), clock).WithValues("namespace", "shoot--dev--hostile")
+	var written []int // until each second
+	for second := range 300 {
+		for i := range 20 {
+			logger.Info(fmt.Sprintf("Message %d", i))
+		}
+		written = append(written, strings.Count(log.String(), "shoot--dev--hostile"))
+		if second >= 60 {
+			g.Expect(written[second] - written[second-60]).To(BeNumerically("<=", maxLines+1))
+		}
+		clock.SetTime(clock.Now().Add(time.Second))
+	}
+	g.Expect(written[299]).To(BeNumerically(">=", 4*maxLines), "each minute has lines")
 }

@@ -14,7 +14,7 @@ import (
 // It passes on as many of them as there may be about one cluster, each without what a server
 // sent: net/http quotes up to 4 kB of that, which may be any server that the operator reaches.
 func Standard(logger logr.Logger) io.Writer {
-	return standard{logger, rate.NewLimiter(rate.Every(period/maxLines), maxLines)}
+	return standard{logger, rate.NewLimiter(rate.Every(2*period/maxLines), maxLines/2)}
 }
 
 type standard struct {

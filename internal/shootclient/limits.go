@@ -30,7 +30,7 @@ import (
 
 // What one shoot's answers may cost. docs/security.md explains these limits.
 const (
-	maxAnswer, maxAnswers = 8 << 20, 16 << 20  // bytes of one, and of all at the same time
+	maxAnswer, maxAnswers = 4 << 20, 8 << 20   // bytes of one, and of all at the same time
 	maxGroups, maxKinds   = 2 << 20, 512 << 10 // bytes of /api and /apis, and of the kinds of one group and version
 	maxHeaders            = 64 << 10           // bytes of one answer
 	maxEvent              = 4 << 20            // bytes of one event of a watch
@@ -39,7 +39,7 @@ const (
 	maxUnread             = 1 << 20            // bytes that the network holds of one answer
 	maxRetryAfter         = 1                  // seconds that a request waits; controllers do the rest
 	maxCauses             = 20                 // of a Status
-	pageSize, maxPages    = 100, 100           // objects and pages of a list of an informer
+	pageSize, maxPages    = 50, 200            // objects and pages of a list of an informer
 	maxItems              = 1000               // objects that a list may have if no limit was asked for
 	listTimeout           = time.Minute        // of all its pages
 )
@@ -113,10 +113,11 @@ func (l *limits) admit(request *http.Request, response *http.Response) error {
 	counted := &counted{ReadCloser: response.Body, all: &l.reading, most: most}
 	response.Body = counted
 	body, err := io.ReadAll(counted)
+	if err != nil {
+		return err
+	}
 	_, costly := (&jsoncost.Scanner{}).Scan(body)
 	switch {
-	case err != nil:
-		return err
 	case costly != nil:
 		return fmt.Errorf("the answer %w", costly)
 	case code >= 400:

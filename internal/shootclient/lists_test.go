@@ -40,7 +40,7 @@ func TestAListWithoutEndIsEnded(t *testing.T) {
 		return err
 	}
 	for range 2 {
-		g.Expect(list()).To(MatchError("the list has more than 100 pages of 100 objects"))
+		g.Expect(list()).To(MatchError("the list has more than 200 pages of 50 objects"))
 		g.Expect(sent).To(HaveLen(maxPages), "each list begins to count")
 		g.Expect(sent[0]).To(Equal(metav1.ListOptions{Limit: pageSize}), "an API server ignores the limit of a list with the version 0")
 	}

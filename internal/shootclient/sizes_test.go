@@ -37,7 +37,7 @@ func TestAnEndlessAnswerIsCutOff(t *testing.T) {
 	h.shoot()
 	var err error
 	h.Expect(allocated(func() { err = h.get("one") })).To(BeNumerically("<", 64<<20))
-	h.Expect(err).To(MatchError(ContainSubstring("the answer has more than 8 MiB")))
+	h.Expect(err).To(MatchError(ContainSubstring("the answer has more than 4 MiB")))
 }
 
 // An endless error is no better.
@@ -46,7 +46,7 @@ func TestAnEndlessErrorIsCutOff(t *testing.T) {
 		w.WriteHeader(http.StatusInternalServerError)
 		endless(w, r)
 	}})
-	h.Expect(h.get("one")).To(MatchError(ContainSubstring("the answer has more than 8 MiB")))
+	h.Expect(h.get("one")).To(MatchError(ContainSubstring("the answer has more than 4 MiB")))
 }
 
 func TestCompressedAnswersAreNotDecompressed(t *testing.T) {
@@ -141,7 +141,7 @@ func TestManyLargeAnswersAtOnceAreRefused(t *testing.T) {
 	refused := 0
 	for range requests {
 		if err := <-errs; err != nil {
-			h.Expect(err).To(MatchError(ContainSubstring("together have more than 16 MiB")))
+			h.Expect(err).To(MatchError(ContainSubstring("together have more than 8 MiB")))
 			refused++
 		}
 	}

@@ -5,16 +5,18 @@ package fairness
 import (
 	"fmt"
 	"regexp"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/go-logr/logr"
 	"github.com/go-logr/logr/funcr"
 )
 
-// journal counts the lines that are logged, by the shoot that they name.
+// journal keeps the lines that are logged, by the shoot that they name.
 type journal struct {
 	mu    sync.Mutex
-	named map[string]int // by namespace, "" for lines that name none
+	named map[string][]string // by namespace, "" for lines that name none
 }
 
 // written has the lines of this process.
@@ -27,13 +29,14 @@ func (j *journal) Write(line []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.named == nil {
-		j.named = map[string]int{}
+		j.named = map[string][]string{}
 	}
-	j.named[string(namespaces.Find(line))]++
+	about := string(namespaces.Find(line))
+	j.named[about] = append(j.named[about], string(line))
 	return len(line), nil
 }
 
-// logger returns a logger whose lines are counted.
+// logger returns a logger whose lines are kept.
 func (j *journal) logger() logr.Logger {
 	return funcr.New(func(_, line string) { _, _ = fmt.Fprint(j, line) }, funcr.Options{})
 }
@@ -44,7 +47,14 @@ func (j *journal) counts(shoots int) []int {
 	defer j.mu.Unlock()
 	var all []int
 	for i := range shoots {
-		all = append(all, j.named[name(i)]+j.named[""])
+		all = append(all, len(j.named[name(i)])+len(j.named[""]))
 	}
 	return all
+}
+
+// about returns the lines about a shoot, and those about none.
+func (j *journal) about(shoot int) string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return strings.Join(slices.Concat(j.named[name(shoot)], j.named[""]), "\n")
 }

@@ -80,9 +80,9 @@ var ways = []way{
 var (
 	// megabyte is a megabyte of text.
 	megabyte = strings.Repeat("x", 1<<20)
-	// items are small items of a list, and page has a hundred large ones.
+	// items are small items of a list, and page has fifty large ones, as many as are asked for.
 	items = strings.Repeat(`{"metadata":{"name":"x"}},`, 1000)
-	page  = strings.Repeat(fmt.Sprintf(`{"metadata":{"name":"x","annotations":{"a":%q}}},`, megabyte[:60<<10]), 100)
+	page  = strings.Repeat(fmt.Sprintf(`{"metadata":{"name":"x","annotations":{"a":%q}}},`, megabyte[:60<<10]), 50)
 	// builtIn are Kubernetes' own groups that an API server cannot be without.
 	builtIn = []string{"apps", "batch", "apiextensions.k8s.io", "policy", "autoscaling", "rbac.authorization.k8s.io"}
 	// groups is a list of groups, and allowed and huge end lists of kinds: groups and allowed

@@ -75,7 +75,7 @@ type Options struct {
 	ProgressingThreshold time.Duration
 	// MaxConcurrentReconciles is how many Networks are observed at once.
 	MaxConcurrentReconciles int
-	// PageSize is how many objects are read from a shoot at once; 0 means 100.
+	// PageSize is how many objects are read from a shoot at once; 0 means 50.
 	PageSize int64
 	// Further are sources beside Trellis' own.
 	Further []source.Registration

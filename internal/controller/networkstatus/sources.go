@@ -19,7 +19,7 @@ func (o *Options) sources() []source.Registration {
 	return []source.Registration{{
 		Name: "components",
 		Source: &components.Source{
-			Period: o.Period, ProgressingThreshold: o.ProgressingThreshold, PageSize: cmp.Or(o.PageSize, 100),
+			Period: o.Period, ProgressingThreshold: o.ProgressingThreshold, PageSize: cmp.Or(o.PageSize, 50),
 		},
 		Conditions:     []string{components.ConditionType},
 		ProviderStatus: []string{components.StatusKey, components.RolloutsKey},

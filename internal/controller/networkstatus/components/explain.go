@@ -28,7 +28,7 @@ const (
 	// maxEvents is how many events are read to explain why a workload has no pods.
 	maxEvents = 50
 	// maxPages is in how many pages the pods of a workload are read.
-	maxPages = 100
+	maxPages = 200
 )
 
 type rolloutKey struct {
