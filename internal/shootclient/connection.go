@@ -33,9 +33,9 @@ const idleTimeout = 10 * time.Second
 // answered last.
 type connection struct {
 	// config leads to the server, whose name in it is the same for all shoots: it is in the
-	// metrics and errors of client-go. server is its real address.
-	config *rest.Config
-	server string
+	// metrics and errors of client-go. cluster has its real address.
+	config  *rest.Config
+	cluster Cluster
 	// proven reports that /version was answered as only an API server does.
 	proven atomic.Bool
 	// transport is nil if this package did not open the connections.
@@ -104,11 +104,11 @@ func connect(kubeconfig []byte, namespace string, wire *meter, options *Options)
 	if err != nil {
 		return nil, fmt.Errorf("the kubeconfig's credentials cannot be used: %w", err)
 	}
-	address := server.String()
+	cluster := Cluster{server.String(), authoritiesIn(config.CAData)}
 	server.Host = "shoot"
 	config.Host = server.String()
 	return &connection{
-		config: config, server: address, transport: transport, state: state, cached: cached,
+		config: config, cluster: cluster, transport: transport, state: state, cached: cached,
 		requests: &http.Client{Transport: authenticated, Timeout: options.RequestTimeout},
 		watches:  &http.Client{Transport: authenticated},
 	}, nil

@@ -27,7 +27,7 @@ func NewSeed(config *rest.Config, requests *http.Client, options Options) (*Seed
 	s := &Seed{}
 	// Everything that the operator does shows whether the seed answers, so this connection
 	// never reports a failure.
-	connection := &connection{config: config, server: config.Host, requests: requests, watches: requests, state: &answers{}, cached: &atomic.Int64{}}
+	connection := &connection{config: config, cluster: Cluster{Server: config.Host}, requests: requests, watches: requests, state: &answers{}, cached: &atomic.Int64{}}
 	connection.proven.Store(true)
 	shoot, err := newShoot("", connection, &options, &s.declarations, func(event Event) {
 		event.Namespace = event.Object.Namespace

@@ -8,13 +8,10 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -41,8 +38,8 @@ var scheme, builtIn = func() (all, always *runtime.Scheme) {
 type Shoot struct {
 	// Namespace is that of the shoot's control plane in the seed.
 	Namespace string
-	// Server is the address of the shoot's API server.
-	Server string
+	// Cluster is that to which the kubeconfig leads.
+	Cluster
 	// Client sends each call to the shoot's API server.
 	Client client.Client
 	// Reader reads from the cache, in the form that a kind's Watch declares; any other is
@@ -68,26 +65,6 @@ type Shoot struct {
 	watched map[schema.GroupVersionKind]toolscache.InformerSynced
 	// logged is when the last line about a watch was written.
 	logged time.Time
-	id     types.UID
-}
-
-// ClusterID returns what distinguishes the cluster from all others, whatever the address that
-// leads to it: the UID of the namespace kube-system.
-func (s *Shoot) ClusterID(ctx context.Context) (types.UID, error) {
-	s.mu.Lock()
-	id := s.id
-	s.mu.Unlock()
-	if id != "" {
-		return id, nil
-	}
-	namespace := Watch{Kind: corev1.SchemeGroupVersion.WithKind("Namespace")}.empty()
-	if err := s.Client.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, namespace); err != nil {
-		return "", err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.id = namespace.GetUID()
-	return s.id, nil
 }
 
 func newShoot(namespace string, connection *connection, options *Options, declared *declarations, tell func(Event)) (*Shoot, error) {
@@ -101,7 +78,7 @@ func newShoot(namespace string, connection *connection, options *Options, declar
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Shoot{
-		Namespace: namespace, Server: connection.server, Client: direct,
+		Namespace: namespace, Cluster: connection.cluster, Client: direct,
 		options: options, declared: declared, connection: connection, asks: direct, tell: tell,
 		refused: &refusals{clock: options.Clock}, opened: options.Clock.Now(),
 		stop: cancel, stopped: make(chan struct{}),

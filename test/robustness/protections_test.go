@@ -107,6 +107,7 @@ var protections = map[string]struct{ pkg, test string }{
 	"older-success-believed":                {"internal/controller/shoot", "TestWhenAnExtensionObjectIsReady/an older success"},
 	"one-cluster-halts-updates":             {"internal/wave", "TestAShareIsOfAllNetworks"},
 	"origin-annotation-believed":            {"internal/controller/managedresource", "TestOnlyAnOwnerThatHasTheObjectCounts"},
+	"owner-in-another-cluster":              {"internal/controller/managedresource", "TestOnlyAnOwnerThatHasTheObjectCounts"},
 	"panic-is-success":                      {"internal/controller/network", "TestAPanicAfterEverythingWasAppliedIsNoSuccess"},
 	"pending-request-forgotten":             {"internal/controller/network", "TestARequestThatComesBeforeItsClusterIsKept"},
 	"programs-of-kubeconfigs-run":           {"internal/shootclient", "TestKubeconfigsAreJudged"},

@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
@@ -21,16 +20,17 @@ type owners struct {
 	// managedResources reads them from a cache.
 	managedResources client.Reader
 	mr               *resourcesv1alpha1.ManagedResource
-	shoot            *shootclient.Shoot
-	options          *Options
-	// servers are the addresses of the API servers that runs of this process connected to,
-	// by the namespace of the control plane. A server that is not known yet may be any.
-	servers *keyed.Map[string, string]
+	// cluster is that of mr, and class the operator's.
+	cluster shootclient.Cluster
+	class   string
+	// clusters are those that runs of this process connected to, by the namespace of the control
+	// plane. A cluster that is not known yet may be any.
+	clusters *keyed.Map[string, shootclient.Cluster]
 }
 
 // other returns the other ManagedResource that has an object now, or nil: the origin
 // annotation in the cluster names it, its inventory has the object, it is not being deleted,
-// and it is for the same cluster. Users of the cluster can write the annotation, so it alone
+// and it may be for the same cluster. Users of the cluster can write the annotation, so it alone
 // proves nothing.
 func (o *owners) other(ctx context.Context, id identity, live metav1.Object) (*resourcesv1alpha1.ManagedResource, error) {
 	name, ok := parseOrigin(live.GetAnnotations()[resourcesv1alpha1.Origin])
@@ -41,37 +41,17 @@ func (o *owners) other(ctx context.Context, id identity, live metav1.Object) (*r
 	if err := o.managedResources.Get(ctx, name, other); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
-	if !other.DeletionTimestamp.IsZero() || ClassOf(other) != o.options.Class || !contains(other.Status.Resources, id) {
+	if !other.DeletionTimestamp.IsZero() || ClassOf(other) != o.class || !contains(other.Status.Resources, id) || !o.mayBeHere(name.Namespace) {
 		return nil, nil
-	}
-	if same, err := o.isSameCluster(ctx, name.Namespace); err != nil || !same {
-		return nil, err
 	}
 	return other, nil
 }
 
-// isSameCluster reports whether the cluster of a control plane is this one, perhaps under
-// another address. If that cannot be found out, the object must be left alone. The error tells
-// nothing of the other cluster, which may belong to another user.
-func (o *owners) isSameCluster(ctx context.Context, namespace string) (bool, error) {
-	if server, known := o.servers.Get(namespace); !known || server == o.shoot.Server {
-		return true, nil
-	}
-	theirs, err := o.clusterOf(ctx, namespace)
-	if err != nil {
-		return false, fmt.Errorf("its annotation %s names a ManagedResource of %s, whose cluster does not answer, so it is not known whether that is this cluster: remove the annotation if it is not",
-			resourcesv1alpha1.Origin, namespace)
-	}
-	ours, err := o.shoot.ClusterID(ctx)
-	return ours == theirs, o.shoot.Failure(err)
-}
-
-func (o *owners) clusterOf(ctx context.Context, namespace string) (types.UID, error) {
-	shoot, err := o.options.Shoots.For(ctx, namespace)
-	if err != nil {
-		return "", err
-	}
-	return shoot.ClusterID(ctx)
+// mayBeHere reports whether the cluster of a control plane may be this one, perhaps under another
+// address. No request finds out, since the cluster may belong to another user.
+func (o *owners) mayBeHere(namespace string) bool {
+	cluster, known := o.clusters.Get(namespace)
+	return !known || cluster.MayBe(o.cluster)
 }
 
 // conflict returns an error if an object in the cluster belongs to another ManagedResource

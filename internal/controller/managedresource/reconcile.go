@@ -35,9 +35,9 @@ type Reconciler struct {
 	slots    *slots.Slots
 	// budget limits how often conditions change that clusters alone decide about.
 	budget budget.Budget
-	// servers are the addresses of the API servers of clusters, and triggered when an event
-	// in a cluster last triggered a run at once.
-	servers   keyed.Map[string, string]
+	// clusters are those to which kubeconfigs led, by the namespace of the control plane, and
+	// triggered when an event in a cluster last triggered a run at once.
+	clusters  keyed.Map[string, shootclient.Cluster]
 	triggered keyed.Map[types.NamespacedName, time.Time]
 }
 
@@ -202,7 +202,7 @@ func (r *Reconciler) forget(ctx context.Context, name types.NamespacedName) erro
 		}
 	}
 	r.slots.Forget(name.Namespace)
-	r.servers.Delete(name.Namespace)
+	r.clusters.Delete(name.Namespace)
 	r.options.Shoots.Forget(name.Namespace)
 	return nil
 }

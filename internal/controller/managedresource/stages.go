@@ -85,7 +85,7 @@ func (r *Reconciler) awaitWakeUp(ctx context.Context, run *run) outcome.Outcome 
 func (r *Reconciler) connect(ctx context.Context, run *run) outcome.Outcome {
 	var err error
 	if run.shoot, err = r.options.Shoots.For(ctx, run.mr.Namespace); err == nil {
-		r.servers.Set(run.mr.Namespace, run.shoot.Server)
+		r.clusters.Set(run.mr.Namespace, run.shoot.Cluster)
 		return outcome.Continue()
 	}
 	if !isAboutShoot(err) {
@@ -171,7 +171,7 @@ func (r *Reconciler) prune(ctx context.Context, run *run) outcome.Outcome {
 }
 
 func (r *Reconciler) ownersFor(run *run) *owners {
-	return &owners{r.client, run.mr, run.shoot, &r.options, &r.servers}
+	return &owners{r.client, run.mr, run.shoot.Cluster, r.options.Class, &r.clusters}
 }
 
 // apply applies the desired objects.
