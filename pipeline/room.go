@@ -47,9 +47,11 @@ func (a *addresses) checkRoom(pods []addressRange) {
 	case !ofIPv4.prefix.IsValid():
 	case mask < 1 || mask > longestNodeMask:
 		a.refuseOrWarn(field.Invalid(nodeMaskPath, mask, "must be from 1 to 30: it is the prefix length of each node's IPv4 range of pods, and a smaller range has no address for a pod; leave it out for 24, or write a longer one for more nodes"))
+	case ofIPv4.prefix.Bits() > longestNodeMask && most > 0:
+		a.tooManyNodes(most, field.Invalid(ofIPv4.path, ofIPv4.prefix.String(), fmt.Sprintf("has no address for a pod; state a larger range%s", largeEnough(mask, most))))
 	case room == 0 && most > 0:
 		a.tooManyNodes(most, field.Invalid(ofIPv4.path, ofIPv4.prefix.String(), fmt.Sprintf(
-			"has no room for a node, since each gets a /%d; state a larger range%s%s", mask, largeEnough(mask, most), orSmaller(ofIPv4.prefix))))
+			"has no room for a node, since each gets a /%d; state a larger range%s, or a greater number as nodeCIDRMaskSize", mask, largeEnough(mask, most))))
 	case most == 0 && room < 2:
 		a.Warn(ofIPv4.path, fmt.Sprintf("%s has room for %s, of which each gets a /%d unless the Shoot's nodeCIDRMaskSize says otherwise; state a larger range for more",
 			ofIPv4.prefix, nodes(room), mask))
@@ -109,14 +111,6 @@ func largeEnough(mask, nodes int) string {
 		return fmt.Sprintf(" such as a /%d", prefix)
 	}
 	return ""
-}
-
-// orSmaller advises of smaller ranges for nodes, where the pods' range has room for one.
-func orSmaller(pods netip.Prefix) string {
-	if pods.Bits() > longestNodeMask {
-		return ""
-	}
-	return ", or a greater number as nodeCIDRMaskSize"
 }
 
 // nodeMask returns the prefix length of each node's IPv4 range.

@@ -28,7 +28,7 @@ func TestThePodsRangeHasRoomForAllNodes(t *testing.T) {
 		"with smaller ranges":     {"10.1.0.0/16", 25, 512, "", ""},
 		"with the usual ranges":   {"10.1.0.0/24", 0, 2, `has room for 1 node, of which each gets a /24, and the workers can grow to 2`, ""},
 		"none":                    {"10.1.0.0/25", 24, 1, `has no room for a node, since each gets a /24; state a larger range such as a /24, or a greater number as nodeCIDRMaskSize`, ""},
-		"none whatever nodes get": {"10.1.0.0/31", 24, 1, "has no room for a node, since each gets a /24; state a larger range such as a /24", ""},
+		"none whatever nodes get": {"10.1.0.0/31", 24, 1, "has no address for a pod; state a larger range such as a /24", ""},
 		"no address for a pod":    {"10.1.0.0/16", 31, 3, "nodeCIDRMaskSize: Invalid value: 31: must be from 1 to 30", ""},
 		"an unknown number":       {"10.1.0.0/24", 0, 0, "", "spec.podCIDR: 10.1.0.0/24 has room for 1 node, of which each gets a /24 unless the Shoot's nodeCIDRMaskSize says otherwise; state a larger range for more"},
 		"a mask that cannot be":   {"10.1.0.0/16", 64, 3, "spec.kubernetes.kubeControllerManager.nodeCIDRMaskSize: Invalid value: 64: must be from 1 to 30", ""},

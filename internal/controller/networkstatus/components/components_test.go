@@ -5,6 +5,7 @@ package components
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -207,6 +208,6 @@ func TestPodsInPagesWithoutEndAreNotRead(t *testing.T) {
 	g := NewWithT(t)
 	shoot := &endlessPods{}
 	_, err := (&explainer{live: shoot}).worstPod(t.Context(), workload{component: &plugin.Component{}}, client.MatchingLabelsSelector{}, nil)
-	g.Expect(err).To(MatchError(ContainSubstring("in more than 100 pages")))
+	g.Expect(err).To(MatchError(ContainSubstring(fmt.Sprintf("in more than %d pages", maxPages))))
 	g.Expect(shoot.pages).To(Equal(maxPages))
 }
