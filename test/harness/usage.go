@@ -123,7 +123,8 @@ func (u *Usage) update() {
 // answer.
 func (u *Usage) note(one *event) {
 	ref := one.ObjectRef
-	right := Right{Verb: one.Verb, Group: ref.APIGroup, Resource: ref.Resource, Name: ref.Name, Own: ref.Namespace == u.namespace}
+	right := Right{Verb: one.Verb, Group: ref.APIGroup, Resource: ref.Resource, Name: ref.Name}
+	right.Own = ref.Namespace == u.namespace && ref.Resource != "namespaces" // API servers log a Namespace as if it were in itself
 	if ref.Subresource != "" {
 		right.Resource += "/" + ref.Subresource
 	}
