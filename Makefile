@@ -63,7 +63,8 @@ e2e: sandbox ## flannel's packets, and Trellis on real nodes: what breaks there,
 	@$(MAKE) -s real-nodes >/dev/null
 	@set -x; go test -timeout 20m ./test/flannel & \
 	set -x; go test -v -timeout 20m -parallel 10 ./test/realnodes -realnodes && \
-		go test -v -run TestThePodsOfTheChartsRunOnARealNode ./test/docs -realnodes; nodes=$$?; \
+		go test -v -run TestThePodsOfTheChartsRunOnARealNode ./test/docs -realnodes && \
+		(cd examples/gardenet && go test -v -run TestPodsTalkOnRealNodes . -realnodes); nodes=$$?; \
 	wait $$! && exit $$nodes
 
 realcalico: ## Networks of type calico with Calico's own agents on real nodes, as root; CALICO_SRC and BIRD_SRC are checkouts of their sources, see docs/real-agents.md

@@ -20,7 +20,7 @@ type charted struct{ definition }
 func (charted) Render(effective *NetworkConfig, in *plugin.Input) (plugin.Objects, error) {
 	shoot, err := gardenetChart.Render(map[string]any{
 		"field": effective.GardenetCustomConfigField, "ipamCIDR": effective.IPAM.CIDR,
-		"podCIDR": in.PodCIDR, "maxUnavailable": in.MaxUnavailable,
+		"podCIDR": in.PodCIDR, "maxUnavailable": in.MaxUnavailable, "image": images.For(name, in),
 	}, in)
 	return plugin.NewObjects(components, plugin.NetworkBundle(bundleName, shoot)), err
 }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command gardenet is a network plugin of a third party, with its operator. This file has all
-// of it. docs/write-a-plugin.md explains it.
+// of it but the agent, in the folder gardenet-agent. docs/write-a-plugin.md explains it.
 package main
 
 import (
 	"cmp"
+	_ "embed"
 	"flag"
 	"net/netip"
 	"os"
@@ -45,8 +46,12 @@ const (
 	name       = "gardenet"
 	hostLocal  = "host-local"
 	usePodCIDR = "usePodCIDR"
-	image      = "registry.example.org/gardenet:v1.0.0"
 )
+
+//go:embed images.yaml
+var imagesFile []byte
+
+var images = plugin.ParseImages(imagesFile)
 
 // components are the workloads whose health is the health of the network.
 var components = []plugin.Component{{Name: "agents", Kind: "DaemonSet", Workload: name, Namespace: metav1.NamespaceSystem}}
@@ -65,6 +70,7 @@ func (definition) Describe() plugin.Description {
 		Origin:         "extension-networking-gardenet",
 		IPFamilies:     plugin.IPFamilySupport{IPv4: true},
 		Changes:        changes.Possible(),
+		Images:         images,
 	}
 }
 
@@ -116,6 +122,7 @@ func (definition) Render(effective *NetworkConfig, in *plugin.Input) (plugin.Obj
 	env.Set("GARDENET_FIELD", effective.GardenetCustomConfigField)
 	env.Set("GARDENET_IPAM_CIDR", effective.IPAM.CIDR)
 	env.Set("GARDENET_POD_CIDR", in.PodCIDR)
+	env.FromField("NODE_NAME", "spec.nodeName")
 	agents := &appsv1.DaemonSet{
 		TypeMeta:   system.TypeMeta("apps/v1", "DaemonSet"),
 		ObjectMeta: system.Named(name, labels),
@@ -128,22 +135,30 @@ func (definition) Render(effective *NetworkConfig, in *plugin.Input) (plugin.Obj
 					ServiceAccountName: name, HostNetwork: true, PriorityClassName: system.NodePriority,
 					Tolerations: system.TolerateAll(corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute),
 					Containers: []corev1.Container{{
-						Name: name, Image: image, Env: env, SecurityContext: system.Privileged(),
-						Resources: corev1.ResourceRequirements{Requests: system.Requests("20m", "64Mi")},
+						Name: name, Image: images.For(name, in), Env: env, SecurityContext: system.Privileged(),
+						Resources:    corev1.ResourceRequirements{Requests: system.Requests("20m", "64Mi")},
+						VolumeMounts: []corev1.VolumeMount{{Name: "cni-plugins", MountPath: "/opt/cni/bin"}, {Name: "cni-config", MountPath: "/etc/cni/net.d"}},
 					}},
+					Volumes: []corev1.Volume{onNode("cni-plugins", "/opt/cni/bin"), onNode("cni-config", "/etc/cni/net.d")},
 				},
 			},
 		},
 	}
-	return plugin.NewObjects(components, plugin.NetworkBundle(bundleName, []plugin.Object{system.ServiceAccount(name), agents})), nil
+	return plugin.NewObjects(components, plugin.NetworkBundle(bundleName, []plugin.Object{
+		system.ServiceAccount(name), system.ClusterRole(name, system.Rule("", []string{"nodes"}, "list", "watch")),
+		system.ClusterRoleBinding(name, system.Account(name)), agents,
+	})), nil
+}
+
+// onNode is a folder of the node.
+func onNode(volume, path string) corev1.Volume {
+	kind := corev1.HostPathDirectoryOrCreate
+	return corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: path, Type: &kind}}}
 }
 
 // DescribeDataPath implements plugin.DataPathDescriber.
-func (definition) DescribeDataPath(effective *NetworkConfig) plugin.DataPath {
-	if effective.IPAM.CIDR == usePodCIDR {
-		return plugin.DataPath{Packets: "no encapsulation", Router: "the agents, to the ranges of nodes"}
-	}
-	return plugin.DataPath{Packets: "no encapsulation", Router: "the agents, to single pods"}
+func (definition) DescribeDataPath(*NetworkConfig) plugin.DataPath {
+	return plugin.DataPath{Packets: "no encapsulation", Router: "the agents, between nodes in one subnet", Lacks: "NetworkPolicies"}
 }
 
 func main() {

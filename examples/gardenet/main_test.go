@@ -82,8 +82,8 @@ func TestInvalidRangesAreRejected(t *testing.T) {
 func TestUsersAreToldHowPacketsTravel(t *testing.T) {
 	for name, gardenet := range variants {
 		for cidr, line := range map[string]string{
-			"usePodCIDR":  "no encapsulation; routes by the agents, to the ranges of nodes",
-			"10.1.0.0/16": "no encapsulation; routes by the agents, to single pods",
+			"usePodCIDR":  "no encapsulation; routes by the agents, between nodes in one subnet; NetworkPolicies have no effect",
+			"10.1.0.0/16": "no encapsulation; routes by the agents, between nodes in one subnet; NetworkPolicies have no effect",
 		} {
 			path := gardenet.DescribeDataPath(&NetworkConfig{IPAM: &IPAM{CIDR: cidr}})
 			NewWithT(t).Expect(path.In(&plugin.Infrastructure{})).To(Equal(line), name)

@@ -114,6 +114,7 @@ func TestTheProgramsOfImagesStart(t *testing.T) {
 		"flannel-cni-plugin": {
 			{`cp -f /flannel /copy && echo '{"cniVersion":"1.0.0"}' | CNI_COMMAND=VERSION /copy`, "supportedVersions"},
 		},
+		"gardenet": {{"-h", "NODE_NAME must be the name of the node"}},
 		"flannel": {
 			{"/opt/bin/flanneld -h", "kube-subnet-mgr"},
 			{"iptables -A POSTROUTING -t nat ! -d 224.0.0.0/4 -j MASQUERADE --random-fully && iptables-save", "--random-fully"},

@@ -179,6 +179,9 @@ func TestTheGuideToPluginsShowsTheExample(t *testing.T) {
 	var example strings.Builder
 	files, err := filepath.Glob(filepath.Join(root, "examples/gardenet/*.go"))
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	agent, err := filepath.Glob(filepath.Join(root, "examples/gardenet/gardenet-agent/*.go"))
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	files = append(files, agent...)
 	for _, file := range files {
 		content, err := os.ReadFile(file)
 		NewWithT(t).Expect(err).NotTo(HaveOccurred())

@@ -15,6 +15,7 @@ import (
 	configv1alpha1 "github.com/trellis-network/trellis/api/config/v1alpha1"
 	connectivityv1alpha1 "github.com/trellis-network/trellis/api/connectivity/v1alpha1"
 	"github.com/trellis-network/trellis/operator"
+	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins"
 	"github.com/trellis-network/trellis/providers"
 	"github.com/trellis-network/trellis/test/harness"
@@ -64,6 +65,11 @@ func Install(ctx context.Context, box *sandbox.Sandbox) (*Landscape, error) {
 // Operate runs the operator in this process, as User with the Configuration as the edits leave it.
 // stop ends the operator and returns the error with which it ended.
 func (l *Landscape) Operate(log logr.Logger, edits ...func(*configv1alpha1.OperatorConfiguration)) (stop func() error, err error) {
+	return l.OperateWith(plugins.All(), log, edits...)
+}
+
+// OperateWith is Operate with other plugins than Trellis' own.
+func (l *Landscape) OperateWith(all []plugin.Plugin, log logr.Logger, edits ...func(*configv1alpha1.OperatorConfiguration)) (stop func() error, err error) {
 	api, err := clientcmd.BuildConfigFromFlags("", l.Sandbox.Seed.Users[User])
 	if err != nil {
 		return nil, err
@@ -79,7 +85,7 @@ func (l *Landscape) Operate(log logr.Logger, edits ...func(*configv1alpha1.Opera
 	ended := make(chan error, 1)
 	go func() {
 		ended <- operator.Run(ctx, operator.Options{
-			Plugins: plugins.All(), Providers: providers.All(), Config: config, Seed: api, Log: log,
+			Plugins: all, Providers: providers.All(), Config: config, Seed: api, Log: log,
 		})
 	}()
 	return func() error { cancel(); return <-ended }, nil

@@ -37,6 +37,12 @@ var (
 		plugins: []string{"xtables"},
 		files:   []string{"/etc/protocols", "/etc/services"},
 	}
+	cniPlugins = &layer{built: map[string]string{
+		"bin/cni/bridge":     "/usr/src/cni/bin/bridge",
+		"bin/cni/host-local": "/usr/src/cni/bin/host-local",
+		"bin/cni/loopback":   "/usr/src/cni/bin/loopback",
+		"bin/cni/portmap":    "/usr/src/cni/bin/portmap",
+	}}
 )
 
 // all are the images of a sandbox. The layers that most images share come first.
@@ -64,12 +70,7 @@ var all = []image{
 	{
 		name:      "cni-plugins",
 		published: flannel,
-		layers: []*layer{shell, {built: map[string]string{
-			"bin/cni/bridge":     "/usr/src/cni/bin/bridge",
-			"bin/cni/host-local": "/usr/src/cni/bin/host-local",
-			"bin/cni/loopback":   "/usr/src/cni/bin/loopback",
-			"bin/cni/portmap":    "/usr/src/cni/bin/portmap",
-		}}},
+		layers:    []*layer{shell, cniPlugins},
 	},
 	{
 		name:      "flannel-cni-plugin",
@@ -87,6 +88,12 @@ var all = []image{
 		published:  "pipeline/probe/images.yaml",
 		layers:     []*layer{{built: map[string]string{"parts/trellis-probe": "/trellis-probe"}}},
 		entrypoint: "/trellis-probe",
+	},
+	{
+		name:       "gardenet",
+		published:  "examples/gardenet/images.yaml",
+		layers:     []*layer{packetFilter, cniPlugins, {built: map[string]string{"parts/gardenet-agent": "/gardenet-agent"}}},
+		entrypoint: "/gardenet-agent",
 	},
 }
 

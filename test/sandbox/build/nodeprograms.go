@@ -44,6 +44,7 @@ func ofNodes(entry *cache.Entry) []programs {
 		{"../agents", []string{"tool"}, flags(), cni},
 		{"../agents", []string{"./cmd/flanneld", "./cmd/flannel-cni"}, flags(), parts},
 		{"..", []string{"./cmd/trellis-probe"}, flags(), parts},
+		{"../examples/gardenet", []string{"./gardenet-agent"}, flags(), parts},
 	}
 }
 

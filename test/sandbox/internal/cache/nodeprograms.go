@@ -23,6 +23,7 @@ var nodeSources = []string{
 	"go.mod", "go.sum", "cmd/node-images", "cmd/pause", "cmd/traffic", "components",
 	"internal/nodeimages", "internal/nodeprograms", "internal/traffic",
 	"../agents", "../plugins/flannel/images.yaml", "../test/sandbox/build",
+	"../examples/gardenet/go.mod", "../examples/gardenet/go.sum", "../examples/gardenet/images.yaml", "../examples/gardenet/gardenet-agent",
 	"../go.mod", "../go.sum", "../api/connectivity", "../cmd/trellis-probe", "../internal/probe", "../pipeline/probe/images.yaml",
 }
 
