@@ -15,6 +15,8 @@ import (
 	"github.com/trellis-network/trellis/internal/controller/managedresource"
 	"github.com/trellis-network/trellis/internal/controller/network"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus"
+	"github.com/trellis-network/trellis/internal/controller/networkstatus/source"
+	"github.com/trellis-network/trellis/internal/controller/route"
 	"github.com/trellis-network/trellis/internal/controller/shoot"
 	"github.com/trellis-network/trellis/internal/controller/unanswered"
 	"github.com/trellis-network/trellis/internal/shootclient"
@@ -49,6 +51,10 @@ func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mod
 		return err
 	}
 	labelled, byType := o.others(mgr.GetClient(), mode, serves)
+	board := &route.Board{Off: len(o.Config.PodRoutes) == 0}
+	if err := o.addPodRoutes(mgr, shoots, board, route.Options{Standalone: standalone, Serves: serves, IsOthers: labelled}); err != nil {
+		return err
+	}
 	err = errors.Join(
 		unanswered.Add(mgr, unanswered.Options{Operator: o.Name, Types: built.Types(), Standalone: standalone, Clock: o.Clock}),
 		network.Add(mgr, network.Options{
@@ -65,6 +71,7 @@ func (o *Options) addControllers(mgr ctrl.Manager, built *pipeline.Pipeline, mod
 			Clients: shoots, Serves: serves, IsOthers: labelled, Clock: o.Clock, Period: settings.Health.SyncPeriod.Duration,
 			ProgressingThreshold:    settings.Health.ProgressingThreshold.Duration,
 			MaxConcurrentReconciles: settings.Health.ConcurrentSyncs,
+			Further:                 []source.Registration{board.Registration()},
 		}),
 	)
 	if err != nil {

@@ -29,6 +29,7 @@ import (
 	"github.com/trellis-network/trellis/internal/seedclient"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/providers/routes"
 )
 
 // Options are the parts and the settings of an operator.
@@ -43,6 +44,9 @@ type Options struct {
 	// Providers are the infrastructures. Two of one type are an error. One that is a
 	// ControllerProvider makes its infrastructure itself.
 	Providers []plugin.Provider
+	// PodRoutes are the infrastructures in whose route tables the operator can make routes. It makes
+	// them on those that the configuration lists.
+	PodRoutes []routes.Provider
 	// Config is the operator's configuration; nil means the defaults.
 	Config *configv1alpha1.OperatorConfiguration
 	// Seed is the API server with the Networks.

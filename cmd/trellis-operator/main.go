@@ -18,6 +18,8 @@ import (
 	"github.com/trellis-network/trellis/operator"
 	"github.com/trellis-network/trellis/plugins"
 	"github.com/trellis-network/trellis/providers"
+	awsroutes "github.com/trellis-network/trellis/providers/aws/routes"
+	"github.com/trellis-network/trellis/providers/routes"
 )
 
 func main() {
@@ -65,6 +67,7 @@ or its connection; 2 if it was called with wrong flags or arguments.`,
 			return operator.Run(cmd.Context(), operator.Options{
 				Plugins:   plugins.All(),
 				Providers: providers.All(),
+				PodRoutes: []routes.Provider{awsroutes.Provider{}},
 				Config:    settings,
 				Seed:      seed,
 				Log:       zap.New(zap.UseFlagOptions(&logging)),

@@ -44,8 +44,8 @@ type Watch struct {
 // InSystem selects the namespace kube-system, where a network has its workloads.
 var InSystem = fields.OneTermEqualSelector("metadata.namespace", metav1.NamespaceSystem)
 
-// Nodes declares all nodes, with the spec's ranges of pods, what shows that they are about to go
-// (see IsLeaving), and the conditions.
+// Nodes declares all nodes, with the spec's ranges of pods and providerID, what shows that they are
+// about to go (see IsLeaving), and the conditions.
 var Nodes = Watch{
 	Kind: corev1.SchemeGroupVersion.WithKind("Node"), Selector: labels.Everything(), Typed: true, Silent: true,
 }

@@ -147,7 +147,12 @@ func sizeOfReport(o *connectivityv1alpha1.NodeConnectivity) int {
 	return size
 }
 
-// stripNode keeps the ranges of pods, what shows that the node is about to go, and the conditions.
+// maxProviderID is how many bytes the providerID of a node has that is cached. A longer one is that of
+// no infrastructure.
+const maxProviderID = 256
+
+// stripNode keeps the ranges of pods, the ID of the machine, what shows that the node is about to go,
+// and the conditions.
 func stripNode(o *corev1.Node) {
 	o.Labels, o.Annotations = nil, nil
 	var taints []corev1.Taint
@@ -156,7 +161,10 @@ func stripNode(o *corev1.Node) {
 			taints = []corev1.Taint{{Key: DeletionTaint, Effect: corev1.TaintEffectNoSchedule}}
 		}
 	}
-	o.Spec = corev1.NodeSpec{PodCIDR: o.Spec.PodCIDR, PodCIDRs: o.Spec.PodCIDRs, Unschedulable: o.Spec.Unschedulable, Taints: taints}
+	if len(o.Spec.ProviderID) > maxProviderID {
+		o.Spec.ProviderID = ""
+	}
+	o.Spec = corev1.NodeSpec{ProviderID: o.Spec.ProviderID, PodCIDR: o.Spec.PodCIDR, PodCIDRs: o.Spec.PodCIDRs, Unschedulable: o.Spec.Unschedulable, Taints: taints}
 	o.Status = corev1.NodeStatus{Conditions: o.Status.Conditions}
 }
 

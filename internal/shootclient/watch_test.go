@@ -140,7 +140,7 @@ func TestNodesAreCachedWithWhatIsRead(t *testing.T) {
 	}
 	e.Expect(cached().Annotations).NotTo(HaveKey("a"))
 	e.Expect(cached().Labels).To(BeNil())
-	e.Expect(cached().Spec).To(Equal(corev1.NodeSpec{PodCIDR: "10.1.0.0/24", PodCIDRs: []string{"10.1.0.0/24"}}))
+	e.Expect(cached().Spec).To(Equal(corev1.NodeSpec{ProviderID: "example:///1", PodCIDR: "10.1.0.0/24", PodCIDRs: []string{"10.1.0.0/24"}}))
 	// The sandbox plays the kubelet, which states its status again and again.
 	e.Eventually(func(g Gomega) {
 		g.Expect(e.shoot.Get(e.ctx, client.ObjectKeyFromObject(node), node)).To(Succeed())

@@ -80,6 +80,8 @@ func (c *OperatorConfiguration) setDefaults() {
 	// shoots that do not answer.
 	setDefault(&c.Controllers.ManagedResource.ConcurrentSyncs, 20)
 	setDefault(&c.Controllers.ManagedResource.SyncPeriod.Duration, time.Minute)
+	setDefault(&c.Controllers.PodRoutes.ConcurrentSyncs, 10)
+	setDefault(&c.Controllers.PodRoutes.SyncPeriod.Duration, time.Minute)
 	setDefault(&c.Controllers.Health.ConcurrentSyncs, 10)
 	setDefault(&c.Controllers.Health.SyncPeriod.Duration, 30*time.Second)
 	setDefault(&c.Controllers.Health.ProgressingThreshold.Duration, 5*time.Minute)

@@ -68,6 +68,9 @@ func TestLoadNamesTheInvalidField(t *testing.T) {
 		"no time to succeed":             {"controllers: {network: {rolloutStrategy: {minSuccessTime: 1h}}}", "progressDeadline: Invalid value: \"1h0m0s\": must be longer than minSuccessTime, 1h0m0s"},
 		"no label of canaries":           {"controllers: {network: {rolloutStrategy: {canaryLabels: {'a b': c}}}}", `canaryLabels: Invalid value: "a b"`},
 		"infrastructures in a landscape": {"{mode: Gardener, infrastructures: [one]}", "infrastructures: Forbidden: in a landscape the gardenlet"},
+		"routes without a provider":      {"podRoutes: [{}]", `podRoutes[0].provider: Invalid value: ""`},
+		"routes of one provider twice":   {"podRoutes: [{provider: one}, {provider: one}]", `podRoutes[1].provider: Duplicate value: "one"`},
+		"less than no route":             {"podRoutes: [{provider: one, maxRoutesPerTable: -1}]", "podRoutes[0].maxRoutesPerTable: Invalid value: -1: must be positive"},
 		"infrastructures without names":  {"infrastructures: [one, '']", `infrastructures[1]: Invalid value: ""`},
 		"no infrastructure":              {"controlPlane: {kubeControllerManager: [{provider: ''}]}", "controlPlane.kubeControllerManager[0].provider: Required value"},
 		"two entries for one infrastructure": {

@@ -69,6 +69,10 @@ type OperatorConfiguration struct {
 	Infrastructures []string `json:"infrastructures,omitempty"`
 	// ControlPlane are the settings of what the operator adapts in control planes of shoots.
 	ControlPlane ControlPlane `json:"controlPlane,omitempty"`
+	// PodRoutes are the infrastructures in whose route tables the operator makes routes to the pods
+	// of nodes, for clusters that ask for it (docs/routes.md). Use it only where nothing else makes
+	// them.
+	PodRoutes []PodRoutes `json:"podRoutes,omitempty"`
 	// DumpRequests is an existing folder. The operator writes the input of the pipeline for
 	// each Network there; `trellis render --request` renders it again. A Request that cannot
 	// be written is named in the log, and the Network is reconciled without it.
@@ -204,6 +208,17 @@ type KubeControllerManager struct {
 	CloudConfigTemplate string `json:"cloudConfigTemplate,omitempty"`
 }
 
+// PodRoutes are the settings of routes on one infrastructure.
+type PodRoutes struct {
+	// Provider is the type of the infrastructure, as in spec.provider.type of Shoots. With one for
+	// which the operator cannot make routes it does not start.
+	Provider string `json:"provider"`
+	// MaxRoutesPerTable is how many routes of one IP family a route table takes. Write the quota of
+	// the accounts here if it differs from the infrastructure's default. Users are told when a table
+	// reaches 90% of it.
+	MaxRoutesPerTable int `json:"maxRoutesPerTable,omitempty"`
+}
+
 // Controllers are the settings of the controllers.
 type Controllers struct {
 	// Shoot reconciles Shoots, standalone only.
@@ -214,6 +229,8 @@ type Controllers struct {
 	ManagedResource Controller `json:"managedResource,omitempty"`
 	// Health reports the health of networks.
 	Health HealthController `json:"health,omitempty"`
+	// PodRoutes makes routes to the pods of nodes, for infrastructures in podRoutes.
+	PodRoutes Controller `json:"podRoutes,omitempty"`
 }
 
 // NetworkController are the settings of the controller that reconciles Networks.
@@ -270,6 +287,6 @@ type Controller struct {
 	// time.
 	ConcurrentSyncs int `json:"concurrentSyncs,omitempty"`
 	// SyncPeriod is the time after which the controller reconciles an object although no
-	// event arrived. Only managedResource and health use it.
+	// event arrived. Only managedResource, health and podRoutes use it.
 	SyncPeriod metav1.Duration `json:"syncPeriod,omitempty"`
 }

@@ -40,6 +40,7 @@ func (c *OperatorConfiguration) validate() field.ErrorList {
 		c.ConnectivityProbe.validate(field.NewPath("connectivityProbe")),
 		c.validateInfrastructures(field.NewPath("infrastructures")),
 		c.ControlPlane.validate(field.NewPath("controlPlane"), c.Webhooks),
+		c.validatePodRoutes(field.NewPath("podRoutes")),
 		c.Controllers.validate(field.NewPath("controllers")))
 }
 
@@ -96,6 +97,23 @@ func (c *OperatorConfiguration) validateInfrastructures(path *field.Path) field.
 		for _, problem := range validation.IsDNS1123Label(each) {
 			errs = append(errs, field.Invalid(path.Index(i), each, problem))
 		}
+	}
+	return errs
+}
+
+func (c *OperatorConfiguration) validatePodRoutes(path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	seen := map[string]bool{}
+	for i, each := range c.PodRoutes {
+		path := path.Index(i)
+		if problems := validation.IsDNS1123Label(each.Provider); len(problems) > 0 {
+			errs = append(errs, field.Invalid(path.Child("provider"), each.Provider, problems[0]))
+		}
+		if seen[each.Provider] {
+			errs = append(errs, field.Duplicate(path.Child("provider"), each.Provider))
+		}
+		seen[each.Provider] = true
+		errs = append(errs, positive(path.Child("maxRoutesPerTable"), each.MaxRoutesPerTable, each.MaxRoutesPerTable < 0)...)
 	}
 	return errs
 }
@@ -206,6 +224,7 @@ func (c Controllers) validate(path *field.Path) field.ErrorList {
 		c.Network.Controller.validate(path.Child("network")),
 		c.ManagedResource.validate(path.Child("managedResource")),
 		c.Health.Controller.validate(path.Child("health")),
+		c.PodRoutes.validate(path.Child("podRoutes")),
 		positiveDuration(path.Child("network", "reconciliationTimeout"), c.Network.ReconciliationTimeout),
 		c.Network.RolloutStrategy.validate(path.Child("network", "rolloutStrategy")),
 		positiveDuration(path.Child("health", "progressingThreshold"), c.Health.ProgressingThreshold))

@@ -101,6 +101,13 @@ const (
 	// ErrorRetryableConfigurationProblem is a problem with the user's cluster that
 	// the user may correct while Gardener retries.
 	ErrorRetryableConfigurationProblem ErrorCode = "ERR_RETRYABLE_CONFIGURATION_PROBLEM"
+	// ErrorInfraUnauthorized means that the infrastructure refuses the credentials.
+	ErrorInfraUnauthorized ErrorCode = "ERR_INFRA_UNAUTHORIZED"
+	// ErrorInfraQuotaExceeded means that a quota of the infrastructure is used up.
+	ErrorInfraQuotaExceeded ErrorCode = "ERR_INFRA_QUOTA_EXCEEDED"
+	// ErrorInfraRateLimitsExceeded means that the infrastructure answers no more requests
+	// for now.
+	ErrorInfraRateLimitsExceeded ErrorCode = "ERR_INFRA_RATE_LIMITS_EXCEEDED"
 	// ErrorCleanupClusterResources means that objects in the shoot cannot be deleted.
 	ErrorCleanupClusterResources ErrorCode = "ERR_CLEANUP_CLUSTER_RESOURCES"
 )

@@ -43,6 +43,15 @@ const RolloutResumedAtAnnotation = "trellis.network/rollout-resumed-at"
 // settings, has not reached yet, or has not passed: False with the reason why. Absent otherwise.
 const NetworkUpToDate = "NetworkUpToDate"
 
+// PodRoutesAnnotation on a Network or its Shoot with the value true asks for routes to the pods of all
+// nodes in the route tables of the infrastructure, where the operator makes them. The Network's takes
+// precedence. Where it is taken off, the routes are removed.
+const PodRoutesAnnotation = "trellis.network/pod-routes"
+
+// PodRoutesCreated is the condition of a Network that has asked for routes: whether all nodes have
+// theirs. Absent otherwise.
+const PodRoutesCreated = "PodRoutesCreated"
+
 // KubeProxyComponent is the key of kube-proxy among the components of a providerStatus. It is the
 // only one that is no part of the network.
 const KubeProxyComponent = "kube-proxy"
