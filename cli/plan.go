@@ -45,6 +45,10 @@ the operator does. The namespace is that of -n, of NEW, or of the kubeconfig. Th
 user needs the right to list Networks, and to get Clusters, ManagedResources and their
 Secrets.
 
+Some changes are made in steps, each of which begins once pods talk with the one before.
+plan lists them with what each waits for. The annotation trellis.network/transition:
+at-once on the Network, or on its Shoot, has them made at once.
+
 Objects can change without a change of the configuration, for example with a new
 image; such changes have no class. If Trellis did not write the present objects, their
 effect on traffic is unknown and counts as disruptive.
@@ -52,7 +56,7 @@ effect on traffic is unknown and counts as disruptive.
 Exit status:
   0  no changes
   1  OLD or NEW is invalid, or a change is forbidden
-  2  changes, none of which is known to interrupt traffic
+  2  changes, none of which is known to interrupt traffic as it is made
   3  changes that interrupt traffic, or may do so
   4  the command could not run (other commands exit with 2)`
 

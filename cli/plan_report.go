@@ -65,7 +65,7 @@ func (p *plan) outcome() error {
 	switch {
 	case p.errors() > 0:
 		return errInvalid
-	case p.unknown || slices.ContainsFunc(p.result.Changes, isDisruptive):
+	case p.unknown || !p.result.Transition.IsNeeded() && slices.ContainsFunc(p.result.Changes, isDisruptive):
 		return exitStatus(ExitDisruptive)
 	case len(p.result.Changes)+len(p.differences) > 0:
 		return exitStatus(ExitChanges)
@@ -89,7 +89,11 @@ func (p *plan) summary() string {
 	}
 	var parts []string
 	if n := len(p.result.Changes); n > 0 {
-		parts = append(parts, fmt.Sprintf("%s (%s)", count(n, "change"), classCounts(p.result.Changes)))
+		classes := classCounts(p.result.Changes)
+		if way := p.result.Transition; way.IsNeeded() {
+			classes += fmt.Sprintf("; in %s, none of which is disruptive", count(len(way.Steps), "step"))
+		}
+		parts = append(parts, fmt.Sprintf("%s (%s)", count(n, "change"), classes))
 	}
 	parts = append(parts, objectCounts(p.differences)...)
 	text := strings.Join(parts, ", ")
@@ -143,6 +147,7 @@ func (p *plan) print(to io.Writer) error {
 	report.findings(&p.old, &pipeline.Result{Errors: p.invalid})
 	report.findings(&p.new, &p.result)
 	report.changes(&candidate{}, &p.result)
+	report.steps(&p.result)
 	for i := range p.differences {
 		if report.wrote {
 			report.write("\n")
@@ -163,12 +168,18 @@ func (p *plan) printJSON(to io.Writer) error {
 		Errors   []string          `json:"errors,omitempty"`
 		Warnings []string          `json:"warnings,omitempty"`
 		Changes  []pipeline.Change `json:"changes,omitempty"`
-		Objects  []difference      `json:"objects,omitempty"`
-		Unknown  bool              `json:"unknown,omitempty"`
-		Summary  string            `json:"summary"`
+		// Transition has the steps in which the changes are made.
+		Transition *pipeline.Transition `json:"transition,omitempty"`
+
+		Objects []difference `json:"objects,omitempty"`
+		Unknown bool         `json:"unknown,omitempty"`
+		Summary string       `json:"summary"`
 	}{
 		Network: p.old.name, Changes: allowedChanges(&p.result), Objects: p.differences,
 		Unknown: p.unknown, Summary: p.summary(),
+	}
+	if p.result.Transition.IsNeeded() {
+		content.Transition = p.result.Transition
 	}
 	for _, err := range slices.Concat(p.invalid, p.result.Errors) {
 		content.Errors = append(content.Errors, err.Error())

@@ -143,6 +143,18 @@ func (r *reporter) changes(w *candidate, result *pipeline.Result) {
 	r.lines("change", w.source.Label(r.manyFiles, false), lines)
 }
 
+// steps reports the steps in which the changes are made, and what each waits for.
+func (r *reporter) steps(result *pipeline.Result) {
+	if !result.Transition.IsNeeded() {
+		return
+	}
+	var lines []string
+	for i, step := range result.Transition.Steps {
+		lines = append(lines, fmt.Sprintf("%d. %s: begins once %s", i+1, step.Name, step.WaitsFor))
+	}
+	r.lines("step", "", lines)
+}
+
 var gravestFirst = []plugin.ChangeClass{plugin.Disruptive, plugin.Rolling, plugin.Safe}
 
 // allowedChanges returns the changes that are not forbidden, disruptive ones first.

@@ -77,6 +77,11 @@ type Result struct {
 	DataPath string
 	// Changes are the differences between Config and what was applied last.
 	Changes []Change
+	// Transition is how the changes are made in steps; nil if they are made at once.
+	Transition *Transition
+	// NotInSteps is why the changes are made at once although the plugin has steps for them; nil
+	// otherwise. It is for authors of plugins.
+	NotInSteps *Obstacle `json:"-"`
 	// IPFamilies are the families that the objects are for.
 	IPFamilies []extensionsv1alpha1.IPFamily
 	// Decisions are what Build decided beside the config.
@@ -97,13 +102,13 @@ type Result struct {
 // The first finds all errors in the spec as it is written, in the Network and in the config.
 func (p *Pipeline) Build(request Request) Result {
 	b := p.begin(&request)
-	return b.run(b.checkWritten, b.applyDefaults, b.validateEffective, b.compare, b.render)
+	return b.run(b.checkWritten, b.applyDefaults, b.validateEffective, b.compare, b.planSteps, b.render)
 }
 
 // check is Build without the objects.
 func (p *Pipeline) check(request Request) Result {
 	b := p.begin(&request)
-	return b.run(b.checkWritten, b.applyDefaults, b.validateEffective, b.compare)
+	return b.run(b.checkWritten, b.applyDefaults, b.validateEffective, b.compare, b.planSteps)
 }
 
 func (b *build) run(stages ...func() error) Result {
@@ -154,6 +159,9 @@ type build struct {
 	byUser, inSpec, applied map[string]any
 	// noted are the origins that the plugin's defaults state.
 	noted map[string]plugin.Origin
+
+	// target are the values of what the spec asks for, also at a step on the way there.
+	target map[string]any
 
 	// known are today's errors of what was applied last that forgive none yet; nil until
 	// applyRatcheting needs them.

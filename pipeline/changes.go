@@ -64,21 +64,18 @@ func (b *build) compare() error {
 		b.cannotCompare(errs.ToAggregate())
 		return nil
 	}
-	then := b.in // without the facts of that time, no fact counts as changed
-	if accepted := b.last.Accepted; accepted != nil {
-		then.Facts = accepted.Facts
-	}
+	then := b.then()
 	all := maps.Clone(b.applied)
 	maps.Copy(all, b.result.Values)
 	for _, path := range slices.Sorted(maps.Keys(all)) {
-		b.classify(path, b.applied[path], b.result.Values[path], plugin.At(b.paths.config, path), before, &then)
+		b.classify(path, b.applied[path], b.result.Values[path], plugin.At(b.paths.config, path), before, then)
 	}
 	for _, fact := range plugin.AllFacts() {
 		path := plugin.At(nil, string(fact))
 		if fact == plugin.FactIPFamilies {
 			path = b.paths.families
 		}
-		b.classify(string(fact), then.Value(fact), b.in.Value(fact), path, before, &then)
+		b.classify(string(fact), then.Value(fact), b.in.Value(fact), path, before, then)
 	}
 	b.result.compared = true
 	return nil

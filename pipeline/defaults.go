@@ -27,10 +27,16 @@ func (b *build) applyDefaults() error {
 	if err := b.defaultsOver(b.written); err != nil {
 		return err
 	}
-	if b.last == nil {
-		return nil
+	if b.last != nil {
+		if err := b.keepApplied(); err != nil {
+			return err
+		}
 	}
-	return b.keepApplied()
+	b.target = b.result.Values
+	if b.request.Step != nil {
+		return b.takeStep()
+	}
+	return nil
 }
 
 // defaultsOver makes the effective config with the plugin's defaults over a copy of base.
@@ -131,7 +137,7 @@ func mayKeep(source plugin.Source) bool {
 func (b *build) warnOverridden() {
 	for _, path := range slices.Sorted(maps.Keys(b.byUser)) {
 		wrote := b.byUser[path]
-		value, has := b.result.Values[path]
+		value, has := b.target[path]
 		if isNothing(wrote) || has && reflect.DeepEqual(value, wrote) {
 			continue
 		}

@@ -22,13 +22,15 @@ type Accepted struct {
 	Written   json.RawMessage                `json:"written,omitempty"`
 	Facts     plugin.Facts                   `json:"facts"`
 	Decisions plugin.Decisions               `json:"decisions,omitzero"`
+	// AtStep reports that the network was at a step on the way to what Spec asks for.
+	AtStep bool `json:"atStep,omitempty"`
 	// Webhook is the one that the shoot's objects have.
 	Webhook *plugin.Webhook `json:"webhook,omitempty"`
 }
 
 // Accepted returns what a network from the Request is applied for, but for Build's decisions.
 func (r *Request) Accepted() *Accepted {
-	accepted := &Accepted{Spec: r.Spec, Written: withoutNulls(r.Written), Facts: r.Facts, Webhook: r.Environment.Webhook}
+	accepted := &Accepted{Spec: r.Spec, Written: withoutNulls(r.Written), Facts: r.Facts, AtStep: r.Step != nil, Webhook: r.Environment.Webhook}
 	if config := r.Spec.ProviderConfig; config != nil {
 		accepted.Spec.ProviderConfig = &runtime.RawExtension{Raw: withoutNulls(config.Raw)}
 		if same, err := jsonequal.Values(config, json.RawMessage(r.Written)); err == nil && same {
@@ -51,10 +53,23 @@ func withoutNulls(raw json.RawMessage) json.RawMessage {
 	return stored
 }
 
-// Again returns the Request for what was accepted, in today's environment.
+// Again returns the Request for what was accepted, in today's environment. Of a network that was at a
+// step it is the one for what the spec asked for.
 func (r *Request) Again(accepted *Accepted) Request {
 	again := *r
 	again.Spec, again.Written, again.Facts = accepted.Spec, accepted.Written, accepted.Facts
+	again.Step = nil
+	return again
+}
+
+// Repeat returns the Request for what was written as last says, in today's environment. It must have
+// been accepted.
+func (r *Request) Repeat(last *Applied) Request {
+	again := r.Again(last.Accepted)
+	again.Applied, again.Present = last, nil
+	if last.Accepted.AtStep {
+		again.Step = last.Config
+	}
 	return again
 }
 
@@ -137,6 +152,9 @@ func (b *build) errorsOf(accepted *Accepted) *wrongs {
 	}
 	if b.last != nil {
 		request.Applied = &Applied{Config: b.last.Config, Sources: b.last.Sources}
+		if accepted.AtStep {
+			request.Step = b.last.Config
+		}
 	}
 	before := b.pipeline.begin(&request)
 	before.paths, before.applied, before.thorough = b.paths, b.applied, true

@@ -42,6 +42,14 @@ type Request struct {
 	MaxUnavailable string `json:"maxUnavailable,omitempty"`
 	// Applied is what was applied last; nil for a new network.
 	Applied *Applied `json:"applied,omitempty"`
+	// Present is the effective config that was written for the shoot last, where that is not Applied's.
+	// The steps of a transition begin there.
+	Present json.RawMessage `json:"present,omitempty"`
+	// Step is the effective config of a step on the way to what the spec asks for. Build then makes the
+	// network of the step. Nil makes what the spec asks for.
+	Step json.RawMessage `json:"step,omitempty"`
+	// AtOnce makes every change at once, and none in steps.
+	AtOnce bool `json:"atOnce,omitempty"`
 	// TakenOver is what a network that another extension has made runs for, until Trellis
 	// has applied it. What is wrong with that is not an error either.
 	TakenOver *Accepted `json:"takenOver,omitempty"`
@@ -97,10 +105,12 @@ func (p *Pipeline) NewRequest(network *extensionsv1alpha1.Network, shoot *corev1
 		Environment: env,
 	}
 	request.MaxUnavailable = network.Annotations[extensionsv1alpha1.MaxUnavailableAnnotation]
+	request.AtOnce = network.Annotations[extensionsv1alpha1.TransitionAnnotation] == extensionsv1alpha1.TransitionAtOnce
 	withoutProbe := network.Annotations[extensionsv1alpha1.ProbeAnnotation] == "false"
 	infrastructure := network.Spec.CloudProvider
 	if shoot != nil {
 		request.MaxUnavailable = cmp.Or(request.MaxUnavailable, shoot.Annotations[extensionsv1alpha1.MaxUnavailableAnnotation])
+		request.AtOnce = request.AtOnce || shoot.Annotations[extensionsv1alpha1.TransitionAnnotation] == extensionsv1alpha1.TransitionAtOnce
 		withoutProbe = withoutProbe || shoot.Annotations[extensionsv1alpha1.ProbeAnnotation] == "false"
 		shootFacts(&request.Facts, shoot)
 		infrastructure = cmp.Or(shoot.Spec.Provider.Type, infrastructure)

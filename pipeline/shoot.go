@@ -177,10 +177,17 @@ func warningsOf(result *Result) []plugin.Warning {
 				if !isFact {
 					path = plugin.At(pathsOf(&Request{Author: AuthorShoot}).config, change.Path)
 				}
+				meaning := string(class)
+				if result.Transition.IsNeeded() && class == plugin.Disruptive {
+					meaning = "disruptive at once"
+				}
 				warnings = append(warnings, plugin.Warning{Field: path.String(), Message: fmt.Sprintf("the change from %v to %v is %s: %s",
-					orAbsent(change.Before), orAbsent(change.After), class, change.Reason)})
+					orAbsent(change.Before), orAbsent(change.After), meaning, change.Reason)})
 			}
 		}
+	}
+	if way := result.Transition; way.IsNeeded() && len(warnings) > 0 {
+		warnings[0].Message += "; " + way.String()
 	}
 	return warnings
 }

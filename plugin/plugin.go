@@ -40,6 +40,8 @@ type Methods interface {
 	Classify(path string, before, after any, then, now *Input) (ChangeClass, string)
 	Render(effective any, in *Input) (Objects, error)
 
+	// Transition is that of a Transitioner. Other Definitions have no steps.
+	Transition(before, after any, then, now *Input) []AnyStep
 	// Precondition is that of a Preconditioner. Other Definitions have none.
 	Precondition(effective any, in *Input) *Precondition
 	// DescribeDataPath is that of a DataPathDescriber. For other Definitions it is empty.
@@ -122,6 +124,18 @@ func (a adapter[C]) Classify(path string, before, after any, then, now *Input) (
 
 func (a adapter[C]) Render(effective any, in *Input) (Objects, error) {
 	return a.definition.Render(effective.(*C), in)
+}
+
+func (a adapter[C]) Transition(before, after any, then, now *Input) []AnyStep {
+	transitioner, ok := a.definition.(Transitioner[C])
+	if !ok {
+		return nil
+	}
+	var steps []AnyStep
+	for _, step := range transitioner.Transition(State[C]{before.(*C), then}, State[C]{after.(*C), now}) {
+		steps = append(steps, AnyStep{step.Name, step.Config, step.Precondition})
+	}
+	return steps
 }
 
 func (a adapter[C]) Precondition(effective any, in *Input) *Precondition {

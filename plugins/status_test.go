@@ -56,6 +56,10 @@ func TestTheGoTypeOfEachStatusHasAllThatIsWritten(t *testing.T) {
 					},
 				},
 				"networkModules": map[string]bool{"arp_proxy": true},
+				"transition": map[string]any{
+					"from": "VXLAN between nodes", "to": "no encapsulation", "step": 1, "steps": 2, "name": "VXLAN between subnets",
+					"nodes": 3, "nodesDone": 1, "waitsFor": "an example", "since": "2026-01-01T12:00:00Z",
+				},
 			})
 			g.Expect(err).NotTo(HaveOccurred())
 			strict, err := kjson.UnmarshalStrict(raw, types[each.Type])

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/trellis-network/trellis/internal/shootclient"
+	"github.com/trellis-network/trellis/plugin"
 )
 
 // Nodes is closed until each node of the shoot has the condition that the plugin states
@@ -40,22 +41,35 @@ func (g Nodes) Check(ctx context.Context, plan Plan) (Verdict, error) {
 			return Open(), err
 		}
 	}
-	shoot, err := g.Shoots.For(ctx, plan.Network.Namespace)
+	unmet, err := Unmet(ctx, g.Shoots, plan.Network.Namespace, wanted, g.MaxAge)
 	if err != nil {
 		return Verdict{}, fmt.Errorf("check the nodes before changing the network (%s): %w", wanted.Explanation, err)
 	}
+	if unmet != nil {
+		return Verdict{Closed: fmt.Errorf("the network is not changed until each node has the condition %s=%s with the reason %s, because %s: %w",
+			wanted.Condition, wanted.Status, wanted.Reason, wanted.Explanation, unmet)}, nil
+	}
+	return Open(), nil
+}
+
+// Unmet returns what a node of the shoot in a namespace lacks of a precondition; nil if each node fulfils it. The shoot
+// must have answered within maxAge.
+func Unmet(ctx context.Context, shoots shootclient.Access, namespace string, wanted *plugin.Precondition, maxAge time.Duration) (unmet, err error) {
+	shoot, err := shoots.For(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
 	nodes := &corev1.NodeList{}
-	if err = shoot.Confirm(ctx, g.MaxAge); err == nil {
+	if err = shoot.Confirm(ctx, maxAge); err == nil {
 		err = shoot.Reader.List(ctx, nodes, client.UnsafeDisableDeepCopy)
 	}
 	if err != nil {
-		return Verdict{}, fmt.Errorf("check the nodes before changing the network (%s): %w", wanted.Explanation, shoot.Failure(err))
+		return nil, shoot.Failure(err)
 	}
 	for i := range nodes.Items {
-		if err := wanted.Unmet(&nodes.Items[i]); err != nil {
-			return Verdict{Closed: fmt.Errorf("the network is not changed until each node has the condition %s=%s with the reason %s, because %s: %w",
-				wanted.Condition, wanted.Status, wanted.Reason, wanted.Explanation, err)}, nil
+		if unmet := wanted.Unmet(&nodes.Items[i]); unmet != nil {
+			return unmet, nil
 		}
 	}
-	return Open(), nil
+	return nil, nil
 }

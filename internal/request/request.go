@@ -160,13 +160,25 @@ func (n *Network) Request(ctx context.Context, r client.Reader, p *pipeline.Pipe
 	access, err := n.podAccess()
 	environment.PodAccess = access
 	request := p.NewRequest(n.Network, n.Shoot, environment)
-	request.Applied = n.State.Applied
+	request.Applied, request.Present = n.State.Applied, n.written()
 	request.Facts.Planned = false // it has a control plane in the seed
 	if err == nil {
 		err = n.inherit(ctx, r, &request)
 	}
 	request.TakenOver = n.takenOver(&request)
 	return request, err
+}
+
+// written returns the config that was written for the shoot last, if that is not the one that is known to be
+// applied; nil otherwise.
+func (n *Network) written() json.RawMessage {
+	switch s := n.State; {
+	case s.Transition != nil && s.Transition.Present != nil:
+		return s.Transition.Present
+	case s.Written != nil && s.Written.Config != nil && s.Written.Config != s.Applied:
+		return s.Written.Config.Config
+	}
+	return nil
 }
 
 // podAccess returns how pods reach the API server without the help of others, nil where

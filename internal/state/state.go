@@ -14,6 +14,7 @@ import (
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/jsonequal"
+	"github.com/trellis-network/trellis/internal/transition"
 	"github.com/trellis-network/trellis/internal/wave"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
@@ -44,6 +45,9 @@ type State struct {
 	// Rollout is where the Network stands in the roll-out of a version of the operator, where that
 	// is paced.
 	Rollout *wave.Record `json:"rollout,omitempty"`
+	// Transition is where the Network stands on the way to what its spec asks for, if it goes there in
+	// steps.
+	Transition *transition.Record `json:"transition,omitempty"`
 	// Inputs are what users stated when the bundles were built. Kept only where roll-outs are paced.
 	Inputs *Inputs `json:"inputs,omitempty"`
 	// Components are the workloads whose health is reported.

@@ -40,6 +40,9 @@
 //   - changes: there is a class, and a reason, for a change of every field, and for one
 //     of each plugin.Fact that restarts agents; and the Changes of the Description are
 //     exactly those that Classify gives.
+//   - transitions: each step of a Transitioner is valid by the plugin's own rules and not
+//     disruptive by its own classes after the one before it, and so are the steps back;
+//     from each step on, the steps that are left stay the same.
 //   - routes: what a DataPathDescriber advises where the infrastructure makes no routes is a
 //     field of the config, and leads to a network without errors, also if it runs already.
 //   - adaptation: a Mutator takes every object, reports truthfully whether it has changed

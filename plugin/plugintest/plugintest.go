@@ -55,6 +55,7 @@ var checks = []check{
 	{"images", images},
 	{"rights", rights},
 	{"changes", changes},
+	{"transitions", transitions},
 	{"routes", routes},
 	{"adaptation", adaptation},
 	{"shoots", shoots},

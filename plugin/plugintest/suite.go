@@ -129,6 +129,10 @@ func (s *suite) hooks(written, effective any, in *plugin.Input, around func(hook
 			s.plugin.Classify(string(fact), effective, effective, in, in)
 		}
 	})
+	around("Transition", func() {
+		s.plugin.Transition(written, effective, in, in)
+		s.plugin.Transition(effective, effective, in, in)
+	})
 	around("Render", func() { objects, err = s.plugin.Render(effective, in) })
 	around("Precondition", func() { s.plugin.Precondition(effective, in) })
 	return objects, nil, err

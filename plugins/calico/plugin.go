@@ -33,7 +33,7 @@ var imagesDocument []byte
 var images = plugin.ParseImages(imagesDocument)
 
 // definition has its hooks in defaults.go, validate.go, validate_effective.go, changes.go,
-// render.go, precondition.go, datapath.go, shoot.go and network_mutator.go.
+// render.go, precondition.go, transition.go, datapath.go, shoot.go and network_mutator.go.
 type definition struct{}
 
 var (
@@ -41,6 +41,7 @@ var (
 	_ plugin.Preconditioner[v1alpha1.NetworkConfig]    = definition{}
 	_ plugin.DataPathDescriber[v1alpha1.NetworkConfig] = definition{}
 	_ plugin.ShootDefaulter                            = definition{}
+	_ plugin.Transitioner[v1alpha1.NetworkConfig]      = definition{}
 	_ plugin.NetworkMutator                            = definition{}
 )
 

@@ -27,6 +27,7 @@ func TestPromises(t *testing.T) {
 		plugintest.Case{Name: "eBPF", Config: "{ebpfDataplane: {enabled: true}, autoScaling: {mode: vpa, resources: {node: {cpu: 300m}}}}",
 			In: func(f *plugin.Input) { f.VPA = true }},
 		plugintest.Case{Name: "everything beside it", Config: "{birdExporter: {enabled: true}, multus: {enabled: true, installCNIPlugins: true}, autoScaling: {mode: static}}"},
+		plugintest.Case{Name: "without encryption, and a greater MTU", Config: "{typha: {enabled: false}, vethMTU: '1500'}"},
 		plugintest.Case{Name: "another spelling", Config: "{vethMTU: '+1440', ipam: {cidr: usepodcidr}}"},
 		plugintest.WithWildcard("ClusterRole multus", "further networks are described in kinds of its own group, and it looks after all of them"),
 		plugintest.WithAPIServer(server),

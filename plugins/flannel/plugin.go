@@ -32,12 +32,13 @@ var imagesDocument []byte
 var images = plugin.ParseImages(imagesDocument)
 
 // definition has its hooks in defaults.go, validate.go, validate_effective.go, changes.go,
-// render.go and datapath.go.
+// render.go, datapath.go and transition.go.
 type definition struct{}
 
 var (
 	_ plugin.Definition[v1alpha1.NetworkConfig]        = definition{}
 	_ plugin.DataPathDescriber[v1alpha1.NetworkConfig] = definition{}
+	_ plugin.Transitioner[v1alpha1.NetworkConfig]      = definition{}
 )
 
 func (definition) Describe() plugin.Description {

@@ -53,19 +53,27 @@ func scenarioOf(network string, options []option, row Row) *scenario {
 
 // build runs the scenario through the pipeline, as for a Shoot.
 func (s *scenario) build(p *pipeline.Pipeline) (pipeline.Result, error) {
-	shoot, err := s.shoot()
+	request, err := s.request(p)
 	if err != nil {
 		return pipeline.Result{}, err
 	}
+	return p.Build(request), nil
+}
+
+func (s *scenario) request(p *pipeline.Pipeline) (request pipeline.Request, err error) {
+	shoot, err := s.shoot()
+	if err != nil {
+		return request, err
+	}
 	network, err := pipeline.NetworkForShoot(shoot)
 	if err != nil {
-		return pipeline.Result{}, err
+		return request, err
 	}
 	environment := plugin.Environment{FeatureGates: s.gates}
 	if s.standalone {
 		environment.PodAccess = &plugin.PodAccess{Host: "api.example.com", Port: "443"}
 	}
-	return p.Build(p.NewRequest(network, shoot, environment)), nil
+	return p.NewRequest(network, shoot, environment), nil
 }
 
 func (s *scenario) shoot() (*corev1beta1.Shoot, error) {

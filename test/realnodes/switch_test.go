@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/test/sandbox"
 	"github.com/trellis-network/trellis/test/standalone"
 )
@@ -65,11 +66,50 @@ func TestAnEditOfTheBackendHardlyDropsPackets(t *testing.T) {
 	}
 }
 
-// withBackend edits the Shoot's network.
+// A change in steps costs no more than one at once: each node changes a route twice at most.
+func TestABackendThatChangesInStepsHardlyDropsPackets(t *testing.T) {
+	sideBySide(t, 10*time.Minute)
+	l := newLandscape(t, 2, withBackend("vxlan"))
+	l.awaitRollout(0)
+	servers := l.servers()
+	for _, each := range []struct{ backend, device string }{{"host-gw", "eth0"}, {"vxlan", "flannel.1"}} {
+		traffic := l.send(servers)
+		began := time.Now()
+		l.Expect(l.shoot.Edit(t.Context(), func(shoot *unstructured.Unstructured) { withBackend(each.backend)(shoot); inSteps(shoot) })).To(Succeed())
+		l.Eventually(func(g Gomega) {
+			network, err := l.shoot.Network(t.Context())
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(string(network.Status.ProviderStatus.Raw)).To(And(ContainSubstring(`"type":"`+each.backend+`"`), Not(ContainSubstring(`"transition"`))))
+		}).WithTimeout(8 * time.Minute).Should(Succeed())
+		for _, node := range []string{"node-1", "node-2"} {
+			l.Expect(l.routes(node, "-4")).To(ContainSubstring(" dev "+each.device), node)
+		}
+		for _, report := range l.end(traffic, fmt.Sprintf("to %s in steps, %.0f s", each.backend, time.Since(began).Seconds())) {
+			l.Expect(report.UDP.Lost).To(BeNumerically("<=", dropped), "%+v", report)
+			l.Expect(report.HTTP.Lost).To(BeZero(), "%+v", report)
+			l.Expect(report.Kept.Lost).To(BeZero(), "%+v", report)
+		}
+	}
+}
+
+// withBackend edits the Shoot's network, which is changed at once.
 func withBackend(name string) func(shoot *unstructured.Unstructured) {
 	return func(shoot *unstructured.Unstructured) {
+		annotations := shoot.GetAnnotations()
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[extensionsv1alpha1.TransitionAnnotation] = extensionsv1alpha1.TransitionAtOnce
+		shoot.SetAnnotations(annotations)
 		_ = unstructured.SetNestedMap(shoot.Object, map[string]any{"type": name}, "spec", "networking", "providerConfig", "backend")
 	}
+}
+
+// inSteps has the change made in steps.
+func inSteps(shoot *unstructured.Unstructured) {
+	annotations := shoot.GetAnnotations()
+	delete(annotations, extensionsv1alpha1.TransitionAnnotation)
+	shoot.SetAnnotations(annotations)
 }
 
 // awaitRollout waits until all nodes have the daemon of a later generation of flannel's DaemonSet,

@@ -52,6 +52,18 @@ const PodRoutesAnnotation = "trellis.network/pod-routes"
 // theirs. Absent otherwise.
 const PodRoutesCreated = "PodRoutesCreated"
 
+// TransitionAnnotation on a Network, or on its Shoot, states how a change is made that Trellis would make
+// in steps, each of which leaves pods connected. The only value is TransitionAtOnce.
+const TransitionAnnotation = "trellis.network/transition"
+
+// TransitionAtOnce makes changes at once, which may interrupt traffic. A transition that is under way
+// ends, and the network gets what the spec asks for.
+const TransitionAtOnce = "at-once"
+
+// TransitionProgressing is the condition of a Network that becomes what its spec asks for in steps: True
+// while they go on, and False when they have stopped. Absent without a transition.
+const TransitionProgressing = "TransitionProgressing"
+
 // KubeProxyComponent is the key of kube-proxy among the components of a providerStatus. It is the
 // only one that is no part of the network.
 const KubeProxyComponent = "kube-proxy"

@@ -35,6 +35,12 @@ func (r *Reconciler) conclude(ctx context.Context, run *run, ended outcome.Outco
 	ended = r.report(ctx, run, ended)
 	metrics.Reconciled("network", run.Network.Spec.Type, ended, r.Clock.Since(began))
 	r.pace.conclude(ctx, run)
+	if run.stepsAgain > 0 && ended.Err() == nil {
+		ended = ended.Within(run.stepsAgain)
+	}
+	if ended.Err() == nil && ended.Kind() != outcome.Stale {
+		r.status.announceStep(run)
+	}
 	if run.judgedAgain > 0 && ended.Err() == nil {
 		ended = ended.Within(run.judgedAgain)
 	}

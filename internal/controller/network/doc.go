@@ -7,5 +7,5 @@
 // reconcile.go has the lists of stages. docs/design.md says which file has which stage.
 // The status is written in status.go and nowhere else. The controller owns lastOperation, lastError,
 // observedGeneration, ipFamilies, state and, of providerStatus, everything but what is observed:
-// components, rollouts, connectivityTests and networkModules.
+// components, rollouts, connectivityTests, networkModules and transition.
 package network

@@ -45,6 +45,24 @@ func (w *statusWriter) announceChanges(run *run) {
 	w.warn(run, "DisruptiveChange", lines)
 }
 
+// announceStep records an event when the network takes a step on its way to what the spec asks for, when it
+// stops there, and when it has arrived.
+func (w *statusWriter) announceStep(run *run) {
+	if run.State == nil || !run.builds {
+		return
+	}
+	before, now := run.at, run.State.Transition
+	switch {
+	case now == nil && before != nil && before.Step > 0 && run.arrived:
+		outcome.Announce(w.recorder, run.Network, corev1.EventTypeNormal, "TransitionSucceeded", "The network has become what the spec asks for: "+before.Name)
+	case now == nil:
+	case run.steps:
+		outcome.Announce(w.recorder, run.Network, corev1.EventTypeNormal, "TransitionStep", now.Title())
+	case now.IsHalted() && !before.IsHalted():
+		outcome.Announce(w.recorder, run.Network, corev1.EventTypeWarning, "TransitionHalted", now.Describe(run.Network.Status.Conditions, nil))
+	}
+}
+
 // warn records one event about the Network, because the API server takes events that differ
 // only in their notes for one.
 func (w *statusWriter) warn(run *run, reason string, lines []string) {

@@ -105,6 +105,9 @@ func (r *run) versionOf(name string) string {
 // looked for again in the API server, since the cache may be late.
 func (g gatherer) decide(ctx context.Context, run *run) outcome.Outcome {
 	run.builds = g.mustBuild(run)
+	if !run.builds && run.isUnderWay() {
+		run.builds, run.continues = true, true
+	}
 	if !run.builds && run.needsRewrite() {
 		if err := run.read(ctx, g.live); err != nil {
 			return outcome.TryAgain(err).Unreported()

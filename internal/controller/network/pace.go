@@ -63,7 +63,7 @@ func (k pacekeeper) pace(ctx context.Context, run *run) outcome.Outcome {
 		return outcome.TryAgain(k.explain(ctx, run)).Unreported()
 	case run.refused != nil || run.awaitsDeletion:
 		return outcome.Continue()
-	case !run.isOutdated():
+	case run.steps || !run.isOutdated(): // the steps of a user's change do not wait
 		k.settle(run)
 		return outcome.Continue()
 	}
@@ -133,7 +133,7 @@ func (k pacekeeper) wait(run *run, verdict wave.Verdict) {
 // it. Where nothing else is written, only the memory of this process has it, unless the Network
 // is known to wait. An update that is awaited or has failed stays so.
 func (k pacekeeper) settle(run *run) {
-	if run.writes() {
+	if run.writes() && !run.continues {
 		run.State.Inputs = inputsOf(run)
 	}
 	before := run.State.Rollout
@@ -203,7 +203,7 @@ func (r *run) isOutdated() bool {
 func (r *run) hold() {
 	r.release()
 	written := *r.former.written
-	written.Generation = r.request.generation // what it changed made no difference
+	written.Generation = r.builtGeneration() // what it changed made no difference
 	r.State.Written, r.State.Bundles, r.State.Components = &written, r.former.bundles, r.former.components
 	r.obsolete, r.awaitsDeletion, r.changed, r.held = nil, false, false, true
 	r.unchanged = !r.asksForOperation && r.Network.Status.ObservedGeneration == r.request.generation
@@ -256,11 +256,10 @@ func (k pacekeeper) isUsersChange(ctx context.Context, run *run) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	again := request.Again(last.Config.Accepted)
+	again := request.Repeat(last.Config)
 	if again.Facts.Infrastructure.Type == request.Facts.Infrastructure.Type {
 		again.Facts.Infrastructure = request.Facts.Infrastructure // what Trellis has learned of it since
 	}
-	again.Applied = last.Config
 	built := k.requests.Pipeline.Build(again)
 	if len(built.Errors) > 0 {
 		return !sameSpec, nil

@@ -27,6 +27,7 @@ type Reconciler struct {
 	gatherer gatherer
 	follower follower
 	builder  *bundleBuilder
+	walker   walker
 	pace     pacekeeper
 	claims   claims
 	gates    gatekeeper
@@ -51,6 +52,7 @@ func newReconciler(c client.Client, cached, live client.Reader, recorder events.
 		gatherer: gatherer{client: c, cached: cached, live: live, trigger: options.Trigger, standalone: options.Standalone, status: status, clock: options.Clock, localState: local},
 		follower: follower{requests, writer},
 		builder:  &bundleBuilder{requests, cached},
+		walker:   walker{requests, options.Clock},
 		pace:     pacekeeper{newPacer(c, options), requests, recorder, options.Clock},
 		claims:   claims{c, status},
 		gates:    gatekeeper{[]gate.Gate{gate.Nodes{Shoots: options.Shoots, MaxAge: nodesMaxAge}}, requests},
@@ -90,6 +92,8 @@ func (r *Reconciler) reconciliation() []stage {
 		{Name: "decide", Run: r.gatherer.decide},
 		{Name: "follow the webhook", Run: r.follower.followWebhook},
 		{Name: "build", Run: r.builder.build},
+		{Name: "take a step", Run: r.walker.takeStep},
+		{Name: "bundle", Run: r.builder.bundle},
 		{Name: "pace the roll-out", Run: r.pace.pace},
 		{Name: "record", Run: r.claims.record},
 		{Name: "restore Secrets", Run: r.writer.restoreSecrets},

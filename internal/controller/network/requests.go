@@ -29,21 +29,24 @@ func (r *requests) make(ctx context.Context, run *run) (pipeline.Request, error)
 		FeatureGates: r.FeatureGates, Images: r.Images, Webhook: r.Webhook(run.Network.Spec.Type), Probe: r.Probe,
 	})
 	made.Nodes = r.countNodes(ctx, run)
-	if err == nil && r.DumpRequests != "" {
-		if failure := r.dump(&made); failure != nil {
-			logf.FromContext(ctx).Info("The Request was not dumped", "reason", failure.Error())
-		}
+	if err == nil {
+		r.dump(ctx, &made)
 	}
 	return made, err
 }
 
-// dump writes a Request into the folder for users who look for the cause of a problem.
-func (r *requests) dump(made *pipeline.Request) error {
-	content, err := request.Encode(made)
-	if err != nil {
-		return err
+// dump writes a Request into the folder for users who look for the cause of a problem, if there is one.
+func (r *requests) dump(ctx context.Context, made *pipeline.Request) {
+	if r.DumpRequests == "" {
+		return
 	}
-	return os.WriteFile(filepath.Join(r.DumpRequests, made.Namespace+".json"), content, 0o600)
+	content, err := request.Encode(made)
+	if err == nil {
+		err = os.WriteFile(filepath.Join(r.DumpRequests, made.Namespace+".json"), content, 0o600)
+	}
+	if err != nil {
+		logf.FromContext(ctx).Info("The Request was not dumped", "reason", err.Error())
+	}
 }
 
 // buildAgain builds what was accepted last, with today's webhook.
@@ -52,9 +55,7 @@ func (r *requests) buildAgain(ctx context.Context, run *run, last *pipeline.Appl
 	if err != nil {
 		return pipeline.Result{}, err
 	}
-	request = request.Again(last.Accepted)
-	request.Applied = last
-	return r.Pipeline.Build(request), nil
+	return r.Pipeline.Build(request.Repeat(last)), nil
 }
 
 // countNodes returns the number of nodes of a network that runs, as the DaemonSet of its

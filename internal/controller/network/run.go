@@ -10,6 +10,7 @@ import (
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/request"
 	"github.com/trellis-network/trellis/internal/state"
+	"github.com/trellis-network/trellis/internal/transition"
 	"github.com/trellis-network/trellis/internal/wave"
 	"github.com/trellis-network/trellis/pipeline"
 )
@@ -42,10 +43,20 @@ type run struct {
 	// generation is the one that an error is about.
 	generation int64
 
-	// builds reports that the spec is carried out. Otherwise, what was written is awaited.
-	builds bool
-	built  pipeline.Result
-	wanted []wantedBundle
+	// builds reports that the spec is carried out. Otherwise, what was written is awaited. continues
+	// reports that nothing asks for that but a transition, so that it is the spec that was accepted.
+	builds, continues bool
+	// asked is the Request for what the spec asks for, and built the network that is to be there now:
+	// the one that the spec asks for, or that of a step on the way.
+	asked pipeline.Request
+	built pipeline.Result
+	// steps reports that the next step of a transition is taken, or all that are left, and stepsAgain after which time it must be
+	// decided again whether to take one; 0 without a transition. at is where it stood at the beginning.
+	// arrived reports that the network is what the spec asks for, and that pods talk.
+	steps, arrived bool
+	stepsAgain     time.Duration
+	at             *transition.Record
+	wanted         []wantedBundle
 	// obsolete are the names of the ManagedResources that the spec does not ask for, in
 	// descending phases, but for those that are being deleted.
 	obsolete []string
@@ -85,6 +96,14 @@ type run struct {
 // writes reports whether something that was built must be written, or a request answered.
 func (r *run) writes() bool { return r.builds && !r.unchanged }
 
+// builtGeneration returns the generation of the spec that is carried out.
+func (r *run) builtGeneration() int64 {
+	if r.continues {
+		return r.State.Written.Generation
+	}
+	return r.request.generation
+}
+
 // newRun returns what the Network alone tells.
 func newRun(n *extensionsv1alpha1.Network, p *pipeline.Pipeline) *run {
 	next := &run{
@@ -94,7 +113,7 @@ func newRun(n *extensionsv1alpha1.Network, p *pipeline.Pipeline) *run {
 	next.Plugin, _ = p.Plugin(n.Spec.Type)
 	next.State, next.stateErr = state.Decode(n.Status.State)
 	if next.State != nil {
-		next.rollout = next.State.Rollout
+		next.rollout, next.at = next.State.Rollout, next.State.Transition
 		next.asksForOperation = next.asksForOperation || next.State.PendingRequest
 		if encoded, err := next.State.Encode(); err == nil {
 			next.stored = encoded.Raw

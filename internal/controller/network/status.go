@@ -120,7 +120,7 @@ func (w *statusWriter) applied(ctx context.Context, run *run) error {
 }
 
 // observed are the keys of the providerStatus that another writer has.
-var observed = []string{"components", "rollouts", "connectivityTests", "networkModules"}
+var observed = []string{"components", "rollouts", "connectivityTests", "networkModules", "transition"}
 
 // unchanged writes the state. Of a network that has all that its spec asks for, it replaces a
 // providerStatus in which another program or release has left something that this one does not
@@ -271,9 +271,10 @@ func (w *statusWriter) providerStatus(r *run) (*runtime.RawExtension, error) {
 		Rollouts          map[string]any `json:"rollouts"`
 		ConnectivityTests map[string]any `json:"connectivityTests"`
 		NetworkModules    map[string]any `json:"networkModules"`
+		Transition        map[string]any `json:"transition"`
 	}
 	if present := r.Network.Status.ProviderStatus; present == nil || json.Unmarshal(present.Raw, &current) != nil {
-		current.Components, current.Rollouts, current.ConnectivityTests, current.NetworkModules = nil, nil, nil, nil
+		current.Components, current.Rollouts, current.ConnectivityTests, current.NetworkModules, current.Transition = nil, nil, nil, nil, nil
 	}
 	content, config := map[string]any{}, map[string]any{}
 	for key, of := range map[string]map[string]any{"components": current.Components, "rollouts": current.Rollouts} {
@@ -292,6 +293,9 @@ func (w *statusWriter) providerStatus(r *run) (*runtime.RawExtension, error) {
 		if len(current.NetworkModules) > 0 {
 			content["networkModules"] = current.NetworkModules
 		}
+	}
+	if condition.Get(r.Network.Status.Conditions, extensionsv1alpha1.TransitionProgressing) != nil && len(current.Transition) > 0 {
+		content["transition"] = current.Transition
 	}
 	if err := json.Unmarshal(r.State.Written.Config.Config, &config); err != nil {
 		return nil, err

@@ -58,7 +58,7 @@ func (w *watches) triggered() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool {
 			n, ok := e.Object.(*extensionsv1alpha1.Network)
-			return ok && (n.RequestedOperation() != "" || !n.DeletionTimestamp.IsZero() || !n.HasSucceeded())
+			return ok && (n.RequestedOperation() != "" || !n.DeletionTimestamp.IsZero() || !n.HasSucceeded() || isInTransition(n))
 		},
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			before, ok := e.ObjectOld.(*extensionsv1alpha1.Network)

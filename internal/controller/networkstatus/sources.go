@@ -9,6 +9,7 @@ import (
 	"github.com/trellis-network/trellis/internal/controller/networkstatus/components"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus/connectivity"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus/source"
+	"github.com/trellis-network/trellis/internal/controller/networkstatus/steps"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus/update"
 )
 
@@ -34,5 +35,11 @@ func (o *Options) sources() []source.Registration {
 		Name:       "update",
 		Source:     update.Source{},
 		Conditions: []string{extensionsv1alpha1.NetworkUpToDate},
+	}, {
+		Name:           "steps",
+		Source:         &steps.Source{},
+		Conditions:     []string{extensionsv1alpha1.TransitionProgressing},
+		ProviderStatus: []string{steps.StatusKey},
+		Watches:        components.Watches(),
 	}}
 }
