@@ -86,6 +86,9 @@ func (b *bundleBuilder) compare(ctx context.Context, run *run) outcome.Outcome {
 	if same && !written && run.awaitsDeletion && !run.Network.HasSucceeded() {
 		return awaitDeletion(run, b.Clock.Now())
 	}
+	if !run.changed {
+		next = run.State.Kept(next)
+	}
 	run.State.Written, run.State.Bundles = next, bundles
 	if !run.unchanged {
 		run.State.Components = run.built.Objects.Components
