@@ -4,6 +4,7 @@
 SHELL := /bin/bash -o pipefail
 SHOOT ?=
 EXIT ?=
+BENCH ?=
 # What a test waits for without saying how long: a second, Gomega's own limit, is too
 # short on a busy machine.
 export GOMEGA_DEFAULT_EVENTUALLY_TIMEOUT ?= 30s
@@ -76,11 +77,12 @@ robustness: sandbox ## Kill and disturb the operator, check that the tests find 
 	go test -timeout 60m ./test/robustness -robustness.all
 	go test -timeout 40m -v -run 'TestAHostileShoot|TestThreeHostileShoots|TestTwoHundredClusters' ./test/fairness -fairness.all
 
-bench: ## Trellis beside Helm, what verdicts about connectivity cost, and shoots beside others that do not answer
+bench: sandbox ## Trellis beside Helm and beside a raw client of API servers, what verdicts about connectivity cost, and shoots beside others that do not answer
 	go test -run '^$$' -bench . -benchtime 3s ./test/bench
 	go test -run '^$$' -bench . $(CONNECTIVITY)
 	go test -v -run CostsGrowsLinearlyAtMost $(CONNECTIVITY)
 	go test -run '^$$' -bench . -benchtime 1x ./test/fairness
+	go test -run '^$$' -bench . -benchtime 1x -timeout 60m ./test/costs $(BENCH)
 
 race: sandbox ## The controllers, the operator and its contract with the race detector, which needs a C compiler
 	CGO_ENABLED=1 go test -race -timeout 40m -p 1 ./internal/... ./operator/... ./test/contract ./test/e2e

@@ -57,7 +57,8 @@ const maxAnnotation, maxSecret = 1 << 10, 4 << 10
 // CacheOptions keep out of a manager's cache what no controller reads: managedFields, and
 // copies of whole objects in annotations. A user who applies a kubeconfig with kubectl leaves
 // such a copy on the Secret. Users can give Secrets a megabyte of labels or finalizers as well:
-// of one whose metadata is that large, the cache has no more than what identifies it.
+// of one whose metadata is that large, the cache has no more than what identifies it. Of the seed and
+// the cloud profile in a Cluster, which are many times as large as its Shoot, it has an outline.
 func CacheOptions() cache.Options {
 	return cache.Options{DefaultTransform: func(in any) (any, error) {
 		if object, err := meta.Accessor(in); err == nil {
@@ -69,8 +70,31 @@ func CacheOptions() cache.Options {
 		if o, ok := in.(*metav1.PartialObjectMetadata); ok && o.Kind == "Secret" && o.Size() > maxSecret {
 			o.Labels, o.Annotations, o.Finalizers, o.OwnerReferences = nil, nil, nil, nil
 		}
+		if cluster, ok := in.(*extensionsv1alpha1.Cluster); ok {
+			outline(&cluster.Spec.CloudProfile)
+			if cluster.Spec.Seed != nil {
+				outline(cluster.Spec.Seed)
+			}
+		}
 		return in, nil
 	}}
+}
+
+// outline removes from an object what nothing reads, and leaves which fields it has: a Cluster that
+// the shoot controller has written can still be compared with what it is to have.
+func outline(of *runtime.RawExtension) {
+	fields := map[string]json.RawMessage{}
+	if json.Unmarshal(of.Raw, &fields) != nil {
+		return
+	}
+	for name := range fields {
+		if name != "apiVersion" && name != "kind" && name != "metadata" {
+			fields[name] = json.RawMessage(`{}`)
+		}
+	}
+	if raw, err := json.Marshal(fields); err == nil {
+		of.Raw = raw
+	}
 }
 
 // IsHibernated reports whether the user wants the shoot with its control plane in a namespace

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -54,6 +55,7 @@ type Shoot struct {
 	// there is none.
 	secret  string
 	asks    client.WithWatch
+	deletes rest.Interface
 	refused *refusals
 	cache   cache.Cache
 	tell    func(Event)
@@ -76,10 +78,14 @@ func newShoot(namespace string, connection *connection, options *Options, declar
 	if err != nil {
 		return nil, err
 	}
+	deletes, err := newDeletes(connection)
+	if err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &Shoot{
 		Namespace: namespace, Cluster: connection.cluster, Client: direct,
-		options: options, declared: declared, connection: connection, asks: direct, tell: tell,
+		options: options, declared: declared, connection: connection, asks: direct, deletes: deletes, tell: tell,
 		refused: &refusals{clock: options.Clock}, opened: options.Clock.Now(),
 		stop: cancel, stopped: make(chan struct{}),
 		watched: map[schema.GroupVersionKind]toolscache.InformerSynced{},

@@ -121,6 +121,19 @@ func (s *State) IsFor(next *Written, bundles []Bundle) bool {
 	return err == nil && same
 }
 
+// Kept returns what was written last if next is the same, also in what its config was accepted
+// for, and otherwise next. What is kept and applied stays one config, so that the encoding of the
+// state stays as it is.
+func (s *State) Kept(next *Written) *Written {
+	if s.Written == nil {
+		return next
+	}
+	if same, err := jsonequal.Values(s.Written, next); err != nil || !same {
+		return next
+	}
+	return s.Written
+}
+
 // content is what is compared.
 func (w *Written) content() *Written {
 	without := *w

@@ -57,6 +57,25 @@ func TestAStateHasEachThingOnce(t *testing.T) {
 	}
 }
 
+// What is written again is kept, unless it was accepted for something else.
+func TestAStateKeepsWhatIsWrittenAgain(t *testing.T) {
+	g := NewWithT(t)
+	written := func(namespace string) *Written {
+		accepted := &pipeline.Accepted{Facts: plugin.Facts{Namespace: namespace}}
+		return &Written{Generation: 1, Config: &pipeline.Applied{Config: []byte(`{"b":1,"a":2}`), Accepted: accepted}}
+	}
+	kept := &State{Written: written("one")}
+	kept.Applied = kept.Written.Config
+	before, err := kept.Encode()
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(kept.Kept(written("one"))).To(BeIdenticalTo(kept.Written))
+	kept.Written = kept.Kept(written("one"))
+	g.Expect(kept.Encode()).To(Equal(before))
+	other := written("two")
+	g.Expect(kept.Kept(other)).To(BeIdenticalTo(other))
+	g.Expect((&State{}).Kept(other)).To(BeIdenticalTo(other))
+}
+
 func TestAnEmptyStatusIsAnEmptyState(t *testing.T) {
 	g := NewWithT(t)
 	for _, raw := range []*runtime.RawExtension{nil, {}} {

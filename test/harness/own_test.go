@@ -28,6 +28,7 @@ var own = map[string]string{
 	"test/charts":       "installs the CRDs and policies of a chart",
 	"test/api":          "policies forbid the deletion of any Network",
 	"test/contract":     "needs a second seed with Gardener's CRDs, and policies that forbid the deletion of any Network",
+	"test/costs":        "measures processes that nothing else uses",
 	"test/demo":         "a user starts it",
 	"test/docs":         "the guide's operator reconciles all objects of a seed",
 	"test/e2e":          "operators reconcile all objects of a seed, and the tests compare all of its objects",

@@ -3,6 +3,7 @@
 package managedresource
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
+	"github.com/trellis-network/trellis/internal/keyed"
 	"github.com/trellis-network/trellis/internal/shootclient"
 )
 
@@ -34,46 +36,88 @@ type applier struct {
 	// its objects were in the shoot.
 	before     map[identity]*reference
 	wasApplied bool
-	// missing is the object that is being applied, if it was applied before and is gone.
+	// lost are the objects that were applied before and were gone, and missing is the one of
+	// them that could not be applied.
+	lost    keyed.Map[identity, bool]
 	missing *identity
 }
 
-// apply brings all items into the shoot, in their order, and stops at the first
-// one that fails. A disputed one is not corrected now, and fails only at the end.
+// attempt is what became of one item.
+type attempt struct {
+	err error
+	// lost reports that the object was gone, and restored that it is a CRD and back.
+	lost, restored bool
+}
+
+// isFailure reports whether the items of later kinds must wait. They need not for a dispute.
+func (a *attempt) isFailure() bool { return a.err != nil && !errors.As(a.err, new(*disputed)) }
+
+// apply brings all items into the shoot in their order, those of a kind at once. It stops after
+// a kind of which one fails, and returns the error of the first one. A disputed one is not
+// corrected now, and fails only at the end.
 func (a *applier) apply(ctx context.Context) error {
 	if err := a.watch(ctx); err != nil {
 		return err
 	}
 	var dispute error
-	for _, each := range a.items {
-		a.missing = nil
-		before := a.observed.objects[each.id].uid
-		err := a.awaitKind(ctx, each)
-		if err == nil {
-			err = a.shoot.Failure(a.ensure(ctx, each))
+	for first := 0; first < len(a.items); {
+		last := first + 1
+		for last < len(a.items) && a.items[last].id.Kind == a.items[first].id.Kind {
+			last++
 		}
-		if now := a.observed.objects[each.id].uid; isCRD(each.id.GroupKind) && now != before && (before != "" || a.missing != nil) {
-			a.observed.restored = append(a.observed.restored, each.id)
+		applied := make([]attempt, last-first)
+		atOnce(a.items[first:last], func(i int, each *item) bool {
+			applied[i] = a.try(ctx, each)
+			return !applied[i].isFailure()
+		})
+		var failure error
+		for i, each := range a.items[first:last] {
+			tried := &applied[i]
+			if tried.restored {
+				a.observed.restored = append(a.observed.restored, each.id)
+			}
+			switch {
+			case !tried.isFailure():
+				dispute = cmp.Or(dispute, tried.err)
+			case failure == nil && tried.lost:
+				failure, a.missing = tried.err, &each.id
+			case failure == nil:
+				failure = tried.err
+			}
 		}
-		if err == nil {
-			continue
+		if failure != nil {
+			return failure
 		}
-		// The API server's own words, without what libraries put around them.
-		var status apierrors.APIStatus
-		if errors.As(err, &status) && !errors.As(err, new(*recreating)) && !isAboutAccess(err) {
-			err = status.(error)
-		}
-		ref := each.ref
-		err = fmt.Errorf(`error during apply of object "%s/%s/%s/%s": %w`, ref.APIVersion, ref.Kind, ref.Namespace, ref.Name, err)
-		if !errors.As(err, new(*disputed)) {
-			return err
-		}
-		if dispute == nil {
-			dispute = err
-		}
+		first = last
 	}
-	a.missing = nil
+	// Kinds that came with their CRDs are not watched yet.
+	if err := a.shoot.Watch(ctx, kindsOf(a.items)...); err != nil && dispute == nil {
+		return err
+	}
 	return dispute
+}
+
+// try applies one item.
+func (a *applier) try(ctx context.Context, i *item) (tried attempt) {
+	before := a.observed.uidOf(i.id)
+	err := a.awaitKind(ctx, i)
+	if err == nil {
+		err = a.shoot.Failure(a.ensure(ctx, i))
+	}
+	now := a.observed.uidOf(i.id)
+	tried.lost, _ = a.lost.Get(i.id)
+	tried.restored = isCRD(i.id.GroupKind) && now != before && (before != "" || tried.lost)
+	if err == nil {
+		return tried
+	}
+	// The API server's own words, without what libraries put around them.
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && !errors.As(err, new(*recreating)) && !isAboutAccess(err) {
+		err = status.(error)
+	}
+	ref := i.ref
+	tried.err = fmt.Errorf(`error during apply of object "%s/%s/%s/%s": %w`, ref.APIVersion, ref.Kind, ref.Namespace, ref.Name, err)
+	return tried
 }
 
 // watch begins to watch all kinds at once. Kinds that a CRD among the items defines must
@@ -130,7 +174,7 @@ func (a *applier) definition(kind schema.GroupKind) *item {
 // Not all of its names need be accepted.
 func (a *applier) isEstablished(ctx context.Context, crd *item) bool {
 	cached, err := a.shoot.Cached(ctx, kindOf(&crd.ref), crd.id.NamespacedName)
-	if err != nil || cached.GetUID() != a.observed.objects[crd.id].uid || cached.GetDeletionTimestamp() != nil {
+	if err != nil || cached.GetUID() != a.observed.uidOf(crd.id) || cached.GetDeletionTimestamp() != nil {
 		return false
 	}
 	served, ok := cached.(*apiextensionsv1.CustomResourceDefinition)
@@ -138,15 +182,20 @@ func (a *applier) isEstablished(ctx context.Context, crd *item) bool {
 }
 
 // ensure makes sure that one item is in the shoot as desired. It sends no request if the
-// cache shows the item as it was last observed.
+// cache shows the item as it was last observed, unless a user has asked for all to be read.
 func (a *applier) ensure(ctx context.Context, i *item) error {
 	if err := a.observed.dispute(i.id, a.clock.Now()); err != nil {
 		return err
 	}
-	cached, err := a.shoot.Cached(ctx, kindOf(&i.ref), i.id.NamespacedName)
-	_, observed := a.observed.objects[i.id]
+	kind := kindOf(&i.ref)
+	_, observed := a.observed.objects.Get(i.id)
+	if !observed && !a.isExpected(i) && !a.shoot.HasAll(kind) {
+		// The kind is as new as its CRD, and its first list may fail.
+		return a.create(ctx, i)
+	}
+	cached, err := a.shoot.Cached(ctx, kind, i.id.NamespacedName)
 	switch {
-	case err == nil && a.observed.isUnchanged(i, cached):
+	case err == nil && !a.observed.verify && a.observed.isUnchanged(i, cached):
 		return nil
 	case apierrors.IsNotFound(err) && !observed && !a.isExpected(i):
 		// Most likely the shoot does not have it, or it lacks the label that the cache
@@ -173,13 +222,25 @@ func (a *applier) correct(ctx context.Context, i *item, live *unstructured.Unstr
 	switch {
 	case live.GetDeletionTimestamp() != nil:
 		return errBeingDeleted
-	case a.observed.isUnchanged(i, live):
+	case a.observed.isUnchanged(i, live) && a.isOurs(i, live):
+		a.observed.observe(i, live)
 		return nil
 	}
 	if err := a.owners.conflict(ctx, i.id, live, a.before[i.id] == nil); err != nil {
 		return err
 	}
 	return a.update(ctx, i, live)
+}
+
+// isOurs reports whether nobody has taken a field of an object that a user asks to be compared,
+// whose content is as it was. A client can become the owner of a field without changing it, which
+// the next change of what is desired would leave as it is.
+func (a *applier) isOurs(i *item, live *unstructured.Unstructured) bool {
+	if last, _ := a.observed.objects.Get(i.id); !a.observed.verify || last.version == live.GetResourceVersion() {
+		return true
+	}
+	owners, err := takeOwnership(live, exceptionsFor(i, a.before[i.id], live))
+	return err == nil && !owners.moved
 }
 
 // patchMetadata applies a merge patch, formatted with args, to the metadata of an object.
@@ -204,9 +265,11 @@ const noVersion = "1"
 // overwrites an object that exists without our label: that is read first, and then
 // corrected like any other.
 func (a *applier) create(ctx context.Context, i *item) error {
-	if _, observed := a.observed.objects[i.id]; observed || a.isExpected(i) {
+	_, observed := a.observed.objects.Get(i.id)
+	lost := observed || a.isExpected(i)
+	if lost {
 		log.FromContext(ctx).Info("An object is missing in the shoot and is created again", "object", i.id.String())
-		a.missing = &i.id
+		a.lost.Set(i.id, true)
 	}
 	object := i.object.DeepCopy()
 	object.SetResourceVersion(noVersion)
@@ -230,7 +293,7 @@ func (a *applier) create(ctx context.Context, i *item) error {
 		return err
 	}
 	a.observed.observe(i, object)
-	if a.missing != nil {
+	if lost {
 		return a.observed.correct(i.id, "another client", a.clock.Now())
 	}
 	return nil

@@ -79,15 +79,17 @@ func requestsForSecret(cached client.Reader) handler.MapFunc {
 
 // requestsForEvent returns the ManagedResource of a changed object, and none if the
 // object's origin is another seed. Deletions and edits are corrected immediately, or
-// statusGatherTime after the last one that was: in a cluster they may come without end.
+// statusGatherTime after the last one that was: in a cluster they may come without end. While all
+// objects are being deleted, the next ones are deleted soon after the end of others.
 func (r *Reconciler) requestsForEvent(e shootclient.Event) ([]reconcile.Request, time.Duration) {
 	owner, ok := parseOrigin(e.Origin)
 	if !ok || owner.Namespace != e.Namespace {
 		return nil, 0
 	}
-	after := statusGatherTime
-	if e.Change != shootclient.StatusChanged && e.Change != shootclient.Created {
-		now := r.options.Clock.Now()
+	after, now := statusGatherTime, r.options.Clock.Now()
+	if limiter, deleting := r.deletions.Get(owner); deleting && e.Change == shootclient.Deleted && limiter.AllowN(now, 1) {
+		after = deletionGatherTime
+	} else if e.Change != shootclient.StatusChanged && e.Change != shootclient.Created {
 		r.triggered.Update(owner, func(last time.Time, _ bool) (time.Time, bool) {
 			if after -= now.Sub(last); after <= 0 {
 				after, last = 0, now

@@ -40,17 +40,18 @@ func (d *disputed) Error() string {
 
 // correct counts a correction of an object. It returns an error if there were too many.
 func (o *observations) correct(id identity, by string, now time.Time) error {
-	c := o.corrected[id]
-	if now.Sub(c.last) > forgottenAfter {
-		c.count = 0
-	}
-	o.corrected[id] = corrections{c.count + 1, now, by}
+	o.corrected.Update(id, func(c corrections, _ bool) (corrections, bool) {
+		if now.Sub(c.last) > forgottenAfter {
+			c.count = 0
+		}
+		return corrections{c.count + 1, now, by}, true
+	})
 	return o.dispute(id, now)
 }
 
 // dispute returns an error while it is too early to correct an object again.
 func (o *observations) dispute(id identity, now time.Time) error {
-	c := o.corrected[id]
+	c, _ := o.corrected.Get(id)
 	due := c.last
 	if beyond := c.count - freeCorrections; beyond > 0 {
 		due = due.Add(min(time.Second<<min(beyond, 10), lastRetry))

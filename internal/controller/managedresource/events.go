@@ -75,7 +75,7 @@ func (r *run) announceRestored(recorder events.EventRecorder) {
 	for _, id := range lost[:min(len(lost), mostNamed)] {
 		names = append(names, id.Name)
 	}
-	related := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: lost[0].Name, UID: r.observed.objects[lost[0]].uid}}
+	related := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: lost[0].Name, UID: r.observed.uidOf(lost[0])}}
 	related.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind(lost[0].Kind))
 	outcome.AnnounceWith(recorder, r.mr, related, corev1.EventTypeWarning, eventRestored, fmt.Sprintf(restored, strings.Join(names, ", ")+andMore(len(lost))))
 }

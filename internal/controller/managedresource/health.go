@@ -25,7 +25,7 @@ func healthOf(ctx context.Context, shoot *shootclient.Shoot, observed *observati
 	found := &health{}
 	for i := range refs {
 		ref, id := &refs[i], identityOf(&refs[i])
-		last, applied := observed.objects[id]
+		last, applied := observed.objects.Get(id)
 		if !applied || truthy(ref.Annotations[resourcesv1alpha1.SkipHealthCheck]) {
 			continue
 		}

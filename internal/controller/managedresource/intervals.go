@@ -28,6 +28,10 @@ const (
 	maxRecreations = 10
 	// statusGatherTime is how long changes of objects' statuses are gathered.
 	statusGatherTime = time.Second
+	// deletionGatherTime is how long ends of objects are gathered while all are being deleted, at
+	// most quickDeletions times, and after that once in statusGatherTime.
+	deletionGatherTime = 100 * time.Millisecond
+	quickDeletions     = 100
 	// cacheLag is the time that the shoot's cache gets to show what was applied.
 	cacheLag = time.Second
 	// absentFor is how long a kind that the cluster lacks is not asked about again.

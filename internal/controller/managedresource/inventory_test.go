@@ -7,6 +7,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 
@@ -61,6 +62,29 @@ func TestAFloodOfEventsIsGathered(t *testing.T) {
 	g.Expect(immediately).To(BeNumerically("==", flood*step/statusGatherTime))
 	_, after := r.requestsForEvent(shootclient.Event{Namespace: "ns", Origin: "ns/other", Change: shootclient.Deleted})
 	g.Expect(after).To(BeZero(), "of another ManagedResource")
+}
+
+// While all objects are being deleted, what follows the end of one is deleted soon. A cluster can
+// create and delete objects without end meanwhile.
+func TestEndsOfObjectsAreGatheredBrieflyDuringADeletion(t *testing.T) {
+	g := NewWithT(t)
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	r := withClock(clock)
+	mr := &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "network"}}
+	event := shootclient.Event{Namespace: "ns", Origin: "ns/network", Change: shootclient.Deleted}
+	brief := 0
+	for range 2 * quickDeletions {
+		r.planDeletion(t.Context(), &run{mr: mr}) // each run does
+		if _, after := r.requestsForEvent(event); after == deletionGatherTime {
+			brief++
+		}
+	}
+	g.Expect(brief).To(Equal(quickDeletions))
+	_, after := r.requestsForEvent(event)
+	g.Expect(after).To(Equal(statusGatherTime))
+	clock.SetTime(clock.Now().Add(statusGatherTime))
+	_, after = r.requestsForEvent(event)
+	g.Expect(after).To(Equal(deletionGatherTime))
 }
 
 func TestTheOriginNamesTheManagedResource(t *testing.T) {

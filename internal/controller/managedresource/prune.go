@@ -5,10 +5,9 @@ package managedresource
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
-	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -18,12 +17,8 @@ import (
 	"github.com/trellis-network/trellis/internal/shootclient"
 )
 
-const (
-	// parallelDeletions bounds the requests for deletion at the same time.
-	parallelDeletions = 10
-	// nudgedAnnotation on a CRD is when its deletion was last triggered again.
-	nudgedAnnotation = "trellis.network/deletion-nudged-at"
-)
+// nudgedAnnotation on a CRD is when its deletion was last triggered again.
+const nudgedAnnotation = "trellis.network/deletion-nudged-at"
 
 // pruner deletes objects of one ManagedResource from its shoot.
 type pruner struct {
@@ -53,26 +48,28 @@ func (p *pruner) prune(ctx context.Context, refs []reference) (gone []reference,
 }
 
 func (p *pruner) pruneAtOnce(ctx context.Context, refs []reference) (gone []reference, pending []remaining, err error) {
-	var mu sync.Mutex
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(parallelDeletions)
-	for _, ref := range refs {
-		group.Go(func() error {
-			live, err := p.delete(ctx, &ref)
-			if err != nil {
-				return fmt.Errorf("delete %s: %w", identityOf(&ref), err)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			if live == nil {
-				gone = append(gone, ref)
-			} else {
-				pending = append(pending, remaining{ref, live})
-			}
-			return nil
-		})
+	type end struct {
+		live  *metav1.PartialObjectMetadata
+		err   error
+		begun bool
 	}
-	err = group.Wait()
+	ends := make([]end, len(refs))
+	atOnce(refs, func(i int, ref reference) bool {
+		live, err := p.delete(ctx, &ref)
+		ends[i] = end{live, err, true}
+		return err == nil
+	})
+	for i, ref := range refs {
+		switch of := &ends[i]; {
+		case of.err != nil && err == nil:
+			err = fmt.Errorf("delete %s: %w", identityOf(&ref), of.err)
+		case !of.begun || of.err != nil:
+		case of.live == nil:
+			gone = append(gone, ref)
+		default:
+			pending = append(pending, remaining{ref, of.live})
+		}
+	}
 	return gone, pending, err
 }
 
@@ -83,6 +80,9 @@ func (p *pruner) delete(ctx context.Context, ref *reference) (*metav1.PartialObj
 	if p.options.Confined && ref.Namespace != p.mr.Namespace {
 		return nil, nil
 	}
+	if remains, deleted, err := p.deleteKnown(ctx, ref); deleted || err != nil {
+		return remains, err
+	}
 	live, err := liveMetadata(ctx, p.shoot, ref)
 	if err != nil || live == nil || truthy(live.Annotations[resourcesv1alpha1.KeepObject]) {
 		return nil, err
@@ -91,21 +91,47 @@ func (p *pruner) delete(ctx context.Context, ref *reference) (*metav1.PartialObj
 		return nil, err
 	}
 	if live.DeletionTimestamp.IsZero() {
-		if err := p.requestDeletion(ctx, ref, live); err != nil {
-			return nil, err
-		}
-		return liveMetadata(ctx, p.shoot, ref)
+		return p.requestDeletion(ctx, ref, live, nil)
 	}
 	return live, p.nudge(ctx, live)
 }
 
-func (p *pruner) requestDeletion(ctx context.Context, ref *reference, live *metav1.PartialObjectMetadata) error {
-	options := &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(live.UID)}}
+// deleteKnown deletes an object as the cache has it, so that no request reads it, and reports
+// whether it has. It leaves alone what the cache does not have, or has with a sign that the object
+// may have to stay, and what has changed since. A deletion that goes on is believed for as long
+// as objects that are being deleted are not read again.
+func (p *pruner) deleteKnown(ctx context.Context, ref *reference) (remains *metav1.PartialObjectMetadata, deleted bool, err error) {
+	known := p.shoot.Known(ctx, kindOf(ref), identityOf(ref).NamespacedName)
+	if known == nil || has(known.Annotations, resourcesv1alpha1.KeepObject) {
+		return nil, false, nil
+	}
+	if !known.DeletionTimestamp.IsZero() {
+		since := p.options.Clock.Now().Sub(known.DeletionTimestamp.Time)
+		return known, since >= 0 && since < p.options.DeletionInterval, nil
+	}
+	if other, err := p.owners.other(ctx, identityOf(ref), known); other != nil || err != nil {
+		return nil, false, nil
+	}
+	remains, err = p.requestDeletion(ctx, ref, known, &known.ResourceVersion)
+	if apierrors.IsConflict(err) {
+		return nil, false, nil
+	}
+	return remains, true, err
+}
+
+// requestDeletion deletes an object, if it still is the one that was found and, unless that is
+// nil, in this version. It returns what remains of it, or nil if it is gone.
+func (p *pruner) requestDeletion(ctx context.Context, ref *reference, found *metav1.PartialObjectMetadata, version *string) (*metav1.PartialObjectMetadata, error) {
+	options := &client.DeleteOptions{Preconditions: &metav1.Preconditions{UID: ptr.To(found.UID), ResourceVersion: version}}
 	switch kindOf(ref).Group {
 	case "apps", "batch":
 		options.PropagationPolicy = ptr.To(metav1.DeletePropagationForeground)
 	}
-	return client.IgnoreNotFound(p.shoot.Client.Delete(ctx, live, options))
+	remains, told, err := p.shoot.Delete(ctx, found, options)
+	if told || client.IgnoreNotFound(err) != nil {
+		return remains, err
+	}
+	return liveMetadata(ctx, p.shoot, ref)
 }
 
 // nudge annotates a CRD whose deletion takes long. The API server deletes a CRD's custom

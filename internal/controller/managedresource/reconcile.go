@@ -6,6 +6,7 @@ import (
 	"context"
 	"time"
 
+	"golang.org/x/time/rate"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
@@ -39,6 +40,8 @@ type Reconciler struct {
 	// triggered when an event in a cluster last triggered a run at once.
 	clusters  keyed.Map[string, shootclient.Cluster]
 	triggered keyed.Map[types.NamespacedName, time.Time]
+	// deletions limit how often the end of an object triggers a run that deletes what comes next.
+	deletions keyed.Map[types.NamespacedName, *rate.Limiter]
 }
 
 var _ reconcile.Reconciler = &Reconciler{}
@@ -192,6 +195,7 @@ func (r *Reconciler) forget(ctx context.Context, name types.NamespacedName) erro
 	r.observed.Delete(name)
 	r.budget.Forget(name)
 	r.triggered.Delete(name)
+	r.deletions.Delete(name)
 	list := &resourcesv1alpha1.ManagedResourceList{}
 	if err := r.client.List(ctx, list, client.InNamespace(name.Namespace)); err != nil {
 		return err

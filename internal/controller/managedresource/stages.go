@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"golang.org/x/time/rate"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,12 +30,12 @@ func (r *Reconciler) ignore(_ context.Context, run *run) outcome.Outcome {
 }
 
 // claim adds the finalizer, and removes the annotation that requests a reconciliation.
-// With it, the run compares all objects.
+// With it, the run reads all objects.
 func (r *Reconciler) claim(ctx context.Context, run *run) outcome.Outcome {
 	const annotation = extensionsv1alpha1.OperationAnnotation
 	requested := run.mr.Annotations[annotation] == string(extensionsv1alpha1.OperationReconcile)
 	if requested {
-		run.observed.reset()
+		run.observed.doubt()
 	}
 	return outcome.TryAgain(r.writer.patchMetadata(ctx, run, func(mr *resourcesv1alpha1.ManagedResource) {
 		controllerutil.AddFinalizer(mr, r.options.finalizer())
@@ -60,6 +61,12 @@ func (r *Reconciler) readSecrets(ctx context.Context, run *run) outcome.Outcome 
 // planDeletion plans the deletion of everything in the inventory.
 func (r *Reconciler) planDeletion(_ context.Context, run *run) outcome.Outcome {
 	run.deleting, run.obsolete = true, run.mr.Status.Resources
+	r.deletions.Update(client.ObjectKeyFromObject(run.mr), func(limiter *rate.Limiter, known bool) (*rate.Limiter, bool) {
+		if !known {
+			limiter = rate.NewLimiter(rate.Every(statusGatherTime), quickDeletions)
+		}
+		return limiter, true
+	})
 	return outcome.Continue()
 }
 
@@ -158,8 +165,7 @@ func (r *Reconciler) prune(ctx context.Context, run *run) outcome.Outcome {
 	gone, remaining, err := p.prune(ctx, run.obsolete)
 	run.mr.Status.Resources = without(run.mr.Status.Resources, gone)
 	for i := range gone {
-		delete(run.observed.objects, identityOf(&gone[i]))
-		delete(run.observed.corrected, identityOf(&gone[i]))
+		run.observed.forget(identityOf(&gone[i]))
 	}
 	switch {
 	case err != nil:
@@ -221,6 +227,7 @@ func (r *Reconciler) removeFinalizer(ctx context.Context, run *run) outcome.Outc
 	run.finalized = true
 	r.observed.Delete(client.ObjectKeyFromObject(run.mr))
 	r.budget.Forget(client.ObjectKeyFromObject(run.mr))
+	r.deletions.Delete(client.ObjectKeyFromObject(run.mr))
 	return outcome.TryAgain(client.IgnoreNotFound(r.writer.patchMetadata(ctx, run, func(mr *resourcesv1alpha1.ManagedResource) {
 		controllerutil.RemoveFinalizer(mr, r.options.finalizer())
 	})))

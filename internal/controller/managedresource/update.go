@@ -60,7 +60,7 @@ func (a *applier) tryUpdate(ctx context.Context, i *item, live *unstructured.Uns
 		}
 	}
 	wanted := preserving(i, live, owners)
-	if last, observed := a.observed.objects[i.id]; !observed || last.hash == i.hash {
+	if last, observed := a.observed.objects.Get(i.id); !observed || last.hash == i.hash {
 		// The content is not known to be new, so the object may be as desired.
 		differs, err := a.differs(ctx, live, wanted)
 		if err != nil {
@@ -122,7 +122,7 @@ func (a *applier) recreate(ctx context.Context, i *item, refused error) error {
 	if err := client.IgnoreNotFound(a.shoot.Client.Delete(ctx, live, unchanged)); err != nil {
 		return err
 	}
-	delete(a.observed.objects, i.id)
+	a.observed.objects.Delete(i.id)
 	_ = a.observed.correct(i.id, "another client", a.clock.Now()) // the error would be that of the next run
 	return &recreating{refused}
 }

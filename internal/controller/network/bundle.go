@@ -65,6 +65,9 @@ func (b *bundleBuilder) compare(ctx context.Context, run *run) outcome.Outcome {
 	if same && !written && run.awaitsDeletion && !run.Network.HasSucceeded() {
 		return awaitDeletion(run, b.Clock.Now())
 	}
+	if !run.changed {
+		next = run.State.Kept(next)
+	}
 	run.State.Written, run.State.Bundles = next, bundles
 	if way := run.State.Transition; way != nil {
 		way.Present = nil

@@ -4,6 +4,7 @@ package network_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -129,6 +130,11 @@ func TestAskingAgainCostsThreeRequests(t *testing.T) {
 		e.becomes(n, again, fine)
 		e.stays(n)
 		e.Expect(e.requests.All()).To(HaveLen(3))
+		for _, request := range e.requests.Sent() {
+			var patch struct{ Status map[string]any }
+			e.Expect(json.Unmarshal([]byte(request.Body), &patch)).To(Succeed())
+			e.Expect(patch.Status).NotTo(HaveKey("state"), "the API server takes longest for the state: %s", request.Body)
+		}
 		e.Expect(n.Annotations).NotTo(HaveKey(extensionsv1alpha1.OperationAnnotation))
 		e.Expect(n.Status.LastOperation.LastUpdateTime.Time).NotTo(BeTemporally("<", before.Time))
 	})

@@ -14,6 +14,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
@@ -220,14 +221,11 @@ func (w *statusWriter) patch(ctx context.Context, run *run, change func()) error
 			run.Network.Status.State = encoded
 		}
 	}
-	patch := client.MergeFrom(before)
-	if difference, err := patch.Data(run.Network); err != nil || string(difference) == "{}" {
+	difference, err := differenceOf(before, run.Network)
+	if err != nil || difference == nil {
 		return err
 	}
-	if run.Network.Status.LastError == nil {
-		patch = removingErrors(before)
-	}
-	if err := w.client.Status().Patch(ctx, run.Network, patch); err != nil {
+	if err := w.client.Status().Patch(ctx, run.Network, client.RawPatch(types.MergePatchType, difference)); err != nil {
 		run.Network, run.tooLarge = before, outcome.IsTooLarge(err) // what could not be written must still be told
 		return fmt.Errorf("write the status of the Network: %w", err)
 	}
@@ -238,12 +236,22 @@ func (w *statusWriter) patch(ctx context.Context, run *run, change func()) error
 	return nil
 }
 
-// removingErrors returns a patch that also removes an error that before does not have: the cache may
-// not show one yet that the API server has stored without an answer.
-func removingErrors(before *extensionsv1alpha1.Network) client.Patch {
-	base := before.DeepCopy()
-	base.Status.LastError = &corev1beta1.LastError{}
-	return client.MergeFrom(base)
+// differenceOf returns the merge patch that makes before the present Network, nil if they are the
+// same. Where the present one has no error, the patch also removes one that before does not have:
+// the cache may not show one yet that the API server has stored without an answer.
+func differenceOf(before, now *extensionsv1alpha1.Network) ([]byte, error) {
+	base, same := *before, `{}`
+	if now.Status.LastError == nil {
+		if base.Status.LastError == nil {
+			same = `{"status":{"lastError":null}}`
+		}
+		base.Status.LastError = &corev1beta1.LastError{}
+	}
+	difference, err := client.MergeFrom(&base).Data(now)
+	if err != nil || string(difference) == same {
+		return nil, err
+	}
+	return difference, nil
 }
 
 // announceTransition logs and announces a change of the last operation.

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package costs
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net/http/httputil"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	crclient "sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugins"
+	"github.com/trellis-network/trellis/providers"
+	"github.com/trellis-network/trellis/test/harness"
+	"github.com/trellis-network/trellis/test/sandbox"
+)
+
+var (
+	// Each benchmark has a sandbox of its own, so that none measures what another has left.
+	forNetworks = harness.Own(sandbox.Options{})
+
+	networkCounts = flag.String("costs.networks", "200,1000", "how many Networks are measured")
+	idleTime      = flag.Duration("costs.idle", time.Minute, "how long it is measured what an operator does that has nothing to do")
+)
+
+const (
+	// changed is how many of the Networks are changed.
+	changed = 50
+	// workers is how many Networks the operator reconciles at the same time, and the raw client.
+	workers = 5
+	// config and otherConfig are the providerConfig of a Network, and what it is changed to.
+	config      = `{"apiVersion":"calico.networking.extensions.gardener.cloud/v1alpha1","kind":"NetworkConfig","vethMTU":"1440"}`
+	otherConfig = `{"apiVersion":"calico.networking.extensions.gardener.cloud/v1alpha1","kind":"NetworkConfig","vethMTU":"1400"}`
+)
+
+func TestMain(m *testing.M) {
+	run := m.Run
+	for _, each := range []*harness.Landscape{forNetworks, forResourceManager} {
+		inner := run
+		run = func() int { return each.Main(runner(inner)) }
+	}
+	os.Exit(run())
+}
+
+// runner is a function for Landscape.Main to run before it stops the sandbox.
+type runner func() int
+
+// Run implements the parameter of Landscape.Main.
+func (r runner) Run() int { return r() }
+
+// numbers reads a flag with numbers.
+func numbers(tb testing.TB, flag string) (all []int) {
+	tb.Helper()
+	for text := range strings.SplitSeq(flag, ",") {
+		n, err := strconv.Atoi(text)
+		NewWithT(tb).Expect(err).NotTo(HaveOccurred())
+		all = append(all, n)
+	}
+	return all
+}
+
+// exampleShoot reads the Shoot of the documents' examples that has Calico.
+func exampleShoot(tb testing.TB) *corev1beta1.Shoot {
+	tb.Helper()
+	document, err := os.ReadFile("../../examples/shoot-johndoe-azure.yaml")
+	NewWithT(tb).Expect(err).NotTo(HaveOccurred())
+	shoot := &corev1beta1.Shoot{}
+	NewWithT(tb).Expect(yaml.Unmarshal(document, shoot)).To(Succeed())
+	shoot.Status.TechnicalID = "shoot--dev--johndoe"
+	return shoot
+}
+
+// built returns what the pipeline builds of a pipeline's plugins.
+func built(tb testing.TB) *pipeline.Pipeline {
+	tb.Helper()
+	p, err := pipeline.New(plugins.All(), providers.All())
+	NewWithT(tb).Expect(err).NotTo(HaveOccurred())
+	return p
+}
+
+// seed is a seed of Gardener with Networks. It plays gardenlet, which writes the Networks, and the
+// resource manager, which reports each ManagedResource as applied.
+type seed struct {
+	*harness.Cluster
+	*WithT
+	tb testing.TB
+
+	mutex    sync.Mutex
+	networks map[string]*extensionsv1alpha1.Network // by their namespaces
+	// begun has the versions that Networks got from gardenlet's last write.
+	begun   map[string]string
+	changes chan struct{}
+}
+
+// newSeed begins to watch the Networks.
+func newSeed(tb testing.TB, cluster *harness.Cluster) *seed {
+	tb.Helper()
+	s := &seed{Cluster: cluster, WithT: NewWithT(tb), tb: tb, networks: map[string]*extensionsv1alpha1.Network{}, begun: map[string]string{}, changes: make(chan struct{}, 1)}
+	networks, err := cluster.Watch(tb.Context(), &extensionsv1alpha1.NetworkList{})
+	s.Expect(err).NotTo(HaveOccurred())
+	go func() {
+		for event := range networks.ResultChan() {
+			if n, ok := event.Object.(*extensionsv1alpha1.Network); ok && event.Type != watch.Deleted {
+				s.mutex.Lock()
+				s.networks[n.Namespace] = n
+				s.mutex.Unlock()
+			}
+			select {
+			case s.changes <- struct{}{}:
+			default:
+			}
+		}
+	}()
+	return s
+}
+
+// applies plays the resource manager until stop is called.
+func (s *seed) applies() (stop func()) {
+	all, err := s.Watch(s.tb.Context(), &resourcesv1alpha1.ManagedResourceList{})
+	s.Expect(err).NotTo(HaveOccurred())
+	todo := make(chan *resourcesv1alpha1.ManagedResource, 10000)
+	for range workers {
+		go func() {
+			for mr := range todo {
+				s.apply(mr)
+			}
+		}()
+	}
+	go func() {
+		defer close(todo)
+		for event := range all.ResultChan() {
+			if mr, ok := event.Object.(*resourcesv1alpha1.ManagedResource); ok && event.Type != watch.Deleted && mr.Status.ObservedGeneration != mr.Generation {
+				todo <- mr
+			}
+		}
+	}()
+	return all.Stop
+}
+
+// apply reports a ManagedResource as applied.
+func (s *seed) apply(mr *resourcesv1alpha1.ManagedResource) {
+	before := mr.DeepCopy()
+	harness.Applied(mr)
+	if err := s.Status().Patch(context.Background(), mr, crclient.MergeFrom(before)); err != nil && s.tb.Context().Err() == nil {
+		s.tb.Errorf("report a ManagedResource as applied: %v", err)
+	}
+}
+
+// await waits until what gardenlet has asked for last has succeeded for all Networks.
+func (s *seed) await(namespaces []string) {
+	s.tb.Helper()
+	timeout := time.After(10 * time.Minute)
+	for {
+		s.mutex.Lock()
+		open := 0
+		for _, namespace := range namespaces {
+			if !s.isDone(namespace) {
+				open++
+			}
+		}
+		s.mutex.Unlock()
+		if open == 0 {
+			return
+		}
+		select {
+		case <-s.changes:
+		case <-timeout:
+			s.tb.Fatalf("%d of %d Networks are not reconciled", open, len(namespaces))
+		}
+	}
+}
+
+// isDone reports whether nothing is asked for and the last operation has succeeded, as far as the
+// watch shows what gardenlet has written.
+func (s *seed) isDone(namespace string) bool {
+	n, begun := s.networks[namespace], s.begun[namespace]
+	if n == nil || len(n.ResourceVersion) < len(begun) || len(n.ResourceVersion) == len(begun) && n.ResourceVersion < begun {
+		return false
+	}
+	return n.RequestedOperation() == "" && n.HasSucceeded() && n.Status.ObservedGeneration == n.Generation
+}
+
+// prepare creates the control-plane namespaces of Networks. All names have the same length, since
+// what is sent again is encoded with its length.
+func (s *seed) prepare(prefix string, count, of int) (namespaces []string) {
+	for i := range count {
+		namespaces = append(namespaces, fmt.Sprintf("shoot--costs--%s-%04d-%04d", prefix, of, i))
+	}
+	s.each(namespaces, func(namespace string) error {
+		object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+		shoot := exampleShoot(s.tb)
+		shoot.Status.TechnicalID = namespace
+		s.PutShoot(s.tb, namespace, shoot)
+		return s.Create(s.tb.Context(), object)
+	})
+	return namespaces
+}
+
+// each calls f for all namespaces, several at once.
+func (s *seed) each(namespaces []string, f func(namespace string) error) {
+	var all sync.WaitGroup
+	todo := make(chan string)
+	for range workers {
+		all.Go(func() {
+			for namespace := range todo {
+				if err := f(namespace); err != nil {
+					s.tb.Error(err)
+				}
+			}
+		})
+	}
+	for _, namespace := range namespaces {
+		todo <- namespace
+	}
+	close(todo)
+	all.Wait()
+}
+
+// create, change and ask are what gardenlet does to a Network.
+func (s *seed) create(namespace string) error {
+	n := exampleNetwork(namespace)
+	n.Annotations = map[string]string{extensionsv1alpha1.OperationAnnotation: "reconcile"}
+	n.Spec = extensionsv1alpha1.NetworkSpec{
+		Type: "calico", PodCIDR: "100.64.0.0/12", ServiceCIDR: "100.96.0.0/13", ProviderConfig: &runtime.RawExtension{Raw: []byte(config)},
+	}
+	return s.begin(n, s.Create(s.tb.Context(), n))
+}
+
+func exampleNetwork(namespace string) *extensionsv1alpha1.Network {
+	return &extensionsv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "example"}}
+}
+
+// begin remembers which version a Network got.
+func (s *seed) begin(n *extensionsv1alpha1.Network, err error) error {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	s.begun[n.Namespace] = n.ResourceVersion
+	return err
+}
+
+func (s *seed) change(namespace string) error {
+	return s.patch(namespace, `{"metadata":{"annotations":{"gardener.cloud/operation":"reconcile"}},"spec":{"providerConfig":`+otherConfig+`}}`)
+}
+
+func (s *seed) ask(namespace string) error {
+	return s.patch(namespace, `{"metadata":{"annotations":{"gardener.cloud/operation":"reconcile"}}}`)
+}
+
+func (s *seed) patch(namespace, patch string) error {
+	n := exampleNetwork(namespace)
+	return s.begin(n, s.Patch(s.tb.Context(), n, crclient.RawPatch(types.MergePatchType, []byte(patch))))
+}
+
+// phase is something that happens to Networks.
+type phase struct {
+	name string
+	do   func(namespace string) error
+	// most is the number of Networks to which it happens, 0 for all.
+	most int
+}
+
+func (s *seed) phases() []phase {
+	return []phase{{"fresh", s.create, 0}, {"changed", s.change, changed}, {"asked for, unchanged", s.ask, 0}}
+}
+
+// record runs an operator for one Network, and returns the writes of each phase.
+func (s *seed) record(count int) (of *extensionsv1alpha1.Network, recorded [][]write) {
+	namespace := s.prepare("one", 1, count)[0]
+	r := &recorder{namespace: namespace}
+	kubeconfig := filepath.Join(s.tb.TempDir(), "kubeconfig")
+	s.Expect(os.WriteFile(kubeconfig, front(s.tb, s.Cluster, r.handle, func(*httputil.ReverseProxy) {}), 0o600)).To(Succeed())
+	o := start(s.tb, kubeconfig, "mode: Gardener\n")
+	defer o.stop()
+	for _, phase := range s.phases() {
+		s.Expect(phase.do(namespace)).To(Succeed())
+		s.await([]string{namespace})
+		s.quiet(o)
+		recorded = append(recorded, r.take())
+	}
+	of = exampleNetwork(namespace)
+	s.Read(s.tb, of)
+	return of, recorded
+}
+
+// quiet waits until the operator sends no more requests.
+func (s *seed) quiet(o *operator) {
+	s.tb.Helper()
+	last := -1.0
+	s.Eventually(func() bool {
+		now, err := o.counters()
+		all := now.requests(s.host()).all()
+		same := all == last
+		last = all
+		return err == nil && same
+	}).WithPolling(1500 * time.Millisecond).Should(BeTrue())
+}
+
+func (s *seed) host() string { return strings.TrimPrefix(s.Config.Host, "https://") }
+
+// replay does what the operator did for the recorded Network again for each of these, with the raw
+// client.
+func (s *seed) replay(c *client, recorded *extensionsv1alpha1.Network, writes []write, p phase, namespaces []string) {
+	s.each(namespaces, func(namespace string) error {
+		if err := p.do(namespace); err != nil {
+			return err
+		}
+		n := exampleNetwork(namespace)
+		if err := s.Get(s.tb.Context(), crclient.ObjectKeyFromObject(n), n); err != nil {
+			return err
+		}
+		of := &subject{strings.NewReplacer(recorded.Namespace, namespace, string(recorded.UID), string(n.UID)), n.ResourceVersion}
+		for _, each := range writes {
+			if err := c.send(s.tb.Context(), each, of); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// BenchmarkNetworks prints what Networks cost in a seed of Gardener.
+func BenchmarkNetworks(b *testing.B) {
+	box, cluster := forNetworks.Shared.Get(b), forNetworks.Seed(b)
+	for _, count := range numbers(b, *networkCounts) {
+		s := newSeed(b, cluster)
+		stop := s.applies()
+		recorded, writes := s.record(count)
+		m := machine{0, apiServer(b, box, box.Seed.Server), component(b, box, "etcd", "")}
+		o := start(b, box.Seed.Kubeconfig, "mode: Gardener\n")
+		m.operator = o.process
+		s.quiet(o)
+		small, _ := o.memory()
+		operated, raw := s.prepare("ops", count, count), s.prepare("raw", count, count)
+
+		type result struct {
+			usage
+			requests counters
+		}
+		var by []result
+		for _, p := range s.phases() {
+			these := limit(operated, p.most)
+			before, err := o.counters()
+			s.Expect(err).NotTo(HaveOccurred())
+			of := m.measure(func() { s.each(these, p.do); s.await(these) })
+			s.quiet(o)
+			after, err := o.counters()
+			s.Expect(err).NotTo(HaveOccurred())
+			by = append(by, result{of, after.requests(s.host()).since(before.requests(s.host()))})
+		}
+		before, _ := o.counters()
+		idle := m.measure(func() { <-time.After(*idleTime) })
+		after, _ := o.counters()
+		large, peak := o.memory()
+		o.stop()
+
+		m.operator = process(os.Getpid())
+		t := newTable(fmt.Sprintf("%d Networks, of which %d are changed; times is how many times as much as by the raw client", count, min(changed, count)),
+			"", "wall", "times", "operator CPU", "API server CPU", "times", "etcd CPU", "times", "requests", "times", "conflicts")
+		sends := newClient(b, cluster)
+		for i, p := range s.phases() {
+			these := limit(raw, p.most)
+			of, n := by[i], len(these)
+			rawly := m.measure(func() { s.replay(sends, recorded, writes[i], p, these) })
+			t.row(p.name, seconds(of.wall), times(of.wall, rawly.wall), ms(of.operator, n), ms(of.apiServer, n), times(of.apiServer, rawly.apiServer),
+				ms(of.etcd, n), times(of.etcd, rawly.etcd), of.requests.per(n), times(of.requests.all(), float64(len(writes[i])*n)), fmt.Sprint(of.requests["409"]))
+		}
+		t.row("idle", seconds(idle.wall), "", ms(idle.operator, 1)+" in all", ms(idle.apiServer, 1)+" in all", "", ms(idle.etcd, 1)+" in all", "",
+			after.requests(s.host()).since(before.requests(s.host())).per(1)+" in all", "", "")
+		s.Expect(t.Flush()).To(Succeed())
+		fmt.Printf("memory: %.0f MiB without Networks, %.0f MiB with %d, %.0f MiB at most, %.1f KiB a Network\n", small, large, count, peak, (large-small)*1024/float64(count))
+		stop()
+		if b.Failed() {
+			return
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+// limit returns at most so many namespaces, or all for 0.
+func limit(namespaces []string, most int) []string {
+	if most == 0 {
+		return namespaces
+	}
+	return namespaces[:min(most, len(namespaces))]
+}

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package costs
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httputil"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	crclient "sigs.k8s.io/controller-runtime/pkg/client"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
+	"github.com/trellis-network/trellis/internal/bundle"
+	"github.com/trellis-network/trellis/internal/condition"
+	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/test/harness"
+	"github.com/trellis-network/trellis/test/sandbox"
+)
+
+var (
+	forResourceManager = harness.Own(sandbox.Options{Shoots: []string{"garden-dev/one"}, Nodes: 1})
+
+	clusterCounts = flag.String("costs.clusters", "1,10,50", "with how many clusters the operator's memory is measured")
+)
+
+// settled is how long clusters get for what follows from what was measured.
+const settled = 5 * time.Second
+
+// calico returns the objects of a network with Calico, as a bundle's Secret has them, and each by
+// itself, in the order in which they can be applied.
+func calico(tb testing.TB) (content []byte, objects []*unstructured.Unstructured) {
+	tb.Helper()
+	g, shoot, p := NewWithT(tb), exampleShoot(tb), built(tb)
+	network, err := pipeline.NetworkForShoot(shoot)
+	g.Expect(err).NotTo(HaveOccurred())
+	result := p.Build(p.NewRequest(network, shoot, plugin.Environment{}))
+	g.Expect(result.Errors).To(BeEmpty())
+	content, err = pipeline.AppendDocuments(nil, result.Objects.For(plugin.Shoot))
+	g.Expect(err).NotTo(HaveOccurred())
+	objects, problems := bundle.Decode("bundle", map[string][]byte{"objects.json": content})
+	g.Expect(problems).To(BeEmpty())
+	return content, objects
+}
+
+// tenants are control planes in the seed whose ManagedResource has Calico's objects for their shoot.
+type tenants struct {
+	*WithT
+	tb          testing.TB
+	seed, shoot *harness.Cluster
+	content     []byte
+}
+
+// add creates a control plane, with access to its shoot and without objects for it.
+func (t *tenants) add(namespace string, kubeconfig []byte) {
+	t.tb.Helper()
+	t.Expect(t.seed.Create(t.tb.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
+	t.seed.PutShoot(t.tb, namespace, &corev1beta1.Shoot{})
+	t.seed.PutAccess(t.tb, namespace, kubeconfig)
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "calico"}, Data: map[string][]byte{"objects.json": t.content}}
+	t.Expect(t.seed.Create(t.tb.Context(), secret)).To(Succeed())
+}
+
+func managedResource(namespace string) *resourcesv1alpha1.ManagedResource {
+	return &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "calico"}}
+}
+
+// apply states the objects, and waits until they are applied.
+func (t *tenants) apply(namespace string) {
+	t.tb.Helper()
+	mr := managedResource(namespace)
+	mr.Spec.SecretRefs = []corev1.LocalObjectReference{{Name: "calico"}}
+	t.Expect(t.seed.Create(t.tb.Context(), mr)).To(Succeed())
+	t.awaitApplied(namespace)
+}
+
+func (t *tenants) awaitApplied(namespace string) {
+	t.tb.Helper()
+	mr := managedResource(namespace)
+	t.Eventually(func() string {
+		t.seed.Read(t.tb, mr)
+		if mr.Annotations["gardener.cloud/operation"] != "" {
+			return "requested"
+		}
+		applied := condition.Value(mr.Status.Conditions, resourcesv1alpha1.ResourcesApplied)
+		return string(applied.Status) + " " + applied.Message
+	}).WithPolling(10 * time.Millisecond).Should(HavePrefix("True"))
+}
+
+// ask asks for a reconciliation, and waits until it is done: the operator has told so in its metrics.
+func (t *tenants) ask(namespace string, o *operator) {
+	t.tb.Helper()
+	const runs = `trellis_reconciliation_duration_seconds_count{controller="managedresource",outcome="done",type=""}`
+	before, err := o.counters()
+	t.Expect(err).NotTo(HaveOccurred())
+	mr := managedResource(namespace)
+	harness.Change(t.tb, t.seed, mr, func(mr *resourcesv1alpha1.ManagedResource) {
+		mr.Annotations = map[string]string{"gardener.cloud/operation": "reconcile"}
+	})
+	t.awaitApplied(namespace)
+	t.Eventually(func() float64 { after, _ := o.counters(); return after[runs] }).WithPolling(10 * time.Millisecond).Should(BeNumerically(">", before[runs]))
+}
+
+// remove deletes the objects, and waits until they are gone.
+func (t *tenants) remove(namespace string) {
+	t.tb.Helper()
+	mr := managedResource(namespace)
+	t.Expect(t.seed.Delete(t.tb.Context(), mr)).To(Succeed())
+	t.Eventually(func() bool {
+		return apierrors.IsNotFound(t.seed.Get(t.tb.Context(), crclient.ObjectKeyFromObject(mr), mr))
+	}).WithPolling(10 * time.Millisecond).Should(BeTrue())
+}
+
+// byKind divides objects into lists of the same kind, CustomResourceDefinitions before all others.
+func byKind(objects []*unstructured.Unstructured) (kinds [][]*unstructured.Unstructured) {
+	objects = slices.Clone(objects)
+	first := func(o *unstructured.Unstructured) string {
+		if o.GetKind() == "CustomResourceDefinition" {
+			return ""
+		}
+		return o.GetKind()
+	}
+	slices.SortStableFunc(objects, func(a, b *unstructured.Unstructured) int { return bytes.Compare([]byte(first(a)), []byte(first(b))) })
+	for i, object := range objects {
+		if i == 0 || objects[i-1].GetKind() != object.GetKind() {
+			kinds = append(kinds, nil)
+		}
+		kinds[len(kinds)-1] = append(kinds[len(kinds)-1], object)
+	}
+	return kinds
+}
+
+// rawly applies or deletes the objects with a raw client, those of a kind at once.
+func (t *tenants) rawly(kinds [][]*unstructured.Unstructured, do func(context.Context, *unstructured.Unstructured) error) {
+	t.tb.Helper()
+	for _, objects := range kinds {
+		failures := make(chan error, len(objects))
+		for _, object := range objects {
+			go func() { failures <- do(t.tb.Context(), object.DeepCopy()) }()
+		}
+		for range objects {
+			t.Expect(<-failures).To(Succeed())
+		}
+	}
+}
+
+func (t *tenants) applyRawly(ctx context.Context, object *unstructured.Unstructured) error {
+	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		err := t.shoot.Apply(ctx, crclient.ApplyConfigurationFromUnstructured(object.DeepCopy()), crclient.FieldOwner("raw"), crclient.ForceOwnership)
+		if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) { // its kind is not served yet
+			return false, nil
+		}
+		return err == nil, err
+	})
+}
+
+func (t *tenants) deleteRawly(ctx context.Context, object *unstructured.Unstructured) error {
+	if err := t.shoot.Delete(ctx, object); err != nil {
+		return err
+	}
+	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		err := t.shoot.Get(ctx, crclient.ObjectKeyFromObject(object), object)
+		return apierrors.IsNotFound(err) || meta.IsNoMatchError(err), crclient.IgnoreNotFound(err)
+	})
+}
+
+// BenchmarkResourceManager prints what it costs to have Calico's objects in a shoot.
+func BenchmarkResourceManager(b *testing.B) {
+	box, seed, shoot := forResourceManager.Shared.Get(b), forResourceManager.Seed(b), forResourceManager.Shoot(b)
+	content, objects := calico(b)
+	t := &tenants{NewWithT(b), b, seed, shoot, content}
+	const namespace = "shoot--costs--one"
+	t.add(namespace, shoot.Kubeconfig)
+	m := machine{0, apiServer(b, box, box.Shoots[0].Server), component(b, box, "etcd", "")}
+	kinds := byKind(objects)
+	raw := map[string]usage{}
+	for range 2 { // all is compared with the second time, when the API server has been asked before
+		raw["apply"] = m.measure(func() { t.rawly(kinds, t.applyRawly) })
+		slices.Reverse(kinds)
+		raw["delete"] = m.measure(func() { t.rawly(kinds, t.deleteRawly) })
+		slices.Reverse(kinds)
+	}
+	o := start(b, box.Seed.Kubeconfig, "mode: Standalone\n")
+	m.operator = o.process
+	<-time.After(settled) // the start of the operator is not measured
+	result := newTable(fmt.Sprintf("%d objects of Calico in a shoot; times is how many times as much as by the raw client", len(objects)),
+		"", "wall", "times", "operator CPU", "API server CPU", "times", "etcd CPU", "requests")
+	for _, step := range []struct {
+		name, raw string
+		do        func()
+	}{
+		{"first apply, cold", "apply", func() { t.apply(namespace) }},
+		{"asked for, unchanged", "", func() { t.ask(namespace, o) }},
+		{"idle", "", func() { <-time.After(*idleTime) }},
+		{"deletion", "delete", func() { t.remove(namespace) }},
+		{"first apply, warm", "apply", func() { t.apply(namespace) }},
+		{"deletion", "delete", func() { t.remove(namespace) }},
+	} {
+		before, err := o.counters()
+		t.Expect(err).NotTo(HaveOccurred())
+		of := m.measure(step.do)
+		after, err := o.counters()
+		t.Expect(err).NotTo(HaveOccurred())
+		with := raw[step.raw]
+		result.row(step.name, seconds(of.wall), times(of.wall, with.wall), ms(of.operator, 1), ms(of.apiServer, 1), times(of.apiServer, with.apiServer),
+			ms(of.etcd, 1), after.requests("shoot").since(before.requests("shoot")).per(1))
+		<-time.After(settled) // what follows is not measured: health, and what the cluster does
+	}
+	t.Expect(result.Flush()).To(Succeed())
+	b.ReportMetric(0, "ns/op")
+}
+
+// renamed replaces text by another one of the same length in what is read.
+type renamed struct {
+	from     io.Reader
+	old, new []byte
+	buffered []byte
+	err      error
+}
+
+// Read implements io.Reader. It keeps back the end of what was read for as long as the text may
+// begin there.
+func (r *renamed) Read(p []byte) (int, error) {
+	for {
+		kept := r.buffered
+		if r.err == nil {
+			kept = kept[:len(kept)-r.begun()]
+		}
+		if len(kept) > 0 {
+			n := copy(p, kept)
+			r.buffered = r.buffered[n:]
+			return n, nil
+		}
+		if r.err != nil {
+			return 0, r.err
+		}
+		more := make([]byte, 32<<10)
+		n, err := r.from.Read(more)
+		r.buffered, r.err = bytes.ReplaceAll(append(r.buffered, more[:n]...), r.old, r.new), err
+	}
+}
+
+// begun returns how many bytes at the end may be the beginning of the text.
+func (r *renamed) begun() int {
+	for n := min(len(r.old)-1, len(r.buffered)); n > 0; n-- {
+		if bytes.HasSuffix(r.buffered, r.old[:n]) {
+			return n
+		}
+	}
+	return 0
+}
+
+// body is a body that is renamed.
+type body struct {
+	renamed
+	close func() error
+}
+
+// Close implements io.Closer.
+func (b *body) Close() error { return b.close() }
+
+// BenchmarkClusters prints how much memory the operator takes for many clusters. All are the same
+// API server, which each sees through a front of its own, as if all objects had its origin: so each
+// of them has a client, a cache and watches of its own.
+func BenchmarkClusters(b *testing.B) {
+	box, seed, shoot := forResourceManager.Shared.Get(b), forResourceManager.Seed(b), forResourceManager.Shoot(b)
+	content, _ := calico(b)
+	t := &tenants{NewWithT(b), b, seed, shoot, content}
+	// A small part of the heap is garbage then.
+	o := start(b, box.Seed.Kubeconfig, "mode: Standalone\n", "GOGC=20")
+	name := func(i int) string { return fmt.Sprintf("shoot--costs--many-%04d", i) }
+	result := newTable("Memory of the operator with clusters that have Calico", "clusters", "resident", "heap in use", "heap for each", "goroutines", "connections")
+	var first float64
+	made := 0
+	report := func() {
+		<-time.After(settled)
+		now, _ := o.memory()
+		counted, err := o.counters()
+		t.Expect(err).NotTo(HaveOccurred())
+		heap := counted["go_memstats_heap_inuse_bytes"] / (1 << 20)
+		each := "-"
+		if made > 0 {
+			each = fmt.Sprintf("%.2f MiB", (heap-first)/float64(made))
+		} else {
+			first = heap
+		}
+		files, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", o.process))
+		result.row(fmt.Sprint(made), fmt.Sprintf("%.0f MiB", now), fmt.Sprintf("%.1f MiB", heap), each, fmt.Sprint(counted["go_goroutines"]), fmt.Sprint(len(files)))
+	}
+	report()
+	for _, count := range numbers(b, *clusterCounts) {
+		for ; made < count; made++ {
+			mine, theirs := []byte(name(made)), []byte(name(0))
+			t.add(name(made), front(b, shoot, func(next http.Handler) http.Handler {
+				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					r.Body = &body{renamed{from: r.Body, old: mine, new: theirs}, r.Body.Close}
+					next.ServeHTTP(w, r)
+				})
+			}, func(proxy *httputil.ReverseProxy) {
+				proxy.ModifyResponse = func(r *http.Response) error {
+					r.Body = &body{renamed{from: r.Body, old: theirs, new: mine}, r.Body.Close}
+					return nil
+				}
+			}))
+			t.apply(name(made))
+		}
+		report()
+	}
+	t.Expect(result.Flush()).To(Succeed())
+	b.ReportMetric(0, "ns/op")
+}
+
+func TestARenamedBodyIsReadWhole(t *testing.T) {
+	for size := 1; size < 20; size++ {
+		from := &renamed{from: &chunks{[]byte("a one, one one, on"), size}, old: []byte("one"), new: []byte("two")}
+		var all []byte
+		for p := make([]byte, 4); ; {
+			n, err := from.Read(p)
+			if all = append(all, p[:n]...); err != nil {
+				break
+			}
+		}
+		NewWithT(t).Expect(string(all)).To(Equal("a two, two two, on"))
+	}
+}
+
+// chunks reads so many bytes at once.
+type chunks struct {
+	text []byte
+	size int
+}
+
+// Read implements io.Reader.
+func (c *chunks) Read(p []byte) (int, error) {
+	if len(c.text) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, c.text[:min(c.size, len(c.text))])
+	c.text = c.text[n:]
+	return n, nil
+}
