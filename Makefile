@@ -35,7 +35,7 @@ STATING := go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./...
 # The generated parts of the tree.
 GENERATED := api config docs pipeline plugins
 
-.PHONY: help demo test test-long e2e realcalico robustness race contract lint generate build images charts sandbox real-nodes deps fmt bench
+.PHONY: help demo test test-long e2e e2e-guides realcalico robustness race contract lint generate build images charts sandbox real-nodes deps fmt bench
 
 help: ## List the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 20
@@ -59,14 +59,19 @@ test-long: sandbox ## Tests that take long: two replicas, kills, the documents' 
 	go test $(WAITING) -run '$(LONG)' ./test/e2e ./test/docs $(CONNECTIVITY)
 	go test $(WAITING) $(LONG_PACKAGES)
 
-e2e: sandbox ## flannel's packets, and Trellis on real nodes: what breaks there, when the status knows, and the charts' pods; as root, see make deps
+e2e: sandbox ## flannel's packets, and Trellis on real nodes: what breaks there, and when the status knows; as root, see make deps
 	@missing=$$(go run ./test/sandbox/build -missing $@) || exit; [ -z "$$missing" ] || { echo "make e2e cannot run: $$missing"; exit 1; }
 	@$(MAKE) -s real-nodes >/dev/null
 	@set -x; go test -timeout 20m ./test/flannel & \
-	set -x; go test -v -timeout 20m -parallel 10 ./test/realnodes -realnodes && \
-		go test -v -run TestThePodsOfTheChartsRunOnARealNode ./test/docs -realnodes && \
-		(cd examples/gardenet && go test -v -run TestPodsTalkOnRealNodes . -realnodes); nodes=$$?; \
+	set -x; go test -v -timeout 20m -parallel 10 ./test/realnodes -realnodes; nodes=$$?; \
 	wait $$! && exit $$nodes
+
+e2e-guides: sandbox ## What the guides let run on real nodes: the charts' pods, and a third party's network; as root
+	@missing=$$(go run ./test/sandbox/build -missing e2e) || exit; [ -z "$$missing" ] || { echo "make $@ cannot run: $$missing"; exit 1; }
+	@$(MAKE) -s real-nodes >/dev/null
+	@set -x; go test -v -run TestThePodsOfTheChartsRunOnARealNode ./test/docs -realnodes & \
+	set -x; (cd examples/gardenet && go test -v -run TestPodsTalkOnRealNodes . -realnodes); gardenet=$$?; \
+	wait $$! && exit $$gardenet
 
 realcalico: ## Networks of type calico with Calico's own agents on real nodes, as root; CALICO_SRC and BIRD_SRC are checkouts of their sources, see docs/real-agents.md
 	@go run ./test/realcalico/agents -check

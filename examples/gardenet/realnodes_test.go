@@ -18,12 +18,12 @@ import (
 	"github.com/trellis-network/trellis/test/standalone"
 )
 
-var onRealNodes = flag.Bool("realnodes", false, "run on real nodes; make e2e sets it")
+var onRealNodes = flag.Bool("realnodes", false, "run on real nodes; make e2e-guides sets it")
 
 // A user's Shoot of type gardenet, on nodes that run containers and send packets.
 func TestPodsTalkOnRealNodes(t *testing.T) {
 	if !*onRealNodes {
-		t.Skip("make e2e runs this: it needs root, and the programs of real nodes")
+		t.Skip("make e2e-guides runs this: it needs root, and the programs of real nodes")
 	}
 	g := NewWithT(t)
 	programs, err := sandbox.NodePrograms()

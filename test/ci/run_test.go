@@ -39,9 +39,9 @@ func run(t *testing.T, missing string, more ...string) string {
 func TestWhatIsLeftOutIsNamedInALine(t *testing.T) {
 	g := NewWithT(t)
 	complete := run(t, "", "chromium")
-	g.Expect(complete).To(And(ContainSubstring("make real-nodes\n"), HaveSuffix("make demo EXIT=1\nmake e2e\n")))
+	g.Expect(complete).To(And(ContainSubstring("make real-nodes\n"), HaveSuffix("make demo EXIT=1\nmake e2e e2e-guides\n")))
 	g.Expect(complete).NotTo(ContainSubstring("left out"))
 	g.Expect(run(t, "real nodes need root")).To(And(Not(ContainSubstring("real-nodes\n")), HaveSuffix(
-		"make e2e is left out: real nodes need root\n"+
+		"make e2e e2e-guides are left out: real nodes need root\n"+
 			"The test that opens the page of trellis connectivity is left out: there is no program chromium, which make deps installs.\n")))
 }

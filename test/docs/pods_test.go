@@ -20,14 +20,14 @@ import (
 	"github.com/trellis-network/trellis/test/standalone"
 )
 
-var onRealNodes = flag.Bool("realnodes", false, "run the pods of the charts on a real node; make e2e sets it")
+var onRealNodes = flag.Bool("realnodes", false, "run the pods of the charts on a real node; make e2e-guides sets it")
 
 // The guide's commands make images and charts, and install them in a cluster whose node has a kubelet and
 // containerd. There the pods become ready, and the operator gives a Shoot its network. The cluster is that
 // of a shoot, which has a network already, and is the Shoot's cluster, too.
 func TestThePodsOfTheChartsRunOnARealNode(t *testing.T) {
 	if !*onRealNodes {
-		t.Skip("make e2e runs this: it needs root, and the programs of real nodes")
+		t.Skip("make e2e-guides runs this: it needs root, and the programs of real nodes")
 	}
 	g := NewWithT(t)
 	programs, err := sandbox.NodePrograms()

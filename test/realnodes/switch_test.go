@@ -28,7 +28,7 @@ import (
 const dropped = 10
 
 func TestAnEditOfTheBackendHardlyDropsPackets(t *testing.T) {
-	sideBySide(t, 2*time.Minute)
+	sideBySide(t, 6*time.Minute)
 	l := newLandscape(t, 2, withBackend("vxlan"))
 	flannel := l.awaitRollout(0)
 	servers := l.servers()
@@ -44,15 +44,9 @@ func TestAnEditOfTheBackendHardlyDropsPackets(t *testing.T) {
 		for _, node := range []string{"node-1", "node-2"} {
 			l.Expect(l.routes(node, "-4")).To(ContainSubstring(" dev "+each.device), node)
 		}
-		for _, report := range l.end(traffic, fmt.Sprintf("%s, %.0f s", each.name, took.Seconds())) {
-			l.Expect(report.UDP.Sent).To(BeNumerically(">", 1000), "%+v", report)
-			l.Expect(report.UDP.Lost).To(BeNumerically("<=", dropped), "%+v", report)
-			l.Expect(report.HTTP.Sent).To(BeNumerically(">", 100), "%+v", report)
-			l.Expect(report.HTTP.Lost).To(BeZero(), "%+v", report)
-			l.Expect(report.Kept.Sent).To(BeNumerically(">", 100), "%+v", report)
-			l.Expect(report.Kept.Lost).To(BeZero(), "%+v", report)
-		}
+		l.hardlyDrops(traffic, fmt.Sprintf("%s, %.0f s", each.name, took.Seconds()))
 	}
+	l.changesInSteps(servers)
 
 	// What is lost is counted: of the second without a link, most of two hundred datagrams.
 	traffic := l.send(servers)
@@ -66,30 +60,35 @@ func TestAnEditOfTheBackendHardlyDropsPackets(t *testing.T) {
 	}
 }
 
-// A change in steps costs no more than one at once: each node changes a route twice at most.
-func TestABackendThatChangesInStepsHardlyDropsPackets(t *testing.T) {
-	sideBySide(t, 10*time.Minute)
-	l := newLandscape(t, 2, withBackend("vxlan"))
-	l.awaitRollout(0)
-	servers := l.servers()
-	for _, each := range []struct{ backend, device string }{{"host-gw", "eth0"}, {"vxlan", "flannel.1"}} {
-		traffic := l.send(servers)
-		began := time.Now()
-		l.Expect(l.shoot.Edit(t.Context(), func(shoot *unstructured.Unstructured) { withBackend(each.backend)(shoot); inSteps(shoot) })).To(Succeed())
-		l.Eventually(func(g Gomega) {
-			network, err := l.shoot.Network(t.Context())
-			g.Expect(err).NotTo(HaveOccurred())
-			g.Expect(string(network.Status.ProviderStatus.Raw)).To(And(ContainSubstring(`"type":"`+each.backend+`"`), Not(ContainSubstring(`"transition"`))))
-		}).WithTimeout(8 * time.Minute).Should(Succeed())
-		for _, node := range []string{"node-1", "node-2"} {
-			l.Expect(l.routes(node, "-4")).To(ContainSubstring(" dev "+each.device), node)
-		}
-		for _, report := range l.end(traffic, fmt.Sprintf("to %s in steps, %.0f s", each.backend, time.Since(began).Seconds())) {
-			l.Expect(report.UDP.Lost).To(BeNumerically("<=", dropped), "%+v", report)
-			l.Expect(report.HTTP.Lost).To(BeZero(), "%+v", report)
-			l.Expect(report.Kept.Lost).To(BeZero(), "%+v", report)
-		}
+// hardlyDrops ends the load, of which next to nothing may have been lost.
+func (l *landscape) hardlyDrops(load *standalone.Load, during string) {
+	l.t.Helper()
+	for _, report := range l.end(load, during) {
+		l.Expect(report.UDP.Sent).To(BeNumerically(">", 1000), "%+v", report)
+		l.Expect(report.UDP.Lost).To(BeNumerically("<=", dropped), "%+v", report)
+		l.Expect(report.HTTP.Sent).To(BeNumerically(">", 100), "%+v", report)
+		l.Expect(report.HTTP.Lost).To(BeZero(), "%+v", report)
+		l.Expect(report.Kept.Sent).To(BeNumerically(">", 100), "%+v", report)
+		l.Expect(report.Kept.Lost).To(BeZero(), "%+v", report)
 	}
+}
+
+// changesInSteps goes to host-gw in steps, which costs no more than an edit that is made at once: each
+// node changes a route twice at most.
+func (l *landscape) changesInSteps(servers [2]*corev1.Pod) {
+	l.t.Helper()
+	load := l.send(servers)
+	began := time.Now()
+	l.Expect(l.shoot.Edit(l.t.Context(), func(shoot *unstructured.Unstructured) { withBackend("host-gw")(shoot); inSteps(shoot) })).To(Succeed())
+	l.Eventually(func(g Gomega) {
+		network, err := l.shoot.Network(l.t.Context())
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(string(network.Status.ProviderStatus.Raw)).To(And(ContainSubstring(`"type":"host-gw"`), Not(ContainSubstring(`"transition"`))))
+	}).WithTimeout(8 * time.Minute).Should(Succeed())
+	for _, node := range ends {
+		l.Expect(l.routes(node, "-4")).To(ContainSubstring(" dev eth0"), node)
+	}
+	l.hardlyDrops(load, fmt.Sprintf("vxlan to host-gw in steps, %.0f s", time.Since(began).Seconds()))
 }
 
 // withBackend edits the Shoot's network, which is changed at once.

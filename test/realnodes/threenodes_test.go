@@ -13,7 +13,7 @@ import (
 )
 
 func TestWhatFailsBetweenThreeNodesIsKnown(t *testing.T) {
-	sideBySide(t, 7*time.Minute)
+	sideBySide(t, 11*time.Minute)
 	l := newLandscape(t, 3)
 	l.talks()
 	name, withDNS := l.nodes()
@@ -36,6 +36,17 @@ func TestWhatFailsBetweenThreeNodesIsKnown(t *testing.T) {
 		mends:   func() error { return victim.Start(t.Context()) },
 		verdict: "False dns !nodes !pods services", within: nodeFails,
 		message: "ConnectivityTestsFailed: Node " + name + ": the tests pods and nodes fail from and to other nodes\\.",
+	})
+	scale := func(replicas string) func() error {
+		return func() error {
+			l.kubectl("-n", "kube-system", "scale", "deployment/coredns", "--replicas="+replicas)
+			return nil
+		}
+	}
+	l.suffers(fault{
+		name: "CoreDNS gone", breaks: scale("0"), mends: scale("1"),
+		verdict: "False !dns nodes pods services", within: pairFails,
+		message: "ConnectivityTestsFailed: Nodes node-1, node-2 and node-3: the test dns fails there, .*",
 	})
 	l.Expect(victim.Fault(t.Context(), sandbox.Faults{LossPercent: 30})).To(Succeed())
 	// One question in eight has no answer, asked three times over UDP, so that names may fail for moments.

@@ -13,7 +13,7 @@ import (
 )
 
 func TestWhatFailsBetweenTwoNodesIsKnown(t *testing.T) {
-	sideBySide(t, 12*time.Minute)
+	sideBySide(t, 13*time.Minute)
 	l := newLandscape(t, 2)
 	l.talks()
 	name, other := l.nodes()

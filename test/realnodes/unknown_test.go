@@ -23,7 +23,7 @@ const (
 )
 
 func TestWhatIsUnknownIsNamed(t *testing.T) {
-	sideBySide(t, 6*time.Minute)
+	sideBySide(t, 8*time.Minute)
 	l := newLandscape(t, 2)
 	l.talks()
 	restart := func(images map[string]string) func() error {

@@ -121,14 +121,18 @@ func TestARequestedPassReadsEachObjectOnce(t *testing.T) {
 func TestADeletedObjectCostsOneRequest(t *testing.T) {
 	e := newEnv(t)
 	crd, widget := e.widgets("deleted")
-	mr := e.state("network", append(e.configMaps(20), crd, widget)...)
+	watched := e.configMap("watched", "a", "b")
+	mr := e.state("network", append(e.configMaps(20), crd, widget, watched)...)
 	e.operator()
 	e.becomesGood("network")
+	// What the operator reverts, it has seen in its cache, which has all ConfigMaps then.
+	harness.Change(t, e.shoot, e.configMap("watched"), func(c *corev1.ConfigMap) { c.Data["a"] = "other" })
+	e.Eventually(func() string { return live(e, watched).Data["a"] }).Should(Equal("b"))
 	e.audit.reset()
 	e.Expect(e.seed.Delete(e.ctx, mr)).To(Succeed())
 	e.isGone(mr)
-	e.Expect(e.audit.sent("shoot DELETE")).To(HaveLen(23))
-	e.Expect(e.audit.sent("shoot GET", "/configmaps/")).To(BeEmpty())
+	e.Expect(e.audit.sent("shoot DELETE")).To(HaveLen(24))
+	e.Expect(e.audit.sent("shoot GET", "/configmaps/number-")).To(BeEmpty())
 	e.Expect(len(e.audit.sent("shoot GET", crd.Name))).To(BeNumerically("<=", 2))
 }
 
