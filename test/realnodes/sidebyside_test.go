@@ -3,7 +3,6 @@
 package realnodes
 
 import (
-	"context"
 	"slices"
 	"sync"
 	"testing"
@@ -12,8 +11,8 @@ import (
 	"github.com/trellis-network/trellis/test/sandbox"
 )
 
-// queue lets as many tests run side by side as the machine bears, those that take longest first: so the
-// last ones end at nearly the same time.
+// queue lets as many tests run side by side as make e2e has asked the machine to bear, those that take
+// longest first: so the last ones end at nearly the same time.
 type queue struct {
 	changed *sync.Cond
 	running int
@@ -22,28 +21,17 @@ type queue struct {
 
 var sandboxes = queue{changed: sync.NewCond(&sync.Mutex{})}
 
-// atOnce is how many run side by side: one more than make e2e has asked for, if the machine bears it.
-var atOnce = sync.OnceValue(func() int {
-	plan := sandbox.Plans["e2e"]
-	more := sandbox.Plan{Sandboxes: plan.Sandboxes + 1, Shoots: plan.Shoots + 1, RealNodes: plan.RealNodes + 2}
-	if reason, err := sandbox.WithoutRealNodes(context.Background(), more); err == nil && reason == "" {
-		return more.Sandboxes
-	}
-	return plan.Sandboxes
-})
-
 // sideBySide waits until a test that takes about so long may start, and gives way to the next test when
 // it ends. It must be the first call of the test: all tests are in the queue before one of them starts.
 func sideBySide(t *testing.T, takes time.Duration) {
 	t.Helper()
 	needRealNodes(t)
-	limit := atOnce()
 	sandboxes.waiting = append(sandboxes.waiting, takes)
 	t.Parallel()
 
 	sandboxes.changed.L.Lock()
 	defer sandboxes.changed.L.Unlock()
-	for sandboxes.running == limit || takes < slices.Max(sandboxes.waiting) {
+	for sandboxes.running == sandbox.Plans["e2e"].Sandboxes || takes < slices.Max(sandboxes.waiting) {
 		sandboxes.changed.Wait()
 	}
 	sandboxes.running++
