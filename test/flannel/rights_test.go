@@ -21,7 +21,6 @@ func TestRightsOfTheDaemon(t *testing.T) {
 	usage := c.server.NewUsage(t, account, metav1.NamespaceSystem)
 	settings := c.render("")
 	for _, n := range c.nodes() {
-		c.give(n)
 		n.configure(settings)
 		n.install(c.daemon)
 		n.start(c.daemon)
