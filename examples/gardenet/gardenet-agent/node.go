@@ -73,8 +73,8 @@ func writeConfig(own netip.Prefix) error {
 	return replace(configFile, content, 0o644)
 }
 
-// replace gives a file this content, unless it has it. Whoever opens the file meanwhile sees all of
-// the one or all of the other.
+// replace gives a file this content, unless it has it. A program that opens the file meanwhile
+// reads all of the one or all of the other.
 func replace(path string, content []byte, mode os.FileMode) error {
 	if present, err := os.ReadFile(path); err == nil && bytes.Equal(present, content) {
 		return nil

@@ -232,8 +232,8 @@ func (a *applier) correct(ctx context.Context, i *item, live *unstructured.Unstr
 	return a.update(ctx, i, live)
 }
 
-// isOurs reports whether nobody has taken a field of an object that a user asks to be compared,
-// whose content is as it was. A client can become the owner of a field without changing it, which
+// isOurs reports whether no other client has taken a field of an object that a user asks to be
+// compared, whose content is as it was. A client can become the owner of a field without changing it, which
 // the next change of what is desired would leave as it is.
 func (a *applier) isOurs(i *item, live *unstructured.Unstructured) bool {
 	if last, _ := a.observed.objects.Get(i.id); !a.observed.verify || last.version == live.GetResourceVersion() {

@@ -18,7 +18,7 @@ import (
 // routes fit into one tag, and those of a full table into 8 of the 50 tags that a table can have.
 //
 // A route is claimed before it is made, and given up after it is deleted. So no crash leaves a route
-// that nobody owns.
+// without a claim.
 type claims map[netip.Prefix]bool
 
 // maxTagValue is how many characters the value of a tag has at most, and perPage how many bytes
@@ -36,7 +36,7 @@ func tagPrefix(cluster string) string { return "trellis.network/pod-routes/" + c
 func isClaims(cluster, key string) bool { return strings.HasPrefix(key, tagPrefix(cluster)) }
 
 // decodeClaims returns the claims of a cluster in the tags of a table. What is no claim is none: a
-// route must not be touched because somebody has edited a tag.
+// route must not be touched because a user has edited a tag.
 func decodeClaims(cluster string, tags map[string]string) claims {
 	found := claims{}
 	for key, value := range tags {

@@ -176,7 +176,7 @@ func TestRefusedCredentialsAreTold(t *testing.T) {
 	g.Expect(errs[0]).To(MatchError("write the tags of the route table rtb-0 that tell which routes are Trellis' own: " +
 		"the infrastructure refuses the credentials: UnauthorizedOperation: You are not authorized to perform this operation."))
 	g.Expect(e.count("CreateTags")).To(Equal(1), "no other table is tried")
-	g.Expect(e.count("CreateRoute")).To(BeZero(), "no route is made that nobody owns")
+	g.Expect(e.count("CreateRoute")).To(BeZero(), "no route is made without a claim")
 
 	e.fail("ModifyNetworkInterfaceAttribute", unauthorized)
 	g.Expect(opened.Forward(t.Context(), []string{id(0), id(1)})).To(HaveEach(MatchError(routes.ErrNotAllowed)))
