@@ -48,8 +48,6 @@ test: sandbox ## All tests but long ones
 	@go run ./hack/compile -tests ./...
 	@go build -o bin/ ./hack/gotest
 	exec bin/gotest $(WAITING) -skip '$(LONG)' ./test/e2e $$(go list ./... | grep -vE '/($(subst $() ,|,$(patsubst ./%,%,$(LONG_PACKAGES) $(E2E_PACKAGES))))$$')
-	@if command -v "$$(go env CC)" >/dev/null; then set -x; CGO_ENABLED=1 go test -race -run ManyAtATime ./plugins ./plugin/... && cd examples/gardenet && CGO_ENABLED=1 go test -race -run ManyAtATime ./...; \
-	else echo "There is no C compiler, which the race detector needs: left out."; fi
 	$(IN_SANDBOX) go test -timeout 20m ./...
 	$(IN_AGENTS) go test -timeout 20m ./...
 	cd examples/gardenet && go test -timeout 20m ./...
@@ -89,7 +87,9 @@ bench: sandbox ## Trellis beside Helm and beside a raw client of API servers, wh
 	go test -run '^$$' -bench . -benchtime 1x ./test/fairness
 	go test -run '^$$' -bench . -benchtime 1x -timeout 60m ./test/costs $(BENCH)
 
-race: sandbox ## The controllers, the operator and its contract with the race detector, which needs a C compiler
+race: sandbox ## The controllers, the operator, its contract and the plugins with the race detector, which needs a C compiler
+	CGO_ENABLED=1 go test -race -run ManyAtATime ./plugins ./plugin/...
+	cd examples/gardenet && CGO_ENABLED=1 go test -race -run ManyAtATime ./...
 	CGO_ENABLED=1 go test -race -timeout 40m -p 1 ./internal/... ./operator/... ./test/contract ./test/e2e
 
 contract: sandbox ## The tests that show docs/gardener-contract.md, beside its table of them; UPDATE=1 writes the table
