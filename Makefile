@@ -60,8 +60,8 @@ test-long: sandbox ## Tests that take long: two replicas, kills, the documents' 
 e2e: sandbox ## flannel's packets, and Trellis on real nodes: what breaks there, and when the status knows; as root, see make deps
 	@missing=$$(go run ./test/sandbox/build -missing $@) || exit; [ -z "$$missing" ] || { echo "make e2e cannot run: $$missing"; exit 1; }
 	@$(MAKE) -s real-nodes >/dev/null
-	@set -x; go test -timeout 20m ./test/flannel & \
-	set -x; go test -v -timeout 20m -parallel 10 ./test/realnodes -realnodes; nodes=$$?; \
+	@set -x; go test -timeout 30m ./test/flannel & \
+	set -x; go test -v -timeout 30m -parallel 10 ./test/realnodes -realnodes; nodes=$$?; \
 	wait $$! && exit $$nodes
 
 e2e-guides: sandbox ## What the guides let run on real nodes: the charts' pods, and a third party's network; as root

@@ -47,6 +47,8 @@ func TestLargeRequestsOfOneSenderWaitForEachOther(t *testing.T) {
 	limited := newLimits()
 	server := httptest.NewServer(limited.around(next))
 	defer server.Close()
+	answer := sync.OnceFunc(func() { close(next.answer) })
+	defer answer() // Close waits for the answers
 	body := strings.Repeat(" ", 6<<20)
 	var all sync.WaitGroup
 	for range 5 {
@@ -58,7 +60,7 @@ func TestLargeRequestsOfOneSenderWaitForEachOther(t *testing.T) {
 	}
 	g.Eventually(next.present).WithTimeout(time.Minute).Should(Equal(1))
 	g.Consistently(next.present, "100ms").Should(Equal(1))
-	close(next.answer)
+	answer()
 	all.Wait()
 	g.Expect(next.most).To(Equal(1))
 	g.Eventually(limited.senders.Clone).Should(BeEmpty(), "nothing of a sender remains")

@@ -28,7 +28,7 @@ import (
 const dropped = 10
 
 func TestAnEditOfTheBackendHardlyDropsPackets(t *testing.T) {
-	sideBySide(t, 6*time.Minute)
+	sideBySide(t, 8*time.Minute)
 	l := newLandscape(t, 2, withBackend("vxlan"))
 	flannel := l.awaitRollout(0)
 	servers := l.servers()

@@ -125,9 +125,12 @@ func TestADeletedObjectCostsOneRequest(t *testing.T) {
 	mr := e.state("network", append(e.configMaps(20), crd, widget, watched)...)
 	e.operator()
 	e.becomesGood("network")
-	// What the operator reverts, it has seen in its cache, which has all ConfigMaps then.
-	harness.Change(t, e.shoot, e.configMap("watched"), func(c *corev1.ConfigMap) { c.Data["a"] = "other" })
-	e.Eventually(func() string { return live(e, watched).Data["a"] }).Should(Equal("b"))
+	// What the operator reverts, it has seen in its cache: the first time maybe in the middle of the list
+	// with which the cache begins, the second time after all of it.
+	for range 2 {
+		harness.Change(t, e.shoot, e.configMap("watched"), func(c *corev1.ConfigMap) { c.Data["a"] = "other" })
+		e.Eventually(func() string { return live(e, watched).Data["a"] }).Should(Equal("b"))
+	}
 	e.audit.reset()
 	e.Expect(e.seed.Delete(e.ctx, mr)).To(Succeed())
 	e.isGone(mr)
