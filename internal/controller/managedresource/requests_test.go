@@ -117,7 +117,8 @@ func TestARequestedPassReadsEachObjectOnce(t *testing.T) {
 	e.Expect(e.audit.sent("shoot ", "/configmaps/")).To(HaveLen(20))
 }
 
-// A deletion costs a request an object, and a second one for what does not go at once.
+// A deletion costs a request an object, and a second one for what does not go at once. A run that
+// begins before the cache shows the inventory that the last one has written reads what that one deleted.
 func TestADeletedObjectCostsOneRequest(t *testing.T) {
 	e := newEnv(t)
 	crd, widget := e.widgets("deleted")
@@ -135,8 +136,10 @@ func TestADeletedObjectCostsOneRequest(t *testing.T) {
 	e.Expect(e.seed.Delete(e.ctx, mr)).To(Succeed())
 	e.isGone(mr)
 	e.Expect(e.audit.sent("shoot DELETE")).To(HaveLen(24))
-	e.Expect(e.audit.sent("shoot GET", "/configmaps/number-")).To(BeEmpty())
-	e.Expect(len(e.audit.sent("shoot GET", crd.Name))).To(BeNumerically("<=", 2))
+	about := e.audit.sent("shoot ", "/configmaps/number-")
+	e.Expect(about[:20]).To(HaveEach(HavePrefix("shoot DELETE")))
+	e.Expect(len(about)).To(BeNumerically("<=", 40))
+	e.Expect(len(e.audit.sent("shoot GET", crd.Name))).To(BeNumerically("<=", 4))
 }
 
 // What the cache has may be outdated. An object that a user has just protected is not deleted.
