@@ -3,9 +3,11 @@
 package fairness
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"runtime"
+	"runtime/pprof"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -40,6 +42,11 @@ const (
 	// watchful is for how long the test looks whether something is done for clusters that have gone.
 	watchful = 15 * time.Second
 )
+
+// watches is how many the operator has in each cluster at least, each with a connection of its own
+// through a gate: networkstatus watches what a bundle has, and so does the resource manager of
+// Trellis.
+var watches = map[configv1alpha1.Mode]int{configv1alpha1.ModeGardener: 2, configv1alpha1.ModeStandalone: 4}
 
 // departure is a way in which clusters go. begin lets one go. end returns once the operator has
 // heard of it, and need not have anything of the cluster any longer, or may have it until no
@@ -105,7 +112,7 @@ func (l *fleet) comeAndGo(t *testing.T, mode configv1alpha1.Mode, first int) {
 	// What is counted for the first time stays: series of metrics, for example.
 	l.comeAndLeave(departures[mode], next, 1, now)
 	next += len(departures[mode])
-	l.ask(first, first+staying)
+	l.ask(mode, first, first+staying)
 	before := count(l)
 	for range waves {
 		each := comeAndGo / waves / len(departures[mode])
@@ -114,7 +121,7 @@ func (l *fleet) comeAndGo(t *testing.T, mode configv1alpha1.Mode, first int) {
 	}
 	l.Expect(next).To(Equal(first + clustersOfAMode))
 
-	l.ask(first, first+staying)
+	l.ask(mode, first, first+staying)
 	gone := l.gates[first+staying : next]
 	var connections []int32
 	for _, gate := range gone {
@@ -133,7 +140,7 @@ func (l *fleet) comeAndGo(t *testing.T, mode configv1alpha1.Mode, first int) {
 		g.Expect(after.goroutines).To(BeNumerically("<", before.goroutines+few))
 		g.Expect(after.series).To(BeNumerically("<", before.series+few))
 		g.Expect(after.known).To(BeNumerically("==", staying), "clusters in the metric trellis_shoots")
-	}).Should(Succeed())
+	}).Should(Succeed(), stacks)
 	after := count(l)
 	t.Logf("%d clusters: goroutines %d before, %d after; time series %d before, %d after; MiB in use %.1f before, %.1f after",
 		comeAndGo, before.goroutines, after.goroutines, before.series, after.series, before.heap, after.heap)
@@ -165,15 +172,23 @@ func (l *fleet) comeAndLeave(ways []departure, first, each int, now *ahead) {
 	}
 }
 
-// ask makes the operator observe clusters that stay, and open those for which no controller has
-// asked since the clock was put forward.
-func (l *fleet) ask(first, end int) {
+// ask makes all controllers of a mode observe clusters that stay, and open those for which no
+// controller has asked since the clock was put forward.
+func (l *fleet) ask(mode configv1alpha1.Mode, first, end int) {
 	for i := first; i < end; i++ {
 		patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"asked":%q}}}`, time.Now().Format(time.RFC3339Nano))
 		l.Expect(l.seed.Patch(l.ctx, l.named(i), client.RawPatch(types.MergePatchType, patch))).To(Succeed())
+		if mode == configv1alpha1.ModeStandalone {
+			patch = fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, extensionsv1alpha1.OperationAnnotation, extensionsv1alpha1.OperationReconcile)
+			list := &resourcesv1alpha1.ManagedResourceList{}
+			l.Expect(l.seed.List(l.ctx, list, client.InNamespace(name(i)))).To(Succeed())
+			for j := range list.Items {
+				l.Expect(l.seed.Patch(l.ctx, &list.Items[j], client.RawPatch(types.MergePatchType, patch))).To(Succeed())
+			}
+		}
 	}
 	for i := first; i < end; i++ {
-		l.Eventually(l.gates[i].open.Load).Should(BeNumerically(">", 0), "connections to cluster %d, which stays", i)
+		l.Eventually(l.gates[i].open.Load).Should(BeNumerically(">=", watches[mode]), "connections to cluster %d, which stays", i)
 	}
 }
 
@@ -289,6 +304,20 @@ func (a *ahead) Now() time.Time { return time.Now().Add(time.Duration(a.by.Load(
 
 // Since implements clock.PassiveClock.
 func (a *ahead) Since(t time.Time) time.Duration { return a.Now().Sub(t) }
+
+// stacks are those that no few goroutines have, with their number.
+func stacks() string {
+	profile := &bytes.Buffer{}
+	_ = pprof.Lookup("goroutine").WriteTo(profile, 1)
+	var most []string
+	for stack := range strings.SplitSeq(profile.String(), "\n\n") {
+		var number int
+		if _, err := fmt.Sscanf(stack, "%d @", &number); err == nil && number >= few {
+			most = append(most, stack)
+		}
+	}
+	return strings.Join(most, "\n\n")
+}
 
 // counted is what there is in the process: goroutines, time series and MiB in use. known is how
 // many clusters the metric of shoots has.
