@@ -17,9 +17,12 @@ type queue struct {
 	changed *sync.Cond
 	running int
 	waiting []time.Duration
+	// starting are the tests of which not all runs yet. allStarted is true once there was none.
+	starting   map[*testing.T]bool
+	allStarted bool
 }
 
-var sandboxes = queue{changed: sync.NewCond(&sync.Mutex{})}
+var sandboxes = queue{changed: sync.NewCond(&sync.Mutex{}), starting: map[*testing.T]bool{}}
 
 // sideBySide waits until a test that takes about so long may start, and gives way to the next test when
 // it ends. It must be the first call of the test: all tests are in the queue before one of them starts.
@@ -35,6 +38,7 @@ func sideBySide(t *testing.T, takes time.Duration) {
 		sandboxes.changed.Wait()
 	}
 	sandboxes.running++
+	sandboxes.starting[t] = true
 	first := slices.Index(sandboxes.waiting, takes)
 	sandboxes.waiting = slices.Delete(sandboxes.waiting, first, first+1)
 	sandboxes.changed.Broadcast()
@@ -44,4 +48,26 @@ func sideBySide(t *testing.T, takes time.Duration) {
 		sandboxes.running--
 		sandboxes.changed.Broadcast()
 	})
+	t.Cleanup(func() { hasStarted(t) })
+}
+
+// hasStarted notes that all that a test needs runs, or that the test has ended.
+func hasStarted(t *testing.T) {
+	sandboxes.changed.L.Lock()
+	defer sandboxes.changed.L.Unlock()
+	if sandboxes.starting[t] {
+		delete(sandboxes.starting, t)
+		sandboxes.allStarted = sandboxes.allStarted || len(sandboxes.starting) == 0
+		sandboxes.changed.Broadcast()
+	}
+}
+
+// awaitFirst waits until the first tests have started. Their sandboxes start one after the other and take
+// all of the processors, so that more may fail meanwhile than what a test breaks.
+func awaitFirst() {
+	sandboxes.changed.L.Lock()
+	defer sandboxes.changed.L.Unlock()
+	for !sandboxes.allStarted {
+		sandboxes.changed.Wait()
+	}
 }

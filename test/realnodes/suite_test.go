@@ -177,6 +177,7 @@ func (l *landscape) operate(images map[string]string) {
 func (l *landscape) talks() {
 	l.t.Helper()
 	l.becomes(Equal(standalone.AllWell), 3*time.Minute)
+	hasStarted(l.t)
 	faults.add(row{fault: fmt.Sprintf("the Shoot is applied, %d nodes with %s", l.Shoots[0].Nodes, cmp.Or(l.families, "IPv4")), verdict: l.verdict(),
 		after: time.Since(l.shoot.Applied), writes: len(l.writes.since(l.shoot.Applied))})
 	l.Eventually(func(g Gomega) {
@@ -184,6 +185,7 @@ func (l *landscape) talks() {
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(unproven).To(BeEmpty())
 	}).Should(Succeed())
+	awaitFirst()
 }
 
 // node returns a node by its name.

@@ -28,9 +28,10 @@ import (
 const dropped = 10
 
 func TestAnEditOfTheBackendHardlyDropsPackets(t *testing.T) {
-	sideBySide(t, 8*time.Minute)
+	sideBySide(t, 4*time.Minute)
 	l := newLandscape(t, 2, withBackend("vxlan"))
 	flannel := l.awaitRollout(0)
+	hasStarted(t)
 	servers := l.servers()
 	for _, each := range []struct{ name, backend, device string }{
 		{"vxlan to host-gw", "host-gw", "eth0"},
@@ -46,7 +47,6 @@ func TestAnEditOfTheBackendHardlyDropsPackets(t *testing.T) {
 		}
 		l.hardlyDrops(traffic, fmt.Sprintf("%s, %.0f s", each.name, took.Seconds()))
 	}
-	l.changesInSteps(servers)
 
 	// What is lost is counted: of the second without a link, most of two hundred datagrams.
 	traffic := l.send(servers)
@@ -73,24 +73,6 @@ func (l *landscape) hardlyDrops(load *standalone.Load, during string) {
 	}
 }
 
-// changesInSteps goes to host-gw in steps, which costs no more than an edit that is made at once: each
-// node changes a route twice at most.
-func (l *landscape) changesInSteps(servers [2]*corev1.Pod) {
-	l.t.Helper()
-	load := l.send(servers)
-	began := time.Now()
-	l.Expect(l.shoot.Edit(l.t.Context(), func(shoot *unstructured.Unstructured) { withBackend("host-gw")(shoot); inSteps(shoot) })).To(Succeed())
-	l.Eventually(func(g Gomega) {
-		network, err := l.shoot.Network(l.t.Context())
-		g.Expect(err).NotTo(HaveOccurred())
-		g.Expect(string(network.Status.ProviderStatus.Raw)).To(And(ContainSubstring(`"type":"host-gw"`), Not(ContainSubstring(`"transition"`))))
-	}).WithTimeout(8 * time.Minute).Should(Succeed())
-	for _, node := range ends {
-		l.Expect(l.routes(node, "-4")).To(ContainSubstring(" dev eth0"), node)
-	}
-	l.hardlyDrops(load, fmt.Sprintf("vxlan to host-gw in steps, %.0f s", time.Since(began).Seconds()))
-}
-
 // withBackend edits the Shoot's network, which is changed at once.
 func withBackend(name string) func(shoot *unstructured.Unstructured) {
 	return func(shoot *unstructured.Unstructured) {
@@ -102,13 +84,6 @@ func withBackend(name string) func(shoot *unstructured.Unstructured) {
 		shoot.SetAnnotations(annotations)
 		_ = unstructured.SetNestedMap(shoot.Object, map[string]any{"type": name}, "spec", "networking", "providerConfig", "backend")
 	}
-}
-
-// inSteps has the change made in steps.
-func inSteps(shoot *unstructured.Unstructured) {
-	annotations := shoot.GetAnnotations()
-	delete(annotations, extensionsv1alpha1.TransitionAnnotation)
-	shoot.SetAnnotations(annotations)
 }
 
 // awaitRollout waits until all nodes have the daemon of a later generation of flannel's DaemonSet,

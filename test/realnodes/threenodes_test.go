@@ -7,6 +7,9 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	connectivityv1alpha1 "github.com/trellis-network/trellis/api/connectivity/v1alpha1"
 	"github.com/trellis-network/trellis/test/sandbox"
@@ -29,11 +32,16 @@ func TestWhatFailsBetweenThreeNodesIsKnown(t *testing.T) {
 		verdict: "False dns !nodes !pods services", within: pairFails,
 		message: "ConnectivityTestsFailed: Nodes " + min(name, third) + " and " + max(name, third) + ": the tests pods and nodes fail between them\\.",
 	})
-	// The repair includes that the node starts, and its pods.
+	// The repair counts from when the node's pods run again.
 	l.suffers(fault{
-		name:    "node killed, and started",
-		breaks:  func() error { return victim.Kill(t.Context()) },
-		mends:   func() error { return victim.Start(t.Context()) },
+		name:   "node killed, and started",
+		breaks: func() error { return victim.Kill(t.Context()) },
+		mends: func() error {
+			killed := time.Now()
+			err := victim.Start(t.Context())
+			l.Eventually(l.probeStarted).WithArguments(name).Should(BeTemporally(">", killed), "the pods of the node run again")
+			return err
+		},
 		verdict: "False dns !nodes !pods services", within: nodeFails,
 		message: "ConnectivityTestsFailed: Node " + name + ": the tests pods and nodes fail from and to other nodes\\.",
 	})
@@ -54,6 +62,20 @@ func TestWhatFailsBetweenThreeNodesIsKnown(t *testing.T) {
 	attempts, failures := l.attempts(name)
 	l.Expect(failures).To(BeNumerically(">", 0), "reports tell that packets are lost")
 	t.Logf("30 %% loss in each direction: of the last %d attempts from and to the node %d failed", attempts, failures)
+}
+
+// probeStarted returns when the probe on a node has last started, if it is ready.
+func (l *landscape) probeStarted(node string) (started time.Time) {
+	pods := &corev1.PodList{}
+	l.Expect(l.shoot.Cluster.List(l.t.Context(), pods, client.InNamespace(metav1.NamespaceSystem), client.MatchingFields{"spec.nodeName": node})).To(Succeed())
+	for i := range pods.Items {
+		for _, container := range pods.Items[i].Status.ContainerStatuses {
+			if running := container.State.Running; container.Name == "trellis-probe" && container.Ready && running != nil {
+				started = running.StartedAt.Time
+			}
+		}
+	}
+	return started
 }
 
 // attempts returns how many attempts the last reports count between a node and others, and how many

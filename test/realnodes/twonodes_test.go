@@ -6,14 +6,11 @@ import (
 	"testing"
 	"time"
 
-	. "github.com/onsi/gomega"
-
 	"github.com/trellis-network/trellis/test/sandbox"
-	"github.com/trellis-network/trellis/test/standalone"
 )
 
 func TestWhatFailsBetweenTwoNodesIsKnown(t *testing.T) {
-	sideBySide(t, 13*time.Minute)
+	sideBySide(t, 12*time.Minute)
 	l := newLandscape(t, 2)
 	l.talks()
 	name, other := l.nodes()
@@ -24,9 +21,8 @@ func TestWhatFailsBetweenTwoNodesIsKnown(t *testing.T) {
 	heal := func() error { return victim.Heal(t.Context()) }
 	const failed = "ConnectivityTestsFailed: "
 	cutOff := failed + "Node " + name + ": the tests pods and nodes fail from and to other nodes\\."
-	l.isMendedAtOnce(other)
 	l.suffers(fault{
-		name: "link of a node down", breaks: on(sandbox.Faults{LinkDown: true}), mends: heal,
+		name: "link of a node down, mended at once", breaks: on(sandbox.Faults{LinkDown: true}), mends: heal, atOnce: true,
 		verdict: "False dns !nodes !pods services", within: nodeFails, message: cutOff,
 	})
 	l.suffers(fault{
@@ -52,20 +48,4 @@ func TestWhatFailsBetweenTwoNodesIsKnown(t *testing.T) {
 		verdict: "False !dns !nodes !pods services", within: pairFails, soon: "!nodes !pods",
 		message: failed + "Nodes node-1 and node-2: the tests pods and nodes fail between them\\. Node " + name + ": the test dns fails there, .*",
 	})
-}
-
-// isMendedAtOnce cuts the link of the node with CoreDNS, which takes DNS along, and mends it as soon as
-// the status tells that it is down.
-func (l *landscape) isMendedAtOnce(name string) {
-	l.t.Helper()
-	l.restsBefore(nodeFails)
-	began := time.Now()
-	l.Expect(l.node(name).Fault(l.t.Context(), sandbox.Faults{LinkDown: true})).To(Succeed())
-	after := l.becomes(HavePrefix("False"), nodeFails)
-	verdict := l.verdict()
-	l.Expect(l.message()).To(ContainSubstring("Node " + name + ": the tests pods and nodes fail from and to other nodes."))
-	l.Expect(l.node(name).Heal(l.t.Context())).To(Succeed())
-	again := l.becomes(Equal(standalone.AllWell), repaired)
-	faults.add(row{"link of the node with CoreDNS down, mended at once", verdict, after, again, len(l.writes.since(began))})
-	l.expectFewWrites(l.shoot.Applied)
 }

@@ -19,7 +19,7 @@ import (
 // What flanneld and kube-proxy have told the kernel stays when they end: packets go on, here those of
 // IPv6 alone.
 func TestDaemonsThatEndAreNoFailureOfPods(t *testing.T) {
-	sideBySide(t, 6*time.Minute)
+	sideBySide(t, 5*time.Minute)
 	l := newLandscapeOf(t, sandbox.RealNodes{Nodes: 2, Families: "IPv6"})
 	l.talks()
 	began := time.Now()

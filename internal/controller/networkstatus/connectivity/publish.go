@@ -37,7 +37,7 @@ type published struct {
 // next returns what the status must have after another verdict, and when it is due that it has that
 // one; 0 if it has it, or one that is nearly the same. Other results wait until they are gathered,
 // other figures and texts for a writePeriod. Results may be written a writePeriod ahead of what is
-// paid, and figures not.
+// paid, that all tests pass again two, and figures not.
 func (p published) next(v Verdict, now time.Time) (published, time.Duration) {
 	if p.verdict.Status == "" {
 		return published{verdict: v, paid: now.Add(writePeriod)}, 0
@@ -57,10 +57,14 @@ func (p published) next(v Verdict, now time.Time) (published, time.Duration) {
 	}
 	// The clock may have been set back.
 	p.turned, p.changed = times.Earlier(p.turned, now), times.Earlier(p.changed, now.Add(restartPeriod-writePeriod))
-	p.paid = times.Earlier(p.paid, now.Add(2*writePeriod))
+	p.paid = times.Earlier(p.paid, now.Add(3*writePeriod))
 	due := times.Later(p.changed.Add(writePeriod), p.paid)
 	if !p.turned.IsZero() {
-		due = times.Later(p.turned.Add(p.gathers), p.paid.Add(-writePeriod))
+		ahead := writePeriod
+		if v.Status == corev1beta1.ConditionTrue {
+			ahead = 2 * writePeriod // that a test fails, and then another one, must not put off that all pass
+		}
+		due = times.Later(p.turned.Add(p.gathers), p.paid.Add(-ahead))
 	}
 	if due.After(now) {
 		return p, due.Sub(now)

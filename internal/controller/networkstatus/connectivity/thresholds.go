@@ -61,7 +61,8 @@ const (
 	period = 30 * time.Second
 	// writePeriod is the time in which there is one write of the status. Figures and texts wait for
 	// as long after they have changed, and until no write is used up in advance. Results may use up
-	// one in advance, so that what fails is told in time although figures have just been written.
+	// one in advance, so that what fails is told in time although figures have just been written, and
+	// that all tests pass again two, since a fault often costs two writes.
 	writePeriod = time.Minute
 	// gatherFailures is how long a test that begins to fail waits for others, from the first result on
 	// that turns: what breaks makes several tests fail, within seconds of each other, as probes test and
