@@ -63,6 +63,9 @@ func (l *life) newWorld(t *testing.T) *world {
 	}
 	w := newWorld(t, l.trigger)
 	w.kinds = l.kinds
+	if l.rollsOut {
+		w.rollOut()
+	}
 	return w
 }
 

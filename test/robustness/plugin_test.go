@@ -34,6 +34,8 @@ type exampleConfig struct {
 	// object.
 	Later string `json:"later,omitempty"`
 	Seed  string `json:"seed,omitempty"`
+	// InSteps has the color changed in steps.
+	InSteps bool `json:"inSteps,omitempty"`
 }
 
 // examplePlugin renders a network of few objects. Their names have the name of the run, since all
@@ -46,6 +48,22 @@ func (examplePlugin) Default(config *exampleConfig, _ *plugin.Input, _ *plugin.O
 	if config.Color == "" {
 		config.Color = "red"
 	}
+}
+
+// Transition implements plugin.Transitioner: between red and blue, a network is purple first.
+func (examplePlugin) Transition(before, after plugin.State[exampleConfig]) (steps []plugin.Step[exampleConfig]) {
+	from, to := before.Config.Color, after.Config.Color
+	if !after.Config.InSteps || from == to {
+		return nil
+	}
+	for _, color := range []string{"purple", to} {
+		if color != from {
+			config := *after.Config
+			config.Color = color
+			steps = append(steps, plugin.Step[exampleConfig]{Name: color, Config: &config})
+		}
+	}
+	return steps
 }
 
 func (examplePlugin) Render(effective *exampleConfig, facts *plugin.Input) (plugin.Objects, error) {

@@ -3,10 +3,12 @@
 package robustness
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -31,6 +33,8 @@ type life struct {
 	scenarios []*scenario
 	// kinds are the kinds in the shoot that snapshots have.
 	kinds []schema.GroupVersionKind
+	// rollsOut means that the agents run, on one node. Otherwise, no node runs them.
+	rollsOut bool
 
 	once    sync.Once
 	goldens []golden
@@ -73,6 +77,8 @@ const (
 	red       = `{"color":"red","extra":true,"later":"one","seed":"one"}`
 	blue      = `{"color":"blue","extra":true,"later":"two","seed":"two"}`
 	less      = `{"color":"red"}`
+	redSteps  = `{"color":"red","inSteps":true}`
+	blueSteps = `{"color":"blue","inSteps":true}`
 	byEdit    = network.TriggerGeneration
 	byAsking  = network.TriggerOperation
 	reconcile = extensionsv1alpha1.OperationReconcile
@@ -100,8 +106,8 @@ func moved(w *world) {
 		Should(Equal([]string{""}))
 }
 
-// The scenarios, in five lives: two of a Gardener landscape, where annotations request
-// operations, and three without Gardener.
+// The scenarios, in six lives: two of a Gardener landscape, where annotations request
+// operations, and four without Gardener.
 var lives = []*life{
 	{name: "by edit", trigger: byEdit, kinds: shootKinds, scenarios: []*scenario{
 		{name: "create", act: func(w *world) { w.create(red) }, finish: done("Create")},
@@ -124,6 +130,32 @@ var lives = []*life{
 	byForce("by force", byEdit, false),
 	byForce("by force and annotation", byAsking, true),
 	withInfrastructure,
+	{name: "in steps", trigger: byEdit, kinds: shootKinds, rollsOut: true, scenarios: []*scenario{
+		{name: "create", act: func(w *world) { w.create(redSteps) }, finish: done("Create"), onTheWay: true},
+		{name: "change in steps", act: func(w *world) { w.edit(blueSteps, "") }, finish: arrived("blue")},
+		{name: "turn back between steps", before: betweenSteps(redSteps), act: func(w *world) { w.edit(blueSteps, ""); w.keepsNodes.Store(false) }, finish: arrived("blue")},
+		{name: "delete between steps", before: betweenSteps(redSteps), act: (*world).delete, finish: gone, everythingGoes: true, rare: true},
+	}},
+}
+
+// arrived waits until a network that changes in steps has the color of its spec.
+func arrived(color string) func(w *world) {
+	return func(w *world) {
+		done("Reconcile")(w)
+		w.Eventually(func() string {
+			agents := there(w, "agent", &appsv1.DaemonSet{})
+			return fmt.Sprint(colorOf(&agents.Spec.Template), w.isOnTheWay())
+		}).Should(Equal(fmt.Sprint(color, false)))
+	}
+}
+
+// betweenSteps edits the Network, and returns when it is at the first step, which its node does not get yet.
+func betweenSteps(config string) func(w *world) {
+	return func(w *world) {
+		w.keepsNodes.Store(true)
+		w.edit(config, "")
+		w.Eventually(func() string { return colorOf(&there(w, "agent", &appsv1.DaemonSet{}).Spec.Template) }).Should(Equal("purple"))
+	}
 }
 
 // byForce is the life of a network whose shoot is force-deleted.

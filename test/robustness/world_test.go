@@ -14,6 +14,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -29,6 +31,7 @@ import (
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/controller/network"
 	"github.com/trellis-network/trellis/internal/shootclient"
+	"github.com/trellis-network/trellis/internal/state"
 	"github.com/trellis-network/trellis/plugin"
 )
 
@@ -58,6 +61,8 @@ type world struct {
 	// lost is the ManagedResource that a user has deleted, and lostSecrets are the Secrets.
 	lost        types.UID
 	lostSecrets []string
+	// keepsNodes means that the node of rollOut keeps the agent that it has.
+	keepsNodes atomic.Bool
 
 	mu        sync.Mutex
 	moment    int
@@ -287,6 +292,35 @@ func (w *world) beginToWait() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.lastWrite = time.Now()
+}
+
+// rollOut reports, until the run ends, that the agents run on one node, as the DaemonSet controller does.
+func (w *world) rollOut() {
+	ctx, cancel := context.WithCancel(w.ctx)
+	ended := make(chan struct{})
+	w.t.Cleanup(func() { cancel(); <-ended })
+	go func() {
+		defer close(ended)
+		wait.UntilWithContext(ctx, func(ctx context.Context) {
+			agents := named(w, "agent", &appsv1.DaemonSet{})
+			err := w.api.client.Get(ctx, client.ObjectKeyFromObject(agents), agents)
+			if err != nil || w.keepsNodes.Load() || agents.Status.ObservedGeneration == agents.Generation {
+				return // it may not exist
+			}
+			before := agents.DeepCopy()
+			agents.Status = appsv1.DaemonSetStatus{
+				ObservedGeneration: agents.Generation, DesiredNumberScheduled: 1, CurrentNumberScheduled: 1, UpdatedNumberScheduled: 1, NumberReady: 1, NumberAvailable: 1,
+			}
+			_ = w.api.client.Status().Patch(ctx, agents, client.MergeFrom(before)) // again in a moment
+		}, pause)
+	}()
+}
+
+// isOnTheWay reports whether the Network changes in steps.
+func (w *world) isOnTheWay() bool {
+	kept, err := state.Decode(w.read().Status.State)
+	w.Expect(err).NotTo(HaveOccurred())
+	return kept.Transition != nil
 }
 
 // calm waits until a new process has reconciled everything, and writes nothing more.
