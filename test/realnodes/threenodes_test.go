@@ -70,7 +70,7 @@ func (l *landscape) probeStarted(node string) (started time.Time) {
 	l.Expect(l.shoot.Cluster.List(l.t.Context(), pods, client.InNamespace(metav1.NamespaceSystem), client.MatchingFields{"spec.nodeName": node})).To(Succeed())
 	for i := range pods.Items {
 		for _, container := range pods.Items[i].Status.ContainerStatuses {
-			if running := container.State.Running; container.Name == "trellis-probe" && container.Ready && running != nil {
+			if running := container.State.Running; container.Name == "probe" && container.Ready && running != nil {
 				started = running.StartedAt.Time
 			}
 		}
