@@ -52,7 +52,7 @@ func TestPodsTalkOnRealNodes(t *testing.T) {
 	t.Logf("pods reach pods, nodes, Services and DNS %.0f s after the Shoot was applied", time.Since(shoot.Applied).Seconds())
 
 	// What is sent arrives, and a route that is deleted is back before long.
-	servers, err := shoot.Servers(t.Context(), [2]string{"node-1", "node-2"})
+	servers, err := shoot.Servers(t.Context(), "node-1", "node-2")
 	g.Expect(err).NotTo(HaveOccurred())
 	load, err := shoot.Send(t.Context(), servers)
 	g.Expect(err).NotTo(HaveOccurred())

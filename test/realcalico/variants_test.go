@@ -127,7 +127,7 @@ func (l *landscape) makeRoutes() {
 // well. It checks what is lost in each direction and IP family, and returns the worst of them.
 func (l *landscape) changeUnderLoad(config string) standalone.Report {
 	l.t.Helper()
-	servers, err := l.shoot.Servers(l.t.Context(), [2]string{"node-1", "node-2"})
+	servers, err := l.shoot.Servers(l.t.Context(), "node-1", "node-2")
 	l.Expect(err).NotTo(HaveOccurred())
 	load, err := l.shoot.Send(l.t.Context(), servers)
 	l.Expect(err).NotTo(HaveOccurred())

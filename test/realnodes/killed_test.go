@@ -13,6 +13,6 @@ func TestAKilledTestLeavesNothingBehind(t *testing.T) {
 	remnants.AfterKill(t, []string{"-realnodes"}, func() {
 		l := newLandscape(t, 2)
 		l.awaitRollout(0)
-		l.servers()
+		l.servers("node-1", "node-2")
 	})
 }

@@ -32,7 +32,7 @@ func TestAnEditOfTheBackendHardlyDropsPackets(t *testing.T) {
 	l := newLandscape(t, 2, withBackend("vxlan"))
 	flannel := l.awaitRollout(0)
 	hasStarted(t)
-	servers := l.servers()
+	servers := l.servers("node-1", "node-2")
 	for _, each := range []struct{ name, backend, device string }{
 		{"vxlan to host-gw", "host-gw", "eth0"},
 		{"host-gw to vxlan", "vxlan", "flannel.1"},
@@ -60,17 +60,25 @@ func TestAnEditOfTheBackendHardlyDropsPackets(t *testing.T) {
 	}
 }
 
-// hardlyDrops ends the load, of which next to nothing may have been lost.
-func (l *landscape) hardlyDrops(load *standalone.Load, during string) {
+// hardlyDrops ends the load, of which next to nothing may have been lost, and returns the report of the
+// pair that has lost most, with the slowest requests of all pairs.
+func (l *landscape) hardlyDrops(load *standalone.Load, during string) (worst standalone.Report) {
 	l.t.Helper()
+	var slowest, slowestKept float64
 	for _, report := range l.end(load, during) {
+		slowest, slowestKept = max(slowest, report.HTTP.SlowestMilliseconds), max(slowestKept, report.Kept.SlowestMilliseconds)
 		l.Expect(report.UDP.Sent).To(BeNumerically(">", 1000), "%+v", report)
 		l.Expect(report.UDP.Lost).To(BeNumerically("<=", dropped), "%+v", report)
 		l.Expect(report.HTTP.Sent).To(BeNumerically(">", 100), "%+v", report)
 		l.Expect(report.HTTP.Lost).To(BeZero(), "%+v", report)
 		l.Expect(report.Kept.Sent).To(BeNumerically(">", 100), "%+v", report)
 		l.Expect(report.Kept.Lost).To(BeZero(), "%+v", report)
+		if worst.UDP.Sent == 0 || report.UDP.Lost > worst.UDP.Lost {
+			worst = report
+		}
 	}
+	worst.HTTP.SlowestMilliseconds, worst.Kept.SlowestMilliseconds = slowest, slowestKept
+	return worst
 }
 
 // withBackend edits the Shoot's network, which is changed at once.
@@ -95,7 +103,7 @@ func (l *landscape) awaitRollout(after int64) int64 {
 		g.Expect(l.shoot.Cluster.Get(l.t.Context(), client.ObjectKey{Namespace: metav1.NamespaceSystem, Name: "kube-flannel-ds"}, daemons)).To(Succeed())
 		g.Expect(daemons.Generation).To(BeNumerically(">", after))
 		g.Expect(daemons.Status).To(SatisfyAll(HaveField("ObservedGeneration", daemons.Generation),
-			HaveField("UpdatedNumberScheduled", int32(2)), HaveField("NumberAvailable", int32(2))))
+			HaveField("UpdatedNumberScheduled", int32(l.Shoots[0].Nodes)), HaveField("NumberAvailable", int32(l.Shoots[0].Nodes))))
 	}).Should(Succeed())
 	return daemons.Generation
 }
@@ -108,19 +116,16 @@ func (l *landscape) routes(node, family string) string {
 	return string(output)
 }
 
-// ends are the nodes between which traffic is sent.
-var ends = [2]string{"node-1", "node-2"}
-
-// servers starts what answers traffic.
-func (l *landscape) servers() [2]*corev1.Pod {
+// servers starts what answers traffic on nodes.
+func (l *landscape) servers(nodes ...string) []*corev1.Pod {
 	l.t.Helper()
-	servers, err := l.shoot.Servers(l.t.Context(), ends)
+	servers, err := l.shoot.Servers(l.t.Context(), nodes...)
 	l.Expect(err).NotTo(HaveOccurred())
 	return servers
 }
 
-// send starts to send between the nodes, in both directions.
-func (l *landscape) send(servers [2]*corev1.Pod) *standalone.Load {
+// send starts to send between the nodes of all servers, in both directions.
+func (l *landscape) send(servers []*corev1.Pod) *standalone.Load {
 	l.t.Helper()
 	load, err := l.shoot.Send(l.t.Context(), servers)
 	l.Expect(err).NotTo(HaveOccurred())

@@ -45,19 +45,25 @@ func (s *Shoot) becomes(ctx context.Context, pod *corev1.Pod, phase corev1.PodPh
 	return nil
 }
 
-// Load is traffic between two nodes: datagrams and HTTP requests from a pod on each to a pod on
-// the other one, in each IP family.
+// Load is traffic between nodes: datagrams and HTTP requests from a pod on each to a pod on each
+// other one, in each IP family.
 type Load struct {
 	shoot   *Shoot
-	senders []*corev1.Pod
+	senders []sender
+}
+
+// sender is a pod that sends to a node.
+type sender struct {
+	*corev1.Pod
+	to string
 }
 
 // Report is what became of the traffic in one direction and IP family, as sandbox/cmd/traffic
 // prints it.
 type Report struct {
-	// Node is where the sender ran.
-	Node string `json:"-"`
-	UDP  Count
+	// Node is where the sender ran, and To the node to which it sent.
+	Node, To string `json:"-"`
+	UDP      Count
 	// HTTP are requests on fresh connections, and Kept those on one that stays open.
 	HTTP Count
 	Kept struct {
@@ -77,31 +83,38 @@ type Count struct {
 
 // String is what was lost of how much.
 func (r Report) String() string {
-	return fmt.Sprintf("from %s: of %d datagrams, one each %s, %d were lost; of %d HTTP requests %d failed, the slowest took %.0f ms; of %d on %d connections that stay open %d failed",
-		r.Node, r.UDP.Sent, Every, r.UDP.Lost, r.HTTP.Sent, r.HTTP.Lost, r.HTTP.SlowestMilliseconds, r.Kept.Sent, r.Kept.Connections, r.Kept.Lost)
+	return fmt.Sprintf("from %s to %s: of %d datagrams, one each %s, %d were lost; of %d HTTP requests %d failed, the slowest took %.0f ms; of %d on %d connections that stay open %d failed",
+		r.Node, r.To, r.UDP.Sent, Every, r.UDP.Lost, r.HTTP.Sent, r.HTTP.Lost, r.HTTP.SlowestMilliseconds, r.Kept.Sent, r.Kept.Connections, r.Kept.Lost)
 }
 
-// Servers starts a pod on each of two nodes that answers a Load.
-func (s *Shoot) Servers(ctx context.Context, nodes [2]string) (servers [2]*corev1.Pod, err error) {
-	for i, node := range nodes {
-		if servers[i], err = s.Pod(ctx, "serve", node, "serve"); err != nil {
-			return servers, err
+// Servers starts a pod on each of these nodes that answers a Load.
+func (s *Shoot) Servers(ctx context.Context, nodes ...string) (servers []*corev1.Pod, err error) {
+	for _, node := range nodes {
+		server, err := s.Pod(ctx, "serve", node, "serve")
+		if err != nil {
+			return nil, err
 		}
+		servers = append(servers, server)
 	}
 	return servers, nil
 }
 
-// Send starts a Load between the nodes of two Servers. It lasts until End, for 15 minutes at most.
-func (s *Shoot) Send(ctx context.Context, servers [2]*corev1.Pod) (*Load, error) {
+// Send starts a Load between the nodes of all Servers. It lasts until End, for 15 minutes at most.
+func (s *Shoot) Send(ctx context.Context, servers []*corev1.Pod) (*Load, error) {
 	load := &Load{shoot: s}
-	for i, from := range servers {
-		for _, to := range servers[1-i].Status.PodIPs {
-			sender, err := s.Pod(ctx, "send", from.Spec.NodeName, "send", "-every="+Every.String(), "-http-every=50ms",
-				"-timeout=5s", "-for=15m", "-to", net.JoinHostPort(to.IP, "8080"))
-			if err != nil {
-				return nil, err
+	for _, from := range servers {
+		for _, server := range servers {
+			if server == from {
+				continue
 			}
-			load.senders = append(load.senders, sender)
+			for _, to := range server.Status.PodIPs {
+				pod, err := s.Pod(ctx, "send", from.Spec.NodeName, "send", "-every="+Every.String(), "-http-every=50ms",
+					"-timeout=5s", "-for=15m", "-to", net.JoinHostPort(to.IP, "8080"))
+				if err != nil {
+					return nil, err
+				}
+				load.senders = append(load.senders, sender{pod, server.Spec.NodeName})
+			}
 		}
 	}
 	return load, nil
@@ -116,14 +129,14 @@ func (l *Load) End(ctx context.Context) ([]Report, error) {
 	}
 	var reports []Report
 	for _, sender := range l.senders {
-		if err := l.shoot.becomes(ctx, sender, corev1.PodSucceeded); err != nil {
+		if err := l.shoot.becomes(ctx, sender.Pod, corev1.PodSucceeded); err != nil {
 			return nil, err
 		}
 		printed, err := l.shoot.Kubectl(ctx, "", "logs", sender.Name)
 		if err != nil {
 			return nil, err
 		}
-		report := Report{Node: sender.Spec.NodeName}
+		report := Report{Node: sender.Spec.NodeName, To: sender.to}
 		if err := json.Unmarshal([]byte(printed), &report); err != nil {
 			return nil, fmt.Errorf("%w: %s", err, printed)
 		}
