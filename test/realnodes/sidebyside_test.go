@@ -3,6 +3,9 @@
 package realnodes
 
 import (
+	"context"
+	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -11,8 +14,8 @@ import (
 	"github.com/trellis-network/trellis/test/sandbox"
 )
 
-// queue lets as many tests run side by side as make e2e has asked the machine to bear, those that take
-// longest first: so the last ones end at nearly the same time.
+// queue lets as many tests run side by side as the machine bears, those that take longest first: so the
+// last ones end at nearly the same time.
 type queue struct {
 	changed *sync.Cond
 	running int
@@ -24,17 +27,31 @@ type queue struct {
 
 var sandboxes = queue{changed: sync.NewCond(&sync.Mutex{}), starting: map[*testing.T]bool{}}
 
+// mostAtOnce is how many tests run side by side: as many as make e2e has asked the machine to bear, or one more.
+// It asks the machine before the first of them starts.
+var mostAtOnce = sync.OnceValue(func() int {
+	fast := sandbox.Plans["e2e-fast"]
+	why, err := sandbox.WithoutRealNodes(context.Background(), fast)
+	if why == "" && err == nil {
+		return fast.Sandboxes
+	}
+	planned := sandbox.Plans["e2e"].Sandboxes
+	fmt.Fprintf(os.Stderr, "only %d tests side by side, which takes a third longer: %s %v\n", planned, why, err)
+	return planned
+})
+
 // sideBySide waits until a test that takes about so long may start, and gives way to the next test when
 // it ends. It must be the first call of the test: all tests are in the queue before one of them starts.
 func sideBySide(t *testing.T, takes time.Duration) {
 	t.Helper()
 	needRealNodes(t)
+	most := mostAtOnce()
 	sandboxes.waiting = append(sandboxes.waiting, takes)
 	t.Parallel()
 
 	sandboxes.changed.L.Lock()
 	defer sandboxes.changed.L.Unlock()
-	for sandboxes.running == sandbox.Plans["e2e"].Sandboxes || takes < slices.Max(sandboxes.waiting) {
+	for sandboxes.running == most || takes < slices.Max(sandboxes.waiting) {
 		sandboxes.changed.Wait()
 	}
 	sandboxes.running++

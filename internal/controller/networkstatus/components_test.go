@@ -207,6 +207,7 @@ func TestANetworkThatIsMigratedOrDeletedIsNotReportedOn(t *testing.T) {
 	e.Expect(e.seed.Patch(t.Context(), n, client.MergeFrom(before))).To(Succeed())
 	e.becomes(n, corev1beta1.ConditionProgressing, "HealthCheckProgressing", "does not exist")
 	e.Expect(e.seed.Delete(t.Context(), n)).To(Succeed())
+	e.stays(n) // and the controller learns of the deletion
 	e.daemonSet("agent", plain)
 	e.clock.SetTime(noon.Add(time.Hour))
 	e.stays(n)
