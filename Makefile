@@ -100,7 +100,7 @@ race: sandbox ## The controllers, the operator, its contract and the plugins wit
 contract: sandbox ## The tests that show docs/gardener-contract.md, beside its table of them; UPDATE=1 writes the table
 	go test -json $(WAITING) $$($(STATING)) | go run ./hack/contract $(if $(filter-out 0 false,$(UPDATE)),-write)
 
-lint: sandbox ## gofmt, vet, staticcheck, and whether make generate would change anything
+lint: sandbox ## gofmt, vet, staticcheck, whether make generate would change anything, and whether the planted bugs still apply
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted; run make fmt:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	@go run ./hack/compile -tests ./...
 	go vet ./...
@@ -113,6 +113,7 @@ lint: sandbox ## gofmt, vet, staticcheck, and whether make generate would change
 	cd examples/gardenet && go vet ./... && ../../bin/staticcheck ./...
 	hack/check-generated.sh $(GENERATED)
 	hack/check-core.sh
+	hack/check-planted.sh
 	hack/check-pure.sh plugins plugin/manifest plugin/system pipeline
 
 generate: ## Deep copies, CRDs, rights, JSON schemas and the reference parts of the documents from the Go types
