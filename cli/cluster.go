@@ -30,6 +30,21 @@ type clusterFlags struct {
 	maxNodes              int32
 }
 
+// inFlags replaces the fields of the Shoot that clusterFlags make with the flags that set them.
+var inFlags = strings.NewReplacer(
+	"spec.networking.ipFamilies", "--ip-families",
+	"spec.networking.pods", "--pods",
+	"spec.networking.services", "--services",
+	"spec.networking.nodes", "--nodes",
+	"spec.provider.type", "--provider",
+	"spec.provider.workers[0].maximum", "--max-nodes",
+	"spec.kubernetes.version", "--kubernetes-version",
+	"spec.kubernetes.kubeProxy.enabled", "--kube-proxy",
+	"spec.kubernetes.kubeProxy.mode", "--kube-proxy-mode",
+	"spec.kubernetes.verticalPodAutoscaler.enabled", "--vertical-pod-autoscaler",
+	"spec.systemComponents.nodeLocalDNS.enabled", "--node-local-dns",
+)
+
 func (c *clusterFlags) addFlags(flags *pflag.FlagSet) {
 	own := pflag.NewFlagSet("", pflag.ContinueOnError)
 	own.StringVar(&c.provider, "provider", "", "`TYPE` of the infrastructure (Shoot.spec.provider.type) of a bare NetworkConfig")

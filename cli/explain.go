@@ -161,11 +161,8 @@ func pluginFor(p *pipeline.Pipeline, networkType string) (plugin.Plugin, error) 
 	if has {
 		return one, nil
 	}
-	hint := ""
-	if near := fielderror.Nearest(networkType, p.Types()); near != "" {
-		hint = "; did you mean " + near + "?"
-	}
-	return one, fmt.Errorf("unknown network type %q (known: %s)%s", fielderror.Abbreviate(networkType), strings.Join(p.Types(), ", "), hint)
+	return one, fmt.Errorf("unknown network type %q (known: %s)%s", fielderror.Abbreviate(networkType), strings.Join(p.Types(), ", "),
+		fielderror.DidYouMean(networkType, p.Types()))
 }
 
 // answer prints a text, or the error in the command's arguments.

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -14,6 +15,15 @@ import (
 
 	"github.com/trellis-network/trellis/plugin"
 )
+
+// flagError says what a flag takes where the parser's error has the words of Go's own.
+func flagError(_ *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "bool" {
+		return fmt.Errorf("invalid argument %q for \"--%s\" flag: must be true or false", invalid.GetValue(), invalid.GetFlag().Name)
+	}
+	return err
+}
 
 // noArguments refuses arguments of a command that takes its input from flags.
 func noArguments(_ *cobra.Command, args []string) error {

@@ -52,7 +52,8 @@ The input is a stream of YAML or JSON documents. Repeat -f to read several files
             Network always belong together.
   NetworkConfig
             The providerConfig alone. Flags describe its cluster, which is assumed to be
-            like that of a Network without a Shoot.`
+            like that of a Network without a Shoot. The config counts as it is:
+            trellis-admission completes the configs of Shoots only.`
 
 // input are the flags that name a command's input, and describe the operator.
 type input struct {
@@ -106,11 +107,21 @@ type candidate struct {
 	name     string
 	request  pipeline.Request
 	warnings []plugin.Warning
-	// stated is what trellis-admission states in a new Shoot, as a JSON merge patch, or empty.
+	// stated is what trellis-admission adds to a Shoot, as a JSON merge patch, or empty.
 	stated string
+	// byFlags reports that flags describe the cluster.
+	byFlags bool
 }
 
 func (c *candidate) String() string { return c.name }
+
+// inItsWords returns a message that names what the user wrote, which may be flags.
+func (c *candidate) inItsWords(message string) string {
+	if c.byFlags {
+		return inFlags.Replace(message)
+	}
+	return message
+}
 
 // load reads all input. Shoots that are not created yet are completed as trellis-admission does.
 // Problems are errors in the input, and err is a failure to read it.
@@ -196,6 +207,7 @@ func (in *input) candidateFor(subject *manifest.Subject, p *pipeline.Pipeline) *
 	one := &candidate{source: subject.Source, name: subject.String()}
 	one.request = p.NewRequest(subject.Network, subject.Shoot, in.environment())
 	one.request.Author = subject.Author
+	one.byFlags = subject.Author == pipeline.AuthorConfig
 	one.request.Runs = runs(subject)
 	one.warnings = subject.Contradictions()
 	one.warnOfFamilies(subject)

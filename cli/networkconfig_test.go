@@ -39,11 +39,19 @@ networkconfig noop: invalid (noop, 1 error)
 		},
 		{
 			name: "an infrastructure that is unknown", args: "validate --provider Infra -f -", stdin: bareConfig,
-			stdout: "~warning: spec.provider.type: Infra is an infrastructure that Trellis does not know\ndid you mean infra?",
+			stdout: "~warning: --provider: Infra is an infrastructure that Trellis does not know\ndid you mean infra?",
 		},
 		{
 			name: "IP families", args: "validate --ip-families IPv4,IPv6 -f -", stdin: bareConfig, exit: 1,
-			stdout: "~error: spec.networking.ipFamilies: Invalid value: [\"IPv4\",\"IPv6\"]: the noop plugin serves [IPv4]",
+			stdout: "~error: --ip-families: Invalid value: [\"IPv4\",\"IPv6\"]: the noop plugin serves [IPv4]",
+		},
+		{
+			name: "what a flag must add", args: "validate --pods 10.0.0.0/24 --max-nodes 9 -f -", stdin: bareConfig, exit: 1,
+			stdout: "~error: --pods: Invalid value: \"10.0.0.0/24\": has room for 1 node",
+		},
+		{
+			name: "neither true nor false", args: "validate --kube-proxy=maybe -f -", stdin: bareConfig, exit: 2,
+			stderr: "~Error: invalid argument \"maybe\" for \"--kube-proxy\" flag: must be true or false\n",
 		},
 		{
 			name: "kube-proxy", args: "request --kube-proxy=false -f -", stdin: bareConfig,
@@ -67,7 +75,7 @@ networkconfig noop: invalid (noop, 1 error)
 		},
 		{
 			name: "of no known type", args: "validate -f -", stdin: "kind: NetworkConfig\napiVersion: nope.example.com/v1\n", exit: 1,
-			stdout: "\nerror: apiVersion: Unsupported value: \"nope.example.com/v1\": supported values: \"noop.example.com/v1\"\n",
+			stdout: "\nerror: apiVersion: Unsupported value: \"nope.example.com/v1\": supported values: \"noop.example.com/v1\"; did you mean noop.example.com/v1?\n",
 		},
 		{
 			name: "a Shoot says itself what its cluster is", args: "validate --provider infra -f -", stdin: shoot("mine", "{type: noop}"), exit: 2,

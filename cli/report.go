@@ -78,10 +78,10 @@ func (r *reporter) problems(found []manifest.Problem) {
 func (r *reporter) findings(w *candidate, result *pipeline.Result) {
 	var errs, warnings []string
 	for _, err := range result.Errors {
-		errs = append(errs, err.Error())
+		errs = append(errs, w.inItsWords(err.Error()))
 	}
 	for _, warning := range warningsOf(w, result) {
-		warnings = append(warnings, warning.String())
+		warnings = append(warnings, w.inItsWords(warning.String()))
 	}
 	label := w.source.Label(r.manyFiles, false)
 	r.lines("error", label, errs)
@@ -118,7 +118,7 @@ func (r *reporter) verdict(w *candidate, result *pipeline.Result) {
 	r.print(fmt.Sprintf("%s: %s (%s)", w.name, verdict, strings.Join(details, ", ")))
 }
 
-// stated reports what trellis-admission adds to a Shoot when a user creates it.
+// stated reports what trellis-admission adds to a Shoot when a user creates or updates it.
 func (r *reporter) stated(w *candidate) {
 	if w.stated != "" {
 		r.print("trellis-admission states: " + w.stated)

@@ -109,6 +109,7 @@ plan, status, takeover and connectivity have exit statuses of their own: see the
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(newValidate(p), newRender(p), newPlan(p), newRequest(p), newStatus(p), newTakeover(p), newConnectivity(), newExplain(p), newSchema(p), newVersion())
 	return root
 }

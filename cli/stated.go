@@ -32,19 +32,25 @@ func (in *input) asCreated(subject *manifest.Subject, p *pipeline.Pipeline) (*ca
 	}
 	one := in.candidateFor(&completed, p)
 	one.warnings = append(warnings, one.warnings...)
-	before, err := json.Marshal(subject.Shoot)
-	if err != nil {
-		return nil, err
-	}
-	after, err := json.Marshal(shoot)
-	if err != nil {
-		return nil, err
-	}
-	stated, err := jsonpatch.CreateMergePatch(before, after)
-	if err == nil && string(stated) != "{}" {
-		one.stated = string(stated)
-	}
+	one.stated, err = addedTo(subject.Shoot, shoot)
 	return one, err
+}
+
+// addedTo returns what a Shoot has got, as a JSON merge patch; empty if nothing.
+func addedTo(before, after *corev1beta1.Shoot) (string, error) {
+	former, err := json.Marshal(before)
+	if err != nil {
+		return "", err
+	}
+	latter, err := json.Marshal(after)
+	if err != nil {
+		return "", err
+	}
+	patch, err := jsonpatch.CreateMergePatch(former, latter)
+	if err != nil || string(patch) == "{}" {
+		return "", err
+	}
+	return string(patch), nil
 }
 
 // withStated returns a Shoot's manifest with what trellis-admission stated when the Shoot was created, and

@@ -58,6 +58,8 @@ func TestCommandsKnowWhatTheAdmissionStates(t *testing.T) {
 		{"what the Shoot does not have", "validate new.yaml --old old.yaml", live("{}", ", kubeProxy: {enabled: true}"), cilium(planned, "{}", ""), cli.ExitOK, "valid (cilium", "the change"},
 		{"two manifests", "validate new.yaml --old old.yaml", cilium(planned, "{}", withoutKubeProxy), cilium(planned, "{}", ""), cli.ExitOK, "the change from false to true", ""},
 		{"in a config that is there", "validate new.yaml --old old.yaml", onAWS(made, "{overlay: {enabled: false}}"), onAWS(planned, "{}"), cli.ExitOK, "valid (calico", "the change"},
+		{"an overlay that the update leaves out", "validate new.yaml --old old.yaml", onAWS(planned, "{overlay: {enabled: true}}"), onAWS(planned, "{}"), cli.ExitOK, states + `{"spec":{"networking":{"providerConfig":{"overlay":{"enabled":true}}}}}` + "\n", "the change"},
+		{"an overlay that the update changes", "validate new.yaml --old old.yaml", onAWS(made, "{overlay: {enabled: true}}"), onAWS(planned, "{overlay: {enabled: false}}"), cli.ExitOK, "overlay.enabled: the change from true to false", states},
 		{"a plan", "plan old.yaml new.yaml", live(egress, withoutKubeProxy), cilium(planned, egress, ""), cli.ExitOK, "no changes", "kubeProxy"},
 
 		{"the workers go", "validate new.yaml --old old.yaml", live("{}", withoutKubeProxy), workerless(cilium(planned, "{unknown: 1}", "")), cli.ExitOK, "shoot garden-dev/mine: valid (cilium)", "error"},

@@ -50,6 +50,7 @@ func validateUpdates(cmd *cobra.Command, p *pipeline.Pipeline, in *input, oldFil
 		one, result := in.review(p, before, subject)
 		report.findings(one, result)
 		report.verdict(one, result)
+		report.stated(one)
 		report.dataPath(result)
 		valid = valid && len(result.Errors) == 0
 	}
@@ -84,7 +85,10 @@ func (in *input) review(p *pipeline.Pipeline, before, subject *manifest.Subject)
 		if shoot.DeletionTimestamp == nil { // users cannot change it
 			shoot.DeletionTimestamp = before.Shoot.DeletionTimestamp
 		}
-		one.warnings, err = p.DefaultShoot(before.Shoot, shoot, in.environment())
+		updated := shoot.DeepCopy()
+		if one.warnings, err = p.DefaultShoot(before.Shoot, shoot, in.environment()); err == nil {
+			one.stated, err = addedTo(updated, shoot)
+		}
 	}
 	if err != nil {
 		result.Errors = field.ErrorList{field.InternalError(field.NewPath("spec"), err)}

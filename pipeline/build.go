@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/fielderror"
 	"github.com/trellis-network/trellis/pipeline/probe"
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -179,7 +180,7 @@ func (b *build) checkWritten() error {
 	case spec.Type == "":
 		b.Error(field.Required(b.paths.networkType, "name the network plugin; there are "+strings.Join(types, ", ")))
 	case b.plugin.Type == "":
-		b.Error(field.NotSupported(b.paths.networkType, spec.Type, types))
+		b.Error(fielderror.NotSupported(b.paths.networkType, spec.Type, types))
 	}
 	b.in.PodCIDR, b.in.ServiceCIDR = spec.EffectivePodCIDR(), spec.ServiceCIDR
 	b.checkNetwork()

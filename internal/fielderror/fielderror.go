@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/pmezard/go-difflib/difflib"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
 // maxLength is how many bytes of a value an error message shows.
@@ -89,6 +90,23 @@ func Choices(known []string, words ...string) string {
 		list += "; did you mean " + near + "?"
 	}
 	return list
+}
+
+// NotSupported is field.NotSupported, and asks for the known name that is near to the one that the
+// author wrote.
+func NotSupported(path *field.Path, name string, known []string) *field.Error {
+	err := field.NotSupported(path, Abbreviate(name), known)
+	err.Detail += DidYouMean(name, known)
+	return err
+}
+
+// DidYouMean returns the end of a message that asks for the known name which is near to the one that
+// the author wrote, or nothing if none is near.
+func DidYouMean(name string, known []string) string {
+	if near := Nearest(name, known); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return ""
 }
 
 // letters ignores case, which authors often confuse.

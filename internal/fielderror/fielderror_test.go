@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/trellis-network/trellis/internal/fielderror"
 )
@@ -43,6 +44,17 @@ func TestChoicesAreListedWithTheOneThatIsMeant(t *testing.T) {
 	g.Expect(fielderror.Choices(known, "azure", "azur", "...")).To(Equal("aws, azure, gcp; did you mean azure?"))
 	g.Expect(fielderror.Choices(known, "aws", "azure")).To(Equal("aws, azure, gcp"), "either may be meant")
 	g.Expect(fielderror.Choices(known)).To(Equal("aws, azure, gcp"))
+}
+
+func TestAnUnsupportedNameIsAskedFor(t *testing.T) {
+	g := NewWithT(t)
+	refuse := func(name string) string {
+		return fielderror.NotSupported(field.NewPath("type"), name, []string{"calico", "cilium"}).Error()
+	}
+	g.Expect(refuse("calcio")).To(Equal(`type: Unsupported value: "calcio": supported values: "calico", "cilium"; did you mean calico?`))
+	g.Expect(refuse("Cilium")).To(HaveSuffix("did you mean cilium?"))
+	g.Expect(refuse("ovn")).To(HaveSuffix(`supported values: "calico", "cilium"`))
+	g.Expect(len(refuse(strings.Repeat("calico", 1<<10)))).To(BeNumerically("<", 200))
 }
 
 func TestLongValuesAreCut(t *testing.T) {

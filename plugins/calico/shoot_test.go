@@ -53,6 +53,10 @@ func TestWhereThereAreRoutesShootsStateThatThereIsNoOverlay(t *testing.T) {
 		"an old one without":                     {old: `{}`, config: `{}`, want: `{}`},
 		"an overlay left out":                    {old: `{"overlay":{"enabled":true,"createPodRoutes":true}}`, config: `{}`, want: `{"overlay":{"enabled":true,"createPodRoutes":true}}`},
 		"an overlay left out beside a backend":   {old: `{"overlay":{"enabled":true}}`, config: `{"backend":"bird"}`, want: `{"backend":"bird","overlay":{"enabled":true}}`},
+		"a misspelt overlay left out":            {old: `{"overlay":{"enabld":true}}`, config: `{}`, want: `{}`},
+		"an overlay of a wrong type left out":    {old: `{"overlay":{"enabled":"yes"}}`, config: `{}`, want: `{}`},
+		"one with a misspelt field left out":     {old: `{"overlay":{"enabled":true,"routes":7}}`, config: `{}`, want: `{"overlay":{"enabled":true}}`},
+		"an overlay that was none left out":      {old: `{"overlay":true}`, config: `{}`, want: `{}`},
 		"an old one of nothing":                  {old: `7`, config: `{}`, want: `{}`},
 	} {
 		t.Run(name, func(t *testing.T) {

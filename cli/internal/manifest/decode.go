@@ -171,7 +171,7 @@ func (s *Set) addItems(source Source, list map[string]any) {
 func (s *Set) addConfig(source Source, apiVersion string, value map[string]any) {
 	networkType, known := s.Configs[apiVersion]
 	if !known {
-		s.wrong(source, field.NotSupported(field.NewPath("apiVersion"), fielderror.Abbreviate(apiVersion), slices.Sorted(maps.Keys(s.Configs))))
+		s.wrong(source, fielderror.NotSupported(field.NewPath("apiVersion"), apiVersion, slices.Sorted(maps.Keys(s.Configs))))
 		return
 	}
 	raw, err := json.Marshal(value)

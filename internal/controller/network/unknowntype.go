@@ -12,6 +12,7 @@ import (
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/fielderror"
 	"github.com/trellis-network/trellis/internal/outcome"
 )
 
@@ -34,6 +35,7 @@ func (r *Reconciler) refuseUnknownType(_ context.Context, run *run) outcome.Outc
 		return outcome.Finish().Within(left)
 	}
 	refused := field.NotSupported(field.NewPath(path), n.Spec.Type, r.Pipeline.Types())
-	refused.Detail += fmt.Sprintf(" by the operator %s; no other operator has taken the Network within %s", r.Operator, takenWithin)
+	refused.Detail += fmt.Sprintf(" by the operator %s; no other operator has taken the Network within %s", r.Operator, takenWithin) +
+		fielderror.DidYouMean(n.Spec.Type, r.Pipeline.Types())
 	return outcome.Fail(refused, corev1beta1.ErrorConfigurationProblem)
 }

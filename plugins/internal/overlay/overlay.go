@@ -30,14 +30,17 @@ type Defaults struct {
 	Without Config
 }
 
+// The fields of a NetworkConfig, and those of its overlay.
 const (
 	overlayField         = "overlay"
+	enabledField         = "enabled"
 	createPodRoutesField = "createPodRoutes"
 )
 
 // State changes the config of a Shoot that a user creates, or updates if old is not nil, on an
 // infrastructure that turns overlays off. A new Shoot gets no overlay, unless Decided. An update that
-// leaves overlay out keeps the former one, since to switch it interrupts traffic. Where the
+// leaves overlay out keeps the former one, since to switch it interrupts traffic, but not what
+// is wrong in it: a misspelt field stays out. Where the
 // overlay is off, createPodRoutes, if the infrastructure wants it, and Without are stated too, unless
 // the config has them; while the overlay stays off, an update keeps them as they were.
 //
@@ -54,8 +57,10 @@ func (d Defaults) State(old, shoot *corev1beta1.Shoot, infrastructure *plugin.In
 	case config[overlayField] != nil:
 	case old == nil && !d.Decided(written):
 		config[overlayField], changed = json.RawMessage(`{"enabled":false}`), true
-	case before[overlayField] != nil:
-		config[overlayField], changed = before[overlayField], true
+	default:
+		if former := valid(before[overlayField]); len(former) > 0 {
+			config[overlayField], changed = encoded(former), true
+		}
 	}
 	if overlay, isOff := off(config); isOff {
 		formerly, wasOff := off(before)
@@ -104,7 +109,17 @@ func off(config Config) (fields Config, isOff bool) {
 		return nil, false
 	}
 	fields, isObject := decoded(config[overlayField])
-	return fields, isObject && string(fields["enabled"]) == "false"
+	return fields, isObject && string(fields[enabledField]) == "false"
+}
+
+// valid returns the fields of overlay that a plugin can decode.
+func valid(overlay json.RawMessage) Config {
+	fields, _ := decoded(overlay)
+	maps.DeleteFunc(fields, func(name string, value json.RawMessage) bool {
+		isField := name == enabledField || name == createPodRoutesField
+		return !isField || string(value) != "true" && string(value) != "false"
+	})
+	return fields
 }
 
 // decoded returns the fields of an object that have a value: a null says nothing.
