@@ -3,6 +3,7 @@
 package realnodes
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -36,7 +37,7 @@ var mostAtOnce = sync.OnceValue(func() int {
 		return fast.Sandboxes
 	}
 	planned := sandbox.Plans["e2e"].Sandboxes
-	fmt.Fprintf(os.Stderr, "only %d tests side by side, which takes a third longer: %s %v\n", planned, why, err)
+	fmt.Fprintf(os.Stderr, "only %d tests side by side, which takes a third longer: %s\n", planned, cmp.Or(why, fmt.Sprint(err)))
 	return planned
 })
 

@@ -48,8 +48,6 @@ type fault struct {
 	soon string
 	// message is a regular expression for all of the condition's message, after its reason.
 	message string
-	// atOnce has it mended as soon as the status tells of it.
-	atOnce bool
 }
 
 // suffers breaks something, expects the verdict in time, mends it, and expects that all is well
@@ -66,9 +64,7 @@ func (l *landscape) suffers(f fault) {
 	after := time.Since(began)
 	message := l.message()
 	l.Expect(message).To(MatchRegexp("^(" + f.message + ")$"))
-	if !f.atOnce {
-		l.rests(beforeRepair)
-	}
+	l.rests(beforeRepair)
 	l.Expect(f.mends()).To(Succeed())
 	again := l.becomes(Equal(standalone.AllWell), repaired)
 	faults.add(row{f.name, f.verdict, after, again, len(l.writes.since(began))})

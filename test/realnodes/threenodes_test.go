@@ -13,10 +13,11 @@ import (
 
 	connectivityv1alpha1 "github.com/trellis-network/trellis/api/connectivity/v1alpha1"
 	"github.com/trellis-network/trellis/test/sandbox"
+	"github.com/trellis-network/trellis/test/standalone"
 )
 
 func TestWhatFailsBetweenThreeNodesIsKnown(t *testing.T) {
-	sideBySide(t, 11*time.Minute)
+	sideBySide(t, 13*time.Minute)
 	l := newLandscape(t, 3)
 	l.talks()
 	name, withDNS := l.nodes()
@@ -25,6 +26,7 @@ func TestWhatFailsBetweenThreeNodesIsKnown(t *testing.T) {
 	if third == name {
 		third = map[string]string{"node-1": "node-3", "node-2": "node-1", "node-3": "node-2"}[withDNS]
 	}
+	l.isMendedAtOnce(withDNS)
 	l.suffers(fault{
 		name:    "one pair of three nodes, one direction",
 		breaks:  func() error { return victim.Fault(t.Context(), sandbox.Faults{CutOffFrom: []string{third}}) },
@@ -62,6 +64,22 @@ func TestWhatFailsBetweenThreeNodesIsKnown(t *testing.T) {
 	attempts, failures := l.attempts(name)
 	l.Expect(failures).To(BeNumerically(">", 0), "reports tell that packets are lost")
 	t.Logf("30 %% loss in each direction: of the last %d attempts from and to the node %d failed", attempts, failures)
+}
+
+// isMendedAtOnce cuts the link of the node with CoreDNS, which takes DNS along, and mends it as soon as
+// the status tells that it is down.
+func (l *landscape) isMendedAtOnce(name string) {
+	l.t.Helper()
+	l.restsBefore(nodeFails)
+	began := time.Now()
+	l.Expect(l.node(name).Fault(l.t.Context(), sandbox.Faults{LinkDown: true})).To(Succeed())
+	after := l.becomes(HavePrefix("False"), nodeFails)
+	verdict := l.verdict()
+	l.Expect(l.message()).To(ContainSubstring("Node " + name + ": the tests pods and nodes fail from and to other nodes."))
+	l.Expect(l.node(name).Heal(l.t.Context())).To(Succeed())
+	again := l.becomes(Equal(standalone.AllWell), repaired)
+	faults.add(row{"link of the node with CoreDNS down, mended at once", verdict, after, again, len(l.writes.since(began))})
+	l.expectFewWrites(l.shoot.Applied)
 }
 
 // probeStarted returns when the probe on a node has last started, if it is ready.

@@ -22,7 +22,7 @@ func TestWhatFailsBetweenTwoNodesIsKnown(t *testing.T) {
 	const failed = "ConnectivityTestsFailed: "
 	cutOff := failed + "Node " + name + ": the tests pods and nodes fail from and to other nodes\\."
 	l.suffers(fault{
-		name: "link of a node down, mended at once", breaks: on(sandbox.Faults{LinkDown: true}), mends: heal, atOnce: true,
+		name: "link of a node down", breaks: on(sandbox.Faults{LinkDown: true}), mends: heal,
 		verdict: "False dns !nodes !pods services", within: nodeFails, message: cutOff,
 	})
 	l.suffers(fault{
