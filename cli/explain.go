@@ -162,7 +162,7 @@ func pluginFor(p *pipeline.Pipeline, networkType string) (plugin.Plugin, error) 
 		return one, nil
 	}
 	return one, fmt.Errorf("unknown network type %q (known: %s)%s", fielderror.Abbreviate(networkType), strings.Join(p.Types(), ", "),
-		fielderror.DidYouMean(networkType, p.Types()))
+		fielderror.DidYouMean(p.Types(), networkType))
 }
 
 // answer prints a text, or the error in the command's arguments.

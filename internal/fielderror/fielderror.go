@@ -7,6 +7,8 @@ package fielderror
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/pmezard/go-difflib/difflib"
@@ -74,39 +76,33 @@ func Nearest(name string, known []string) string {
 	return nearest
 }
 
-// Choices lists known names and, if the words that an author wrote are near to exactly one of them,
-// asks for that one: "red, blue; did you mean blue?".
+// Choices lists known names, and asks for the one of them that an author's words mean, as DidYouMean
+// does: "red, blue; did you mean blue?".
 func Choices(known []string, words ...string) string {
-	list, meant := strings.Join(known, ", "), map[string]bool{}
+	return strings.Join(known, ", ") + DidYouMean(known, words...)
+}
+
+// DidYouMean returns the end of a message that asks for the known name which is near to the words of an
+// author, or nothing if they are near to none, or to several.
+func DidYouMean(known []string, words ...string) string {
+	meant := map[string]bool{}
 	for _, word := range words {
 		if near := Nearest(word, known); near != "" {
 			meant[near] = true
 		}
 	}
 	if len(meant) != 1 {
-		return list
+		return ""
 	}
-	for near := range meant {
-		list += "; did you mean " + near + "?"
-	}
-	return list
+	return "; did you mean " + slices.Collect(maps.Keys(meant))[0] + "?"
 }
 
-// NotSupported is field.NotSupported, and asks for the known name that is near to the one that the
-// author wrote.
+// NotSupported is field.NotSupported for the name that an author wrote, and asks for the one that the
+// author meant, as DidYouMean does.
 func NotSupported(path *field.Path, name string, known []string) *field.Error {
 	err := field.NotSupported(path, Abbreviate(name), known)
-	err.Detail += DidYouMean(name, known)
+	err.Detail += DidYouMean(known, name)
 	return err
-}
-
-// DidYouMean returns the end of a message that asks for the known name which is near to the one that
-// the author wrote, or nothing if none is near.
-func DidYouMean(name string, known []string) string {
-	if near := Nearest(name, known); near != "" {
-		return "; did you mean " + near + "?"
-	}
-	return ""
 }
 
 // letters ignores case, which authors often confuse.

@@ -36,6 +36,6 @@ func (r *Reconciler) refuseUnknownType(_ context.Context, run *run) outcome.Outc
 	}
 	refused := field.NotSupported(field.NewPath(path), n.Spec.Type, r.Pipeline.Types())
 	refused.Detail += fmt.Sprintf(" by the operator %s; no other operator has taken the Network within %s", r.Operator, takenWithin) +
-		fielderror.DidYouMean(n.Spec.Type, r.Pipeline.Types())
+		fielderror.DidYouMean(r.Pipeline.Types(), n.Spec.Type)
 	return outcome.Fail(refused, corev1beta1.ErrorConfigurationProblem)
 }
