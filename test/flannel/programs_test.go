@@ -42,7 +42,7 @@ func (b *agents) need(t *testing.T) string {
 			{"flannel's own CNI plugin", "upstream", "/upstream/", []string{"tool"}},
 		} {
 			build := gobuild.Build{
-				Name: module.name, Dir: module.dir, Env: []string{"CGO_ENABLED=0"}, Flags: []string{"-trimpath"},
+				Name: module.name, Dir: module.dir, Env: []string{"CGO_ENABLED=0"},
 				Output: b.dir + module.output, Packages: module.packages,
 				Preparing: "finding what must be compiled (a fresh machine loads modules first)",
 				Long:      "compiling takes a minute or two; this is needed once",

@@ -61,5 +61,5 @@ func buildFlags(entry *cache.Entry) []string {
 
 // flags are the flags of go build, with further ones for the linker.
 func flags(linker ...string) []string {
-	return []string{"-trimpath", "-buildvcs=false", "-ldflags=" + strings.Join(append([]string{"-s", "-w"}, linker...), " ")}
+	return []string{"-buildvcs=false", "-ldflags=" + strings.Join(append([]string{"-s", "-w"}, linker...), " ")}
 }

@@ -26,7 +26,7 @@ const Program = "trellis-sandbox"
 type Entry struct {
 	// Module is the directory of the sandbox's Go module.
 	Module string
-	// KubernetesVersion is the version that the module requires, like v1.36.3.
+	// KubernetesVersion is the version that the module requires, like v1.37.2.
 	KubernetesVersion string
 	// Root holds all entries of the kind, and Dir is the directory of this one.
 	Root, Dir string

@@ -14,7 +14,7 @@ import (
 func checkout(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, "sandbox", "go.mod"), moduleLine+"\n\nrequire (\n\tk8s.io/kubernetes v1.36.3\n)\n")
+	write(t, filepath.Join(dir, "sandbox", "go.mod"), moduleLine+"\n\nrequire (\n\tk8s.io/kubernetes v1.37.2\n)\n")
 	write(t, filepath.Join(dir, "sandbox", "go.sum"), "")
 	write(t, filepath.Join(dir, "sandbox", "cmd", "main.go"), "package main")
 	write(t, filepath.Join(dir, "test", "x", "x.go"), "package x")
@@ -45,7 +45,7 @@ func find(t *testing.T) *Entry {
 func TestFind(t *testing.T) {
 	module := checkout(t)
 	entry := find(t)
-	if !strings.HasPrefix(filepath.Base(entry.Dir), "v1.36.3-") || filepath.Base(entry.Root) != "sandbox" {
+	if !strings.HasPrefix(filepath.Base(entry.Dir), "v1.37.2-") || filepath.Base(entry.Root) != "sandbox" {
 		t.Errorf("got %+v", entry)
 	}
 	if entry.Built() {
@@ -82,7 +82,7 @@ func TestFindOutside(t *testing.T) {
 func TestEntriesThatWereUsedRecentlyAreKept(t *testing.T) {
 	checkout(t)
 	entry := find(t)
-	for _, name := range []string{filepath.Base(entry.Dir), "v1.36.3-a", "v1.36.3-b"} {
+	for _, name := range []string{filepath.Base(entry.Dir), "v1.37.2-a", "v1.37.2-b"} {
 		write(t, filepath.Join(entry.Root, name, Program), "")
 	}
 	if err := entry.Prune(); err != nil {
@@ -97,7 +97,7 @@ func TestPrune(t *testing.T) {
 	checkout(t)
 	entry := find(t)
 	now := time.Now()
-	for name, age := range map[string]time.Duration{filepath.Base(entry.Dir): 3 * time.Hour, "v1.36.3-a": time.Hour, "v1.36.3-b": 2 * time.Hour} {
+	for name, age := range map[string]time.Duration{filepath.Base(entry.Dir): 3 * time.Hour, "v1.37.2-a": time.Hour, "v1.37.2-b": 2 * time.Hour} {
 		write(t, filepath.Join(entry.Root, name, Program), "")
 		if err := os.Chtimes(filepath.Join(entry.Root, name), now.Add(-age), now.Add(-age)); err != nil {
 			t.Fatal(err)
@@ -113,7 +113,7 @@ func TestPrune(t *testing.T) {
 	if len(left) != 2 {
 		t.Errorf("left are %v", left)
 	}
-	if _, err := os.Stat(filepath.Join(entry.Root, "v1.36.3-b")); err == nil {
+	if _, err := os.Stat(filepath.Join(entry.Root, "v1.37.2-b")); err == nil {
 		t.Error("Prune kept the oldest entry")
 	}
 }
