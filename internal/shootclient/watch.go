@@ -28,22 +28,13 @@ import (
 // error (see meta.IsNoMatchError), and one that the credentials may not list or watch a
 // *RefusedError.
 func (s *Shoot) Watch(ctx context.Context, kinds ...schema.GroupVersionKind) error {
-	if err := s.askAgain(ctx, kinds); err != nil {
+	waiting, err := s.start(ctx, kinds)
+	if err != nil {
 		return err
-	}
-	waiting := map[schema.GroupVersionKind]toolscache.InformerSynced{}
-	for _, kind := range kinds {
-		ready, err := s.watch(ctx, kind)
-		if err != nil {
-			return err
-		}
-		if !ready() {
-			waiting[kind] = ready
-		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.options.SyncTimeout)
 	defer cancel()
-	err := wait.PollUntilContextCancel(ctx, 10*time.Millisecond, true, func(context.Context) (bool, error) {
+	err = wait.PollUntilContextCancel(ctx, 10*time.Millisecond, true, func(context.Context) (bool, error) {
 		maps.DeleteFunc(waiting, func(kind schema.GroupVersionKind, ready toolscache.InformerSynced) bool {
 			return ready() || s.refused.has(kind)
 		})
@@ -57,6 +48,35 @@ func (s *Shoot) Watch(ctx context.Context, kinds ...schema.GroupVersionKind) err
 			kindNames(slices.Collect(maps.Keys(waiting))), s.options.SyncTimeout))
 	}
 	return nil
+}
+
+// StartWatch does as Watch does, but does not wait: it reports whether all kinds are in the
+// cache. An API server that begins to serve a kind asks for a second until it is listed.
+func (s *Shoot) StartWatch(ctx context.Context, kinds ...schema.GroupVersionKind) (ready bool, err error) {
+	waiting, err := s.start(ctx, kinds)
+	if err != nil {
+		return false, err
+	}
+	return len(waiting) == 0, s.refusal(kinds)
+}
+
+// start starts to watch the kinds that are not watched yet, and returns those that are not in
+// the cache.
+func (s *Shoot) start(ctx context.Context, kinds []schema.GroupVersionKind) (map[schema.GroupVersionKind]toolscache.InformerSynced, error) {
+	if err := s.askAgain(ctx, kinds); err != nil {
+		return nil, err
+	}
+	waiting := map[schema.GroupVersionKind]toolscache.InformerSynced{}
+	for _, kind := range kinds {
+		ready, err := s.watch(ctx, kind)
+		if err != nil {
+			return nil, err
+		}
+		if !ready() {
+			waiting[kind] = ready
+		}
+	}
+	return waiting, nil
 }
 
 // kindNames lists the names of kinds.

@@ -40,6 +40,8 @@ type applier struct {
 	// them that could not be applied.
 	lost    keyed.Map[identity, bool]
 	missing *identity
+	// unlisted reports that the cache lacks kinds whose objects were applied.
+	unlisted bool
 }
 
 // attempt is what became of one item.
@@ -90,11 +92,11 @@ func (a *applier) apply(ctx context.Context) error {
 		}
 		first = last
 	}
-	// Kinds that came with their CRDs are not watched yet.
-	if err := a.shoot.Watch(ctx, kindsOf(a.items)...); err != nil && dispute == nil {
-		return err
-	}
-	return dispute
+	// Kinds that came with their CRDs are not watched yet. The run does not wait until the API
+	// server lists them: their objects are applied.
+	ready, err := a.shoot.StartWatch(ctx, kindsOf(a.items)...)
+	a.unlisted = !ready
+	return cmp.Or(dispute, err)
 }
 
 // try applies one item.
@@ -153,7 +155,9 @@ func (a *applier) awaitKind(ctx context.Context, i *item) error {
 		return err
 	}
 	if crd != nil {
-		if err := wait.PollUntilContextTimeout(ctx, establishInterval, establishTimeout, false, served); !wait.Interrupted(err) {
+		within, cancel := context.WithTimeout(ctx, establishTimeout)
+		defer cancel()
+		if err := establishBackoff.DelayFunc().Until(within, false, true, served); !wait.Interrupted(err) {
 			return err
 		}
 	}

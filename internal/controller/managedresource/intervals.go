@@ -2,7 +2,12 @@
 
 package managedresource
 
-import "time"
+import (
+	"math"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+)
 
 // When a ManagedResource is reconciled again, and how long each part may take.
 const (
@@ -36,8 +41,12 @@ const (
 	cacheLag = time.Second
 	// absentFor is how long a kind that the cluster lacks is not asked about again.
 	absentFor = 10 * time.Second
-	// A CRD must be served before its custom resources are applied: this is checked every
-	// establishInterval, for establishTimeout.
-	establishInterval = 200 * time.Millisecond
-	establishTimeout  = 10 * time.Second
+	// establishTimeout is how long a CRD may take to be served, before its custom resources are
+	// applied.
+	establishTimeout = 10 * time.Second
 )
+
+// establishBackoff has the times between checks whether a CRD is served: short at first, since
+// most are within half a second, and long for a cluster that never serves it, since a check may
+// be a request.
+var establishBackoff = wait.Backoff{Duration: 20 * time.Millisecond, Factor: 1.1, Cap: 500 * time.Millisecond, Steps: math.MaxInt32}

@@ -186,7 +186,9 @@ func (r *Reconciler) apply(ctx context.Context, run *run) outcome.Outcome {
 		shoot: run.shoot, owners: r.ownersFor(run), clock: run.clock, observed: run.observed,
 		before: run.before, wasApplied: isApplied(run.mr), items: run.desired.items,
 	}
-	if err := a.apply(ctx); err != nil {
+	err := a.apply(ctx)
+	run.unlisted = a.unlisted
+	if err != nil {
 		run.missing = a.missing
 		return failed(reasonApplyFailed, err)
 	}
@@ -203,16 +205,18 @@ func (r *Reconciler) apply(ctx context.Context, run *run) outcome.Outcome {
 
 // checkHealth checks the health of the objects in the inventory.
 func (r *Reconciler) checkHealth(ctx context.Context, run *run) outcome.Outcome {
+	if run.unlisted {
+		return outcome.Finish().Within(cacheLag)
+	}
 	found, err := healthOf(ctx, run.shoot, run.observed, run.mr.Status.Resources)
 	if err != nil {
 		return outcome.TryAgain(&failure{reasonHealthCheckError, err})
 	}
 	run.health = found
-	ended := outcome.Finish().Within(r.options.SyncPeriod)
 	if found == nil {
-		return ended.Within(cacheLag)
+		return outcome.Finish().Within(cacheLag)
 	}
-	return ended
+	return outcome.Finish().Within(r.options.SyncPeriod)
 }
 
 // removeFinalizer ends the work for a ManagedResource. One that another class continues with
