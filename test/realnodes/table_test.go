@@ -62,8 +62,9 @@ func (l *landscape) suffers(f fault) {
 	}
 	l.becomes(Equal(f.verdict), f.within-time.Since(began))
 	after := time.Since(began)
+	// Nodes that notice a moment later are named when the status is written again.
+	l.Eventually(l.message).WithTimeout(beforeRepair).WithPolling(100 * time.Millisecond).Should(MatchRegexp("^(" + f.message + ")$"))
 	message := l.message()
-	l.Expect(message).To(MatchRegexp("^(" + f.message + ")$"))
 	l.rests(beforeRepair)
 	l.Expect(f.mends()).To(Succeed())
 	again := l.becomes(Equal(standalone.AllWell), repaired)
