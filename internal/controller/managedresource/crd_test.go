@@ -3,8 +3,6 @@
 package managedresource
 
 import (
-	"net/http"
-	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -84,28 +82,4 @@ func TestCustomResourceWithoutDefinition(t *testing.T) {
 	e.Expect(e.shoot.Create(e.ctx, crd)).To(Succeed())
 	e.becomesGood("network")
 	e.Expect(e.shoot.Delete(e.ctx, crd)).To(Succeed())
-}
-
-// The user need not wait until the API server lists a kind whose CRD is new, for which it takes
-// a second: its objects are applied. Whether they are healthy is told afterwards.
-func TestAppliedBeforeANewKindIsListed(t *testing.T) {
-	e := newEnv(t)
-	crd, widget := e.widgets("unlisted")
-	listed := make(chan struct{})
-	e.refuse(func(_ string, request *http.Request) error {
-		if request.Method == http.MethodGet && strings.HasSuffix(request.URL.Path, "/widgets") {
-			select {
-			case <-listed:
-			case <-request.Context().Done():
-			}
-		}
-		return nil
-	})
-	e.state("network", widget, crd)
-	e.operator()
-	e.Eventually(e.conditions("network")).Should(And(
-		HaveKeyWithValue("ResourcesApplied", good["ResourcesApplied"]),
-		Not(HaveKeyWithValue("ResourcesHealthy", good["ResourcesHealthy"]))))
-	close(listed)
-	e.becomesGood("network")
 }
