@@ -44,12 +44,12 @@ func TestAccessNeverOutlivesItsSecret(t *testing.T) {
 	second, err := e.clients.For(e.ctx, e.namespace)
 	e.Expect(err).NotTo(HaveOccurred())
 	e.Expect(second).NotTo(BeIdenticalTo(first))
-	e.Expect(first.stopped).To(BeClosed())
+	e.Expect(first.open.Err()).To(HaveOccurred())
 
 	e.Expect(e.seed.Delete(e.ctx, e.secret())).To(Succeed())
 	_, err = e.clients.For(e.ctx, e.namespace)
 	e.Expect(errors.As(err, &noAccess)).To(BeTrue())
-	e.Expect(second.stopped).To(BeClosed())
+	e.Expect(second.open.Done()).To(BeClosed())
 }
 
 // goroutines counts those with one of the functions on their stacks.
@@ -255,7 +255,7 @@ func TestThePreferredSecretIsUsed(t *testing.T) {
 	internal, err := e.clients.For(e.ctx, e.namespace)
 	e.Expect(err).NotTo(HaveOccurred())
 	e.Expect(internal).NotTo(BeIdenticalTo(external))
-	e.Expect(external.stopped).To(BeClosed())
+	e.Expect(external.open.Done()).To(BeClosed())
 	e.Expect(e.clients.For(e.ctx, e.namespace)).To(BeIdenticalTo(internal))
 
 	preferred.Data[SecretKey] = []byte("hello")
@@ -264,7 +264,7 @@ func TestThePreferredSecretIsUsed(t *testing.T) {
 	e.Expect(err).To(MatchError(HavePrefix("there is no access to the shoot: Secret "+e.namespace+"/gardener-internal: ")), "what is preferred is not passed over")
 
 	e.Expect(e.seed.Delete(e.ctx, preferred)).To(Succeed())
-	e.Expect(internal.stopped).To(BeClosed())
+	e.Expect(internal.open.Done()).To(BeClosed())
 	_, err = e.clients.For(e.ctx, e.namespace)
 	e.Expect(err).NotTo(HaveOccurred())
 }

@@ -152,6 +152,9 @@ func (c *Clients) sweep(ctx context.Context) {
 			continue // a controller asks for it
 		}
 		unused := c.options.Clock.Since(s.asked) >= c.options.IdleTimeout
+		if s.shoot != nil {
+			s.shoot.mapper.forget(sweepInterval)
+		}
 		s.mu.Unlock()
 		if !unused {
 			_, err := c.versionOf(ctx, namespace)

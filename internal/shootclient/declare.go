@@ -114,8 +114,21 @@ func (w Watch) empty() client.Object {
 	return object
 }
 
-// selecting restricts what an informer lists and watches to what is declared. It makes the
-// informer list in pages, and ends a list that has too many or takes too long, or of which
+// emptyList returns an empty list of objects in the form in which the kind is cached.
+func (w Watch) emptyList() client.ObjectList {
+	kind := w.Kind.GroupVersion().WithKind(w.Kind.Kind + "List")
+	if w.Typed {
+		if typed, err := scheme.New(kind); err == nil {
+			return typed.(client.ObjectList)
+		}
+	}
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(kind)
+	return list
+}
+
+// selecting restricts what a reflector lists and watches to what is declared. It makes the
+// reflector list in pages, and ends a list that has too many or takes too long, or of which
 // admit refuses an object.
 func (w Watch) selecting(all toolscache.ListerWatcher, managedBy string, admit func(runtime.Object) error) toolscache.ListerWatcher {
 	selector := labels.SelectorFromSet(labels.Set{resourcesv1alpha1.ManagedBy: managedBy})
@@ -150,24 +163,7 @@ func (w Watch) selecting(all toolscache.ListerWatcher, managedBy string, admit f
 			return listed, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			events, err := from.WatchWithContext(ctx, selected(options))
-			if err != nil {
-				return nil, err
-			}
-			return drained{events}, nil
+			return from.WatchWithContext(ctx, selected(options))
 		},
 	}
-}
-
-// drained is a watch whose Stop lets all its goroutines end. The filter with which
-// controller-runtime sets the kind of metadata waits until its last event is received.
-type drained struct{ watch.Interface }
-
-// Stop implements watch.Interface.
-func (d drained) Stop() {
-	d.Interface.Stop()
-	go func() {
-		for range d.ResultChan() {
-		}
-	}()
 }

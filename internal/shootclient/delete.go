@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -65,27 +64,4 @@ func newDeletes(connection *connection) (rest.Interface, error) {
 	config.APIPath, config.GroupVersion = "/api", &schema.GroupVersion{Version: "v1"}
 	config.NegotiatedSerializer = clientgoscheme.Codecs.WithoutConversion()
 	return rest.RESTClientForConfigAndClient(config, connection.requests)
-}
-
-// HasAll reports whether the cache has all objects of a kind, so that no read of it waits.
-func (s *Shoot) HasAll(kind schema.GroupVersionKind) bool {
-	s.mu.Lock()
-	ready := s.watched[kind]
-	s.mu.Unlock()
-	return ready != nil && ready() && !s.refused.has(kind)
-}
-
-// Known returns the metadata of an object as the cache has it, or nil if the cache does not have
-// it, or not yet all objects of the kind. Unlike Cached it sends no request.
-func (s *Shoot) Known(ctx context.Context, kind schema.GroupVersionKind, key types.NamespacedName) *metav1.PartialObjectMetadata {
-	if !s.HasAll(kind) {
-		return nil
-	}
-	object := s.declared.of(kind).empty()
-	if err := s.cache.Get(ctx, key, object); err != nil {
-		return nil
-	}
-	known := meta.AsPartialObjectMetadata(object)
-	known.SetGroupVersionKind(kind)
-	return known
 }

@@ -7,55 +7,33 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 )
 
-// handler turns what the watch of one kind sees into events.
-func (s *Shoot) handler(kind schema.GroupVersionKind) toolscache.ResourceEventHandler {
-	return toolscache.ResourceEventHandlerDetailedFuncs{
-		AddFunc: func(added any, isInInitialList bool) {
-			if object, ok := added.(metav1.Object); ok && !isInInitialList {
-				s.tellOf(kind, Created, object)
-			}
-		},
-		UpdateFunc: func(before, after any) {
-			old, okOld := before.(metav1.Object)
-			object, ok := after.(metav1.Object)
-			if !okOld || !ok || old.GetResourceVersion() == object.GetResourceVersion() {
-				return
-			}
-			if relevant := s.declared.of(kind).Relevant; relevant != nil {
-				if before, after, ok := bothObjects(before, after); ok && !relevant(before, after) {
-					return
-				}
-			}
-			change := Edited
-			if kind := kind.GroupKind(); Fingerprint(kind, old) == Fingerprint(kind, object) {
-				change = StatusChanged
-			}
-			s.tellOf(kind, change, old, object)
-		},
-		DeleteFunc: func(deleted any) {
-			if tombstone, ok := deleted.(toolscache.DeletedFinalStateUnknown); ok {
-				deleted = tombstone.Obj
-			}
-			if crd, ok := deleted.(*apiextensionsv1.CustomResourceDefinition); ok {
-				s.unwatchKind(schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind})
-			}
-			if object, ok := deleted.(metav1.Object); ok {
-				s.tellOf(kind, Deleted, object)
-			}
-		},
+// changed turns what the watch of one kind sees into events. before is nil for an object that is
+// new, after for one that is gone.
+func (s *Shoot) changed(declared Watch, before, after client.Object) {
+	if declared.Silent {
+		return
 	}
-}
-
-func bothObjects(before, after any) (client.Object, client.Object, bool) {
-	one, okOne := before.(client.Object)
-	two, okTwo := after.(client.Object)
-	return one, two, okOne && okTwo
+	kind := declared.Kind
+	switch {
+	case before == nil:
+		s.tellOf(kind, Created, after)
+	case after == nil:
+		if crd, ok := before.(*apiextensionsv1.CustomResourceDefinition); ok {
+			s.unwatchKind(schema.GroupKind{Group: crd.Spec.Group, Kind: crd.Spec.Names.Kind})
+		}
+		s.tellOf(kind, Deleted, before)
+	case before.GetResourceVersion() == after.GetResourceVersion():
+	case declared.Relevant != nil && !declared.Relevant(before, after):
+	case Fingerprint(kind.GroupKind(), before) == Fingerprint(kind.GroupKind(), after):
+		s.tellOf(kind, StatusChanged, before, after)
+	default:
+		s.tellOf(kind, Edited, before, after)
+	}
 }
 
 // tellOf sends an event for each origin that the states of an object name.

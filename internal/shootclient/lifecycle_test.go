@@ -130,6 +130,6 @@ func TestAShootThatIsOpenedAfterItsEndIsClosed(t *testing.T) {
 	g.Expect(err).NotTo(HaveOccurred())
 	seed.delete("shoot--dev--one")
 	clients.sweep(t.Context())
-	g.Expect(shoot.stopped).To(BeClosed())
+	g.Expect(shoot.open.Done()).To(BeClosed())
 	g.Expect(clients.slots).To(BeEmpty())
 }

@@ -79,7 +79,7 @@ func (s *Shoot) askAgain(ctx context.Context, kinds []schema.GroupVersionKind) e
 	return nil
 }
 
-// tryWatch does what an informer does, and only to learn whether it is allowed.
+// tryWatch does what a reflector does, and only to learn whether it is allowed.
 func (s *Shoot) tryWatch(ctx context.Context, kind schema.GroupVersionKind) error {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))

@@ -15,10 +15,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	toolscache "k8s.io/client-go/tools/cache"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	connectivityv1alpha1 "github.com/trellis-network/trellis/api/connectivity/v1alpha1"
 )
@@ -53,28 +50,32 @@ type Shoot struct {
 	connection *connection
 	// secret is where a better kubeconfig belongs, as namespace/name, or empty where
 	// there is none.
-	secret  string
-	asks    client.WithWatch
-	deletes rest.Interface
-	refused *refusals
-	cache   cache.Cache
-	tell    func(Event)
+	secret string
+	mapper *mapper
+	// asks and watches send requests that have a time limit, and watches, which have none.
+	asks, watches client.WithWatch
+	deletes       rest.Interface
+	refused       *refusals
+	tell          func(Event)
+	opened        time.Time
+	// open ends with the access, running once all watches have ended.
+	open    context.Context
 	stop    context.CancelFunc
-	stopped chan struct{}
-	opened  time.Time
+	running sync.WaitGroup
 
 	mu      sync.Mutex
-	watched map[schema.GroupVersionKind]toolscache.InformerSynced
+	watched map[schema.GroupVersionKind]*objects
 	// logged is when the last line about a watch was written.
 	logged time.Time
 }
 
 func newShoot(namespace string, connection *connection, options *Options, declared *declarations, tell func(Event)) (*Shoot, error) {
-	mapper, err := apiutil.NewDynamicRESTMapper(connection.config, connection.requests)
+	kinds := newMapper(connection, options.Clock)
+	asks, err := client.NewWithWatch(connection.config, client.Options{HTTPClient: connection.requests, Scheme: scheme, Mapper: kinds})
 	if err != nil {
 		return nil, err
 	}
-	direct, err := client.NewWithWatch(connection.config, client.Options{HTTPClient: connection.requests, Scheme: scheme, Mapper: mapper})
+	watches, err := client.NewWithWatch(connection.config, client.Options{HTTPClient: connection.watches, Scheme: scheme, Mapper: kinds})
 	if err != nil {
 		return nil, err
 	}
@@ -82,30 +83,14 @@ func newShoot(namespace string, connection *connection, options *Options, declar
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
 	s := &Shoot{
-		Namespace: namespace, Cluster: connection.cluster, Client: direct,
-		options: options, declared: declared, connection: connection, asks: direct, deletes: deletes, tell: tell,
-		refused: &refusals{clock: options.Clock}, opened: options.Clock.Now(),
-		stop: cancel, stopped: make(chan struct{}),
-		watched: map[schema.GroupVersionKind]toolscache.InformerSynced{},
+		Namespace: namespace, Cluster: connection.cluster, Client: asks,
+		options: options, declared: declared, connection: connection, mapper: kinds, asks: asks, watches: watches,
+		deletes: deletes, tell: tell, refused: &refusals{clock: options.Clock}, opened: options.Clock.Now(),
+		watched: map[schema.GroupVersionKind]*objects{},
 	}
+	s.open, s.stop = context.WithCancel(context.Background())
 	s.Reader = &reader{s}
-	s.cache, err = cache.New(connection.config, cache.Options{
-		HTTPClient: connection.watches, Scheme: scheme, Mapper: mapper, NewInformer: s.newInformer,
-		DefaultTransform: s.admit,
-	})
-	if err != nil {
-		cancel()
-		return nil, err
-	}
-	go func() {
-		defer close(s.stopped)
-		// The error could only say that it was started twice.
-		_ = s.cache.Start(ctx)
-	}()
-	// Nothing is watched yet, so this only waits until the cache has started.
-	s.cache.WaitForCacheSync(ctx)
 	return s, nil
 }
 
@@ -177,7 +162,9 @@ func (s *Shoot) Failure(err error) error {
 
 // close stops all watches and waits for their end.
 func (s *Shoot) close() {
+	s.mu.Lock() // no other watch begins
 	s.stop()
-	<-s.stopped
+	s.mu.Unlock()
+	s.running.Wait()
 	s.connection.close()
 }

@@ -51,7 +51,7 @@ func TestAShootWithTooManyObjectsIsNotWatched(t *testing.T) {
 			_ = shoot.Watch(t.Context(), configMaps)
 			g.Eventually(ask).WithTimeout(time.Minute).Should(MatchError(HavePrefix("the shoot with the API server " + shoot.Server + " has more than 20 MiB of watched objects and kinds; ")))
 			g.Expect(ask()).To(BeAssignableToTypeOf(&UnreachableError{}), "so it is reported as other failures are")
-			g.Eventually(shoot.stopped).WithTimeout(time.Minute).Should(BeClosed(), "nothing is watched any more")
+			g.Eventually(shoot.open.Done()).WithTimeout(time.Minute).Should(BeClosed(), "nothing is watched any more")
 			g.Expect(shoot.connection.cached.Load()).To(BeNumerically("<", maxCached+1<<20))
 
 			ends.Store(true)

@@ -10,16 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
-	toolscache "k8s.io/client-go/tools/cache"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
 // Watch starts to watch the kinds that are not watched yet, and returns when all of them
@@ -35,8 +27,8 @@ func (s *Shoot) Watch(ctx context.Context, kinds ...schema.GroupVersionKind) err
 	ctx, cancel := context.WithTimeout(ctx, s.options.SyncTimeout)
 	defer cancel()
 	err = wait.PollUntilContextCancel(ctx, 10*time.Millisecond, true, func(context.Context) (bool, error) {
-		maps.DeleteFunc(waiting, func(kind schema.GroupVersionKind, ready toolscache.InformerSynced) bool {
-			return ready() || s.refused.has(kind)
+		maps.DeleteFunc(waiting, func(kind schema.GroupVersionKind, cached *objects) bool {
+			return cached.ready() || s.refused.has(kind)
 		})
 		return len(waiting) == 0, nil
 	})
@@ -62,18 +54,18 @@ func (s *Shoot) StartWatch(ctx context.Context, kinds ...schema.GroupVersionKind
 
 // start starts to watch the kinds that are not watched yet, and returns those that are not in
 // the cache.
-func (s *Shoot) start(ctx context.Context, kinds []schema.GroupVersionKind) (map[schema.GroupVersionKind]toolscache.InformerSynced, error) {
+func (s *Shoot) start(ctx context.Context, kinds []schema.GroupVersionKind) (map[schema.GroupVersionKind]*objects, error) {
 	if err := s.askAgain(ctx, kinds); err != nil {
 		return nil, err
 	}
-	waiting := map[schema.GroupVersionKind]toolscache.InformerSynced{}
+	waiting := map[schema.GroupVersionKind]*objects{}
 	for _, kind := range kinds {
-		ready, err := s.watch(ctx, kind)
+		cached, err := s.watch(kind)
 		if err != nil {
 			return nil, err
 		}
-		if !ready() {
-			waiting[kind] = ready
+		if cached != nil && !cached.ready() {
+			waiting[kind] = cached
 		}
 	}
 	return waiting, nil
@@ -89,29 +81,33 @@ func kindNames(kinds []schema.GroupVersionKind) string {
 	return strings.Join(slices.Compact(names), ", ")
 }
 
-func (s *Shoot) watch(ctx context.Context, kind schema.GroupVersionKind) (toolscache.InformerSynced, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// watch returns the cache of a kind, and starts to fill it if that is not done yet. It returns nil
+// for a kind that is refused.
+func (s *Shoot) watch(kind schema.GroupVersionKind) (*objects, error) {
 	if s.refused.has(kind) {
-		return func() bool { return true }, nil
+		return nil, nil
 	}
-	if ready, ok := s.watched[kind]; ok {
-		return ready, nil
+	if cached := s.cached(kind); cached != nil {
+		return cached, nil
 	}
-	declared := s.declared.of(kind)
-	informer, err := s.cache.GetInformer(ctx, declared.empty(), cache.BlockUntilSynced(false))
-	if err != nil {
+	if _, err := s.mapper.RESTMapping(kind.GroupKind(), kind.Version); err != nil {
 		return nil, s.Failure(err)
 	}
-	s.watched[kind] = informer.HasSynced
-	if !declared.Silent {
-		registration, err := informer.AddEventHandler(s.handler(kind))
-		if err != nil {
-			return nil, err
-		}
-		s.watched[kind] = registration.HasSynced
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if cached := s.watched[kind]; cached != nil {
+		return cached, nil
 	}
-	return s.watched[kind], nil
+	if s.open.Err() != nil {
+		return nil, errClosed
+	}
+	declared := s.declared.of(kind)
+	cached := s.newObjects(declared)
+	ctx, stop := context.WithCancel(s.open)
+	cached.stop = stop
+	s.watched[kind] = cached
+	s.running.Go(func() { s.reflect(ctx, declared, cached) })
+	return cached, nil
 }
 
 // unwatchKind ends the watches of a custom kind whose definition is gone. If the
@@ -120,60 +116,10 @@ func (s *Shoot) watch(ctx context.Context, kind schema.GroupVersionKind) (toolsc
 func (s *Shoot) unwatchKind(gone schema.GroupKind) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for kind := range s.watched {
+	for kind, cached := range s.watched {
 		if kind.GroupKind() == gone {
 			delete(s.watched, kind)
-			_ = s.cache.RemoveInformer(context.Background(), s.declared.of(kind).empty())
+			cached.stop()
 		}
 	}
-}
-
-// Cached returns an object from the cache, in the form that its Watch declares.
-func (s *Shoot) Cached(ctx context.Context, kind schema.GroupVersionKind, key types.NamespacedName) (client.Object, error) {
-	object := s.declared.of(kind).empty()
-	err := s.Reader.Get(ctx, key, object)
-	return object, err
-}
-
-// reader reads from the cache, and only what the cache is meant for.
-type reader struct{ shoot *Shoot }
-
-// Get implements client.Reader.
-func (r *reader) Get(ctx context.Context, key client.ObjectKey, object client.Object, options ...client.GetOption) error {
-	kind, err := apiutil.GVKForObject(object, scheme)
-	if err != nil {
-		return err
-	}
-	if selected := r.shoot.declared.of(kind).Fields; selected != nil &&
-		!selected.Matches(fields.Set{"metadata.namespace": key.Namespace, "metadata.name": key.Name}) {
-		return fmt.Errorf("%s %s cannot be read from the cache, which has those with %s", kind.Kind, key, selected)
-	}
-	if err := r.prepare(ctx, kind, object); err != nil {
-		return err
-	}
-	return r.shoot.cache.Get(ctx, key, object, options...)
-}
-
-// List implements client.Reader.
-func (r *reader) List(ctx context.Context, list client.ObjectList, options ...client.ListOption) error {
-	kind, err := apiutil.GVKForObject(list, scheme)
-	if err != nil {
-		return err
-	}
-	if n := len(kind.Kind) - len("List"); n > 0 && meta.IsListType(list) {
-		kind.Kind = kind.Kind[:n]
-	}
-	if err := r.prepare(ctx, kind, list); err != nil {
-		return err
-	}
-	return r.shoot.cache.List(ctx, list, options...)
-}
-
-func (r *reader) prepare(ctx context.Context, kind schema.GroupVersionKind, object any) error {
-	_, single := object.(*metav1.PartialObjectMetadata)
-	_, list := object.(*metav1.PartialObjectMetadataList)
-	if metadataOnly := single || list; metadataOnly == r.shoot.declared.of(kind).Typed {
-		return fmt.Errorf("%s cannot be read from the cache as %T", kind.Kind, object)
-	}
-	return r.shoot.Watch(ctx, kind)
 }

@@ -289,7 +289,7 @@ func BenchmarkClusters(b *testing.B) {
 	var first float64
 	made := 0
 	report := func() {
-		<-time.After(settled)
+		<-time.After(*idleTime)
 		now, _ := o.memory()
 		counted, err := o.counters()
 		t.Expect(err).NotTo(HaveOccurred())

@@ -48,15 +48,21 @@ type Requests struct {
 	// Everything makes it record all requests but watches.
 	Everything bool
 
-	mutex  sync.Mutex
-	all    []*Request
-	before func(*http.Request) error
-	after  func(Request) error
+	mutex   sync.Mutex
+	all     []*Request
+	watches func(*http.Request) error
+	before  func(*http.Request) error
+	after   func(Request) error
 }
 
 // Wrap returns a transport that records the requests and sends them with next.
 func (r *Requests) Wrap(next http.RoundTripper) http.RoundTripper {
 	return RoundTripper(func(request *http.Request) (*http.Response, error) {
+		if watch := r.beforeWatch(); watch != nil && request.URL.Query().Has("watch") {
+			if err := watch(request); err != nil {
+				return nil, err
+			}
+		}
 		if request.URL.Query().Has("watch") || strings.HasPrefix(request.URL.Path, recordedEvents) || !r.Everything && !concernsObjects(request) {
 			return next.RoundTrip(request)
 		}
@@ -117,6 +123,20 @@ func (r *Requests) Before(f func(*http.Request) error) {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.before = f
+}
+
+// BeforeWatches calls f before each watch is sent, which fails with f's error. Watches are not
+// recorded.
+func (r *Requests) BeforeWatches(f func(*http.Request) error) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.watches = f
+}
+
+func (r *Requests) beforeWatch() func(*http.Request) error {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.watches
 }
 
 // After calls f with each answer before the client gets it. If f returns an error, the client

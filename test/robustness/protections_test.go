@@ -76,6 +76,7 @@ var protections = map[string]struct{ pkg, test string }{
 	"health-without-time-limit":             {"internal/controller/networkstatus", "TestTheTimeOfAReportIsLimited"},
 	"hibernated-shoots-open":                {"internal/controller/managedresource", "TestTheAccessToAHibernatedShootEnds"},
 	"hibernated-shoots-open-in-a-landscape": {"internal/controller/networkstatus", "TestAHibernatedClusterIsHealthy"},
+	"health-waits-for-lists":                {"internal/controller/managedresource", "TestAppliedBeforeANewKindIsListed"},
 	"idle-shoots-open":                      {"internal/shootclient", "TestTwoHundredShootsComeAndGoAndLeaveNothing"},
 	"infrastructure-not-awaited":            {"internal/controller/shoot", "TestTheInfrastructureComesBeforeTheNetworkAndTheControlPlaneAfterIt"},
 	"infrastructures-without-time-limit":    {"internal/controller/shoot", "TestWhenAnExtensionObjectIsReady/not in time"},

@@ -40,8 +40,6 @@ type applier struct {
 	// them that could not be applied.
 	lost    keyed.Map[identity, bool]
 	missing *identity
-	// unlisted reports that the cache lacks kinds whose objects were applied.
-	unlisted bool
 }
 
 // attempt is what became of one item.
@@ -92,11 +90,7 @@ func (a *applier) apply(ctx context.Context) error {
 		}
 		first = last
 	}
-	// Kinds that came with their CRDs are not watched yet. The run does not wait until the API
-	// server lists them: their objects are applied.
-	ready, err := a.shoot.StartWatch(ctx, kindsOf(a.items)...)
-	a.unlisted = !ready
-	return cmp.Or(dispute, err)
+	return dispute
 }
 
 // try applies one item.

@@ -3,6 +3,8 @@
 package managedresource
 
 import (
+	"net/http"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -82,4 +84,28 @@ func TestCustomResourceWithoutDefinition(t *testing.T) {
 	e.Expect(e.shoot.Create(e.ctx, crd)).To(Succeed())
 	e.becomesGood("network")
 	e.Expect(e.shoot.Delete(e.ctx, crd)).To(Succeed())
+}
+
+// The user need not wait until the API server lists a kind whose CRD is new, for which it takes
+// a second: its objects are applied. Whether they are healthy is told afterwards.
+func TestAppliedBeforeANewKindIsListed(t *testing.T) {
+	e := newEnv(t)
+	crd, widget := e.widgets("unlisted-" + e.namespace)
+	listed := make(chan struct{})
+	e.audit.shoot.BeforeWatches(func(request *http.Request) error {
+		if strings.HasSuffix(request.URL.Path, "/widgets") {
+			select {
+			case <-listed:
+			case <-request.Context().Done():
+			}
+		}
+		return nil
+	})
+	e.state("network", widget, crd)
+	e.operator()
+	e.Eventually(e.conditions("network")).Should(And(
+		HaveKeyWithValue("ResourcesApplied", good["ResourcesApplied"]),
+		Not(HaveKeyWithValue("ResourcesHealthy", Or(Equal(good["ResourcesHealthy"]), ContainSubstring(reasonHealthCheckError))))))
+	close(listed)
+	e.becomesGood("network")
 }

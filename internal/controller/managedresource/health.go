@@ -20,8 +20,12 @@ type health struct{ unhealthy, progressing *problem }
 type problem struct{ kind, message string }
 
 // healthOf checks the objects in an inventory, which a run has just found to exist. It
-// returns nil while the cache does not show what was applied.
+// returns nil while the cache does not show what was applied. It does not wait until the API
+// server lists a kind that came with its CRD; the next run does.
 func healthOf(ctx context.Context, shoot *shootclient.Shoot, observed *observations, refs []reference) (*health, error) {
+	if listed, err := shoot.StartWatch(ctx, kindsOf(observed.items)...); err != nil || !listed {
+		return nil, err
+	}
 	found := &health{}
 	for i := range refs {
 		ref, id := &refs[i], identityOf(&refs[i])

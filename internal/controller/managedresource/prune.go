@@ -101,7 +101,7 @@ func (p *pruner) delete(ctx context.Context, ref *reference) (*metav1.PartialObj
 // may have to stay, and what has changed since. A deletion that goes on is believed for as long
 // as objects that are being deleted are not read again.
 func (p *pruner) deleteKnown(ctx context.Context, ref *reference) (remains *metav1.PartialObjectMetadata, deleted bool, err error) {
-	known := p.shoot.Known(ctx, kindOf(ref), identityOf(ref).NamespacedName)
+	known := p.shoot.Known(kindOf(ref), identityOf(ref).NamespacedName)
 	if known == nil || has(known.Annotations, resourcesv1alpha1.KeepObject) {
 		return nil, false, nil
 	}

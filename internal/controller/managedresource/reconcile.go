@@ -135,8 +135,6 @@ type run struct {
 	deleting bool
 	// missing is an object that is gone from the shoot and could not be created again.
 	missing *identity
-	// unlisted reports that the cache lacks kinds that were applied: the next run waits for them.
-	unlisted bool
 	// applied is a message, empty unless everything was applied.
 	applied string
 	// health of the objects, nil while it is unknown.

@@ -187,7 +187,6 @@ func (r *Reconciler) apply(ctx context.Context, run *run) outcome.Outcome {
 		before: run.before, wasApplied: isApplied(run.mr), items: run.desired.items,
 	}
 	err := a.apply(ctx)
-	run.unlisted = a.unlisted
 	if err != nil {
 		run.missing = a.missing
 		return failed(reasonApplyFailed, err)
@@ -205,9 +204,6 @@ func (r *Reconciler) apply(ctx context.Context, run *run) outcome.Outcome {
 
 // checkHealth checks the health of the objects in the inventory.
 func (r *Reconciler) checkHealth(ctx context.Context, run *run) outcome.Outcome {
-	if run.unlisted {
-		return outcome.Finish().Within(cacheLag)
-	}
 	found, err := healthOf(ctx, run.shoot, run.observed, run.mr.Status.Resources)
 	if err != nil {
 		return outcome.TryAgain(&failure{reasonHealthCheckError, err})
