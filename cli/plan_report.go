@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/fielderror"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
@@ -43,8 +44,12 @@ func (p *plan) refuseFixed(before *pipeline.Accepted, request *pipeline.Request)
 	}
 }
 
-// warnOfWaiting warns if the operator waits for a condition of the nodes.
+// warnOfWaiting warns if the operator waits for the nodes.
 func (p *plan) warnOfWaiting(present []unstructured.Unstructured) error {
+	if p.result.AwaitsRoutes && len(p.differences) > 0 {
+		p.new.warnings = append(p.new.warnings, plugin.Warning{Field: "nodes", Message: "the operator changes nothing until all nodes have their routes, which the condition " +
+			extensionsv1alpha1.PodRoutesCreated + " of the Network tells, because pods talk through them then"})
+	}
 	wanted, request := p.result.Precondition, &p.new.request
 	if wanted == nil || request.Facts.Hibernated || len(present) == 0 || len(p.differences) == 0 {
 		return nil

@@ -11,6 +11,7 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/cli"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins"
@@ -370,4 +371,31 @@ func planOfAll(args ...string) (exit int, stdout string) {
 	exit = cli.Run(append([]string{"plan"}, args...), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &problems},
 		append(plugins.All(), plugin.New(noop{})), providers.All())
 	return exit, out.String() + problems.String()
+}
+
+// noopOverRoutes is a noop that may rely on the infrastructure's routes.
+type noopOverRoutes struct{ noop }
+
+func (noopOverRoutes) DescribeDataPath(effective *noopConfig) plugin.DataPath {
+	if effective.Length == "1" {
+		return plugin.DataPath{Packets: "no encapsulation"}
+	}
+	return plugin.DataPath{Packets: "on foot", Router: "hand"}
+}
+
+func TestAPlanTellsThatTheOperatorWaitsForRoutes(t *testing.T) {
+	t.Chdir(t.TempDir())
+	asked := func(text string) string {
+		return strings.Replace(text, "metadata: {", "metadata: {annotations: {"+extensionsv1alpha1.PodRoutesAnnotation+": \"true\"}, ", 1)
+	}
+	for next, waits := range map[string]bool{asked(noopShoot(`{length: "1"}`)): true, asked(noopShoot(`{length: "2"}`)): false, noopShoot(`{length: "1"}`): false} {
+		g := NewWithT(t)
+		for name, text := range fromTo(noopShoot("{}"), next) {
+			g.Expect(os.WriteFile(name, []byte(text), 0o644)).To(Succeed())
+		}
+		var out strings.Builder
+		cli.Run([]string{"plan", "old.yaml", "new.yaml"}, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out}, []plugin.Plugin{plugin.New(noopOverRoutes{})}, nil)
+		g.Expect(strings.Contains(out.String(), "warning: new.yaml: nodes: the operator changes nothing until all nodes have their routes, "+
+			"which the condition PodRoutesCreated of the Network tells, because pods talk through them then\n")).To(Equal(waits), out.String())
+	}
 }

@@ -80,6 +80,9 @@ type Result struct {
 	Changes []Change
 	// Transition is how the changes are made in steps; nil if they are made at once.
 	Transition *Transition
+	// AwaitsRoutes reports that the network comes to rely on routes that the operator has been asked to
+	// make. It must not be written before all nodes have theirs.
+	AwaitsRoutes bool
 	// NotInSteps is why the changes are made at once although the plugin has steps for them; nil
 	// otherwise. It is for authors of plugins.
 	NotInSteps *Obstacle `json:"-"`

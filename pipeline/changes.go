@@ -77,6 +77,8 @@ func (b *build) compare() error {
 		}
 		b.classify(string(fact), then.Value(fact), b.in.Value(fact), path, before, then)
 	}
+	b.result.AwaitsRoutes = b.request.RoutesAsked && !b.request.AtOnce && !b.in.Hibernated &&
+		!b.plugin.DescribeDataPath(before).NeedsRoutes() && b.plugin.DescribeDataPath(b.config).NeedsRoutes()
 	b.result.compared = true
 	return nil
 }

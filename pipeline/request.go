@@ -50,6 +50,8 @@ type Request struct {
 	Step json.RawMessage `json:"step,omitempty"`
 	// AtOnce makes every change at once, and none in steps.
 	AtOnce bool `json:"atOnce,omitempty"`
+	// RoutesAsked reports that the operator has been asked for routes to the pods of all nodes.
+	RoutesAsked bool `json:"routesAsked,omitempty"`
 	// TakenOver is what a network that another extension has made runs for, until Trellis
 	// has applied it. What is wrong with that is not an error either.
 	TakenOver *Accepted `json:"takenOver,omitempty"`
@@ -106,6 +108,7 @@ func (p *Pipeline) NewRequest(network *extensionsv1alpha1.Network, shoot *corev1
 	}
 	request.MaxUnavailable = network.Annotations[extensionsv1alpha1.MaxUnavailableAnnotation]
 	request.AtOnce = network.Annotations[extensionsv1alpha1.TransitionAnnotation] == extensionsv1alpha1.TransitionAtOnce
+	request.RoutesAsked = extensionsv1alpha1.AsksForPodRoutes(network, shoot)
 	withoutProbe := network.Annotations[extensionsv1alpha1.ProbeAnnotation] == "false"
 	infrastructure := network.Spec.CloudProvider
 	if shoot != nil {

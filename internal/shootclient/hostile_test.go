@@ -70,7 +70,7 @@ func status(code int, reason metav1.StatusReason, message string) string {
 	return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d,"message":%q}`, reason, code, message)
 }
 
-func newHostile(t *testing.T, answers hostileAnswers, adjust ...func(*Options)) *hostile {
+func newHostile(t testing.TB, answers hostileAnswers, adjust ...func(*Options)) *hostile {
 	t.Helper()
 	h := &hostile{WithT: NewWithT(t), ctx: t.Context()}
 	for path, answer := range answers {

@@ -124,6 +124,7 @@ var protections = map[string]struct{ pkg, test string }{
 	"resolved-names-not-checked":            {"internal/shootclient", "TestNamesOfRefusedAddressesAreNotConnectedTo"},
 	"restored-seed-waited-for":              {"internal/controller/network", "TestANetworkOfARestoredSeedIsLookedAtWithinAMinute"},
 	"retry-after-obeyed":                    {"internal/shootclient", "TestNoRequestWaitsForAsLongAsAShootAsks"},
+	"routes-not-awaited":                    {"internal/controller/network", "TestANetworkReliesOnRoutesOnceAllNodesHaveThem/all"},
 	"second-network-carried-out":            {"internal/controller/network", "TestASecondNetworkIsAnErrorAndTheFirstIsNotDisturbed"},
 	"senders-that-do-not-wait":              {"internal/shootclient", "TestASenderWaitsWhateverItSends"},
 	"slow-numbers-parsed":                   {"internal/jsoncost", "TestNumbersThatTakeLongToParseAreRefused"},

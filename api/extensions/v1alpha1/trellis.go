@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 )
 
 // MaxUnavailableAnnotation on a Network, or on its Shoot, is the number of nodes on which
@@ -47,6 +49,15 @@ const NetworkUpToDate = "NetworkUpToDate"
 // nodes in the route tables of the infrastructure, where the operator makes them. The Network's takes
 // precedence. Where it is taken off, the routes are removed.
 const PodRoutesAnnotation = "trellis.network/pod-routes"
+
+// AsksForPodRoutes reports whether a Network, or its Shoot if that is known, has asked for routes with
+// PodRoutesAnnotation.
+func AsksForPodRoutes(network *Network, shoot *corev1beta1.Shoot) bool {
+	if asked := network.Annotations[PodRoutesAnnotation]; asked != "" || shoot == nil {
+		return asked == "true"
+	}
+	return shoot.Annotations[PodRoutesAnnotation] == "true"
+}
 
 // PodRoutesCreated is the condition of a Network that has asked for routes: whether all nodes have
 // theirs. Absent otherwise.

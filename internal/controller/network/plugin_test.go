@@ -92,12 +92,15 @@ func (examplePlugin) Render(effective *exampleConfig, facts *plugin.Input) (plug
 		plugin.SeedBundle("example-config-seed", monitoring)), nil
 }
 
-// DescribeDataPath tells only how packets travel through a tunnel.
+// DescribeDataPath tells only how packets travel through a tunnel, or over routes of the infrastructure.
 func (examplePlugin) DescribeDataPath(effective *exampleConfig) plugin.DataPath {
-	if effective.Backend != "tunnel" {
-		return plugin.DataPath{}
+	switch effective.Backend {
+	case "tunnel":
+		return plugin.DataPath{Packets: "through a tunnel", Router: "the agents"}
+	case "native":
+		return plugin.DataPath{Packets: "no encapsulation"}
 	}
-	return plugin.DataPath{Packets: "through a tunnel", Router: "the agents"}
+	return plugin.DataPath{}
 }
 
 // Precondition is that of a routed network, which one with an overlay must not become before

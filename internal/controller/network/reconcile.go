@@ -55,7 +55,7 @@ func newReconciler(c client.Client, cached, live client.Reader, recorder events.
 		walker:   walker{requests, options.Clock},
 		pace:     pacekeeper{newPacer(c, options), requests, recorder, options.Clock},
 		claims:   claims{c, status},
-		gates:    gatekeeper{[]gate.Gate{gate.Nodes{Shoots: options.Shoots, MaxAge: nodesMaxAge}}, requests},
+		gates:    gatekeeper{[]gate.Gate{gate.Nodes{Shoots: options.Shoots, MaxAge: nodesMaxAge}, gate.Routes{}}, requests},
 		writer:   writer,
 		awaiter:  awaiter{codes, options.Clock, options.Timeout},
 		status:   status,

@@ -487,3 +487,33 @@ func TestASpecThatIsTurnedBackAtEachStepWalksBack(t *testing.T) {
 		})
 	}
 }
+
+// has says how many nodes there are, how many of them run the step, and how many agents are available.
+func (s *stepping) has(nodes, updated, available int32) {
+	s.t.Helper()
+	before := s.agents.DeepCopy()
+	s.agents.Status = appsv1.DaemonSetStatus{ObservedGeneration: s.agents.Generation, DesiredNumberScheduled: nodes, UpdatedNumberScheduled: updated, NumberAvailable: available}
+	s.Expect(s.client.Status().Patch(s.t.Context(), s.agents, client.MergeFrom(before))).To(Succeed())
+}
+
+// A node that is lost with the agents of the former step keeps the change where it is, however long that
+// takes: it may come back. Once the node is deleted, the change goes on.
+func TestANodeIsLostAtEachStep(t *testing.T) {
+	for step := 1; step < len(line); step++ {
+		t.Run(line[step], func(t *testing.T) {
+			s := newStepping(t)
+			n := s.finished()
+			s.patch(n, withConfig(`{"backend":"native"}`))
+			s.walk(n, "native", func() bool { return s.written() == line[step] })
+			s.has(3, 2, 2)
+			s.writes(n, line[step])
+			s.later(time.Hour)
+			s.at(n, step, transition.RollingOut)
+			s.stays(s.managedResource())
+
+			s.has(2, 2, 2)
+			had := s.walk(n, "native", never)
+			s.Expect(had).To(Equal(line[step:]))
+		})
+	}
+}

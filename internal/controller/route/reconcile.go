@@ -124,11 +124,6 @@ func (r *reconciler) shootOf(ctx context.Context, namespace string) (*corev1beta
 	return shoot, nil
 }
 
-// asks reports whether a cluster has asked for routes. The Network takes precedence.
-func asks(network *extensionsv1alpha1.Network, shoot *corev1beta1.Shoot) bool {
-	return cmp.Or(network.Annotations[extensionsv1alpha1.PodRoutesAnnotation], shoot.Annotations[extensionsv1alpha1.PodRoutesAnnotation]) == "true"
-}
-
 // stagesFor returns what to do for a Network, nil for nothing. A network that is being deleted needs
 // its routes until it is gone.
 func (r *reconciler) stagesFor(network *extensionsv1alpha1.Network, shoot *corev1beta1.Shoot) []outcome.Stage[*run] {
@@ -140,12 +135,12 @@ func (r *reconciler) stagesFor(network *extensionsv1alpha1.Network, shoot *corev
 			{Name: "open the route tables", Run: r.open}, {Name: "list the routes", Run: r.list},
 			{Name: "remove all routes", Run: r.removeAll}, {Name: "release the Network", Run: r.release},
 		}
-	case isHeld && !asks(network, shoot):
+	case isHeld && !extensionsv1alpha1.AsksForPodRoutes(network, shoot):
 		return []outcome.Stage[*run]{
 			{Name: "open the route tables", Run: r.open}, {Name: "list the nodes", Run: r.listNodes}, {Name: "list the routes", Run: r.list},
 			{Name: "unmark the nodes", Run: r.unmark}, {Name: "remove all routes", Run: r.removeAll}, {Name: "release the Network", Run: r.release},
 		}
-	case isGone || !asks(network, shoot) || shoot.IsHibernated():
+	case isGone || !extensionsv1alpha1.AsksForPodRoutes(network, shoot) || shoot.IsHibernated():
 		return nil
 	}
 	return []outcome.Stage[*run]{
