@@ -90,10 +90,14 @@ func BenchmarkMemoryOfAShoot(b *testing.B) {
 			shoot, err := e.clients.For(e.ctx, namespace)
 			e.Expect(err).NotTo(HaveOccurred())
 			e.Expect(shoot.Watch(e.ctx, kinds...)).To(Succeed())
+			shoot.mapper.forget(0)
 			connected = append(connected, shoot)
 		}
 		b.ReportMetric((heap()-before)/shoots, "kB-shoot")
-		b.ReportMetric(each(func(shoot *Shoot) { e.Expect(shoot.Watch(e.ctx, Nodes.Kind)).To(Succeed()) }), "kB-nodes")
+		b.ReportMetric(each(func(shoot *Shoot) {
+			e.Expect(shoot.Watch(e.ctx, Nodes.Kind)).To(Succeed())
+			shoot.mapper.forget(0)
+		}), "kB-nodes")
 		b.ReportMetric(each(func(shoot *Shoot) {
 			list := &corev1.NodeList{}
 			e.Expect(shoot.Client.List(e.ctx, list)).To(Succeed())

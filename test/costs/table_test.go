@@ -5,6 +5,7 @@ package costs
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"text/tabwriter"
@@ -23,6 +24,28 @@ func (m machine) measure(f func()) usage {
 	f()
 	return usage{
 		time.Since(began), m.operator.cpu() - before.operator, m.apiServer.cpu() - before.apiServer, m.etcd.cpu() - before.etcd,
+	}
+}
+
+// usages are those of the same thing, measured several times.
+type usages []usage
+
+// median returns the median of each figure; zero if nothing was measured.
+func (u usages) median() usage {
+	of := func(figure func(usage) time.Duration) time.Duration {
+		var all []time.Duration
+		for _, each := range u {
+			all = append(all, figure(each))
+		}
+		slices.Sort(all)
+		if len(all) == 0 {
+			return 0
+		}
+		return all[len(all)/2]
+	}
+	return usage{
+		of(func(u usage) time.Duration { return u.wall }), of(func(u usage) time.Duration { return u.operator }),
+		of(func(u usage) time.Duration { return u.apiServer }), of(func(u usage) time.Duration { return u.etcd }),
 	}
 }
 
@@ -66,6 +89,13 @@ func (c counters) per(by int) string {
 
 func TestARatioNeedsSomethingToCompareWith(t *testing.T) {
 	if got := times(3*time.Second, 2*time.Second) + times(1.0, 0); got != "1.50-" {
+		t.Error(got)
+	}
+}
+
+func TestTheMedianIsThatOfEachFigure(t *testing.T) {
+	all := usages{{1, 9, 3, 4}, {7, 2, 5, 5}, {3, 6, 4, 9}}
+	if got := all.median(); got != (usage{3, 6, 4, 5}) || (usages{}).median() != (usage{}) {
 		t.Error(got)
 	}
 }
