@@ -28,15 +28,15 @@ type queue struct {
 
 var sandboxes = queue{changed: sync.NewCond(&sync.Mutex{}), starting: map[*testing.T]bool{}}
 
-// mostAtOnce is how many tests run side by side: as many as make e2e has asked the machine to bear, or one more.
-// It asks the machine before the first of them starts.
+// mostAtOnce is how many tests run side by side: as many as make e2e has asked the machine to bear, or one more,
+// beside test/flannel. It asks the machine before the first of them starts.
 var mostAtOnce = sync.OnceValue(func() int {
 	fast := sandbox.Plans["e2e-fast"]
 	why, err := sandbox.WithoutRealNodes(context.Background(), fast)
 	if why == "" && err == nil {
-		return fast.Sandboxes
+		return fast.Sandboxes - 1 // that of test/flannel
 	}
-	planned := sandbox.Plans["e2e"].Sandboxes
+	planned := sandbox.Plans["e2e"].Sandboxes - 1
 	fmt.Fprintf(os.Stderr, "only %d tests side by side, which takes a third longer: %s\n", planned, cmp.Or(why, fmt.Sprint(err)))
 	return planned
 })

@@ -8,13 +8,14 @@ import "strconv"
 // of them have together.
 type Plan struct{ Sandboxes, Shoots, RealNodes int }
 
-// Plans are those of the targets of make, by name. That of e2e is the largest that three tests
-// of test/realnodes can have, as many as it runs side by side: one has three nodes, the others two. Where
-// the machine bears e2e-fast, it runs four, which takes three quarters of the time.
+// Plans are those of the targets of make, by name. Those of e2e have the sandbox of test/flannel, without
+// real nodes, beside those of test/realnodes. That of e2e is the largest that three tests of the latter can
+// have, as many as run side by side: one has three nodes, the others two. Where the machine bears
+// e2e-fast, four do, which takes three quarters of the time.
 var Plans = map[string]Plan{
 	"demo":     {Sandboxes: 1, Shoots: 2, RealNodes: 2},
-	"e2e":      {Sandboxes: 3, Shoots: 3, RealNodes: 7},
-	"e2e-fast": {Sandboxes: 4, Shoots: 4, RealNodes: 9},
+	"e2e":      {Sandboxes: 1 + 3, Shoots: 1 + 3, RealNodes: 7},
+	"e2e-fast": {Sandboxes: 1 + 4, Shoots: 1 + 4, RealNodes: 9},
 }
 
 func (p Plan) args() []string {
