@@ -21,7 +21,7 @@ func TestANetworkAwaitsRoutesThatItComesToRelyOn(t *testing.T) {
 		awaits        bool
 	}{
 		"it gives up its tunnel":                 {tunnel, none, map[string]string{extensionsv1alpha1.PodRoutesAnnotation: "true"}, true},
-		"nobody has asked for routes":            {tunnel, none, nil, false},
+		"its owner has not asked for routes":     {tunnel, none, nil, false},
 		"routes are not wanted":                  {tunnel, none, map[string]string{extensionsv1alpha1.PodRoutesAnnotation: "false"}, false},
 		"it has had no tunnel":                   {none, `{"tunnel":{"enabled":false},"mtu":"1500"}`, map[string]string{extensionsv1alpha1.PodRoutesAnnotation: "true"}, false},
 		"it gets a tunnel":                       {none, tunnel, map[string]string{extensionsv1alpha1.PodRoutesAnnotation: "true"}, false},

@@ -13,8 +13,8 @@ import (
 	"github.com/trellis-network/trellis/pipeline"
 )
 
-// Only the condition True lets a network rely on routes: not that they are being made, and not that
-// nobody has looked yet.
+// Only the condition True lets a network rely on routes. It waits while the operator makes them, and
+// until the operator has looked.
 func TestRoutesMustBeThere(t *testing.T) {
 	for name, test := range map[string]struct {
 		awaits bool

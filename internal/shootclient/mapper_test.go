@@ -12,7 +12,7 @@ import (
 	testclock "k8s.io/utils/clock/testing"
 )
 
-// Once nobody asks for other kinds, a shoot keeps only the kinds that it was asked for.
+// A shoot keeps only the kinds that controllers have asked for, once they ask for no others.
 func TestWhatDiscoverySaysIsForgotten(t *testing.T) {
 	g := NewWithT(t)
 	clock := testclock.NewFakePassiveClock(time.Now())

@@ -83,10 +83,12 @@ func (s *Shoot) askAgain(ctx context.Context, kinds []schema.GroupVersionKind) e
 func (s *Shoot) tryWatch(ctx context.Context, kind schema.GroupVersionKind) error {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-	if err := s.asks.List(ctx, list, client.Limit(1)); err != nil {
+	if err := s.Client.List(ctx, list, client.Limit(1)); err != nil {
 		return err
 	}
-	watch, err := s.asks.Watch(ctx, list, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.ResourceVersion}})
+	ctx, cancel := context.WithTimeout(ctx, s.options.RequestTimeout)
+	defer cancel()
+	watch, err := s.watches.Watch(ctx, list, &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.ResourceVersion}})
 	if err == nil {
 		watch.Stop()
 	}

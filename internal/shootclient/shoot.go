@@ -52,12 +52,12 @@ type Shoot struct {
 	// there is none.
 	secret string
 	mapper *mapper
-	// asks and watches send requests that have a time limit, and watches, which have none.
-	asks, watches client.WithWatch
-	deletes       rest.Interface
-	refused       *refusals
-	tell          func(Event)
-	opened        time.Time
+	// watches sends requests without a time limit.
+	watches client.WithWatch
+	deletes rest.Interface
+	refused *refusals
+	tell    func(Event)
+	opened  time.Time
 	// open ends with the access, running once all watches have ended.
 	open    context.Context
 	stop    context.CancelFunc
@@ -71,7 +71,7 @@ type Shoot struct {
 
 func newShoot(namespace string, connection *connection, options *Options, declared *declarations, tell func(Event)) (*Shoot, error) {
 	kinds := newMapper(connection, options.Clock)
-	asks, err := client.NewWithWatch(connection.config, client.Options{HTTPClient: connection.requests, Scheme: scheme, Mapper: kinds})
+	direct, err := client.New(connection.config, client.Options{HTTPClient: connection.requests, Scheme: scheme, Mapper: kinds})
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +84,8 @@ func newShoot(namespace string, connection *connection, options *Options, declar
 		return nil, err
 	}
 	s := &Shoot{
-		Namespace: namespace, Cluster: connection.cluster, Client: asks,
-		options: options, declared: declared, connection: connection, mapper: kinds, asks: asks, watches: watches,
+		Namespace: namespace, Cluster: connection.cluster, Client: direct,
+		options: options, declared: declared, connection: connection, mapper: kinds, watches: watches,
 		deletes: deletes, tell: tell, refused: &refusals{clock: options.Clock}, opened: options.Clock.Now(),
 		watched: map[schema.GroupVersionKind]*objects{},
 	}

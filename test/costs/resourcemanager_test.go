@@ -298,7 +298,7 @@ func BenchmarkClusters(b *testing.B) {
 	// A small part of the heap is garbage then.
 	o := start(b, box.Seed.Kubeconfig, "mode: Standalone\n", "GOGC=20")
 	name := func(i int) string { return fmt.Sprintf("shoot--costs--many-%04d", i) }
-	result := newTable("Memory of the operator with clusters that have Calico", "clusters", "resident", "heap in use", "heap for each", "goroutines", "connections")
+	result := newTable("Memory of the operator with clusters that have Calico", "clusters", "resident", "heap in use", "heap for each", "stacks", "goroutines", "connections")
 	var first float64
 	made := 0
 	report := func() {
@@ -314,7 +314,8 @@ func BenchmarkClusters(b *testing.B) {
 			first = heap
 		}
 		files, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", o.process))
-		result.row(fmt.Sprint(made), fmt.Sprintf("%.0f MiB", now), fmt.Sprintf("%.1f MiB", heap), each, fmt.Sprint(counted["go_goroutines"]), fmt.Sprint(len(files)))
+		result.row(fmt.Sprint(made), fmt.Sprintf("%.0f MiB", now), fmt.Sprintf("%.1f MiB", heap), each,
+			fmt.Sprintf("%.1f MiB", counted["go_memstats_stack_inuse_bytes"]/(1<<20)), fmt.Sprint(counted["go_goroutines"]), fmt.Sprint(len(files)))
 	}
 	report()
 	for _, count := range numbers(b, *clusterCounts) {

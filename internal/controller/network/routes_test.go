@@ -66,7 +66,7 @@ func TestANetworkReliesOnRoutesOnceAllNodesHaveThem(t *testing.T) {
 	}
 }
 
-// A network that relies on them already, and one that nobody has asked for routes of, wait for nothing.
+// A network whose owner has not asked for routes, and one that gets a tunnel, wait for nothing.
 func TestOtherNetworksDoNotWaitForRoutes(t *testing.T) {
 	for name, edit := range map[string]func(*extensionsv1alpha1.Network){
 		"routes are not asked for": withConfig(`{"backend":"native"}`),

@@ -112,9 +112,7 @@ func withProbes(options *network.Options) { options.Probe = &plugin.Probe{} }
 // runs has the agents of so many of three nodes be up to date.
 func (s *stepping) runs(updated int32) {
 	s.t.Helper()
-	before := s.agents.DeepCopy()
-	s.agents.Status = appsv1.DaemonSetStatus{ObservedGeneration: s.agents.Generation, DesiredNumberScheduled: 3, UpdatedNumberScheduled: updated, NumberAvailable: 3}
-	s.Expect(s.client.Status().Patch(s.t.Context(), s.agents, client.MergeFrom(before))).To(Succeed())
+	s.has(3, updated, 3)
 }
 
 // talk has the condition say whether pods talk.
