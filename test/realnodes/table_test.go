@@ -62,8 +62,9 @@ func (l *landscape) suffers(f fault) {
 	}
 	l.becomes(Equal(f.verdict), f.within-time.Since(began))
 	after := time.Since(began)
-	// Nodes that notice a moment later are named when the status is written again.
-	l.Eventually(l.message).WithTimeout(beforeRepair).WithPolling(100 * time.Millisecond).Should(MatchRegexp("^(" + f.message + ")$"))
+	// Nodes that notice a moment later, and others that suffer for a moment, are told when the status is
+	// written again: a minute after it has changed, and after the writes that are used up.
+	l.Eventually(l.message).WithTimeout(2*beforeRepair).WithPolling(100*time.Millisecond).Should(MatchRegexp("^("+f.message+")$"), l.evidence)
 	message := l.message()
 	l.rests(beforeRepair)
 	l.Expect(f.mends()).To(Succeed())

@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"os"
 	"syscall"
 	"time"
 
@@ -205,7 +206,8 @@ func (m *Measure) dial(ctx context.Context, target probe.Target) (net.Conn, erro
 		return conn, nil
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return nil, errRefused
-	case ctx.Err() != nil:
+	// The socket's deadline may pass a moment before that of the context.
+	case ctx.Err() != nil, errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
 		return nil, fmt.Errorf("no connection within %s", connectTimeout)
 	}
 	return nil, fmt.Errorf("no connection: %w", reason(err))

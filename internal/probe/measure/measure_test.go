@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -131,6 +132,18 @@ func TestAServiceIsTriedMoreThanOnce(t *testing.T) {
 	tries = -3
 	g.Expect(m.Attempt(t.Context(), target(v1alpha1.CheckServices, "trellis-probe", "10.2.0.9:80"), false).Failure).
 		To(Equal("no connection: unexpected EOF"))
+}
+
+// The socket's deadline passes at the same time as that of the attempt. Which one a program sees first must
+// not change what users read.
+func TestATimeoutHasOneText(t *testing.T) {
+	for name, seen := range map[string]error{"the socket's": os.ErrDeadlineExceeded, "the context's": context.DeadlineExceeded} {
+		m := measure.Measure{Dial: func(context.Context, string, string) (net.Conn, error) {
+			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: seen}
+		}}
+		outcome := m.Attempt(t.Context(), target(v1alpha1.CheckPods, "node-b", "10.1.0.9:80"), false)
+		NewWithT(t).Expect(outcome.Failure).To(Equal("no connection within 3s"), name)
+	}
 }
 
 // Nothing answers questions about names at the port of a probe; a server that says something else
