@@ -12,6 +12,8 @@ import (
 	. "github.com/onsi/gomega"
 	eventsv1 "k8s.io/api/events/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 )
 
 // events returns the events about the Network, each as type, reason and note.
@@ -58,6 +60,26 @@ func TestEachChangeOfStateIsALineAndEachEndOfAnOperationAnEvent(t *testing.T) {
 		MatchRegexp(line("Delete", "Processing", "Deleting the Network")),
 		MatchRegexp(line("Delete", "Succeeded", "Successfully deleted Network")),
 	))
+}
+
+// gardenlet asks all Networks of a seed each day. Only what a request changes is an event.
+func TestARequestThatChangesNothingIsNoEvent(t *testing.T) {
+	const reconciled = "Normal Reconciled: Successfully reconciled Network"
+	e := setup(t, inGardener)
+	n := e.finished(asking("reconcile"))
+	e.Eventually(e.events).Should(HaveExactElements(reconciled))
+	e.patch(n, asking("reconcile"))
+	e.becomes(n, again, fine)
+	mr := e.managedResource()
+	before := mr.Generation
+	e.patch(n, func(n *extensionsv1alpha1.Network) {
+		withConfig(`{"backend":"none"}`)(n)
+		asking("reconcile")(n)
+	})
+	e.Eventually(func() int64 { e.get(mr); return mr.Generation }).Should(BeNumerically(">", before))
+	e.applied()
+	e.Eventually(e.events).Should(ConsistOf(reconciled, reconciled, HavePrefix("Warning ConfigurationWarning")), "that of the creation, and those of the change")
+	e.Expect(e.log.With("Network changed state")).To(ContainElement(ContainSubstring(`"operation"="Reconcile" "state"="Succeeded"`)), "log lines have all")
 }
 
 // What fails is tried again and again, and is announced once.

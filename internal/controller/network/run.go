@@ -38,6 +38,8 @@ type run struct {
 	// that this is an operation that has not begun.
 	request          requested
 	asksForOperation bool
+	// succeeded reports that the last operation had succeeded at the beginning.
+	succeeded bool
 	// hasMigrated reports that another seed looks after the shoot.
 	hasMigrated bool
 	// generation is the one that an error is about.
@@ -96,6 +98,12 @@ type run struct {
 // writes reports whether something that was built must be written, or a request answered.
 func (r *run) writes() bool { return r.builds && !r.unchanged }
 
+// confirms reports that the network was asked for again and is as it was. gardenlet asks all Networks of a
+// seed each day, so that this is not worth an event.
+func (r *run) confirms() bool {
+	return r.succeeded && r.operation == corev1beta1.LastOperationTypeReconcile && r.builds && !r.changed
+}
+
 // builtGeneration returns the generation of the spec that is carried out.
 func (r *run) builtGeneration() int64 {
 	if r.continues {
@@ -108,7 +116,7 @@ func (r *run) builtGeneration() int64 {
 func newRun(n *extensionsv1alpha1.Network, p *pipeline.Pipeline) *run {
 	next := &run{
 		seen: seen{Network: n}, operation: operationType(n), request: requestOf(n),
-		asksForOperation: asksForOperation(n), hasMigrated: hasMigrated(n), generation: n.Generation,
+		asksForOperation: asksForOperation(n), succeeded: n.HasSucceeded(), hasMigrated: hasMigrated(n), generation: n.Generation,
 	}
 	next.Plugin, _ = p.Plugin(n.Spec.Type)
 	next.State, next.stateErr = state.Decode(n.Status.State)

@@ -267,7 +267,9 @@ func (w *statusWriter) announceTransition(ctx context.Context, run *run, before 
 		transition.Duration = w.clock.Since(transition.Before.LastUpdateTime.Time)
 	}
 	transition.Log(logf.FromContext(ctx))
-	transition.Announce(w.recorder, run.Network)
+	if !run.confirms() || transition.After.State == corev1beta1.LastOperationStateError {
+		transition.Announce(w.recorder, run.Network)
+	}
 }
 
 // providerStatus returns the plugin's status with what is in force. What another writer
