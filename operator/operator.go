@@ -157,7 +157,7 @@ func (o *Options) managerOptions() manager.Options {
 	return manager.Options{
 		Scheme:                 seedclient.Scheme(),
 		Logger:                 o.Log,
-		Metrics:                metricsserver.Options{BindAddress: o.Config.Metrics.BindAddress},
+		Metrics:                metricsserver.Options{BindAddress: o.Config.Metrics.BindAddress, ExtraHandlers: o.profiles()},
 		HealthProbeBindAddress: o.Config.HealthProbes.BindAddress,
 		Client:                 seedclient.Options(),
 		Cache:                  cached,

@@ -104,7 +104,9 @@ func TestLoadNamesTheInvalidField(t *testing.T) {
 		"no Service":      {"webhooks: {serviceName: trellis.garden}", `webhooks.serviceName: Invalid value: "trellis.garden"`},
 		"no namespace":    {"webhooks: {namespace: The Garden}", `webhooks.namespace: Invalid value: "The Garden"`},
 		"no target":       {"connectivityProbe: {outsideTarget: example.com}", `connectivityProbe.outsideTarget: Invalid value: "example.com": must be host:port`},
-		"no Secret":       {"webhooks: {secretName: _}", `webhooks.secretName: Invalid value: "_"`},
+		"no address of profiles": {
+			"{debugging: {enableProfiling: true}, metrics: {bindAddress: '0'}}", "debugging.enableProfiling: Forbidden: profiles are served on metrics.bindAddress"},
+		"no Secret": {"webhooks: {secretName: _}", `webhooks.secretName: Invalid value: "_"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := NewWithT(t)

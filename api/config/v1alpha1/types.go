@@ -77,6 +77,16 @@ type OperatorConfiguration struct {
 	// each Network there; `trellis render --request` renders it again. A Request that cannot
 	// be written is named in the log, and the Network is reconciled without it.
 	DumpRequests string `json:"dumpRequests,omitempty"`
+	// Debugging are the settings of what shows where the operator's time and memory go.
+	Debugging Debugging `json:"debugging,omitempty"`
+}
+
+// Debugging are the settings of what shows where the operator's time and memory go. The field is that of
+// Kubernetes' own components.
+type Debugging struct {
+	// EnableProfiling serves Go's profiles under /debug/pprof/ on metrics.bindAddress. They contain
+	// no Secrets, but who reaches the address can make the operator slower with them.
+	EnableProfiling bool `json:"enableProfiling,omitempty"`
 }
 
 // ClientConnection limits the requests to an API server.

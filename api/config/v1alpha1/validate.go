@@ -41,6 +41,7 @@ func (c *OperatorConfiguration) validate() field.ErrorList {
 		c.validateInfrastructures(field.NewPath("infrastructures")),
 		c.ControlPlane.validate(field.NewPath("controlPlane"), c.Webhooks),
 		c.validatePodRoutes(field.NewPath("podRoutes")),
+		c.Debugging.validate(field.NewPath("debugging"), c.Metrics),
 		c.Controllers.validate(field.NewPath("controllers")))
 }
 
@@ -116,6 +117,13 @@ func (c *OperatorConfiguration) validatePodRoutes(path *field.Path) field.ErrorL
 		errs = append(errs, positive(path.Child("maxRoutesPerTable"), each.MaxRoutesPerTable, each.MaxRoutesPerTable < 0)...)
 	}
 	return errs
+}
+
+func (d Debugging) validate(path *field.Path, metrics Endpoint) field.ErrorList {
+	if !d.EnableProfiling || metrics.BindAddress != "0" {
+		return nil
+	}
+	return field.ErrorList{field.Forbidden(path.Child("enableProfiling"), "profiles are served on metrics.bindAddress, which is \"0\": set an address such as :8080")}
 }
 
 // maxCloudConfig is how many bytes a cloud config may have, far less than a ConfigMap.
