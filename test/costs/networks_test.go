@@ -54,7 +54,7 @@ const (
 
 func TestMain(m *testing.M) {
 	run := m.Run
-	for _, each := range []*harness.Landscape{forNetworks, forResourceManager} {
+	for _, each := range []*harness.Landscape{forNetworks, forResourceManager, forMany} {
 		inner := run
 		run = func() int { return each.Main(runner(inner)) }
 	}
@@ -344,7 +344,7 @@ func BenchmarkNetworks(b *testing.B) {
 		s := newSeed(b, cluster)
 		stop := s.applies()
 		recorded, writes := s.record(count)
-		m := machine{0, apiServer(b, box, box.Seed.Server), component(b, box, "etcd", "")}
+		m := machine{0, processes{apiServer(b, box, box.Seed.Server)}, component(b, box, "etcd", "")}
 		o := start(b, box.Seed.Kubeconfig, "mode: Gardener\n")
 		m.operator = o.process
 		s.quiet(o)
@@ -360,7 +360,10 @@ func BenchmarkNetworks(b *testing.B) {
 			these := limit(operated, p.most)
 			before, err := o.counters()
 			s.Expect(err).NotTo(HaveOccurred())
+			var profiled sync.WaitGroup
+			profiled.Go(func() { o.profile(b, "cpu-"+strings.Trim(strings.Fields(p.name)[0], ","), "profile?seconds=10") })
 			of := m.measure(func() { s.each(these, p.do); s.await(these) })
+			profiled.Wait()
 			s.quiet(o)
 			after, err := o.counters()
 			s.Expect(err).NotTo(HaveOccurred())
@@ -370,6 +373,7 @@ func BenchmarkNetworks(b *testing.B) {
 		idle := m.measure(func() { <-time.After(*idleTime) })
 		after, _ := o.counters()
 		large, peak := o.memory()
+		o.profile(b, "heap", "heap?gc=1")
 		o.stop()
 
 		m.operator = process(os.Getpid())

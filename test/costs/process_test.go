@@ -41,6 +41,17 @@ func (p process) cpu() time.Duration {
 	return time.Duration(user+system) * tick
 }
 
+// processes are several of them.
+type processes []process
+
+// cpu returns the processor time that all have taken together.
+func (p processes) cpu() (sum time.Duration) {
+	for _, each := range p {
+		sum += each.cpu()
+	}
+	return sum
+}
+
 // memory returns how much memory the process has, and has had at most, in MiB.
 func (p process) memory() (now, peak float64) {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p))
@@ -110,6 +121,7 @@ healthProbes: {bindAddress: "0"}
 clientConnection: {qps: 10000, burst: 10000}
 shootClientConnection: {qps: 10000, burst: 10000, allowedAddresses: [127.0.0.0/8]}
 connectivityProbe: {disabled: true}
+debugging: {enableProfiling: true}
 `+settings), 0o600)).To(Succeed())
 	log, err := os.Create(filepath.Join(folder, "log"))
 	g.Expect(err).NotTo(HaveOccurred())

@@ -5,12 +5,9 @@ package costs
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httputil"
-	"os"
 	"slices"
 	"testing"
 	"time"
@@ -37,9 +34,11 @@ import (
 var (
 	forResourceManager = harness.Own(sandbox.Options{Shoots: []string{"garden-dev/one"}, Nodes: 1})
 
-	rounds        = flag.Int("costs.rounds", 3, "how often it is measured what objects in a shoot cost")
-	clusterCounts = flag.String("costs.clusters", "1,10,50", "with how many clusters the operator's memory is measured")
+	rounds = flag.Int("costs.rounds", 3, "how often it is measured what objects in a shoot cost")
 )
+
+// reconciled is the metric of how many ManagedResources the operator has reconciled.
+const reconciled = `trellis_reconciliation_duration_seconds_count{controller="managedresource",outcome="done",type=""}`
 
 // settled is how long clusters get for what follows from what was measured.
 const settled = 5 * time.Second
@@ -82,12 +81,18 @@ func managedResource(namespace string) *resourcesv1alpha1.ManagedResource {
 	return &resourcesv1alpha1.ManagedResource{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "calico"}}
 }
 
-// apply states the objects, and waits until they are applied.
-func (t *tenants) apply(namespace string) {
+// begin states the objects.
+func (t *tenants) begin(namespace string) {
 	t.tb.Helper()
 	mr := managedResource(namespace)
 	mr.Spec.SecretRefs = []corev1.LocalObjectReference{{Name: "calico"}}
 	t.Expect(t.seed.Create(t.tb.Context(), mr)).To(Succeed())
+}
+
+// apply states the objects, and waits until they are applied.
+func (t *tenants) apply(namespace string) {
+	t.tb.Helper()
+	t.begin(namespace)
 	t.awaitApplied(namespace)
 }
 
@@ -107,7 +112,6 @@ func (t *tenants) awaitApplied(namespace string) {
 // ask asks for a reconciliation, and waits until it is done: the operator has told so in its metrics.
 func (t *tenants) ask(namespace string, o *operator) {
 	t.tb.Helper()
-	const runs = `trellis_reconciliation_duration_seconds_count{controller="managedresource",outcome="done",type=""}`
 	before, err := o.counters()
 	t.Expect(err).NotTo(HaveOccurred())
 	mr := managedResource(namespace)
@@ -115,7 +119,7 @@ func (t *tenants) ask(namespace string, o *operator) {
 		mr.Annotations = map[string]string{"gardener.cloud/operation": "reconcile"}
 	})
 	t.awaitApplied(namespace)
-	t.Eventually(func() float64 { after, _ := o.counters(); return after[runs] }).WithPolling(10 * time.Millisecond).Should(BeNumerically(">", before[runs]))
+	t.Eventually(func() float64 { after, _ := o.counters(); return after[reconciled] }).WithPolling(10 * time.Millisecond).Should(BeNumerically(">", before[reconciled]))
 }
 
 // remove deletes the objects, and waits until they are gone.
@@ -123,6 +127,12 @@ func (t *tenants) remove(namespace string) {
 	t.tb.Helper()
 	mr := managedResource(namespace)
 	t.Expect(t.seed.Delete(t.tb.Context(), mr)).To(Succeed())
+	t.awaitGone(namespace)
+}
+
+func (t *tenants) awaitGone(namespace string) {
+	t.tb.Helper()
+	mr := managedResource(namespace)
 	t.Eventually(func() bool {
 		return apierrors.IsNotFound(t.seed.Get(t.tb.Context(), crclient.ObjectKeyFromObject(mr), mr))
 	}).WithPolling(10 * time.Millisecond).Should(BeTrue())
@@ -148,17 +158,33 @@ func byKind(objects []*unstructured.Unstructured) (kinds [][]*unstructured.Unstr
 }
 
 // rawly applies or deletes the objects with a raw client, those of a kind at once.
-func (t *tenants) rawly(kinds [][]*unstructured.Unstructured, do func(context.Context, *unstructured.Unstructured) error) {
-	t.tb.Helper()
+func (t *tenants) rawly(kinds [][]*unstructured.Unstructured, do func(context.Context, *unstructured.Unstructured) error) error {
 	for _, objects := range kinds {
-		failures := make(chan error, len(objects))
-		for _, object := range objects {
-			go func() { failures <- do(t.tb.Context(), object.DeepCopy()) }()
-		}
-		for range objects {
-			t.Expect(<-failures).To(Succeed())
+		if err := eachAtOnce(objects, func(object *unstructured.Unstructured) error { return do(t.tb.Context(), object.DeepCopy()) }); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// reversed returns the kinds in the order in which they can be deleted.
+func reversed(kinds [][]*unstructured.Unstructured) [][]*unstructured.Unstructured {
+	kinds = slices.Clone(kinds)
+	slices.Reverse(kinds)
+	return kinds
+}
+
+// eachAtOnce calls f for all at once, and returns their errors.
+func eachAtOnce[T any](all []T, f func(T) error) error {
+	failures := make(chan error, len(all))
+	for _, each := range all {
+		go func() { failures <- f(each) }()
+	}
+	var errs []error
+	for range all {
+		errs = append(errs, <-failures)
+	}
+	return errors.Join(errs...)
 }
 
 func (t *tenants) applyRawly(ctx context.Context, object *unstructured.Unstructured) error {
@@ -188,7 +214,7 @@ func BenchmarkResourceManager(b *testing.B) {
 	t := &tenants{NewWithT(b), b, seed, shoot, content}
 	const namespace = "shoot--costs--one"
 	t.add(namespace, shoot.Kubeconfig)
-	m := machine{0, apiServer(b, box, box.Shoots[0].Server), component(b, box, "etcd", "")}
+	m := machine{0, processes{apiServer(b, box, box.Shoots[0].Server)}, component(b, box, "etcd", "")}
 	kinds := byKind(objects)
 	var o *operator
 	steps := []struct {
@@ -203,14 +229,13 @@ func BenchmarkResourceManager(b *testing.B) {
 		{"deletion, warm", "delete", func() { t.remove(namespace) }},
 	}
 	raw, taken, sent := map[string]usages{}, make([]usages, len(steps)), make([]string, len(steps))
-	t.rawly(kinds, t.applyRawly) // once before, since the API server is faster afterwards
-	slices.Reverse(kinds)
-	t.rawly(kinds, t.deleteRawly)
+	applies := func() { t.Expect(t.rawly(kinds, t.applyRawly)).To(Succeed()) }
+	deletes := func() { t.Expect(t.rawly(reversed(kinds), t.deleteRawly)).To(Succeed()) }
+	applies() // once before, since the API server is faster afterwards
+	deletes()
 	for range *rounds {
-		slices.Reverse(kinds)
-		raw["apply"] = append(raw["apply"], m.measure(func() { t.rawly(kinds, t.applyRawly) }))
-		slices.Reverse(kinds)
-		raw["delete"] = append(raw["delete"], m.measure(func() { t.rawly(kinds, t.deleteRawly) }))
+		raw["apply"] = append(raw["apply"], m.measure(applies))
+		raw["delete"] = append(raw["delete"], m.measure(deletes))
 		o = start(b, box.Seed.Kubeconfig, "mode: Standalone\n")
 		m.operator = o.process
 		for i, step := range steps {
@@ -237,135 +262,4 @@ func BenchmarkResourceManager(b *testing.B) {
 	}
 	t.Expect(result.Flush()).To(Succeed())
 	b.ReportMetric(0, "ns/op")
-}
-
-// renamed replaces text by another one of the same length in what is read.
-type renamed struct {
-	from     io.Reader
-	old, new []byte
-	buffered []byte
-	err      error
-}
-
-// Read implements io.Reader. It keeps back the end of what was read for as long as the text may
-// begin there.
-func (r *renamed) Read(p []byte) (int, error) {
-	for {
-		kept := r.buffered
-		if r.err == nil {
-			kept = kept[:len(kept)-r.begun()]
-		}
-		if len(kept) > 0 {
-			n := copy(p, kept)
-			r.buffered = r.buffered[n:]
-			return n, nil
-		}
-		if r.err != nil {
-			return 0, r.err
-		}
-		more := make([]byte, 32<<10)
-		n, err := r.from.Read(more)
-		r.buffered, r.err = bytes.ReplaceAll(append(r.buffered, more[:n]...), r.old, r.new), err
-	}
-}
-
-// begun returns how many bytes at the end may be the beginning of the text.
-func (r *renamed) begun() int {
-	for n := min(len(r.old)-1, len(r.buffered)); n > 0; n-- {
-		if bytes.HasSuffix(r.buffered, r.old[:n]) {
-			return n
-		}
-	}
-	return 0
-}
-
-// body is a body that is renamed.
-type body struct {
-	renamed
-	close func() error
-}
-
-// Close implements io.Closer.
-func (b *body) Close() error { return b.close() }
-
-// BenchmarkClusters prints how much memory the operator takes for many clusters. All are the same
-// API server, which each sees through a front of its own, as if all objects had its origin: so each
-// of them has a client, a cache and watches of its own.
-func BenchmarkClusters(b *testing.B) {
-	box, seed, shoot := forResourceManager.Shared.Get(b), forResourceManager.Seed(b), forResourceManager.Shoot(b)
-	content, _ := calico(b)
-	t := &tenants{NewWithT(b), b, seed, shoot, content}
-	// A small part of the heap is garbage then.
-	o := start(b, box.Seed.Kubeconfig, "mode: Standalone\n", "GOGC=20")
-	name := func(i int) string { return fmt.Sprintf("shoot--costs--many-%04d", i) }
-	result := newTable("Memory of the operator with clusters that have Calico", "clusters", "resident", "heap in use", "heap for each", "stacks", "goroutines", "connections")
-	var first float64
-	made := 0
-	report := func() {
-		<-time.After(*idleTime)
-		now, _ := o.memory()
-		counted, err := o.counters()
-		t.Expect(err).NotTo(HaveOccurred())
-		heap := counted["go_memstats_heap_inuse_bytes"] / (1 << 20)
-		each := "-"
-		if made > 0 {
-			each = fmt.Sprintf("%.2f MiB", (heap-first)/float64(made))
-		} else {
-			first = heap
-		}
-		files, _ := os.ReadDir(fmt.Sprintf("/proc/%d/fd", o.process))
-		result.row(fmt.Sprint(made), fmt.Sprintf("%.0f MiB", now), fmt.Sprintf("%.1f MiB", heap), each,
-			fmt.Sprintf("%.1f MiB", counted["go_memstats_stack_inuse_bytes"]/(1<<20)), fmt.Sprint(counted["go_goroutines"]), fmt.Sprint(len(files)))
-	}
-	report()
-	for _, count := range numbers(b, *clusterCounts) {
-		for ; made < count; made++ {
-			mine, theirs := []byte(name(made)), []byte(name(0))
-			t.add(name(made), front(b, shoot, func(next http.Handler) http.Handler {
-				return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-					r.Body = &body{renamed{from: r.Body, old: mine, new: theirs}, r.Body.Close}
-					next.ServeHTTP(w, r)
-				})
-			}, func(proxy *httputil.ReverseProxy) {
-				proxy.ModifyResponse = func(r *http.Response) error {
-					r.Body = &body{renamed{from: r.Body, old: theirs, new: mine}, r.Body.Close}
-					return nil
-				}
-			}))
-			t.apply(name(made))
-		}
-		report()
-	}
-	t.Expect(result.Flush()).To(Succeed())
-	b.ReportMetric(0, "ns/op")
-}
-
-func TestARenamedBodyIsReadWhole(t *testing.T) {
-	for size := 1; size < 20; size++ {
-		from := &renamed{from: &chunks{[]byte("a one, one one, on"), size}, old: []byte("one"), new: []byte("two")}
-		var all []byte
-		for p := make([]byte, 4); ; {
-			n, err := from.Read(p)
-			if all = append(all, p[:n]...); err != nil {
-				break
-			}
-		}
-		NewWithT(t).Expect(string(all)).To(Equal("a two, two two, on"))
-	}
-}
-
-// chunks reads so many bytes at once.
-type chunks struct {
-	text []byte
-	size int
-}
-
-// Read implements io.Reader.
-func (c *chunks) Read(p []byte) (int, error) {
-	if len(c.text) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(p, c.text[:min(c.size, len(c.text))])
-	c.text = c.text[n:]
-	return n, nil
 }

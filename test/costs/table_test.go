@@ -13,17 +13,21 @@ import (
 )
 
 // machine is what is measured beside the operator.
-type machine struct{ operator, apiServer, etcd process }
+type machine struct {
+	operator   process
+	apiServers processes
+	etcd       process
+}
 
 // usage is what something has taken.
 type usage struct{ wall, operator, apiServer, etcd time.Duration }
 
 // measure returns what f takes of the machine. The operator may be 0, no process.
 func (m machine) measure(f func()) usage {
-	began, before := time.Now(), usage{0, m.operator.cpu(), m.apiServer.cpu(), m.etcd.cpu()}
+	began, before := time.Now(), usage{0, m.operator.cpu(), m.apiServers.cpu(), m.etcd.cpu()}
 	f()
 	return usage{
-		time.Since(began), m.operator.cpu() - before.operator, m.apiServer.cpu() - before.apiServer, m.etcd.cpu() - before.etcd,
+		time.Since(began), m.operator.cpu() - before.operator, m.apiServers.cpu() - before.apiServer, m.etcd.cpu() - before.etcd,
 	}
 }
 

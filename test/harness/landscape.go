@@ -72,8 +72,16 @@ func (l *Landscape) Seed(tb testing.TB) *Cluster {
 // Shoot returns the first of the shoots.
 func (l *Landscape) Shoot(tb testing.TB) *Cluster {
 	tb.Helper()
-	shoot := l.Get(tb).Shoots[0]
-	return l.cluster(tb, shoot.Kubeconfig, shoot.AuditLog, func(*Cluster) error { return nil })
+	return l.Shoots(tb)[0]
+}
+
+// Shoots returns all shoots.
+func (l *Landscape) Shoots(tb testing.TB) (all []*Cluster) {
+	tb.Helper()
+	for _, shoot := range l.Get(tb).Shoots {
+		all = append(all, l.cluster(tb, shoot.Kubeconfig, shoot.AuditLog, func(*Cluster) error { return nil }))
+	}
+	return all
 }
 
 // cluster returns a cluster. On the first call it connects to the cluster and prepares it.
