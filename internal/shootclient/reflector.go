@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -66,8 +67,35 @@ func listWatch(from client.WithWatch, declared Watch) toolscache.ListerWatcher {
 			return list, from.List(ctx, list, &client.ListOptions{Raw: &options, Limit: options.Limit, Continue: options.Continue})
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			return from.Watch(ctx, declared.emptyList(), &client.ListOptions{Raw: &options})
+			events, err := from.Watch(ctx, declared.emptyList(), &client.ListOptions{Raw: &options})
+			if err != nil {
+				return nil, err
+			}
+			return &releasing{watch: events, events: events.ResultChan()}, nil
 		},
+	}
+}
+
+// releasing is a watch that lets go of another one when it is stopped. A reflector refers to its first watch for as
+// long as it runs, and a watch to the buffers in which its largest event was decoded.
+type releasing struct {
+	events <-chan watch.Event
+
+	mu    sync.Mutex
+	watch watch.Interface // nil once it is stopped
+}
+
+// ResultChan implements watch.Interface.
+func (r *releasing) ResultChan() <-chan watch.Event { return r.events }
+
+// Stop implements watch.Interface.
+func (r *releasing) Stop() {
+	r.mu.Lock()
+	stopped := r.watch
+	r.watch = nil
+	r.mu.Unlock()
+	if stopped != nil {
+		stopped.Stop()
 	}
 }
 
