@@ -62,11 +62,11 @@ e2e: sandbox ## flannel's packets, and Trellis on real nodes: what breaks there,
 	set -x; go test -v -timeout 30m -parallel 10 ./test/realnodes -realnodes; nodes=$$?; \
 	wait $$! && exit $$nodes
 
-e2e-guides: sandbox ## What the guides let run on real nodes: the charts' pods, and a third party's network; as root
+e2e-guides: sandbox ## What the guides let run on real nodes: the charts' pods, a third party's network, and a change of the type; as root
 	@missing=$$(go run ./test/sandbox/build -missing e2e) || exit; [ -z "$$missing" ] || { echo "make $@ cannot run: $$missing"; exit 1; }
 	@$(MAKE) -s real-nodes >/dev/null
 	@set -x; go test -v -run TestThePodsOfTheChartsRunOnARealNode ./test/docs -realnodes & \
-	set -x; (cd examples/gardenet && go test -v -run TestPodsTalkOnRealNodes . -realnodes); gardenet=$$?; \
+	set -x; (cd examples/gardenet && go test -v -run 'TestPodsTalkOnRealNodes|TestTypesChangeOnRealNodes' . -realnodes); gardenet=$$?; \
 	wait $$! && exit $$gardenet
 
 e2e-transitions: sandbox ## Changes of a network in steps on real nodes: what is lost beside a change at once, a wrong route, and the way back; as root

@@ -69,10 +69,14 @@ func (r *running) to(p *pipeline.Pipeline, wanted *manifest.Subject) (*plan, err
 		request.Applied = nil // it is the config of another plugin
 	}
 	made.new.request = request
-	made.result = p.Build(request)
 	before, err := r.request(r.network, r.shoot)
 	if err != nil {
 		return nil, err
+	}
+	if before.Spec.Type != request.Spec.Type && request.ChangesType {
+		made.result = p.CheckExchange(before, request)
+	} else {
+		made.result = p.Build(request)
 	}
 	if r.shoot == nil { // then it is not known which ranges nodes have
 		before.Facts.NodeCIDRMaskSize = request.Facts.NodeCIDRMaskSize

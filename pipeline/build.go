@@ -92,6 +92,8 @@ type Result struct {
 	Decisions plugin.Decisions
 	// Objects are the network's objects.
 	Objects plugin.Objects
+	// Exchange is set if the objects are those of networks of two types.
+	Exchange *Exchange `json:"-"`
 	// Precondition is what the shoot's nodes must fulfil before Objects are written, or nil.
 	Precondition *plugin.Precondition `json:"-"`
 
@@ -258,12 +260,15 @@ type identity struct {
 	namespace, name string
 }
 
+func identityOf(object plugin.Object) identity {
+	return identity{object.GetObjectKind().GroupVersionKind().GroupKind(), object.GetNamespace(), object.GetName()}
+}
+
 // complete checks that each object can be applied, and occurs once.
 func complete(objects []plugin.Object) error {
 	seen := make(map[identity]struct{}, len(objects))
 	for _, object := range objects {
-		gvk := object.GetObjectKind().GroupVersionKind()
-		id := identity{gvk.GroupKind(), object.GetNamespace(), object.GetName()}
+		gvk, id := object.GetObjectKind().GroupVersionKind(), identityOf(object)
 		_, twice := seen[id]
 		switch {
 		case gvk.Kind == "" || gvk.Version == "":

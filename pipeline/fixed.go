@@ -18,7 +18,7 @@ import (
 // its plugin allows them: of its type, of its ranges, and of the prefix length of each node's range
 // of pods. before is what runs, and request is what the Result is of. A range that the Shoot's status
 // does not list, unlike the wanted one, is not what runs, and may be corrected (Gardener's contract).
-// So may a length with which no node got a range. RefuseFixed returns the refused fields with their
+// So may a length with which no node got a range, and the type where the nodes may change one after the other. RefuseFixed returns the refused fields with their
 // present values: "spec.podCIDR: 10.1.0.0/16".
 func (r *Result) RefuseFixed(before *Accepted, request *Request) (keep []string) {
 	paths, was, is := pathsOf(request), &before.Spec, &request.Spec
@@ -28,7 +28,7 @@ func (r *Result) RefuseFixed(before *Accepted, request *Request) (keep []string)
 		before, after, because string
 		allowed                bool
 	}{
-		{paths.networkType, was.Type, is.Type, "the network plugin has set up the interfaces of the running pods", was.Type == is.Type},
+		{paths.networkType, was.Type, is.Type, "the network plugin has set up the interfaces of the running pods", was.Type == is.Type || request.ChangesType},
 		{paths.pods, was.EffectivePodCIDR(), is.EffectivePodCIDR(), "the running pods have addresses from this range",
 			mayReplace(was.EffectivePodCIDR(), is.EffectivePodCIDR(), request.Facts.PodCIDRs)},
 		{paths.services, was.ServiceCIDR, is.ServiceCIDR, "the existing Services have addresses from this range",

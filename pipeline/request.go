@@ -50,6 +50,8 @@ type Request struct {
 	Step json.RawMessage `json:"step,omitempty"`
 	// AtOnce makes every change at once, and none in steps.
 	AtOnce bool `json:"atOnce,omitempty"`
+	// ChangesType lets the type of a running network change, node by node.
+	ChangesType bool `json:"changesType,omitempty"`
 	// RoutesAsked reports that the operator has been asked for routes to the pods of all nodes.
 	RoutesAsked bool `json:"routesAsked,omitempty"`
 	// TakenOver is what a network that another extension has made runs for, until Trellis
@@ -108,12 +110,16 @@ func (p *Pipeline) NewRequest(network *extensionsv1alpha1.Network, shoot *corev1
 	}
 	request.MaxUnavailable = network.Annotations[extensionsv1alpha1.MaxUnavailableAnnotation]
 	request.AtOnce = network.Annotations[extensionsv1alpha1.TransitionAnnotation] == extensionsv1alpha1.TransitionAtOnce
+	request.ChangesType = network.Annotations[extensionsv1alpha1.ChangeTypeAnnotation] == extensionsv1alpha1.ChangeTypeAllowed
 	request.RoutesAsked = extensionsv1alpha1.AsksForPodRoutes(network, shoot)
 	withoutProbe := network.Annotations[extensionsv1alpha1.ProbeAnnotation] == "false"
 	infrastructure := network.Spec.CloudProvider
 	if shoot != nil {
 		request.MaxUnavailable = cmp.Or(request.MaxUnavailable, shoot.Annotations[extensionsv1alpha1.MaxUnavailableAnnotation])
 		request.AtOnce = request.AtOnce || shoot.Annotations[extensionsv1alpha1.TransitionAnnotation] == extensionsv1alpha1.TransitionAtOnce
+		if _, states := network.Annotations[extensionsv1alpha1.ChangeTypeAnnotation]; !states {
+			request.ChangesType = shoot.Annotations[extensionsv1alpha1.ChangeTypeAnnotation] == extensionsv1alpha1.ChangeTypeAllowed
+		}
 		withoutProbe = withoutProbe || shoot.Annotations[extensionsv1alpha1.ProbeAnnotation] == "false"
 		shootFacts(&request.Facts, shoot)
 		infrastructure = cmp.Or(shoot.Spec.Provider.Type, infrastructure)

@@ -62,6 +62,11 @@ func reviewOf(result Result) Review {
 // as long as the change can be compared with it, or leaves the network as it is: it would
 // otherwise cover up what the change breaks.
 func (p *Pipeline) reviewUpdate(before, request *Request) Review {
+	if before.Spec.Type != request.Spec.Type && request.ChangesType {
+		result := p.CheckExchange(*before, *request)
+		result.RefuseFixed(before.Accepted(), request)
+		return reviewOf(result)
+	}
 	if before.Spec.Type != request.Spec.Type {
 		result := Result{}
 		result.RefuseFixed(before.Accepted(), request)

@@ -42,6 +42,8 @@ type Methods interface {
 
 	// Transition is that of a Transitioner. Other Definitions have no steps.
 	Transition(before, after any, then, now *Input) []AnyStep
+	// Exchange is that of an Exchanger. For other Definitions it is false.
+	Exchange(effective any, in *Input, path *field.Path) (Exchange, bool)
 	// Precondition is that of a Preconditioner. Other Definitions have none.
 	Precondition(effective any, in *Input) *Precondition
 	// DescribeDataPath is that of a DataPathDescriber. For other Definitions it is empty.
@@ -136,6 +138,14 @@ func (a adapter[C]) Transition(before, after any, then, now *Input) []AnyStep {
 		steps = append(steps, AnyStep{step.Name, step.Config, step.Precondition})
 	}
 	return steps
+}
+
+func (a adapter[C]) Exchange(effective any, in *Input, path *field.Path) (exchange Exchange, isExchanger bool) {
+	exchanger, ok := a.definition.(Exchanger[C])
+	if !ok {
+		return Exchange{}, false
+	}
+	return exchanger.Exchange(effective.(*C), in, path), true
 }
 
 func (a adapter[C]) Precondition(effective any, in *Input) *Precondition {

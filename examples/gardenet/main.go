@@ -59,7 +59,10 @@ var components = []plugin.Component{{Name: "agents", Kind: "DaemonSet", Workload
 // bundleName is the name of the ManagedResource.
 const bundleName = "extension-networking-gardenet-config"
 
-var _ plugin.DataPathDescriber[NetworkConfig] = definition{}
+var (
+	_ plugin.DataPathDescriber[NetworkConfig] = definition{}
+	_ plugin.Exchanger[NetworkConfig]         = definition{}
+)
 
 type definition struct{}
 
@@ -159,6 +162,19 @@ func onNode(volume, path string) corev1.Volume {
 // DescribeDataPath implements plugin.DataPathDescriber.
 func (definition) DescribeDataPath(*NetworkConfig) plugin.DataPath {
 	return plugin.DataPath{Packets: "no encapsulation", Router: "the agents, between nodes in one subnet", Lacks: "NetworkPolicies"}
+}
+
+// Exchange lets the network take the place of one of another type, and give way to one: pods have addresses of
+// their node's range, and the agents make routes to those of all nodes, whatever runs there.
+func (definition) Exchange(effective *NetworkConfig, _ *plugin.Input, path *field.Path) plugin.Exchange {
+	exchange := plugin.Exchange{Remnants: plugin.Remnants{
+		Image: name, Files: []string{"/etc/cni/net.d/10-gardenet.conflist", "/var/lib/cni/networks/gardenet"},
+		Interfaces: []string{"gardenet0"}, Tables: []string{"ip gardenet"},
+	}}
+	if effective.IPAM.CIDR != usePodCIDR {
+		exchange.Obstacles = append(exchange.Obstacles, field.Forbidden(path.Child("ipam", "cidr"), "must be usePodCIDR for the type of the network to change; create a new cluster"))
+	}
+	return exchange
 }
 
 func main() {

@@ -48,6 +48,8 @@ type State struct {
 	// Transition is where the Network stands on the way to what its spec asks for, if it goes there in
 	// steps.
 	Transition *transition.Record `json:"transition,omitempty"`
+	// Exchange is where the cluster stands if its nodes go to the network of another type.
+	Exchange *Exchange `json:"exchange,omitempty"`
 	// Inputs are what users stated when the bundles were built. Kept only where roll-outs are paced.
 	Inputs *Inputs `json:"inputs,omitempty"`
 	// Components are the workloads whose health is reported.

@@ -32,13 +32,14 @@ var imagesDocument []byte
 var images = plugin.ParseImages(imagesDocument)
 
 // definition has its hooks in defaults.go, validate.go, validate_effective.go, changes.go,
-// render.go, datapath.go and transition.go.
+// render.go, datapath.go, transition.go and exchange.go.
 type definition struct{}
 
 var (
 	_ plugin.Definition[v1alpha1.NetworkConfig]        = definition{}
 	_ plugin.DataPathDescriber[v1alpha1.NetworkConfig] = definition{}
 	_ plugin.Transitioner[v1alpha1.NetworkConfig]      = definition{}
+	_ plugin.Exchanger[v1alpha1.NetworkConfig]         = definition{}
 )
 
 func (definition) Describe() plugin.Description {

@@ -52,7 +52,7 @@ func TestTypeAndRangesOfANetworkAreImmutable(t *testing.T) {
 		change  func(*networkSpec)
 		refused string
 	}{
-		"type":                                 {newer, func(s *networkSpec) { s.Type = "flannel" }, "type is immutable"},
+		"type, which the operator judges":      {newer, func(s *networkSpec) { s.Type = "flannel" }, ""},
 		"serviceCIDR":                          {newer, func(s *networkSpec) { s.ServiceCIDR = "10.3.0.0/16" }, "serviceCIDR is immutable"},
 		"podCIDR":                              {newer, func(s *networkSpec) { s.PodCIDR = "10.3.0.0/16" }, "podCIDR (or clusterCIDR) is immutable"},
 		"clusterCIDR":                          {older, func(s *networkSpec) { s.ClusterCIDR = "10.3.0.0/16" }, "podCIDR (or clusterCIDR) is immutable"},
@@ -144,7 +144,9 @@ func TestWhatGardenerMakesImmutableInAShootIsImmutable(t *testing.T) {
 		change  func(*corev1beta1.ShootSpec)
 		refused string
 	}{
-		"network type":   {func(s *corev1beta1.ShootSpec) { s.Networking.Type = ptr.To("flannel") }, "type is immutable"},
+		"network type removed": {func(s *corev1beta1.ShootSpec) { s.Networking.Type = nil }, "type cannot be removed"},
+		// The operator refuses it unless an annotation allows it, which the rules of a CRD cannot read.
+		"network type":   {func(s *corev1beta1.ShootSpec) { s.Networking.Type = ptr.To("flannel") }, ""},
 		"pods":           {func(s *corev1beta1.ShootSpec) { s.Networking.Pods = ptr.To("10.9.0.0/16") }, "pods is immutable once set"},
 		"pods removed":   {func(s *corev1beta1.ShootSpec) { s.Networking.Pods = nil }, "pods is immutable once set"},
 		"services set":   {func(s *corev1beta1.ShootSpec) { s.Networking.Services = ptr.To("10.9.0.0/16") }, ""},

@@ -57,13 +57,10 @@ func TestNetworksLiveSideBySide(t *testing.T) {
 
 	w.leavesOutTheProbe("flannel")
 
-	another := []byte(`{"spec":{"type":"flannel"}}`)
-	network := &extensionsv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Namespace: "shoot--dev--calico", Name: "calico"}}
-	w.Expect(w.seed.Patch(t.Context(), network, client.RawPatch(types.MergePatchType, another))).
-		To(MatchError(ContainSubstring("type is immutable: create a new cluster to change its network")))
-	another = []byte(`{"spec":{"networking":{"type":"flannel"}}}`)
-	w.Expect(w.seed.Patch(t.Context(), w.shootWith("calico"), client.RawPatch(types.MergePatchType, another))).
-		To(MatchError(ContainSubstring("type is immutable")))
+	// Without the annotation another type is refused, and with it one whose network cannot be exchanged.
+	w.refusesAnotherType(`{"spec":{"networking":{"type":"flannel"}}}`, "the cluster's network was made with calico: set it back")
+	w.refusesAnotherType(`{"metadata":{"annotations":{"trellis.network/change-type":"true"}},"spec":{"networking":{"type":"flannel","providerConfig":null}}}`,
+		"networks of type calico cannot take the place of one of another type, nor give way to one")
 
 	for _, name := range names {
 		w.Expect(w.seed.Delete(t.Context(), w.shootWith(name))).To(Succeed())
@@ -139,3 +136,25 @@ func (w *world) shootNamed(name string) cluster {
 
 // inShoot returns a snapshot of a Shoot's cluster.
 func (w *world) inShoot(name string) map[string]string { return w.snapshot(w.shootNamed(name)) }
+
+// refusesAnotherType changes the type of the Shoot with Calico, expects what its status says, and that the network
+// stays as it is, and changes it back.
+func (w *world) refusesAnotherType(patch, says string) {
+	w.t.Helper()
+	before, shoot := w.inShoot("calico"), w.shootWith("calico")
+	w.Expect(w.seed.Get(w.t.Context(), client.ObjectKeyFromObject(shoot), shoot)).To(Succeed())
+	networking := shoot.Spec.Networking.DeepCopy()
+	w.Expect(w.seed.Patch(w.t.Context(), shoot, client.RawPatch(types.MergePatchType, []byte(patch)))).To(Succeed())
+	w.Eventually(func() string {
+		w.Expect(w.seed.Get(w.t.Context(), client.ObjectKeyFromObject(shoot), shoot)).To(Succeed())
+		return shoot.Status.LastOperation.Description
+	}).WithTimeout(patience).Should(ContainSubstring(says))
+	w.Expect(w.inShoot("calico")).To(Equal(before))
+	base := shoot.DeepCopy()
+	shoot.Spec.Networking, shoot.Annotations = networking, nil
+	w.Expect(w.seed.Patch(w.t.Context(), shoot, client.MergeFrom(base))).To(Succeed())
+	w.Eventually(func() bool {
+		w.Expect(w.seed.Get(w.t.Context(), client.ObjectKeyFromObject(shoot), shoot)).To(Succeed())
+		return shoot.Status.LastOperation.State == corev1beta1.LastOperationStateSucceeded
+	}).WithTimeout(patience).Should(BeTrue())
+}

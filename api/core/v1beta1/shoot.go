@@ -177,7 +177,7 @@ type VerticalPodAutoscaler struct {
 
 // Networking is the cluster's pod network.
 //
-// +kubebuilder:validation:XValidation:rule="!has(oldSelf.type) || has(self.type) && self.type == oldSelf.type",message="type is immutable: write it as it was, or create a new cluster"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.type) || has(self.type)",message="type cannot be removed: write it as it was"
 // +kubebuilder:validation:XValidation:rule="(has(self.ipFamilies) ? self.ipFamilies : ['IPv4']) == (has(oldSelf.ipFamilies) ? oldSelf.ipFamilies : ['IPv4']) || [(has(self.ipFamilies) ? self.ipFamilies : ['IPv4']), (has(oldSelf.ipFamilies) ? oldSelf.ipFamilies : ['IPv4'])].all(each, each == ['IPv4'] || each == ['IPv4', 'IPv6'])",message="ipFamilies can only change from [IPv4] to [IPv4, IPv6] and back"
 type Networking struct {
 	// Type names the network plugin. Immutable.

@@ -70,7 +70,6 @@ type NetworkList struct {
 // proposal. One of them is required. The range is immutable.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.podCIDR) || has(self.clusterCIDR)",message="podCIDR is required (clusterCIDR is an older spelling of it)"
-// +kubebuilder:validation:XValidation:rule="self.type == oldSelf.type",message="type is immutable: create a new cluster to change its network plugin"
 // +kubebuilder:validation:XValidation:rule="(has(self.podCIDR) ? self.podCIDR : self.clusterCIDR) == (has(oldSelf.podCIDR) ? oldSelf.podCIDR : oldSelf.clusterCIDR)",message="podCIDR (or clusterCIDR) is immutable: write it as it was, or create a new cluster"
 // +kubebuilder:validation:XValidation:rule="self.serviceCIDR == oldSelf.serviceCIDR",message="serviceCIDR is immutable: write it as it was, or create a new cluster"
 // +kubebuilder:validation:XValidation:rule="(has(self.ipFamilies) ? self.ipFamilies : ['IPv4']) == (has(oldSelf.ipFamilies) ? oldSelf.ipFamilies : ['IPv4']) || [(has(self.ipFamilies) ? self.ipFamilies : ['IPv4']), (has(oldSelf.ipFamilies) ? oldSelf.ipFamilies : ['IPv4'])].all(each, each == ['IPv4'] || each == ['IPv4', 'IPv6'])",message="ipFamilies can only change from [IPv4] to [IPv4, IPv6] and back"

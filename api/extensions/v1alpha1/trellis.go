@@ -71,6 +71,27 @@ const TransitionAnnotation = "trellis.network/transition"
 // ends, and the network gets what the spec asks for.
 const TransitionAtOnce = "at-once"
 
+// ChangeTypeAnnotation on a Network, or on its Shoot, lets the type of a running network change, node by
+// node. With ChangeTypeAllowed the change goes on; with any other value, and without the annotation, one that
+// is under way pauses.
+const ChangeTypeAnnotation = "trellis.network/change-type"
+
+// ChangeTypeAllowed is the value of ChangeTypeAnnotation with which the type changes.
+const ChangeTypeAllowed = "true"
+
+// TypeLabel on a Node names the type of network whose agents run there, while the type of the cluster's
+// network changes. A node without it, or with another value, has those of the type before, and one with
+// TypeNone those of neither.
+const TypeLabel = "trellis.network/type"
+
+// TypeNone is the TypeLabel of a node from which the agents of one network are gone, and to which
+// those of the other have not come yet.
+const TypeNone = "none"
+
+// ExchangeAnnotation on a Node tells which step of the change of the network's type it is at, and since when:
+// "Draining 2026-11-28T02:45:00Z".
+const ExchangeAnnotation = "trellis.network/type-change"
+
 // TransitionProgressing is the condition of a Network that becomes what its spec asks for in steps: True
 // while they go on, and False when they have stopped. Absent without a transition.
 const TransitionProgressing = "TransitionProgressing"

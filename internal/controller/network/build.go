@@ -39,8 +39,11 @@ func (b *bundleBuilder) build(ctx context.Context, run *run) outcome.Outcome {
 		request = request.Again(run.State.Written.Config.Accepted)
 		b.dump(ctx, &request)
 	}
-	run.asked, run.built = request, b.Pipeline.Build(request)
-	run.refused = inOneLine(run.built.Errors)
+	run.asked = request
+	run.built = b.buildTypes(run)
+	if run.refused = inOneLine(run.built.Errors); run.refused == nil {
+		run.State.Exchange = run.exchange
+	}
 	return outcome.Continue()
 }
 

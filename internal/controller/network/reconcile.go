@@ -28,6 +28,7 @@ type Reconciler struct {
 	follower follower
 	builder  *bundleBuilder
 	walker   walker
+	nodes    exchanger
 	pace     pacekeeper
 	claims   claims
 	gates    gatekeeper
@@ -53,6 +54,7 @@ func newReconciler(c client.Client, cached, live client.Reader, recorder events.
 		follower: follower{requests, writer},
 		builder:  &bundleBuilder{requests, cached},
 		walker:   walker{requests, options.Clock},
+		nodes:    exchanger{requests, options.Clock},
 		pace:     pacekeeper{newPacer(c, options), requests, recorder, options.Clock},
 		claims:   claims{c, status},
 		gates:    gatekeeper{[]gate.Gate{gate.Nodes{Shoots: options.Shoots, MaxAge: nodesMaxAge}, gate.Routes{}}, requests},
@@ -100,6 +102,7 @@ func (r *Reconciler) reconciliation() []stage {
 		{Name: "gate", Run: r.gates.gate},
 		{Name: "write", Run: r.writer.write},
 		{Name: "await", Run: r.awaiter.await},
+		{Name: "exchange nodes", Run: r.nodes.exchange},
 		{Name: "clean up", Run: r.writer.cleanUp},
 	}
 }

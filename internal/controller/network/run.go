@@ -58,7 +58,9 @@ type run struct {
 	steps, arrived bool
 	stepsAgain     time.Duration
 	at             *transition.Record
-	wanted         []wantedBundle
+	// exchange is where the cluster stands if the type of its network changes; nil otherwise.
+	exchange *state.Exchange
+	wanted   []wantedBundle
 	// obsolete are the names of the ManagedResources that the spec does not ask for, in
 	// descending phases, but for those that are being deleted.
 	obsolete []string

@@ -151,12 +151,12 @@ func identityOf(config json.RawMessage) string {
 // isUnderWay reports whether the network is on its way to what was accepted, which goes on although nothing
 // asks for it.
 func (r *run) isUnderWay() bool {
-	return r.State != nil && r.State.Transition != nil && r.State.Written != nil &&
+	return r.State != nil && (r.State.Transition != nil || r.State.Exchange != nil) && r.State.Written != nil &&
 		r.State.Written.Config != nil && r.State.Written.Config.Accepted != nil
 }
 
 // isInTransition reports the same of a Network that no run has looked at.
 func isInTransition(n *extensionsv1alpha1.Network) bool {
 	kept, err := state.Decode(n.Status.State)
-	return err == nil && kept.Transition != nil
+	return err == nil && (kept.Transition != nil || kept.Exchange != nil)
 }

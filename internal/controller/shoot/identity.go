@@ -14,7 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/outcome"
+	"github.com/trellis-network/trellis/internal/state"
 	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -101,16 +103,29 @@ func ambiguousName(shoot *corev1beta1.Shoot) *plugin.Warning {
 	return nil
 }
 
+// mayHaveType reports whether a network is of a type, or its nodes have that of this type.
+func mayHaveType(n *extensionsv1alpha1.Network, networkType string) bool {
+	kept, err := state.Decode(n.Status.State)
+	if n.Spec.Type == networkType || err != nil {
+		return n.Spec.Type == networkType
+	}
+	return state.TypeOf(kept.Applied) == networkType || kept.Exchange != nil && kept.Exchange.Of(networkType) != nil
+}
+
 // checkUnchanged refuses changes that a running network can't follow. The CRD of Shoots
-// admits one of them: a range that a user states after the default was used.
+// admits two of them: a range that a user states after the default was used, and another type, which
+// takes the annotation.
 func checkUnchanged(run *run) error {
 	wanted, err := pipeline.NetworkForShoot(run.shoot)
 	if err != nil || run.network == nil {
 		return nil // a stage that needs the Network reports the error
 	}
 	used := &run.network.Spec
+	if !mayHaveType(run.network, wanted.Spec.Type) && run.shoot.Annotations[extensionsv1alpha1.ChangeTypeAnnotation] != extensionsv1alpha1.ChangeTypeAllowed {
+		return userError{fmt.Errorf("spec.networking.type: the cluster's network was made with %s: set it back; or annotate the Shoot with %s=%s, and its nodes change to %s one after the other",
+			used.Type, extensionsv1alpha1.ChangeTypeAnnotation, extensionsv1alpha1.ChangeTypeAllowed, wanted.Spec.Type)}
+	}
 	for _, fixed := range []struct{ path, used, wanted string }{
-		{"spec.networking.type", used.Type, wanted.Spec.Type},
 		{"spec.networking.pods", used.EffectivePodCIDR(), wanted.Spec.PodCIDR},
 		{"spec.networking.services", used.ServiceCIDR, wanted.Spec.ServiceCIDR},
 	} {

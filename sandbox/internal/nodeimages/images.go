@@ -92,7 +92,7 @@ var all = []image{
 	{
 		name:       "gardenet",
 		published:  "examples/gardenet/images.yaml",
-		layers:     []*layer{packetFilter, cniPlugins, {built: map[string]string{"parts/gardenet-agent": "/gardenet-agent"}}},
+		layers:     []*layer{shell, packetFilter, cniPlugins, {built: map[string]string{"parts/gardenet-agent": "/gardenet-agent"}}},
 		entrypoint: "/gardenet-agent",
 	},
 }

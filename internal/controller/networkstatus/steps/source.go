@@ -6,7 +6,9 @@
 package steps
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -45,6 +47,9 @@ var _ source.Source = &Source{}
 // Report implements source.Source. A Network without a transition has neither.
 func (s *Source) Report(ctx context.Context, in source.Input) (source.Report, error) {
 	kept, err := state.Decode(in.Network.Status.State)
+	if err == nil && kept.Exchange != nil {
+		return ofExchange(in.Network.Spec.Type, kept.Exchange), nil
+	}
 	if err != nil || kept.Transition == nil {
 		s.Forget(client.ObjectKeyFromObject(in.Network))
 		return source.Report{}, err
@@ -116,3 +121,26 @@ func (s *Source) pace(in source.Input, at *transition.Record, seen []transition.
 
 // Forget implements source.Source.
 func (s *Source) Forget(network types.NamespacedName) { s.figures.Delete(network) }
+
+// ofExchange reports how many nodes have the network of the type that the spec asks for.
+func ofExchange(target string, at *state.Exchange) source.Report {
+	from := state.TypeOf(at.Base)
+	if from == target {
+		from = state.TypeOf(at.Other)
+	}
+	waitsFor := cmp.Or(at.WaitsFor, "nodes change")
+	status, reason := corev1beta1.ConditionTrue, "TypeChanging"
+	if at.Halted {
+		status = corev1beta1.ConditionFalse
+	}
+	nodes, done := at.Nodes, at.NodesDone
+	return source.Report{
+		Conditions: []corev1beta1.Condition{{
+			Type: extensionsv1alpha1.TransitionProgressing, Status: status, Reason: reason,
+			Message: fmt.Sprintf("The type of the network changes from %s to %s, node by node: %d of %d nodes have changed. Waiting until %s.", from, target, done, nodes, waitsFor),
+		}},
+		ProviderStatus: map[string]any{StatusKey: extensionsv1alpha1.NetworkTransition{
+			From: from, To: target, Step: 1, Steps: 1, Name: "node by node", Nodes: &nodes, NodesDone: &done, WaitsFor: waitsFor, Since: at.Since,
+		}},
+	}
+}

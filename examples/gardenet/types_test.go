@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugins/flannel"
+	"github.com/trellis-network/trellis/test/sandbox"
+	"github.com/trellis-network/trellis/test/standalone"
+)
+
+// A running cluster goes from gardenet to flannel and back, node by node, and pods talk again on each node before
+// the next one begins.
+func TestTypesChangeOnRealNodes(t *testing.T) {
+	if !*onRealNodes {
+		t.Skip("make e2e-guides runs this: it needs root, and the programs of real nodes")
+	}
+	g := NewWithT(t)
+	programs, err := sandbox.NodePrograms()
+	g.Expect(err).NotTo(HaveOccurred())
+	box := sandbox.ForTest(t, sandbox.Options{
+		Shoots: []string{"garden-dev/changing"}, Users: []string{standalone.User},
+		Real: &sandbox.RealNodes{Nodes: 3, Programs: programs},
+	})
+	landscape, err := standalone.Install(t.Context(), box)
+	g.Expect(err).NotTo(HaveOccurred())
+	stop, err := landscape.OperateWith([]plugin.Plugin{plugin.New(definition{}), flannel.New()}, logr.Discard())
+	g.Expect(err).NotTo(HaveOccurred())
+	t.Cleanup(func() { g.Expect(stop()).To(Succeed()) })
+	shoot, err := landscape.Shoot(0)
+	g.Expect(err).NotTo(HaveOccurred())
+	document, err := runtime.DefaultUnstructuredConverter.ToUnstructured(shootNamed("changing"))
+	g.Expect(err).NotTo(HaveOccurred())
+	document["apiVersion"], document["kind"] = corev1beta1.GroupVersion.String(), "Shoot"
+	g.Expect(shoot.Apply(t.Context(), &unstructured.Unstructured{Object: document})).To(Succeed())
+
+	verdict := func() (string, error) {
+		health, err := shoot.Health(t.Context())
+		return health.Verdict, err
+	}
+	g.Eventually(verdict).WithTimeout(5 * time.Minute).WithPolling(time.Second).Should(Equal(standalone.AllWell))
+
+	change := func(networkType string, config map[string]any, annotations map[string]any) {
+		t.Helper()
+		g.Expect(shoot.Edit(t.Context(), func(shoot *unstructured.Unstructured) {
+			metadata := shoot.Object["metadata"].(map[string]any)
+			delete(metadata, "annotations")
+			if annotations != nil {
+				metadata["annotations"] = annotations
+			}
+			networking := shoot.Object["spec"].(map[string]any)["networking"].(map[string]any)
+			networking["type"] = networkType
+			delete(networking, "providerConfig")
+			if config != nil {
+				networking["providerConfig"] = config
+			}
+		})).To(Succeed())
+	}
+	hostGateway := map[string]any{"apiVersion": "flannel.networking.extensions.gardener.cloud/v1alpha1", "kind": "NetworkConfig", "backend": map[string]any{"type": "host-gw"}}
+	allowed := map[string]any{extensionsv1alpha1.ChangeTypeAnnotation: extensionsv1alpha1.ChangeTypeAllowed}
+
+	says := func() (string, error) {
+		shoot, err := shoot.Current(t.Context())
+		if err != nil || shoot.Status.LastOperation == nil {
+			return "", err
+		}
+		return shoot.Status.LastOperation.Description, nil
+	}
+	change("flannel", hostGateway, nil)
+	g.Eventually(says).WithTimeout(time.Minute).Should(ContainSubstring("the cluster's network was made with gardenet: set it back; or annotate the Shoot"))
+	change("flannel", nil, allowed)
+	g.Eventually(says).WithTimeout(time.Minute).Should(ContainSubstring("backend.type: Forbidden: must be host-gw while the type of the network changes"))
+
+	agentsAre := func(name string) func(g Gomega) {
+		return func(g Gomega) {
+			nodes, pods := &corev1.NodeList{}, &corev1.PodList{}
+			g.Expect(shoot.Cluster.List(t.Context(), nodes)).To(Succeed())
+			g.Expect(shoot.Cluster.List(t.Context(), pods)).To(Succeed())
+			for i := range nodes.Items {
+				g.Expect(nodes.Items[i].Spec.Unschedulable).To(BeFalse())
+				g.Expect(nodes.Items[i].Annotations).NotTo(HaveKey(extensionsv1alpha1.ExchangeAnnotation))
+			}
+			agents := map[string]int{}
+			for i := range pods.Items {
+				for _, each := range []string{"gardenet", "kube-flannel-ds", "trellis-cleaner"} {
+					if pods.Items[i].GenerateName == each+"-" {
+						agents[each]++
+					}
+				}
+			}
+			g.Expect(agents).To(Equal(map[string]int{name: len(nodes.Items)}))
+		}
+	}
+	progress := func() string {
+		network, err := shoot.Network(t.Context())
+		if err != nil {
+			return err.Error()
+		}
+		var shown struct{ Transition json.RawMessage }
+		if network.Status.ProviderStatus != nil {
+			_ = json.Unmarshal(network.Status.ProviderStatus.Raw, &shown)
+		}
+		nodes, _ := shoot.Kubectl(t.Context(), "", "get", "nodes,pods", "-A", "-o", "wide")
+		labels, _ := shoot.Kubectl(t.Context(), "", "get", "nodes", "-o", "jsonpath={range .items[*]}{.metadata.name} {.metadata.labels} {.metadata.annotations}{\"\\n\"}{end}")
+		return fmt.Sprintf("%s\n%+v\n%s\n%s", shown.Transition, network.Status.LastError, nodes, labels)
+	}
+	// Pods that no controller starts again keep their node from being drained. So the change stands still while they
+	// run, with node-1 in the other network already, and none of their packets may be lost.
+	servers, err := shoot.Servers(t.Context(), "node-2", "node-3")
+	g.Expect(err).NotTo(HaveOccurred())
+	load, err := shoot.Send(t.Context(), servers)
+	g.Expect(err).NotTo(HaveOccurred())
+	change("flannel", hostGateway, allowed)
+	g.Eventually(progress).WithTimeout(5 * time.Minute).WithPolling(2 * time.Second).Should(And(
+		ContainSubstring(`"nodesDone":1`), MatchRegexp(`node node-[23]: the pod default/\S+ has no controller that would start it on another node: delete it`)))
+	reports, err := load.End(t.Context())
+	g.Expect(err).NotTo(HaveOccurred())
+	g.Expect(reports).To(HaveLen(2))
+	for _, report := range reports {
+		t.Logf("while node-1 went from gardenet to flannel, %s", report)
+		g.Expect(report.UDP.Sent).To(BeNumerically(">", 1000))
+		g.Expect(report.UDP.Lost).To(BeNumerically("<=", 2))
+		g.Expect(report.HTTP.Lost + report.Kept.Lost).To(BeZero())
+		g.Expect(report.HTTP.SlowestMilliseconds).To(BeNumerically("<", 1000))
+	}
+	for _, server := range servers {
+		g.Expect(shoot.Cluster.Delete(t.Context(), server)).To(Succeed())
+	}
+
+	for _, each := range []struct {
+		networkType, agents string
+		config              map[string]any
+	}{{"flannel", "kube-flannel-ds", hostGateway}, {"gardenet", "gardenet", nil}} {
+		began := time.Now()
+		change(each.networkType, each.config, allowed)
+		g.Eventually(agentsAre(each.agents)).WithTimeout(15*time.Minute).WithPolling(2*time.Second).Should(Succeed(), progress)
+		g.Eventually(verdict).WithTimeout(3 * time.Minute).WithPolling(time.Second).Should(Equal(standalone.AllWell))
+		t.Logf("all nodes have %s %.0f s after the edit", each.networkType, time.Since(began).Seconds())
+		left, err := shoot.Node("node-1").Exec(t.Context(), "sh", "-c", "ls /etc/cni/net.d; ip -brief link; nft list tables; ip route")
+		g.Expect(err).NotTo(HaveOccurred())
+		t.Logf("%s", left)
+	}
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package pipeline
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/pipeline/probe"
+	"github.com/trellis-network/trellis/plugin"
+	"github.com/trellis-network/trellis/plugin/system"
+)
+
+// CleanerName is the name of the DaemonSet that cleans nodes up, and CleanerBundle that of its ManagedResource.
+const (
+	CleanerName   = "trellis-cleaner"
+	CleanerBundle = "trellis-network-cleaner"
+)
+
+// Exchange is a cluster with networks of two types, which nodes leave and join one after the other.
+type Exchange struct {
+	// Base is the type of network that nodes without label have, Other that of those whose label names it.
+	Base, Other string
+	// Agents are the DaemonSets of the agents, by type.
+	Agents map[string][]types.NamespacedName
+}
+
+// BuildExchange builds the networks of two types for one cluster: base for the nodes without label, and
+// other for those whose label names it. The Result is that of the target, one of the two types, with
+// the objects of both. Errors are about the target; about what runs, only where it cannot give way.
+func (p *Pipeline) BuildExchange(base, other Request, target string) Result {
+	requests := map[string]*Request{base.Spec.Type: &base, other.Spec.Type: &other}
+	wanted := requests[target]
+	left := &base
+	if wanted == left {
+		left = &other
+	}
+	to, from := p.begin(wanted), p.begin(left)
+	all := func(b *build) []func() error {
+		return []func() error{b.checkWritten, b.applyDefaults, b.validateEffective, b.compare, b.render}
+	}
+	result, former := to.run(all(to)...), from.run(all(from)...)
+	if len(result.Errors) > 0 {
+		return result
+	}
+	typePath := to.paths.networkType
+	if len(former.Errors) > 0 {
+		result.Errors = append(result.Errors, field.Forbidden(typePath, fmt.Sprintf("the network of type %s that runs is invalid: %v; correct it before the type changes", left.Spec.Type, former.Errors.ToAggregate())))
+		return result
+	}
+	var remnants []plugin.Remnants
+	var images []string
+	for _, b := range []*build{from, to} {
+		exchange, is := b.plugin.Exchange(b.config, &b.in, b.paths.config)
+		if !is {
+			result.Errors = append(result.Errors, field.Forbidden(typePath, fmt.Sprintf("networks of type %s cannot take the place of one of another type, nor give way to one; create a new cluster", b.request.Spec.Type)))
+			continue
+		}
+		result.Errors = append(result.Errors, exchange.Obstacles...)
+		remnants, images = append(remnants, exchange.Remnants), append(images, b.plugin.Images.For(exchange.Remnants.Image, &b.in))
+	}
+	if !to.in.KubeProxy.Enabled {
+		result.Errors = append(result.Errors, field.Forbidden(field.NewPath("spec", "kubernetes", "kubeProxy", "enabled"), "Services need kube-proxy while the type of the network changes; enable it"))
+	}
+	if len(result.Errors) > 0 {
+		return result
+	}
+	exchange := &Exchange{Base: base.Spec.Type, Other: other.Spec.Type, Agents: map[string][]types.NamespacedName{
+		target: agentsOf(&result.Objects), left.Spec.Type: agentsOf(&former.Objects),
+	}}
+	former.Objects.Bundles = slices.DeleteFunc(former.Objects.Bundles, func(b plugin.Bundle) bool { return b.Name == probe.BundleName })
+	if err := disjoint(&result.Objects, &former.Objects); err != nil {
+		result.Errors = append(result.Errors, field.Forbidden(typePath, fmt.Sprintf("networks of types %s and %s cannot be in one cluster: %v", base.Spec.Type, other.Spec.Type, err)))
+		return result
+	}
+	for networkType, objects := range map[string]*plugin.Objects{target: &result.Objects, left.Spec.Type: &former.Objects} {
+		exchange.placeAgents(objects, networkType)
+	}
+	cleaner := plugin.ExtrasBundle(CleanerBundle, []plugin.Object{cleanerOf(remnants, images)})
+	result.Objects.Bundles = append(append(result.Objects.Bundles, former.Objects.Bundles...), cleaner)
+	result.Objects.Components = append(result.Objects.Components, former.Objects.Components...)
+	result.Exchange, result.Precondition = exchange, nil
+	return result
+}
+
+// CheckExchange checks whether the nodes of a cluster that has the network of before may get that of request, one
+// after the other. What is wrong with before as well is no error. The Result has the objects of both.
+func (p *Pipeline) CheckExchange(before, request Request) Result {
+	before.TakenOver = before.Accepted()
+	result := p.BuildExchange(before, request, request.Spec.Type)
+	if len(result.Errors) == 0 {
+		result.Warnings = append(result.Warnings, plugin.Warning{Field: pathsOf(&request).networkType.String(), Message: fmt.Sprintf(
+			"the nodes change from %s to %s one after the other: each is cordoned, and its pods are evicted", before.Spec.Type, request.Spec.Type)})
+	}
+	return result
+}
+
+// agentsOf returns the DaemonSets whose pods are the agents of nodes.
+func agentsOf(objects *plugin.Objects) (agents []types.NamespacedName) {
+	for _, each := range objects.Components {
+		if each.Kind == "DaemonSet" {
+			agents = append(agents, types.NamespacedName{Namespace: each.Namespace, Name: each.Workload})
+		}
+	}
+	return agents
+}
+
+// disjoint returns an error if two networks have an object, a bundle or a component of the same name.
+func disjoint(one, other *plugin.Objects) error {
+	seen := map[identity]bool{}
+	for _, each := range one.For(plugin.Shoot) {
+		seen[identityOf(each)] = true
+	}
+	for _, each := range other.For(plugin.Shoot) {
+		if id := identityOf(each); seen[id] {
+			return fmt.Errorf("both have the %s %s", id.kind.Kind, strings.TrimPrefix(id.namespace+"/"+id.name, "/"))
+		}
+	}
+	for _, each := range one.Bundles {
+		if slices.ContainsFunc(other.Bundles, func(b plugin.Bundle) bool { return b.Name == each.Name }) {
+			return fmt.Errorf("both have a ManagedResource %s", each.Name)
+		}
+	}
+	return nil
+}
+
+// placeAgents lets the agents of a network run only on the nodes that have it.
+func (e *Exchange) placeAgents(objects *plugin.Objects, networkType string) {
+	requirement := corev1.NodeSelectorRequirement{Key: extensionsv1alpha1.TypeLabel, Operator: corev1.NodeSelectorOpIn, Values: []string{e.Other}}
+	if networkType == e.Base {
+		requirement.Operator, requirement.Values = corev1.NodeSelectorOpNotIn, []string{e.Other, extensionsv1alpha1.TypeNone}
+	}
+	for i := range objects.Bundles {
+		bundle := &objects.Bundles[i]
+		bundle.Objects = slices.Clone(bundle.Objects)
+		for j, object := range bundle.Objects {
+			agents, is := object.(*appsv1.DaemonSet)
+			if is && slices.Contains(e.Agents[networkType], types.NamespacedName{Namespace: agents.Namespace, Name: agents.Name}) {
+				agents = agents.DeepCopy()
+				onlyOn(&agents.Spec.Template.Spec, requirement)
+				bundle.Objects[j] = agents
+			}
+		}
+	}
+}
+
+// onlyOn adds a requirement on nodes to those that a pod has.
+func onlyOn(pod *corev1.PodSpec, requirement corev1.NodeSelectorRequirement) {
+	if pod.Affinity == nil {
+		pod.Affinity = &corev1.Affinity{}
+	}
+	if pod.Affinity.NodeAffinity == nil {
+		pod.Affinity.NodeAffinity = &corev1.NodeAffinity{}
+	}
+	required := pod.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	if required == nil {
+		required = &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{{}}}
+		pod.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution = required
+	}
+	for i := range required.NodeSelectorTerms { // any of them is enough
+		term := &required.NodeSelectorTerms[i]
+		term.MatchExpressions = append(term.MatchExpressions, requirement)
+	}
+}
+
+// cleanerOf returns the DaemonSet that takes away what both networks have left behind on nodes that have the
+// agents of neither. Its pod is ready once all of that is gone.
+func cleanerOf(remnants []plugin.Remnants, images []string) *appsv1.DaemonSet {
+	labels := system.SystemApp(CleanerName)
+	pod := corev1.PodSpec{
+		HostNetwork: true, PriorityClassName: system.NodePriority, AutomountServiceAccountToken: new(false),
+		Tolerations: system.TolerateAll(corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute),
+		// It has nothing to end.
+		TerminationGracePeriodSeconds: new(int64(0)),
+	}
+	folders := map[string]string{} // on the node, by the names of the volumes
+	for i, each := range remnants {
+		container := corev1.Container{
+			Name: fmt.Sprintf("clean-%d", i+1), Image: images[i], Command: []string{"/bin/sh", "-ec", script(each)},
+			SecurityContext: system.Privileged(),
+		}
+		for _, file := range each.Files {
+			folder := path.Dir(file)
+			volume := strings.ReplaceAll(strings.Trim(strings.ReplaceAll(folder, ".", "-"), "/"), "/", "-")
+			if folders[volume] == "" {
+				folders[volume] = folder
+				pod.Volumes = append(pod.Volumes, corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{
+					HostPath: &corev1.HostPathVolumeSource{Path: folder, Type: new(corev1.HostPathDirectoryOrCreate)},
+				}})
+			}
+			if !slices.ContainsFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == volume }) {
+				container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: volume, MountPath: folder})
+			}
+		}
+		pod.InitContainers = append(pod.InitContainers, container)
+	}
+	pod.Containers = []corev1.Container{{
+		Name: "done", Image: images[0], Command: []string{"/bin/sh", "-c", "while :; do sleep 3600; done"},
+	}}
+	cleaner := &appsv1.DaemonSet{
+		TypeMeta: system.TypeMeta("apps/v1", "DaemonSet"), ObjectMeta: system.Named(CleanerName, labels),
+		Spec: appsv1.DaemonSetSpec{
+			Selector: system.Selecting(system.App(CleanerName)),
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: pod},
+		},
+	}
+	onlyOn(&cleaner.Spec.Template.Spec, corev1.NodeSelectorRequirement{
+		Key: extensionsv1alpha1.TypeLabel, Operator: corev1.NodeSelectorOpIn, Values: []string{extensionsv1alpha1.TypeNone},
+	})
+	return cleaner
+}
+
+// script returns the commands that take away what agents have left behind. What is not there is no error, and what
+// is still there afterwards is one.
+func script(r plugin.Remnants) string {
+	var lines []string
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	for _, file := range r.Files {
+		add("rm -rf %s", file)
+	}
+	for _, device := range r.Interfaces {
+		add("if ip link show dev %[1]s >/dev/null 2>&1; then ip link delete dev %[1]s; fi", device)
+	}
+	for _, chain := range r.Chains {
+		for _, program := range []string{"iptables", "ip6tables"} {
+			add("if %[1]s -w -t %[2]s -n -L %[4]s >/dev/null 2>&1; then\n"+
+				"  %[1]s -w -t %[2]s -S %[3]s | sed -n 's/^-A \\(.* -j %[4]s\\)$/-D \\1/p' | while read -r rule; do eval \"%[1]s -w -t %[2]s $rule\"; done\n"+
+				"  %[1]s -w -t %[2]s -F %[4]s\n  %[1]s -w -t %[2]s -X %[4]s\nfi", program, chain.Table, chain.From, chain.Name)
+		}
+	}
+	for _, table := range r.Tables {
+		add("if nft list table %[1]s >/dev/null 2>&1; then nft delete table %[1]s; fi", table)
+	}
+	return strings.Join(lines, "\n")
+}
