@@ -82,7 +82,7 @@ realcalico: ## Networks of type calico with Calico's own agents on real nodes, a
 robustness: sandbox ## Kill and disturb the operator, check that the tests find planted bugs and missing protections, let one shoot of fifty be hostile, and two hundred come and go; 30 minutes
 	go test -timeout 60m ./test/robustness -robustness.all
 	go test -timeout 40m -v -run 'TestAHostileShoot|TestThreeHostileShoots|TestTwoHundredClusters' ./test/fairness -fairness.all
-	go test -run 'TestKilledAtAnyWriteOfATransition|TestASpecThatIsTurnedBack|TestANodeIsLostAtEachStep|TestAControlPlaneMovesAtAStep|TestANetworkReliesOnRoutes' ./internal/controller/network
+	go test -run 'TestKilledAtAnyWriteOfATransition|TestASpecThatIsTurnedBack|TestANodeIsLostAtEachStep|TestAControlPlaneMovesAtAStep|TestANetworkReliesOnRoutes|TestATypeChanges' ./internal/controller/network
 
 bench: sandbox ## Trellis beside Helm and beside a raw client of API servers, what verdicts about connectivity cost, and shoots beside others that do not answer
 	go test -run '^$$' -bench . -benchtime 3s ./test/bench
