@@ -20,8 +20,8 @@ import (
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 )
 
-// maxEvictions is how many pods are evicted in one look at a node. The others leave with the next ones.
-const maxEvictions = 50
+// maxPods is how many pods are evicted, or deleted, in one look at a node. The others follow with the next ones.
+const maxPods = 50
 
 // Cluster is a shoot whose nodes change.
 type Cluster struct {
@@ -44,14 +44,23 @@ func (c *Cluster) Look(ctx context.Context) ([]Node, error) {
 	if err := c.Client.List(ctx, list); err != nil {
 		return nil, err
 	}
-	nodes := make([]Node, len(list.Items))
+	nodes, missed := make([]Node, len(list.Items)), map[string]bool{}
 	for i := range list.Items {
-		nodes[i] = c.nodeOf(&list.Items[i])
-		if nodes[i].Step == None {
+		n := c.nodeOf(&list.Items[i])
+		nodes[i], missed[n.Name] = n, !n.Ready || n.Step != None
+	}
+	for i := range nodes {
+		n := &nodes[i]
+		if n.Step == None {
 			continue
 		}
-		if err := c.lookAtPods(ctx, &nodes[i]); err != nil {
+		if err := c.lookAtPods(ctx, n); err != nil {
 			return nil, err
+		}
+		if c.HasProbes && n.Step == Joining {
+			if err := c.lookAtProbe(ctx, n, missed); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return nodes, nil
@@ -74,7 +83,7 @@ func (c *Cluster) nodeOf(from *corev1.Node) Node {
 	return n
 }
 
-// lookAtPods adds what the pods of a node tell, and its probe.
+// lookAtPods adds what the pods of a node tell.
 func (c *Cluster) lookAtPods(ctx context.Context, n *Node) error {
 	pods := &corev1.PodList{}
 	if err := c.Client.List(ctx, pods, client.MatchingFields{"spec.nodeName": n.Name}); err != nil {
@@ -88,17 +97,38 @@ func (c *Cluster) lookAtPods(ctx context.Context, n *Node) error {
 	for i := range pods.Items {
 		c.classify(&pods.Items[i], n)
 	}
-	if !c.HasProbes || n.Step != Joining {
-		return nil
-	}
+	return nil
+}
+
+// lookAtProbe adds whether the node's probe has reached its targets since the step began, but for nodes that are
+// missed: they are at a step themselves, or not ready.
+func (c *Cluster) lookAtProbe(ctx context.Context, n *Node, missed map[string]bool) error {
 	report := &connectivityv1alpha1.NodeConnectivity{}
 	err := c.Client.Get(ctx, client.ObjectKey{Name: n.Name}, report)
 	if client.IgnoreNotFound(err) != nil {
 		return err
 	}
-	talks := err == nil && report.Report.Time.After(n.Since) && report.Report.Targets > 0 && report.Report.Failing == 0
+	talks := err == nil && report.Report.Time.After(n.Since) && reaches(&report.Report, missed)
 	n.Talks = &talks
 	return nil
+}
+
+// reaches reports whether a probe reaches all that the network is responsible for.
+func reaches(report *connectivityv1alpha1.Report, missed map[string]bool) bool {
+	tested := false
+	for _, check := range report.Checks {
+		if check.Type == connectivityv1alpha1.CheckOutside {
+			continue
+		}
+		for i := range check.Results {
+			result := &check.Results[i]
+			tested = true
+			if result.ConsecutiveFailures > 0 && !missed[result.Name] {
+				return false
+			}
+		}
+	}
+	return tested
 }
 
 // classify adds a pod to what is seen of its node.
@@ -147,10 +177,7 @@ func (a *Agents) add(pod *corev1.Pod) {
 
 // Do does what an Action says. What keeps pods from leaving is returned for people.
 func (c *Cluster) Do(ctx context.Context, action Action, now time.Time) (hindered string, err error) {
-	for i, pod := range action.Evict {
-		if i == maxEvictions {
-			break
-		}
+	for _, pod := range action.Evict[:min(len(action.Evict), maxPods)] {
 		why, err := c.evict(ctx, pod)
 		if err != nil {
 			return "", err
@@ -159,7 +186,7 @@ func (c *Cluster) Do(ctx context.Context, action Action, now time.Time) (hindere
 			hindered = why
 		}
 	}
-	for _, pod := range action.Delete {
+	for _, pod := range action.Delete[:min(len(action.Delete), maxPods)] {
 		object := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
 		if err := client.IgnoreNotFound(c.Client.Delete(ctx, object)); err != nil {
 			return "", err

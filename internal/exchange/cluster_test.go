@@ -17,6 +17,7 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	connectivityv1alpha1 "github.com/trellis-network/trellis/api/connectivity/v1alpha1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/exchange"
 	"github.com/trellis-network/trellis/internal/shootclient"
@@ -190,4 +191,30 @@ func TestPodsOfDaemonSetsStartAgain(t *testing.T) {
 	e.does(exchange.Action{Step: exchange.Joining, Type: "new", Delete: n.Stale, Waits: "pods start again"})
 	e.Expect(e.seen().Stale).To(BeEmpty())
 	e.Expect(n.Talks).To(BeNil(), "there are no probes")
+}
+
+// A node that is dead, or at a step itself, must not keep others from being done, nor must what is outside of the
+// cluster.
+func TestTheProbeDecidesWhetherANodeIsDone(t *testing.T) {
+	result := func(name string, failures int32) connectivityv1alpha1.Result {
+		return connectivityv1alpha1.Result{Name: name, ConsecutiveFailures: failures}
+	}
+	check := func(of connectivityv1alpha1.CheckType, results ...connectivityv1alpha1.Result) connectivityv1alpha1.Check {
+		return connectivityv1alpha1.Check{Type: of, Results: results}
+	}
+	missed := map[string]bool{"dead": true}
+	for name, test := range map[string]struct {
+		checks []connectivityv1alpha1.Check
+		talks  bool
+	}{
+		"nothing is tested yet": {nil, false},
+		"all is reached":        {[]connectivityv1alpha1.Check{check("pods", result("a", 0), result("b", 0)), check("dns", result("dns", 0))}, true},
+		"a node is not":         {[]connectivityv1alpha1.Check{check("pods", result("a", 0), result("b", 1))}, false},
+		"a dead node is not":    {[]connectivityv1alpha1.Check{check("pods", result("a", 0), result("dead", 3))}, true},
+		"DNS is not":            {[]connectivityv1alpha1.Check{check("pods", result("a", 0)), check("dns", result("dns", 2))}, false},
+		"the world is not":      {[]connectivityv1alpha1.Check{check("pods", result("a", 0)), check("outside", result("example.com", 9))}, true},
+	} {
+		report := &connectivityv1alpha1.Report{Checks: test.checks}
+		NewWithT(t).Expect(exchange.Reaches(report, missed)).To(Equal(test.talks), name)
+	}
 }

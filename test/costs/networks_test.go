@@ -349,6 +349,7 @@ func BenchmarkNetworks(b *testing.B) {
 		m.operator = o.process
 		s.quiet(o)
 		small, _ := o.memory()
+		smallHeap := o.collected(b)[liveHeap]
 		operated, raw := s.prepare("ops", count, count), s.prepare("raw", count, count)
 
 		type result struct {
@@ -373,6 +374,7 @@ func BenchmarkNetworks(b *testing.B) {
 		idle := m.measure(func() { <-time.After(*idleTime) })
 		after, _ := o.counters()
 		large, peak := o.memory()
+		heap := (o.collected(b)[liveHeap] - smallHeap) / 1024
 		o.profile(b, "heap", "heap?gc=1")
 		o.stop()
 
@@ -390,7 +392,7 @@ func BenchmarkNetworks(b *testing.B) {
 		t.row("idle", seconds(idle.wall), "", ms(idle.operator, 1)+" in all", ms(idle.apiServer, 1)+" in all", "", ms(idle.etcd, 1)+" in all", "",
 			after.requests(s.host()).since(before.requests(s.host())).per(1)+" in all", "", "")
 		s.Expect(t.Flush()).To(Succeed())
-		fmt.Printf("memory: %.0f MiB without Networks, %.0f MiB with %d, %.0f MiB at most, %.1f KiB a Network\n", small, large, count, peak, (large-small)*1024/float64(count))
+		fmt.Printf("memory: %.0f MiB without Networks, %.0f MiB with %d, %.0f MiB at most; %.1f KiB of live heap for each\n", small, large, count, peak, heap/float64(count))
 		stop()
 		if b.Failed() {
 			return

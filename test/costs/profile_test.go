@@ -43,12 +43,18 @@ var causes = []cause{
 	{"the scheduler of goroutines", "", `^runtime\.(mcall|schedule|findRunnable|mstart|systemstack|park_m)`},
 }
 
-// collect has the operator collect its garbage.
-func (o *operator) collect(tb testing.TB) {
+// collected has the operator collect its garbage, and returns its metrics.
+func (o *operator) collected(tb testing.TB) counters {
 	tb.Helper()
 	_, err := o.read(tb, "heap?gc=1")
 	NewWithT(tb).Expect(err).NotTo(HaveOccurred())
+	counted, err := o.counters()
+	NewWithT(tb).Expect(err).NotTo(HaveOccurred())
+	return counted
 }
+
+// liveHeap is the metric of the memory of objects that are in use, once garbage is collected.
+const liveHeap = "go_memstats_heap_alloc_bytes"
 
 // read reads a profile of the operator.
 func (o *operator) read(tb testing.TB, query string) ([]byte, error) {

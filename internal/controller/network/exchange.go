@@ -23,8 +23,9 @@ import (
 )
 
 const (
-	// lookAtNodes is how often nodes are looked at that change from one network to another.
-	lookAtNodes = 3 * time.Second
+	// lookAtNodes is how often nodes are looked at that change from one network to another, and lookForNodes if none
+	// is at a step.
+	lookAtNodes, lookForNodes = 3 * time.Second, 10 * time.Second
 	// exchangeTimeout limits one look at them, with what follows from it.
 	exchangeTimeout = 30 * time.Second
 )
@@ -103,6 +104,9 @@ func (x exchanger) exchange(ctx context.Context, run *run) outcome.Outcome {
 		return outcome.Continue()
 	}
 	at.NodesDone, at.WaitsFor = int32(verdict.NodesDone), condition.Shorten(verdict.WaitsFor, condition.MaxMessage)
+	if len(verdict.Actions) == 0 && !verdict.Done {
+		run.stepsAgain = lookForNodes
+	}
 	if verdict.Done {
 		at.Done = run.asked.Spec.Type
 	}

@@ -161,7 +161,7 @@ func TestATypeChangesNodeByNodeAndBack(t *testing.T) {
 	e.patch(n, changingTo("tin", "true"))
 	e.pod(pipeline.CleanerName, node)
 	e.Eventually(e.at(node)).Should(Equal("Joining /"))
-	e.Expect(e.exchange(n).WaitsFor).NotTo(BeEmpty())
+	e.Eventually(func() string { return e.exchange(n).WaitsFor }).Should(Equal("node " + node.Name + ": the cleaner ends"))
 	e.Expect(e.client.DeleteAllOf(t.Context(), &corev1.Pod{}, client.InNamespace(metav1.NamespaceSystem), client.MatchingFields{"spec.nodeName": node.Name})).To(Succeed())
 	e.pod("tin", node)
 	node.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue}}

@@ -131,7 +131,7 @@ func ofExchange(target string, at *state.Exchange) source.Report {
 	waitsFor := cmp.Or(at.WaitsFor, "nodes change")
 	status, reason := corev1beta1.ConditionTrue, "TypeChanging"
 	if at.Halted {
-		status = corev1beta1.ConditionFalse
+		status, reason = corev1beta1.ConditionFalse, string(transition.Halted)
 	}
 	nodes, done := at.Nodes, at.NodesDone
 	return source.Report{

@@ -18,6 +18,7 @@ import (
 	"github.com/trellis-network/trellis/internal/shootclient"
 	"github.com/trellis-network/trellis/internal/state"
 	"github.com/trellis-network/trellis/internal/transition"
+	"github.com/trellis-network/trellis/pipeline"
 	"github.com/trellis-network/trellis/plugin"
 )
 
@@ -27,12 +28,18 @@ var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 func report(t *testing.T, record *transition.Record, conditions ...corev1beta1.Condition) source.Report {
 	t.Helper()
 	g := NewWithT(t)
-	encoded, err := (&state.State{Transition: record}).Encode()
-	g.Expect(err).NotTo(HaveOccurred())
 	n := &extensionsv1alpha1.Network{}
-	n.Status.State, n.Status.Conditions = encoded, conditions
+	n.Status.Conditions = conditions
+	return reportOf(g, n, &state.State{Transition: record})
+}
+
+// reportOf is what the source states of a Network with this state, whose shoot does not answer.
+func reportOf(g *WithT, n *extensionsv1alpha1.Network, kept *state.State) source.Report {
+	encoded, err := kept.Encode()
+	g.Expect(err).NotTo(HaveOccurred())
+	n.Status.State = encoded
 	s := &steps.Source{}
-	reported, err := s.Report(t.Context(), source.Input{
+	reported, err := s.Report(context.Background(), source.Input{
 		Network: n, Components: []plugin.Component{{Kind: "DaemonSet", Workload: "agent"}}, Now: noon,
 		Shoot: func(context.Context) (*shootclient.Shoot, error) { return nil, errors.New("no answer") },
 	})
@@ -63,4 +70,26 @@ func TestATransitionIsReported(t *testing.T) {
 
 func TestANetworkWithoutTransitionHasNoCondition(t *testing.T) {
 	NewWithT(t).Expect(report(t, nil)).To(Equal(source.Report{}))
+}
+
+func TestAChangeOfTheTypeIsReported(t *testing.T) {
+	g := NewWithT(t)
+	applied := func(networkType string) *pipeline.Applied {
+		return &pipeline.Applied{Config: []byte("{}"), Accepted: &pipeline.Accepted{Spec: extensionsv1alpha1.NetworkSpec{Type: networkType}}}
+	}
+	at := &state.Exchange{Base: applied("tin"), Other: applied("zinc"), Since: metav1.NewTime(noon), Nodes: 3, NodesDone: 1, WaitsFor: "node b: pods leave it"}
+	n := &extensionsv1alpha1.Network{}
+	n.Spec.Type = "zinc"
+	reported := reportOf(g, n, &state.State{Exchange: at})
+	g.Expect(reported.Conditions).To(Equal([]corev1beta1.Condition{{
+		Type: extensionsv1alpha1.TransitionProgressing, Status: corev1beta1.ConditionTrue, Reason: "TypeChanging",
+		Message: "The type of the network changes from tin to zinc, node by node: 1 of 3 nodes have changed. Waiting until node b: pods leave it.",
+	}}))
+	g.Expect(reported.ProviderStatus).To(HaveKeyWithValue(steps.StatusKey, And(
+		HaveField("From", "tin"), HaveField("To", "zinc"), HaveField("Nodes", HaveValue(Equal(int32(3)))), HaveField("NodesDone", HaveValue(Equal(int32(1)))))))
+
+	n.Spec.Type, at.Halted = "tin", true // a user has turned back, and pods do not talk
+	reported = reportOf(g, n, &state.State{Exchange: at})
+	g.Expect(reported.Conditions[0]).To(And(HaveField("Status", corev1beta1.ConditionFalse), HaveField("Reason", "ConnectivityLost"),
+		HaveField("Message", HavePrefix("The type of the network changes from zinc to tin"))))
 }

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package exchange
+
+// Reaches is reaches.
+var Reaches = reaches
