@@ -60,13 +60,19 @@ func (p *Pipeline) BuildExchange(base, other Request, target string) Result {
 	var remnants []plugin.Remnants
 	var images []string
 	for _, b := range []*build{from, to} {
-		exchange, is := b.plugin.Exchange(b.config, &b.in, b.paths.config)
-		if !is {
-			result.Errors = append(result.Errors, field.Forbidden(typePath, fmt.Sprintf("networks of type %s cannot take the place of one of another type, nor give way to one; create a new cluster", b.request.Spec.Type)))
-			continue
+		err := plugin.Guard(b.request.Spec.Type, func() error {
+			exchange, is := b.plugin.Exchange(b.config, &b.in, b.paths.config)
+			if !is {
+				result.Errors = append(result.Errors, field.Forbidden(typePath, fmt.Sprintf("networks of type %s cannot take the place of one of another type, nor give way to one; create a new cluster", b.request.Spec.Type)))
+				return nil
+			}
+			result.Errors = append(result.Errors, exchange.Obstacles...)
+			remnants, images = append(remnants, exchange.Remnants), append(images, b.plugin.Images.For(exchange.Remnants.Image, &b.in))
+			return nil
+		})
+		if err != nil {
+			result.Errors = append(result.Errors, field.InternalError(b.paths.config, err))
 		}
-		result.Errors = append(result.Errors, exchange.Obstacles...)
-		remnants, images = append(remnants, exchange.Remnants), append(images, b.plugin.Images.For(exchange.Remnants.Image, &b.in))
 	}
 	if !to.in.KubeProxy.Enabled {
 		result.Errors = append(result.Errors, field.Forbidden(field.NewPath("spec", "kubernetes", "kubeProxy", "enabled"), "Services need kube-proxy while the type of the network changes; enable it"))

@@ -15,6 +15,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 )
 
 // Step is what is being done with a node.
@@ -98,7 +100,7 @@ func (n *Node) next(target string, now time.Time) Action {
 		case n.Type == target: // turned back before anything was done to it
 			return Action{Node: n.Name, Type: target, Uncordon: true}
 		case len(n.Leaving) == 0 && len(n.Stuck) == 0:
-			return goes(Cleaning, noType)
+			return goes(Cleaning, extensionsv1alpha1.TypeNone)
 		}
 		stays.Evict = n.Leaving
 		stays.Waits = fmt.Sprintf("pods leave it (%d are left)", len(n.Leaving)+len(n.Stuck))
@@ -117,7 +119,7 @@ func (n *Node) next(target string, now time.Time) Action {
 	case Joining:
 		switch {
 		case n.Type != target: // turned back
-			return goes(Cleaning, noType)
+			return goes(Cleaning, extensionsv1alpha1.TypeNone)
 		case n.agentsBut(target) > 0, n.Cleaner.Pods > 0:
 			stays.Waits = "the cleaner ends"
 		case !n.Agents[target].areReady() || !n.Ready:
@@ -134,9 +136,6 @@ func (n *Node) next(target string, now time.Time) Action {
 	}
 	return stays
 }
-
-// noType is extensionsv1alpha1.TypeNone.
-const noType = "none"
 
 // agentsBut returns how many pods of agents the node has of other types.
 func (n *Node) agentsBut(networkType string) (sum int) {
@@ -202,7 +201,7 @@ func Next(nodes []Node, target string, limits Limits, now time.Time) Verdict {
 		}
 		switch {
 		case limits.Paused:
-			verdict.WaitsFor = cmp.Or(verdict.WaitsFor, "the annotation trellis.network/change-type has the value true again")
+			verdict.WaitsFor = cmp.Or(verdict.WaitsFor, "the annotation "+extensionsv1alpha1.ChangeTypeAnnotation+" has the value "+extensionsv1alpha1.ChangeTypeAllowed+" again")
 		case len(stuck) > maxStuck:
 			verdict.WaitsFor = fmt.Sprintf("nodes can be drained again: %d cannot, which are more than %d", len(stuck), maxStuck)
 		case busy >= max(1, limits.AtOnce):

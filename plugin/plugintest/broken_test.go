@@ -53,7 +53,7 @@ func (b broken) allOptions(t *testing.T) []Option {
 }
 
 // allBroken are those that need no API server, each list in a file of its own.
-var allBroken = [][]broken{brokenHooks, brokenDefaults, brokenFacts, brokenTypes, brokenObjects, brokenWorkloads, brokenRights, brokenWords, brokenMutators, brokenDataPaths, brokenTransitions, brokenShoots}
+var allBroken = [][]broken{brokenHooks, brokenDefaults, brokenFacts, brokenTypes, brokenObjects, brokenWorkloads, brokenRights, brokenWords, brokenMutators, brokenDataPaths, brokenTransitions, brokenExchanges, brokenShoots}
 
 // problems are those found, by check.
 func problems(t *testing.T, p plugin.Plugin, options []Option) map[string][]string {

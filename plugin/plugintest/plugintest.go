@@ -56,6 +56,7 @@ var checks = []check{
 	{"rights", rights},
 	{"changes", changes},
 	{"transitions", transitions},
+	{"exchanges", exchanges},
 	{"routes", routes},
 	{"adaptation", adaptation},
 	{"shoots", shoots},

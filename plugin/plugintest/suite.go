@@ -133,6 +133,7 @@ func (s *suite) hooks(written, effective any, in *plugin.Input, around func(hook
 		s.plugin.Transition(written, effective, in, in)
 		s.plugin.Transition(effective, effective, in, in)
 	})
+	around("Exchange", func() { s.plugin.Exchange(effective, in, configPath) })
 	around("Render", func() { objects, err = s.plugin.Render(effective, in) })
 	around("Precondition", func() { s.plugin.Precondition(effective, in) })
 	return objects, nil, err

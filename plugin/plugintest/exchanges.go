@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package plugintest
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// remnantName is a name that a shell takes as it is.
+var remnantName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]*$`)
+
+// exchanges: what stands in the way of another type has a path and says what to do, and what the agents of an
+// Exchanger leave behind can be taken away by a script.
+func exchanges(s *suite, found *report) {
+	possible, isExchanger := false, false
+	for _, n := range s.plainNetworks() {
+		if n.config == nil {
+			continue
+		}
+		found.where = n.name
+		given, is := s.plugin.Exchange(n.config, n.input(), configPath)
+		if !is {
+			return
+		}
+		isExchanger = true
+		possible = possible || len(given.Obstacles) == 0
+		for _, err := range given.Obstacles {
+			if field, inConfig := strings.CutPrefix(err.Field, configPath.String()+"."); !inConfig || !s.paths.MatchString(field) {
+				found.breach("an obstacle of Exchange has the path %s, which is no field of the config", err.Field)
+			}
+			if err.Detail == "" {
+				found.breach("the obstacle at %s does not say what to do", err.Field)
+			}
+		}
+		left := given.Remnants
+		if _, known := s.plugin.Images.Tags()[left.Image]; !known {
+			found.breach("the Remnants of Exchange have the image %q, which is not among the plugin's images", left.Image)
+		}
+		for _, file := range left.Files {
+			if !path.IsAbs(file) || path.Clean(file) != file || path.Dir(file) == "/" || slices.ContainsFunc(strings.Split(file[1:], "/"), func(part string) bool { return !remnantName.MatchString(part) }) {
+				found.breach("Exchange leaves the file %q; write an absolute path below a folder, without what a shell would replace", file)
+			}
+		}
+		names := slices.Clone(left.Interfaces)
+		for _, chain := range left.Chains {
+			names = append(names, chain.Table, chain.From, chain.Name)
+		}
+		for _, table := range left.Tables {
+			family, name, _ := strings.Cut(table, " ")
+			names = append(names, family, name)
+		}
+		for _, name := range names {
+			if !remnantName.MatchString(name) {
+				found.breach("Exchange leaves something with the name %q, which a shell would take for something else", name)
+			}
+		}
+	}
+	if found.where = ""; isExchanger && !possible {
+		found.breach("none of the cases can take the place of a network of another type; add a case without Obstacles, or leave Exchange out")
+	}
+}
