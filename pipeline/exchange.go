@@ -66,7 +66,14 @@ func (p *Pipeline) BuildExchange(base, other Request, target string) Result {
 				result.Errors = append(result.Errors, field.Forbidden(typePath, fmt.Sprintf("networks of type %s cannot take the place of one of another type, nor give way to one; create a new cluster", b.request.Spec.Type)))
 				return nil
 			}
-			result.Errors = append(result.Errors, exchange.Obstacles...)
+			if b == from { // its paths are not those of what the user writes now
+				for _, err := range exchange.Obstacles {
+					result.Errors = append(result.Errors, field.Forbidden(typePath, fmt.Sprintf("the network of type %s that runs stands in the way: its %s %s",
+						b.request.Spec.Type, strings.TrimPrefix(err.Field, b.paths.config.String()+"."), err.Detail)))
+				}
+			} else {
+				result.Errors = append(result.Errors, exchange.Obstacles...)
+			}
 			remnants, images = append(remnants, exchange.Remnants), append(images, b.plugin.Images.For(exchange.Remnants.Image, &b.in))
 			return nil
 		})
