@@ -20,8 +20,10 @@ import (
 
 var onRealNodes = flag.Bool("realnodes", false, "run on real nodes; make e2e-guides sets it")
 
-// A user's Shoot of type gardenet, on nodes that run containers and send packets.
-func TestPodsTalkOnRealNodes(t *testing.T) {
+// talking is a user's Shoot of type gardenet, on nodes that run containers and send packets, with an operator that
+// has these plugins. Its pods talk.
+func talking(t *testing.T, name string, nodes int, plugins ...plugin.Plugin) *standalone.Shoot {
+	t.Helper()
 	if !*onRealNodes {
 		t.Skip("make e2e-guides runs this: it needs root, and the programs of real nodes")
 	}
@@ -29,26 +31,35 @@ func TestPodsTalkOnRealNodes(t *testing.T) {
 	programs, err := sandbox.NodePrograms()
 	g.Expect(err).NotTo(HaveOccurred())
 	box := sandbox.ForTest(t, sandbox.Options{
-		Shoots: []string{"garden-dev/hand-made"}, Users: []string{standalone.User},
-		Real: &sandbox.RealNodes{Nodes: 2, Programs: programs},
+		Shoots: []string{"garden-dev/" + name}, Users: []string{standalone.User},
+		Real: &sandbox.RealNodes{Nodes: nodes, Programs: programs},
 	})
 	landscape, err := standalone.Install(t.Context(), box)
 	g.Expect(err).NotTo(HaveOccurred())
-	stop, err := landscape.OperateWith([]plugin.Plugin{plugin.New(definition{})}, logr.Discard())
+	stop, err := landscape.OperateWith(plugins, logr.Discard())
 	g.Expect(err).NotTo(HaveOccurred())
 	t.Cleanup(func() { g.Expect(stop()).To(Succeed()) })
 	shoot, err := landscape.Shoot(0)
 	g.Expect(err).NotTo(HaveOccurred())
-	document, err := runtime.DefaultUnstructuredConverter.ToUnstructured(shootNamed("hand-made"))
+	document, err := runtime.DefaultUnstructuredConverter.ToUnstructured(shootNamed(name))
 	g.Expect(err).NotTo(HaveOccurred())
 	document["apiVersion"], document["kind"] = corev1beta1.GroupVersion.String(), "Shoot"
 	g.Expect(shoot.Apply(t.Context(), &unstructured.Unstructured{Object: document})).To(Succeed())
+	g.Eventually(verdictOf(t, shoot)).WithTimeout(5 * time.Minute).WithPolling(time.Second).Should(Equal(standalone.AllWell))
+	return shoot
+}
 
-	verdict := func() (string, error) {
+// verdictOf returns what reads the status about connectivity.
+func verdictOf(t *testing.T, shoot *standalone.Shoot) func() (string, error) {
+	return func() (string, error) {
 		health, err := shoot.Health(t.Context())
 		return health.Verdict, err
 	}
-	g.Eventually(verdict).WithTimeout(5 * time.Minute).WithPolling(time.Second).Should(Equal(standalone.AllWell))
+}
+
+func TestPodsTalkOnRealNodes(t *testing.T) {
+	shoot := talking(t, "hand-made", 2, plugin.New(definition{}))
+	g := NewWithT(t)
 	t.Logf("pods reach pods, nodes, Services and DNS %.0f s after the Shoot was applied", time.Since(shoot.Applied).Seconds())
 
 	// What is sent arrives, and a route that is deleted is back before long.

@@ -8,50 +8,21 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
-	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins/flannel"
-	"github.com/trellis-network/trellis/test/sandbox"
 	"github.com/trellis-network/trellis/test/standalone"
 )
 
 // A running cluster goes from gardenet to flannel and back, node by node, and pods talk again on each node before
 // the next one begins.
 func TestTypesChangeOnRealNodes(t *testing.T) {
-	if !*onRealNodes {
-		t.Skip("make e2e-guides runs this: it needs root, and the programs of real nodes")
-	}
+	shoot := talking(t, "changing", 3, plugin.New(definition{}), flannel.New())
 	g := NewWithT(t)
-	programs, err := sandbox.NodePrograms()
-	g.Expect(err).NotTo(HaveOccurred())
-	box := sandbox.ForTest(t, sandbox.Options{
-		Shoots: []string{"garden-dev/changing"}, Users: []string{standalone.User},
-		Real: &sandbox.RealNodes{Nodes: 3, Programs: programs},
-	})
-	landscape, err := standalone.Install(t.Context(), box)
-	g.Expect(err).NotTo(HaveOccurred())
-	stop, err := landscape.OperateWith([]plugin.Plugin{plugin.New(definition{}), flannel.New()}, logr.Discard())
-	g.Expect(err).NotTo(HaveOccurred())
-	t.Cleanup(func() { g.Expect(stop()).To(Succeed()) })
-	shoot, err := landscape.Shoot(0)
-	g.Expect(err).NotTo(HaveOccurred())
-	document, err := runtime.DefaultUnstructuredConverter.ToUnstructured(shootNamed("changing"))
-	g.Expect(err).NotTo(HaveOccurred())
-	document["apiVersion"], document["kind"] = corev1beta1.GroupVersion.String(), "Shoot"
-	g.Expect(shoot.Apply(t.Context(), &unstructured.Unstructured{Object: document})).To(Succeed())
-
-	verdict := func() (string, error) {
-		health, err := shoot.Health(t.Context())
-		return health.Verdict, err
-	}
-	g.Eventually(verdict).WithTimeout(5 * time.Minute).WithPolling(time.Second).Should(Equal(standalone.AllWell))
 
 	change := func(networkType string, config map[string]any, annotations map[string]any) {
 		t.Helper()
@@ -147,7 +118,7 @@ func TestTypesChangeOnRealNodes(t *testing.T) {
 		began := time.Now()
 		change(each.networkType, each.config, allowed)
 		g.Eventually(agentsAre(each.agents)).WithTimeout(15*time.Minute).WithPolling(2*time.Second).Should(Succeed(), progress)
-		g.Eventually(verdict).WithTimeout(3 * time.Minute).WithPolling(time.Second).Should(Equal(standalone.AllWell))
+		g.Eventually(verdictOf(t, shoot)).WithTimeout(3 * time.Minute).WithPolling(time.Second).Should(Equal(standalone.AllWell))
 		t.Logf("all nodes have %s %.0f s after the edit", each.networkType, time.Since(began).Seconds())
 		left, err := shoot.Node("node-1").Exec(t.Context(), "sh", "-c", "ls /etc/cni/net.d; ip -brief link; nft list tables; ip route")
 		g.Expect(err).NotTo(HaveOccurred())
