@@ -4,8 +4,10 @@ package costs
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"os"
@@ -98,7 +100,8 @@ func apiServer(tb testing.TB, box *sandbox.Sandbox, address string) process {
 type operator struct {
 	process
 	command *exec.Cmd
-	metrics string
+	// address is where it serves its metrics and profiles.
+	address string
 }
 
 // metricsAddress is where the operator serves its metrics.
@@ -126,7 +129,7 @@ debugging: {enableProfiling: true}
 	log, err := os.Create(filepath.Join(folder, "log"))
 	g.Expect(err).NotTo(HaveOccurred())
 	defer log.Close()
-	o := &operator{command: exec.Command(program, "--kubeconfig", kubeconfig, "--config", config), metrics: "http://" + metricsAddress + "/metrics"}
+	o := &operator{command: exec.Command(program, "--kubeconfig", kubeconfig, "--config", config), address: "http://" + metricsAddress}
 	o.command.Stdout, o.command.Stderr, o.command.Env = log, log, append(os.Environ(), variables...)
 	o.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	g.Expect(o.command.Start()).To(Succeed())
@@ -153,9 +156,9 @@ func (o *operator) stop() {
 // counters are metrics by their names with labels, as Prometheus writes them.
 type counters map[string]float64
 
-// counters reads the operator's metrics.
-func (o *operator) counters() (counters, error) {
-	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, o.metrics, nil)
+// get reads what the operator serves beside its metrics.
+func (o *operator) get(path string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, o.address+path, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -164,8 +167,17 @@ func (o *operator) counters() (counters, error) {
 		return nil, err
 	}
 	defer func() { _ = response.Body.Close() }()
+	return io.ReadAll(response.Body)
+}
+
+// counters reads the operator's metrics.
+func (o *operator) counters() (counters, error) {
+	raw, err := o.get("/metrics")
+	if err != nil {
+		return nil, err
+	}
 	found := counters{}
-	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+	for lines := bufio.NewScanner(bytes.NewReader(raw)); lines.Scan(); {
 		if at := strings.LastIndexByte(lines.Text(), ' '); at > 0 {
 			if value, err := strconv.ParseFloat(lines.Text()[at+1:], 64); err == nil {
 				found[lines.Text()[:at]] = value

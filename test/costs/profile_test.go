@@ -6,9 +6,7 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -46,7 +44,7 @@ var causes = []cause{
 // collected has the operator collect its garbage, and returns its metrics.
 func (o *operator) collected(tb testing.TB) counters {
 	tb.Helper()
-	_, err := o.read(tb, "heap?gc=1")
+	_, err := o.get("/debug/pprof/heap?gc=1")
 	NewWithT(tb).Expect(err).NotTo(HaveOccurred())
 	counted, err := o.counters()
 	NewWithT(tb).Expect(err).NotTo(HaveOccurred())
@@ -56,21 +54,6 @@ func (o *operator) collected(tb testing.TB) counters {
 // liveHeap is the metric of the memory of objects that are in use, once garbage is collected.
 const liveHeap = "go_memstats_heap_alloc_bytes"
 
-// read reads a profile of the operator.
-func (o *operator) read(tb testing.TB, query string) ([]byte, error) {
-	tb.Helper()
-	request, err := http.NewRequestWithContext(tb.Context(), http.MethodGet, strings.TrimSuffix(o.metrics, "/metrics")+"/debug/pprof/"+query, nil)
-	if err != nil {
-		return nil, err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = response.Body.Close() }()
-	return io.ReadAll(response.Body)
-}
-
 // profile reads a profile of the operator, writes it as a file, and prints it by its causes. It does nothing
 // unless profiles are wanted.
 func (o *operator) profile(tb testing.TB, name, query string) {
@@ -79,7 +62,7 @@ func (o *operator) profile(tb testing.TB, name, query string) {
 		return
 	}
 	g, file := NewWithT(tb), filepath.Join(*profiles, name)
-	raw, err := o.read(tb, query)
+	raw, err := o.get("/debug/pprof/" + query)
 	g.Expect(err).NotTo(HaveOccurred())
 	g.Expect(os.WriteFile(file, raw, 0o600)).To(Succeed())
 	traces, err := exec.CommandContext(tb.Context(), "go", "tool", "pprof", "-traces", file).Output()
