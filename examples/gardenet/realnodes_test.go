@@ -21,8 +21,8 @@ import (
 var onRealNodes = flag.Bool("realnodes", false, "run on real nodes; make e2e-guides sets it")
 
 // talking is a user's Shoot of type gardenet, on nodes that run containers and send packets, with an operator that
-// has these plugins. Its pods talk.
-func talking(t *testing.T, name string, nodes int, plugins ...plugin.Plugin) *standalone.Shoot {
+// has these plugins. Its pods talk. The router between several subnets has routes to the pods of all nodes.
+func talking(t *testing.T, name string, real sandbox.RealNodes, plugins ...plugin.Plugin) *standalone.Shoot {
 	t.Helper()
 	if !*onRealNodes {
 		t.Skip("make e2e-guides runs this: it needs root, and the programs of real nodes")
@@ -30,10 +30,8 @@ func talking(t *testing.T, name string, nodes int, plugins ...plugin.Plugin) *st
 	g := NewWithT(t)
 	programs, err := sandbox.NodePrograms()
 	g.Expect(err).NotTo(HaveOccurred())
-	box := sandbox.ForTest(t, sandbox.Options{
-		Shoots: []string{"garden-dev/" + name}, Users: []string{standalone.User},
-		Real: &sandbox.RealNodes{Nodes: nodes, Programs: programs},
-	})
+	real.Programs = programs
+	box := sandbox.ForTest(t, sandbox.Options{Shoots: []string{"garden-dev/" + name}, Users: []string{standalone.User}, Real: &real})
 	landscape, err := standalone.Install(t.Context(), box)
 	g.Expect(err).NotTo(HaveOccurred())
 	stop, err := landscape.OperateWith(plugins, logr.Discard())
@@ -43,6 +41,9 @@ func talking(t *testing.T, name string, nodes int, plugins ...plugin.Plugin) *st
 	g.Expect(err).NotTo(HaveOccurred())
 	document, err := runtime.DefaultUnstructuredConverter.ToUnstructured(shootNamed(name))
 	g.Expect(err).NotTo(HaveOccurred())
+	if real.Subnets > 1 {
+		g.Expect(shoot.MakeRoutes(t.Context())).To(Succeed())
+	}
 	document["apiVersion"], document["kind"] = corev1beta1.GroupVersion.String(), "Shoot"
 	g.Expect(shoot.Apply(t.Context(), &unstructured.Unstructured{Object: document})).To(Succeed())
 	g.Eventually(verdictOf(t, shoot)).WithTimeout(5 * time.Minute).WithPolling(time.Second).Should(Equal(standalone.AllWell))
@@ -58,7 +59,7 @@ func verdictOf(t *testing.T, shoot *standalone.Shoot) func() (string, error) {
 }
 
 func TestPodsTalkOnRealNodes(t *testing.T) {
-	shoot := talking(t, "hand-made", 2, plugin.New(definition{}))
+	shoot := talking(t, "hand-made", sandbox.RealNodes{Nodes: 2}, plugin.New(definition{}))
 	g := NewWithT(t)
 	t.Logf("pods reach pods, nodes, Services and DNS %.0f s after the Shoot was applied", time.Since(shoot.Applied).Seconds())
 

@@ -15,15 +15,23 @@ import (
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugins/flannel"
+	"github.com/trellis-network/trellis/test/sandbox"
 	"github.com/trellis-network/trellis/test/standalone"
 )
 
 // A running cluster goes from gardenet to flannel and back, node by node, and pods talk again on each node before
 // the next one begins.
 func TestTypesChangeOnRealNodes(t *testing.T) {
-	shoot := talking(t, "changing", 3, plugin.New(definition{}), flannel.New())
-	g := NewWithT(t)
+	for name, subnets := range map[string]int{"changing": 1, "two-subnets": 2} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			typesChange(t, talking(t, name, sandbox.RealNodes{Nodes: 3, Subnets: subnets}, plugin.New(definition{}), flannel.New()))
+		})
+	}
+}
 
+func typesChange(t *testing.T, shoot *standalone.Shoot) {
+	g := NewWithT(t)
 	change := func(networkType string, config map[string]any, annotations map[string]any) {
 		t.Helper()
 		g.Expect(shoot.Edit(t.Context(), func(shoot *unstructured.Unstructured) {

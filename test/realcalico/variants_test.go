@@ -3,7 +3,6 @@
 package realcalico
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -75,7 +74,7 @@ func TestPodsTalkThroughRealAgents(t *testing.T) {
 			l := newLandscape(t, each.network)
 			l.apply()
 			if each.routed {
-				l.makeRoutes()
+				l.Expect(l.shoot.MakeRoutes(t.Context())).To(Succeed())
 			}
 			l.becomesWell()
 			result.well = time.Since(l.shoot.Applied)
@@ -95,31 +94,6 @@ func TestPodsTalkThroughRealAgents(t *testing.T) {
 			l.agentsAreGone()
 			result.passed = true
 		})
-	}
-}
-
-// makeRoutes gives the router the routes to the ranges of the nodes, as a cloud does.
-func (l *landscape) makeRoutes() {
-	l.t.Helper()
-	var nodes struct {
-		Items []struct {
-			Spec   struct{ PodCIDRs []string }
-			Status struct {
-				Addresses []struct{ Type, Address string }
-			}
-		}
-	}
-	l.Expect(json.Unmarshal([]byte(l.must("get", "nodes", "-o", "json")), &nodes)).To(Succeed())
-	router := l.shoot.Node("router")
-	for _, node := range nodes.Items {
-		for _, pods := range node.Spec.PodCIDRs {
-			for _, address := range node.Status.Addresses {
-				if address.Type == "InternalIP" && strings.Contains(address.Address, ":") == strings.Contains(pods, ":") {
-					_, err := router.Exec(l.t.Context(), "ip", "route", "replace", pods, "via", address.Address)
-					l.Expect(err).NotTo(HaveOccurred())
-				}
-			}
-		}
 	}
 }
 

@@ -2,8 +2,7 @@
 
 // Command gardenet-agent is what gardenet runs on each node. It installs the CNI plugins and their
 // configuration, masquerades what leaves the pods' range, and keeps routes to the pods of the other
-// nodes, which must be in the same subnet. What it has made in the kernel stays when it ends, so that
-// packets go on.
+// nodes in its subnet. What it has made in the kernel stays when it ends, so that packets go on.
 package main
 
 import (

@@ -15,7 +15,8 @@ import (
 // protocol tells the agent's routes from those of others, which it leaves alone.
 const protocol = 98
 
-// setRoutes makes the routes to the other nodes' ranges, and deletes those to nodes that are gone.
+// setRoutes makes the routes to the other nodes' ranges, and deletes those to nodes that are gone. Packets to
+// nodes in another subnet go to its router, which must know the way.
 func setRoutes(wanted map[netip.Prefix]netip.Addr) error {
 	present, err := netlink.RouteListFiltered(netlink.FAMILY_V4, &netlink.Route{Protocol: protocol}, netlink.RT_FILTER_PROTOCOL)
 	if err != nil {
@@ -41,8 +42,8 @@ func setRoutes(wanted map[netip.Prefix]netip.Addr) error {
 		route := &netlink.Route{
 			Dst: &net.IPNet{IP: prefix.Addr().AsSlice(), Mask: net.CIDRMask(prefix.Bits(), 32)}, Gw: wanted[prefix].AsSlice(), Protocol: protocol,
 		}
-		if err := netlink.RouteReplace(route); err != nil {
-			errs = append(errs, fmt.Errorf("make a route to %s by %s, which must be in the subnet of this node: %w", prefix, wanted[prefix], err))
+		if err := netlink.RouteReplace(route); err != nil && !errors.Is(err, unix.ENETUNREACH) { // in another subnet
+			errs = append(errs, fmt.Errorf("make a route to %s by %s: %w", prefix, wanted[prefix], err))
 		}
 	}
 	return errors.Join(errs...)
