@@ -4,20 +4,18 @@ package pipeline
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/pipeline/probe"
 	"github.com/trellis-network/trellis/plugin"
-	"github.com/trellis-network/trellis/plugin/system"
 )
 
 // CleanerName is the name of the DaemonSet that cleans nodes up, and CleanerBundle that of its ManagedResource.
@@ -32,6 +30,10 @@ type Exchange struct {
 	Base, Other string
 	// Agents are the DaemonSets of the agents, by type.
 	Agents map[string][]types.NamespacedName
+	// From is the type of the network that leaves. Kinds are those of objects that users write and it acts on,
+	// and the other network does not.
+	From  string
+	Kinds []schema.GroupVersionKind
 }
 
 // BuildExchange builds the networks of two types for one cluster: base for the nodes without label, and
@@ -57,8 +59,8 @@ func (p *Pipeline) BuildExchange(base, other Request, target string) Result {
 		result.Errors = append(result.Errors, field.Forbidden(typePath, fmt.Sprintf("the network of type %s that runs is invalid: %v; correct it before the type changes", left.Spec.Type, former.Errors.ToAggregate())))
 		return result
 	}
-	var remnants []plugin.Remnants
-	var images []string
+	var leftovers []remnants
+	kinds := map[*build][]schema.GroupVersionKind{}
 	for _, b := range []*build{from, to} {
 		err := plugin.Guard(b.request.Spec.Type, func() error {
 			exchange, is := b.plugin.Exchange(b.config, &b.in, b.paths.config)
@@ -74,7 +76,11 @@ func (p *Pipeline) BuildExchange(base, other Request, target string) Result {
 			} else {
 				result.Errors = append(result.Errors, exchange.Obstacles...)
 			}
-			remnants, images = append(remnants, exchange.Remnants), append(images, b.plugin.Images.For(exchange.Remnants.Image, &b.in))
+			kinds[b] = exchange.Kinds
+			path := b.plugin.DescribeDataPath(b.config)
+			leftovers = append(leftovers, remnants{
+				Remnants: exchange.Remnants, image: b.plugin.Images.For(exchange.Remnants.Image, &b.in), routedOutside: path.NeedsRoutes(), podCIDRs: allPodCIDRs(&b.in),
+			})
 			return nil
 		})
 		if err != nil {
@@ -87,9 +93,13 @@ func (p *Pipeline) BuildExchange(base, other Request, target string) Result {
 	if len(result.Errors) > 0 {
 		return result
 	}
-	exchange := &Exchange{Base: base.Spec.Type, Other: other.Spec.Type, Agents: map[string][]types.NamespacedName{
-		target: agentsOf(&result.Objects), left.Spec.Type: agentsOf(&former.Objects),
-	}}
+	exchange := &Exchange{
+		Base: base.Spec.Type, Other: other.Spec.Type, From: left.Spec.Type,
+		Agents: map[string][]types.NamespacedName{target: agentsOf(&result.Objects), left.Spec.Type: agentsOf(&former.Objects)},
+		Kinds: slices.DeleteFunc(slices.Clone(kinds[from]), func(kind schema.GroupVersionKind) bool {
+			return slices.ContainsFunc(kinds[to], func(other schema.GroupVersionKind) bool { return other.GroupKind() == kind.GroupKind() })
+		}),
+	}
 	former.Objects.Bundles = slices.DeleteFunc(former.Objects.Bundles, func(b plugin.Bundle) bool { return b.Name == probe.BundleName })
 	if err := disjoint(&result.Objects, &former.Objects); err != nil {
 		result.Errors = append(result.Errors, field.Forbidden(typePath, fmt.Sprintf("networks of types %s and %s cannot be in one cluster: %v", base.Spec.Type, other.Spec.Type, err)))
@@ -98,7 +108,7 @@ func (p *Pipeline) BuildExchange(base, other Request, target string) Result {
 	for networkType, objects := range map[string]*plugin.Objects{target: &result.Objects, left.Spec.Type: &former.Objects} {
 		exchange.placeAgents(objects, networkType)
 	}
-	cleaner := plugin.ExtrasBundle(CleanerBundle, []plugin.Object{cleanerOf(remnants, images)})
+	cleaner := plugin.ExtrasBundle(CleanerBundle, []plugin.Object{cleanerOf(leftovers)})
 	result.Objects.Bundles = append(append(result.Objects.Bundles, former.Objects.Bundles...), cleaner)
 	result.Objects.Components = append(result.Objects.Components, former.Objects.Components...)
 	result.Exchange, result.Precondition = exchange, nil
@@ -115,6 +125,13 @@ func (p *Pipeline) CheckExchange(before, request Request) Result {
 			"the nodes change from %s to %s one after the other: each is cordoned, and its pods are evicted", before.Spec.Type, request.Spec.Type)})
 	}
 	return result
+}
+
+// allPodCIDRs returns the ranges of pods, each once.
+func allPodCIDRs(in *plugin.Input) []string {
+	all := append(slices.Clone(in.PodCIDRs), in.PodCIDR)
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(each string) bool { return each == "" })
 }
 
 // agentsOf returns the DaemonSets whose pods are the agents of nodes.
@@ -183,75 +200,4 @@ func onlyOn(pod *corev1.PodSpec, requirement corev1.NodeSelectorRequirement) {
 		term := &required.NodeSelectorTerms[i]
 		term.MatchExpressions = append(term.MatchExpressions, requirement)
 	}
-}
-
-// cleanerOf returns the DaemonSet that takes away what both networks have left behind on nodes that have the
-// agents of neither. Its pod is ready once all of that is gone.
-func cleanerOf(remnants []plugin.Remnants, images []string) *appsv1.DaemonSet {
-	labels := system.SystemApp(CleanerName)
-	pod := corev1.PodSpec{
-		HostNetwork: true, PriorityClassName: system.NodePriority, AutomountServiceAccountToken: new(false),
-		Tolerations: system.TolerateAll(corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute),
-		// It has nothing to end.
-		TerminationGracePeriodSeconds: new(int64(0)),
-	}
-	folders := map[string]string{} // on the node, by the names of the volumes
-	for i, each := range remnants {
-		container := corev1.Container{
-			Name: fmt.Sprintf("clean-%d", i+1), Image: images[i], Command: []string{"/bin/sh", "-ec", script(each)},
-			SecurityContext: system.Privileged(),
-		}
-		for _, file := range each.Files {
-			folder := path.Dir(file)
-			volume := strings.ReplaceAll(strings.Trim(strings.ReplaceAll(folder, ".", "-"), "/"), "/", "-")
-			if folders[volume] == "" {
-				folders[volume] = folder
-				pod.Volumes = append(pod.Volumes, corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{
-					HostPath: &corev1.HostPathVolumeSource{Path: folder, Type: new(corev1.HostPathDirectoryOrCreate)},
-				}})
-			}
-			if !slices.ContainsFunc(container.VolumeMounts, func(m corev1.VolumeMount) bool { return m.Name == volume }) {
-				container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: volume, MountPath: folder})
-			}
-		}
-		pod.InitContainers = append(pod.InitContainers, container)
-	}
-	pod.Containers = []corev1.Container{{
-		Name: "done", Image: images[0], Command: []string{"/bin/sh", "-c", "while :; do sleep 3600; done"},
-	}}
-	cleaner := &appsv1.DaemonSet{
-		TypeMeta: system.TypeMeta("apps/v1", "DaemonSet"), ObjectMeta: system.Named(CleanerName, labels),
-		Spec: appsv1.DaemonSetSpec{
-			Selector: system.Selecting(system.App(CleanerName)),
-			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: pod},
-		},
-	}
-	onlyOn(&cleaner.Spec.Template.Spec, corev1.NodeSelectorRequirement{
-		Key: extensionsv1alpha1.TypeLabel, Operator: corev1.NodeSelectorOpIn, Values: []string{extensionsv1alpha1.TypeNone},
-	})
-	return cleaner
-}
-
-// script returns the commands that take away what agents have left behind. What is not there is no error, and what
-// is still there afterwards is one.
-func script(r plugin.Remnants) string {
-	var lines []string
-	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	for _, file := range r.Files {
-		add("rm -rf %s", file)
-	}
-	for _, device := range r.Interfaces {
-		add("if ip link show dev %[1]s >/dev/null 2>&1; then ip link delete dev %[1]s; fi", device)
-	}
-	for _, chain := range r.Chains {
-		for _, program := range []string{"iptables", "ip6tables"} {
-			add("if %[1]s -w -t %[2]s -n -L %[4]s >/dev/null 2>&1; then\n"+
-				"  %[1]s -w -t %[2]s -S %[3]s | sed -n 's/^-A \\(.* -j %[4]s\\)$/-D \\1/p' | while read -r rule; do eval \"%[1]s -w -t %[2]s $rule\"; done\n"+
-				"  %[1]s -w -t %[2]s -F %[4]s\n  %[1]s -w -t %[2]s -X %[4]s\nfi", program, chain.Table, chain.From, chain.Name)
-		}
-	}
-	for _, table := range r.Tables {
-		add("if nft list table %[1]s >/dev/null 2>&1; then nft delete table %[1]s; fi", table)
-	}
-	return strings.Join(lines, "\n")
 }

@@ -3,7 +3,6 @@
 package pipeline_test
 
 import (
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -64,9 +63,13 @@ func (plain) Exchange(effective *noopConfig, _ *plugin.Input, path *field.Path) 
 	return exchange
 }
 
+func (plain) DescribeDataPath(*noopConfig) plugin.DataPath {
+	return plugin.DataPath{Packets: "no encapsulation", Router: "the agents"}
+}
+
 // withTypes returns a pipeline with networks that can take each other's place, and the Requests of a network of each type.
 func withTypes(t *testing.T) (p *pipeline.Pipeline, of func(networkType, config string) pipeline.Request) {
-	p, err := pipeline.New([]plugin.Plugin{plugin.New(plain{}), flannel.New(), plugin.New(noopPlugin{})}, nil)
+	p, err := pipeline.New([]plugin.Plugin{plugin.New(plain{}), flannel.New(), plugin.New(noopPlugin{}), plugin.New(routed{})}, nil)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return p, func(networkType, config string) pipeline.Request {
 		n := &extensionsv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Name: "one", Namespace: "shoot--one"}}
@@ -116,7 +119,8 @@ func TestNetworksOfTwoTypesShareACluster(t *testing.T) {
 				bundles = append(bundles, each.Name)
 			}
 			g.Expect(bundles).To(ConsistOf("plain", "extension-networking-flannel-config", "trellis-connectivity-probe", pipeline.CleanerBundle))
-			g.Expect(built.Exchange).To(Equal(&pipeline.Exchange{Base: "plain", Other: "flannel", Agents: map[string][]types.NamespacedName{
+			left := map[string]string{"plain": "flannel", "flannel": "plain"}[target]
+			g.Expect(built.Exchange).To(Equal(&pipeline.Exchange{Base: "plain", Other: "flannel", From: left, Agents: map[string][]types.NamespacedName{
 				"plain": {{Namespace: "kube-system", Name: "plain"}}, "flannel": {{Namespace: "kube-system", Name: "kube-flannel-ds"}},
 			}}))
 			g.Expect(string(built.Applied().Accepted.Spec.Type)).To(Equal(target))
@@ -148,28 +152,14 @@ func TestWhatStandsInTheWayOfAnotherType(t *testing.T) {
 	})
 }
 
-// The cleaner's commands must be right in the shell of any node.
-func TestTheCleanerCleansUpAfterBoth(t *testing.T) {
+// Users must know which of their objects have no effect any more.
+func TestKindsOfWhichTheOtherNetworkKnowsNothing(t *testing.T) {
 	g := NewWithT(t)
 	p, of := withTypes(t)
-	built := p.BuildExchange(of("plain", ""), of("flannel", hostGateway), "flannel")
+	built := p.BuildExchange(of("plain", ""), of("routed", ""), "plain")
 	g.Expect(built.Errors).To(BeEmpty())
-	cleaner := built.Objects.In(pipeline.CleanerBundle)[0].(*appsv1.DaemonSet).Spec.Template.Spec
-	g.Expect(cleaner.InitContainers).To(HaveLen(2))
-	var all string
-	for _, container := range cleaner.InitContainers {
-		script := container.Command[2]
-		g.Expect(container.Command[:2]).To(Equal([]string{"/bin/sh", "-ec"}))
-		output, err := exec.CommandContext(t.Context(), "sh", "-n", "-c", script).CombinedOutput()
-		g.Expect(err).NotTo(HaveOccurred(), string(output))
-		for _, mount := range container.VolumeMounts {
-			all += "mounts " + mount.MountPath + "\n"
-		}
-		all += script + "\n"
-	}
-	g.Expect(all).To(And(
-		ContainSubstring("mounts /etc/cni/net.d\n"), ContainSubstring("rm -rf /etc/cni/net.d/10-plain.conf\n"), ContainSubstring("rm -rf /etc/cni/net.d/10-flannel.conflist\n"),
-		ContainSubstring("ip link delete dev plain0;"), ContainSubstring("ip link delete dev cni0;"), ContainSubstring("nft delete table ip plain;"),
-		ContainSubstring("iptables -w -t nat -X FLANNEL-POSTRTG")))
-	g.Expect(cleaner.InitContainers[0].Image).To(Equal("example.org/plain:v1"))
+	g.Expect(built.Exchange.From).To(Equal("routed"))
+	g.Expect(built.Exchange.Kinds).To(HaveExactElements(HaveField("Kind", "Policy"), HaveField("Kind", "Tier")))
+	built = p.BuildExchange(of("plain", ""), of("routed", ""), "routed")
+	g.Expect(built.Exchange.Kinds).To(BeEmpty(), "of the network that comes")
 }

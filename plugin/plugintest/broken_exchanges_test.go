@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/trellis-network/trellis/plugin"
@@ -30,7 +31,7 @@ func exchangeOf(edit func(*plugin.Exchange)) func() plugin.Plugin {
 	return func() plugin.Plugin {
 		e := exchanging{sound(), plugin.Exchange{Remnants: plugin.Remnants{
 			Image: "agent", Files: []string{"/etc/cni/net.d/10-fake.conflist"}, Interfaces: []string{"fake0", "fake-v6.1"},
-			Chains: []plugin.Chain{{Table: "nat", From: "POSTROUTING", Name: "FAKE"}}, Tables: []string{"ip fake"},
+			Chains: []string{"FAKE-"}, Comments: []string{"fake: rule"}, Sets: []string{"fake"}, Tables: []string{"ip fake"},
 		}}}
 		edit(&e.exchange)
 		return plugin.New[config](e)
@@ -44,6 +45,10 @@ var brokenExchanges = []broken{
 	{check: "exchanges", how: "a folder of the node's own", says: `the file "/etc"`, plugin: exchangeOf(func(e *plugin.Exchange) { e.Remnants.Files = []string{"/etc"} })},
 	{check: "exchanges", how: "a way out", says: `the file "/etc/cni/../passwd"`, plugin: exchangeOf(func(e *plugin.Exchange) { e.Remnants.Files = []string{"/etc/cni/../passwd"} })},
 	{check: "exchanges", how: "a command", says: `the name "a;b"`, plugin: exchangeOf(func(e *plugin.Exchange) { e.Remnants.Interfaces = []string{"a;b"} })},
+	{check: "exchanges", how: "any chain", says: `the chains "F*"`, plugin: exchangeOf(func(e *plugin.Exchange) { e.Remnants.Chains = []string{"F*"} })},
+	{check: "exchanges", how: "all comments", says: `the comments ""`, plugin: exchangeOf(func(e *plugin.Exchange) { e.Remnants.Comments = []string{""} })},
+	{check: "exchanges", how: "kube-proxy's chains", says: `the chains "KUBE-"`, plugin: exchangeOf(func(e *plugin.Exchange) { e.Remnants.Chains = []string{"KUBE-"} })},
+	{check: "exchanges", how: "half a kind", says: `the kind`, plugin: exchangeOf(func(e *plugin.Exchange) { e.Kinds = []schema.GroupVersionKind{{Kind: "Policy"}} })},
 	{check: "exchanges", how: "no family", says: `the name ""`, plugin: exchangeOf(func(e *plugin.Exchange) { e.Remnants.Tables = []string{"fake"} })},
 	{check: "exchanges", how: "always an obstacle", says: "none of the cases can take the place", plugin: exchangeOf(func(e *plugin.Exchange) {
 		e.Obstacles = field.ErrorList{field.Forbidden(configPath.Child("mtu"), "must be absent while the type changes")}

@@ -12,6 +12,12 @@ import (
 // remnantName is a name that a shell takes as it is.
 var remnantName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:-]*$`)
 
+// remnantPrefix is how the names of several things begin, that a shell takes as it is between quotes.
+var remnantPrefix = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9 ._:-]+$`)
+
+// others are how the chains and the comments begin of what else writes rules on nodes.
+var others = []string{"KUBE-", "kubernetes ", "CNI-"}
+
 // exchanges: what stands in the way of another type has a path and says what to do, and what the agents of an
 // Exchanger leave behind can be taken away by a script.
 func exchanges(s *suite, found *report) {
@@ -44,10 +50,19 @@ func exchanges(s *suite, found *report) {
 				found.breach("Exchange leaves the file %q; write an absolute path below a folder, without what a shell would replace", file)
 			}
 		}
-		names := slices.Clone(left.Interfaces)
-		for _, chain := range left.Chains {
-			names = append(names, chain.Table, chain.From, chain.Name)
+		for _, kind := range given.Kinds {
+			if kind.Version == "" || kind.Kind == "" {
+				found.breach("Exchange states the kind %q, which needs a version and a kind", kind)
+			}
 		}
+		for what, prefixes := range map[string][]string{"chains": left.Chains, "comments": left.Comments, "IP sets": left.Sets} {
+			for _, prefix := range prefixes {
+				if !remnantPrefix.MatchString(prefix) || slices.ContainsFunc(others, func(other string) bool { return strings.HasPrefix(prefix, other) || strings.HasPrefix(other, prefix) }) {
+					found.breach("Exchange leaves the %s %q; write how the names of those begin that are the network's own, without what a shell would replace", what, prefix)
+				}
+			}
+		}
+		names := slices.Clone(left.Interfaces)
 		for _, table := range left.Tables {
 			family, name, _ := strings.Cut(table, " ")
 			names = append(names, family, name)

@@ -33,7 +33,7 @@ var imagesDocument []byte
 var images = plugin.ParseImages(imagesDocument)
 
 // definition has its hooks in defaults.go, validate.go, validate_effective.go, changes.go,
-// render.go, precondition.go, transition.go, datapath.go, shoot.go and network_mutator.go.
+// render.go, precondition.go, transition.go, exchange.go, datapath.go, shoot.go and network_mutator.go.
 type definition struct{}
 
 var (
@@ -42,6 +42,7 @@ var (
 	_ plugin.DataPathDescriber[v1alpha1.NetworkConfig] = definition{}
 	_ plugin.ShootDefaulter                            = definition{}
 	_ plugin.Transitioner[v1alpha1.NetworkConfig]      = definition{}
+	_ plugin.Exchanger[v1alpha1.NetworkConfig]         = definition{}
 	_ plugin.NetworkMutator                            = definition{}
 )
 

@@ -16,10 +16,8 @@ func (definition) Exchange(effective *v1alpha1.NetworkConfig, _ *plugin.Input, p
 		Image:      "flannel",
 		Files:      []string{"/etc/cni/net.d/10-flannel.conflist", "/run/flannel/subnet.env", "/var/lib/cni/flannel", "/var/lib/cni/networks/cbr0"},
 		Interfaces: []string{"cni0", "flannel.1", "flannel-v6.1"},
-		Chains: []plugin.Chain{
-			{Table: "nat", From: "POSTROUTING", Name: "FLANNEL-POSTRTG"}, {Table: "filter", From: "FORWARD", Name: "FLANNEL-FWD"},
-		},
-		Tables: []string{"ip flannel-ipv4", "ip6 flannel-ipv6"},
+		Chains:     []string{"FLANNEL-"},
+		Tables:     []string{"ip flannel-ipv4", "ip6 flannel-ipv6"},
 	}}
 	if encapsulates(effective) {
 		exchange.Obstacles = append(exchange.Obstacles, field.Forbidden(path.Child("backend", "type"),
