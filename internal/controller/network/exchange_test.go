@@ -10,8 +10,10 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -29,7 +31,8 @@ import (
 // exchanged is a network of a type whose place one of another type can take. Its agents have its name.
 type exchanged struct {
 	exampleplugin.Example[exampleConfig]
-	name string
+	name  string
+	kinds []schema.GroupVersionKind
 }
 
 func (x exchanged) Describe() plugin.Description {
@@ -46,17 +49,18 @@ func (x exchanged) Render(*exampleConfig, *plugin.Input) (plugin.Objects, error)
 }
 
 func (x exchanged) Exchange(effective *exampleConfig, _ *plugin.Input, path *field.Path) plugin.Exchange {
-	exchange := plugin.Exchange{Remnants: plugin.Remnants{Image: "agent", Interfaces: []string{x.name + "0"}}}
+	exchange := plugin.Exchange{Kinds: x.kinds, Remnants: plugin.Remnants{Image: "agent", Interfaces: []string{x.name + "0"}}}
 	if effective.Backend == "overlay" {
 		exchange.Obstacles = field.ErrorList{field.Forbidden(path.Child("backend"), "must not be overlay while the type changes")}
 	}
 	return exchange
 }
 
-// typed starts the controller with networks of two types, one of which the test's shoot has, and one node.
-func typed(t *testing.T) (e *env, n *extensionsv1alpha1.Network, node *corev1.Node) {
+// typed starts the controller with networks of three types, one of which the test's shoot has, and one node. That
+// network acts on objects of kinds of its own.
+func typed(t *testing.T, kinds ...schema.GroupVersionKind) (e *env, n *extensionsv1alpha1.Network, node *corev1.Node) {
 	e = setup(t, func(options *network.Options) {
-		built, err := pipeline.New([]plugin.Plugin{plugin.New(exchanged{name: "tin"}), plugin.New(exchanged{name: "zinc"}), plugin.New(exchanged{name: "lead"})}, nil)
+		built, err := pipeline.New([]plugin.Plugin{plugin.New(exchanged{name: "tin", kinds: kinds}), plugin.New(exchanged{name: "zinc"}), plugin.New(exchanged{name: "lead"})}, nil)
 		NewWithT(t).Expect(err).NotTo(HaveOccurred())
 		options.Pipeline = built
 	})
@@ -180,4 +184,27 @@ func TestATypeChangesNodeByNodeAndBack(t *testing.T) {
 			return apierrors.IsNotFound(err) || err == nil && !mr.DeletionTimestamp.IsZero()
 		}).Should(BeTrue(), gone)
 	}
+}
+
+// A policy that silently has no effect any more is worse than a type that does not change.
+func TestATypeStaysWhileUsersHaveObjectsThatOnlyItsNetworksActOn(t *testing.T) {
+	e, n, _ := typed(t, schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Unknown"}, networkingv1.SchemeGroupVersion.WithKind("NetworkPolicy"))
+	policy := func(name string, labels map[string]string) *networkingv1.NetworkPolicy {
+		made := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: e.namespace, Name: name, Labels: labels}}
+		e.Expect(e.client.Create(t.Context(), made)).To(Succeed())
+		t.Cleanup(func() { _ = e.client.Delete(context.Background(), made) })
+		return made
+	}
+	policy("managed", map[string]string{resourcesv1alpha1.ManagedBy: "trellis"})
+	users := policy("users", nil)
+	e.patch(n, changingTo("zinc", "true"))
+	e.becomes(n, again, erroneous)
+	e.Expect(n.Status.LastError.Description).To(ContainSubstring(
+		"the type of the network is not changed while the cluster has the NetworkPolicy " + e.namespace + "/users of the group networking.k8s.io, which would have no effect any more: delete it, or write type tin again"))
+	err := e.client.Get(t.Context(), client.ObjectKey{Namespace: e.namespace, Name: "zinc-config"}, &resourcesv1alpha1.ManagedResource{})
+	e.Expect(apierrors.IsNotFound(err)).To(BeTrue(), "nothing of the other network was written: %v", err)
+
+	e.Expect(e.client.Delete(t.Context(), users)).To(Succeed())
+	e.appliesAll("zinc-config", "tin-config", pipeline.CleanerBundle)
+	e.Eventually(func() *state.Exchange { return e.exchange(n) }).ShouldNot(BeNil())
 }

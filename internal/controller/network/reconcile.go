@@ -57,7 +57,7 @@ func newReconciler(c client.Client, cached, live client.Reader, recorder events.
 		nodes:    exchanger{requests, options.Clock},
 		pace:     pacekeeper{newPacer(c, options), requests, recorder, options.Clock},
 		claims:   claims{c, status},
-		gates:    gatekeeper{[]gate.Gate{gate.Nodes{Shoots: options.Shoots, MaxAge: nodesMaxAge}, gate.Routes{}}, requests},
+		gates:    gatekeeper{[]gate.Gate{gate.Nodes{Shoots: options.Shoots, MaxAge: nodesMaxAge}, gate.Routes{}, gate.Kinds{Shoots: options.Shoots}}, requests},
 		writer:   writer,
 		awaiter:  awaiter{codes, options.Clock, options.Timeout},
 		status:   status,
