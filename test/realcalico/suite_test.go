@@ -5,6 +5,7 @@
 package realcalico
 
 import (
+	"cmp"
 	"flag"
 	"os"
 	"path/filepath"
@@ -56,6 +57,8 @@ type network struct {
 	withoutKubeProxy bool
 	// fewRights lets calico-node run as no root.
 	fewRights bool
+	// nodes is how many nodes the cluster has; 0 is 2.
+	nodes int
 }
 
 // nodeRange has the nodes and not their router, which no network gives routes to pods: what pods
@@ -83,7 +86,7 @@ spec:
   region: local
   provider:
     type: router # which Trellis does not know: a router of the tests may make routes
-    workers: [{name: local, machine: {type: local}, minimum: 1, maximum: 2}]
+    workers: [{name: local, machine: {type: local}, minimum: 1, maximum: 3}]
   kubernetes: {version: 1.36.3, kubeProxy: ` + proxy + `}
   networking:
     type: calico
@@ -97,7 +100,7 @@ func (n network) providerConfig() string {
 	return "{apiVersion: calico.networking.extensions.gardener.cloud/v1alpha1, kind: NetworkConfig, " + n.config + "}"
 }
 
-// landscape is a seed with an operator, and a shoot with two real nodes.
+// landscape is a seed with an operator, and a shoot with real nodes.
 type landscape struct {
 	*WithT
 	*standalone.Landscape
@@ -126,7 +129,7 @@ func newLandscape(t *testing.T, of network) *landscape {
 	l := &landscape{WithT: g, t: t, network: of}
 	l.Landscape, err = standalone.Install(t.Context(), sandbox.ForTest(t, sandbox.Options{
 		Shoots: []string{"garden-dev/calico"}, Users: []string{standalone.User},
-		Real: &sandbox.RealNodes{Nodes: 2, Programs: programs, Images: images, Families: strings.ReplaceAll(of.families, " ", "")},
+		Real: &sandbox.RealNodes{Nodes: cmp.Or(of.nodes, 2), Programs: programs, Images: images, Families: strings.ReplaceAll(of.families, " ", "")},
 	}))
 	l.Expect(err).NotTo(HaveOccurred())
 	l.shoot, err = l.Shoot(0)
