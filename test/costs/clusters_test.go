@@ -70,6 +70,7 @@ func BenchmarkClusters(b *testing.B) {
 	const setting = "GOGC=20"
 	o := start(b, box.Seed.Kubeconfig, "mode: Standalone\n", setting)
 	result := newTable("Memory of the operator with clusters that have Calico", "clusters", "resident", "live heap", "for each", "stacks", "for each", "goroutines", "connections")
+	defer func() { t.Expect(result.Flush()).To(Succeed()) }() // also what was measured before a failure
 	made, first := 0, counters{}
 	const stacks = "go_memstats_stack_inuse_bytes"
 	report := func(name string, after time.Duration) {
@@ -103,11 +104,11 @@ func BenchmarkClusters(b *testing.B) {
 	o.profile(b, "memory", "heap?gc=1")
 	o.stop()
 	o = start(b, box.Seed.Kubeconfig, "mode: Standalone\n", setting)
-	t.Eventually(func() float64 { after, _ := o.counters(); return after[reconciled] }).Should(BeNumerically(">=", made))
+	t.Eventually(func() float64 { after, _ := o.counters(); return after[reconciled] }).
+		WithTimeout(2*time.Minute + time.Duration(made)*time.Second).Should(BeNumerically(">=", made))
 	report(fmt.Sprintf("%d, started again", made), settled)
 	report(fmt.Sprintf("%d, after %v", made, *idleTime), *idleTime)
 	o.profile(b, "memory-started-again", "heap?gc=1")
-	t.Expect(result.Flush()).To(Succeed())
 	b.ReportMetric(0, "ns/op")
 }
 
