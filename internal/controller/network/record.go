@@ -73,8 +73,12 @@ func (c claims) takeOver(ctx context.Context, run *run) error {
 	} else if !added {
 		return nil
 	}
-	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
-	if err := c.client.Patch(ctx, run.Network, patch); err != nil {
+	base, next := patched(before, run.Network)
+	patch, err := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}).Data(next)
+	if err != nil {
+		return err
+	}
+	if err := c.client.Patch(ctx, run.Network, client.RawPatch(types.MergePatchType, patch)); err != nil {
 		run.Network = before
 		return fmt.Errorf("take the Network over: %w", err)
 	}

@@ -240,18 +240,30 @@ func (w *statusWriter) patch(ctx context.Context, run *run, change func()) error
 // same. Where the present one has no error, the patch also removes one that before does not have:
 // the cache may not show one yet that the API server has stored without an answer.
 func differenceOf(before, now *extensionsv1alpha1.Network) ([]byte, error) {
-	base, same := *before, `{}`
+	base, next := patched(before, now)
+	same := `{}`
 	if now.Status.LastError == nil {
 		if base.Status.LastError == nil {
 			same = `{"status":{"lastError":null}}`
 		}
 		base.Status.LastError = &corev1beta1.LastError{}
 	}
-	difference, err := client.MergeFrom(&base).Data(now)
+	difference, err := client.MergeFrom(base).Data(next)
 	if err != nil || string(difference) == same {
 		return nil, err
 	}
 	return difference, nil
+}
+
+// patched returns what a patch that leaves the spec alone makes of a Network, for client.Patch to compare: it encodes
+// both, and decodes them again. What is the same and large is in neither.
+func patched(before, now *extensionsv1alpha1.Network) (base, next *extensionsv1alpha1.Network) {
+	base, next = ptr.To(*before), ptr.To(*now)
+	base.Spec, next.Spec = extensionsv1alpha1.NetworkSpec{}, extensionsv1alpha1.NetworkSpec{}
+	if s := now.Status.State; s != nil && before.Status.State != nil && bytes.Equal(before.Status.State.Raw, s.Raw) {
+		base.Status.State, next.Status.State = nil, nil
+	}
+	return base, next
 }
 
 // announceTransition logs and announces a change of the last operation.

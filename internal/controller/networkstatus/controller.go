@@ -244,8 +244,8 @@ func (r *reconciler) input(ctx context.Context, network *extensionsv1alpha1.Netw
 		return nil, err
 	}
 	return &source.Input{
-		Network: network, Components: kept.Components, Unapplied: unapplied, WithoutProbes: lacksProbes(kept), Hibernated: hibernated,
-		Shoot: r.shoot(network.Namespace), Now: r.options.Clock.Now(),
+		Network: network, State: kept, Components: kept.Components, Unapplied: unapplied, WithoutProbes: lacksProbes(kept),
+		Hibernated: hibernated, Shoot: r.shoot(network.Namespace), Now: r.options.Clock.Now(),
 	}, nil
 }
 

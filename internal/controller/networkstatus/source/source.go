@@ -14,6 +14,7 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/shootclient"
+	"github.com/trellis-network/trellis/internal/state"
 	"github.com/trellis-network/trellis/plugin"
 )
 
@@ -38,6 +39,8 @@ type Source interface {
 type Input struct {
 	// Network is the Network as the cache has it.
 	Network *extensionsv1alpha1.Network
+	// State is what its status.state says.
+	State *state.State
 	// Components are the workloads that the network consists of; there is at least one.
 	Components []plugin.Component
 	// Unapplied describes, for users, the bundles of the network that the resource manager fails

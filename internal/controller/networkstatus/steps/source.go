@@ -46,15 +46,14 @@ var _ source.Source = &Source{}
 
 // Report implements source.Source. A Network without a transition has neither.
 func (s *Source) Report(ctx context.Context, in source.Input) (source.Report, error) {
-	kept, err := state.Decode(in.Network.Status.State)
-	if err == nil && kept.Exchange != nil {
-		return ofExchange(in.Network.Spec.Type, kept.Exchange), nil
+	if in.State.Exchange != nil {
+		return ofExchange(in.Network.Spec.Type, in.State.Exchange), nil
 	}
-	if err != nil || kept.Transition == nil {
+	at := in.State.Transition
+	if at == nil {
 		s.Forget(client.ObjectKeyFromObject(in.Network))
-		return source.Report{}, err
+		return source.Report{}, nil
 	}
-	at := kept.Transition
 	agents, again := s.pace(in, at, observe(ctx, in))
 	status := corev1beta1.ConditionTrue
 	if at.IsHalted() {

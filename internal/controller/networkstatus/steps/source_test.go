@@ -35,12 +35,9 @@ func report(t *testing.T, record *transition.Record, conditions ...corev1beta1.C
 
 // reportOf is what the source states of a Network with this state, whose shoot does not answer.
 func reportOf(g *WithT, n *extensionsv1alpha1.Network, kept *state.State) source.Report {
-	encoded, err := kept.Encode()
-	g.Expect(err).NotTo(HaveOccurred())
-	n.Status.State = encoded
 	s := &steps.Source{}
 	reported, err := s.Report(context.Background(), source.Input{
-		Network: n, Components: []plugin.Component{{Kind: "DaemonSet", Workload: "agent"}}, Now: noon,
+		Network: n, State: kept, Components: []plugin.Component{{Kind: "DaemonSet", Workload: "agent"}}, Now: noon,
 		Shoot: func(context.Context) (*shootclient.Shoot, error) { return nil, errors.New("no answer") },
 	})
 	g.Expect(err).NotTo(HaveOccurred())

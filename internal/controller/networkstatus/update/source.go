@@ -13,7 +13,6 @@ import (
 	corev1beta1 "github.com/trellis-network/trellis/api/core/v1beta1"
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/internal/controller/networkstatus/source"
-	"github.com/trellis-network/trellis/internal/state"
 	"github.com/trellis-network/trellis/internal/wave"
 )
 
@@ -25,17 +24,17 @@ var _ source.Source = Source{}
 // Report implements source.Source. A Network that is up to date, or whose updates are not paced, has no
 // condition.
 func (Source) Report(_ context.Context, in source.Input) (source.Report, error) {
-	kept, err := state.Decode(in.Network.Status.State)
-	if err != nil || kept.Rollout == nil || kept.Rollout.Is(wave.Succeeded) {
-		return source.Report{}, err
+	at := in.State.Rollout
+	if at == nil || at.Is(wave.Succeeded) {
+		return source.Report{}, nil
 	}
 	status := corev1beta1.ConditionFalse
-	if kept.Rollout.Is(wave.Progressing) {
+	if at.Is(wave.Progressing) {
 		status = corev1beta1.ConditionProgressing
 	}
 	return source.Report{Conditions: []corev1beta1.Condition{{
 		Type: extensionsv1alpha1.NetworkUpToDate, Status: status,
-		Reason: string(kept.Rollout.Reason), Message: kept.Rollout.Message,
+		Reason: string(at.Reason), Message: at.Message,
 	}}}, nil
 }
 

@@ -25,11 +25,7 @@ func TestANetworkThatIsNotUpToDateSaysWhy(t *testing.T) {
 		if phase != "" {
 			kept.Rollout = &wave.Record{Revision: "new", Phase: phase, Reason: "Example", Message: "an example"}
 		}
-		encoded, err := kept.Encode()
-		g.Expect(err).NotTo(HaveOccurred())
-		n := &extensionsv1alpha1.Network{}
-		n.Status.State = encoded
-		report, err := update.Source{}.Report(t.Context(), source.Input{Network: n})
+		report, err := update.Source{}.Report(t.Context(), source.Input{Network: &extensionsv1alpha1.Network{}, State: kept})
 		g.Expect(err).NotTo(HaveOccurred())
 		if status == "" {
 			g.Expect(report.Conditions).To(BeEmpty(), string(phase))
