@@ -22,6 +22,11 @@ type machine struct {
 // usage is what something has taken.
 type usage struct{ wall, operator, apiServer, etcd time.Duration }
 
+// add adds what something else has taken.
+func (u *usage) add(other usage) {
+	u.wall, u.operator, u.apiServer, u.etcd = u.wall+other.wall, u.operator+other.operator, u.apiServer+other.apiServer, u.etcd+other.etcd
+}
+
 // measure returns what f takes of the machine. The operator may be 0, no process.
 func (m machine) measure(f func()) usage {
 	began, before := time.Now(), usage{0, m.operator.cpu(), m.apiServers.cpu(), m.etcd.cpu()}
