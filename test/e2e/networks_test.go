@@ -57,10 +57,10 @@ func TestNetworksLiveSideBySide(t *testing.T) {
 
 	w.leavesOutTheProbe("flannel")
 
-	// Without the annotation another type is refused, and with it one whose network cannot be exchanged.
+	// Without the annotation another type is refused, and with it one to which the network that runs has no way.
 	w.refusesAnotherType(`{"spec":{"networking":{"type":"flannel"}}}`, "the cluster's network was made with calico: set it back")
 	w.refusesAnotherType(`{"metadata":{"annotations":{"trellis.network/change-type":"true"}},"spec":{"networking":{"type":"flannel","providerConfig":null}}}`,
-		"networks of type calico cannot take the place of one of another type, nor give way to one")
+		"the network of type calico that runs stands in the way: its overlay.enabled must be false while the type of the network changes")
 
 	for _, name := range names {
 		w.Expect(w.seed.Delete(t.Context(), w.shootWith(name))).To(Succeed())
