@@ -69,10 +69,11 @@ e2e-guides: sandbox ## What the guides let run on real nodes: the charts' pods, 
 	set -x; (cd examples/gardenet && go test -v -run 'TestPodsTalkOnRealNodes|TestTypesChangeOnRealNodes' . -realnodes); gardenet=$$?; \
 	wait $$! && exit $$gardenet
 
-e2e-transitions: sandbox ## Changes of a network in steps on real nodes: what is lost beside a change at once, a wrong route, and the way back; as root
+e2e-transitions: sandbox ## Changes of a network in steps on real nodes: what is lost beside a change at once, a wrong route, and the way back; another type, with VXLAN before and after; as root
 	@missing=$$(go run ./test/sandbox/build -missing e2e) || exit; [ -z "$$missing" ] || { echo "make $@ cannot run: $$missing"; exit 1; }
 	@$(MAKE) -s real-nodes >/dev/null
 	go test -v -timeout 40m -parallel 10 -run ChangeInSteps ./test/realnodes -realnodes -transitions
+	cd examples/gardenet && go test -v -timeout 40m -run TestNetworksEncapsulateBeforeAndAfterAChangeOfTheType . -realnodes
 
 realcalico: ## Networks of type calico with Calico's own agents on real nodes, as root; CALICO_SRC and BIRD_SRC are checkouts of their sources, see docs/real-agents.md
 	@go run ./test/realcalico/agents -check

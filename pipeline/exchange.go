@@ -9,11 +9,13 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
+	"github.com/trellis-network/trellis/internal/jsonequal"
 	"github.com/trellis-network/trellis/pipeline/probe"
 	"github.com/trellis-network/trellis/plugin"
 )
@@ -36,10 +38,59 @@ type Exchange struct {
 	Kinds []schema.GroupVersionKind
 }
 
+// Native returns the Request for a network that can share a cluster with one of another type: the same Request, or that
+// for the network that routes natively instead, if the plugin knows one, and then true.
+func (p *Pipeline) Native(request Request) (Request, bool) {
+	b := p.begin(&request)
+	if b.run(b.checkWritten, b.applyDefaults); len(b.Errors) > 0 {
+		return request, false
+	}
+	var native []byte
+	err := plugin.Guard(request.Spec.Type, func() error {
+		exchange, _ := b.plugin.Exchange(b.config, &b.in, b.paths.config)
+		if len(exchange.Obstacles) == 0 {
+			return nil
+		}
+		written, err := b.plugin.Clone(b.written)
+		if err == nil && b.plugin.RouteNatively(written) {
+			native, err = b.plugin.Encode(written)
+		}
+		return err
+	})
+	if err != nil || native == nil { // building the network as it is finds the error as well
+		return request, false
+	}
+	request.Spec.ProviderConfig, request.Written, request.Step = &runtime.RawExtension{Raw: native}, nil, nil
+	return request, true
+}
+
+// PrepareExchange builds the network that a running one becomes before its type changes, so that it routes natively.
+// Request is the one for that network. Where it is what runs, needed is false. The Errors are about the field with
+// the type.
+func (p *Pipeline) PrepareExchange(running Request) (request Request, result Result, needed bool) {
+	request, needed = p.Native(running)
+	result = p.Build(request)
+	isDisruptive := func(c Change) bool { return c.Class != plugin.Safe && c.Class != plugin.Rolling }
+	isWritten, _ := jsonequal.Values(running.Present, result.Config)
+	switch i := slices.IndexFunc(result.Changes, isDisruptive); {
+	case len(result.Errors) > 0:
+		result.Errors = field.ErrorList{field.Forbidden(pathsOf(&running).networkType, fmt.Sprintf(
+			"the network of type %s cannot route natively: %v", running.Spec.Type, result.Errors.ToAggregate()))}
+	case i >= 0 && needed && result.Transition == nil && !isWritten && !running.AtOnce && !running.Facts.Hibernated:
+		result.Errors = field.ErrorList{field.Forbidden(pathsOf(&running).networkType, fmt.Sprintf(
+			"the network of type %s must route natively first, and running pods would not survive the change of %s: make it while that does no harm, and change the type then",
+			running.Spec.Type, result.Changes[i].Path))}
+	}
+	return request, result, needed
+}
+
 // BuildExchange builds the networks of two types for one cluster: base for the nodes without label, and
 // other for those whose label names it. The Result is that of the target, one of the two types, with
-// the objects of both. Errors are about the target; about what runs, only where it cannot give way.
+// the objects of both. A network that encapsulates packets is that one which routes natively, if the plugin knows one:
+// the nodes of both reach each other then. Errors are about the target; about what runs, only where it cannot give way.
 func (p *Pipeline) BuildExchange(base, other Request, target string) Result {
+	base, _ = p.Native(base)
+	other, _ = p.Native(other)
 	requests := map[string]*Request{base.Spec.Type: &base, other.Spec.Type: &other}
 	wanted := requests[target]
 	left := &base
@@ -120,9 +171,26 @@ func (p *Pipeline) BuildExchange(base, other Request, target string) Result {
 func (p *Pipeline) CheckExchange(before, request Request) Result {
 	before.TakenOver = before.Accepted()
 	result := p.BuildExchange(before, request, request.Spec.Type)
-	if len(result.Errors) == 0 {
-		result.Warnings = append(result.Warnings, plugin.Warning{Field: pathsOf(&request).networkType.String(), Message: fmt.Sprintf(
-			"the nodes change from %s to %s one after the other: each is cordoned, and its pods are evicted", before.Spec.Type, request.Spec.Type)})
+	if len(result.Errors) > 0 {
+		return result
+	}
+	warn := func(format string, args ...any) {
+		result.Warnings = append(result.Warnings, plugin.Warning{Field: pathsOf(&request).networkType.String(), Message: fmt.Sprintf(format, args...)})
+	}
+	runs := p.check(before)
+	before.Applied = runs.Applied()
+	if _, native, needed := p.PrepareExchange(before); needed {
+		if len(native.Errors) > 0 {
+			result.Errors = native.Errors
+			return result
+		}
+		if native.Transition != nil {
+			warn("the network of type %s first routes natively: %s", before.Spec.Type, native.Transition)
+		}
+	}
+	warn("the nodes change from %s to %s one after the other: each is cordoned, and its pods are evicted", before.Spec.Type, request.Spec.Type)
+	if _, native := p.Native(request); native {
+		warn("the network of type %s routes natively until all nodes have it; then it becomes what its config says", request.Spec.Type)
 	}
 	return result
 }

@@ -134,7 +134,7 @@ func TestWhatStandsInTheWayOfAnotherType(t *testing.T) {
 		from, fromConfig, to, toConfig, says string
 	}{
 		"the network that leaves":       {"plain", `{"apiVersion":"noop.example.com/v1","kind":"NetworkConfig","tunnel":{"enabled":true}}`, "flannel", hostGateway, "spec.type: Forbidden: the network of type plain that runs stands in the way: its tunnel.enabled must be false while the type changes"},
-		"the network that comes":        {"plain", "", "flannel", "", "spec.providerConfig.backend.type: Forbidden: must be host-gw while the type of the network changes"},
+		"the network that comes":        {"flannel", hostGateway, "plain", `{"apiVersion":"noop.example.com/v1","kind":"NetworkConfig","tunnel":{"enabled":true}}`, "spec.providerConfig.tunnel.enabled: Forbidden: must be false while the type changes"},
 		"a type that cannot":            {"noop", "", "plain", "", "spec.type: Forbidden: networks of type noop cannot take the place of one of another type"},
 		"what is wrong with the target": {"plain", "", "flannel", `{"apiVersion":"flannel.networking.extensions.gardener.cloud/v1alpha1","kind":"NetworkConfig","backend":{"type":"udp"}}`, "spec.providerConfig.backend.type: Invalid value"},
 	} {

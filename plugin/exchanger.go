@@ -17,6 +17,14 @@ type Exchanger[C any] interface {
 	Exchange(effective *C, in *Input, path *field.Path) Exchange
 }
 
+// NativeRouter is implemented by an Exchanger whose networks may encapsulate packets, and can become networks that do
+// not in steps: see Transitioner. Such a network need not be one that can take the place of another: before its type
+// changes, it becomes one, and after that it becomes what its user asks for.
+type NativeRouter[C any] interface {
+	// RouteNatively changes a config as a user writes it, so that packets travel without encapsulation.
+	RouteNatively(written *C)
+}
+
 // Exchange is what Trellis must know of a network whose agents come to nodes, or go, one node after the other.
 type Exchange struct {
 	// Obstacles are why that is not possible, each with what to do; none if it is.

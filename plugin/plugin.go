@@ -44,6 +44,8 @@ type Methods interface {
 	Transition(before, after any, then, now *Input) []AnyStep
 	// Exchange is that of an Exchanger. For other Definitions it is false.
 	Exchange(effective any, in *Input, path *field.Path) (Exchange, bool)
+	// RouteNatively is that of a NativeRouter. For other Definitions it is false.
+	RouteNatively(written any) (isNativeRouter bool)
 	// Precondition is that of a Preconditioner. Other Definitions have none.
 	Precondition(effective any, in *Input) *Precondition
 	// DescribeDataPath is that of a DataPathDescriber. For other Definitions it is empty.
@@ -146,6 +148,14 @@ func (a adapter[C]) Exchange(effective any, in *Input, path *field.Path) (exchan
 		return Exchange{}, false
 	}
 	return exchanger.Exchange(effective.(*C), in, path), true
+}
+
+func (a adapter[C]) RouteNatively(written any) bool {
+	router, ok := a.definition.(NativeRouter[C])
+	if ok {
+		router.RouteNatively(written.(*C))
+	}
+	return ok
 }
 
 func (a adapter[C]) Precondition(effective any, in *Input) *Precondition {

@@ -30,6 +30,8 @@ type Plan struct {
 	Shoot   *corev1beta1.Shoot
 	// Built has the objects, and the changes with their classes.
 	Built *pipeline.Result
+	// Exchange is set if the type of the network changes, also before Built has the objects of both types.
+	Exchange *pipeline.Exchange
 	// Present returns the objects that the shoot has now, and whether they are known: of
 	// a network that comes from another seed they may not be.
 	Present func(ctx context.Context) (objects []unstructured.Unstructured, known bool, err error)

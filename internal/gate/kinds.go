@@ -27,7 +27,7 @@ var _ Gate = Kinds{}
 
 // Check implements Gate.
 func (g Kinds) Check(ctx context.Context, plan Plan) (Verdict, error) {
-	exchange := plan.Built.Exchange
+	exchange := plan.Exchange
 	if exchange == nil || len(exchange.Kinds) == 0 || plan.Shoot.IsHibernated() {
 		return Open(), nil
 	}

@@ -10,8 +10,11 @@ import (
 
 // Exchange is where a cluster stands whose nodes go from the network of one type to that of another.
 type Exchange struct {
-	// Base is what the nodes without label have, and Other what those have whose label names its type.
-	Base  *pipeline.Applied `json:"base"`
+	// Asked is what the change was accepted for. What is built meanwhile may be another config.
+	Asked *pipeline.Accepted `json:"asked,omitempty"`
+	// Base is what the nodes without label have, and Other what those have whose label names its type. Both are
+	// nil while the network that runs becomes one that routes natively.
+	Base  *pipeline.Applied `json:"base,omitempty"`
 	Other *pipeline.Applied `json:"other,omitempty"`
 	// Since is when the change of the type began.
 	Since metav1.Time `json:"since"`

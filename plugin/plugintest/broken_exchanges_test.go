@@ -55,6 +55,21 @@ var brokenExchanges = []broken{
 	})},
 }
 
+// stubborn is an Exchanger that something stands in the way of, whatever it changes.
+type stubborn struct{ exchanging }
+
+func (stubborn) RouteNatively(*config) {}
+
+func (stubborn) Exchange(effective *config, _ *plugin.Input, path *field.Path) plugin.Exchange {
+	return plugin.Exchange{Remnants: plugin.Remnants{Image: "agent"}, Obstacles: field.ErrorList{field.Forbidden(path.Child("mtu"), "must be absent while the type changes")}}
+}
+
+func init() {
+	brokenExchanges = append(brokenExchanges, broken{check: "exchanges", how: "native routing that changes nothing", says: "RouteNatively leaves all that stands in the way", plugin: func() plugin.Plugin {
+		return plugin.New[config](stubborn{exchanging{sound(), plugin.Exchange{}}})
+	}})
+}
+
 func TestASoundExchangePassesAllChecks(t *testing.T) {
 	NewWithT(t).Expect(problems(t, exchangeOf(func(*plugin.Exchange) {})(), soundOptions())).To(BeEmpty())
 }

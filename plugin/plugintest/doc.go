@@ -45,7 +45,8 @@
 //     from each step on, the steps that are left stay the same.
 //   - exchanges: what an Exchanger says stands in the way of another type names a field; what its
 //     agents leave behind can be taken away by a script, with one of the plugin's images; and one
-//     of the cases at least can take the place of a network of another type.
+//     of the cases at least can take the place of a network of another type. What a NativeRouter
+//     makes of a config is valid, and less stands in its way.
 //   - routes: what a DataPathDescriber advises where the infrastructure makes no routes is a
 //     field of the config, and leads to a network without errors, also if it runs already.
 //   - adaptation: a Mutator takes every object, reports truthfully whether it has changed

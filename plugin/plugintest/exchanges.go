@@ -41,6 +41,14 @@ func exchanges(s *suite, found *report) {
 				found.breach("the obstacle at %s does not say what to do", err.Field)
 			}
 		}
+		if native, is := s.pipeline.Native(n.request); is {
+			built := s.build(network{request: native})
+			if !built.renders() {
+				found.breach("with RouteNatively, it is no valid network: %v", built.result.Errors.ToAggregate())
+			} else if then, _ := s.plugin.Exchange(built.config, built.input(), configPath); len(then.Obstacles) >= len(given.Obstacles) {
+				found.breach("RouteNatively leaves all that stands in the way; change the config, or leave the method out")
+			}
+		}
 		left := given.Remnants
 		if _, known := s.plugin.Images.Tags()[left.Image]; !known {
 			found.breach("the Remnants of Exchange have the image %q, which is not among the plugin's images", left.Image)

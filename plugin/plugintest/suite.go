@@ -134,6 +134,11 @@ func (s *suite) hooks(written, effective any, in *plugin.Input, around func(hook
 		s.plugin.Transition(effective, effective, in, in)
 	})
 	around("Exchange", func() { s.plugin.Exchange(effective, in, configPath) })
+	around("RouteNatively", func() {
+		if clone, err := s.plugin.Clone(written); err == nil {
+			s.plugin.RouteNatively(clone)
+		}
+	})
 	around("Render", func() { objects, err = s.plugin.Render(effective, in) })
 	around("Precondition", func() { s.plugin.Precondition(effective, in) })
 	return objects, nil, err

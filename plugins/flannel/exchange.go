@@ -25,3 +25,8 @@ func (definition) Exchange(effective *v1alpha1.NetworkConfig, _ *plugin.Input, p
 	}
 	return exchange
 }
+
+// RouteNatively has flannel send packets as they are. What only VXLAN has is no setting of host-gw.
+func (definition) RouteNatively(written *v1alpha1.NetworkConfig) {
+	written.Backend = &v1alpha1.Backend{Type: new(v1alpha1.HostGateway)}
+}

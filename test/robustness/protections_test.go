@@ -141,6 +141,7 @@ var protections = map[string]struct{ pkg, test string }{
 	"too-large-inventory-not-told":          {"internal/controller/managedresource", "TestAnInventoryThatIsTooLargeIsReported"},
 	"too-large-status-not-shortened":        {"internal/controller/network", "TestAStatusThatIsRefusedAsTooLargeIsWrittenShort"},
 	"types-change-unasked":                  {"internal/controller/network", "TestATypeChangesOnlyIfAUserAllowsIt"},
+	"types-change-with-an-overlay":          {"internal/controller/network", "TestANetworkRoutesNativelyBeforeItsTypeChanges"},
 	"unanswered-error-kept":                 {"internal/controller/network", "TestASuccessRemovesAnErrorThatTheCacheDoesNotShow"},
 	"uncompared-changes-admitted":           {"pipeline", "TestADefectCoversNoChangeOfTheNetworkUp"},
 	"unjudged-networks-hold-up-updates":     {"internal/wave", "TestANetworkThatIsNotJudgedHoldsUpNoOther"},

@@ -36,7 +36,11 @@ func (b *bundleBuilder) build(ctx context.Context, run *run) outcome.Outcome {
 		return outcome.TryAgain(err, b.codes.of(err)...)
 	}
 	if run.continues {
-		request = request.Again(run.State.Written.Config.Accepted)
+		accepted := run.State.Written.Config.Accepted
+		if at := run.State.Exchange; at != nil && at.Asked != nil {
+			accepted = at.Asked
+		}
+		request = request.Again(accepted)
 		b.dump(ctx, &request)
 	}
 	run.asked = request

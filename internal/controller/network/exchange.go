@@ -30,30 +30,54 @@ const (
 	exchangeTimeout = 30 * time.Second
 )
 
-// buildTypes builds the networks of a cluster whose type changes: both, until all nodes have the one that the spec
-// asks for, and then that one alone.
+// buildTypes builds the networks of a cluster whose type changes: first the one that runs, until it can share the
+// cluster with the other one; then both, until all nodes have the one that the spec asks for; and then that one alone.
 func (b *bundleBuilder) buildTypes(run *run) pipeline.Result {
 	at, wanted := run.State.Exchange, run.asked.Spec.Type
-	if at == nil {
+	if at == nil || at.Base == nil {
 		was := state.TypeOf(run.State.Applied)
 		switch {
 		case was == "" || was == wanted:
 			return b.Pipeline.Build(run.asked)
-		case run.State.Transition != nil:
-			return refusal(fmt.Errorf("a change in steps is under way: write type %s again, and change it when that is done", was))
 		case !run.asked.ChangesType:
 			return refusal(fmt.Errorf("cannot change from %s to %s in a running network: write %s again, or set the annotation %s to %s, and the nodes change one after the other",
 				was, wanted, was, extensionsv1alpha1.ChangeTypeAnnotation, extensionsv1alpha1.ChangeTypeAllowed))
 		}
-		at = &state.Exchange{Base: run.State.Applied, Since: metav1.NewTime(b.Clock.Now()).Rfc3339Copy()}
+		if at == nil {
+			at = &state.Exchange{Since: metav1.NewTime(b.Clock.Now()).Rfc3339Copy()}
+		}
 	}
-	next, request := *at, run.asked
+	next := *at
+	next.Asked, run.exchange = run.asked.Accepted(), &next
+	if next.Base == nil {
+		return b.prepareTypes(run)
+	}
+	return b.buildBoth(run)
+}
+
+// prepareTypes builds the network that runs, as it must be before the type changes, or both if it is that one already.
+// Before the first of its steps is written, nothing may stand in the way of the other type.
+func (b *bundleBuilder) prepareTypes(run *run) pipeline.Result {
+	running := run.asked.Again(run.State.Applied.Accepted)
+	request, prepared, needed := b.Pipeline.PrepareExchange(running)
+	run.exchange.Base = run.State.Applied
+	built := b.buildBoth(run)
+	if len(built.Errors) > 0 || !needed && run.State.Transition == nil {
+		return built
+	}
+	run.exchange.Base, run.exchange.Other, run.asked = nil, nil, request
+	return prepared
+}
+
+// buildBoth builds the networks of both types, or only the one that the spec asks for once all nodes have it.
+func (b *bundleBuilder) buildBoth(run *run) pipeline.Result {
+	at, wanted, request := *run.exchange, run.asked.Spec.Type, run.asked
 	request.Applied, request.Present = at.Of(wanted), nil
 	if at.Done == wanted {
-		run.exchange = &next
+		run.asked = request
 		return b.Pipeline.Build(request)
 	}
-	next.Done = ""
+	run.exchange.Done = ""
 	base, other := state.TypeOf(at.Base), state.TypeOf(at.Other)
 	if wanted != base && other != "" && wanted != other {
 		return refusal(fmt.Errorf("nodes are changing from %s to %s: write one of these two, and change the type again when that is done", base, other))
@@ -67,10 +91,10 @@ func (b *bundleBuilder) buildTypes(run *run) pipeline.Result {
 	if len(built.Errors) > 0 {
 		return built
 	}
-	if next.Other = built.Applied(); wanted == base {
-		next.Base, next.Other = next.Other, at.Other
+	run.changesType = built.Exchange
+	if run.exchange.Other = built.Applied(); wanted == base {
+		run.exchange.Base, run.exchange.Other = run.exchange.Other, at.Other
 	}
-	run.exchange = &next
 	return built
 }
 
@@ -88,7 +112,16 @@ type exchanger struct {
 // exchange looks at the nodes, and takes each one step further that is ready for it.
 func (x exchanger) exchange(ctx context.Context, run *run) outcome.Outcome {
 	at := run.State.Exchange
-	if at == nil || !run.builds || run.refused != nil || run.notApplied() != nil || run.Shoot.IsHibernated() {
+	if at == nil || !run.builds || run.refused != nil {
+		return outcome.Continue()
+	}
+	if at.Base == nil {
+		if run.State.Transition == nil { // the network that runs is ready
+			run.stepsAgain = lookAtNodes
+		}
+		return outcome.Continue()
+	}
+	if run.notApplied() != nil || run.Shoot.IsHibernated() {
 		return outcome.Continue()
 	}
 	if run.built.Exchange == nil { // the other network is gone

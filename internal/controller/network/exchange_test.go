@@ -56,18 +56,45 @@ func (x exchanged) Exchange(effective *exampleConfig, _ *plugin.Input, path *fie
 	return exchange
 }
 
-// typed starts the controller with networks of three types, one of which the test's shoot has, and one node. That
+// routing is one that first routes natively, in steps.
+type routing struct{ exchanged }
+
+func (routing) RouteNatively(written *exampleConfig) { written.Backend = "some" }
+
+func (routing) Transition(before, after plugin.State[exampleConfig]) []plugin.Step[exampleConfig] {
+	return steppingPlugin{}.Transition(before, after)
+}
+
+func (routing) Classify(change plugin.Change[exampleConfig]) (plugin.ChangeClass, string) {
+	return steppingPlugin{}.Classify(change)
+}
+
+// typed starts the controller with networks of several types, one of which the test's shoot has, and one node. That
 // network acts on objects of kinds of its own.
 func typed(t *testing.T, kinds ...schema.GroupVersionKind) (e *env, n *extensionsv1alpha1.Network, node *corev1.Node) {
-	e = setup(t, func(options *network.Options) {
-		built, err := pipeline.New([]plugin.Plugin{plugin.New(exchanged{name: "tin", kinds: kinds}), plugin.New(exchanged{name: "zinc"}), plugin.New(exchanged{name: "lead"})}, nil)
-		NewWithT(t).Expect(err).NotTo(HaveOccurred())
-		options.Pipeline = built
-	})
+	return typedAs(t, "tin", "", func(options *network.Options) { options.Pipeline = withTypes(t, kinds) })
+}
+
+func withTypes(t *testing.T, kinds []schema.GroupVersionKind) *pipeline.Pipeline {
+	built, err := pipeline.New([]plugin.Plugin{
+		plugin.New(exchanged{name: "tin", kinds: kinds}), plugin.New(exchanged{name: "zinc"}), plugin.New(exchanged{name: "lead"}),
+		plugin.New(routing{exchanged{name: "iron", kinds: kinds}}),
+	}, nil)
+	NewWithT(t).Expect(err).NotTo(HaveOccurred())
+	return built
+}
+
+func typedAs(t *testing.T, networkType, config string, change func(*network.Options)) (e *env, n *extensionsv1alpha1.Network, node *corev1.Node) {
+	e = setup(t, change)
 	e.withShoot()
 	node = e.node("")
-	n = e.network(func(n *extensionsv1alpha1.Network) { n.Spec.Type = "tin" })
-	e.appliesAll("tin-config")
+	n = e.network(func(n *extensionsv1alpha1.Network) {
+		n.Spec.Type = networkType
+		if config != "" {
+			withConfig(config)(n)
+		}
+	})
+	e.appliesAll(networkType + "-config")
 	e.becomes(n, create, fine)
 	return e, n, node
 }

@@ -26,7 +26,7 @@ func (k gatekeeper) gate(ctx context.Context, run *run) outcome.Outcome {
 		return outcome.Continue()
 	}
 	plan := gate.Plan{
-		Network: run.Network, Shoot: run.Shoot, Built: &run.built,
+		Network: run.Network, Shoot: run.Shoot, Built: &run.built, Exchange: run.changesType,
 		Present: func(ctx context.Context) ([]unstructured.Unstructured, bool, error) { return k.present(ctx, run) },
 	}
 	for _, each := range k.gates {

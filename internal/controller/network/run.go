@@ -48,7 +48,8 @@ type run struct {
 	// builds reports that the spec is carried out. Otherwise, what was written is awaited. continues
 	// reports that nothing asks for that but a transition, so that it is the spec that was accepted.
 	builds, continues bool
-	// asked is the Request for what the spec asks for, and built the network that is to be there now:
+	// asked is the Request for what the spec asks for, or, while a network becomes one whose type can change, for
+	// that one; and built the network that is to be there now:
 	// the one that the spec asks for, or that of a step on the way.
 	asked pipeline.Request
 	built pipeline.Result
@@ -60,7 +61,9 @@ type run struct {
 	at             *transition.Record
 	// exchange is where the cluster stands if the type of its network changes; nil otherwise.
 	exchange *state.Exchange
-	wanted   []wantedBundle
+	// changesType is how it changes, also while what was built is only a step before that.
+	changesType *pipeline.Exchange
+	wanted      []wantedBundle
 	// obsolete are the names of the ManagedResources that the spec does not ask for, in
 	// descending phases, but for those that are being deleted.
 	obsolete []string

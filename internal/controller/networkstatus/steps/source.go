@@ -46,7 +46,7 @@ var _ source.Source = &Source{}
 
 // Report implements source.Source. A Network without a transition has neither.
 func (s *Source) Report(ctx context.Context, in source.Input) (source.Report, error) {
-	if in.State.Exchange != nil {
+	if in.State.Exchange != nil && in.State.Exchange.Base != nil {
 		return ofExchange(in.Network.Spec.Type, in.State.Exchange), nil
 	}
 	at := in.State.Transition
@@ -59,6 +59,10 @@ func (s *Source) Report(ctx context.Context, in source.Input) (source.Report, er
 	if at.IsHalted() {
 		status = corev1beta1.ConditionFalse
 	}
+	before := ""
+	if in.State.Exchange != nil {
+		before = fmt.Sprintf("The network routes natively before its type changes to %s. ", in.Network.Spec.Type)
+	}
 	told := extensionsv1alpha1.NetworkTransition{
 		From: at.From, To: at.To, Step: int32(at.Step), Steps: int32(at.Steps), Name: at.Name,
 		WaitsFor: at.WaitsFor(in.Network.Status.Conditions, agents), Since: at.Since,
@@ -69,7 +73,7 @@ func (s *Source) Report(ctx context.Context, in source.Input) (source.Report, er
 	return source.Report{
 		Conditions: []corev1beta1.Condition{{
 			Type: extensionsv1alpha1.TransitionProgressing, Status: status, Reason: string(at.Phase),
-			Message: at.Describe(in.Network.Status.Conditions, agents),
+			Message: before + at.Describe(in.Network.Status.Conditions, agents),
 		}},
 		ProviderStatus: map[string]any{StatusKey: told},
 		RequeueAfter:   again,
