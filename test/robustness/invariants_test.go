@@ -135,11 +135,15 @@ func successIsTrue(h history, one *write, s *scenario) string {
 		}
 		return ""
 	}
-	mr := before.of(inSeed, managedResources).named(mainBundle).last()
+	bundle := mainBundle
+	if secretInState(one.result, otherBundle) != "" {
+		bundle = otherBundle
+	}
+	mr := before.of(inSeed, managedResources).named(bundle).last()
 	switch {
 	case mr == nil:
 		return "Succeeded without a ManagedResource"
-	case secretOf(mr.result) != secretInState(one.result, mainBundle):
+	case secretOf(mr.result) != secretInState(one.result, bundle):
 		return "Succeeded while the ManagedResource refers to another Secret"
 	case !isApplied(mr.result):
 		return "Succeeded before the content is applied"

@@ -4,6 +4,7 @@ package robustness
 
 import (
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -50,6 +51,9 @@ func (l *life) reference(t *testing.T) []golden {
 			t.Logf("%s: %s takes %d writes", l.name, s.name, len(w.written())-from)
 		}
 		l.goldens = goldens
+		if w.leave != nil {
+			w.leave()
+		}
 	})
 	if l.goldens == nil {
 		t.Fatal("the undisturbed run failed; see the test that ran it")
@@ -61,7 +65,14 @@ func (l *life) newWorld(t *testing.T) *world {
 	if l.ofShoot {
 		return newWorldOfShoot(t)
 	}
-	w := newWorld(t, l.trigger)
+	leave := func() {}
+	if l.alone != nil {
+		l.alone.Lock()
+		leave = sync.OnceFunc(l.alone.Unlock)
+		t.Cleanup(leave)
+	}
+	w := newWorld(t, l.trigger, l.plugins...)
+	w.leave = leave
 	w.kinds = l.kinds
 	if l.rollsOut {
 		w.rollOut()

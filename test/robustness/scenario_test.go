@@ -20,6 +20,7 @@ import (
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	resourcesv1alpha1 "github.com/trellis-network/trellis/api/resources/v1alpha1"
 	"github.com/trellis-network/trellis/internal/controller/network"
+	"github.com/trellis-network/trellis/plugin"
 )
 
 // life is a sequence of scenarios of one control plane. Each scenario begins where the previous
@@ -35,6 +36,10 @@ type life struct {
 	kinds []schema.GroupVersionKind
 	// rollsOut means that the agents run, on one node. Otherwise, no node runs them.
 	rollsOut bool
+	// plugins are those of the networks; that of type example if there are none. alone means that two runs of the life
+	// would have an object in common, so that they must not be at the same time.
+	plugins []plugin.Plugin
+	alone   *sync.Mutex
 
 	once    sync.Once
 	goldens []golden
@@ -106,8 +111,8 @@ func moved(w *world) {
 		Should(Equal([]string{""}))
 }
 
-// The scenarios, in six lives: two of a Gardener landscape, where annotations request
-// operations, and four without Gardener.
+// The scenarios, in seven lives: two of a Gardener landscape, where annotations request
+// operations, and five without Gardener.
 var lives = []*life{
 	{name: "by edit", trigger: byEdit, kinds: shootKinds, scenarios: []*scenario{
 		{name: "create", act: func(w *world) { w.create(red) }, finish: done("Create")},
@@ -130,6 +135,7 @@ var lives = []*life{
 	byForce("by force", byEdit, false),
 	byForce("by force and annotation", byAsking, true),
 	withInfrastructure,
+	changesType,
 	{name: "in steps", trigger: byEdit, kinds: shootKinds, rollsOut: true, scenarios: []*scenario{
 		{name: "create", act: func(w *world) { w.create(redSteps) }, finish: done("Create"), onTheWay: true},
 		{name: "change in steps", act: func(w *world) { w.edit(blueSteps, "") }, finish: arrived("blue")},

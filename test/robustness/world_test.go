@@ -63,6 +63,8 @@ type world struct {
 	lostSecrets []string
 	// keepsNodes means that the node of rollOut keeps the agent that it has.
 	keepsNodes atomic.Bool
+	// leave lets the next run of a life begin that has only one at a time.
+	leave func()
 
 	mu        sync.Mutex
 	moment    int
