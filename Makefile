@@ -66,7 +66,7 @@ e2e-guides: sandbox ## What the guides let run on real nodes: the charts' pods, 
 	@missing=$$(go run ./test/sandbox/build -missing e2e) || exit; [ -z "$$missing" ] || { echo "make $@ cannot run: $$missing"; exit 1; }
 	@$(MAKE) -s real-nodes >/dev/null
 	@set -x; go test -v -run TestThePodsOfTheChartsRunOnARealNode ./test/docs -realnodes & \
-	set -x; (cd examples/gardenet && go test -v -run 'TestPodsTalkOnRealNodes|TestTypesChangeOnRealNodes' . -realnodes); gardenet=$$?; \
+	set -x; (cd examples/gardenet && go test -v -timeout 30m -run 'TestPodsTalkOnRealNodes|TestTypesChangeOnRealNodes' . -realnodes); gardenet=$$?; \
 	wait $$! && exit $$gardenet
 
 e2e-transitions: sandbox ## Changes of a network in steps on real nodes: what is lost beside a change at once, a wrong route, and the way back; another type, with VXLAN before and after; as root
