@@ -53,6 +53,9 @@ var brokenExchanges = []broken{
 	{check: "exchanges", how: "always an obstacle", says: "none of the cases can take the place", plugin: exchangeOf(func(e *plugin.Exchange) {
 		e.Obstacles = field.ErrorList{field.Forbidden(configPath.Child("mtu"), "must be absent while the type changes")}
 	})},
+	{check: "exchanges", how: "native routing that changes nothing", says: "RouteNatively leaves all that stands in the way", plugin: func() plugin.Plugin {
+		return plugin.New[config](stubborn{exchanging{sound(), plugin.Exchange{}}})
+	}},
 }
 
 // stubborn is an Exchanger that something stands in the way of, whatever it changes.
@@ -62,12 +65,6 @@ func (stubborn) RouteNatively(*config) {}
 
 func (stubborn) Exchange(effective *config, _ *plugin.Input, path *field.Path) plugin.Exchange {
 	return plugin.Exchange{Remnants: plugin.Remnants{Image: "agent"}, Obstacles: field.ErrorList{field.Forbidden(path.Child("mtu"), "must be absent while the type changes")}}
-}
-
-func init() {
-	brokenExchanges = append(brokenExchanges, broken{check: "exchanges", how: "native routing that changes nothing", says: "RouteNatively leaves all that stands in the way", plugin: func() plugin.Plugin {
-		return plugin.New[config](stubborn{exchanging{sound(), plugin.Exchange{}}})
-	}})
 }
 
 func TestASoundExchangePassesAllChecks(t *testing.T) {
