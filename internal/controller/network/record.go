@@ -75,10 +75,10 @@ func (c claims) takeOver(ctx context.Context, run *run) error {
 	}
 	base, next := patched(before, run.Network)
 	patch, err := client.MergeFromWithOptions(base, client.MergeFromWithOptimisticLock{}).Data(next)
-	if err != nil {
-		return err
+	if err == nil {
+		err = c.client.Patch(ctx, run.Network, client.RawPatch(types.MergePatchType, patch))
 	}
-	if err := c.client.Patch(ctx, run.Network, client.RawPatch(types.MergePatchType, patch)); err != nil {
+	if err != nil {
 		run.Network = before
 		return fmt.Errorf("take the Network over: %w", err)
 	}
