@@ -24,6 +24,8 @@ type queue struct {
 	// starting are the tests of which not all runs yet. allStarted is true once there was none.
 	starting   map[*testing.T]bool
 	allStarted bool
+	// inTurn is the test whose landscape starts.
+	inTurn *testing.T
 }
 
 var sandboxes = queue{changed: sync.NewCond(&sync.Mutex{}), starting: map[*testing.T]bool{}}
@@ -69,6 +71,17 @@ func sideBySide(t *testing.T, takes time.Duration) {
 	t.Cleanup(func() { hasStarted(t) })
 }
 
+// awaitTurn waits until no other landscape starts. The next one may once hasStarted is called for this one.
+func awaitTurn(t *testing.T) {
+	sandboxes.changed.L.Lock()
+	defer sandboxes.changed.L.Unlock()
+	for sandboxes.inTurn != nil {
+		sandboxes.changed.Wait()
+	}
+	sandboxes.inTurn = t
+	t.Cleanup(func() { hasStarted(t) })
+}
+
 // hasStarted notes that all that a test needs runs, or that the test has ended.
 func hasStarted(t *testing.T) {
 	sandboxes.changed.L.Lock()
@@ -76,8 +89,11 @@ func hasStarted(t *testing.T) {
 	if sandboxes.starting[t] {
 		delete(sandboxes.starting, t)
 		sandboxes.allStarted = sandboxes.allStarted || len(sandboxes.starting) == 0
-		sandboxes.changed.Broadcast()
 	}
+	if sandboxes.inTurn == t {
+		sandboxes.inTurn = nil
+	}
+	sandboxes.changed.Broadcast()
 }
 
 // awaitFirst waits until the first tests have started. Their sandboxes start one after the other and take

@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -150,14 +149,11 @@ func needRealNodes(t *testing.T) {
 	}
 }
 
-var starting sync.Mutex
-
-// startAlone starts a sandbox while no other one starts: kubelets and API servers give up when they
-// get too little of the processors.
+// startAlone starts a sandbox while nothing else starts, until hasStarted: kubelets, API servers and
+// probes give up, or are late, when they get too little of the processors.
 func startAlone(t *testing.T, options sandbox.Options) *sandbox.Sandbox {
 	t.Helper()
-	starting.Lock()
-	defer starting.Unlock()
+	awaitTurn(t)
 	return sandbox.ForTest(t, options)
 }
 
@@ -176,7 +172,7 @@ func (l *landscape) operate(images map[string]string) {
 // although the nodes are new.
 func (l *landscape) talks() {
 	l.t.Helper()
-	l.becomes(Equal(standalone.AllWell), 3*time.Minute)
+	l.becomes(Equal(standalone.AllWell), starts)
 	hasStarted(l.t)
 	faults.add(row{fault: fmt.Sprintf("the Shoot is applied, %d nodes with %s", l.Shoots[0].Nodes, cmp.Or(l.families, "IPv4")), verdict: l.verdict(),
 		after: time.Since(l.shoot.Applied), writes: len(l.writes.since(l.shoot.Applied))})

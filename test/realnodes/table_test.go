@@ -21,6 +21,10 @@ const (
 	repaired  = 60 * time.Second
 )
 
+// starts is how long it may take from the Shoot until its pods talk. No document promises a time: images
+// are unpacked meanwhile, and a machine may have little left for it.
+const starts = 10 * time.Minute
+
 // beforeFault and beforeRepair are for how long writes of the status may be used up in advance when
 // something breaks that must be told within a time, or is mended. Neither is known within 20 s, and
 // the status is written once they are used up for a minute at most. What may take minutes waits for
