@@ -13,6 +13,8 @@ import (
 	"strings"
 	"text/template"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/trellis-network/trellis/sandbox/internal/realnodes/plan"
 )
 
@@ -23,6 +25,7 @@ const (
 	kubeletConfig    = "/var/lib/kubelet/config.yaml"
 	kubeconfig       = "/var/lib/kubelet/kubeconfig"
 	credentials      = "/var/lib/kubelet/pki"
+	limitedRuntime   = "/etc/containerd/runc"
 )
 
 var (
@@ -30,13 +33,20 @@ var (
 	containerdTemplate string
 	//go:embed kubelet.yaml
 	kubeletTemplate string
+	//go:embed runc.sh
+	limitedRuntimeScript string
 )
 
 // writeFiles writes what is the node's own into its root, before this process enters it. It
 // replaces what an earlier run has left.
 func writeFiles(p *plan.Plan, node plan.Node) error {
-	values := struct{ Socket, Pause, Credentials, ClusterDNS string }{
+	values := struct{ Socket, Pause, Credentials, ClusterDNS, Runtime string }{
 		Socket: socket, Pause: p.Pause, Credentials: credentials,
+	}
+	if mayHave, err := unix.PrctlRetInt(unix.PR_CAPBSET_READ, unix.CAP_SYS_RESOURCE, 0, 0, 0); err != nil {
+		return fmt.Errorf("read which capabilities the node may have: %w", err)
+	} else if mayHave == 0 {
+		values.Runtime = limitedRuntime
 	}
 	var dns []string
 	for _, address := range p.ClusterDNS {
@@ -79,6 +89,11 @@ func writeFiles(p *plan.Plan, node plan.Node) error {
 	}
 	for path, content := range files {
 		if err := write(filepath.Join(node.Root, path), content); err != nil {
+			return err
+		}
+	}
+	if values.Runtime != "" {
+		if err := os.WriteFile(filepath.Join(node.Root, limitedRuntime), []byte(limitedRuntimeScript), 0o755); err != nil {
 			return err
 		}
 	}
