@@ -14,7 +14,7 @@ func TestWhatPoliciesLetThrough(t *testing.T) {
 	const policy = "CiliumNetworkPolicy"
 	for _, test := range []struct{ kind, name, spec string }{
 		{policy, "gardener.cloud--allow-dns-from-remote-nodes", `{
-			"endpointSelector": {"matchExpressions": [{"key": "k8s-app", "operator": "In", "values": ["kube-dns"]}]},
+			"endpointSelector": {"matchExpressions": [{"key": "k8s-app", "operator": "In", "values": ["kube-dns"]}]}, "enableDefaultDeny": {"ingress": false},
 			"ingress": [{"fromEntities": ["remote-node"], "toPorts": [{"ports": [
 				{"port": "8053", "protocol": "TCP"}, {"port": "8053", "protocol": "UDP"}]}]}]}`},
 		{"CiliumLocalRedirectPolicy", "nodelocaldns", `{
@@ -29,10 +29,10 @@ func TestWhatPoliciesLetThrough(t *testing.T) {
 			"endpointSelector": {"matchLabels": {"k8s-app": "hubble-relay"}},
 			"ingress": [{"fromEndpoints": [{"matchLabels": {"k8s-app": "hubble-ui"}}], "toPorts": [{"ports": [{"port": "4245", "protocol": "TCP"}]}]}]}`},
 		{policy, "gardener.cloud--allow-hubble-ui-to-hubble-relay", `{
-			"endpointSelector": {"matchLabels": {"k8s-app": "hubble-ui"}},
+			"endpointSelector": {"matchLabels": {"k8s-app": "hubble-ui"}}, "enableDefaultDeny": {"egress": false},
 			"egress": [{"toEndpoints": [{"matchLabels": {"k8s-app": "hubble-relay"}}], "toPorts": [{"ports": [{"port": "4245", "protocol": "TCP"}]}]}]}`},
 		{policy, "gardener.cloud--allow-hubble-relay-to-peers", `{
-			"endpointSelector": {"matchLabels": {"k8s-app": "hubble-relay"}},
+			"endpointSelector": {"matchLabels": {"k8s-app": "hubble-relay"}}, "enableDefaultDeny": {"egress": false},
 			"egress": [{"toEntities": ["cluster"], "toPorts": [{"ports": [{"port": "4244", "protocol": "TCP"}]}]}]}`},
 	} {
 		t.Run(test.kind+" "+test.name, func(t *testing.T) {
