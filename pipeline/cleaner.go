@@ -87,6 +87,20 @@ var cleanIPTables string
 func (r *remnants) script(withRoutes bool) string {
 	lines := []string{"command -v ip >/dev/null"}
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	// Without the maps that agents have pinned to files, programs would drop packets.
+	for _, program := range r.Programs {
+		add(`for device in /sys/class/net/*; do
+  device=${device##*/}
+  for direction in ingress egress; do
+    tc filter show dev "$device" "$direction" 2>/dev/null | while read -r filter; do
+      case $filter in *" pref "*" %s"*) rest=${filter#* pref }; tc filter delete dev "$device" "$direction" pref "${rest%%%% *}" ;; esac
+    done
+  done
+done`, program)
+	}
+	for _, mount := range r.Mounts {
+		add("while umount %s 2>/dev/null; do :; done", mount)
+	}
 	for _, file := range r.Files {
 		add("rm -rf %s", file)
 	}
@@ -115,6 +129,9 @@ func (r *remnants) script(withRoutes bool) string {
 	}
 	for _, table := range r.Tables {
 		add("if nft list table %[1]s >/dev/null 2>&1; then nft delete table %[1]s; fi", table)
+	}
+	for _, table := range r.RouteTables {
+		add("for family in -4 -6; do\n  while ip $family rule delete table %[1]d 2>/dev/null; do :; done\n  ip $family route flush table %[1]d 2>/dev/null || true\ndone", table)
 	}
 	if withRoutes {
 		for _, pods := range r.podCIDRs {

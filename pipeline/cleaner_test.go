@@ -163,3 +163,52 @@ func (routed) Exchange(*noopConfig, *plugin.Input, *field.Path) plugin.Exchange 
 func (routed) Render(*noopConfig, *plugin.Input) (plugin.Objects, error) {
 	return plugin.Objects{Bundles: []plugin.Bundle{plugin.NetworkBundle("routed", nil)}}, nil
 }
+
+// pinned is a network of type pinned, whose agents leave programs, a mount, and a table of routes.
+type pinned struct{ routed }
+
+func (pinned) Describe() plugin.Description {
+	description := plain{}.Describe()
+	description.Type, description.Origin = "pinned", "pinned"
+	return description
+}
+
+func (pinned) Exchange(*noopConfig, *plugin.Input, *field.Path) plugin.Exchange {
+	return plugin.Exchange{Remnants: plugin.Remnants{
+		Image: "plain", Files: []string{"/run/pinned", "/sys/fs/bpf/pin_*"}, Mounts: []string{"/run/pinned/cgroup"}, Programs: []string{"pin_"}, RouteTables: []int{2004},
+	}}
+}
+
+// Programs go before the maps in files that they need, and a mount before the folder around it.
+func TestProgramsMountsAndTablesOfRoutesGo(t *testing.T) {
+	g := NewWithT(t)
+	p, of := withTypes(t)
+	pinneds := cleanerOf(t, p.BuildExchange(of("plain", ""), of("pinned", ""), "plain")).InitContainers[0]
+	root := t.TempDir()
+	for _, file := range []string{"sys/fs/bpf/pin_map", "sys/fs/bpf/other_map", "run/pinned/state"} {
+		g.Expect(os.MkdirAll(filepath.Dir(filepath.Join(root, file)), 0o755)).To(Succeed())
+		g.Expect(os.WriteFile(filepath.Join(root, file), nil, 0o600)).To(Succeed())
+	}
+	programs := map[string]string{
+		"tc": `case "$*" in
+"filter show dev lo ingress")
+  echo "filter protocol all pref 1 bpf chain 0"
+  echo "filter protocol all pref 1 bpf chain 0 handle 0x1 pin_from_device direct-action"
+  echo "filter protocol all pref 2 bpf chain 0 handle 0x1 other direct-action" ;;
+"filter show"*) ;;
+*) echo "tc $*" >>"$ROOT/done" ;;
+esac`,
+		"umount": `test -e "$ROOT/run/pinned" && ! test -e "$ROOT/unmounted" || exit 1; touch "$ROOT/unmounted"; echo "umount $*" >>"$ROOT/done"`,
+		"touch":  `: >"$1"`,
+		"ip": `case "$*" in
+"-4 rule delete table 2004") test -e "$ROOT/deleted" && exit 2; : >"$ROOT/deleted"; echo "ip $*" >>"$ROOT/done" ;;
+*rule*|*"-6 route"*) exit 2 ;;
+"-4 route flush"*) echo "ip $*" >>"$ROOT/done" ;;
+esac`,
+	}
+	g.Expect(runScript(t, pinneds, root, programs)).To(Succeed())
+	g.Expect(os.ReadFile(filepath.Join(root, "done"))).To(BeEquivalentTo("tc filter delete dev lo ingress pref 1\numount /run/pinned/cgroup\nip -4 rule delete table 2004\nip -4 route flush table 2004\n"))
+	g.Expect(filepath.Join(root, "run/pinned")).NotTo(BeADirectory())
+	g.Expect(filepath.Join(root, "sys/fs/bpf/pin_map")).NotTo(BeAnExistingFile())
+	g.Expect(filepath.Join(root, "sys/fs/bpf/other_map")).To(BeAnExistingFile())
+}

@@ -32,10 +32,22 @@ type Exchange struct {
 	Base, Other string
 	// Agents are the DaemonSets of the agents, by type.
 	Agents map[string][]types.NamespacedName
-	// From is the type of the network that leaves. Kinds are those of objects that users write and it acts on,
-	// and the other network does not.
-	From  string
+	// From is the type of the network that leaves.
+	From string
+	// Kinds are those of objects that users write and that keep the type as it is: the network that leaves acts on
+	// them and the other does not. Or, where one of the two KnowsOwnPodsOnly, either does.
 	Kinds []schema.GroupVersionKind
+	// KnowsOwnPodsOnly is the type of the network whose policies know only pods on nodes that have it; empty if
+	// neither is one.
+	KnowsOwnPodsOnly string
+	// Own are the objects of the Kinds that are Trellis'.
+	Own []Named
+}
+
+// Named is an object of a shoot.
+type Named struct {
+	schema.GroupKind
+	types.NamespacedName
 }
 
 // Native returns the Request for a network that can share a cluster with one of another type: the same Request, or that
@@ -98,6 +110,7 @@ func (p *Pipeline) BuildExchange(base, other Request, target string) Result {
 		left = &other
 	}
 	to, from := p.begin(wanted), p.begin(left)
+	to.in.SharesCluster, from.in.SharesCluster = true, true
 	all := func(b *build) []func() error {
 		return []func() error{b.checkWritten, b.applyDefaults, b.validateEffective, b.compare, b.render}
 	}
@@ -111,7 +124,7 @@ func (p *Pipeline) BuildExchange(base, other Request, target string) Result {
 		return result
 	}
 	var leftovers []remnants
-	kinds := map[*build][]schema.GroupVersionKind{}
+	kinds, knowsOwnPodsOnly := map[*build][]schema.GroupVersionKind{}, ""
 	for _, b := range []*build{from, to} {
 		err := plugin.Guard(b.request.Spec.Type, func() error {
 			exchange, is := b.plugin.Exchange(b.config, &b.in, b.paths.config)
@@ -128,6 +141,9 @@ func (p *Pipeline) BuildExchange(base, other Request, target string) Result {
 				result.Errors = append(result.Errors, exchange.Obstacles...)
 			}
 			kinds[b] = exchange.Kinds
+			if exchange.KnowsOwnPodsOnly {
+				knowsOwnPodsOnly = b.request.Spec.Type
+			}
 			path := b.plugin.DescribeDataPath(b.config)
 			leftovers = append(leftovers, remnants{
 				Remnants: exchange.Remnants, image: b.plugin.Images.For(exchange.Remnants.Image, &b.in), routedOutside: path.NeedsRoutes(), podCIDRs: allPodCIDRs(&b.in),
@@ -147,9 +163,12 @@ func (p *Pipeline) BuildExchange(base, other Request, target string) Result {
 	exchange := &Exchange{
 		Base: base.Spec.Type, Other: other.Spec.Type, From: left.Spec.Type,
 		Agents: map[string][]types.NamespacedName{target: agentsOf(&result.Objects), left.Spec.Type: agentsOf(&former.Objects)},
-		Kinds: slices.DeleteFunc(slices.Clone(kinds[from]), func(kind schema.GroupVersionKind) bool {
-			return slices.ContainsFunc(kinds[to], func(other schema.GroupVersionKind) bool { return other.GroupKind() == kind.GroupKind() })
-		}),
+		Kinds:  without(kinds[from], kinds[to]),
+	}
+	if knowsOwnPodsOnly != "" {
+		exchange.KnowsOwnPodsOnly, exchange.Kinds = knowsOwnPodsOnly, append(without(kinds[from], kinds[to]), kinds[to]...)
+		exchange.Own = append(namesOf(&result.Objects), namesOf(&former.Objects)...)
+		probe.Unprotect(&result.Objects)
 	}
 	former.Objects.Bundles = slices.DeleteFunc(former.Objects.Bundles, func(b plugin.Bundle) bool { return b.Name == probe.BundleName })
 	if err := disjoint(&result.Objects, &former.Objects); err != nil {
@@ -195,6 +214,22 @@ func (p *Pipeline) CheckExchange(before, request Request) Result {
 	return result
 }
 
+// without returns the kinds of one network that the other does not have.
+func without(kinds, others []schema.GroupVersionKind) []schema.GroupVersionKind {
+	return slices.DeleteFunc(slices.Clone(kinds), func(kind schema.GroupVersionKind) bool {
+		return slices.ContainsFunc(others, func(other schema.GroupVersionKind) bool { return other.GroupKind() == kind.GroupKind() })
+	})
+}
+
+// namesOf returns what a network has in the shoot.
+func namesOf(objects *plugin.Objects) (all []Named) {
+	for _, each := range objects.For(plugin.Shoot) {
+		id := identityOf(each)
+		all = append(all, Named{id.kind, types.NamespacedName{Namespace: id.namespace, Name: id.name}})
+	}
+	return all
+}
+
 // allPodCIDRs returns the ranges of pods, each once.
 func allPodCIDRs(in *plugin.Input) []string {
 	all := append(slices.Clone(in.PodCIDRs), in.PodCIDR)
@@ -231,7 +266,8 @@ func disjoint(one, other *plugin.Objects) error {
 	return nil
 }
 
-// placeAgents lets the agents of a network run only on the nodes that have it.
+// placeAgents lets the agents of a network run only on the nodes that have it. Those that run do not start again for
+// that, and what else an edit changes comes to them once all nodes have changed.
 func (e *Exchange) placeAgents(objects *plugin.Objects, networkType string) {
 	requirement := corev1.NodeSelectorRequirement{Key: extensionsv1alpha1.TypeLabel, Operator: corev1.NodeSelectorOpIn, Values: []string{e.Other}}
 	if networkType == e.Base {
@@ -245,6 +281,7 @@ func (e *Exchange) placeAgents(objects *plugin.Objects, networkType string) {
 			if is && slices.Contains(e.Agents[networkType], types.NamespacedName{Namespace: agents.Namespace, Name: agents.Name}) {
 				agents = agents.DeepCopy()
 				onlyOn(&agents.Spec.Template.Spec, requirement)
+				agents.Spec.UpdateStrategy = appsv1.DaemonSetUpdateStrategy{Type: appsv1.OnDeleteDaemonSetStrategyType}
 				bundle.Objects[j] = agents
 			}
 		}

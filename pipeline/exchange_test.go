@@ -3,12 +3,15 @@
 package pipeline_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -16,6 +19,7 @@ import (
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/pipeline/probe"
 	"github.com/trellis-network/trellis/plugin"
 	"github.com/trellis-network/trellis/plugin/system"
 	"github.com/trellis-network/trellis/plugins/flannel"
@@ -69,7 +73,7 @@ func (plain) DescribeDataPath(*noopConfig) plugin.DataPath {
 
 // withTypes returns a pipeline with networks that can take each other's place, and the Requests of a network of each type.
 func withTypes(t *testing.T) (p *pipeline.Pipeline, of func(networkType, config string) pipeline.Request) {
-	p, err := pipeline.New([]plugin.Plugin{plugin.New(plain{}), flannel.New(), plugin.New(noopPlugin{}), plugin.New(routed{})}, nil)
+	p, err := pipeline.New([]plugin.Plugin{plugin.New(plain{}), flannel.New(), plugin.New(noopPlugin{}), plugin.New(routed{}), plugin.New(secluded{}), plugin.New(pinned{})}, nil)
 	NewWithT(t).Expect(err).NotTo(HaveOccurred())
 	return p, func(networkType, config string) pipeline.Request {
 		n := &extensionsv1alpha1.Network{ObjectMeta: metav1.ObjectMeta{Name: "one", Namespace: "shoot--one"}}
@@ -114,6 +118,11 @@ func TestNetworksOfTwoTypesShareACluster(t *testing.T) {
 				"a Exists; trellis.network/type NotIn flannel,none", "b Exists; trellis.network/type NotIn flannel,none"}))
 			g.Expect(termsOf(g, built.Objects, "kube-flannel-ds")).To(Equal([]string{"trellis.network/type In flannel"}))
 			g.Expect(termsOf(g, built.Objects, pipeline.CleanerName)).To(Equal([]string{"trellis.network/type In none"}))
+			for _, object := range built.Objects.For(plugin.Shoot) {
+				if agents, is := object.(*appsv1.DaemonSet); is && (agents.Name == "plain" || agents.Name == "kube-flannel-ds") {
+					g.Expect(agents.Spec.UpdateStrategy.Type).To(Equal(appsv1.OnDeleteDaemonSetStrategyType), "agents that run do not start again")
+				}
+			}
 			var bundles []string
 			for _, each := range built.Objects.Bundles {
 				bundles = append(bundles, each.Name)
@@ -162,4 +171,47 @@ func TestKindsOfWhichTheOtherNetworkKnowsNothing(t *testing.T) {
 	g.Expect(built.Exchange.Kinds).To(HaveExactElements(HaveField("Kind", "Policy"), HaveField("Kind", "Tier")))
 	built = p.BuildExchange(of("plain", ""), of("routed", ""), "routed")
 	g.Expect(built.Exchange.Kinds).To(BeEmpty(), "of the network that comes")
+}
+
+// secluded is a network of type secluded, whose policies know only its own pods.
+type secluded struct{ routed }
+
+func (secluded) Describe() plugin.Description {
+	description := plain{}.Describe()
+	description.Type, description.Origin = "secluded", "secluded"
+	return description
+}
+
+func (secluded) Exchange(config *noopConfig, in *plugin.Input, path *field.Path) plugin.Exchange {
+	exchange := routed{}.Exchange(config, in, path)
+	exchange.KnowsOwnPodsOnly = true
+	return exchange
+}
+
+func (secluded) Render(_ *noopConfig, in *plugin.Input) (plugin.Objects, error) {
+	shares := &corev1.ConfigMap{TypeMeta: system.TypeMeta("v1", "ConfigMap"), ObjectMeta: system.Named("secluded", nil), Data: map[string]string{"shares": fmt.Sprint(in.SharesCluster)}}
+	return plugin.NewObjects(nil, plugin.NetworkBundle("secluded", []plugin.Object{shares})), nil
+}
+
+// A network that takes pods of the other one for strangers would cut them off by any policy. So there must be none,
+// not even that of the probes, whichever of the two leaves.
+func TestPoliciesAreAwayWhileANetworkKnowsOnlyItsOwnPods(t *testing.T) {
+	for _, target := range []string{"plain", "secluded"} {
+		t.Run(target, func(t *testing.T) {
+			g := NewWithT(t)
+			p, of := withTypes(t)
+			built := p.BuildExchange(of("plain", ""), of("secluded", ""), target)
+			g.Expect(built.Errors).To(BeEmpty())
+			g.Expect(built.Exchange.KnowsOwnPodsOnly).To(Equal("secluded"))
+			g.Expect(built.Exchange.Kinds).To(HaveLen(2))
+			protects := func(object plugin.Object) bool { _, is := object.(*networkingv1.NetworkPolicy); return is }
+			g.Expect(slices.ContainsFunc(built.Objects.In(probe.BundleName), protects)).To(BeFalse())
+			g.Expect(built.Exchange.Own).To(ContainElement(HaveField("Name", "trellis-probe")), "what is there before does not stand in the way")
+			g.Expect(built.Objects.In("secluded")[0]).To(HaveField("Data", HaveKeyWithValue("shares", "true")))
+
+			alone := p.Build(of("secluded", ""))
+			g.Expect(slices.ContainsFunc(alone.Objects.In(probe.BundleName), protects)).To(BeTrue())
+			g.Expect(alone.Objects.In("secluded")[0]).To(HaveField("Data", HaveKeyWithValue("shares", "false")))
+		})
+	}
 }

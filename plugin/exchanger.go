@@ -32,6 +32,10 @@ type Exchange struct {
 	// Kinds are those of objects that users write and the network acts on, such as policies. While the
 	// cluster has one of a kind that the other network does not state, the type does not change.
 	Kinds []schema.GroupVersionKind
+	// KnowsOwnPodsOnly reports that policies which select pods match none on nodes that have the other network, and so
+	// cut them off. Then the type does not change while the cluster has an object of the Kinds of one of the two, and
+	// the NetworkPolicy that protects the probes is away until the type has changed.
+	KnowsOwnPodsOnly bool
 	// Remnants are what the agents leave behind on a node.
 	Remnants Remnants
 }
@@ -41,10 +45,15 @@ type Exchange struct {
 // takes those away that lead to other nodes.
 type Remnants struct {
 	// Image is the name, among the plugin's images, of one with a shell, rm, ip and, as far as the lists below
-	// need them, iptables (ip6tables), ipset and nft.
+	// need them, umount, tc, iptables (ip6tables), ipset and nft.
 	Image string
-	// Files are absolute paths of files, and of folders with all that is in them.
+	// Files are absolute paths of files, and of folders with all that is in them. A * at the end stands for all whose
+	// paths begin so.
 	Files []string
+	// Mounts are folders in Files where agents have mounted something.
+	Mounts []string
+	// Programs are how the names of eBPF programs begin, which are filters of interfaces.
+	Programs []string
 	// Interfaces are the names of network interfaces.
 	Interfaces []string
 	// Chains are how the names of chains of iptables begin, which are deleted in all tables, with the rules that
@@ -56,4 +65,6 @@ type Remnants struct {
 	Sets []string
 	// Tables are tables of nftables with their family, such as "ip example".
 	Tables []string
+	// RouteTables are the numbers of tables of routes, which are emptied, with the rules that lead to them.
+	RouteTables []int
 }

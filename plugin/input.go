@@ -26,6 +26,9 @@ type Environment struct {
 	PodAccess *PodAccess `json:"podAccess,omitempty"`
 	// Probe are the settings of the probe that the pipeline adds to each network. Nil adds none.
 	Probe *Probe `json:"probe,omitempty"`
+	// SharesCluster reports that some nodes have the agents of another type of network, or will: see Exchanger. What
+	// the network does about nodes without its agents, and about their pods, must be left undone.
+	SharesCluster bool `json:"sharesCluster,omitempty"`
 }
 
 // Standalone reports that there is no Gardener, and so none of its components either.

@@ -95,3 +95,16 @@ func policyWith(ports []string) plugin.Object {
 	}
 	return made
 }
+
+// Unprotect takes the NetworkPolicy away, for a cluster with a network that would take probes of another one for
+// none.
+func Unprotect(objects *plugin.Objects) {
+	for i := range objects.Bundles {
+		if bundle := &objects.Bundles[i]; bundle.Name == BundleName {
+			bundle.Objects = slices.DeleteFunc(slices.Clone(bundle.Objects), func(object plugin.Object) bool {
+				_, is := object.(*networkingv1.NetworkPolicy)
+				return is
+			})
+		}
+	}
+}

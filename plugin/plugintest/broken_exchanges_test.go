@@ -30,8 +30,9 @@ func (e exchanging) Exchange(*config, *plugin.Input, *field.Path) plugin.Exchang
 func exchangeOf(edit func(*plugin.Exchange)) func() plugin.Plugin {
 	return func() plugin.Plugin {
 		e := exchanging{sound(), plugin.Exchange{Remnants: plugin.Remnants{
-			Image: "agent", Files: []string{"/etc/cni/net.d/10-fake.conflist"}, Interfaces: []string{"fake0", "fake-v6.1"},
+			Image: "agent", Files: []string{"/etc/cni/net.d/10-fake.conflist", "/run/fake", "/sys/fs/bpf/fake_*"}, Mounts: []string{"/run/fake/cgroup"}, Interfaces: []string{"fake0", "fake-v6.1"},
 			Chains: []string{"FAKE-"}, Comments: []string{"fake: rule"}, Sets: []string{"fake"}, Tables: []string{"ip fake"},
+			RouteTables: []int{100}, Programs: []string{"fake_"},
 		}}}
 		edit(&e.exchange)
 		return plugin.New[config](e)
@@ -42,6 +43,9 @@ func exchangeOf(edit func(*plugin.Exchange)) func() plugin.Plugin {
 var brokenExchanges = []broken{
 	{check: "exchanges", how: "another image", says: `the image "none"`, plugin: exchangeOf(func(e *plugin.Exchange) { e.Remnants.Image = "none" })},
 	{check: "exchanges", how: "a pattern", says: `the file "/etc/cni/net.d/*"`, plugin: exchangeOf(func(e *plugin.Exchange) { e.Remnants.Files = []string{"/etc/cni/net.d/*"} })},
+	{check: "exchanges", how: "a mount elsewhere", says: `the mount "/sys/fs/cgroup"`, plugin: exchangeOf(func(e *plugin.Exchange) { e.Remnants.Mounts = []string{"/sys/fs/cgroup"} })},
+	{check: "exchanges", how: "all programs", says: `the programs ""`, plugin: exchangeOf(func(e *plugin.Exchange) { e.Remnants.Programs = []string{""} })},
+	{check: "exchanges", how: "the main table", says: "the table 254 of routes", plugin: exchangeOf(func(e *plugin.Exchange) { e.Remnants.RouteTables = []int{254} })},
 	{check: "exchanges", how: "a folder of the node's own", says: `the file "/etc"`, plugin: exchangeOf(func(e *plugin.Exchange) { e.Remnants.Files = []string{"/etc"} })},
 	{check: "exchanges", how: "a way out", says: `the file "/etc/cni/../passwd"`, plugin: exchangeOf(func(e *plugin.Exchange) { e.Remnants.Files = []string{"/etc/cni/../passwd"} })},
 	{check: "exchanges", how: "a command", says: `the name "a;b"`, plugin: exchangeOf(func(e *plugin.Exchange) { e.Remnants.Interfaces = []string{"a;b"} })},

@@ -54,8 +54,19 @@ func exchanges(s *suite, found *report) {
 			found.breach("the Remnants of Exchange have the image %q, which is not among the plugin's images", left.Image)
 		}
 		for _, file := range left.Files {
-			if !path.IsAbs(file) || path.Clean(file) != file || path.Dir(file) == "/" || slices.ContainsFunc(strings.Split(file[1:], "/"), func(part string) bool { return !remnantName.MatchString(part) }) {
+			begins := strings.TrimSuffix(file, "*")
+			if !path.IsAbs(begins) || path.Clean(begins) != begins || path.Dir(begins) == "/" || slices.ContainsFunc(strings.Split(begins[1:], "/"), func(part string) bool { return !remnantName.MatchString(part) }) {
 				found.breach("Exchange leaves the file %q; write an absolute path below a folder, without what a shell would replace", file)
+			}
+		}
+		for _, mount := range left.Mounts {
+			if !slices.ContainsFunc(left.Files, func(file string) bool { return strings.HasPrefix(mount, file+"/") }) {
+				found.breach("Exchange leaves the mount %q, which is in none of the Files", mount)
+			}
+		}
+		for _, table := range left.RouteTables {
+			if table < 1 || table >= 253 && table <= 255 {
+				found.breach("Exchange leaves the table %d of routes, which is the kernel's own", table)
 			}
 		}
 		for _, kind := range given.Kinds {
@@ -63,7 +74,7 @@ func exchanges(s *suite, found *report) {
 				found.breach("Exchange states the kind %q, which needs a version and a kind", kind)
 			}
 		}
-		for what, prefixes := range map[string][]string{"chains": left.Chains, "comments": left.Comments, "IP sets": left.Sets} {
+		for what, prefixes := range map[string][]string{"chains": left.Chains, "comments": left.Comments, "IP sets": left.Sets, "programs": left.Programs} {
 			for _, prefix := range prefixes {
 				if !remnantPrefix.MatchString(prefix) || slices.ContainsFunc(others, func(other string) bool { return strings.HasPrefix(prefix, other) || strings.HasPrefix(other, prefix) }) {
 					found.breach("Exchange leaves the %s %q; write how the names of those begin that are the network's own, without what a shell would replace", what, prefix)

@@ -28,7 +28,17 @@ func (c ciliumConfig) configMap() *corev1.ConfigMap {
 	}
 	c.ipam(config.Data)
 	c.services(config.Data)
+	if c.in.SharesCluster {
+		c.leaveOthersAlone(config.Data)
+	}
 	return config
+}
+
+// leaveOthersAlone keeps cilium-operator from tainting nodes whose agent leaves, where nothing would take the taint
+// away, and from restarting the DNS servers on nodes with another network.
+func (c ciliumConfig) leaveOthersAlone(s settings) {
+	s["set-cilium-node-taints"] = "false"
+	s["unmanaged-pod-watcher-interval"] = "0s"
 }
 
 // settings are what cilium-config contains, by key.

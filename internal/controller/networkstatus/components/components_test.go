@@ -47,6 +47,19 @@ func TestDaemonSetsAreCheckedByTheirNumbers(t *testing.T) {
 	}
 }
 
+// While the type of a network changes, agents run on as they are.
+func TestPodsThatStayUntilTheyAreDeletedNeedNotBeUpToDate(t *testing.T) {
+	agents := &appsv1.DaemonSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "agent", Namespace: "kube-system"},
+		Spec:       appsv1.DaemonSetSpec{UpdateStrategy: appsv1.DaemonSetUpdateStrategy{Type: appsv1.OnDeleteDaemonSetStrategyType}},
+		Status:     appsv1.DaemonSetStatus{DesiredNumberScheduled: 3, UpdatedNumberScheduled: 1, NumberAvailable: 3},
+	}
+	g := NewWithT(t)
+	g.Expect(checkDaemonSet(agents).healthy).To(BeTrue())
+	agents.Status.NumberAvailable = 2
+	g.Expect(checkDaemonSet(agents).healthy).To(BeFalse())
+}
+
 func TestDeploymentsAreCheckedByTheirNumbers(t *testing.T) {
 	for name, test := range map[string]struct {
 		replicas *int32

@@ -60,10 +60,14 @@ func readWorkload(ctx context.Context, cached client.Reader, component *plugin.C
 }
 
 // checkDaemonSet calls a DaemonSet healthy when each node that needs a pod has an
-// available one of the latest revision. Without such nodes it is healthy.
+// available one of the latest revision. Without such nodes it is healthy. Where pods stay
+// until they are deleted, as while the type of a network changes, any revision does.
 func checkDaemonSet(d *appsv1.DaemonSet) workload {
 	seen := workload{selector: d.Spec.Selector}
 	desired, updated, available := d.Status.DesiredNumberScheduled, d.Status.UpdatedNumberScheduled, d.Status.NumberAvailable
+	if d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {
+		updated = desired
+	}
 	switch {
 	case d.Status.ObservedGeneration < d.Generation:
 		seen.summary = notObserved("DaemonSet", d)
