@@ -33,7 +33,7 @@ STATING := go list -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./...
 # The generated parts of the tree.
 GENERATED := api config docs pipeline plugins
 
-.PHONY: help demo test test-long e2e e2e-guides realcalico robustness race contract lint generate build images charts sandbox real-nodes deps fmt bench
+.PHONY: help demo test test-long e2e e2e-guides e2e-transitions realcalico realcilium robustness race contract lint generate build images charts sandbox real-nodes deps fmt bench
 
 help: ## List the targets
 	@sed -nE 's/^([a-z0-9-]+):.*## (.*)/make \1\t\2/p' Makefile | expand -t 20
@@ -66,19 +66,25 @@ e2e-guides: sandbox ## What the guides let run on real nodes: the charts' pods, 
 	@missing=$$(go run ./test/sandbox/build -missing e2e) || exit; [ -z "$$missing" ] || { echo "make $@ cannot run: $$missing"; exit 1; }
 	@$(MAKE) -s real-nodes >/dev/null
 	@set -x; go test -v -run TestThePodsOfTheChartsRunOnARealNode ./test/docs -realnodes & \
-	set -x; (cd examples/gardenet && go test -v -timeout 30m -run 'TestPodsTalkOnRealNodes|TestTypesChangeOnRealNodes' . -realnodes); gardenet=$$?; \
+	set -x; (cd examples/gardenet && go test -v -timeout 30m -run 'TestPodsTalkOnRealNodes|TestTypesChangeOnRealNodes/two-subnets' . -realnodes); gardenet=$$?; \
 	wait $$! && exit $$gardenet
 
-e2e-transitions: sandbox ## Changes of a network in steps on real nodes: what is lost beside a change at once, a wrong route, and the way back; another type, with VXLAN before and after; as root
+e2e-transitions: sandbox ## Changes of a network in steps on real nodes: what is lost beside a change at once, a wrong route, and the way back; another type, in one subnet, and with VXLAN before and after; as root
 	@missing=$$(go run ./test/sandbox/build -missing e2e) || exit; [ -z "$$missing" ] || { echo "make $@ cannot run: $$missing"; exit 1; }
 	@$(MAKE) -s real-nodes >/dev/null
 	go test -v -timeout 40m -parallel 10 -run ChangeInSteps ./test/realnodes -realnodes -transitions
-	cd examples/gardenet && go test -v -timeout 40m -run TestNetworksEncapsulateBeforeAndAfterAChangeOfTheType . -realnodes
+	cd examples/gardenet && go test -v -timeout 60m -run 'TestTypesChangeOnRealNodes/one-subnet|TestNetworksEncapsulateBeforeAndAfterAChangeOfTheType' . -realnodes
 
 realcalico: ## Networks of type calico with Calico's own agents on real nodes, as root; CALICO_SRC and BIRD_SRC are checkouts of their sources, see docs/real-agents.md
-	@go run ./test/realcalico/agents -check
+	@go run ./test/realagents/calico -check
 	@$(MAKE) --no-print-directory sandbox real-nodes
-	@agents=$$(go run ./test/realcalico/agents) && set -x && CALICO_SRC='$(abspath $(CALICO_SRC))' go test -v -timeout 90m ./test/realcalico -agents "$$agents" $(if $(RUN),-run '$(RUN)')
+	@agents=$$(go run ./test/realagents/calico) && set -x && CALICO_SRC='$(abspath $(CALICO_SRC))' go test -v -timeout 90m ./test/realagents -calico "$$agents" $(if $(RUN),-run '$(RUN)')
+
+realcilium: ## Networks of type cilium with Cilium's own agents on real nodes, as root; with CALICO_SRC and BIRD_SRC the type also changes from Calico, see docs/real-agents.md
+	@go run ./test/realagents/cilium -check
+	@$(if $(CALICO_SRC),go run ./test/realagents/calico -check)
+	@$(MAKE) --no-print-directory sandbox real-nodes
+	@agents=$$(go run ./test/realagents/cilium) && calico=$(if $(CALICO_SRC),$$(go run ./test/realagents/calico)) && set -x && go test -v -timeout 90m ./test/realagents -cilium "$$agents" -calico "$$calico" -run '$(if $(RUN),$(RUN),Cilium)'
 
 robustness: sandbox ## Kill and disturb the operator, check that the tests find planted bugs and missing protections, let one shoot of fifty be hostile, and two hundred come and go; 30 minutes
 	go test -timeout 60m ./test/robustness -robustness.all

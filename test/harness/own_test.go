@@ -37,7 +37,7 @@ var own = map[string]string{
 	"test/installed":    "operators reconcile all objects of a seed, and it needs a second seed with Gardener's CRDs",
 	"test/pairwise":     "creates the CRDs of all plugins",
 	"test/probe":        "applies the probe's cluster-scoped objects, and creates nodes",
-	"test/realcalico":   "has real nodes",
+	"test/realagents":   "has real nodes",
 	"test/realnodes":    "has real nodes",
 	"test/robustness":   "its seed is also its shoot, with the cluster-scoped objects of networks, which it compares with an undisturbed run",
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package realcalico
+package realagents
 
 import (
 	"net"
@@ -53,37 +53,45 @@ spec:
 // a later policy says.
 const forgotten = 15 * time.Second
 
-// policiesWork checks that each kind of policy denies what it should, and nothing else, and that
-// all is allowed again without it.
-func (l *landscape) policiesWork(from, to pod) {
+// networkPoliciesWork checks that a NetworkPolicy denies what it should, and nothing else, and that all is
+// allowed again without it.
+func (l *landscape) networkPoliciesWork(from, to pod) {
 	l.t.Helper()
 	for _, address := range to.addresses {
 		http := func() error { return l.get(from, url(address, "8080")) }
 		ping := func() error { return l.ping(from, address) }
-		allowed := func(try func() error, why string) { l.t.Helper(); l.Eventually(try).Should(Succeed(), why) }
-		denied := func(try func() error, why string) { l.t.Helper(); l.Eventually(try).ShouldNot(Succeed(), why) }
-
+		l.Eventually(ping).Should(Succeed(), "without NetworkPolicies")
 		l.manifest("apply", denyAll)
-		denied(http, "NetworkPolicy denies")
+		l.Eventually(http).ShouldNot(Succeed(), "NetworkPolicy denies")
 		l.Eventually(ping).WithPolling(forgotten).ShouldNot(Succeed(), "NetworkPolicy denies all")
 		l.manifest("apply", allowHTTP)
-		allowed(http, "NetworkPolicy allows HTTP")
+		l.Eventually(http).Should(Succeed(), "NetworkPolicy allows HTTP")
 		l.Expect(ping()).NotTo(Succeed(), "and nothing else")
 		l.manifest("delete", denyAll)
 		l.manifest("delete", allowHTTP)
-		allowed(ping, "without NetworkPolicies")
+		l.Eventually(ping).Should(Succeed(), "without NetworkPolicies again")
+	}
+}
 
+// policiesWork checks that each kind of policy denies what it should, and nothing else, and that
+// all is allowed again without it.
+func (l *landscape) policiesWork(from, to pod) {
+	l.t.Helper()
+	l.networkPoliciesWork(from, to)
+	for _, address := range to.addresses {
+		http := func() error { return l.get(from, url(address, "8080")) }
+		ping := func() error { return l.ping(from, address) }
 		l.manifest("apply", denyICMP)
 		l.Eventually(ping).WithPolling(forgotten).ShouldNot(Succeed(), "GlobalNetworkPolicy denies")
 		l.Expect(http()).To(Succeed(), "and nothing else")
 		l.manifest("delete", denyICMP)
-		allowed(ping, "without GlobalNetworkPolicy")
+		l.Eventually(ping).Should(Succeed(), "without GlobalNetworkPolicy")
 
 		l.manifest("apply", denyByAdmin)
-		denied(http, "AdminNetworkPolicy denies, of which the definition here has no defaults")
+		l.Eventually(http).ShouldNot(Succeed(), "AdminNetworkPolicy denies, of which the definition here has no defaults")
 		l.Expect(ping()).To(Succeed(), "and nothing else")
 		l.manifest("delete", denyByAdmin)
-		allowed(http, "without AdminNetworkPolicy")
+		l.Eventually(http).Should(Succeed(), "without AdminNetworkPolicy")
 	}
 }
 

@@ -2,7 +2,7 @@
 
 // Package realcalico runs Networks of type calico with Calico's own agents on real nodes, from a
 // user's Shoot on. `make realcalico` builds the agents and runs it. It prints a table of what ran.
-package realcalico
+package realagents
 
 import (
 	"cmp"
@@ -31,14 +31,18 @@ import (
 // patience is for what takes seconds on a machine that does nothing else.
 const patience = 4 * time.Minute
 
-var agents = flag.String("agents", "", "the directory that test/realcalico/agents prints")
+// agents are the directories with the archives of the agents' images, by the type of their network.
+var agents = map[string]*string{
+	"calico": flag.String("calico", "", "the directory that test/realagents/calico prints"),
+	"cilium": flag.String("cilium", "", "the directory that test/realagents/cilium prints"),
+}
 
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
 	SetDefaultEventuallyTimeout(patience)
 	SetDefaultEventuallyPollingInterval(250 * time.Millisecond)
 	flag.Parse()
-	if *agents == "" {
+	if *agents["calico"] == "" && *agents["cilium"] == "" {
 		os.Exit(m.Run())
 	}
 	os.Exit(remnants.Check(func() int {
@@ -47,8 +51,12 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// network is a Network of type calico, from which a Shoot and a sandbox follow.
+// network is a Network of a type with real agents, from which a Shoot and a sandbox follow.
 type network struct {
+	// is the type; empty is calico.
+	is string
+	// further types have agents on the nodes' disks as well, since the type may change to them.
+	further []string
 	// config is the body of its NetworkConfig, as YAML.
 	config string
 	// families are those of the sandbox, such as IPv4,IPv6. Empty is IPv4.
@@ -80,7 +88,7 @@ func (n network) shoot() string {
 	return `
 apiVersion: core.gardener.cloud/v1beta1
 kind: Shoot
-metadata: {name: calico, namespace: garden-dev}
+metadata: {name: ` + n.typ() + `, namespace: garden-dev}
 spec:
   cloudProfileName: local
   region: local
@@ -89,15 +97,17 @@ spec:
     workers: [{name: local, machine: {type: local}, minimum: 1, maximum: 3}]
   kubernetes: {version: 1.36.3, kubeProxy: ` + proxy + `}
   networking:
-    type: calico
+    type: ` + n.typ() + `
     nodes: ` + nodeRange + `
     pods: 100.96.0.0/11
     services: 100.64.0.0/13` + more + `
     providerConfig: ` + n.providerConfig() + "\n"
 }
 
+func (n network) typ() string { return cmp.Or(n.is, "calico") }
+
 func (n network) providerConfig() string {
-	return "{apiVersion: calico.networking.extensions.gardener.cloud/v1alpha1, kind: NetworkConfig, " + n.config + "}"
+	return "{apiVersion: " + n.typ() + ".networking.extensions.gardener.cloud/v1alpha1, kind: NetworkConfig, " + n.config + "}"
 }
 
 // landscape is a seed with an operator, and a shoot with real nodes.
@@ -113,22 +123,26 @@ type landscape struct {
 // newLandscape starts everything but the network. When the test ends, all of it is gone.
 func newLandscape(t *testing.T, of network) *landscape {
 	t.Helper()
-	if *agents == "" {
-		t.Skip("make realcalico runs this: it needs root, and Calico's agents")
+	var images []string
+	for _, each := range append(of.further, of.typ()) {
+		if *agents[each] == "" {
+			t.Skip("make real" + each + " runs this: it needs root, and the agents of " + each)
+		}
+		archives, err := filepath.Glob(filepath.Join(*agents[each], "*.tar"))
+		NewWithT(t).Expect(err).NotTo(HaveOccurred())
+		NewWithT(t).Expect(archives).NotTo(BeEmpty(), "archives in "+*agents[each])
+		images = append(images, archives...)
 	}
 	programs, err := sandbox.NodePrograms()
 	g := NewWithT(t)
 	g.Expect(err).NotTo(HaveOccurred())
-	images, err := filepath.Glob(filepath.Join(*agents, "*.tar"))
-	g.Expect(err).NotTo(HaveOccurred())
-	g.Expect(images).NotTo(BeEmpty(), "archives in "+*agents)
 	if of.fewRights {
 		images = slices.DeleteFunc(images, func(file string) bool { return filepath.Base(file) == "calico-node.tar" })
-		images = append(images, filepath.Join(*agents, "few-rights", "calico-node.tar"))
+		images = append(images, filepath.Join(*agents["calico"], "few-rights", "calico-node.tar"))
 	}
 	l := &landscape{WithT: g, t: t, network: of}
 	l.Landscape, err = standalone.Install(t.Context(), sandbox.ForTest(t, sandbox.Options{
-		Shoots: []string{"garden-dev/calico"}, Users: []string{standalone.User},
+		Shoots: []string{"garden-dev/" + of.typ()}, Users: []string{standalone.User},
 		Real: &sandbox.RealNodes{Nodes: cmp.Or(of.nodes, 2), Programs: programs, Images: images, Families: strings.ReplaceAll(of.families, " ", "")},
 	}))
 	l.Expect(err).NotTo(HaveOccurred())

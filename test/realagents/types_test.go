@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package realcalico
+package realagents
 
 import (
 	"fmt"
+	"maps"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,25 +23,52 @@ metadata: {name: deny, namespace: default}
 spec: {podSelector: {matchLabels: {app: none}}, policyTypes: [Ingress]}
 `
 
-// A running cluster goes from Calico to flannel and back, node by node, over routes that the router has. What Calico
-// leaves behind on a node goes, and after the way back Calico enforces policies again.
+// shared is a type of network, as it can share a cluster with the other ones.
+type shared struct {
+	typeOf string
+	config map[string]any
+	// daemonSet are its agents. left is part of the names of all that they leave on a node.
+	daemonSet, left string
+}
+
+func configOf(networkType string, fields map[string]any) map[string]any {
+	config := map[string]any{"apiVersion": networkType + ".networking.extensions.gardener.cloud/v1alpha1", "kind": "NetworkConfig"}
+	maps.Copy(config, fields)
+	return config
+}
+
+var (
+	sharedCalico = shared{"calico", configOf("calico", map[string]any{
+		"overlay": map[string]any{"enabled": false}, "typha": map[string]any{"enabled": false}, "autoScaling": map[string]any{"mode": "static"},
+	}), "calico-node", "cali"}
+	sharedCilium  = shared{"cilium", configOf("cilium", map[string]any{"overlay": map[string]any{"enabled": false}}), "cilium", "cilium"}
+	sharedFlannel = shared{"flannel", configOf("flannel", map[string]any{"backend": map[string]any{"type": "host-gw"}}), "kube-flannel-ds", "flannel"}
+)
+
+// A running cluster goes from one type to another and back, node by node, over routes that the router has. What the
+// agents leave behind on a node goes, and after the way back they enforce policies again.
 func TestTheTypeChangesFromCalicoAndBack(t *testing.T) {
-	result := begin(t, "Calico to flannel, and back")
-	l := newLandscape(t, network{config: none, nodes: 3})
+	theTypeChanges(t, sharedCalico, sharedFlannel, network{config: none, nodes: 3})
+}
+
+func TestTheTypeChangesFromCiliumAndBack(t *testing.T) {
+	theTypeChanges(t, sharedCilium, sharedFlannel, network{is: "cilium", config: native, nodes: 3})
+}
+
+func TestTheTypeChangesFromCalicoToCiliumAndBack(t *testing.T) {
+	theTypeChanges(t, sharedCalico, sharedCilium, network{config: none, further: []string{"cilium"}, nodes: 3})
+}
+
+func theTypeChanges(t *testing.T, from, to shared, made network) {
+	result := begin(t, from.typeOf+" to "+to.typeOf+", and back")
+	l := newLandscape(t, made)
 	l.apply()
 	l.Expect(l.shoot.MakeRoutes(t.Context())).To(Succeed())
 	l.becomesWell()
 	result.well = time.Since(l.shoot.Applied)
 
-	hostGateway := map[string]any{
-		"apiVersion": "flannel.networking.extensions.gardener.cloud/v1alpha1", "kind": "NetworkConfig", "backend": map[string]any{"type": "host-gw"},
-	}
-	calico := map[string]any{
-		"apiVersion": "calico.networking.extensions.gardener.cloud/v1alpha1", "kind": "NetworkConfig",
-		"overlay": map[string]any{"enabled": false}, "typha": map[string]any{"enabled": false}, "autoScaling": map[string]any{"mode": "static"},
-	}
 	l.manifest("apply", policy)
-	l.changeType("flannel", hostGateway)
+	l.changeType(to)
 	l.Eventually(l.description).Should(ContainSubstring("the type of the network is not changed while the cluster has the NetworkPolicy default/deny"))
 
 	// Pods that no controller starts again keep their nodes from being drained, so that only node-1 changes.
@@ -48,13 +77,13 @@ func TestTheTypeChangesFromCalicoAndBack(t *testing.T) {
 	load, err := l.shoot.Send(t.Context(), servers)
 	l.Expect(err).NotTo(HaveOccurred())
 	l.manifest("delete", policy)
-	l.Eventually(l.progress).WithTimeout(5 * time.Minute).WithPolling(2 * time.Second).Should(And(
+	l.Eventually(l.progress).WithTimeout(8 * time.Minute).WithPolling(2 * time.Second).Should(And(
 		ContainSubstring(`"nodesDone":1`), MatchRegexp(`node node-[23]: the pod default/\S+ has no controller that would start it on another node: delete it`)))
 	reports, err := load.End(t.Context())
 	l.Expect(err).NotTo(HaveOccurred())
 	l.Expect(reports).To(HaveLen(2))
 	for _, report := range reports {
-		t.Logf("while node-1 went from Calico to flannel, %s", report)
+		t.Logf("while node-1 went from %s to %s, %s", from.typeOf, to.typeOf, report)
 		l.Expect(report.UDP.Sent).To(BeNumerically(">", 1000))
 		l.Expect(report.UDP.Lost).To(BeNumerically("<=", dropped))
 		l.Expect(report.HTTP.Lost + report.Kept.Lost).To(BeZero())
@@ -65,39 +94,47 @@ func TestTheTypeChangesFromCalicoAndBack(t *testing.T) {
 	}
 
 	began := time.Now()
-	l.hasAgents("kube-flannel-ds")
+	l.hasAgents(to)
 	l.becomesWell()
-	t.Logf("all nodes have flannel %.0f s after their pods may leave", time.Since(began).Seconds())
-	left, err := l.shoot.Node("node-1").Exec(t.Context(), "sh", "-c",
-		"ls /etc/cni/net.d /var/lib; ip -brief link; nft list tables; iptables-nft-save; iptables-legacy-save; ipset list -n; ip route")
-	l.Expect(err).NotTo(HaveOccurred())
-	l.Expect(string(left)).NotTo(ContainSubstring("cali"))
-	t.Logf("%s", left)
+	t.Logf("all nodes have %s %.0f s after their pods may leave", to.typeOf, time.Since(began).Seconds())
+	l.nothingIsLeftOf(from)
 
 	began = time.Now()
-	l.changeType("calico", calico)
-	l.hasAgents("calico-node")
+	l.changeType(from)
+	l.hasAgents(from)
 	l.becomesWell()
-	t.Logf("all nodes have Calico %.0f s after the edit", time.Since(began).Seconds())
-	left, err = l.shoot.Node("node-1").Exec(t.Context(), "sh", "-c", "ls /etc/cni/net.d; ip route show root 100.96.0.0/11; iptables-nft-save")
+	t.Logf("all nodes have %s %.0f s after the edit", from.typeOf, time.Since(began).Seconds())
+	l.nothingIsLeftOf(to)
+	routes, err := l.shoot.Node("node-1").Exec(t.Context(), "ip", "route", "show", "root", "100.96.0.0/11")
 	l.Expect(err).NotTo(HaveOccurred())
-	l.Expect(string(left)).NotTo(Or(ContainSubstring(" via "), ContainSubstring("FLANNEL-"), ContainSubstring("flannel")), "flannel's routes to nodes that may be gone tomorrow")
+	l.Expect(string(routes)).NotTo(MatchRegexp(" via 10\\.250\\."), "routes to nodes that may be gone tomorrow")
 	pods := l.senders()
 	l.allReach(pods[:2])
-	l.policiesWork(pods[0], pods[1])
+	l.networkPoliciesWork(pods[0], pods[1])
 	l.nothingIsForbidden()
 	result.removed = l.remove()
 	l.agentsAreGone()
 	result.passed = true
 }
 
+// nothingIsLeftOf checks that nothing on node-1 has a name of a network that has left it.
+func (l *landscape) nothingIsLeftOf(network shared) {
+	l.t.Helper()
+	left, err := l.shoot.Node("node-1").Exec(l.t.Context(), "sh", "-c",
+		"ls /etc/cni/net.d /etc/sysctl.d /var/lib; if [ -e /run/cilium ]; then echo /run/cilium; fi; ip -brief link; ip rule; nft list tables; iptables-nft-save; iptables-legacy-save; ipset list -n; ip route; find /sys/fs/bpf; mount")
+	l.Expect(err).NotTo(HaveOccurred())
+	l.Expect(string(left)).NotTo(MatchRegexp("(?im)^.*" + network.left + ".*$"))
+	taints := l.must("get", "nodes", "-o", "jsonpath={.items[*].spec.taints}")
+	l.Expect(taints).NotTo(ContainSubstring(network.left))
+}
+
 // changeType edits the Shoot, as its owner does.
-func (l *landscape) changeType(networkType string, config map[string]any) {
+func (l *landscape) changeType(to shared) {
 	l.t.Helper()
 	l.Expect(l.shoot.Edit(l.t.Context(), func(shoot *unstructured.Unstructured) {
 		shoot.SetAnnotations(map[string]string{extensionsv1alpha1.ChangeTypeAnnotation: extensionsv1alpha1.ChangeTypeAllowed})
 		networking := shoot.Object["spec"].(map[string]any)["networking"].(map[string]any)
-		networking["type"], networking["providerConfig"] = networkType, config
+		networking["type"], networking["providerConfig"] = to.typeOf, to.config
 	})).To(Succeed())
 }
 
@@ -125,17 +162,18 @@ func (l *landscape) progress() string {
 }
 
 // hasAgents waits until the nodes have these agents alone, and are at no step.
-func (l *landscape) hasAgents(agents string) {
+func (l *landscape) hasAgents(wanted shared) {
 	l.t.Helper()
 	l.Eventually(func(g Gomega) {
 		nodes := l.must("get", "nodes", "-o", "jsonpath={.items[*].metadata.annotations}{.items[*].spec}")
 		g.Expect(nodes).NotTo(Or(ContainSubstring(extensionsv1alpha1.ExchangeAnnotation), ContainSubstring("unschedulable")))
-		names := l.must("-n", "kube-system", "get", "pods", "-o", "jsonpath={.items[*].metadata.generateName}")
-		for _, each := range []string{"kube-flannel-ds-", "calico-node-", "trellis-cleaner-"} {
-			if each == agents+"-" {
-				g.Expect(names).To(ContainSubstring(each))
+		names := strings.Fields(l.must("-n", "kube-system", "get", "pods", "-o", "jsonpath={.items[*].metadata.ownerReferences[*].name}"))
+		g.Expect(names).NotTo(ContainElement("trellis-cleaner"))
+		for _, each := range []shared{sharedCalico, sharedCilium, sharedFlannel} {
+			if each.typeOf == wanted.typeOf {
+				g.Expect(names).To(ContainElement(each.daemonSet))
 			} else {
-				g.Expect(names).NotTo(ContainSubstring(each))
+				g.Expect(names).NotTo(ContainElement(each.daemonSet))
 			}
 		}
 	}).WithTimeout(15*time.Minute).WithPolling(2*time.Second).Should(Succeed(), l.progress)

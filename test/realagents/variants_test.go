@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package realcalico
+package realagents
 
 import (
 	"fmt"
@@ -64,7 +64,7 @@ func TestPodsTalkThroughRealAgents(t *testing.T) {
 		t.Run(each.name, func(t *testing.T) {
 			result := begin(t, each.name)
 			for _, archive := range each.needs {
-				if _, err := os.Stat(filepath.Join(*agents, archive)); err != nil && *agents != "" {
+				if _, err := os.Stat(filepath.Join(*agents["calico"], archive)); err != nil && *agents["calico"] != "" {
 					result.skip("the agents have no " + archive)
 				}
 			}
@@ -105,13 +105,14 @@ func (l *landscape) changeUnderLoad(config string) standalone.Report {
 	l.Expect(err).NotTo(HaveOccurred())
 	load, err := l.shoot.Send(l.t.Context(), servers)
 	l.Expect(err).NotTo(HaveOccurred())
+	daemonSet := "daemonset/" + map[string]string{"calico": "calico-node", "cilium": "cilium"}[l.network.typ()]
 	generation := func() string {
-		return l.must("-n", "kube-system", "get", "daemonset", "calico-node", "-o", "jsonpath={.metadata.generation}")
+		return l.must("-n", "kube-system", "get", daemonSet, "-o", "jsonpath={.metadata.generation}")
 	}
 	former := generation()
 	l.change(config)
-	l.Eventually(generation).ShouldNot(Equal(former), "calico-node is rolled out")
-	l.must("-n", "kube-system", "rollout", "status", "daemonset/calico-node", "--timeout="+patience.String())
+	l.Eventually(generation).ShouldNot(Equal(former), daemonSet+" is rolled out")
+	l.must("-n", "kube-system", "rollout", "status", daemonSet, "--timeout="+patience.String())
 	l.becomesWell()
 	reports, err := load.End(l.t.Context())
 	l.Expect(err).NotTo(HaveOccurred())
@@ -160,7 +161,7 @@ func (l *landscape) agentsAreGone() {
 	l.t.Helper()
 	l.Eventually(func() string {
 		return l.must("-n", "kube-system", "get", "pods", "-o", "name")
-	}).ShouldNot(Or(ContainSubstring("calico"), ContainSubstring("trellis-probe")))
+	}).ShouldNot(Or(ContainSubstring("calico"), ContainSubstring("cilium"), ContainSubstring("trellis-probe")))
 }
 
 // result is a row of the table that is printed at the end.
@@ -194,7 +195,7 @@ func (r *result) skip(reason string) {
 }
 
 func printTable() {
-	if *agents == "" {
+	if len(table.rows) == 0 {
 		return
 	}
 	out := tabwriter.NewWriter(os.Stderr, 0, 0, 2, ' ', 0)

@@ -3,31 +3,24 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
-	"syscall"
-	"time"
 
+	"github.com/trellis-network/trellis/test/realagents/build"
 	"github.com/trellis-network/trellis/test/sandbox"
 )
 
-// build builds agents from checkouts.
-type build struct {
+// builder builds agents from checkouts.
+type builder struct {
 	from map[string]checkout
-	tags map[string]image
+	tags map[string]build.Image
 	// work is where it builds, and programs the programs of real nodes.
 	work, programs string
 }
@@ -39,7 +32,7 @@ var asRoot []byte
 
 // key is a hash of all that determines what is built: the commits, the images' names, the
 // versions of packages, the programs of real nodes, and this program.
-func (b *build) key() (string, error) {
+func (b *builder) key() (string, error) {
 	programs, err := sandbox.NodePrograms()
 	if err != nil {
 		return "", err
@@ -50,7 +43,7 @@ func (b *build) key() (string, error) {
 	for _, name := range slices.Sorted(maps.Keys(b.from)) {
 		fmt.Fprintln(sum, name, b.from[name].commit)
 	}
-	_, versions, err := packages()
+	_, versions, err := build.Packages(packagesFile)
 	if err != nil {
 		return "", err
 	}
@@ -59,89 +52,10 @@ func (b *build) key() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	content, err := os.Open(own)
-	if err != nil {
-		return "", err
-	}
-	defer content.Close()
-	if _, err := io.Copy(sum, content); err != nil {
+	if err := build.AddFile(sum, own); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(sum.Sum(nil))[:16], nil
-}
-
-// publish builds beside dir, and renames the result into place. Then it removes what other
-// versions have left. It does nothing if another process has built dir while it waited for that.
-func (b *build) publish(ctx context.Context, root, dir string) error {
-	lock, err := os.Create(filepath.Join(root, "lock"))
-	if err != nil {
-		return err
-	}
-	defer lock.Close() // this unlocks it
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
-		return err
-	}
-	if _, err := os.Stat(dir); err == nil {
-		return nil
-	}
-	// Go's cache knows again what it has compiled, since cgo's flags have the same paths each time.
-	b.work = filepath.Join(root, "build")
-	defer os.RemoveAll(b.work)
-	if err := errors.Join(os.RemoveAll(b.work), os.Mkdir(b.work, 0o755)); err != nil {
-		return err
-	}
-	steps, err := b.steps()
-	if err != nil {
-		return err
-	}
-	began := time.Now()
-	for _, step := range steps {
-		fmt.Fprintf(os.Stderr, "real Calico: [%s] %s\n", time.Since(began).Round(time.Second), step.name)
-		if err := step.run(ctx); err != nil {
-			return fmt.Errorf("%s: %w", step.name, err)
-		}
-	}
-	ready := filepath.Join(b.work, "images")
-	if err := b.writeImages(ctx, ready); err != nil {
-		return err
-	}
-	if err := os.Rename(ready, dir); err != nil {
-		return err
-	}
-	fmt.Fprintf(os.Stderr, "real Calico: [%s] built\n", time.Since(began).Round(time.Second))
-	return prune(root, dir)
-}
-
-// prune removes all results but this one.
-func prune(root, dir string) error {
-	all, err := filepath.Glob(filepath.Join(root, "v*"))
-	for _, each := range all {
-		if each != dir && err == nil {
-			err = os.RemoveAll(each)
-		}
-	}
-	return err
-}
-
-// step is one command of a build.
-type step struct {
-	name, dir string
-	env       []string
-	command   []string
-}
-
-func (s step) run(ctx context.Context) error {
-	cmd := exec.CommandContext(ctx, s.command[0], s.command[1:]...)
-	cmd.Dir, cmd.Env = s.dir, append(os.Environ(), s.env...)
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	var output bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &output, &output
-	if err := cmd.Run(); err != nil {
-		lines := strings.Split(strings.TrimSpace(output.String()), "\n")
-		const last = 30
-		return fmt.Errorf("%s: %w\n%s", strings.Join(s.command, " "), err, strings.Join(lines[max(0, len(lines)-last):], "\n"))
-	}
-	return nil
 }
 
 // machines are the names of this machine's architecture in BIRD's script, and for the C
@@ -152,13 +66,13 @@ var machines = map[string]struct{ name, defined string }{
 }
 
 // in is a path in the working directory.
-func (b *build) in(parts ...string) string {
+func (b *builder) in(parts ...string) string {
 	return filepath.Join(append([]string{b.work}, parts...)...)
 }
 
 // steps are all commands. C sources are built in copies of the checkouts, by their own scripts,
 // Go sources where they are, with the version of Go that Calico is released with.
-func (b *build) steps() ([]step, error) {
+func (b *builder) steps() ([]build.Step, error) {
 	versions, err := metadata(b.from[calico].dir)
 	if err != nil {
 		return nil, err
@@ -167,12 +81,12 @@ func (b *build) steps() ([]step, error) {
 	if !known {
 		return nil, fmt.Errorf("agents are built on amd64 and arm64, and this is %s", runtime.GOARCH)
 	}
-	var all []step
+	var all []build.Step
 	export := func(source, to string, paths ...string) {
 		script := `mkdir -p "$2" && to=$2 && cd "$1" && shift 2 && git archive HEAD "$@" | tar -x -C "$to"`
-		all = append(all, step{
-			name: "copy " + source, dir: b.work,
-			command: append([]string{"sh", "-c", script, "sh", b.from[source].dir, b.in(to)}, paths...),
+		all = append(all, build.Step{
+			Name: "copy " + source, Dir: b.work,
+			Command: append([]string{"sh", "-c", script, "sh", b.from[source].dir, b.in(to)}, paths...),
 		})
 	}
 	export(libbpf, "felix/bpf-gpl/libbpf")
@@ -180,21 +94,21 @@ func (b *build) steps() ([]step, error) {
 	export(bird, "bird")
 	headers := b.in("libbpf", "usr", "include")
 	all = append(all,
-		step{
-			name: "libbpf", dir: b.in("felix/bpf-gpl/libbpf/src"),
-			command: []string{"make", "BUILD_STATIC_ONLY=1", "OBJDIR=" + b.in("libbpf"), "DESTDIR=" + b.in("libbpf"), "install"},
+		build.Step{
+			Name: "libbpf", Dir: b.in("felix/bpf-gpl/libbpf/src"),
+			Command: []string{"make", "BUILD_STATIC_ONLY=1", "OBJDIR=" + b.in("libbpf"), "DESTDIR=" + b.in("libbpf"), "install"},
 		},
-		step{
-			name: "BIRD, for IPv4 and for IPv6", dir: b.in("bird"),
-			env:     []string{"ARCH=" + machine.name, "DIST=" + b.in("bird-programs"), "OBJ=" + b.in("bird-objects")},
-			command: []string{"./create_binaries.sh"},
+		build.Step{
+			Name: "BIRD, for IPv4 and for IPv6", Dir: b.in("bird"),
+			Env:     []string{"ARCH=" + machine.name, "DIST=" + b.in("bird-programs"), "OBJ=" + b.in("bird-objects")},
+			Command: []string{"./create_binaries.sh"},
 		},
 	)
 	for _, part := range []string{"bpf-apache", "bpf-gpl"} {
-		all = append(all, step{
-			name: "eBPF programs, " + part, dir: b.in("felix", part),
-			env:     []string{"CFLAGS=" + machine.defined + " -I" + headers},
-			command: []string{"make", fmt.Sprintf("-j%d", runtime.NumCPU()), "all"},
+		all = append(all, build.Step{
+			Name: "eBPF programs, " + part, Dir: b.in("felix", part),
+			Env:     []string{"CFLAGS=" + machine.defined + " -I" + headers},
+			Command: []string{"make", fmt.Sprintf("-j%d", runtime.NumCPU()), "all"},
 		})
 	}
 	golang := []string{"GOTOOLCHAIN=go" + versions["GO_VERSION"], "GOWORK=off"}
@@ -203,14 +117,14 @@ func (b *build) steps() ([]step, error) {
 		"CGO_CFLAGS=-I" + headers + " -I" + b.in("felix/bpf-gpl/libbpf/include/uapi") + " -I" + b.in("felix/bpf-gpl/libbpf/src") + " -I" + b.in("felix/bpf-gpl"),
 	}
 	static := []string{"CGO_ENABLED=0"}
-	all = append(all, step{
-		name: "what starts iptables as root", dir: "test/realcalico/agents",
-		command: []string{"gcc", "-static", "-O1", "-o", b.in("as-root"), "as-root/main.c"},
+	all = append(all, build.Step{
+		Name: "what starts iptables as root", Dir: "test/realagents/calico",
+		Command: []string{"gcc", "-static", "-O1", "-o", b.in("as-root"), "as-root/main.c"},
 	})
 	compile := func(name, source string, env []string, packages ...string) {
-		all = append(all, step{
-			name: "compile " + name, dir: b.from[source].dir, env: env,
-			command: slices.Concat([]string{
+		all = append(all, build.Step{
+			Name: "compile " + name, Dir: b.from[source].dir, Env: env,
+			Command: slices.Concat([]string{
 				"go", "build", "-buildvcs=false", "-trimpath", "-tags=netgo,osusergo", "-ldflags=-s -w", "-o", b.in("programs") + "/",
 			}, packages),
 		})
@@ -228,8 +142,5 @@ func (b *build) steps() ([]step, error) {
 			compile(source, source, append(static, "GOWORK=off"), program)
 		}
 	}
-	return append(all, step{
-		name: "compile what writes images", dir: "sandbox", env: append(static, "GOWORK=off"),
-		command: []string{"go", "build", "-buildvcs=false", "-trimpath", "-ldflags=-s -w", "-o", b.in("image-archive"), "./cmd/image-archive"},
-	}), nil
+	return append(all, build.Archiver(b.in("image-archive"))), nil
 }

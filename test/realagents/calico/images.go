@@ -3,31 +3,16 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-)
 
-// description is what sandbox/cmd/image-archive reads.
-type description struct {
-	Reference  string            `json:"reference"`
-	Files      map[string]string `json:"files"`
-	Tools      []string          `json:"tools,omitempty"`
-	Plugins    []string          `json:"plugins,omitempty"`
-	Links      map[string]string `json:"links,omitempty"`
-	Modes      map[string]string `json:"modes,omitempty"`
-	Entrypoint []string          `json:"entrypoint"`
-	User       string            `json:"user,omitempty"`
-	Env        []string          `json:"env,omitempty"`
-}
+	"github.com/trellis-network/trellis/test/realagents/build"
+)
 
 // user is the user of Calico's agents that need no root.
 const user = "999"
@@ -37,7 +22,7 @@ const user = "999"
 const withFewRights = "few-rights"
 
 // writeImages writes the archives into a directory.
-func (b *build) writeImages(ctx context.Context, dir string) error {
+func (b *builder) writeImages(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(filepath.Join(dir, withFewRights), 0o755); err != nil {
 		return err
 	}
@@ -45,7 +30,7 @@ func (b *build) writeImages(ctx context.Context, dir string) error {
 	if err := os.WriteFile(empty, nil, 0o644); err != nil {
 		return err
 	}
-	all := map[string]description{
+	all := map[string]build.Description{
 		"calico-node":             b.node(),
 		"calico-cni":              b.cni(),
 		"calico-typha":            b.typha(),
@@ -59,36 +44,26 @@ func (b *build) writeImages(ctx context.Context, dir string) error {
 	}
 	all[withFewRights+"/calico-node"] = b.nodeWithFewRights()
 	for name, image := range all {
-		image.Reference = b.tags[filepath.Base(name)].reference()
-		if err := b.write(ctx, image, filepath.Join(dir, name+".tar")); err != nil {
-			return fmt.Errorf("the image %s: %w", name, err)
+		image.Reference = b.tags[filepath.Base(name)].Reference()
+		if err := image.Write(ctx, b.in("image-archive"), filepath.Join(dir, name+".tar")); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (b *build) write(ctx context.Context, image description, archive string) error {
-	content, err := json.Marshal(image)
-	if err != nil {
-		return err
-	}
-	cmd := exec.CommandContext(ctx, b.in("image-archive"), archive)
-	cmd.Stdin, cmd.Stderr = bytes.NewReader(content), os.Stderr
-	return cmd.Run()
-}
-
-func (b *build) program(name string) string { return b.in("programs", name) }
+func (b *builder) program(name string) string { return b.in("programs", name) }
 
 // single is an image of one program without anything else.
-func (b *build) single(program string) description {
-	return description{
+func (b *builder) single(program string) build.Description {
+	return build.Description{
 		Files:      map[string]string{"/" + program: b.program(program)},
 		Entrypoint: []string{"/" + program}, User: user,
 	}
 }
 
-func (b *build) typha() description {
-	return description{
+func (b *builder) typha() build.Description {
+	return build.Description{
 		Files: map[string]string{
 			"/usr/bin/calico-typha": b.program("calico-typha"),
 			"/etc/calico/typha.cfg": filepath.Join(b.from[calico].dir, "typha/docker-image/typha.cfg"),
@@ -98,8 +73,8 @@ func (b *build) typha() description {
 }
 
 // kubeControllers writes into three files as a user that is not root.
-func (b *build) kubeControllers(empty string) description {
-	image := description{
+func (b *builder) kubeControllers(empty string) build.Description {
+	image := build.Description{
 		Files: map[string]string{
 			"/usr/bin/kube-controllers": b.program("kube-controllers"),
 			"/usr/bin/check-status":     b.program("check-status"),
@@ -114,8 +89,8 @@ func (b *build) kubeControllers(empty string) description {
 	return image
 }
 
-func (b *build) cni() description {
-	image := description{
+func (b *builder) cni() build.Description {
+	image := build.Description{
 		Files: map[string]string{
 			"/opt/cni/bin/install":     b.program("install"),
 			"/opt/cni/bin/calico":      b.program("calico"),
@@ -131,9 +106,9 @@ func (b *build) cni() description {
 
 // node has calico-node with what it starts. Its set-uid bits and the rights of its directories are
 // those of the published image, so that it can run as another user than root.
-func (b *build) node() description {
+func (b *builder) node() build.Description {
 	from := b.from[calico].dir
-	image := description{
+	image := build.Description{
 		Files: map[string]string{
 			"/etc":                         filepath.Join(from, "node/filesystem/etc"),
 			"/etc/calico/confd/conf.d":     filepath.Join(from, "confd/etc/calico/confd/conf.d"),
@@ -180,7 +155,7 @@ func (b *build) node() description {
 }
 
 // nodeWithFewRights is node with as-root/main.c before iptables and nft, which the published image lacks.
-func (b *build) nodeWithFewRights() description {
+func (b *builder) nodeWithFewRights() build.Description {
 	const usual, starter, moved = "/usr/sbin/", "as-root", "/usr/libexec/"
 	image := b.node()
 	image.Files[usual+starter] = b.in(starter)

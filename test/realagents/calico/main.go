@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command agents builds Calico's agents from checkouts of their sources, puts them into images
+// Command calico builds Calico's agents from checkouts of their sources, puts them into images
 // with the names of plugins/calico/images.yaml, and prints the directory with the archives. What
 // is built already it takes from the user's cache. It reads the paths of the checkouts from
 // environment variables, and runs in the root of a checkout of Trellis:
 //
-//	CALICO_SRC=… BIRD_SRC=… go run ./test/realcalico/agents
+//	CALICO_SRC=… BIRD_SRC=… go run ./test/realagents/calico
 //
 // It first checks the checkouts, their tags, and what the machine needs. If anything is missing
 // it names that and builds nothing. It writes into none of the checkouts. With -check it builds
@@ -21,7 +21,11 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
+
+	"github.com/trellis-network/trellis/test/realagents/build"
 )
+
+var agents = build.Agents{Name: "real Calico", Cache: "calico-agents"}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
@@ -42,51 +46,37 @@ func main() {
 }
 
 // check returns what can be built. Its error names all that is missing.
-func check() (*build, error) {
-	tags, err := readTags(imagesFile)
+func check() (*builder, error) {
+	tags, err := build.ReadTags(imagesFile)
 	if err != nil {
 		return nil, err
 	}
 	found, notes, err := locate(tags)
-	if err := errors.Join(err, checkMachine()); err != nil {
+	if err := errors.Join(err, build.CheckMachine(packagesFile, kernelParts)); err != nil {
 		return nil, err
 	}
 	for _, note := range notes {
 		fmt.Fprintln(os.Stderr, "real Calico:", note)
 	}
-	return &build{from: found, tags: tags}, nil
+	return &builder{from: found, tags: tags}, nil
 }
 
 // built builds what the cache does not have, and returns the directory with the archives.
-func (b *build) built(ctx context.Context) (string, error) {
+func (b *builder) built(ctx context.Context) (string, error) {
 	key, err := b.key()
 	if err != nil {
 		return "", err
 	}
-	root, err := cacheRoot()
+	root, err := agents.Root()
 	if err != nil {
 		return "", err
 	}
-	dir := filepath.Join(root, b.tags["calico-node"].tag+"-"+key)
+	dir := filepath.Join(root, b.tags["calico-node"].Tag+"-"+key)
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
-	return dir, b.publish(ctx, root, dir)
-}
-
-// cacheRoot is the directory with all that this command has built.
-func cacheRoot() (string, error) {
-	root := os.Getenv("TRELLIS_CACHE")
-	if root == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			return "", fmt.Errorf("no directory for caches: %w; set TRELLIS_CACHE to one", err)
-		}
-		root = filepath.Join(cache, "trellis")
-	}
-	root, err := filepath.Abs(filepath.Join(root, "calico-agents"))
-	if err != nil {
-		return "", err
-	}
-	return root, os.MkdirAll(root, 0o755)
+	return dir, agents.Publish(ctx, dir, func(work string) ([]build.Step, error) {
+		b.work = work
+		return b.steps()
+	}, b.writeImages)
 }

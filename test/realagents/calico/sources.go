@@ -11,33 +11,11 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
+	"github.com/trellis-network/trellis/test/realagents/build"
 )
 
 // imagesFile names the images that Trellis renders.
 const imagesFile = "plugins/calico/images.yaml"
-
-// image is a rendered image.
-type image struct{ repository, tag string }
-
-func (i image) reference() string { return i.repository + ":" + i.tag }
-
-// readTags reads the images of a file such as imagesFile, by their names.
-func readTags(file string) (map[string]image, error) {
-	content, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("%w; run this in the root of a checkout of Trellis", err)
-	}
-	var all []struct{ Name, Repository, Tag string }
-	if err := yaml.Unmarshal(content, &all); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	images := map[string]image{}
-	for _, each := range all {
-		images[each.Name] = image{each.Repository, each.Tag}
-	}
-	return images, nil
-}
 
 // source is a repository that agents are built from. Its name is the environment variable with
 // the path of a checkout.
@@ -76,7 +54,7 @@ type checkout struct {
 
 // locate finds the checkouts of all sources. Notes are what else users should know. The error
 // names all that is missing or, where it must be exact, has another tag than Trellis renders.
-func locate(images map[string]image) (found map[string]checkout, notes []string, err error) {
+func locate(images map[string]build.Image) (found map[string]checkout, notes []string, err error) {
 	found = map[string]checkout{}
 	for _, each := range sources {
 		dir := os.Getenv(each.name)
@@ -88,15 +66,15 @@ func locate(images map[string]image) (found map[string]checkout, notes []string,
 			}
 		}
 		if dir == "" && each.optional {
-			notes = append(notes, fmt.Sprintf("there is no %s: pods of the image %s stay without it", each.name, images[each.image].reference()))
+			notes = append(notes, fmt.Sprintf("there is no %s: pods of the image %s stay without it", each.name, images[each.image].Reference()))
 			continue
 		}
-		one, problem := each.in(dir, images[each.image].tag)
+		one, problem := each.in(dir, images[each.image].Tag)
 		if problem != nil {
 			err = errors.Join(err, problem)
 			continue
 		}
-		if tag := images[each.image].tag; tag != "" && !slices.Contains(one.tags, tag) {
+		if tag := images[each.image].Tag; tag != "" && !slices.Contains(one.tags, tag) {
 			notes = append(notes, fmt.Sprintf("%s is at %s %v, and %s names %s", each.name, one.commit[:12], one.tags, imagesFile, tag))
 		}
 		found[each.name] = one

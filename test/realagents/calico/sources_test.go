@@ -9,10 +9,12 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/trellis-network/trellis/test/realagents/build"
 )
 
-var rendered = map[string]image{
-	"calico-node": {"example.org/node", "v3.31.6"}, "calico-cpa": {"example.org/cpa", "v1.10.3"}, "calico-cpva": {"example.org/cpva", "v0.8.10"},
+var rendered = map[string]build.Image{
+	"calico-node": {Repository: "example.org/node", Tag: "v3.31.6"}, "calico-cpa": {Repository: "example.org/cpa", Tag: "v1.10.3"}, "calico-cpva": {Repository: "example.org/cpva", Tag: "v0.8.10"},
 }
 
 // repository makes a checkout at a tag.

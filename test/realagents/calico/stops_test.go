@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+
+	"github.com/trellis-network/trellis/test/realagents/build"
 )
 
 // isCommand makes this process the command, so that tests run just what users run.
@@ -86,11 +88,11 @@ func stops(t *testing.T, machine string, asRoot bool, args ...string) string {
 // allSources are checkouts at the tags that Trellis renders.
 func allSources(t *testing.T) {
 	t.Helper()
-	images, err := readTags(filepath.Join("..", "..", "..", imagesFile))
+	images, err := build.ReadTags(filepath.Join("..", "..", "..", imagesFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := repository(t, images["calico-node"].tag)
+	dir := repository(t, images["calico-node"].Tag)
 	use(t, map[string]string{calico: dir, bird: dir, libbpf: dir})
 }
 
