@@ -87,11 +87,15 @@ type familiesFault struct {
 func (l *landscape) suffersIn(f familiesFault) {
 	l.t.Helper()
 	l.restsBefore(f.within)
-	began := time.Now()
-	l.Expect(f.breaks()).To(Succeed())
-	l.Eventually(func() map[extensionsv1alpha1.IPFamily]string { return l.health().Families }).WithTimeout(f.within).Should(And(
-		HaveKeyWithValue(extensionsv1alpha1.IPv4, f.ipv4), HaveKeyWithValue(extensionsv1alpha1.IPv6, f.ipv6)), l.evidence)
-	after := time.Since(began)
+	var began, mended time.Time
+	var after time.Duration
+	undisturbed(func() {
+		began = time.Now()
+		l.Expect(f.breaks()).To(Succeed())
+		l.Eventually(func() map[extensionsv1alpha1.IPFamily]string { return l.health().Families }).WithTimeout(f.within).Should(And(
+			HaveKeyWithValue(extensionsv1alpha1.IPv4, f.ipv4), HaveKeyWithValue(extensionsv1alpha1.IPv6, f.ipv6)), l.evidence)
+		after = time.Since(began)
+	})
 	health, message := l.health(), l.message()
 	l.Expect(health.Verdict).To(HavePrefix("False"))
 	l.Expect(message).To(f.message)
@@ -99,9 +103,11 @@ func (l *landscape) suffersIn(f familiesFault) {
 		f.shows()
 	}
 	l.rests(beforeRepair)
-	mended := time.Now()
-	l.Expect(f.mends()).To(Succeed())
-	l.becomes(Equal(standalone.AllWell), repaired)
+	undisturbed(func() {
+		mended = time.Now()
+		l.Expect(f.mends()).To(Succeed())
+		l.becomes(Equal(standalone.AllWell), repaired)
+	})
 	again := time.Since(mended)
 	verdict := fmt.Sprintf("False, IPv4: %s, IPv6: %s", health.Families[extensionsv1alpha1.IPv4], health.Families[extensionsv1alpha1.IPv6])
 	faults.add(row{f.name, verdict, after, again, len(l.writes.since(began))})

@@ -24,8 +24,10 @@ type queue struct {
 	// starting are the tests of which not all runs yet. allStarted is true once there was none.
 	starting   map[*testing.T]bool
 	allStarted bool
-	// inTurn is the test whose landscape starts.
-	inTurn *testing.T
+	// inTurn is the test whose landscape starts, and turns is how many wait for that. timed is how much runs that
+	// no start may disturb.
+	inTurn       *testing.T
+	turns, timed int
 }
 
 var sandboxes = queue{changed: sync.NewCond(&sync.Mutex{}), starting: map[*testing.T]bool{}}
@@ -71,15 +73,35 @@ func sideBySide(t *testing.T, takes time.Duration) {
 	t.Cleanup(func() { hasStarted(t) })
 }
 
-// awaitTurn waits until no other landscape starts. The next one may once hasStarted is called for this one.
+// awaitTurn waits until no other landscape starts, and nothing runs that a start would disturb. The next one may start
+// once hasStarted is called for this one.
 func awaitTurn(t *testing.T) {
 	sandboxes.changed.L.Lock()
 	defer sandboxes.changed.L.Unlock()
-	for sandboxes.inTurn != nil {
+	sandboxes.turns++
+	for sandboxes.inTurn != nil || sandboxes.timed > 0 {
 		sandboxes.changed.Wait()
 	}
+	sandboxes.turns--
 	sandboxes.inTurn = t
 	t.Cleanup(func() { hasStarted(t) })
+}
+
+// undisturbed does what must happen within a time while no landscape starts, since that takes all of the processors
+// for a minute or two.
+func undisturbed(do func()) {
+	add := func(n int) {
+		sandboxes.changed.L.Lock()
+		defer sandboxes.changed.L.Unlock()
+		for n > 0 && (sandboxes.inTurn != nil || sandboxes.turns > 0) {
+			sandboxes.changed.Wait()
+		}
+		sandboxes.timed += n
+		sandboxes.changed.Broadcast()
+	}
+	add(1)
+	defer add(-1)
+	do()
 }
 
 // hasStarted notes that all that a test needs runs, or that the test has ended.

@@ -59,20 +59,26 @@ type fault struct {
 func (l *landscape) suffers(f fault) {
 	l.t.Helper()
 	l.restsBefore(f.within)
-	began := time.Now()
-	l.Expect(f.breaks()).To(Succeed())
-	if f.soon != "" {
-		l.becomes(ContainSubstring(f.soon), nodeFails)
-	}
-	l.becomes(Equal(f.verdict), f.within-time.Since(began))
-	after := time.Since(began)
+	var began time.Time
+	var after, again time.Duration
+	undisturbed(func() {
+		began = time.Now()
+		l.Expect(f.breaks()).To(Succeed())
+		if f.soon != "" {
+			l.becomes(ContainSubstring(f.soon), nodeFails)
+		}
+		l.becomes(Equal(f.verdict), f.within-time.Since(began))
+		after = time.Since(began)
+	})
 	// Nodes that notice a moment later, and others that suffer for a moment, are told when the status is
 	// written again: a minute after it has changed, and after the writes that are used up.
 	l.Eventually(l.message).WithTimeout(2*beforeRepair).WithPolling(100*time.Millisecond).Should(MatchRegexp("^("+f.message+")$"), l.evidence)
 	message := l.message()
 	l.rests(beforeRepair)
-	l.Expect(f.mends()).To(Succeed())
-	again := l.becomes(Equal(standalone.AllWell), repaired)
+	undisturbed(func() {
+		l.Expect(f.mends()).To(Succeed())
+		again = l.becomes(Equal(standalone.AllWell), repaired)
+	})
 	faults.add(row{f.name, f.verdict, after, again, len(l.writes.since(began))})
 	l.expectFewWrites(l.shoot.Applied)
 	l.t.Logf("%s: %s", f.name, message)

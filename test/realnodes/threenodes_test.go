@@ -60,7 +60,7 @@ func TestWhatFailsBetweenThreeNodesIsKnown(t *testing.T) {
 	})
 	l.Expect(victim.Fault(t.Context(), sandbox.Faults{LossPercent: 30})).To(Succeed())
 	// One question in eight has no answer, asked three times over UDP, so that names may fail for moments.
-	l.bears("30 % loss in each direction", 2*time.Minute, " nodes pods services")
+	undisturbed(func() { l.bears("30 % loss in each direction", 2*time.Minute, " nodes pods services") })
 	attempts, failures := l.attempts(name)
 	l.Expect(failures).To(BeNumerically(">", 0), "reports tell that packets are lost")
 	t.Logf("30 %% loss in each direction: of the last %d attempts from and to the node %d failed", attempts, failures)
@@ -71,13 +71,18 @@ func TestWhatFailsBetweenThreeNodesIsKnown(t *testing.T) {
 func (l *landscape) isMendedAtOnce(name string) {
 	l.t.Helper()
 	l.restsBefore(nodeFails)
-	began := time.Now()
-	l.Expect(l.node(name).Fault(l.t.Context(), sandbox.Faults{LinkDown: true})).To(Succeed())
-	after := l.becomes(HavePrefix("False"), nodeFails)
-	verdict := l.verdict()
-	l.Expect(l.message()).To(ContainSubstring("Node " + name + ": the tests pods and nodes fail from and to other nodes."))
-	l.Expect(l.node(name).Heal(l.t.Context())).To(Succeed())
-	again := l.becomes(Equal(standalone.AllWell), repaired)
+	var began time.Time
+	var verdict string
+	var after, again time.Duration
+	undisturbed(func() {
+		began = time.Now()
+		l.Expect(l.node(name).Fault(l.t.Context(), sandbox.Faults{LinkDown: true})).To(Succeed())
+		after = l.becomes(HavePrefix("False"), nodeFails)
+		verdict = l.verdict()
+		l.Expect(l.message()).To(ContainSubstring("Node " + name + ": the tests pods and nodes fail from and to other nodes."))
+		l.Expect(l.node(name).Heal(l.t.Context())).To(Succeed())
+		again = l.becomes(Equal(standalone.AllWell), repaired)
+	})
 	faults.add(row{"link of the node with CoreDNS down, mended at once", verdict, after, again, len(l.writes.since(began))})
 	l.expectFewWrites(l.shoot.Applied)
 }
