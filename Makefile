@@ -59,7 +59,7 @@ e2e: sandbox ## flannel's packets, and Trellis on real nodes: what breaks there,
 	@missing=$$(go run ./test/sandbox/build -missing $@) || exit; [ -z "$$missing" ] || { echo "make e2e cannot run: $$missing"; exit 1; }
 	@$(MAKE) -s real-nodes >/dev/null
 	@set -x; go test -timeout 30m ./test/flannel & \
-	set -x; go test -v -timeout 30m -parallel 10 ./test/realnodes -realnodes; nodes=$$?; \
+	set -x; go test -v -timeout 50m -parallel 10 ./test/realnodes -realnodes; nodes=$$?; \
 	wait $$! && exit $$nodes
 
 e2e-guides: sandbox ## What the guides let run on real nodes: the charts' pods, a third party's network, and a change of the type; as root
