@@ -89,7 +89,8 @@ func (r *remnants) script(withRoutes bool) string {
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	// Without the maps that agents have pinned to files, programs would drop packets.
 	for _, program := range r.Programs {
-		add(`for device in /sys/class/net/*; do
+		add(`command -v tc >/dev/null
+for device in /sys/class/net/*; do
   device=${device##*/}
   for direction in ingress egress; do
     tc filter show dev "$device" "$direction" 2>/dev/null | while read -r filter; do
@@ -131,7 +132,13 @@ done`, program)
 		add("if nft list table %[1]s >/dev/null 2>&1; then nft delete table %[1]s; fi", table)
 	}
 	for _, table := range r.RouteTables {
-		add("for family in -4 -6; do\n  while ip $family rule delete table %[1]d 2>/dev/null; do :; done\n  ip $family route flush table %[1]d 2>/dev/null || true\ndone", table)
+		// A table that nothing was ever in is an error of ip, and so is a rule that is not there.
+		add(`for family in -4 -6; do
+  while ip $family rule delete table %[1]d 2>/dev/null; do :; done
+  ip $family route flush table %[1]d 2>/dev/null || :
+  left=$(ip $family rule show table %[1]d 2>/dev/null; ip $family route show table %[1]d 2>/dev/null) || :
+  [ -z "$left" ] || { echo "left in table %[1]d: $left" >&2; exit 1; }
+done`, table)
 	}
 	if withRoutes {
 		for _, pods := range r.podCIDRs {

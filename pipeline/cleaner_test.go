@@ -202,6 +202,7 @@ esac`,
 		"touch":  `: >"$1"`,
 		"ip": `case "$*" in
 "-4 rule delete table 2004") test -e "$ROOT/deleted" && exit 2; : >"$ROOT/deleted"; echo "ip $*" >>"$ROOT/done" ;;
+*show*) cat "$ROOT/left" 2>/dev/null ;;
 *rule*|*"-6 route"*) exit 2 ;;
 "-4 route flush"*) echo "ip $*" >>"$ROOT/done" ;;
 esac`,
@@ -211,4 +212,10 @@ esac`,
 	g.Expect(filepath.Join(root, "run/pinned")).NotTo(BeADirectory())
 	g.Expect(filepath.Join(root, "sys/fs/bpf/pin_map")).NotTo(BeAnExistingFile())
 	g.Expect(filepath.Join(root, "sys/fs/bpf/other_map")).To(BeAnExistingFile())
+
+	g.Expect(os.WriteFile(filepath.Join(root, "left"), []byte("a rule\n"), 0o600)).To(Succeed())
+	g.Expect(runScript(t, pinneds, root, programs)).To(MatchError(ContainSubstring("left in table 2004: a rule")), "it tries again")
+	g.Expect(os.Remove(filepath.Join(root, "left"))).To(Succeed())
+	delete(programs, "tc")
+	g.Expect(runScript(t, pinneds, root, programs)).NotTo(Succeed(), "programs stay, so their maps must")
 }

@@ -59,7 +59,7 @@ func TestEachIPFamilyHasItsVerdict(t *testing.T) {
 		ipv4: podsFail, ipv6: podsFail, within: pairFails,
 		message: And(ContainSubstring("pods over IPv4"), ContainSubstring("pods over IPv6"), MatchRegexp("node-[12]")),
 		shows: func() {
-			l.Eventually(l.failingPairs).WithTimeout(patient(pairFails)).Should(ContainElements(
+			l.Eventually(l.failingPairs).WithTimeout(pairFails).Should(ContainElements(
 				"pods over IPv4: node-1 to node-2", "pods over IPv4: node-2 to node-1",
 				"pods over IPv6: node-1 to node-2", "pods over IPv6: node-2 to node-1"))
 			for _, family := range []string{"-4", "-6"} {
@@ -92,7 +92,7 @@ func (l *landscape) suffersIn(f familiesFault) {
 	undisturbed(func() {
 		began = time.Now()
 		l.Expect(f.breaks()).To(Succeed())
-		l.Eventually(func() map[extensionsv1alpha1.IPFamily]string { return l.health().Families }).WithTimeout(patient(f.within)).Should(And(
+		l.Eventually(func() map[extensionsv1alpha1.IPFamily]string { return l.health().Families }).WithTimeout(f.within).Should(And(
 			HaveKeyWithValue(extensionsv1alpha1.IPv4, f.ipv4), HaveKeyWithValue(extensionsv1alpha1.IPv6, f.ipv6)), l.evidence)
 		after = time.Since(began)
 	})

@@ -220,7 +220,7 @@ func (l *landscape) components() string { return string(l.health().Components.St
 func (l *landscape) becomes(wanted types.GomegaMatcher, limit time.Duration) time.Duration {
 	l.t.Helper()
 	began := time.Now()
-	l.Eventually(l.verdict).WithTimeout(patient(limit)).Should(wanted, l.evidence)
+	l.Eventually(l.verdict).WithTimeout(limit).Should(wanted, l.evidence)
 	return time.Since(began)
 }
 

@@ -5,7 +5,6 @@ package realnodes
 import (
 	"fmt"
 	"os"
-	"runtime"
 	"sync"
 	"text/tabwriter"
 	"time"
@@ -34,20 +33,6 @@ const (
 	beforeFault  = 80 * time.Second
 	beforeRepair = 65 * time.Second
 )
-
-// patient is a limit for this machine. Where eight processes and more wait for each processor, the documents' limits
-// hold no longer, and half as much again is allowed.
-func patient(limit time.Duration) time.Duration {
-	var load float64
-	if content, err := os.ReadFile("/proc/loadavg"); err == nil {
-		_, _ = fmt.Sscan(string(content), &load)
-	}
-	if load < float64(8*runtime.NumCPU()) {
-		return limit
-	}
-	fmt.Fprintf(os.Stderr, "the load is %.0f: %s may take half as long again\n", load, limit)
-	return limit + limit/2
-}
 
 // restsBefore waits until a fault that must be told within that time can be.
 func (l *landscape) restsBefore(within time.Duration) {
