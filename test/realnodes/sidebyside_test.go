@@ -33,7 +33,7 @@ type queue struct {
 
 var sandboxes = queue{changed: sync.NewCond(&sync.Mutex{}), starting: map[*testing.T]bool{}}
 
-// mostAtOnce is how many tests run side by side: as many as make e2e has asked the machine to bear, or one more,
+// mostAtOnce is how many tests run side by side: as many as make e2e has asked the machine to bear, or two more,
 // beside test/flannel. It asks the machine before the first of them starts.
 var mostAtOnce = sync.OnceValue(func() int {
 	fast := sandbox.Plans["e2e-fast"]
@@ -46,7 +46,7 @@ var mostAtOnce = sync.OnceValue(func() int {
 		return fast.Sandboxes - 1 // that of test/flannel
 	}
 	planned := sandbox.Plans["e2e"].Sandboxes - 1
-	fmt.Fprintf(os.Stderr, "only %d tests side by side, which takes a third longer: %s\n", planned, cmp.Or(why, fmt.Sprint(err)))
+	fmt.Fprintf(os.Stderr, "only %d tests side by side, which takes longer: %s\n", planned, cmp.Or(why, fmt.Sprint(err)))
 	return planned
 })
 
