@@ -135,41 +135,40 @@ func BenchmarkAtOnce(b *testing.B) {
 	}
 	rawly(true)() // once before, since API servers are faster afterwards
 	rawly(false)()
-	var rawApply, rawDeletion, applied, deleted usages
-	for range *rounds {
+	var applied, deleted rounds
+	for range *applyRounds {
 		m.operator = 0
-		rawApply = append(rawApply, m.measure(rawly(true)))
-		rawDeletion = append(rawDeletion, m.measure(rawly(false)))
+		rawApply, rawDeletion := m.measure(rawly(true)), m.measure(rawly(false))
 		o := start(b, box.Seed.Kubeconfig, "mode: Standalone\n")
 		m.operator = o.process
 		<-time.After(settled)
-		applied = append(applied, m.measure(func() {
+		applied = append(applied, round{m.measure(func() {
 			for i := range many {
 				many[0].begin(single(i))
 			}
 			for i := range many {
 				many[0].awaitApplied(single(i))
 			}
-		}))
+		}), rawApply})
 		<-time.After(settled)
-		deleted = append(deleted, m.measure(func() {
+		deleted = append(deleted, round{m.measure(func() {
 			for i := range many {
 				many[0].Expect(many[0].seed.Delete(b.Context(), managedResource(single(i)))).To(Succeed())
 			}
 			for i := range many {
 				many[0].awaitGone(single(i))
 			}
-		}))
+		}), rawDeletion})
 		o.stop()
 	}
-	result := newTable(fmt.Sprintf("%d objects of Calico in each of %d clusters at once, medians of %d; times is how many times as much as by the raw client", len(objects), servers, *rounds),
+	result := newTable(fmt.Sprintf("%d objects of Calico in each of %d clusters at once, medians of %d; times is how many times as much as by the raw client", len(objects), servers, *applyRounds),
 		"", "wall", "times", "operator CPU", "API servers' CPU", "times", "etcd CPU")
 	for _, row := range []struct {
-		name     string
-		of, with usages
-	}{{"first apply", applied, rawApply}, {"deletion", deleted, rawDeletion}} {
-		of, with := row.of.median(), row.with.median()
-		result.row(row.name, seconds(of.wall), times(of.wall, with.wall), ms(of.operator, 1), ms(of.apiServer, 1), times(of.apiServer, with.apiServer), ms(of.etcd, 1))
+		name string
+		of   rounds
+	}{{"first apply", applied}, {"deletion", deleted}} {
+		of := row.of
+		result.row(row.name, seconds(of.median(wall, 1)), of.times(wall), ms(of.median(operatorCPU, 1)), ms(of.median(apiServerCPU, 1)), of.times(apiServerCPU), ms(of.median(etcdCPU, 1)))
 	}
 	many[0].Expect(result.Flush()).To(Succeed())
 	b.ReportMetric(0, "ns/op")

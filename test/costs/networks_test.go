@@ -43,7 +43,9 @@ var (
 )
 
 const (
-	// changed is how many of the Networks are changed.
+	// turns is how often Networks are asked for and changed.
+	turns = 5
+	// changed is how many Networks are changed in a turn, at most.
 	changed = 50
 	// workers is how many Networks the operator reconciles at the same time, and the raw client.
 	workers = 5
@@ -274,14 +276,25 @@ func (s *seed) patch(namespace, patch string) error {
 type phase struct {
 	name string
 	do   func(namespace string) error
-	// most is the number of Networks to which it happens, 0 for all.
+	// byTurns is true for what takes a few seconds. It is measured several times, by turns with the raw client.
+	byTurns bool
+	// most is to how many Networks it happens in a turn, each time to others; 0 for all of them each time.
 	most int
-	// rounds is how often it happens: what takes a few seconds is measured several times.
-	rounds int
 }
 
+// phases returns what happens, in its order. An operator that has just started is asked first, since it takes longer for
+// the first Networks.
 func (s *seed) phases() []phase {
-	return []phase{{"fresh", s.create, 0, 1}, {"changed", s.change, changed, 1}, {"asked for, unchanged", s.ask, 0, 3}}
+	return []phase{{"fresh", s.create, false, 0}, {"asked for, unchanged", s.ask, true, 0}, {"changed", s.change, true, changed}}
+}
+
+// share returns the Networks to which a phase happens in a turn.
+func (p phase) share(namespaces []string, turn int) []string {
+	if p.most == 0 {
+		return namespaces
+	}
+	each := max(1, min(p.most, len(namespaces)/turns))
+	return namespaces[turn*each:][:each]
 }
 
 // record runs an operator for one Network, and returns the writes of each phase.
@@ -339,71 +352,140 @@ func (s *seed) replay(c *client, recorded *extensionsv1alpha1.Network, writes []
 	})
 }
 
-// BenchmarkNetworks prints what Networks cost in a seed of Gardener. The raw client does a half of what it does
-// before the operator, and a half after it, since the speed of a machine with others on it changes meanwhile.
+// comparison is what the operator and the raw client have done to as many Networks, by phase.
+type comparison struct {
+	*seed
+	box       *sandbox.Sandbox
+	phases    []phase
+	recorded  *extensionsv1alpha1.Network
+	writes    [][]write
+	rawClient *client
+	// operated and raw are the namespaces of both, by and byRaw the processes.
+	operated, raw []string
+	by, byRaw     machine
+	taken         []taken
+}
+
+// taken is what a phase has taken.
+type taken struct {
+	rounds
+	// networks is how many Networks each round was about, requests what the operator sent for all.
+	networks int
+	requests counters
+}
+
+// compare prepares so many Networks for both.
+func (s *seed) compare(box *sandbox.Sandbox, count int) *comparison {
+	recorded, writes := s.record(count)
+	c := &comparison{seed: s, box: box, phases: s.phases(), recorded: recorded, writes: writes, rawClient: newClient(s.tb, s.Cluster)}
+	c.operated, c.raw = s.prepare("ops", count, count), s.prepare("raw", count, count)
+	c.by = machine{0, processes{apiServer(s.tb, box, box.Seed.Server)}, component(s.tb, box, "etcd", "")}
+	c.byRaw = machine{process(os.Getpid()), c.by.apiServers, c.by.etcd}
+	c.taken = make([]taken, len(c.phases))
+	return c
+}
+
+// starts starts the operator, and waits until it has nothing to do.
+func (c *comparison) starts() *operator {
+	o := start(c.tb, c.box.Seed.Kubeconfig, "mode: Gardener\n")
+	c.by.operator = o.process
+	c.quiet(o)
+	return o
+}
+
+// sendRaw lets the raw client do what the operator does in a phase.
+func (c *comparison) sendRaw(phase int, namespaces []string) usage {
+	return c.byRaw.measure(func() { c.replay(c.rawClient, c.recorded, c.writes[phase], c.phases[phase], namespaces) })
+}
+
+// operate lets the operator do it.
+func (c *comparison) operate(o *operator, phase int, namespaces []string) {
+	p, t := c.phases[phase], &c.taken[phase]
+	var profiled sync.WaitGroup
+	if len(t.rounds) == 0 {
+		profiled.Go(func() { o.profile(c.tb, "cpu-"+strings.Trim(strings.Fields(p.name)[0], ","), "profile?seconds=10") })
+	}
+	before := c.requests(o)
+	used := c.by.measure(func() { c.each(namespaces, p.do); c.await(namespaces) })
+	profiled.Wait()
+	c.quiet(o)
+	t.rounds, t.networks, t.requests = append(t.rounds, round{operator: used}), len(namespaces), t.requests.plus(c.requests(o).since(before))
+}
+
+// compareWith says what the raw client has taken in the last round of a phase.
+func (c *comparison) compareWith(phase int, raw usage) {
+	t := &c.taken[phase]
+	t.rounds[len(t.rounds)-1].raw = raw
+}
+
+// requests returns how many requests the operator has sent.
+func (c *comparison) requests(o *operator) counters {
+	all, err := o.counters()
+	c.Expect(err).NotTo(HaveOccurred())
+	return all.requests(c.host())
+}
+
+// turn lets the operator do what is done by turns, calls stop, and then lets the raw client do the same.
+func (c *comparison) turn(o *operator, turn int, stop func()) {
+	for i, p := range c.phases {
+		if p.byTurns {
+			c.operate(o, i, p.share(c.operated, turn))
+		}
+	}
+	stop()
+	for i, p := range c.phases {
+		if p.byTurns {
+			c.compareWith(i, c.sendRaw(i, p.share(c.raw, turn)))
+		}
+	}
+}
+
+// print prints the rows of the phases.
+func (c *comparison) print(t table) {
+	for i, p := range c.phases {
+		of := c.taken[i]
+		n, all := of.networks, of.networks*len(of.rounds)
+		t.row(p.name, fmt.Sprint(n), seconds(of.median(wall, 1)), of.times(wall), ms(of.median(operatorCPU, n)), ms(of.median(apiServerCPU, n)), of.times(apiServerCPU),
+			ms(of.median(etcdCPU, n)), of.times(etcdCPU), of.requests.per(all), times(of.requests.all(), float64(len(c.writes[i])*all)), fmt.Sprint(of.requests["409"]))
+	}
+}
+
+// BenchmarkNetworks prints what Networks cost in a seed of Gardener. The raw client creates a half of its Networks before
+// the operator does, and a half after it, and what takes a few seconds is done by turns: the speed of a machine with others
+// on it changes meanwhile.
 func BenchmarkNetworks(b *testing.B) {
 	box, cluster := forNetworks.Shared.Get(b), forNetworks.Seed(b)
 	for _, count := range numbers(b, *networkCounts) {
 		s := newSeed(b, cluster)
 		stop := s.applies()
-		recorded, writes := s.record(count)
-		m := machine{0, processes{apiServer(b, box, box.Seed.Server)}, component(b, box, "etcd", "")}
-		operated, raw := s.prepare("ops", count, count), s.prepare("raw", count, count)
-		sends, rawly := newClient(b, cluster), make([]usage, len(writes))
-		sendRawly := func(half []string) {
-			m.operator = process(os.Getpid())
-			for i, p := range s.phases() {
-				for range p.rounds {
-					rawly[i].add(m.measure(func() { s.replay(sends, recorded, writes[i], p, limit(half, p.most/2)) }))
-				}
-			}
-		}
-		sendRawly(raw[:count/2])
-		o := start(b, box.Seed.Kubeconfig, "mode: Gardener\n")
-		m.operator = o.process
-		s.quiet(o)
+		c := s.compare(box, count)
+		first := c.sendRaw(0, c.raw[:count/2])
+		o := c.starts()
 		small, _ := o.memory()
 		smallHeap := o.collected(b)[liveHeap]
-
-		type result struct {
-			usage
-			requests counters
+		c.operate(o, 0, c.operated)
+		var idle usage
+		var idleRequests counters
+		var large, peak, heap float64
+		c.turn(o, 0, func() {
+			before := c.requests(o)
+			idle = c.by.measure(func() { <-time.After(*idleTime) })
+			idleRequests = c.requests(o).since(before)
+			large, peak = o.memory()
+			heap = (o.collected(b)[liveHeap] - smallHeap) / 1024
+			o.profile(b, "heap", "heap?gc=1")
+			o.stop()
+			c.compareWith(0, first.plus(c.sendRaw(0, c.raw[count/2:])))
+		})
+		for i := 1; i < turns; i++ {
+			o = c.starts()
+			c.turn(o, i, o.stop)
 		}
-		var by []result
-		for _, p := range s.phases() {
-			these := limit(operated, p.most)
-			before, err := o.counters()
-			s.Expect(err).NotTo(HaveOccurred())
-			var profiled sync.WaitGroup
-			profiled.Go(func() { o.profile(b, "cpu-"+strings.Trim(strings.Fields(p.name)[0], ","), "profile?seconds=10") })
-			var of usage
-			for range p.rounds {
-				of.add(m.measure(func() { s.each(these, p.do); s.await(these) }))
-			}
-			profiled.Wait()
-			s.quiet(o)
-			after, err := o.counters()
-			s.Expect(err).NotTo(HaveOccurred())
-			by = append(by, result{of, after.requests(s.host()).since(before.requests(s.host()))})
-		}
-		before, _ := o.counters()
-		idle := m.measure(func() { <-time.After(*idleTime) })
-		after, _ := o.counters()
-		large, peak := o.memory()
-		heap := (o.collected(b)[liveHeap] - smallHeap) / 1024
-		o.profile(b, "heap", "heap?gc=1")
-		o.stop()
-
-		sendRawly(raw[count/2:])
-		t := newTable(fmt.Sprintf("%d Networks, of which %d are changed; times is how many times as much as by the raw client", count, min(changed, count)),
-			"", "wall", "times", "operator CPU", "API server CPU", "times", "etcd CPU", "times", "requests", "times", "conflicts")
-		for i, p := range s.phases() {
-			of, n := by[i], len(limit(operated, p.most))*p.rounds
-			t.row(p.name, seconds(of.wall/time.Duration(p.rounds)), times(of.wall, rawly[i].wall), ms(of.operator, n), ms(of.apiServer, n), times(of.apiServer, rawly[i].apiServer),
-				ms(of.etcd, n), times(of.etcd, rawly[i].etcd), of.requests.per(n), times(of.requests.all(), float64(len(writes[i])*n)), fmt.Sprint(of.requests["409"]))
-		}
-		t.row("idle", seconds(idle.wall), "", ms(idle.operator, 1)+" in all", ms(idle.apiServer, 1)+" in all", "", ms(idle.etcd, 1)+" in all", "",
-			after.requests(s.host()).since(before.requests(s.host())).per(1)+" in all", "", "")
+		t := newTable(fmt.Sprintf("%d Networks, medians of %d where Networks are asked for or changed; times is how many times as much as by the raw client", count, turns),
+			"", "Networks", "wall", "times", "operator CPU", "API server CPU", "times", "etcd CPU", "times", "requests", "times", "conflicts")
+		c.print(t)
+		t.row("idle", "", seconds(idle.wall), "", ms(idle.operator)+" in all", ms(idle.apiServer)+" in all", "", ms(idle.etcd)+" in all", "",
+			idleRequests.per(1)+" in all", "", "")
 		s.Expect(t.Flush()).To(Succeed())
 		fmt.Printf("memory: %.0f MiB without Networks, %.0f MiB with %d, %.0f MiB at most; %.1f KiB of live heap for each\n", small, large, count, peak, heap/float64(count))
 		stop()
@@ -412,12 +494,4 @@ func BenchmarkNetworks(b *testing.B) {
 		}
 	}
 	b.ReportMetric(0, "ns/op")
-}
-
-// limit returns at most so many namespaces, or all for 0.
-func limit(namespaces []string, most int) []string {
-	if most == 0 {
-		return namespaces
-	}
-	return namespaces[:min(most, len(namespaces))]
 }

@@ -215,6 +215,15 @@ func (c counters) since(before counters) counters {
 	return grown
 }
 
+// plus adds other counters.
+func (c counters) plus(others counters) counters {
+	sum := maps.Clone(others)
+	for name, value := range c {
+		sum[name] += value
+	}
+	return sum
+}
+
 // all returns the number of requests.
 func (c counters) all() (sum float64) {
 	for name, value := range c {

@@ -34,7 +34,7 @@ import (
 var (
 	forResourceManager = harness.Own(sandbox.Options{Shoots: []string{"garden-dev/one"}, Nodes: 1})
 
-	rounds = flag.Int("costs.rounds", 3, "how often it is measured what objects in a shoot cost")
+	applyRounds = flag.Int("costs.rounds", 7, "how often it is measured what objects in a shoot cost")
 )
 
 // reconciled is the metric of how many ManagedResources the operator has reconciled.
@@ -228,17 +228,16 @@ func BenchmarkResourceManager(b *testing.B) {
 		{"first apply, warm", "apply", func() { t.apply(namespace) }},
 		{"deletion, warm", "delete", func() { t.remove(namespace) }},
 	}
-	raw, taken, sent := map[string]usages{}, make([]usages, len(steps)), make([]string, len(steps))
+	taken, sent := make([]rounds, len(steps)), make([]string, len(steps))
 	applies := func() { t.Expect(t.rawly(kinds, t.applyRawly)).To(Succeed()) }
 	deletes := func() { t.Expect(t.rawly(reversed(kinds), t.deleteRawly)).To(Succeed()) }
 	applies() // once before, since the API server is faster afterwards
 	deletes()
-	rawly := func() {
-		raw["apply"] = append(raw["apply"], m.measure(applies))
-		raw["delete"] = append(raw["delete"], m.measure(deletes))
+	rawly := func() map[string]usage {
+		return map[string]usage{"apply": m.measure(applies), "delete": m.measure(deletes)}
 	}
-	for range *rounds {
-		rawly()
+	for range *applyRounds {
+		before := rawly()
 		o = start(b, box.Seed.Kubeconfig, "mode: Standalone\n")
 		m.operator = o.process
 		for i, step := range steps {
@@ -246,23 +245,26 @@ func BenchmarkResourceManager(b *testing.B) {
 				continue // it takes long, and once tells
 			}
 			<-time.After(settled) // what came before is not measured: the start, health, and what the cluster does
-			before, err := o.counters()
+			earlier, err := o.counters()
 			t.Expect(err).NotTo(HaveOccurred())
-			taken[i] = append(taken[i], m.measure(step.do))
-			after, err := o.counters()
+			taken[i] = append(taken[i], round{operator: m.measure(step.do)})
+			later, err := o.counters()
 			t.Expect(err).NotTo(HaveOccurred())
-			sent[i] = after.requests("shoot").since(before.requests("shoot")).per(1)
+			sent[i] = later.requests("shoot").since(earlier.requests("shoot")).per(1)
 		}
 		o.stop()
 		m.operator = 0
-		rawly()
+		after := rawly()
+		for i, step := range steps {
+			taken[i][len(taken[i])-1].raw = before[step.raw].plus(after[step.raw]).half()
+		}
 	}
-	result := newTable(fmt.Sprintf("%d objects of Calico in a shoot, medians of %d; times is how many times as much as by the raw client", len(objects), *rounds),
+	result := newTable(fmt.Sprintf("%d objects of Calico in a shoot, medians of %d; times is how many times as much as by the raw client", len(objects), *applyRounds),
 		"", "wall", "times", "operator CPU", "API server CPU", "times", "etcd CPU", "requests")
 	for i, step := range steps {
-		of, with := taken[i].median(), raw[step.raw].median()
-		result.row(step.name, seconds(of.wall), times(of.wall, with.wall), ms(of.operator, 1), ms(of.apiServer, 1), times(of.apiServer, with.apiServer),
-			ms(of.etcd, 1), sent[i])
+		of := taken[i]
+		result.row(step.name, seconds(of.median(wall, 1)), of.times(wall), ms(of.median(operatorCPU, 1)), ms(of.median(apiServerCPU, 1)), of.times(apiServerCPU),
+			ms(of.median(etcdCPU, 1)), sent[i])
 	}
 	t.Expect(result.Flush()).To(Succeed())
 	b.ReportMetric(0, "ns/op")
