@@ -276,8 +276,8 @@ func (s *seed) patch(namespace, patch string) error {
 type phase struct {
 	name string
 	do   func(namespace string) error
-	// byTurns is true for what takes a few seconds. It is measured several times, by turns with the raw client.
-	byTurns bool
+	// turns is how often it is measured.
+	turns int
 	// most is to how many Networks it happens in a turn, each time to others; 0 for all of them each time.
 	most int
 }
@@ -285,7 +285,7 @@ type phase struct {
 // phases returns what happens, in its order. An operator that has just started is asked first, since it takes longer for
 // the first Networks.
 func (s *seed) phases() []phase {
-	return []phase{{"fresh", s.create, false, 0}, {"asked for, unchanged", s.ask, true, 0}, {"changed", s.change, true, changed}}
+	return []phase{{"fresh", s.create, 1, 0}, {"asked for, unchanged", s.ask, turns, 0}, {"changed", s.change, turns, changed}}
 }
 
 // share returns the Networks to which a phase happens in a turn.
@@ -412,12 +412,6 @@ func (c *comparison) operate(o *operator, phase int, namespaces []string) {
 	t.rounds, t.networks, t.requests = append(t.rounds, round{operator: used}), len(namespaces), t.requests.plus(c.requests(o).since(before))
 }
 
-// compareWith says what the raw client has taken in the last round of a phase.
-func (c *comparison) compareWith(phase int, raw usage) {
-	t := &c.taken[phase]
-	t.rounds[len(t.rounds)-1].raw = raw
-}
-
 // requests returns how many requests the operator has sent.
 func (c *comparison) requests(o *operator) counters {
 	all, err := o.counters()
@@ -425,19 +419,30 @@ func (c *comparison) requests(o *operator) counters {
 	return all.requests(c.host())
 }
 
-// turn lets the operator do what is done by turns, calls stop, and then lets the raw client do the same.
-func (c *comparison) turn(o *operator, turn int, stop func()) {
-	for i, p := range c.phases {
-		if p.byTurns {
-			c.operate(o, i, p.share(c.operated, turn))
+// turn lets the raw client do a half of what happens in a turn, then the operator all of it, and then the raw client the
+// other half. It calls started and done before and after what the operator does.
+func (c *comparison) turn(turn int, started, done func(o *operator)) {
+	raw := make([]usage, len(c.phases))
+	eachPhase := func(do func(i int, p phase)) {
+		for i, p := range c.phases {
+			if turn < p.turns {
+				do(i, p)
+			}
 		}
 	}
-	stop()
-	for i, p := range c.phases {
-		if p.byTurns {
-			c.compareWith(i, c.sendRaw(i, p.share(c.raw, turn)))
-		}
-	}
+	eachPhase(func(i int, p phase) {
+		these := p.share(c.raw, turn)
+		raw[i] = c.sendRaw(i, these[:len(these)/2])
+	})
+	o := c.starts()
+	started(o)
+	eachPhase(func(i int, p phase) { c.operate(o, i, p.share(c.operated, turn)) })
+	done(o)
+	o.stop()
+	eachPhase(func(i int, p phase) {
+		these := p.share(c.raw, turn)
+		c.taken[i].rounds[turn].raw = raw[i].plus(c.sendRaw(i, these[len(these)/2:]))
+	})
 }
 
 // print prints the rows of the phases.
@@ -450,36 +455,31 @@ func (c *comparison) print(t table) {
 	}
 }
 
-// BenchmarkNetworks prints what Networks cost in a seed of Gardener. The raw client creates a half of its Networks before
-// the operator does, and a half after it, and what takes a few seconds is done by turns: the speed of a machine with others
-// on it changes meanwhile.
+// BenchmarkNetworks prints what Networks cost in a seed of Gardener. The raw client does a half of everything before the
+// operator does it, and a half after it, and what takes a few seconds is measured in several turns: the speed of a machine
+// with others on it changes meanwhile.
 func BenchmarkNetworks(b *testing.B) {
 	box, cluster := forNetworks.Shared.Get(b), forNetworks.Seed(b)
 	for _, count := range numbers(b, *networkCounts) {
 		s := newSeed(b, cluster)
 		stop := s.applies()
 		c := s.compare(box, count)
-		first := c.sendRaw(0, c.raw[:count/2])
-		o := c.starts()
-		small, _ := o.memory()
-		smallHeap := o.collected(b)[liveHeap]
-		c.operate(o, 0, c.operated)
 		var idle usage
 		var idleRequests counters
-		var large, peak, heap float64
-		c.turn(o, 0, func() {
+		var small, large, peak, heap float64
+		c.turn(0, func(o *operator) {
+			small, _ = o.memory()
+			heap = -o.collected(b)[liveHeap]
+		}, func(o *operator) {
 			before := c.requests(o)
 			idle = c.by.measure(func() { <-time.After(*idleTime) })
 			idleRequests = c.requests(o).since(before)
 			large, peak = o.memory()
-			heap = (o.collected(b)[liveHeap] - smallHeap) / 1024
+			heap = (heap + o.collected(b)[liveHeap]) / 1024
 			o.profile(b, "heap", "heap?gc=1")
-			o.stop()
-			c.compareWith(0, first.plus(c.sendRaw(0, c.raw[count/2:])))
 		})
-		for i := 1; i < turns; i++ {
-			o = c.starts()
-			c.turn(o, i, o.stop)
+		for turn := 1; turn < turns; turn++ {
+			c.turn(turn, func(*operator) {}, func(*operator) {})
 		}
 		t := newTable(fmt.Sprintf("%d Networks, medians of %d where Networks are asked for or changed; times is how many times as much as by the raw client", count, turns),
 			"", "Networks", "wall", "times", "operator CPU", "API server CPU", "times", "etcd CPU", "times", "requests", "times", "conflicts")
