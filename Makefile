@@ -96,7 +96,7 @@ bench: sandbox ## Trellis beside Helm and beside a raw client of API servers, wh
 	go test -run '^$$' -bench . $(CONNECTIVITY)
 	go test -v -run CostsGrowsLinearlyAtMost $(CONNECTIVITY)
 	go test -run '^$$' -bench . -benchtime 1x ./test/fairness
-	go test -run '^$$' -bench . -benchtime 1x -timeout 60m ./test/costs $(BENCH)
+	go test -run '^$$' -bench . -benchtime 1x -timeout 90m ./test/costs $(BENCH)
 
 race: sandbox ## The controllers, the operator, its contract and the plugins with the race detector, which needs a C compiler
 	CGO_ENABLED=1 go test -race -run ManyAtATime ./plugins ./plugin/...

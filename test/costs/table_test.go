@@ -39,7 +39,7 @@ func (m machine) measure(f func()) usage {
 	}
 }
 
-// wall, operator, apiServer and etcd are the figures of a usage.
+// wall, operatorCPU, apiServerCPU and etcdCPU return the figures of a usage.
 func wall(u usage) time.Duration         { return u.wall }
 func operatorCPU(u usage) time.Duration  { return u.operator }
 func apiServerCPU(u usage) time.Duration { return u.apiServer }
