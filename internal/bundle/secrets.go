@@ -147,7 +147,7 @@ func DeleteSuperseded(ctx context.Context, c client.Client, r client.Reader, nam
 		return fmt.Errorf("list the Secrets of bundles: %w", err)
 	}
 	for i := range secrets {
-		if isNeeded(&secrets[i], managed[OwnerOf(&secrets[i])]) {
+		if !IsSuperseded(&secrets[i], managed[OwnerOf(&secrets[i])]) {
 			continue
 		}
 		if err := client.IgnoreNotFound(c.Delete(ctx, &secrets[i])); err != nil {
@@ -157,11 +157,11 @@ func DeleteSuperseded(ctx context.Context, c client.Client, r client.Reader, nam
 	return nil
 }
 
-// isNeeded reports whether a ManagedResource refers to a Secret, or has not applied yet what
-// superseded it.
-func isNeeded(secret metav1.Object, mr *resourcesv1alpha1.ManagedResource) bool {
-	return mr != nil && (!mr.DeletionTimestamp.IsZero() || len(mr.Spec.SecretRefs) != 1 ||
-		mr.Spec.SecretRefs[0].Name == secret.GetName() || !Applied(mr, mr.Spec.SecretRefs[0].Name))
+// IsSuperseded reports whether a bundle needs its Secret no more: its ManagedResource has applied
+// another one, or is nil.
+func IsSuperseded(secret metav1.Object, mr *resourcesv1alpha1.ManagedResource) bool {
+	return mr == nil || mr.DeletionTimestamp.IsZero() && len(mr.Spec.SecretRefs) == 1 &&
+		mr.Spec.SecretRefs[0].Name != secret.GetName() && Applied(mr, mr.Spec.SecretRefs[0].Name)
 }
 
 // deleteSecrets deletes the Secrets of a bundle, and those of other authors that its

@@ -110,12 +110,15 @@ func Add(mgr ctrl.Manager, options Options) error {
 	if options.IsOthers != nil {
 		b.WatchesMetadata(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(w.networksOfNamespace), builder.WithPredicates(relabelled()))
 	}
+	if options.Standalone {
+		b.WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(w.networksOfSupersededSecret), builder.WithPredicates(created()))
+	}
 	return w.ofRollout(b, r.pace.pacer).
 		Named("network").
 		For(&extensionsv1alpha1.Network{}, builder.WithPredicates(w.mine(), w.triggered())).
 		Watches(&extensionsv1alpha1.Network{}, handler.EnqueueRequestsFromMapFunc(w.networksBeside), builder.WithPredicates(deleted())).
 		Watches(&resourcesv1alpha1.ManagedResource{}, handler.EnqueueRequestsFromMapFunc(w.networksOfManagedResource)).
-		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(w.networksOfSecret), builder.WithPredicates(deleted())).
+		WatchesMetadata(&corev1.Secret{}, handler.EnqueueRequestsFromMapFunc(w.networksOfLostSecret), builder.WithPredicates(deleted())).
 		Watches(&extensionsv1alpha1.Cluster{}, handler.EnqueueRequestsFromMapFunc(w.networksOfCluster),
 			builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
 		WatchesRawSource(w.webhookChanges()).

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	extensionsv1alpha1 "github.com/trellis-network/trellis/api/extensions/v1alpha1"
 )
@@ -32,6 +33,17 @@ func TestASupersededSecretIsDeletedOnceItsSuccessorIsApplied(t *testing.T) {
 	e.Expect(e.secrets()).To(ConsistOf(former, e.secret().Name))
 	e.applied()
 	e.becomes(n, again, fine)
+	e.Eventually(e.secrets).Should(ConsistOf(e.secret().Name))
+}
+
+// The cache of a process that has just started may be behind, and show a Secret when all else is done.
+func TestASupersededSecretThatIsSeenLateIsDeleted(t *testing.T) {
+	e := setup(t)
+	e.stays(e.finished())
+	late := e.secret()
+	e.Expect(e.client.Get(t.Context(), keyOf(late), late)).To(Succeed())
+	late.ObjectMeta = metav1.ObjectMeta{Namespace: late.Namespace, Name: late.Name + "-former", Labels: late.Labels}
+	e.Expect(e.client.Create(t.Context(), late)).To(Succeed())
 	e.Eventually(e.secrets).Should(ConsistOf(e.secret().Name))
 }
 

@@ -95,6 +95,15 @@ func deleted() predicate.Predicate {
 	}
 }
 
+// created admits objects that the cache sees for the first time.
+func created() predicate.Predicate {
+	return predicate.Funcs{
+		UpdateFunc:  func(event.UpdateEvent) bool { return false },
+		DeleteFunc:  func(event.DeleteEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
+}
+
 // relabelled admits changes of the labels of an object, which tell whose a control plane is.
 func relabelled() predicate.Predicate {
 	return predicate.Funcs{
@@ -128,14 +137,24 @@ func (w *watches) networksBeside(ctx context.Context, n client.Object) []reconci
 	return w.networksIn(ctx, n.GetNamespace(), func(*extensionsv1alpha1.Network) bool { return true })
 }
 
-// networksOfSecret returns the Networks that need the Secret of a bundle.
-func (w *watches) networksOfSecret(ctx context.Context, secret client.Object) []reconcile.Request {
+// networksOfLostSecret returns the Networks that need the Secret of a bundle.
+func (w *watches) networksOfLostSecret(ctx context.Context, secret client.Object) []reconcile.Request {
+	return w.networksOfSecret(ctx, secret, func(mr *resourcesv1alpha1.ManagedResource) bool {
+		return slices.Contains(mr.Spec.SecretRefs, corev1.LocalObjectReference{Name: secret.GetName()})
+	})
+}
+
+// networksOfSupersededSecret returns the Networks that delete a Secret. A cache that was behind may
+// show it when all else is done, and no other event may follow for long.
+func (w *watches) networksOfSupersededSecret(ctx context.Context, secret client.Object) []reconcile.Request {
+	return w.networksOfSecret(ctx, secret, func(mr *resourcesv1alpha1.ManagedResource) bool { return bundle.IsSuperseded(secret, mr) })
+}
+
+// networksOfSecret returns the Networks of a bundle's Secret whose ManagedResource is as it should be.
+func (w *watches) networksOfSecret(ctx context.Context, secret client.Object, should func(*resourcesv1alpha1.ManagedResource) bool) []reconcile.Request {
 	name := bundle.OwnerOf(secret)
 	mr := &resourcesv1alpha1.ManagedResource{}
-	if name == "" || w.client.Get(ctx, client.ObjectKey{Namespace: secret.GetNamespace(), Name: name}, mr) != nil {
-		return nil
-	}
-	if !slices.Contains(mr.Spec.SecretRefs, corev1.LocalObjectReference{Name: secret.GetName()}) {
+	if name == "" || w.client.Get(ctx, client.ObjectKey{Namespace: secret.GetNamespace(), Name: name}, mr) != nil || !should(mr) {
 		return nil
 	}
 	return w.networksOfManagedResource(ctx, mr)
