@@ -140,6 +140,7 @@ var protections = map[string]struct{ pkg, test string }{
 	"second-network-carried-out":            {"internal/controller/network", "TestASecondNetworkIsAnErrorAndTheFirstIsNotDisturbed"},
 	"senders-that-do-not-wait":              {"internal/shootclient", "TestASenderWaitsWhateverItSends"},
 	"slow-numbers-parsed":                   {"internal/jsoncost", "TestNumbersThatTakeLongToParseAreRefused"},
+	"superseded-secrets-seen-late-stay":     {"internal/controller/network", "TestASupersededSecretThatIsSeenLateIsDeleted"},
 	"templates-cached":                      {"internal/shootclient", "TestObjectsAreCachedWithoutWhatIsNotRead"},
 	"too-large-conditions-not-shortened":    {"internal/controller/managedresource", "TestMessagesThatDoNotFitAreWrittenShort"},
 	"too-large-inventory-not-told":          {"internal/controller/managedresource", "TestAnInventoryThatIsTooLargeIsReported"},
