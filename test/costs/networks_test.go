@@ -35,28 +35,28 @@ import (
 )
 
 var (
-	// Each benchmark has a sandbox of its own, so that none measures what another has left.
-	forNetworks = harness.Own(sandbox.Options{})
+	// Each benchmark has sandboxes of its own, so that none measures what another has left. The raw client has one as
+	// well, since the operator would see its Networks.
+	forNetworks, forRawNetworks = harness.Own(sandbox.Options{}), harness.Own(sandbox.Options{})
 
 	networkCounts = flag.String("costs.networks", "200,1000", "how many Networks are measured")
 	idleTime      = flag.Duration("costs.idle", time.Minute, "how long it is measured what an operator does that has nothing to do")
 )
 
 const (
-	// turns is how often Networks are asked for and changed.
-	turns = 5
-	// changed is how many Networks are changed in a turn, at most.
+	// passes is how often all Networks are asked for and changed, parts in how many parts of them.
+	passes, parts = 3, 5
+	// changed is how many Networks of a part are changed, at most.
 	changed = 50
 	// workers is how many Networks the operator reconciles at the same time, and the raw client.
 	workers = 5
-	// config and otherConfig are the providerConfig of a Network, and what it is changed to.
-	config      = `{"apiVersion":"calico.networking.extensions.gardener.cloud/v1alpha1","kind":"NetworkConfig","vethMTU":"1440"}`
-	otherConfig = `{"apiVersion":"calico.networking.extensions.gardener.cloud/v1alpha1","kind":"NetworkConfig","vethMTU":"1400"}`
+	// mtu is that of a Network at first.
+	mtu = 1440
 )
 
 func TestMain(m *testing.M) {
 	run := m.Run
-	for _, each := range []*harness.Landscape{forNetworks, forResourceManager, forMany} {
+	for _, each := range []*harness.Landscape{forNetworks, forRawNetworks, forResourceManager, forMany} {
 		inner := run
 		run = func() int { return each.Main(runner(inner)) }
 	}
@@ -68,6 +68,11 @@ type runner func() int
 
 // Run implements the parameter of Landscape.Main.
 func (r runner) Run() int { return r() }
+
+// config returns the providerConfig of a Network.
+func config(mtu int) string {
+	return fmt.Sprintf(`{"apiVersion":"calico.networking.extensions.gardener.cloud/v1alpha1","kind":"NetworkConfig","vethMTU":"%d"}`, mtu)
+}
 
 // numbers reads a flag with numbers.
 func numbers(tb testing.TB, flag string) (all []int) {
@@ -104,7 +109,8 @@ func built(tb testing.TB) *pipeline.Pipeline {
 type seed struct {
 	*harness.Cluster
 	*WithT
-	tb testing.TB
+	tb  testing.TB
+	box *sandbox.Sandbox
 
 	mutex    sync.Mutex
 	networks map[string]*extensionsv1alpha1.Network // by their namespaces
@@ -114,9 +120,10 @@ type seed struct {
 }
 
 // newSeed begins to watch the Networks.
-func newSeed(tb testing.TB, cluster *harness.Cluster) *seed {
+func newSeed(tb testing.TB, landscape *harness.Landscape) *seed {
 	tb.Helper()
-	s := &seed{Cluster: cluster, WithT: NewWithT(tb), tb: tb, networks: map[string]*extensionsv1alpha1.Network{}, begun: map[string]string{}, changes: make(chan struct{}, 1)}
+	cluster := landscape.Seed(tb)
+	s := &seed{Cluster: cluster, WithT: NewWithT(tb), tb: tb, box: landscape.Get(tb), networks: map[string]*extensionsv1alpha1.Network{}, begun: map[string]string{}, changes: make(chan struct{}, 1)}
 	networks, err := cluster.Watch(tb.Context(), &extensionsv1alpha1.NetworkList{})
 	s.Expect(err).NotTo(HaveOccurred())
 	go func() {
@@ -242,7 +249,7 @@ func (s *seed) create(namespace string) error {
 	n := exampleNetwork(namespace)
 	n.Annotations = map[string]string{extensionsv1alpha1.OperationAnnotation: "reconcile"}
 	n.Spec = extensionsv1alpha1.NetworkSpec{
-		Type: "calico", PodCIDR: "100.64.0.0/12", ServiceCIDR: "100.96.0.0/13", ProviderConfig: &runtime.RawExtension{Raw: []byte(config)},
+		Type: "calico", PodCIDR: "100.64.0.0/12", ServiceCIDR: "100.96.0.0/13", ProviderConfig: &runtime.RawExtension{Raw: []byte(config(mtu))},
 	}
 	return s.begin(n, s.Create(s.tb.Context(), n))
 }
@@ -259,8 +266,8 @@ func (s *seed) begin(n *extensionsv1alpha1.Network, err error) error {
 	return err
 }
 
-func (s *seed) change(namespace string) error {
-	return s.patch(namespace, `{"metadata":{"annotations":{"gardener.cloud/operation":"reconcile"}},"spec":{"providerConfig":`+otherConfig+`}}`)
+func (s *seed) change(namespace string, mtu int) error {
+	return s.patch(namespace, `{"metadata":{"annotations":{"gardener.cloud/operation":"reconcile"}},"spec":{"providerConfig":`+config(mtu)+`}}`)
 }
 
 func (s *seed) ask(namespace string) error {
@@ -272,29 +279,36 @@ func (s *seed) patch(namespace, patch string) error {
 	return s.begin(n, s.Patch(s.tb.Context(), n, crclient.RawPatch(types.MergePatchType, []byte(patch))))
 }
 
-// phase is something that happens to Networks.
+// phase is something that happens to all Networks.
 type phase struct {
 	name string
-	do   func(namespace string) error
-	// turns is how often it is measured.
-	turns int
-	// most is to how many Networks it happens in a turn, each time to others; 0 for all of them each time.
+	do   func(s *seed, namespace string) error
+	// parts is in how many parts of the Networks it happens, one after the other.
+	parts int
+	// most is to how many Networks of a part it happens; 0 for all.
 	most int
 }
 
-// phases returns what happens, in its order. An operator that has just started is asked first, since it takes longer for
-// the first Networks.
-func (s *seed) phases() []phase {
-	return []phase{{"fresh", s.create, 1, 0}, {"asked for, unchanged", s.ask, turns, 0}, {"changed", s.change, turns, changed}}
+// phases returns what happens, in its order. Phases with the same name do the same.
+func phases() []phase {
+	all := []phase{{"fresh", (*seed).create, 1, 0}}
+	for range passes {
+		all = append(all, phase{"asked for, unchanged", (*seed).ask, parts, 0})
+	}
+	for pass := range passes {
+		to := mtu - 10*(pass+1)
+		all = append(all, phase{"changed", func(s *seed, namespace string) error { return s.change(namespace, to) }, parts, changed})
+	}
+	return all
 }
 
-// share returns the Networks to which a phase happens in a turn.
-func (p phase) share(namespaces []string, turn int) []string {
-	if p.most == 0 {
-		return namespaces
+// part returns the Networks of a part to which the phase happens.
+func (p phase) part(namespaces []string, part int) []string {
+	these := namespaces[part*len(namespaces)/p.parts : (part+1)*len(namespaces)/p.parts]
+	if p.most > 0 {
+		return these[:min(p.most, len(these))]
 	}
-	each := max(1, min(p.most, len(namespaces)/turns))
-	return namespaces[turn*each:][:each]
+	return these
 }
 
 // record runs an operator for one Network, and returns the writes of each phase.
@@ -305,8 +319,8 @@ func (s *seed) record(count int) (of *extensionsv1alpha1.Network, recorded [][]w
 	s.Expect(os.WriteFile(kubeconfig, front(s.tb, s.Cluster, r.handle, func(*httputil.ReverseProxy) {}), 0o600)).To(Succeed())
 	o := start(s.tb, kubeconfig, "mode: Gardener\n")
 	defer o.stop()
-	for _, phase := range s.phases() {
-		s.Expect(phase.do(namespace)).To(Succeed())
+	for _, phase := range phases() {
+		s.Expect(phase.do(s, namespace)).To(Succeed())
 		s.await([]string{namespace})
 		s.quiet(o)
 		recorded = append(recorded, r.take())
@@ -335,7 +349,7 @@ func (s *seed) host() string { return strings.TrimPrefix(s.Config.Host, "https:/
 // client.
 func (s *seed) replay(c *client, recorded *extensionsv1alpha1.Network, writes []write, p phase, namespaces []string) {
 	s.each(namespaces, func(namespace string) error {
-		if err := p.do(namespace); err != nil {
+		if err := p.do(s, namespace); err != nil {
 			return err
 		}
 		n := exampleNetwork(namespace)
@@ -352,143 +366,126 @@ func (s *seed) replay(c *client, recorded *extensionsv1alpha1.Network, writes []
 	})
 }
 
-// comparison is what the operator and the raw client have done to as many Networks, by phase.
+// comparison is what the operator and the raw client do to as many Networks, each in a seed of its own.
 type comparison struct {
-	*seed
-	box       *sandbox.Sandbox
-	phases    []phase
-	recorded  *extensionsv1alpha1.Network
-	writes    [][]write
-	rawClient *client
-	// operated and raw are the namespaces of both, by and byRaw the processes.
-	operated, raw []string
+	operated, raw *seed
+	namespaces    []string
+	phases        []phase
+	recorded      *extensionsv1alpha1.Network
+	writes        [][]write // by phase
+	rawClient     *client
 	by, byRaw     machine
-	taken         []taken
+	taken         map[string]*taken // by the name of a phase
 }
 
-// taken is what a phase has taken.
+// taken is what phases of a name have taken.
 type taken struct {
 	rounds
-	// networks is how many Networks each round was about, requests what the operator sent for all.
-	networks int
-	requests counters
+	// networks is how many Networks each round was about, writes what the raw client sent for all.
+	networks, writes int
+	requests         counters
 }
 
-// compare prepares so many Networks for both.
-func (s *seed) compare(box *sandbox.Sandbox, count int) *comparison {
-	recorded, writes := s.record(count)
-	c := &comparison{seed: s, box: box, phases: s.phases(), recorded: recorded, writes: writes, rawClient: newClient(s.tb, s.Cluster)}
-	c.operated, c.raw = s.prepare("ops", count, count), s.prepare("raw", count, count)
-	c.by = machine{0, processes{apiServer(s.tb, box, box.Seed.Server)}, component(s.tb, box, "etcd", "")}
-	c.byRaw = machine{process(os.Getpid()), c.by.apiServers, c.by.etcd}
-	c.taken = make([]taken, len(c.phases))
-	return c
-}
-
-// starts starts the operator, and waits until it has nothing to do.
-func (c *comparison) starts() *operator {
-	o := start(c.tb, c.box.Seed.Kubeconfig, "mode: Gardener\n")
-	c.by.operator = o.process
-	c.quiet(o)
-	return o
-}
-
-// sendRaw lets the raw client do what the operator does in a phase.
-func (c *comparison) sendRaw(phase int, namespaces []string) usage {
-	return c.byRaw.measure(func() { c.replay(c.rawClient, c.recorded, c.writes[phase], c.phases[phase], namespaces) })
-}
-
-// operate lets the operator do it.
-func (c *comparison) operate(o *operator, phase int, namespaces []string) {
-	p, t := c.phases[phase], &c.taken[phase]
-	var profiled sync.WaitGroup
-	if len(t.rounds) == 0 {
-		profiled.Go(func() { o.profile(c.tb, "cpu-"+strings.Trim(strings.Fields(p.name)[0], ","), "profile?seconds=10") })
+// compare prepares so many Networks for both, and starts the operator.
+func compare(operated, raw *seed, count int) (*comparison, *operator) {
+	recorded, writes := operated.record(count)
+	c := &comparison{
+		operated: operated, raw: raw, phases: phases(), recorded: recorded, writes: writes,
+		rawClient: newClient(raw.tb, raw.Cluster), taken: map[string]*taken{},
 	}
-	before := c.requests(o)
-	used := c.by.measure(func() { c.each(namespaces, p.do); c.await(namespaces) })
-	profiled.Wait()
-	c.quiet(o)
-	t.rounds, t.networks, t.requests = append(t.rounds, round{operator: used}), len(namespaces), t.requests.plus(c.requests(o).since(before))
+	c.namespaces = operated.prepare("all", count, count)
+	raw.prepare("all", count, count)
+	o := start(operated.tb, operated.box.Seed.Kubeconfig, "mode: Gardener\n")
+	operated.quiet(o)
+	c.by, c.byRaw = operated.machine(o.process), raw.machine(process(os.Getpid()))
+	return c, o
+}
+
+// machine returns what is measured beside a process that uses the seed.
+func (s *seed) machine(of process) machine {
+	return machine{of, processes{apiServer(s.tb, s.box, s.box.Seed.Server)}, component(s.tb, s.box, "etcd", "")}
 }
 
 // requests returns how many requests the operator has sent.
 func (c *comparison) requests(o *operator) counters {
 	all, err := o.counters()
-	c.Expect(err).NotTo(HaveOccurred())
-	return all.requests(c.host())
+	c.operated.Expect(err).NotTo(HaveOccurred())
+	return all.requests(c.operated.host())
 }
 
-// turn lets the raw client do a half of what happens in a turn, then the operator all of it, and then the raw client the
-// other half. It calls started and done before and after what the operator does.
-func (c *comparison) turn(turn int, started, done func(o *operator)) {
-	raw := make([]usage, len(c.phases))
-	eachPhase := func(do func(i int, p phase)) {
-		for i, p := range c.phases {
-			if turn < p.turns {
-				do(i, p)
-			}
-		}
+// measure lets a phase happen. The raw client does a half of each part before the operator does all of it, and the other half
+// afterwards.
+func (c *comparison) measure(o *operator, index int) {
+	p, t := c.phases[index], c.taken[c.phases[index].name]
+	var profiled sync.WaitGroup
+	if t == nil {
+		t = &taken{}
+		c.taken[p.name] = t
+		profiled.Go(func() {
+			o.profile(c.operated.tb, "cpu-"+strings.Trim(strings.Fields(p.name)[0], ","), "profile?seconds=20")
+		})
 	}
-	eachPhase(func(i int, p phase) {
-		these := p.share(c.raw, turn)
-		raw[i] = c.sendRaw(i, these[:len(these)/2])
-	})
-	o := c.starts()
-	started(o)
-	eachPhase(func(i int, p phase) { c.operate(o, i, p.share(c.operated, turn)) })
-	done(o)
-	o.stop()
-	eachPhase(func(i int, p phase) {
-		these := p.share(c.raw, turn)
-		c.taken[i].rounds[turn].raw = raw[i].plus(c.sendRaw(i, these[len(these)/2:]))
-	})
+	byRaw := func(namespaces []string) usage {
+		return c.byRaw.measure(func() { c.raw.replay(c.rawClient, c.recorded, c.writes[index], p, namespaces) })
+	}
+	for part := range p.parts {
+		these := p.part(c.namespaces, part)
+		first := byRaw(these[:len(these)/2])
+		before := c.requests(o)
+		used := c.by.measure(func() {
+			c.operated.each(these, func(namespace string) error { return p.do(c.operated, namespace) })
+			c.operated.await(these)
+		})
+		c.operated.quiet(o)
+		t.requests = t.requests.plus(c.requests(o).since(before))
+		t.rounds = append(t.rounds, round{used, first.plus(byRaw(these[len(these)/2:]))})
+		t.networks, t.writes = len(these), t.writes+len(these)*len(c.writes[index])
+	}
+	profiled.Wait()
 }
 
-// print prints the rows of the phases.
+// print prints a row for the phases of each name.
 func (c *comparison) print(t table) {
 	for i, p := range c.phases {
-		of := c.taken[i]
-		n, all := of.networks, of.networks*len(of.rounds)
-		t.row(p.name, fmt.Sprint(n), seconds(of.median(wall, 1)), of.times(wall), ms(of.median(operatorCPU, n)), ms(of.median(apiServerCPU, n)), of.times(apiServerCPU),
-			ms(of.median(etcdCPU, n)), of.times(etcdCPU), of.requests.per(all), times(of.requests.all(), float64(len(c.writes[i])*all)), fmt.Sprint(of.requests["409"]))
+		if i > 0 && c.phases[i-1].name == p.name {
+			continue
+		}
+		of := c.taken[p.name]
+		n := of.networks
+		t.row(p.name, fmt.Sprintf("%d × %d", len(of.rounds), n), seconds(of.median(wall, 1)), of.times(wall), ms(of.median(operatorCPU, n)), ms(of.median(apiServerCPU, n)),
+			of.times(apiServerCPU), ms(of.median(etcdCPU, n)), of.times(etcdCPU), of.requests.per(n*len(of.rounds)), times(of.requests.all(), float64(of.writes)),
+			fmt.Sprint(of.requests["409"]))
 	}
 }
 
-// BenchmarkNetworks prints what Networks cost in a seed of Gardener. The raw client does a half of everything before the
-// operator does it, and a half after it, and what takes a few seconds is measured in several turns: the speed of a machine
-// with others on it changes meanwhile.
+// BenchmarkNetworks prints what Networks cost in a seed of Gardener. The raw client works by turns with the operator, and
+// what takes a few seconds is measured in many rounds: the speed of a machine with others on it changes meanwhile.
 func BenchmarkNetworks(b *testing.B) {
-	box, cluster := forNetworks.Shared.Get(b), forNetworks.Seed(b)
 	for _, count := range numbers(b, *networkCounts) {
-		s := newSeed(b, cluster)
-		stop := s.applies()
-		c := s.compare(box, count)
-		var idle usage
-		var idleRequests counters
-		var small, large, peak, heap float64
-		c.turn(0, func(o *operator) {
-			small, _ = o.memory()
-			heap = -o.collected(b)[liveHeap]
-		}, func(o *operator) {
-			before := c.requests(o)
-			idle = c.by.measure(func() { <-time.After(*idleTime) })
-			idleRequests = c.requests(o).since(before)
-			large, peak = o.memory()
-			heap = (heap + o.collected(b)[liveHeap]) / 1024
-			o.profile(b, "heap", "heap?gc=1")
-		})
-		for turn := 1; turn < turns; turn++ {
-			c.turn(turn, func(*operator) {}, func(*operator) {})
+		operated, raw := newSeed(b, forNetworks), newSeed(b, forRawNetworks)
+		stop, stopRaw := operated.applies(), raw.applies()
+		c, o := compare(operated, raw, count)
+		small, _ := o.memory()
+		before := o.collected(b)[liveHeap]
+		for index := range c.phases {
+			c.measure(o, index)
 		}
-		t := newTable(fmt.Sprintf("%d Networks, medians of %d where Networks are asked for or changed; times is how many times as much as by the raw client", count, turns),
-			"", "Networks", "wall", "times", "operator CPU", "API server CPU", "times", "etcd CPU", "times", "requests", "times", "conflicts")
+		sent := c.requests(o)
+		idle := c.by.measure(func() { <-time.After(*idleTime) })
+		idleRequests := c.requests(o).since(sent)
+		large, peak := o.memory()
+		heap := (o.collected(b)[liveHeap] - before) / 1024
+		o.profile(b, "heap", "heap?gc=1")
+		o.stop()
+		t := newTable(fmt.Sprintf("%d Networks, rounds × Networks; wall and CPU are medians of the rounds, and times is how many times as much as by the raw client", count),
+			"", "rounds", "wall", "times", "operator CPU", "API server CPU", "times", "etcd CPU", "times", "requests", "times", "conflicts")
 		c.print(t)
 		t.row("idle", "", seconds(idle.wall), "", ms(idle.operator)+" in all", ms(idle.apiServer)+" in all", "", ms(idle.etcd)+" in all", "",
 			idleRequests.per(1)+" in all", "", "")
-		s.Expect(t.Flush()).To(Succeed())
+		operated.Expect(t.Flush()).To(Succeed())
 		fmt.Printf("memory: %.0f MiB without Networks, %.0f MiB with %d, %.0f MiB at most; %.1f KiB of live heap for each\n", small, large, count, peak, heap/float64(count))
 		stop()
+		stopRaw()
 		if b.Failed() {
 			return
 		}
