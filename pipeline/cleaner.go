@@ -28,14 +28,16 @@ type remnants struct {
 }
 
 // cleanerOf returns the DaemonSet that takes away what both networks have left behind on nodes that have the
-// agents of neither. Its pod is ready once all of that is gone.
-func cleanerOf(networks []remnants) *appsv1.DaemonSet {
+// agents of neither. Its pod is ready once all of that is gone. It comes when no pod of the agents is left on
+// the node: an agent that still ends would write its files again.
+func cleanerOf(networks []remnants, agents []corev1.PodAffinityTerm) *appsv1.DaemonSet {
 	labels := system.SystemApp(CleanerName)
 	pod := corev1.PodSpec{
 		HostNetwork: true, PriorityClassName: system.NodePriority, AutomountServiceAccountToken: new(false),
 		Tolerations: system.TolerateAll(corev1.TaintEffectNoSchedule, corev1.TaintEffectNoExecute),
 		// It has nothing to end.
 		TerminationGracePeriodSeconds: new(int64(0)),
+		Affinity:                      &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{RequiredDuringSchedulingIgnoredDuringExecution: agents}},
 	}
 	routedOutside := slices.ContainsFunc(networks, func(r remnants) bool { return r.routedOutside })
 	folders := map[string]string{} // on the node, by the names of the volumes

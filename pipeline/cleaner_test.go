@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/trellis-network/trellis/pipeline"
+	"github.com/trellis-network/trellis/pipeline/probe"
 	"github.com/trellis-network/trellis/plugin"
 )
 
@@ -69,6 +70,23 @@ func TestTheCleanerCleansUpAfterBoth(t *testing.T) {
 		ContainSubstring("ip link delete dev plain0;"), ContainSubstring("ip link delete dev cni0;"), ContainSubstring("nft delete table ip plain;")))
 	g.Expect(all).NotTo(ContainSubstring("ip -4 route"), "the agents of the other network replace the routes")
 	g.Expect(cleaner.InitContainers[0].Image).To(Equal("example.org/plain:v1"))
+}
+
+// An agent that still ends would write its files again.
+func TestTheCleanerComesWhenNoAgentIsLeftOnTheNode(t *testing.T) {
+	g := NewWithT(t)
+	p, of := withTypes(t)
+	built := p.BuildExchange(of("plain", ""), of("flannel", hostGateway), "flannel")
+	var agents []corev1.PodAffinityTerm
+	for _, bundle := range built.Objects.Bundles {
+		for _, object := range bundle.Objects {
+			if each, is := object.(*appsv1.DaemonSet); is && bundle.Name != pipeline.CleanerBundle && bundle.Name != probe.BundleName {
+				agents = append(agents, corev1.PodAffinityTerm{LabelSelector: each.Spec.Selector, Namespaces: []string{each.Namespace}, TopologyKey: "kubernetes.io/hostname"})
+			}
+		}
+	}
+	g.Expect(agents).To(HaveLen(2))
+	g.Expect(cleanerOf(t, built).Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution).To(ConsistOf(agents))
 }
 
 // saved is what iptables-save prints of a node with flannel and kube-proxy.

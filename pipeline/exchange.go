@@ -175,10 +175,8 @@ func (p *Pipeline) BuildExchange(base, other Request, target string) Result {
 		result.Errors = append(result.Errors, field.Forbidden(typePath, fmt.Sprintf("networks of types %s and %s cannot be in one cluster: %v", base.Spec.Type, other.Spec.Type, err)))
 		return result
 	}
-	for networkType, objects := range map[string]*plugin.Objects{target: &result.Objects, left.Spec.Type: &former.Objects} {
-		exchange.placeAgents(objects, networkType)
-	}
-	cleaner := plugin.ExtrasBundle(CleanerBundle, []plugin.Object{cleanerOf(leftovers)})
+	agents := append(exchange.placeAgents(&result.Objects, target), exchange.placeAgents(&former.Objects, left.Spec.Type)...)
+	cleaner := plugin.ExtrasBundle(CleanerBundle, []plugin.Object{cleanerOf(leftovers, agents)})
 	result.Objects.Bundles = append(append(result.Objects.Bundles, former.Objects.Bundles...), cleaner)
 	result.Objects.Components = append(result.Objects.Components, former.Objects.Components...)
 	result.Exchange, result.Precondition = exchange, nil
@@ -267,8 +265,9 @@ func disjoint(one, other *plugin.Objects) error {
 }
 
 // placeAgents lets the agents of a network run only on the nodes that have it. Those that run do not start again for
-// that, and what else an edit changes comes to them once all nodes have changed.
-func (e *Exchange) placeAgents(objects *plugin.Objects, networkType string) {
+// that, and what else an edit changes comes to them once all nodes have changed. It returns what selects their pods on a
+// node.
+func (e *Exchange) placeAgents(objects *plugin.Objects, networkType string) (selected []corev1.PodAffinityTerm) {
 	requirement := corev1.NodeSelectorRequirement{Key: extensionsv1alpha1.TypeLabel, Operator: corev1.NodeSelectorOpIn, Values: []string{e.Other}}
 	if networkType == e.Base {
 		requirement.Operator, requirement.Values = corev1.NodeSelectorOpNotIn, []string{e.Other, extensionsv1alpha1.TypeNone}
@@ -283,9 +282,13 @@ func (e *Exchange) placeAgents(objects *plugin.Objects, networkType string) {
 				onlyOn(&agents.Spec.Template.Spec, requirement)
 				agents.Spec.UpdateStrategy = appsv1.DaemonSetUpdateStrategy{Type: appsv1.OnDeleteDaemonSetStrategyType}
 				bundle.Objects[j] = agents
+				selected = append(selected, corev1.PodAffinityTerm{
+					LabelSelector: agents.Spec.Selector, Namespaces: []string{agents.Namespace}, TopologyKey: corev1.LabelHostname,
+				})
 			}
 		}
 	}
+	return selected
 }
 
 // onlyOn adds a requirement on nodes to those that a pod has.
