@@ -44,6 +44,7 @@ var protections = map[string]struct{ pkg, test string }{
 	"cache-of-any-size":                     {"internal/shootclient", "TestAShootWithTooManyObjectsIsNotWatched/told by a watch"},
 	"causes-not-cut":                        {"internal/shootclient", "TestOnlySomeCausesOfAStatusAreKept"},
 	"certificates-quoted":                   {"internal/shootclient", "TestNoCertificateIsQuoted/other names"},
+	"cleaner-beside-agents":                 {"pipeline", "TestTheCleanerComesWhenNoAgentIsLeftOnTheNode"},
 	"clocks-believed-after-a-restart":       {"internal/controller/networkstatus/connectivity", "TestARestartOfTheOperatorTurnsNothing"},
 	"cloud-config-without-checksum":         {"internal/controlplane", "TestAnotherCloudConfigReplacesThePods"},
 	"conditions-not-cut":                    {"internal/controller/managedresource", "TestALongAnswerIsCut"},
