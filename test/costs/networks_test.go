@@ -44,7 +44,7 @@ var (
 )
 
 const (
-	// passes is how often all Networks are asked for, parts in how many parts of them, and they are changed.
+	// passes is how often all Networks are asked for. They are asked for, and changed, in so many parts.
 	passes, parts = 3, 5
 	// changed is how many Networks of a part are changed, at most.
 	changed = 50
